@@ -1,4 +1,5 @@
 /** Every described stage type, by its name. */
+import { artifactStages } from './artifacts.ts'
 import { controlStages } from './control.ts'
 import { definitionStages } from './definitions.ts'
 import type { StageDescription } from './description.ts'
@@ -6,5 +7,8 @@ import { infrastructureStages } from './infrastructure.ts'
 import { manifestStages } from './manifests.ts'
 
 export const stageDescriptions: ReadonlyMap<string, StageDescription> = new Map(
-  [...controlStages, ...infrastructureStages, ...manifestStages, ...definitionStages].map((each) => [each.type, each]),
+  [...controlStages, ...artifactStages, ...infrastructureStages, ...manifestStages, ...definitionStages].map((each) => [
+    each.type,
+    each,
+  ]),
 )

@@ -30,6 +30,10 @@ export function createTaskContext(engine: EngineParts, { execution, stage }: Sta
     evaluate: (text) => evaluateForStage(place, text),
     require: (authorization, application) => requireRight(engine, headersOf()['x-spinnaker-user'], authorization, application),
     findExecution: (id) => options.store.load(id),
+    newestRunOf(configId, statuses) {
+      const newest = options.store.newestOfConfig(configId, 2, statuses).find(({ id }) => id !== execution.id)
+      return newest && options.store.load(newest.id)
+    },
     prepareExecution: (definition) => prepareChild(definition, execution, headersOf(), options),
     cancelExecution: (id, canceledBy, reason) =>
       engine.transact((unit) => {

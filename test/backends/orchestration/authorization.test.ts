@@ -133,7 +133,9 @@ test('a judgment or skipped wait keeps the rights of the run', async (t) => {
 
 test('a stage controls only executions that it started', async (t) => {
   const engine = await startGuarded(t)
-  const secret = await engine.run({ application: 'secret', stages: [{ ...W('1', 600), token: 'hush' }] }, 'olga')
+  const hidden = { application: 'secret', id: 'hidden', stages: [{ ...W('1', 600), token: 'hush' }] }
+  const secret = await engine.run(hidden, 'olga')
+  const finding = { type: 'findArtifactFromExecution', pipeline: 'hidden', expectedArtifacts: [{ matchArtifact: { name: 'a' } }] }
   await engine.store({ id: 'm1', application: 'mine', name: 'child', stages: [W('1', 0)], triggers: [] })
   const stages = [{ refId: '1', type: 'pipeline', pipeline: 'm1', executionId: secret }]
   const own = await engine.ends(await engine.run({ application: 'mine', stages }, 'mallory'), 'SUCCEEDED')
@@ -141,6 +143,7 @@ test('a stage controls only executions that it started', async (t) => {
   for (const watching of [
     { type: 'monitorPipeline', executionIds: [secret] },
     { type: 'dependsOnExecution', executionId: secret },
+    { ...finding, executionOptions: { running: true } },
   ]) {
     const run = await engine.run({ application: 'mine', stages: [{ refId: '1', ...watching }] }, 'mallory')
     assert.match(String(errorOf((await engine.ends(run, 'TERMINAL')).stages[0])), /READ on the application secret/)

@@ -3,6 +3,7 @@ import { stageDescriptions } from '../../../stage-types/all.ts'
 import type { OutsideSettings } from '../../outside/settings.ts'
 import { defaultManifestSettings, type ManifestSettings } from '../settings.ts'
 import { deleteApplicationStage, upsertApplicationStages } from './applications.ts'
+import { artifactStages } from './artifacts.ts'
 import { checkPreconditionsStage } from './check-preconditions.ts'
 import { evaluateVariablesStage } from './evaluate-variables.ts'
 import { executionWindowStage } from './execution-window.ts'
@@ -42,6 +43,7 @@ const types: readonly StageType[] = [
   webhookStage,
   runCommandStage,
   deleteApplicationStage,
+  ...artifactStages,
   ...storedPipelineStages,
   ...projectStages,
   ...upsertApplicationStages,

@@ -124,6 +124,8 @@ export interface TaskContext {
   require(authorization: ApplicationRight, application: string): Promise<void>
   /** Another execution of this engine. Whether the stage may know of it is for the step to find out. */
   findExecution(id: string): Execution | undefined
+  /** The newest run of a stored pipeline that is not this one. Whether the stage may know of it is for the step to find out. */
+  newestRunOf(configId: string, statuses?: readonly Status[]): Execution | undefined
   /** Builds a run of a stored pipeline, not yet started: hand it to `TaskResult.start`. */
   prepareExecution(definition: JsonObject): Promise<Execution>
   cancelExecution(id: string, canceledBy: string, reason: string | undefined): void

@@ -25,7 +25,7 @@ const spinnakerTypes: ReadonlySet<string> = new Set(
     // Builds, jobs, checks and artifacts.
     'jenkins travis wercker concourse googleCloudBuild awsCodeBuild script runJobConfig preconfiguredJob',
     'kayentaCanary runCanary canary canaryAnalysis acaTask entityTags',
-    'evaluateArtifacts bindArtifact findArtifactFromExecution savePipelinesFromArtifact importDeliveryConfig waitForCondition',
+    'savePipelinesFromArtifact importDeliveryConfig waitForCondition',
     'pageApplicationOwner',
   ].flatMap((line) => line.split(' ')),
 )
