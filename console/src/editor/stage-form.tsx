@@ -96,7 +96,7 @@ export function StageForm({ draft, node, onSelect }: StageFormProps) {
           known={known}
         />
       </section>
-      <Sections draft={draft} base={base} stage={stage} />
+      <Sections draft={draft} base={base} stage={stage} fields={description?.fields ?? []} />
       <Section title={editorWords.furtherSettings} summary={undefined}>
         {common.map((field) => (
           <FieldView key={field.name} draft={draft} base={base} field={field} />
@@ -114,10 +114,12 @@ interface SectionsProps {
   readonly draft: Draft
   readonly base: Path
   readonly stage: Json
+  /** Those of its type. */
+  readonly fields: readonly FieldDescription[]
 }
 
 /** What every stage has besides its name and its requisites. */
-function Sections({ draft, base, stage }: SectionsProps) {
+function Sections({ draft, base, stage, fields }: SectionsProps) {
   const set = (name: string, value: unknown, label: string) => draft.set([...base, name], value, label)
   const { expression } = objectOf(stage['stageEnabled'])
   const setCondition = (next: unknown) =>
@@ -137,9 +139,11 @@ function Sections({ draft, base, stage }: SectionsProps) {
       <Section title={editorWords.notifications} summary={countOf(stage['notifications'])}>
         <NotificationList draft={draft} path={[...base, 'notifications']} of="stage" />
       </Section>
-      <Section title={editorWords.producedArtifacts} summary={countOf(stage['expectedArtifacts'])}>
-        <ArtifactList draft={draft} path={[...base, 'expectedArtifacts']} />
-      </Section>
+      {fields.every(({ name }) => name !== 'expectedArtifacts') && (
+        <Section title={editorWords.producedArtifacts} summary={countOf(stage['expectedArtifacts'])}>
+          <ArtifactList draft={draft} path={[...base, 'expectedArtifacts']} />
+        </Section>
+      )}
       <Section title={editorWords.comments} summary={textOf(stage['comments'])?.slice(0, 60)}>
         <Field label={editorWords.comments} help={editorWords.commentsHelp}>
           {(tied) => (
