@@ -29,7 +29,7 @@ test('cloud providers of an external infrastructure service are described as far
 
 const missing = [
   ['GET /projects/nope', /no project with the name or id nope/],
-  ['GET /manifests/prod/ns/deployment%20web', /no manifest deployment web at ns in prod/],
+  ['GET /manifests/prod/ns/deployment%20web', /Unable to find deployment web in prod\/ns/],
   ['GET /pipelines/e1/s1/evaluateExpression?expression=x', /no stage s1 in an execution e1/],
   ['GET /v3/builds/ci-main/jobs', /The build host ci-main is not known/],
   ['GET /v3/builds/ci-main/job?job=a/b', /The job ci-main, a\/b is not known/],
