@@ -217,6 +217,19 @@ export const infrastructureRows: Row[] = [
     ask: 'GET /manifests/prod/ns/replicaSet%20web-abc',
     call: 'clouddriver GET /manifests/prod/ns/replicaSet%20web-abc',
   },
+  {
+    id: 'planManifestsUsingPOST',
+    ask: 'POST /manifests/plan',
+    call: 'clouddriver POST /manifests/plan',
+    body: { account: 'prod', application: 'web', manifests: [] },
+    gives: list,
+  },
+  {
+    id: 'getApplicationDriftUsingGET',
+    ask: 'GET /applications/web/drift?account=prod&location=ns',
+    call: 'clouddriver GET /applications/web/drift?account=prod&location=ns',
+    gives: list,
+  },
   { id: 'listLocalImages', ask: 'GET /local/images', call: 'clouddriver GET /local/images', gives: list },
   { id: 'getLocalImage', ask: 'GET /local/images/shop/1.0%2B2', call: 'clouddriver GET /local/images/shop/1.0%2B2' },
   {
