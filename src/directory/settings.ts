@@ -1,10 +1,7 @@
 /** Settings of a directory (LDAP, Active Directory): servers, searches, users and groups. */
-import { X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { certificateLabel, pemBlocks } from '../http/tls/pem.ts'
+import { readAuthorities } from '../http/tls/read-authorities.ts'
 import { boundedTimeout, duration, off, optionalText, type SettingsReport, setting, type ValuesOf } from '../settings/setting.ts'
-import { explainUnreadable } from '../storage/file-fault.ts'
 
 const attribute = z.string().regex(/^[A-Za-z][\w-]*$/, 'must be the name of an attribute, such as memberOf')
 
@@ -81,7 +78,7 @@ export function toDirectorySettings(prefix: string, values: DirectoryValues, rep
     servers,
     startTls,
     /** PEM. */
-    authorities: readAuthorities(values.caFile, prefix, report),
+    authorities: readAuthorities(values.caFile, `${prefix}.caFile`, report),
     connectTimeoutMs,
     readTimeoutMs,
     manager: toManager(values, prefix, report),
@@ -190,28 +187,4 @@ function toManager(keys: DirectoryValues, prefix: string, report: SettingsReport
   if (dn === undefined && password !== undefined)
     report.notice(`${prefix}.managerPassword has no effect without ${prefix}.managerDn.`)
   return dn !== undefined && password !== undefined ? { dn, password } : undefined
-}
-
-function readAuthorities(file: string | undefined, prefix: string, report: SettingsReport): string | undefined {
-  if (file === undefined) return undefined
-  try {
-    const authorities = readFileSync(file, 'utf8')
-    if (!holdsCertificates(authorities)) {
-      report.problem(`${prefix}.caFile`, `the file ${file} holds no certificate in PEM form`)
-    }
-    return authorities
-  } catch (error) {
-    report.problem(`${prefix}.caFile`, explainUnreadable(file, error))
-    return undefined
-  }
-}
-
-function holdsCertificates(text: string): boolean {
-  const blocks = pemBlocks(text, certificateLabel)
-  try {
-    for (const block of blocks) new X509Certificate(block)
-    return blocks.length > 0
-  } catch {
-    return false
-  }
 }
