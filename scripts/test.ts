@@ -27,7 +27,13 @@ const root = resolve(import.meta.dirname, '..')
 const cache = resolve(root, 'node_modules/.cache')
 const bundleMaxAgeMs = 3_600_000
 /** What tests start and kill besides Fairlead, without `.ts`. */
-const testPrograms = ['audit/writer', 'backends/definitions/writer', 'backends/orchestration/engine-process', 'sessions/writer']
+const testPrograms = [
+  'audit/writer',
+  'backends/definitions/writer',
+  'backends/notifications/notifying-process',
+  'backends/orchestration/engine-process',
+  'sessions/writer',
+]
 /** Compiled modules are shared by all test files, and by the processes and threads that they start. */
 process.env['NODE_COMPILE_CACHE'] ??= join(cache, 'compiled')
 

@@ -1,6 +1,7 @@
 /** Interface of an embedded back end: an HTTP application with the contract of its service. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
+import type { JsonObject } from '../json/values.ts'
 import type { EngineState } from '../telemetry/metrics.ts'
 import { fromHeaderText } from '../upstreams/header-text.ts'
 import type { EmbeddableService, ServiceName } from '../upstreams/services.ts'
@@ -9,6 +10,7 @@ import type { QuietPeriod } from './events/quiet-period.ts'
 import type { CloudProvider } from './infrastructure/provider.ts'
 import type { InfrastructureSettings } from './infrastructure/settings.ts'
 import type { PipelineLimits } from './limits.ts'
+import type { NotificationServiceSettings } from './notifications/settings.ts'
 import type { ManifestSettings } from './orchestration/settings.ts'
 import type { OutsideSettings } from './outside/settings.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
@@ -35,6 +37,12 @@ export interface OpenBackend {
   version?(): string
   /** One of its cloud providers. */
   provider?(id: string): CloudProvider | undefined
+  /** Notifications of an application, and those of all applications. */
+  notificationRecordsOf?(application: string): JsonObject[]
+  /** What became of the notifications of an execution. */
+  deliveriesOf?(executionId: string): JsonObject[]
+  /** Something that readers of an execution see has changed elsewhere. */
+  executionChanged?(executionId: string): void
   /** Takes over settings that changed while it runs, where it can. */
   reload?(settings: BackendSettings): void
   /** Stops background work. The database is closed by the caller, afterwards. */
@@ -57,6 +65,12 @@ export interface BackendContext {
   readonly versionOf: (service: ServiceName) => string | undefined
   /** A cloud provider of this process. */
   readonly providerOf: (id: string) => CloudProvider | undefined
+  /** Notifications of an application, and those of all; undefined: the definition store is elsewhere. */
+  readonly notificationRecordsOf: (application: string) => JsonObject[] | undefined
+  /** What became of the notifications of an execution; undefined: another process delivers them. */
+  readonly deliveriesOf: (executionId: string) => JsonObject[] | undefined
+  /** Called when what became of the notifications of an execution changes. */
+  readonly executionChanged: (executionId: string) => void
   readonly settings: BackendSettings
   /** Called when what the service stores changes, or what it observes, other than by the request that is answered. */
   readonly stateChanged: () => void
@@ -100,6 +114,8 @@ export interface BackendSettings {
   readonly infrastructure?: InfrastructureSettings
   /** Bakes, and whether users may run commands on this machine. Default: they may not. */
   readonly bakery?: BakerySettings
+  /** Channels of notifications, and where their links lead. Default: none. */
+  readonly notifications?: NotificationServiceSettings
   /** Settings of connected build servers, by the id of their kind. Default: none. */
   readonly buildServers?: Readonly<Record<string, object>>
   /** The version of the package. */

@@ -8,6 +8,8 @@ import { BuildServerKeys, toBuildServerSettings } from './builds/build-servers.t
 import { quietPeriodKeys, toQuietPeriod } from './events/quiet-period.ts'
 import type { InfrastructureSettings } from './infrastructure/settings.ts'
 import { pipelineLimitKeys } from './limits.ts'
+import type { SharedValues } from './notifications/notification-type.ts'
+import { NotificationKeys, toNotificationSettings } from './notifications/settings.ts'
 import { manifestKeys, toManifestSettings } from './orchestration/settings.ts'
 import { outsideKeys, toOutsideSettings } from './outside/settings.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
@@ -46,6 +48,7 @@ export const BackendKeys = z.strictObject({
   ...outsideKeys.keys.shape,
   ...manifestKeys.keys.shape,
   ...BuildServerKeys.shape,
+  ...NotificationKeys.shape,
 })
 
 /** Settings of the embedded back ends, and the directory that the whole process keeps its state in. */
@@ -59,8 +62,16 @@ export interface EmbeddedSettings extends BackendSettings {
   bakery?: BakerySettings
 }
 
-/** @param cwd The directory that a relative `data.dir` starts from. */
-export function toBackendSettings(keys: object, report: SettingsReport, cwd: string): EmbeddedSettings {
+export interface BackendSurroundings extends SharedValues {
+  /** The directory that a relative `data.dir` starts from. */
+  readonly cwd: string
+  /** Addresses of the web UIs, as far as the configuration has them. */
+  readonly deckUrl?: string | undefined
+  readonly consoleUrl?: string | undefined
+}
+
+export function toBackendSettings(keys: object, report: SettingsReport, surroundings: BackendSurroundings): EmbeddedSettings {
+  const { cwd } = surroundings
   const { dataDir, timeZone, installersTimeZone, ...own } = ownKeys.read(keys)
   const names = new Set<string>()
   for (const { name } of own.serviceAccounts) {
@@ -76,6 +87,7 @@ export function toBackendSettings(keys: object, report: SettingsReport, cwd: str
     outside: toOutsideSettings(outsideKeys.read(keys), report),
     manifests: toManifestSettings(manifestKeys.read(keys), report),
     buildServers: toBuildServerSettings(keys, report),
+    notifications: toNotificationSettings(keys, report, surroundings),
   }
 }
 

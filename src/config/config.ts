@@ -1,5 +1,5 @@
 /** The whole configuration: found, read, checked at once, and distributed by capability. Documented in `loadConfig`. */
-import { isIPv4 } from 'node:net'
+import { isIPv4, isIPv6 } from 'node:net'
 import { homedir } from 'node:os'
 import type { z } from 'zod'
 import { type AuditSettings, auditKeys, toAuditSettings } from '../audit/settings.ts'
@@ -8,10 +8,11 @@ import { providerTypes } from '../backends/infrastructure/providers/all.ts'
 import { InfrastructureKeys, toInfrastructureSettings } from '../backends/infrastructure/setting-keys.ts'
 import { checkRoleSource } from '../backends/permissions/check-role-source.ts'
 import { permissionServiceKeys, toPermissionServiceSettings } from '../backends/permissions/settings.ts'
-import { BackendKeys, type EmbeddedSettings, toBackendSettings } from '../backends/settings.ts'
+import { BackendKeys, type BackendSurroundings, type EmbeddedSettings, toBackendSettings } from '../backends/settings.ts'
 import { consoleSettings } from '../console/settings.ts'
 import { deckPluginKeys, toDeckPluginSettings } from '../deck-plugins/settings.ts'
 import { portSettings } from '../http/listening-fault.ts'
+import { toBrowserAddress } from '../http/origin.ts'
 import { type HttpSettings, httpKeys, toHttpSettings } from '../http/settings.ts'
 import { tlsKeys } from '../http/tls/settings.ts'
 import { integrationKeys, toIntegrationSettings } from '../integrations/settings.ts'
@@ -264,7 +265,15 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
   const login = toLoginSettings(bindKeys(LoginKeys, context), report, { standalone, profiles, listeners, origin, sharesRedis })
   const uiUnknown = standalone && !report.isSet('services.deck')
   const ui = { uiUrl, uiUnknown, uiHostPattern: cors.uiHostPattern, servesConsole: console.enabled }
-  const backends = toBackends(context, report, { upstreams, http, cwd })
+  const integrations = bind(integrationKeys)
+  const backends = toBackends(context, report, {
+    upstreams,
+    slack: integrations.slack,
+    http,
+    cwd,
+    deckUrl: report.isSet('services.deck.baseUrl') ? uiUrl : undefined,
+    consoleUrl: console.enabled ? toConsoleUrl(http) : undefined,
+  })
   const { applicationCache, banners } = operations
   return {
     upstreams,
@@ -279,7 +288,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     banners,
     console,
     deckPlugins: toDeckPluginSettings(bind(deckPluginKeys), report),
-    integrations: toIntegrationSettings(bind(integrationKeys), report),
+    integrations: toIntegrationSettings(integrations, report),
     live: bind(liveSettings),
     backends,
     telemetry: toTelemetrySettings(bind(telemetryKeys), bind(tracingKeys), report),
@@ -291,10 +300,11 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
 function toBackends(
   context: BindContext,
   report: SettingsReport,
-  { upstreams, http, cwd }: { upstreams: ConfiguredUpstreams; http: HttpSettings; cwd: string },
+  { upstreams, http, ...surroundings }: BackendSurroundings & { upstreams: ConfiguredUpstreams; http: HttpSettings },
 ): EmbeddedSettings {
+  const { cwd } = surroundings
   const { fiat, clouddriver } = upstreams.services
-  const backends = toBackendSettings(bindKeys(BackendKeys, context), report, cwd)
+  const backends = toBackendSettings(bindKeys(BackendKeys, context), report, surroundings)
   if (fiat.kind === 'embedded') {
     backends.permissions = toPermissionServiceSettings(bindSettings(permissionServiceKeys, context), report, cwd)
   } else if (report.isSet('auth.group-membership') || report.isSet('auth.permissions')) {
@@ -307,11 +317,20 @@ function toBackends(
     const ignored = providerTypes.map(({ id }) => id).filter((id) => report.isSet(id))
     if (ignored.length > 0) report.notice(`Ignored, because clouddriver is not embedded: ${ignored.join(', ')}.`)
   }
+  const { types = {}, links } = backends.notifications ?? {}
+  if (Object.keys(types).length > 0 && links?.ui === 'console' && http.origin.publicUrl === undefined)
+    report.notice(`Links in notifications begin with ${links.baseUrl}. Set http.publicUrl if users open Fairlead elsewhere.`)
   backends.bakery = toBakerySettings(bindKeys(BakeryKeys, context), report, {
     isPrivate: upstreams.standalone && isLoopback(http.address),
     dataDir: backends.dataDir,
   })
   return backends
+}
+
+/** Where browsers open the console. */
+function toConsoleUrl({ address, port, listeners, origin }: HttpSettings): string {
+  const host = isIPv6(address) ? `[${address}]` : address
+  return toBrowserAddress(`${listeners.mainTls ? 'https' : 'http'}://${host}:${port}`, origin)
 }
 
 /** Only programs of this machine can connect. */

@@ -40,6 +40,7 @@ const companions: Readonly<Record<string, Record<string, unknown>>> = {
   'redis.tls.privateKeyFile': { 'redis.connection': 'rediss://r.example', 'redis.tls.certificateFile': 'FILE' },
   'ldap.caFile': { 'ldap.enabled': true, 'ldap.url': 'ldaps://l.example/dc=x', 'ldap.userDnPattern': 'uid={0}' },
   'ui.logo': {},
+  'mail.ca-file': { 'mail.enabled': true, 'mail.from': 'cd@shop.example', 'spring.mail.host': 'mail.shop.example' },
   'spring.security.oauth2.client.registration.x.private-key-location': {
     'security.oauth2.enabled': true,
     [`${oauth}.registration.x.client-id`]: 'gate',

@@ -193,6 +193,7 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'GET /jobs/preconfigured': 'everybody',
   'GET /notifications/{type}/{application}': 'readers',
   'POST /notifications/{type}/{application}': 'writers',
+  'POST /notifications/{type}/{application}/test': 'writers',
   'DELETE /notifications/{type}/{application}': 'writers',
   'GET /notifications/metadata': 'everybody',
   'POST /notifications/callbacks/{source}': 'senders',

@@ -157,6 +157,7 @@ export const expectedReach: Readonly<Record<string, Reach>> = {
   'GET /jobs/preconfigured': 'any',
   'GET /notifications/{type}/{application}': 'its own',
   'POST /notifications/{type}/{application}': 'its own',
+  'POST /notifications/{type}/{application}/test': 'its own',
   'DELETE /notifications/{type}/{application}': 'its own',
   'GET /notifications/metadata': 'any',
   'POST /notifications/callbacks/{source}': 'none',

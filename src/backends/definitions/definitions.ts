@@ -6,7 +6,7 @@ import { documentMigrations } from '../stores/document-store.ts'
 import { applicationDefinitionRoutes, InvalidApplication } from './applications.ts'
 import { learnRights } from './authorization.ts'
 import { createDefinitions } from './collections.ts'
-import { notificationRoutes } from './notifications.ts'
+import { notificationRecordsOf, notificationRoutes } from './notifications.ts'
 import { refuseOtherMethods } from './offered-methods.ts'
 import { permissionRoutes } from './permissions.ts'
 import { pipelineRoutes } from './pipelines.ts'
@@ -43,6 +43,7 @@ export const definitionsBackend: Backend = {
     saveConfiguredAccounts(definitions)
     const { pipelines, strategies } = definitions
     return {
+      notificationRecordsOf: (application) => notificationRecordsOf(definitions, application),
       version: () => `${pipelines.version()}-${strategies.version()}`,
       routes(app) {
         refuseOtherMethods(app)

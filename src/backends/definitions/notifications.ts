@@ -39,6 +39,11 @@ export function notificationRoutes(app: FastifyInstance, definitions: Definition
   })
 }
 
+/** The record of an application, and that of all; neither where nothing was saved. */
+export function notificationRecordsOf({ notifications }: Definitions, application: string): JsonObject[] {
+  return [notifications.get(applicationKey(application)), notifications.get(globalKey)].filter((record) => record !== undefined)
+}
+
 /** The key of an application's record; it disappears with the application. */
 export function applicationKey(application: string): string {
   return `application/${foldName(application)}`

@@ -1,9 +1,14 @@
 /** Embedded event service: it receives events and starts the pipelines that they trigger. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { maxStoredJsonDepth, parseJson } from '../../json/json.ts'
-import { fieldOf, isObject, type JsonObject, textOf } from '../../json/values.ts'
+import { fieldOf, isObject, type JsonObject, objectOf, textOf } from '../../json/values.ts'
 import { inTransaction } from '../../storage/database.ts'
 import { type Backend, type BackendContext, BackendError, type Caller, type OpenBackend, trustedCallerOf } from '../backend.ts'
+import { logUndelivered } from '../notifications/check-at-start.ts'
+import { noticesOfEvent } from '../notifications/life-cycle-notices.ts'
+import { type DeliveryPauses, Notifier, settingsOf, usualPauses } from '../notifications/notifier.ts'
+import { notificationMigrations } from '../notifications/outbox.ts'
+import { notificationRoutes } from '../notifications/routes.ts'
 import { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
 import { acceptBytes } from '../requests/accept-bodies.ts'
 import { pathValue } from '../requests/request-values.ts'
@@ -23,6 +28,7 @@ import { cloudEventData, toWebhookEvent } from './webhooks.ts'
 interface EventPauses extends StartPauses {
   /** How often the scheduler looks for changed cron triggers. */
   cronMs: number
+  notifications?: Partial<DeliveryPauses>
 }
 
 /** @param pauses Shorter ones are for tests. */
@@ -30,6 +36,7 @@ export function createEventsBackend(pauses: EventPauses = { orchestratorMs: 5_00
   return {
     service: 'echo',
     migrations: [...startMigrations, ...cronMigrations],
+    partMigrations: { notifications: notificationMigrations },
     open: (context) => openEvents(context, pauses),
   }
 }
@@ -47,6 +54,8 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
   const pipelines = new EffectivePipelines(context)
   const scheduler = new CronScheduler({ context, starts, pipelines, lookEveryMs: pauses.cronMs })
 
+  const notifier = new Notifier(context, { ...usualPauses, ...pauses.notifications })
+
   /** Stores all starts at once before any is sent: what was answered with 200 happens, also after a crash. */
   async function handle(event: Event, caller: Caller): Promise<void> {
     const ownLine = event.type === 'manual' ? manualLine : line
@@ -57,17 +66,32 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
     for (const one of stored) starts.send(one)
   }
 
+  /** What an orchestrator reports starts nothing: the engine starts what follows from its runs itself. */
+  function notify(body: unknown): void {
+    const { links } = settingsOf(context)
+    notifier.accept(noticesOfEvent(objectOf(body), { links, now: context.now() }))
+  }
+
   return {
     routes(app) {
       acceptBytes(app, context.settings, maxStoredJsonDepth)
       mountLists(app, context)
-      mountEvents(app, context, handle)
+      notificationRoutes(app, { context, notifier, parse: parseObject })
+      mountEvents(app, context, { handle, notify })
     },
     start() {
       starts.resume()
       scheduler.start()
+      notifier.start()
+      // Another store's definitions would all have to be read.
+      if (context.isEmbedded('front50'))
+        logUndelivered(context).catch((error: unknown) =>
+          context.log.debug({ err: error }, 'stored notifications cannot be read'),
+        )
     },
+    deliveriesOf: (executionId) => notifier.deliveriesOf(executionId),
     close() {
+      notifier.close()
       scheduler.close()
       starts.close()
     },
@@ -89,9 +113,16 @@ function checkSender({ settings }: BackendContext, { type }: Event, { user = 'an
 
 type Handle = (event: Event, caller: Caller) => Promise<void>
 
-function mountEvents(app: FastifyInstance, context: BackendContext, handle: Handle): void {
+interface EventReceivers {
+  readonly handle: Handle
+  readonly notify: (body: unknown) => void
+}
+
+function mountEvents(app: FastifyInstance, context: BackendContext, { handle, notify }: EventReceivers): void {
   app.post('/', async (request, reply) => {
-    await handle(toEvent(parseBody(request.body)), trustedCallerOf(request))
+    const body = parseBody(request.body)
+    notify(body)
+    await handle(toEvent(body), trustedCallerOf(request))
     return reply.code(200).send()
   })
   const handleWebhook = async (request: FastifyRequest, type: string, source: string, body: JsonObject) => {
@@ -128,26 +159,15 @@ function headersOf(request: FastifyRequest): Record<string, string> {
   return Object.fromEntries(single)
 }
 
-/** What an installation without message queues and notification plug-ins has to say about them. */
+/** What an installation without message queues has to say about them. */
 function mountLists(app: FastifyInstance, context: BackendContext): void {
   app.get('/validateCronExpression', (request) =>
     validateWithTimes(expressionIn(request), { nowMs: context.now(), timeZone: context.settings.timeZone }),
   )
   app.get('/quietPeriod', () => toQuietPeriodView(context.now(), context.settings.quietPeriod))
-  for (const path of [
-    '/pubsub/subscriptions',
-    '/pubsub/publishers',
-    '/notifications/metadata',
-    '/installedPlugins',
-    '/scheduledActions',
-  ]) {
+  for (const path of ['/pubsub/subscriptions', '/pubsub/publishers', '/installedPlugins', '/scheduledActions']) {
     app.get(path, () => [])
   }
-  // A kind without handler is accepted too (docs/contracts/events.md#acceptance).
-  app.post('/notifications', (_request, reply) => reply.code(200).send())
-  app.post('/notifications/callbacks/:source', () => {
-    throw new BackendError(404, 'No chat tool is configured that could call back.')
-  })
 }
 
 /** @throws {BackendError} 400 when there is none, or more than one. */

@@ -1,6 +1,7 @@
 /** Dependencies of the engine, and the part of it that its helpers use. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger } from 'fastify'
+import type { JsonObject } from '../../json/values.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import type { CallService } from '../backend.ts'
 import type { PipelineLimits } from '../limits.ts'
@@ -38,6 +39,12 @@ export interface EngineOptions {
   accessOf: (user: string | undefined) => Promise<Access>
   /** The name of a service in messages. */
   nameOf: (service: ServiceName) => string
+  /** What notifications may follow from: `note` is called in the transaction in which events happen, `send` after it. */
+  notices: { note(events: readonly LifeCycleEvent[]): void; send(): void }
+  /** What became of the notifications of an execution; undefined: another process delivers them. */
+  deliveriesOf: (executionId: string) => JsonObject[] | undefined
+  /** Why nothing delivers some of the notifications of a definition. */
+  notificationWarnings: (definition: JsonObject) => string[]
   /** Called after the transaction in which the events happened. */
   publish: (events: readonly LifeCycleEvent[]) => void
 }

@@ -115,6 +115,12 @@ export class Engine implements EngineParts {
     }
   }
 
+  /** What readers of an execution see beside its record has changed. */
+  noteChange(id: string): void {
+    const execution = this.options.store.load(id)
+    if (execution !== undefined) this.changes.note(execution, () => summaryOf(execution))
+  }
+
   /** One atomic step. `work` must not wait, and must not begin another step. */
   transact<T>(work: (unit: UnitOfWork) => T): T {
     if (this.#isRunning) this.#watchClock()
@@ -122,11 +128,14 @@ export class Engine implements EngineParts {
     const unit = new UnitOfWork(turn, this.options.store, this.isInFlight)
     const { result, touched } = inTransaction(this.options.db, () => {
       const result = work(unit)
-      return { result, touched: unit.finish() }
+      const touched = unit.finish()
+      this.options.notices.note(turn.events)
+      return { result, touched }
     })
     for (const { id, due } of touched) this.#queue.set(id, due, turn.now)
     unit.report((execution, isRemoved) => this.changes.note(execution, isRemoved ? undefined : () => summaryOf(execution)))
     if (turn.events.length > 0) this.options.publish(turn.events)
+    this.options.notices.send()
     this.#arm()
     return result
   }

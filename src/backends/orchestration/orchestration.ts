@@ -5,6 +5,7 @@ import { createUlids } from '../../storage/ulid.ts'
 import { nameOfService } from '../../upstreams/services.ts'
 import { type Backend, type BackendContext, BackendError, type OpenBackend } from '../backend.ts'
 import { pipelineLimitsOf } from '../limits.ts'
+import { describeUndeliveredTypes, typesOfDefinition } from '../notifications/warnings.ts'
 import { createOutsideCalls } from '../outside/call-outside.ts'
 import { defaultOutsideSettings, type OutsideSettings } from '../outside/settings.ts'
 import { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
@@ -13,6 +14,7 @@ import { toStorageError } from '../stores/storage-error.ts'
 import { judgeControl } from './authorization.ts'
 import { Engine } from './engine.ts'
 import { createLifeCyclePublisher } from './life-cycle-events.ts'
+import { Notices, noticeMigrations } from './notices.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { changeRoutes } from './routes/changes.ts'
 import { executionRoutes } from './routes/executions.ts'
@@ -34,12 +36,15 @@ const defaultAttemptMs = 15 * 60_000
 export const orchestrationBackend: Backend = {
   service: 'orca',
   migrations: orchestrationMigrations,
+  partMigrations: { notices: noticeMigrations },
   open: openOrchestration,
 }
 
 function openOrchestration(context: BackendContext): OpenBackend {
   const outside = context.settings.outside ?? defaultOutsideSettings
-  const engine = createEngine(context, outside)
+  const store = new ExecutionStore(context.db)
+  const notices = createNotices(context, store)
+  const engine = createEngine(context, { outside, store, notices })
   engine.changes.listen(context.stateChanged)
   const texts = new KeptTexts()
   return {
@@ -59,15 +64,35 @@ function openOrchestration(context: BackendContext): OpenBackend {
       stageRoutes(app, engine)
       expressionRoutes(app, engine)
     },
-    start: () => engine.start(),
+    start: () => {
+      engine.start()
+      notices.start()
+    },
     observe: () => engine.observe(),
-    close: () => engine.stop(),
+    executionChanged: (id) => engine.noteChange(id),
+    close: () => {
+      notices.stop()
+      engine.stop()
+    },
   }
 }
 
-function createEngine(context: BackendContext, outside: OutsideSettings): Engine {
+function createNotices(
+  { db, log, call, now, isEmbedded, notificationRecordsOf }: BackendContext,
+  store: ExecutionStore,
+): Notices {
+  const parts = { db, store, call, log, now, nextId: createUlids(now) }
+  return new Notices({ ...parts, isEmbedded: isEmbedded('echo'), recordsOf: notificationRecordsOf })
+}
+
+interface EngineSurroundings {
+  readonly outside: OutsideSettings
+  readonly store: ExecutionStore
+  readonly notices: Notices
+}
+
+function createEngine(context: BackendContext, { outside, store, notices }: EngineSurroundings): Engine {
   const { db, now, steady, log, call, settings } = context
-  const store = new ExecutionStore(db)
   const publish = createLifeCyclePublisher(call, log, (execution) => store.sizeOf(execution))
   return new Engine({
     db,
@@ -86,8 +111,14 @@ function createEngine(context: BackendContext, outside: OutsideSettings): Engine
     judges: settings.authorization === true,
     accessOf: (user) => requireAccess(context, user || 'anonymous'),
     nameOf: (service) => nameOfService(service, context.isEmbedded(service)),
+    notices,
+    deliveriesOf: context.deliveriesOf,
+    notificationWarnings: (definition) =>
+      context.isEmbedded('echo')
+        ? describeUndeliveredTypes(typesOfDefinition(definition), settings.notifications?.types ?? {})
+        : [],
     publish: (events) => {
-      // The embedded event service sends no notifications, and no trigger waits for these events.
+      // The embedded event service gets what it needs as notices, and no trigger waits for these events.
       if (!context.isEmbedded('echo')) publish(events)
     },
   })

@@ -74,6 +74,20 @@ export const StartRequest = z
   .looseObject({ type: z.string().optional().describe('`manual` unless given.'), ...triggerFields })
   .meta({ id: 'StartRequest', description: 'The trigger of a start by hand; everything is optional.' })
 
+const NotificationDelivery = z
+  .looseObject({
+    id: z.string(),
+    type: z.string().describe('Kind of notification: email, slack, …'),
+    address: z.string().describe('Of a webhook, the host alone.'),
+    when: z.string().describe('Such as `pipeline.failed` or `manualJudgment`.'),
+    stageId: z.string().nullish(),
+    status: z.enum(['waiting', 'delivered', 'failed']),
+    attempts: z.int().describe('Attempts so far.'),
+    ...alike(millisecondsModel.nullish(), 'acceptedTime', 'changedTime', 'nextAttemptTime'),
+    reason: z.string().nullish().describe('Why the last attempt failed, or why there was none.'),
+  })
+  .meta({ id: 'NotificationDelivery' })
+
 export const ExecutionModel = z
   .looseObject({
     id: z.string(),
@@ -92,6 +106,10 @@ export const ExecutionModel = z
     stages: z.array(StageModel),
     notifications: z.array(AnyObject).nullish(),
     systemNotifications: z.array(AnyObject).nullish(),
+    notificationDeliveries: z
+      .array(NotificationDelivery)
+      .nullish()
+      .describe('What became of its notifications. Only in a single execution, from the embedded services.'),
   })
   .meta({ id: 'Execution', description: 'A run of a pipeline, or of a task.' })
 

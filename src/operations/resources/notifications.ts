@@ -2,14 +2,29 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
+import { listOf } from '../../json/values.ts'
+import { toHeaderText } from '../../upstreams/header-text.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import { get, operationsWith, post } from '../declare.ts'
 import { provedBySender, readsApplication, sharedKnowledge, writesNotifications } from '../demands.ts'
 import { NotificationSettings } from '../models/pipelines.ts'
-import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import { DirectAnswer, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import type { Platform } from '../platform.ts'
 import { AnyObject, nothing } from '../schemas.ts'
 
 const settingsPath = '/notifications/{type}/{application}'
+
+const NotificationTest = z
+  .looseObject({
+    type: z.string().min(1).describe('Kind of notification: email, slack, …'),
+    address: z.string().nullish().describe('Recipient: an e-mail address, a channel, the address of a webhook, a repository.'),
+    commit: z.string().nullish().describe('Hash of a commit, for a commit status.'),
+  })
+  .meta({ id: 'NotificationTest' })
+
+const NotificationTestResult = z
+  .looseObject({ delivered: z.boolean(), reason: z.string().nullish().describe('Why it was not delivered.') })
+  .meta({ id: 'NotificationTestResult' })
 
 const NotificationKind = z
   .looseObject({ notificationType: z.string(), parameters: z.array(AnyObject).nullish(), uiType: z.string().nullish() })
@@ -29,9 +44,21 @@ export const notificationOperations: Operation[] = [
   change.post('saveNotificationConfigUsingPOST', settingsPath, {
     summary: 'Save notification settings',
     description:
-      'Replaces the notification settings of an application. With the type `global`, those of all; for administrators.',
+      'Replaces the notification settings of an application. With the type `global`, those of all; for administrators. The header ' +
+      '`X-Fairlead-Warnings` names kinds that nothing delivers; characters beyond ASCII are percent-encoded.',
     body: { schema: AnyObject, shown: NotificationSettings, required: true },
-    handle: (request) => changeSettings(request, { method: 'POST', body: request.body }),
+    handle: async (request, platform) => {
+      await changeSettings(request, { method: 'POST', body: request.body })
+      return withWarnings(request, platform)
+    },
+  }),
+  change.post('testNotificationUsingPOST', `${settingsPath}/test`, {
+    summary: 'Send a test notification',
+    description:
+      'Sends a notification at once, and says whether its receiver took it. An external event service has no such test.',
+    body: { schema: NotificationTest, required: true },
+    handle: (request) => sendTest(request),
+    answer: NotificationTestResult,
   }),
   change.remove('deleteNotificationConfigUsingDELETE', settingsPath, {
     summary: 'Delete notification settings',
@@ -41,7 +68,7 @@ export const notificationOperations: Operation[] = [
   get('getNotificationTypeMetadataUsingGET', '/notifications/metadata', {
     demands: sharedKnowledge,
     summary: 'List kinds of notification',
-    description: 'Kinds of notification that the event service adds to the built-in ones.',
+    description: 'Kinds of notification that the event service offers: of the embedded one, those that are switched on.',
     forward: 'echo',
     whenDisabled: [],
     answer: z.array(NotificationKind),
@@ -56,6 +83,21 @@ export const notificationOperations: Operation[] = [
     answer: z.unknown(),
   }),
 ]
+
+/** An external event service cannot be asked. */
+async function withWarnings(request: OperationRequest, { upstreams }: Platform): Promise<unknown> {
+  if (!upstreams.isEmbedded('echo')) return undefined
+  const body = request.body
+  const warnings = await request.json('echo', { method: 'POST', path: '/notifications/warnings', body }).catch(() => [])
+  const texts = listOf(warnings).map((each) => toHeaderText(String(each)))
+  return texts.length === 0 ? undefined : new DirectAnswer(200, undefined, { 'x-fairlead-warnings': texts.join(' ') })
+}
+
+async function sendTest(request: OperationRequest): Promise<unknown> {
+  const { type, address, commit } = request.body as z.infer<typeof NotificationTest>
+  const body = { type, address, commit, application: request.path['application'] }
+  return request.json('echo', { method: 'POST', path: '/notifications/test', body })
+}
 
 async function changeSettings(request: OperationRequest, change: { method: 'POST' | 'DELETE'; body?: unknown }): Promise<void> {
   const { type = '', application = '' } = request.path

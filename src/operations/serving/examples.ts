@@ -316,5 +316,10 @@ export const examples: Readonly<Record<string, OperationExamples>> = {
       },
     },
   },
+  testNotificationUsingPOST: {
+    parameters: { type: 'application', application: 'shop' },
+    bodies: { mail: { summary: 'An e-mail', value: { type: 'email', address: 'shop@example.com' } } },
+    answer: { delivered: true },
+  },
   getVersionUsingGET: { answer: { version: '1.0.0' } },
 }

@@ -150,6 +150,12 @@ export const eventRows: Row[] = [
     answer: null,
   },
   {
+    id: 'testNotificationUsingPOST',
+    ask: 'POST /notifications/application/web/test',
+    body: { type: 'email', address: 'a@b.example', application: 'web' },
+    call: 'echo POST /notifications/test',
+  },
+  {
     id: 'deleteNotificationConfigUsingDELETE',
     ask: 'DELETE /notifications/application/web',
     call: 'front50 DELETE /notifications/application/web',

@@ -4,23 +4,36 @@
  */
 import { hostname } from 'node:os'
 import type { FastifyInstance } from 'fastify'
+import type { JsonObject } from '../../../json/values.ts'
 import { BackendError, userOf } from '../../backend.ts'
 import { pathValue, requiredQuery } from '../../requests/request-values.ts'
 import type { Engine } from '../engine.ts'
 import { executionView } from '../execution-view.ts'
 import { failedLeaves } from '../failed-stages.ts'
 import { pauseExecution, resumeExecution } from '../machine/operations.ts'
+import type { Execution } from '../model.ts'
 import { maskExecution } from '../secrets.ts'
 import { sendRecord, wholeNumber } from './answers.ts'
 import { toExecutionLog } from './execution-log.ts'
 import { recordRoutes } from './records.ts'
+
+/** What became of its notifications stands beside the record. */
+function viewWithDeliveries(execution: Execution, { options }: Engine): JsonObject {
+  const deliveries = options.deliveriesOf(execution.id) ?? []
+  return { ...executionView(execution), ...(deliveries.length > 0 && { notificationDeliveries: deliveries }) }
+}
 
 type FailedStagesQuery = Partial<Record<'deckOrigin' | 'limit', string>>
 
 export function executionRoutes(app: FastifyInstance, engine: Engine): void {
   const { store } = engine.options
 
-  recordRoutes(app, engine, { path: '/pipelines/:id', type: 'PIPELINE', word: 'execution', view: executionView })
+  recordRoutes(app, engine, {
+    path: '/pipelines/:id',
+    type: 'PIPELINE',
+    word: 'execution',
+    view: (execution) => viewWithDeliveries(execution, engine),
+  })
 
   app.get('/pipelines/:id/logs', (request, reply) =>
     sendRecord(reply, toExecutionLog(maskExecution(engine.read(pathValue(request, 'id'), 'PIPELINE')))),

@@ -2,7 +2,7 @@
 import { pathTo } from '../../../http/encode-path.ts'
 import { type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
 import { findMisspeltFields } from '../../../stage-types/check-stage.ts'
-import type { CallService } from '../../backend.ts'
+import type { EngineOptions } from '../engine-parts.ts'
 import { parseExpression } from '../expressions/parser.ts'
 import { expressionsIn } from '../expressions/template.ts'
 import { describeFieldProblems, descriptionOf, stageTitleOf } from '../stages/described-fields.ts'
@@ -17,7 +17,7 @@ const mostTexts = 10_000
 /** @returns a sentence each, the most useful first; none when nothing is wrong. */
 export async function definitionWarnings(
   definition: JsonObject,
-  { stageTypes, call }: { stageTypes: StageTypes; call: CallService },
+  { stageTypes, call, notificationWarnings }: Pick<EngineOptions, 'stageTypes' | 'call' | 'notificationWarnings'>,
   identity: Record<string, string>,
 ): Promise<string[]> {
   const stages = definition['type'] === 'templatedPipeline' ? [] : objectsOf(definition['stages'])
@@ -26,6 +26,7 @@ export async function definitionWarnings(
   const warnings = [
     ...(known.status === 404 ? [`The application "${application}" does not exist.`] : []),
     ...[versionOneProblem(definition) ?? []].flat(),
+    ...notificationWarnings(definition),
     ...stages.flatMap((stage, index) => stageWarnings(stage, stageTitleOf(stage, index), stageTypes)),
     ...describeFieldProblems(stages, stageTypes, 'plan'),
   ]

@@ -1,0 +1,41 @@
+/** Search for stored notifications that nothing delivers, for the log at the start. */
+import { type JsonObject, objectsOf, textOf } from '../../json/values.ts'
+import type { BackendContext } from '../backend.ts'
+import { settingsOf } from './notifier.ts'
+import { describeUndeliveredTypes, typesOfDefinition, typesOfRecord } from './warnings.ts'
+
+const mostNamed = 5
+
+/** Logs a line for each kind, with some of the places that name it. */
+export async function logUndelivered({ call, log, ...context }: BackendContext): Promise<void> {
+  const { types } = settingsOf({ call, log, ...context })
+  const found = Map.groupBy(await readPlaces(call), ({ type }) => type.toLowerCase())
+  for (const [type, places] of found) {
+    const [problem] = describeUndeliveredTypes([type], types)
+    if (problem === undefined) continue
+    const names = [...new Set(places.map(({ place }) => place))]
+    log.warn({ problem, count: names.length, examples: names.slice(0, mostNamed) }, 'notifications are not delivered')
+  }
+}
+
+interface Place {
+  readonly type: string
+  readonly place: string
+}
+
+async function readPlaces(call: BackendContext['call']): Promise<Place[]> {
+  const read = async (path: string): Promise<JsonObject[]> => objectsOf((await call('front50', { method: 'GET', path })).body)
+  const records = await read('/notifications')
+  const pipelines = await read('/pipelines?restricted=false')
+  return [
+    ...records.flatMap((record) =>
+      typesOfRecord(record).map((type) => ({ type, place: `application ${textOf(record['application']) ?? 'global'}` })),
+    ),
+    ...pipelines.flatMap((pipeline) =>
+      typesOfDefinition(pipeline).map((type) => ({
+        type,
+        place: `pipeline ${textOf(pipeline['name']) ?? ''} of ${textOf(pipeline['application']) ?? ''}`,
+      })),
+    ),
+  ]
+}

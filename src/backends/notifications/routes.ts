@@ -1,0 +1,77 @@
+/** Routes of notifications: what is offered, requests to send one, tests, and warnings. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type JsonObject, textOf } from '../../json/values.ts'
+import { createUlid } from '../../storage/ulid.ts'
+import { type BackendContext, BackendError } from '../backend.ts'
+import { noticesOfRequest } from './life-cycle-notices.ts'
+import type { Notice } from './notification-type.ts'
+import { type Notifier, settingsOf } from './notifier.ts'
+import { notificationTypeOf, notificationTypes } from './types/all.ts'
+import { describeUndeliveredTypes, typesOfRecord } from './warnings.ts'
+
+/** @param parse Reads a body as an object */
+export function notificationRoutes(
+  app: FastifyInstance,
+  { context, notifier, parse }: { context: BackendContext; notifier: Notifier; parse: (body: unknown) => JsonObject },
+): void {
+  const { types, links } = settingsOf(context)
+
+  app.get('/notifications/metadata', () =>
+    notificationTypes
+      .filter(({ id }) => id in types)
+      .map(({ id, label, address, isKnownToDeck }) => ({
+        notificationType: id,
+        // Deck has forms of its own for some, and makes the others from the parameters.
+        uiType: isKnownToDeck ? 'CUSTOM' : 'BASIC',
+        label,
+        parameters: [
+          { name: 'address', type: 'string', label: address.label, description: address.description, defaultValue: '' },
+        ],
+      })),
+  )
+
+  // A kind without handler is accepted too (docs/contracts/events.md#acceptance).
+  app.post('/notifications', (request, reply) => {
+    notifier.accept(noticesOfRequest(parse(request.body), { links, now: context.now() }))
+    return reply.code(200).send()
+  })
+
+  app.post('/notifications/test', async (request) => {
+    const { type, notice } = toTest(request, parse(request.body), context.now())
+    const reason = await notifier.test({ type, notice })
+    return reason === undefined ? { delivered: true } : { delivered: false, reason }
+  })
+
+  app.post('/notifications/warnings', (request) => describeUndeliveredTypes(typesOfRecord(parse(request.body)), types))
+
+  app.post('/notifications/callbacks/:source', () => {
+    throw new BackendError(404, 'No chat tool is configured that could call back.')
+  })
+}
+
+/** @throws {BackendError} 400 */
+function toTest(request: FastifyRequest, body: JsonObject, now: number): { type: string; notice: Notice } {
+  const type = textOf(body['type'])
+  if (type === undefined) throw new BackendError(400, 'The field "type" is missing, such as "email".')
+  const known = notificationTypeOf(type)
+  const address = textOf(body['address'])?.trim() ?? ''
+  if (address === '' && known !== undefined && known.address.isOptional !== true)
+    throw new BackendError(400, `The field "address" is missing: ${known.address.label}.`)
+  const application = textOf(body['application']) ?? ''
+  const user = textOf(request.headers['x-spinnaker-user']) ?? 'anonymous'
+  const subject = `${application}: a test notification`
+  const text = `${subject}\n\n${user} has sent it to check that notifications arrive here.`
+  const hash = textOf(body['commit'])
+  const notice: Notice = {
+    id: createUlid(now).toLowerCase(),
+    occasion: 'test',
+    phase: 'complete',
+    application,
+    subject,
+    text,
+    address,
+    ...(hash !== undefined && { commit: { hash } }),
+    time: now,
+  }
+  return { type, notice }
+}

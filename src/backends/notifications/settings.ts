@@ -1,0 +1,42 @@
+/** Settings of notifications: their channels, and where their links lead. */
+import { z } from 'zod'
+import { httpAddress, type SettingsReport, setting, settings } from '../../settings/setting.ts'
+import type { SharedValues } from './notification-type.ts'
+import { NotificationTypeKeys, toNotificationTypeSettings } from './types/all.ts'
+
+const linkKeys = settings({
+  baseUrl: setting('spinnaker.base-url', httpAddress.optional()).describe(
+    'Address of Deck, for links in notifications. Default: `services.deck.baseUrl` where it is set; else links lead to the console.',
+  ),
+})
+
+export const NotificationKeys = z.strictObject({ ...linkKeys.keys.shape, ...NotificationTypeKeys.shape })
+
+/** Plain data, for the worker thread. */
+export interface NotificationServiceSettings {
+  /** Settings of the kinds that are switched on, by their ids. */
+  readonly types: Readonly<Record<string, object>>
+  /** Where links lead; without any, notifications have none. */
+  readonly links?: LinkTarget | undefined
+}
+
+export interface LinkTarget {
+  readonly ui: 'deck' | 'console'
+  /** Without a slash at its end. */
+  readonly baseUrl: string
+}
+
+/** @param known Addresses of the web UIs, as far as the configuration has them, and values of other capabilities */
+export function toNotificationSettings(
+  keys: object,
+  report: SettingsReport,
+  known: SharedValues & { readonly deckUrl?: string | undefined; readonly consoleUrl?: string | undefined } = {},
+): NotificationServiceSettings {
+  const deckUrl = linkKeys.read(keys).baseUrl ?? known.deckUrl
+  return { types: toNotificationTypeSettings(keys, report, known), links: toLinks(deckUrl, known.consoleUrl) }
+}
+
+function toLinks(deckUrl: string | undefined, consoleUrl: string | undefined): LinkTarget | undefined {
+  if (deckUrl !== undefined) return { ui: 'deck', baseUrl: deckUrl }
+  return consoleUrl === undefined ? undefined : { ui: 'console', baseUrl: consoleUrl }
+}

@@ -1,0 +1,45 @@
+/** All kinds of notifications. */
+import { z } from 'zod'
+import type { SettingsReport } from '../../../settings/setting.ts'
+import type { NotificationType, SharedValues } from '../notification-type.ts'
+import { emailNotifications } from './email.ts'
+import { giteaStatusNotifications } from './gitea-status.ts'
+import { githubStatusNotifications } from './github-status.ts'
+import { gitlabStatusNotifications } from './gitlab-status.ts'
+import { googleChatNotifications } from './google-chat.ts'
+import { microsoftTeamsNotifications } from './microsoft-teams.ts'
+import { slackNotifications } from './slack.ts'
+import { webhookNotifications } from './webhook.ts'
+
+export const notificationTypes: readonly NotificationType[] = [
+  emailNotifications,
+  slackNotifications,
+  microsoftTeamsNotifications,
+  googleChatNotifications,
+  webhookNotifications,
+  githubStatusNotifications,
+  gitlabStatusNotifications,
+  giteaStatusNotifications,
+]
+
+export const NotificationTypeKeys = z.strictObject(
+  Object.assign({}, ...notificationTypes.map(({ keys }) => keys.shape)) as z.core.$ZodShape,
+)
+
+/** By the id of the type, of those that are switched on. */
+export function toNotificationTypeSettings(
+  keys: object,
+  report: SettingsReport,
+  shared: SharedValues,
+): Readonly<Record<string, object>> {
+  const all = notificationTypes.flatMap((type) => {
+    const settings = type.toSettings(keys, report, shared)
+    return settings === undefined ? [] : [[type.id, settings] as const]
+  })
+  return Object.fromEntries(all)
+}
+
+/** Definitions write the id in any case. */
+export function notificationTypeOf(id: string): NotificationType | undefined {
+  return notificationTypes.find((type) => type.id.toLowerCase() === id.toLowerCase())
+}

@@ -1,0 +1,184 @@
+/**
+ * Outbox of what notifications may follow from: stored with the change of the execution, then handed to the event service until it
+ * takes it. A repetition carries the same id.
+ *
+ * @see docs/contracts/events.md#notifications
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { FastifyBaseLogger } from 'fastify'
+import { BackOff } from '../../concurrency/back-off.ts'
+import { pathTo } from '../../http/encode-path.ts'
+import { formatJson, parseJson } from '../../json/json.ts'
+import { type JsonObject, objectOf } from '../../json/values.ts'
+import { inTransaction } from '../../storage/database.ts'
+import { timeOfUlid } from '../../storage/ulid.ts'
+import type { CallService, ServiceCall } from '../backend.ts'
+import type { LifeCycleEvent } from './machine/turn.ts'
+import { type Notification, noticeCalls, notificationsOf } from './notice-content.ts'
+import type { ExecutionStore } from './store.ts'
+
+export const noticeMigrations = [
+  `
+  CREATE TABLE orchestration_notices (
+    id           TEXT PRIMARY KEY,
+    execution_id TEXT NOT NULL,
+    notice       TEXT NOT NULL
+  ) STRICT;
+  `,
+]
+
+export interface NoticeOptions {
+  readonly db: DatabaseSync
+  readonly store: ExecutionStore
+  readonly call: CallService
+  readonly log: FastifyBaseLogger
+  readonly now: () => number
+  readonly nextId: () => string
+  /** Whether the event service gets its events in this way alone; else only requests to send a notification. */
+  readonly isEmbedded: boolean
+  /** Notifications of an application and of all; undefined: the definition store has to be asked. */
+  readonly recordsOf: (application: string) => readonly JsonObject[] | undefined
+}
+
+/** What the event service has not taken by then is dropped: the message would come too late. */
+const maxAgeMs = 24 * 60 * 60_000
+const batch = 50
+const pauses = { firstMs: 500, longestMs: 60_000 }
+
+export class Notices {
+  readonly #options: NoticeOptions
+  readonly #insert: StatementSync
+  readonly #next: StatementSync
+  readonly #remove: StatementSync
+  readonly #backOff = new BackOff(pauses)
+  #isRunning = false
+  #isSending = false
+  #hasMore = false
+
+  constructor(options: NoticeOptions) {
+    this.#options = options
+    const { db } = options
+    this.#insert = db.prepare('INSERT INTO orchestration_notices VALUES (?, ?, ?)')
+    this.#next = db.prepare('SELECT * FROM orchestration_notices ORDER BY id LIMIT ?')
+    this.#remove = db.prepare('DELETE FROM orchestration_notices WHERE id = ?')
+  }
+
+  start(): void {
+    this.#isRunning = true
+    this.#hasMore = true
+    this.send()
+  }
+
+  stop(): void {
+    this.#isRunning = false
+    this.#backOff.cancel()
+  }
+
+  /** Called in the transaction in which the events happen. */
+  note(events: readonly LifeCycleEvent[]): void {
+    const { isEmbedded, nextId } = this.#options
+    for (const event of events) {
+      for (const notice of noticesOf(event, isEmbedded)) {
+        const records = this.#options.recordsOf(event.execution.application)
+        if (records !== undefined && notificationsOf(event.execution, notice, records).length === 0) continue
+        this.#insert.run(nextId(), event.execution.id, formatJson(notice))
+        this.#hasMore = true
+      }
+    }
+  }
+
+  /** Hands over what is stored, in the background. */
+  send(): void {
+    if (!this.#isRunning || this.#isSending || !this.#hasMore) return
+    this.#isSending = true
+    let hasFailed = false
+    this.#sendAll()
+      .then(
+        () => this.#backOff.reset(),
+        (error: unknown) => {
+          hasFailed = true
+          this.#hasMore = true
+          const pauseMs = this.#backOff.startLater(() => this.send())
+          this.#options.log.warn({ err: error, pauseMs }, 'notifications could not be handed to the event service')
+        },
+      )
+      .finally(() => {
+        this.#isSending = false
+        if (!hasFailed) this.send()
+      })
+  }
+
+  async #sendAll(): Promise<void> {
+    while (this.#isRunning && this.#hasMore) {
+      this.#hasMore = false
+      const rows = this.#next.all(batch)
+      const done: string[] = []
+      try {
+        for (const row of rows) {
+          await this.#sendOne(String(row['id']), String(row['execution_id']), parseJson(String(row['notice'])) as Notification)
+          done.push(String(row['id']))
+        }
+      } finally {
+        if (done.length > 0) inTransaction(this.#options.db, () => done.forEach((id) => void this.#remove.run(id)))
+      }
+      if (rows.length === batch) this.#hasMore = true
+    }
+  }
+
+  /** @throws {Error} when it has to be sent again */
+  async #sendOne(id: string, executionId: string, notice: Notification): Promise<void> {
+    const { store, now, log } = this.#options
+    const execution = store.load(executionId)
+    if (execution === undefined) return
+    if (now() - (timeOfUlid(id) ?? 0) > maxAgeMs) {
+      log.error({ execution: executionId, ...notice }, 'a notification is dropped: the event service has not taken it for a day')
+      return
+    }
+    const records = this.#options.recordsOf(execution.application) ?? (await this.#readRecords(execution.application))
+    for (const call of noticeCalls(execution, { id, notice, records, now: now() })) await this.#post(call, executionId)
+  }
+
+  async #post(request: ServiceCall, executionId: string): Promise<void> {
+    const { status } = await this.#options.call('echo', request)
+    if (status < 400) return
+    if (status >= 500 || status === 408 || status === 429) throw new Error(`The event service answered with status ${status}.`)
+    this.#options.log.error({ execution: executionId, status }, 'the event service refused a notification')
+  }
+
+  async #readRecords(application: string): Promise<JsonObject[]> {
+    const paths = [pathTo`/notifications/application/${application}`, '/notifications/global/global']
+    const answers = paths.map(async (path) => {
+      const { status, body } = await this.#options.call('front50', { method: 'GET', path })
+      if (status >= 500) throw new Error(`The definition store answered with status ${status}.`)
+      return status === 200 ? objectOf(body) : {}
+    })
+    return Promise.all(answers)
+  }
+}
+
+/** What may be notified of an event: the event itself, a judgment that begins, or one that is given. */
+function noticesOf(event: LifeCycleEvent, isEmbedded: boolean): Notification[] {
+  const { execution, stage, task, phase } = event
+  if (execution.canceled || phase === 'skipped') return []
+  const isJudgment = stage?.type === 'manualJudgment'
+  if (task !== undefined) {
+    return isJudgment && task.name === 'waitForJudgment' && phase === 'starting'
+      ? [{ kind: 'judgment', occasion: 'manualJudgment', stageId: stage.id }]
+      : []
+  }
+  if (stage === undefined) {
+    return isEmbedded && execution.type === 'PIPELINE' ? [{ kind: 'event', level: 'pipeline', phase }] : []
+  }
+  if (stage.parentStageId !== undefined || stage.status === 'CANCELED') return []
+  const judged = isJudgment && phase !== 'starting' ? judgmentOccasion(stage.context) : undefined
+  return [
+    ...(judged === undefined ? [] : [{ kind: 'judgment' as const, occasion: judged, stageId: stage.id }]),
+    ...(isEmbedded ? [{ kind: 'event' as const, level: 'stage' as const, phase, stageId: stage.id }] : []),
+  ]
+}
+
+function judgmentOccasion({ judgmentStatus }: JsonObject): string | undefined {
+  const word = String(judgmentStatus ?? '').toLowerCase()
+  if (word === 'continue') return 'manualJudgmentContinue'
+  return word === 'stop' ? 'manualJudgmentStop' : undefined
+}

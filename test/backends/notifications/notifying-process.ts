@@ -1,0 +1,47 @@
+/** A program that serves engine, definitions and events with webhooks until it is killed. Argument: data directory. */
+import { join } from 'node:path'
+import pino from 'pino'
+import type { CallService } from '../../../src/backends/backend.ts'
+import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
+import { createEventsBackend } from '../../../src/backends/events/events.ts'
+import { createBackendServer } from '../../../src/backends/hosting/server.ts'
+import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
+import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
+import { openDatabase } from '../../../src/storage/database.ts'
+
+const [dataDir, holdsBack] = process.argv.slice(2)
+let base = ''
+
+const call: CallService = async (service, { method, path, body, headers }) => {
+  // The engine has stored what happened, and cannot hand it over.
+  if (holdsBack === 'true' && service === 'echo') throw new Error('The event service is held back.')
+  const answer = await fetch(`${base}/${service}${path}`, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  })
+  const text = await answer.text()
+  return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
+}
+
+const pauses = { firstMs: 50, longestMs: 200, maxAgeMs: 60_000, timeoutMs: 60_000 }
+const { server, start } = createBackendServer({
+  backends: [
+    definitionsBackend,
+    orchestrationBackend,
+    createEventsBackend({ orchestratorMs: 10, buildMs: 1, cronMs: 1_000, notifications: pauses }),
+  ],
+  db: openDatabase(join(String(dataDir), 'backends.db')),
+  call,
+  log: pino({ level: 'silent' }),
+  settings: {
+    adminRoles: ['admins'],
+    timeZone: 'UTC',
+    serviceAccounts: [],
+    outside: { ...defaultOutsideSettings, allowed: ['127.0.0.1'] },
+    notifications: { types: { webhook: { secret: 'signing-key-1' } } },
+  },
+})
+base = await server.listen({ host: '127.0.0.1', port: 0 })
+start()
+process.stdout.write(`${base}\n`)
