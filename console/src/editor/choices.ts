@@ -117,7 +117,8 @@ const sources: Readonly<Record<string, Source>> = {
   'notification-types': {
     path: '/notifications/metadata',
     parameters: () => ({}),
-    choices: (body) => named(body, 'notificationType').map(({ value }) => choice(value.toLowerCase())),
+    choices: (body) =>
+      named(body, 'notificationType').map(({ value }) => choice(value === value.toUpperCase() ? value.toLowerCase() : value)),
   },
   'artifact-accounts': { path: '/artifacts/credentials', parameters: () => ({}), choices: (body) => named(body, 'name') },
 }

@@ -220,7 +220,12 @@ export const triggerTypes: readonly TriggerType[] = [
   ]),
 ]
 
-const moments = (of: 'pipeline' | 'stage') => ['starting', 'complete', 'failed'].map((word) => `${of}.${word}`)
+const judgmentMoments = ['manualJudgment', 'manualJudgmentContinue', 'manualJudgmentStop']
+
+const moments = (of: 'pipeline' | 'stage') => [
+  ...['starting', 'complete', 'failed'].map((word) => `${of}.${word}`),
+  ...(of === 'stage' ? judgmentMoments : []),
+]
 
 export function notificationFields(of: 'pipeline' | 'stage'): readonly FieldDescription[] {
   return describe([
@@ -228,11 +233,14 @@ export function notificationFields(of: 'pipeline' | 'stage'): readonly FieldDesc
       name: 'type',
       kind: 'text',
       required: true,
-      choices: ['email', 'slack', 'googlechat', 'microsoftteams', 'sms', 'pubsub'],
+      choices: [
+        ...['email', 'slack', 'googlechat', 'microsoftteams', 'webhook'],
+        ...['githubStatus', 'gitlabStatus', 'giteaStatus', 'sms', 'pubsub'],
+      ],
       choicesFrom: 'notification-types',
       help: 'How it is sent.',
     },
-    { name: 'address', kind: 'text', help: 'Email address, channel or number.' },
+    { name: 'address', kind: 'text', help: 'Email address, channel, address of a webhook, or repository.' },
     { name: 'when', kind: 'texts', choices: moments(of), help: 'What it is sent for.' },
     { name: 'level', kind: 'choice', choices: [of], help: 'What it is about.' },
     { name: 'message', kind: 'json', help: 'Texts by moment, such as {"pipeline.failed": {"text": "…"}}.' },

@@ -1,10 +1,12 @@
 /** Notifications of an application: who hears of its runs, and how. */
-import { useEffect } from 'preact/hooks'
-import { actionHeaders, client, unwrap } from '../api/client.ts'
+import { useEffect, useState } from 'preact/hooks'
+import { actionHeaders, client, unwrap, warningsOf } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import type { Right } from '../api/rights.ts'
+import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { CheckList, ChoiceField, TextField } from '../components/form-fields.tsx'
+import { act, reportWarning } from '../components/notices.tsx'
 import { Panel } from '../components/panel.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
 import { Loaded } from '../components/states.tsx'
@@ -12,7 +14,18 @@ import { type Json, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { settingsWords } from '../settings-words.ts'
 import { ReviewDialog, type ReviewProps, SaveBar, useEdits } from './settings-form.tsx'
 
-const channels = ['email', 'slack', 'microsoftteams', 'googlechat', 'sms', 'pubsub'] as const
+const channels = [
+  'email',
+  'slack',
+  'microsoftteams',
+  'googlechat',
+  'webhook',
+  'githubStatus',
+  'gitlabStatus',
+  'giteaStatus',
+  'sms',
+  'pubsub',
+] as const
 
 export function NotificationsTab({ application, right }: { application: string; right: Right }) {
   const live = useNotifications(application)
@@ -25,6 +38,11 @@ export function NotificationsTab({ application, right }: { application: string; 
 
 function useNotifications(application: string) {
   return useLive('/notifications/{type}/{application}', { path: { type: 'application', application } }, { refresh: 'slow' })
+}
+
+/** Spinnaker writes its kinds in capitals where definitions have small letters. */
+function toKind(type: string): string {
+  return type === type.toUpperCase() ? type.toLowerCase() : type
 }
 
 /** The record has a list for each channel; the form has one list. */
@@ -46,7 +64,7 @@ function toRecord(record: Json, notifications: readonly Json[]): Json {
 function Notifications({ application, record, right }: { application: string; record: Json; right: Right }) {
   const { values, set, edits, reset } = useEdits(application, 'notifications', toList(record))
   const metadata = useLive('/notifications/metadata', {}, { refresh: 'open' }).reading.value.body ?? []
-  const known = [...channels, ...metadata.map(({ notificationType }) => notificationType.toLowerCase())]
+  const known = [...channels, ...metadata.map(({ notificationType }) => toKind(notificationType))]
   const list = objectsOf(values.notifications)
   return (
     <Panel title={settingsWords.notifications}>
@@ -61,7 +79,17 @@ function Notifications({ application, record, right }: { application: string; re
           addLabel={settingsWords.addNotification}
           added={{ type: 'email', level: 'application', address: '', when: ['pipeline.failed'] }}
         >
-          {(notification, put) => <NotificationFields notification={notification} channels={known} put={put} />}
+          {(notification, put) => (
+            <>
+              <NotificationFields notification={notification} channels={known} put={put} />
+              <TestButton
+                application={application}
+                notification={notification}
+                number={list.indexOf(notification) + 1}
+                right={right}
+              />
+            </>
+          )}
         </RecordRows>
       </div>
       <SaveBar
@@ -106,18 +134,58 @@ function NotificationFields({ notification, channels: known, put }: Notification
   )
 }
 
+interface TestButtonProps {
+  readonly application: string
+  readonly notification: Json
+  /** Its place in the form, from 1. */
+  readonly number: number
+  readonly right: Right
+}
+
+/** Sends what the form shows, saved or not. */
+function TestButton({ application, notification, number, right }: TestButtonProps) {
+  const [result, setResult] = useState<string>()
+  const type = textOf(notification['type']) ?? ''
+  const address = textOf(notification['address']) ?? ''
+  const send = async () => {
+    setResult(undefined)
+    const { delivered, reason } = await unwrap(
+      client.POST('/notifications/{type}/{application}/test', {
+        params: { path: { type: 'application', application } },
+        headers: actionHeaders,
+        body: { type, address },
+      }),
+    )
+    setResult(delivered ? settingsWords.testDelivered : settingsWords.testFailed(reason ?? ''))
+  }
+  return (
+    <p class="row">
+      <Button
+        small
+        denied={right.reason}
+        aria-label={settingsWords.sendTestTo(number)}
+        onClick={() => act(settingsWords.sendTestTo(number), send)}
+      >
+        {settingsWords.sendTest}
+      </Button>
+      <span role="status">{result}</span>
+    </p>
+  )
+}
+
 function ReviewNotifications({ application, edits, onSaved }: ReviewProps) {
   const live = useNotifications(application)
   useEffect(() => live.refresh(), [])
   const record: Json = live.reading.value.body ?? {}
   const save = async () => {
-    await unwrap(
+    const warnings = await warningsOf(
       client.POST('/notifications/{type}/{application}', {
         params: { path: { type: 'application', application } },
         headers: actionHeaders,
         body: toRecord(record, objectsOf(edits['notifications']?.to)),
       }),
     )
+    reportWarning(settingsWords.savedWithWarnings(application), warnings)
     refreshMatching('/notifications')
     onSaved()
     return undefined

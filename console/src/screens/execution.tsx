@@ -48,6 +48,7 @@ import { isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 import { useExecutionActions } from './execution-actions.tsx'
+import { awaitsDelivery, RunNotifications } from './run-notifications.tsx'
 import { nextTab, StagePanel } from './stage-panel.tsx'
 
 const views = [
@@ -67,7 +68,7 @@ export function ExecutionScreen({ params, query }: ScreenProps) {
     { path: { id } },
     {
       refresh: 'live',
-      isBusy: ({ status }) => !isComplete(status),
+      isBusy: (execution) => !isComplete(execution.status) || awaitsDelivery(execution),
       events: { path: `/executions/${encodeURIComponent(id)}/events` },
     },
   )
@@ -98,6 +99,7 @@ function Run({ execution, query }: { execution: Execution; query: Readonly<Recor
           <StagePanel execution={execution} stage={selected} inner={tree.inner.get(selected.id) ?? []} tab={query['tab']} />
         )}
       </Stages>
+      <RunNotifications execution={execution} />
     </>
   )
 }
