@@ -54,6 +54,7 @@ const backendLayers = [
   'definitions',
   'events',
   'orchestration',
+  'notifications',
   'bakery',
   'infrastructure',
   'builds',

@@ -8,10 +8,13 @@ import { collectPatterns } from './collect-patterns.ts'
 const bounded: Readonly<Record<string, string>> = {
   '/ey[\\w-]{8,}\\.ey[\\w-]{8,}(?:\\.[\\w-]*)?/g': 'concealSecrets cuts at 2000 characters',
   '/(?<=:\\/\\/)[^\\s/@]+(?=@)/g': 'concealSecrets cuts at 2000 characters',
+  '/(\\w+)\\s*=\\s*(?:"([^"]*)"|([^\\s,"]+))/g': 'parseChallenge cuts at 2000 characters',
 }
 
 /** Files that compose patterns, and of what. */
 const composers: Readonly<Record<string, string>> = {
+  'src/backends/infrastructure/providers/kubernetes/reads/listed-kinds.ts': 'settings, on names of kinds',
+  'src/backends/infrastructure/providers/kubernetes/settings.ts': 'a setting, which is only parsed',
   'src/backends/regex/character-classes.ts': 'the name of a property of Unicode',
   'src/http/path-template.ts': 'paths of the API',
   'src/login/redirect-target.ts': 'a setting',

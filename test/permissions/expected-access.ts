@@ -214,6 +214,8 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'GET /functions': 'everybody',
   'GET /serverGroups': 'everybody',
   'GET /manifests/{account}/{location}/{name}': 'readers',
+  'POST /manifests/plan': 'planners',
+  'GET /applications/{application}/drift': 'readers',
   'GET /keyPairs': 'everybody',
   'GET /certificates': 'everybody',
   'GET /certificates/{cloudProvider}': 'everybody',

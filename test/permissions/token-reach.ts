@@ -178,6 +178,8 @@ export const expectedReach: Readonly<Record<string, Reach>> = {
   'GET /functions': 'none',
   'GET /serverGroups': 'none',
   'GET /manifests/{account}/{location}/{name}': 'none',
+  'POST /manifests/plan': 'its own',
+  'GET /applications/{application}/drift': 'its own',
   'GET /keyPairs': 'none',
   'GET /certificates': 'any',
   'GET /certificates/{cloudProvider}': 'any',

@@ -88,6 +88,7 @@ export const infrastructureOperations: Operation[] = [
     answer: ManifestModel,
   }),
   post('planManifestsUsingPOST', '/manifests/plan', {
+    changesNothing: true,
     demands: [{ kind: 'account', authorization: 'WRITE', of: 'body' }, ...writesApplicationInBody],
     summary: 'Plan a deployment of manifests',
     description:

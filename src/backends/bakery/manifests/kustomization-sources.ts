@@ -24,7 +24,7 @@ export function checkKustomization(work: WorkFolder, sources: string, folder: st
 type Purpose = 'content' | 'configuration' | 'patched configuration'
 
 /** Entries of generators are `name=path`, too. */
-const address = /^\s*(?:[^=\s]*=)?(?:https?|ssh|git|file)::?\/\/|^\s*git@|^\s*git::|[?&]ref=/im
+const address = /^[ \t]*(?:[^=\s]*=)?(?:https?|ssh|git|file)::?\/\/|^[ \t]*git(?:@|::)|[?&]ref=/im
 const anyAddress = /https?:\/\//i
 
 class SourceCheck {

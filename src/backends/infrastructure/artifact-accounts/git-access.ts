@@ -52,7 +52,7 @@ export async function openGitAccess(reference: string, options: AccessOptions): 
 
 /** Paths of this machine and `git://`, which proves nothing, are left out. */
 function repositoryUrl(reference: string): URL {
-  const [, userHost, path] = /^([^/:\s]+@[^/:\s]+):(.*)$/.exec(reference) ?? []
+  const [, userHost, path] = /^([^/:@\s]+@[^/:\s]+):(.*)$/.exec(reference) ?? []
   const url = URL.parse(userHost === undefined ? reference : `ssh://${userHost}/${path}`)
   if (!repositoryPattern.test(reference) || url === null || !['http:', 'https:', 'ssh:'].includes(url.protocol)) {
     const shown = withoutUserinfo(reference)

@@ -67,7 +67,7 @@ function parseArtifact({ type, name, version, reference, metadata }: JsonObject)
     throw new BackendError(400, 'An artifact of type git/file needs the path of the file as "name", or as "metadata.subPath".')
   if (path !== undefined && (path.startsWith('/') || path.includes('\0') || path.split('/').includes('..')))
     throw new BackendError(400, `The path of an artifact must be inside its repository, and is "${path}".`)
-  return { url, revision, path: path?.replace(/^(?:\.\/+)+|\/+$/g, '') || undefined, isFile }
+  return { url, revision, path: path?.replace(/^(?:\.\/+)+|(?<!\/)\/+$/g, '') || undefined, isFile }
 }
 
 async function fetchFromRepository(artifact: RepositoryArtifact, account: GitAccount, outside: OutsideSettings): Promise<Buffer> {
@@ -99,7 +99,7 @@ async function readArtifact({ url, revision, path, isFile }: RepositoryArtifact,
 }
 
 const missingPattern =
-  /couldn't find remote ref|not our ref|did not match any|does not exist|not a valid object|repository .*not found/i
+  /couldn't find remote ref|not our ref|did not match any|does not exist|not a valid object|repository not found|' not found/i
 
 /** @returns 404 for what the repository does not have, else 502 or 504 */
 function toGitError(error: unknown, { url, revision }: Pick<RepositoryArtifact, 'url' | 'revision'>): unknown {

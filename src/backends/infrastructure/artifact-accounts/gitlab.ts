@@ -8,7 +8,7 @@ export const gitlabArtifacts = createFileHostType({
   artifactType: 'gitlab/file',
   hosts: ['gitlab.com'],
   form: 'https://gitlab.com/api/v4/projects/shop%2Fdeploy/repository/files/app.yml/raw',
-  isFile: ({ pathname }) => /\/projects\/[^/]+\/repository\/files\/.+\/raw$/.test(pathname),
+  isFile: ({ pathname }) => pathname.endsWith('/raw') && /\/projects\/[^/]+\/repository\/files\/[^/]/.test(pathname),
   versionQuery: (_url, version = 'HEAD') => ({ ref: version }),
   toHeaders: (login) => (login.token === undefined ? authorizationHeader(login) : { 'private-token': login.token }),
 })

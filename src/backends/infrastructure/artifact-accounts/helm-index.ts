@@ -43,8 +43,8 @@ function findSections(text: string): ReadonlyMap<string, string> | undefined {
 
 /** The name may be quoted. */
 function nameOf(section: string): string {
-  const [, key = ''] = /^\s*(.*?)\s*:(?:\s|$)/.exec(section) ?? []
-  return String(parseYaml(key))
+  const key = section.slice(0, Math.max(0, section.search(/:(?:\s|$)/)))
+  return String(parseYaml(key.trim()))
 }
 
 function parseWhole(text: string): JsonObject {

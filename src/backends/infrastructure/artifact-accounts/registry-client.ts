@@ -114,7 +114,7 @@ function bearer(token: string | undefined): Record<string, string> {
 
 /** Path and query of the next page, which must be of the same registry. */
 function nextPage({ headers }: OutsideAnswer, current: string): string | undefined {
-  const link = textOf(/<([^>]+)>\s*;\s*rel="?next"?/.exec(String(headers['link'] ?? ''))?.[1])
+  const link = textOf(/<([^<>]+)> ?; ?rel="?next"?/.exec(String(headers['link'] ?? ''))?.[1])
   const url = link === undefined ? null : URL.parse(link, current)
   return url !== null && url.origin === new URL(current).origin ? `${url.pathname}${url.search}` : undefined
 }

@@ -1,4 +1,4 @@
-/** `waitForManifestToStabilize`: waits until deployed objects are as their manifests say (docs/contracts/kubernetes.md#stability). */
+/** `waitForManifestToStabilize`: waits until deployed objects are as their manifests say (docs/contracts/kubernetes.md#status). */
 import { formatQuery, pathTo } from '../../../../http/encode-path.ts'
 import { fieldAt, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'

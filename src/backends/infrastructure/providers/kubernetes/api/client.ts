@@ -147,7 +147,7 @@ export class KubeClient implements ClusterApi, WatchSource {
     const maxBytes = query.limitBytes === undefined ? maxAnswerBytes : query.limitBytes + logSlackBytes
     const { text } = await this.#requests.ask({ method: 'GET', path, headers: { accept: 'text/plain, */*' } }, { maxBytes })
     // The server may cut within a character.
-    return query.limitBytes === undefined ? text : text.replace(/\uFFFD+$/, '')
+    return query.limitBytes === undefined ? text : text.replace(/(?<!\uFFFD)\uFFFD+$/, '')
   }
 
   async read(path: string): Promise<unknown> {

@@ -13,6 +13,7 @@ import {
   textOf,
   textsOf,
 } from '../../../../../json/values.ts'
+import { withoutSlash } from '../../../../../settings/setting.ts'
 import type { ClientCertificate, ClusterAccess, ClusterLogin, ExecPlugin, Impersonation } from './cluster-access.ts'
 
 interface KubeconfigSource {
@@ -116,7 +117,7 @@ class Kubeconfig {
     if (url === null || !/^https?:$/.test(url.protocol))
       throw this.#problem(`its server "${written}" must begin with https:// or http://`)
     if (url.username !== '' || url.search !== '') throw this.#problem('its server must have neither a user nor a query')
-    return url.href.replace(/\/+$/, '')
+    return withoutSlash(url.href)
   }
 
   #proxyUrl(cluster: JsonObject): string | undefined {

@@ -1,4 +1,4 @@
-/** Artifacts that manifests refer to, and their binding (docs/contracts/kubernetes.md#deploying-manifests). */
+/** Artifacts that manifests refer to, and their binding (docs/contracts/kubernetes.md#deployments). */
 import { fieldAt, isObject, type JsonObject, textOf } from '../../../../../json/values.ts'
 import { builtInKind, kindOfManifest, parseKind } from '../kinds.ts'
 import { withField } from './edit.ts'

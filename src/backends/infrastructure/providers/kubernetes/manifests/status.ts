@@ -1,4 +1,4 @@
-/** Whether an object is stable, paused, available or failed (docs/contracts/kubernetes.md#manifest-status). */
+/** Whether an object is stable, paused, available or failed (docs/contracts/kubernetes.md#status). */
 import { fieldAt, fieldOf, isObject, type JsonObject, numberOf, objectsOf, textOf } from '../../../../../json/values.ts'
 import { builtInKind, kindOfManifest } from '../kinds.ts'
 import type { KubeObject } from '../objects.ts'

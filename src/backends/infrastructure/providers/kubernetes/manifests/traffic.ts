@@ -1,4 +1,4 @@
-/** Load balancers of workloads: the services whose selectors their pods match (docs/contracts/kubernetes.md#deploying-manifests). */
+/** Load balancers of workloads: the services whose selectors their pods match (docs/contracts/kubernetes.md#deployments). */
 import { isDeepStrictEqual } from 'node:util'
 import { fieldAt, isObject, type JsonObject, textsOf } from '../../../../../json/values.ts'
 import { type FullName, parseFullName } from '../full-name.ts'

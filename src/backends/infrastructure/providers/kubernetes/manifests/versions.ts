@@ -1,4 +1,4 @@
-/** Versions of objects that are deployed under a new name with each change (docs/contracts/kubernetes.md#deploying-manifests). */
+/** Versions of objects that are deployed under a new name with each change (docs/contracts/kubernetes.md#deployments). */
 import { isDeepStrictEqual } from 'node:util'
 import { formatJson, parseJson } from '../../../../../json/json.ts'
 import { isObject, type JsonObject } from '../../../../../json/values.ts'

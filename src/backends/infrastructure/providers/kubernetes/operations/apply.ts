@@ -1,4 +1,4 @@
-/** Writes prepared manifests to the API server (docs/contracts/kubernetes.md#deploying-manifests). */
+/** Writes prepared manifests to the API server (docs/contracts/kubernetes.md#deployments). */
 import { isDeepStrictEqual } from 'node:util'
 import { fieldAt, type JsonObject, objectsOf, textOf } from '../../../../../json/values.ts'
 import { type ApiError, isApiError } from '../api/api-error.ts'

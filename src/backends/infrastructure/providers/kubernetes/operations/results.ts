@@ -1,4 +1,4 @@
-/** Results of operations, as stages read them (docs/contracts/kubernetes.md#operations). */
+/** Results of operations, as stages read them (docs/contracts/kubernetes.md#deployments). */
 import type { JsonObject } from '../../../../../json/values.ts'
 import { toResult } from '../manifests/secrets.ts'
 import type { KubeObject } from '../objects.ts'

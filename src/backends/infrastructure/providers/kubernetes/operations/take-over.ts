@@ -1,4 +1,4 @@
-/** Takes over fields before an apply, so that what a manifest no longer has disappears (docs/contracts/kubernetes.md#deploying-manifests). */
+/** Takes over fields before an apply, so that what a manifest no longer has disappears (docs/contracts/kubernetes.md#deployments). */
 import { isDeepStrictEqual } from 'node:util'
 import { fieldAt, isObject, type JsonObject } from '../../../../../json/values.ts'
 import { isApiError } from '../api/api-error.ts'

@@ -1,4 +1,4 @@
-/** Kinds that the lists of an account have (docs/contracts/kubernetes.md#account). */
+/** Kinds that the lists of an account have (docs/contracts/kubernetes.md#lists). */
 import type { ClusterApi } from '../api/cluster-api.ts'
 import { builtInKinds, type Kind, type KindTable, kindOfManifest, parseKind } from '../kinds.ts'
 import type { KubernetesAccountSettings, KubernetesSettings } from '../settings.ts'

@@ -1,4 +1,4 @@
-/** Manifests: live objects with their status, events, artifacts and metrics (docs/contracts/kubernetes.md#reads). */
+/** Manifests: live objects with their status, events, artifacts and metrics (docs/contracts/kubernetes.md#lists). */
 import { type JsonObject, numberOf, objectOf } from '../../../../../json/values.ts'
 import type { OwnResource } from '../../../model.ts'
 import type { ClusterMember, ManifestChoice, ManifestCluster } from '../../../provider.ts'
