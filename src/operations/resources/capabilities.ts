@@ -63,7 +63,7 @@ const CloudProvider = z
     forms: z.array(z.string()).describe('Resources that the usual forms can edit: loadBalancer, securityGroup.'),
     refused: z.record(z.string(), z.string()).describe('Operations that do not fit its resources, with the reason.'),
     help: z.record(z.string(), z.string()).describe('Help texts of fields of the forms, by name.'),
-    hasManifests: z.boolean().optional().describe('Whether it deploys manifests, whose pages and stages are shown.'),
+    hasManifests: z.boolean().optional().describe('Whether it deploys manifests, with plans and drift.'),
     imagesPath: z
       .string()
       .optional()
@@ -79,7 +79,6 @@ const externalProviders: z.infer<typeof CloudProvider>[] = [
     forms: [],
     refused: { cloneServerGroup: 'Kubernetes groups are changed by their manifest.' },
     help: {},
-    hasManifests: true,
   },
 ]
 

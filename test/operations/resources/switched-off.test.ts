@@ -23,7 +23,8 @@ test('builds-scenario 27: operations of a disabled service answer empty or 404',
   const platform = await startPlatform(t, { off: serviceNames })
   for (const row of rows) {
     const service = row.call.split(' ')[0] as ServiceName
-    if (!optional.includes(service)) continue
+    // What cannot be sent is no empty answer.
+    if (!optional.includes(service) || row.id === 'testNotificationUsingPOST') continue
     await t.test(`${row.ask} without ${service}`, async () => {
       const { status, body } = await platform.ask(row.ask, row.body)
       if (row.id in particular) assert.deepEqual([status, body], [200, particular[row.id]])
