@@ -38,7 +38,7 @@ export interface BakeTimes {
 }
 
 /** @see docs/contracts/bakery.md#bakes */
-export const bakeTimes: BakeTimes = { startMs: 5_000, settleMs: 300, pollMs: 250 }
+export const bakeTimes: BakeTimes = { startMs: 30_000, settleMs: 300, pollMs: 250 }
 
 /** Environment variables of a process have a bound of 128 kB each. */
 const maxPlanLength = 100_000
