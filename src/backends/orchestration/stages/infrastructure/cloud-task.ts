@@ -19,6 +19,7 @@ const toleratedAbsences = 30
  */
 export function pauseFor({ stage, now }: TaskContext): number {
   const elapsedMs = now - (stage.startTime ?? now)
+  if (elapsedMs < 1 * secondMs) return 40
   if (elapsedMs < 3 * secondMs) return 100
   if (elapsedMs < 10 * secondMs) return 250
   if (elapsedMs < minuteMs) return 1 * secondMs
