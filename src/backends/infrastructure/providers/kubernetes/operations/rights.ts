@@ -52,7 +52,7 @@ export async function checkChanges(
   }
 }
 
-/** Without roles in the settings: everybody on an open account, else administrators. */
+/** Without roles in the settings: all users of an open account, else administrators. */
 function mayChangeClusterWide({ settings }: KubernetesAccount, access: Access): boolean {
   const { clusterScoped, permissions, requiredGroupMembership } = settings
   if (clusterScoped !== undefined) return access.hasRole(clusterScoped)
