@@ -40,7 +40,7 @@ export interface ExecPlugin {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly installHint?: string | undefined
-  /** What the command is told about the cluster, as the protocol spells it; undefined: nothing. */
+  /** Facts about the cluster for the command, as the protocol spells them; undefined: none. */
   readonly clusterInfo?: Readonly<Record<string, unknown>> | undefined
 }
 
