@@ -40,13 +40,19 @@ export interface AccountCredentials {
 
 /** Names have to differ, and credentials without a list of hosts are worth a line. */
 export function checkArtifactAccounts(key: string, accounts: readonly AccountCredentials[], report: SettingsReport): void {
-  const names = new Set<string>()
+  checkAccountNames(key, accounts, report)
   for (const account of accounts) {
-    const { name, hosts } = account
+    if (hasCredentials(account) && account.hosts === undefined)
+      report.notice(`${key}: "${account.name}" sends its credentials to each host that a pipeline names; list its hosts.`)
+  }
+}
+
+/** All that is to be checked where settings name the address, and no pipeline does. */
+export function checkAccountNames(key: string, accounts: readonly { readonly name: string }[], report: SettingsReport): void {
+  const names = new Set<string>()
+  for (const { name } of accounts) {
     if (names.has(name)) report.problem(key, `the account "${name}" is listed twice`)
     names.add(name)
-    if (hasCredentials(account) && hosts === undefined)
-      report.notice(`${key}: "${name}" sends its credentials to each host that a pipeline names; list its hosts.`)
   }
 }
 

@@ -6,7 +6,7 @@ import { httpAddress, off, type SettingsReport, setting, settings } from '../../
 import { type BackendContext, BackendError } from '../../backend.ts'
 import type { ArtifactAccount, ArtifactAccountType } from './account-type.ts'
 import { ContentCache } from './content-cache.ts'
-import { authorizationHeader, checkArtifactAccounts, loadLogin, loginKeys } from './credentials.ts'
+import { authorizationHeader, checkAccountNames, loadLogin, loginKeys } from './credentials.ts'
 import { parseDigest } from './digests.ts'
 import { type HelmIndex, HelmIndexError, parseHelmIndex } from './helm-index.ts'
 import { createSource, type SourceGet, shownAddress } from './source-calls.ts'
@@ -30,11 +30,7 @@ export const helmArtifacts: ArtifactAccountType = {
   toSettings(keys: object, report: SettingsReport): readonly HelmAccount[] | undefined {
     const { enabled, accounts } = helmKeys.read(keys)
     if (!enabled) return undefined
-    checkArtifactAccounts(
-      accountsKey,
-      accounts.map((each) => ({ ...each, hosts: [] })),
-      report,
-    )
+    checkAccountNames(accountsKey, accounts, report)
     return accounts
   },
   open: (accounts, context) => openAccounts(accounts as readonly HelmAccount[], context),

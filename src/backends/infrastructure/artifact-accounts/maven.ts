@@ -5,7 +5,7 @@ import { httpAddress, off, type SettingsReport, setting, settings } from '../../
 import { type BackendContext, BackendError } from '../../backend.ts'
 import type { ArtifactAccount, ArtifactAccountType } from './account-type.ts'
 import { ContentCache } from './content-cache.ts'
-import { authorizationHeader, checkArtifactAccounts, loadLogin, loginKeys } from './credentials.ts'
+import { authorizationHeader, checkAccountNames, loadLogin, loginKeys } from './credentials.ts'
 import { type Digest, parseDigest } from './digests.ts'
 import { fileOf, folderOf, type MavenCoordinates, parseCoordinates, parseMetadata, snapshotVersion } from './maven-coordinates.ts'
 import { createSource, type SourceGet, shownAddress } from './source-calls.ts'
@@ -29,11 +29,7 @@ export const mavenArtifacts: ArtifactAccountType = {
   toSettings(keys: object, report: SettingsReport): readonly MavenAccount[] | undefined {
     const { enabled, accounts } = mavenKeys.read(keys)
     if (!enabled) return undefined
-    checkArtifactAccounts(
-      accountsKey,
-      accounts.map((each) => ({ ...each, hosts: [] })),
-      report,
-    )
+    checkAccountNames(accountsKey, accounts, report)
     return accounts
   },
   open: (accounts, context) => openAccounts(accounts as readonly MavenAccount[], context),

@@ -7,7 +7,7 @@ import { httpAddress, off, type SettingsReport, setting, settings } from '../../
 import { type BackendContext, BackendError } from '../../backend.ts'
 import type { ArtifactAccount, ArtifactAccountType } from './account-type.ts'
 import { ContentCache } from './content-cache.ts'
-import { artifactTokenKeys, authorizationHeader, checkArtifactAccounts, loadLogin, loginKeys } from './credentials.ts'
+import { artifactTokenKeys, authorizationHeader, checkAccountNames, loadLogin, loginKeys } from './credentials.ts'
 import { parseDigest } from './digests.ts'
 import { createSource, type SourceGet, shownAddress } from './source-calls.ts'
 
@@ -31,11 +31,7 @@ export const npmArtifacts: ArtifactAccountType = {
   toSettings(keys: object, report: SettingsReport): readonly NpmAccount[] | undefined {
     const { enabled, accounts } = npmKeys.read(keys)
     if (!enabled) return undefined
-    checkArtifactAccounts(
-      accountsKey,
-      accounts.map((each) => ({ ...each, hosts: [] })),
-      report,
-    )
+    checkAccountNames(accountsKey, accounts, report)
     return accounts
   },
   open: (accounts, context) => openAccounts(accounts as readonly NpmAccount[], context),

@@ -6,7 +6,7 @@ import { httpAddress, off, type SettingsReport, setting, settings } from '../../
 import { type BackendContext, BackendError } from '../../backend.ts'
 import type { ArtifactAccount, ArtifactAccountType } from './account-type.ts'
 import { ContentCache } from './content-cache.ts'
-import { artifactTokenKeys, checkArtifactAccounts, loadLogin, loginKeys } from './credentials.ts'
+import { artifactTokenKeys, checkAccountNames, loadLogin, loginKeys } from './credentials.ts'
 import { parseDigest } from './digests.ts'
 import { type ImageReference, isImageDigest, parseImageReference } from './image-reference.ts'
 import { RegistryClient } from './registry-client.ts'
@@ -36,11 +36,7 @@ export const ociArtifacts: ArtifactAccountType = {
   toSettings(keys: object, report: SettingsReport): readonly RegistryAccount[] | undefined {
     const { enabled, accounts } = ociKeys.read(keys)
     if (!enabled) return undefined
-    checkArtifactAccounts(
-      accountsKey,
-      accounts.map((each) => ({ ...each, hosts: [] })),
-      report,
-    )
+    checkAccountNames(accountsKey, accounts, report)
     return accounts
   },
   open: (accounts, context) => openAccounts(accounts as readonly RegistryAccount[], context),

@@ -6,7 +6,7 @@ import { httpAddress, off, type SettingsReport, setting, settings } from '../../
 import { type BackendContext, BackendError } from '../../backend.ts'
 import type { OutsideAnswer } from '../../outside/call-outside.ts'
 import type { ArtifactAccount, ArtifactAccountType } from './account-type.ts'
-import { checkArtifactAccounts } from './credentials.ts'
+import { checkAccountNames } from './credentials.ts'
 import { checkDigest, parseDigest } from './digests.ts'
 import { createSource, type SourceGet } from './source-calls.ts'
 
@@ -35,11 +35,7 @@ export const s3Artifacts: ArtifactAccountType = {
   toSettings(keys: object, report: SettingsReport): readonly S3Account[] | undefined {
     const { enabled, accounts } = s3Keys.read(keys)
     if (!enabled) return undefined
-    checkArtifactAccounts(
-      accountsKey,
-      accounts.map(({ name }) => ({ name })),
-      report,
-    )
+    checkAccountNames(accountsKey, accounts, report)
     for (const { name, awsAccessKeyId, awsSecretAccessKey } of accounts)
       if ((awsAccessKeyId === undefined) !== (awsSecretAccessKey === undefined))
         report.problem(accountsKey, `"${name}" needs both awsAccessKeyId and awsSecretAccessKey, or neither`)
