@@ -235,9 +235,12 @@ suite('two workers', () => {
       while (running) {
         const counts = killed
         const dispatcher = new Agent({ connections: 1 })
-        const outcome = await new Browser(workers.url, {}, dispatcher).ask('/version').then(({ status }) => `${status}`, String)
+        const browser = new Browser(workers.url, {}, dispatcher)
+        // Lines about requests without login are bounded, and one is awaited below.
+        browser.resume(second.browser)
+        const outcome = await browser.ask('/version').then(({ status }) => `${status}`, String)
         await dispatcher.destroy()
-        if (counts && outcome !== '401') failures.push(outcome)
+        if (counts && outcome !== '200') failures.push(outcome)
         await pause(5)
       }
     }
