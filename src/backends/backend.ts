@@ -14,6 +14,7 @@ import type { NotificationServiceSettings } from './notifications/settings.ts'
 import type { ManifestSettings } from './orchestration/settings.ts'
 import type { OutsideSettings } from './outside/settings.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
+import type { SecretValues } from './secrets/secret-values.ts'
 
 export interface Backend {
   /** The service that it replaces; also the first path segment under which the worker serves it. */
@@ -41,6 +42,8 @@ export interface OpenBackend {
   notificationRecordsOf?(application: string): JsonObject[]
   /** What became of the notifications of an execution. */
   deliveriesOf?(executionId: string): JsonObject[]
+  /** Values of secrets that applications and accounts have. */
+  readonly secrets?: SecretValues
   /** Something that readers of an execution see has changed elsewhere. */
   executionChanged?(executionId: string): void
   /** Takes over settings that changed while it runs, where it can. */
@@ -69,6 +72,8 @@ export interface BackendContext {
   readonly notificationRecordsOf: (application: string) => JsonObject[] | undefined
   /** What became of the notifications of an execution; undefined: another process delivers them. */
   readonly deliveriesOf: (executionId: string) => JsonObject[] | undefined
+  /** Values of secrets for what this back end carries out. */
+  readonly secrets: SecretValues
   /** Called when what became of the notifications of an execution changes. */
   readonly executionChanged: (executionId: string) => void
   readonly settings: BackendSettings

@@ -43,9 +43,22 @@ export interface BuildServer {
   /** @param number 0 while the item is queued */
   stop(job: string, item: string, number: number): Promise<void>
   describe(job: string, number: number, description: string): Promise<void>
+  /**
+   * Jobs whose builds may have changed since the last call, with their newest builds; at the first call all jobs. A server that
+   * says what has changed, or answers conditional requests, is asked for little.
+   */
+  recentBuilds(signal: AbortSignal): Promise<readonly RecentBuilds[]>
+  /** Calls the listener as soon as a build changes, besides the polls. */
+  watch?(changed: () => void): void
   /** @param build Its id, as `GET /ci/builds` lists it */
   output(build: string): Promise<string | undefined>
   close?(): void
+}
+
+export interface RecentBuilds {
+  readonly job: string
+  /** Newest first. */
+  readonly builds: readonly JsonObject[]
 }
 
 export interface BuildOrder {

@@ -123,6 +123,9 @@ function toContext(
     providerOf: (id) => opened.get('clouddriver')?.provider?.(id),
     notificationRecordsOf: (application) => opened.get('front50')?.notificationRecordsOf?.(application),
     deliveriesOf: (id) => opened.get('echo')?.deliveriesOf?.(id),
+    secrets: {
+      reveal: async (value, use) => (await opened.get('front50')?.secrets?.reveal(value, use)) ?? { value, secrets: [] },
+    },
     executionChanged: (id) => opened.get('orca')?.executionChanged?.(id),
     settings,
     stateChanged: () => options.onStateChanged?.(service),
