@@ -179,6 +179,7 @@ test('strategies are read without regard to case', () => {
     recreates: true,
     replaces: false,
     serverSide: 'off',
+    clientSide: undefined,
     maxVersionHistory: undefined,
     usesSourceCapacity: true,
   })

@@ -191,3 +191,56 @@ test('kubernetes-scenario 20, 60 rejected fields fail with the reason', async (t
   assert.match(await failDeploy([configMap('conf', { a: '1' }), wrong]), /deployment bad/)
   assert.notEqual(await find('configmaps/conf-v000'), undefined)
 })
+
+test('a client-side apply merges as kubectl does, and drops what was dropped', async (t) => {
+  const operations = await startOperations(t)
+  if (operations === undefined) return
+  const { plane, path, deploy, get } = operations
+  const client = { annotations: { 'strategy.spinnaker.io/client-side-apply': 'true' } }
+  const onClient = (spec: JsonObject, container: JsonObject) => {
+    const manifest = workload('Deployment', 'web', spec, container)
+    return { ...manifest, metadata: { ...(manifest['metadata'] as JsonObject), ...client } }
+  }
+  const env = (...names: string[]) => ({ env: names.map((name) => ({ name, value: 'x' })) })
+  await deploy([
+    onClient(
+      { minReadySeconds: 1, strategy: { rollingUpdate: { maxSurge: 2 } } },
+      { ...env('A', 'B'), ports: [{ containerPort: 80 }] },
+    ),
+  ])
+  const foreign = {
+    spec: { replicas: 5, template: { spec: { containers: [{ name: 'main', env: [{ name: 'F', value: 'y' }] }] } } },
+  }
+  await plane.api.patch(path('deployments/web'), foreign, 'strategic')
+
+  await deploy([
+    onClient({ strategy: { type: 'Recreate' } }, { ...env('A', 'C'), image: 'app:2', ports: [{ containerPort: 81 }] }),
+  ])
+
+  const live = await get('deployments/web')
+  assert.deepEqual(envOf(live).toSorted(), ['A', 'C', 'F'])
+  assert.equal(live.spec['minReadySeconds'], undefined)
+  assert.deepEqual(live.spec['strategy'], { type: 'Recreate' })
+  assert.equal(live.spec['replicas'], 5)
+  assert.equal(imageOf(live), 'app:2')
+  const [container] = objectsOf(fieldAt(live, 'spec', 'template', 'spec', 'containers'))
+  assert.deepEqual(
+    objectsOf(container?.['ports']).map(({ containerPort }) => containerPort),
+    [81],
+  )
+  const managers = objectsOf(live.metadata['managedFields']).filter(({ manager }) => manager === 'fairlead')
+  assert.deepEqual([...new Set(managers.map(({ operation }) => operation))], ['Update'])
+})
+
+test('a client-side apply takes entries of one name as they are', async (t) => {
+  const operations = await startOperations(t, { account: { apply: 'client' } })
+  if (operations === undefined) return
+  const twice = (value: string) => ({ env: ['1', value].map((each) => ({ name: 'A', value: each })) })
+  await operations.deploy([workload('Deployment', 'web', {}, twice('2'))])
+  await operations.deploy([workload('Deployment', 'web', {}, twice('3'))])
+  const containers = objectsOf(fieldAt(await operations.get('deployments/web'), 'spec', 'template', 'spec', 'containers'))
+  assert.deepEqual(
+    objectsOf(containers[0]?.['env']).map(({ value }) => value),
+    ['1', '3'],
+  )
+})

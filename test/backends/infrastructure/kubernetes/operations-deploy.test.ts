@@ -142,6 +142,11 @@ test('kubernetes-scenario 23 a definition and its object come together', async (
   await deploy([{ ...widget, size: 2 }])
   const path = `/apis/${group}/v1/namespaces/${namespace}/widgets/w`
   assert.equal((await plane.api.get(path))['size'], 2)
+  const { size: _size, ...coloured } = { ...widget, colour: 'red' }
+  const annotations = { 'strategy.spinnaker.io/client-side-apply': 'true' }
+  await deploy([{ ...coloured, metadata: { ...widget.metadata, annotations } }])
+  const { size, colour } = await plane.api.get(path)
+  assert.deepEqual([size, colour], [undefined, 'red'])
   await run('deleteManifest', { manifestName: `Widget.${group} w`, location: namespace })
   assert.equal(await plane.api.find(path), undefined)
 })

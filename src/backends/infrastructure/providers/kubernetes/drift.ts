@@ -89,7 +89,9 @@ const ignoredFields =
 /** One for each manager; none for an object that Fairlead has not applied. */
 function driftOf(object: KubeObject): Drift[] {
   const entries = objectsOf(object.metadata['managedFields'])
-  const applied = entries.find(({ manager, operation }) => manager === fieldManager && operation === 'Apply')
+  const own = entries.filter(({ manager, subresource }) => manager === fieldManager && subresource === undefined)
+  // After a client-side apply there are updates only.
+  const applied = own.find(({ operation }) => operation === 'Apply') ?? own[0]
   if (applied === undefined) return []
   const appliedAt = textOf(applied['time']) ?? ''
   const manifest = parsed(object.metadata.annotations?.[lastAppliedAnnotation])

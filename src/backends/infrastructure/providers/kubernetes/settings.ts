@@ -91,6 +91,13 @@ const AccountKeys = z.strictObject({
   onlySpinnakerManaged: off.describe('Lists show only what was deployed by Fairlead or Spinnaker.'),
   cacheAllApplicationRelationships: off.describe('Raw resources include kinds that no other list has.'),
   checkPermissionsOnStartup: on.describe('False: every kind counts as readable, until the API server refuses it.'),
+  apply: z
+    .enum(['server', 'client'])
+    .default('server')
+    .describe(
+      'Which side merges a manifest with a live object: the API server, which knows the owners of fields, or Fairlead, as `kubectl apply` ' +
+        'without `--server-side`. Manifests choose by `strategy.spinnaker.io/client-side-apply`.',
+    ),
   watch: z
     .enum(['on-demand', 'always'])
     .default('on-demand')

@@ -48,6 +48,8 @@ export interface ManifestStrategy {
   readonly recreates: boolean
   readonly replaces: boolean
   readonly serverSide: 'off' | 'conflicts-fail' | 'force-conflicts'
+  /** Undefined: as the account has it. */
+  readonly clientSide: boolean | undefined
   readonly maxVersionHistory: number | undefined
   readonly usesSourceCapacity: boolean
 }
@@ -56,12 +58,15 @@ export function manifestStrategyOf(object: JsonObject): ManifestStrategy {
   const read = (name: string) => annotationOf(object, `${strategyPrefix}${name}`)?.trim().toLowerCase()
   const versioned = read('versioned')
   const serverSide = read('server-side-apply')
+  const clientSide = read('client-side-apply')
   const history = read('max-version-history') ?? ''
+  const isServerSide = serverSide === 'true' || serverSide === 'force-conflicts'
   return {
     isVersioned: versioned === 'true' ? true : versioned === 'false' ? false : undefined,
     recreates: read('recreate') === 'true',
     replaces: read('replace') === 'true',
     serverSide: serverSide === 'true' ? 'conflicts-fail' : serverSide === 'force-conflicts' ? serverSide : 'off',
+    clientSide: isServerSide || clientSide === 'false' ? false : clientSide === 'true' ? true : undefined,
     maxVersionHistory: /^[+-]?\d{1,9}$/.test(history) ? Number(history) : undefined,
     usesSourceCapacity: read('use-source-capacity') === 'true',
   }

@@ -7,6 +7,7 @@ import { annotationOf, fieldManager, writtenByAnnotation } from '../manifests/an
 import { withField } from '../manifests/edit.ts'
 import { lastAppliedOf } from '../manifests/versions.ts'
 import type { KubeObject } from '../objects.ts'
+import { applyFromClient } from './client-apply.ts'
 import { whenServed } from './custom-resources.ts'
 import type { ManifestRun } from './parts.ts'
 import type { PreparedManifest } from './prepared.ts'
@@ -152,6 +153,7 @@ async function applyOnce(running: ManifestRun, prepared: PreparedManifest, live:
   const { api } = running.account
   const place = preparedPlace(prepared)
   const { strategy, isPlanned } = prepared
+  if (strategy.clientSide) return applyFromClient(running, prepared, live)
   const force = strategy.serverSide !== 'conflicts-fail'
   if (live !== undefined) await takeOver(running, prepared, live)
   // With its id, an object that was replaced meanwhile is not touched; with a version that none has, neither is one that is new.

@@ -10,6 +10,7 @@ import { isSecret } from '../manifests/secrets.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
 import { preparedPlace } from './apply.ts'
+import { applyFromClient } from './client-apply.ts'
 import { deployedApplications, describeDeployProblems } from './deploy.ts'
 import { deployFieldsOf } from './deploy-fields.ts'
 import { defineManifestOperation, type ManifestRun } from './parts.ts'
@@ -105,6 +106,7 @@ async function dryRun(running: ManifestRun, prepared: PreparedManifest, live: Ku
       options,
     )
   }
+  if (strategy.clientSide) return applyFromClient(running, prepared, live, { dryRun: true })
   const force = strategy.serverSide !== 'conflicts-fail'
   const dropped = live === undefined ? undefined : (await planTakeover(running, prepared, live)).dropped
   try {

@@ -3,7 +3,7 @@ import { fieldAt, type JsonObject, numberOf, objectOf, textOf } from '../../../.
 import { formatFullName } from '../full-name.ts'
 import { type Kind, kindOfManifest } from '../kinds.ts'
 import { annotated, labelled } from '../manifests/annotate.ts'
-import { manifestStrategyOf } from '../manifests/annotations.ts'
+import { type ManifestStrategy, manifestStrategyOf } from '../manifests/annotations.ts'
 import { bindArtifacts, firstOfEachArtifact, isSameArtifact, withArtifact } from '../manifests/artifacts.ts'
 import { withField } from '../manifests/edit.ts'
 import { isGenerated, nameOf, normalized, originalOf } from '../manifests/input.ts'
@@ -84,8 +84,14 @@ async function toDraft(running: ManifestRun, given: JsonObject, fields: DeployFi
   return {
     ...{ manifest, kind, resource, namespace, isPlanned: served === undefined, isEdit: original !== undefined },
     artifactName: nameOf(manifest),
-    strategy: { ...manifestStrategyOf(manifest), ...(fields.recreates && { recreates: true }) },
+    strategy: strategyOf(manifest, account, fields),
   }
+}
+
+function strategyOf(manifest: JsonObject, { settings }: ManifestRun['account'], { recreates }: DeployFields): ManifestStrategy {
+  const strategy = manifestStrategyOf(manifest)
+  const clientSide = strategy.clientSide ?? settings.apply === 'client'
+  return { ...strategy, clientSide, ...(recreates && { recreates: true }) }
 }
 
 function isVersionedKind(manifest: JsonObject, kind: Kind, { isVersioned }: DeployFields): boolean {
