@@ -61,7 +61,7 @@ export const settingsWords = {
   allHelp: '* for all, empty for none.',
   guardEnabled: 'In force',
   notificationsMeaning:
-    'Who hears of every run of this application. The events service delivers the messages; each run shows what became of its own.',
+    'Who is notified of every run of this application. Each run shows what became of its messages.',
   noNotifications: 'No notification. Runs of this application send no message.',
   addNotification: 'Add notification',
   removeNotification: 'Remove notification',
