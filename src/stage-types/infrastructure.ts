@@ -68,10 +68,11 @@ const newGroupFields: readonly Field[] = [
   applicationField,
   text('stack', 'Second part of the name of the cluster.'),
   text('freeFormDetails', 'Third part of the name of the cluster.'),
-  text('imageId', 'The image; unless given, the one that an earlier stage has baked or found.', {
+  text('imageId', 'The image; unless given, the one that an earlier stage has baked, built or found.', {
     choicesFrom: 'images',
     otherNames: ['amiName', 'image'],
   }),
+  text('imageArtifactId', 'In place of an image: the expected artifact that is one.', { choicesFrom: 'artifacts' }),
   capacity,
   flag('useSourceCapacity', 'Takes the capacity of the previous server group; fails without one.'),
   flag('preferSourceCapacity', 'The same, and uses `capacity` without one.'),

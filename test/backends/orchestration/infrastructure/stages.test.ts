@@ -150,7 +150,7 @@ test('a judgement of a task', async (t) => {
       engine,
       { type: 'wiat' },
       { type: 'wait', waitTime: 'long' },
-      { type: 'jenkins' },
+      { type: 'wercker' },
     )
     assert.equal(decision, 'refused')
     assert.deepEqual(
@@ -281,6 +281,33 @@ test('a cluster of several regions is deployed in each', async (t) => {
     ['east', { east: ['east-a'] }],
     ['west', { west: [] }],
   ])
+})
+
+test('a deployment takes the image that a build or trigger brings', async (t) => {
+  const { cloud, engine } = await startRig(t)
+  const image = { type: 'local/image', name: 'shop', reference: 'shop:7' }
+  const { imageId: _imageId, ...withoutImage } = cluster
+  const stages = [{ refId: '1', type: 'deploy', clusters: [withoutImage] }]
+  const expected = { id: 'e1', matchArtifact: { type: 'local/image', name: 'shop-.*' } }
+  const named = [{ ...stages[0], clusters: [{ ...withoutImage, imageArtifactId: 'e1' }] }]
+  const runs = [
+    { stages, trigger: { type: 'manual', artifacts: [{ type: 'docker/image', reference: 'other' }, image] } },
+    {
+      stages: named,
+      expectedArtifacts: [expected],
+      trigger: {
+        type: 'manual',
+        expectedArtifactIds: ['e1'],
+        artifacts: [image, { ...image, name: 'shop-eu', reference: 'shop-eu:1' }],
+      },
+    },
+  ]
+  for (const run of runs) await engine.ends(await engine.run({ application: 'shop', ...run }), 'SUCCEEDED')
+  const created = cloud.operations.filter(([name]) => name === 'createServerGroup')
+  assert.deepEqual(
+    created.map(([, { imageId }]) => imageId),
+    ['shop:7', 'shop-eu:1'],
+  )
 })
 
 test('a stage of several regions works in each, zones included', async (t) => {

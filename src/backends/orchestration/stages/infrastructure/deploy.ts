@@ -10,6 +10,7 @@ import {
   objectsOf,
   textOf,
 } from '../../../../json/values.ts'
+import { artifactsSeenBy, expectedArtifactsById } from '../../artifacts-at-hand.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'
 import type { NewStage, StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
@@ -236,6 +237,19 @@ function imageFields(context: TaskContext): JsonObject {
   const details = objectsOf(context.read('deploymentDetails'))
   const found =
     details.find(({ region }) => region === place) ?? details.find(({ region }) => region === 'global' || region === undefined)
-  const imageId = textOf(found?.['imageId']) ?? textOf(found?.['ami'])
+  const imageId = textOf(found?.['imageId']) ?? textOf(found?.['ami']) ?? (details.length === 0 ? builtImage(context) : undefined)
   return imageId === undefined ? {} : { imageId, amiName: textOf(found?.['imageName']) ?? imageId }
+}
+
+/** An image of the provider among the artifacts at hand, such as that of a build; an expected artifact may name it. */
+function builtImage({ execution, stage }: TaskContext): string | undefined {
+  const place = { execution, stage }
+  const expected = textOf(stage.context['imageArtifactId'])
+  if (expected !== undefined) {
+    const reference = textOf(expectedArtifactsById(place).get(expected)?.['reference'])
+    if (reference !== undefined) return reference
+    throw new StageError([`No image was found for the expected artifact "${expected}" (imageArtifactId).`])
+  }
+  const image = objectsOf(artifactsSeenBy(place)).find(({ type }) => type === `${stageProviderOf(stage.context)}/image`)
+  return textOf(image?.['reference'])
 }
