@@ -1,11 +1,12 @@
 /**
  * `npm run bench`: start, memory, the request path, small and large answers, compared with direct access, nginx and a bare
  * pass-through; the cost of the audit log; long lists; deployments to this machine; if named, workers, overload, requests without
- * login, a soak, and Kubernetes.
+ * login, a soak, builds, and Kubernetes.
  */
 import { cpus } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { measureLog, measurePolls, measurePush, measureQueue } from './builds.ts'
 import { openQuotas } from './cpu-quota.ts'
 import { measureDeploy } from './kubernetes-deploy.ts'
 import { measureMemory } from './kubernetes-memory.ts'
@@ -48,6 +49,10 @@ const longParts: Record<string, Part> = {
   overload: measureOverload,
   attacks: measureAttacks,
   soak: measureSoak,
+  'builds/push': measurePush,
+  'builds/polls': measurePolls,
+  'builds/queue': measureQueue,
+  'builds/log': measureLog,
   'kubernetes/deploy': measureDeploy,
   'kubernetes/memory': measureMemory,
   'kubernetes/changes': measureChanges,

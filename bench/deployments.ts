@@ -10,19 +10,10 @@ import { killAllInstances, startTraffic, trafficChanges, untilSettled } from '..
 import { measure, median, print, round, toRows } from './measure.ts'
 import type { BenchOptions } from './options.ts'
 import { type Scratch, startAgent, startAgentBalancer, startPeers, type Target } from './targets.ts'
+import { withEnd } from './with-end.ts'
 
 const smallPath = '/networks/small'
 const trafficRate = 500
-
-/** What is started as in tests ends here. */
-async function withEnd(use: (t: TestEnd) => Promise<void>): Promise<void> {
-  const ends: (() => unknown)[] = []
-  try {
-    await use({ after: (end) => void ends.push(end) })
-  } finally {
-    for (const end of ends) await end()
-  }
-}
 
 /** The load balancer of the agent beside nginx. */
 export async function measureBalancer(options: BenchOptions, scratch: Scratch): Promise<void> {

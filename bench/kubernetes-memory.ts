@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import type { JsonObject } from '../src/json/values.ts'
 import { fill, listPods, openCluster } from './kubernetes-cluster.ts'
 import { type FakeServer, openFakeServer } from './kubernetes-fake.ts'
-import { read, settledMemory, startWithAccounts } from './kubernetes-gateway.ts'
 import { load } from './load.ts'
 import { median, print, type Row, round } from './measure.ts'
 import type { BenchOptions } from './options.ts'
+import { read, settledMemory, startWithAccounts } from './standalone.ts'
 import type { Scratch, Target } from './targets.ts'
 
 /** 10,000 pods in all. */

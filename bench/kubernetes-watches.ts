@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { objectOf, objectsOf } from '../src/json/values.ts'
 import { type FakeServer, openFakeServer } from './kubernetes-fake.ts'
-import { read, startWithAccounts } from './kubernetes-gateway.ts'
 import { toDeployment, toNetworkPolicy, toReplicaSet, toService } from './kubernetes-objects.ts'
 import { load } from './load.ts'
 import { median, print, type Row, round } from './measure.ts'
 import type { BenchOptions } from './options.ts'
+import { read, startWithAccounts } from './standalone.ts'
 import type { Scratch, Target } from './targets.ts'
 
 /** Those of the pages of an application. */

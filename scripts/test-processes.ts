@@ -1,10 +1,10 @@
 /** Processes that run test files side by side, each taking the next file when it has finished one, and what they tell. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { processorMs } from './processor-time.ts'
 import type { Order, Report } from './run-test-files.ts'
+import { TestQueues } from './test-queues.ts'
 
 export interface Results {
   passed: number
@@ -27,7 +27,7 @@ interface Cost {
 /** What the processes share. */
 interface Run {
   /** Files that have not begun. */
-  queue: string[]
+  queues: TestQueues
   results: Results
   costs: Cost[]
   failures: string[]
@@ -42,21 +42,16 @@ const shownAsDear = 10
 
 /** Runs the test files, a line for each. Failures are shown in full at the end. */
 export async function runTests(files: string[]): Promise<Results> {
-  const run: Run = { queue: inOrder(files), results: { passed: 0, failed: 0, skipped: 0 }, costs: [], failures: [] }
+  const queues = new TestQueues(files)
+  const run: Run = { queues, results: { passed: 0, failed: 0, skipped: 0 }, costs: [], failures: [] }
   const work = async () => {
-    // An uncaught error ends a process; what has not begun is not to blame.
-    while (run.queue.length > 0 && (await new TestProcess(run).ended)) {}
+    // An uncaught error ends a process, as the end of its queue does; what has not begun is not to blame.
+    while (queues.size > 0 && (await new TestProcess(run).ended)) {}
   }
   await Promise.all(Array.from({ length: Math.min(files.length, concurrency) }, work))
   for (const failure of run.failures) console.log(`\n${'─'.repeat(100)}\n${failure}`)
   if (files.length > shownAsDear) showDearest(run.costs)
   return run.results
-}
-
-/** The largest first: they take longest, as a rule, and so no process runs alone at the end. */
-function inOrder(files: string[]): string[] {
-  const sized = files.map((file) => ({ file, size: statSync(join(root, file)).size }))
-  return sized.toSorted((a, b) => b.size - a.size).map(({ file }) => file)
 }
 
 class TestProcess {
@@ -95,6 +90,7 @@ class TestProcess {
     })
     const [code, signal] = (await once(this.#process, 'close')) as [number | null, NodeJS.Signals | null]
     clearTimeout(timeout)
+    this.#run.queues.leave(this)
     if (code !== 0 && !this.#hasFailed) this.#fail(`✗ the process of the tests ended with ${code ?? signal}`)
     this.#finish()
     return this.#hasRun
@@ -103,7 +99,7 @@ class TestProcess {
   #hear(report: Report): void {
     if (report.kind === 'next') {
       this.#finish()
-      this.#begin(this.#run.queue.shift())
+      this.#begin(this.#run.queues.next(this))
     } else if (report.kind === 'note') {
       this.#notes.push(report.text)
     } else if (report.kind === 'failed') {

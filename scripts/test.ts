@@ -30,6 +30,7 @@ const bundleMaxAgeMs = 3_600_000
 const testPrograms = [
   'audit/writer',
   'backends/definitions/writer',
+  'backends/events/polling-process',
   'backends/notifications/notifying-process',
   'backends/orchestration/engine-process',
   'sessions/writer',

@@ -1,11 +1,12 @@
 /** The package: what is published installs on its own and runs, and a clean install of the repository is possible. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { startInstance } from './support/instance.ts'
+import { packageFolder } from './support/package-folder.ts'
 import { waitFor } from './support/wait-until.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -13,7 +14,7 @@ const password = 'correct-horse-battery'
 
 test('the packed package installs and serves alone', async (t) => {
   const folder = createFolder(t)
-  const packed = await run('npm', ['pack', '--json', '--pack-destination', folder], root)
+  const packed = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], await preparePackage(t))
   const [{ filename }] = JSON.parse(packed.slice(packed.indexOf('['))) as [{ filename: string }]
   await run('npm', ['install', `./${filename}`, '--prefer-offline', '--no-audit', '--no-fund'], folder)
 
@@ -33,6 +34,11 @@ test('the packed package installs and serves alone', async (t) => {
   assert.equal(await lastStatus(`${url}${ref}`), 'SUCCEEDED')
 
   assert.equal((await ask(`${url}/applications/packed`)).status, 200)
+})
+
+test('the package is built when it is packed', () => {
+  const { scripts } = readJson('package.json') as { scripts: Record<string, string> }
+  assert.equal(scripts['prepack'], 'node scripts/build.ts')
 })
 
 test('the package installs nothing else and runs no install script', () => {
@@ -68,6 +74,15 @@ test("the lock file names every platform's needs", async (t) => {
   for (const file of ['package.json', 'package-lock.json', 'console/package.json']) cpSync(join(root, file), join(folder, file))
   await run('npm', ['ci', '--dry-run', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], folder)
 })
+
+/** A folder to pack as npm does the repository, once the script before it has built. */
+async function preparePackage(t: TestContext): Promise<string> {
+  const folder = createFolder(t)
+  cpSync(join(await packageFolder(t), 'dist'), join(folder, 'dist'), { recursive: true })
+  for (const entry of readdirSync(root, { withFileTypes: true }))
+    if (entry.isFile()) cpSync(join(root, entry.name), join(folder, entry.name))
+  return folder
+}
 
 function createFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-package-'))

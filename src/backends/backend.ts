@@ -6,15 +6,21 @@ import type { EngineState } from '../telemetry/metrics.ts'
 import { fromHeaderText } from '../upstreams/header-text.ts'
 import type { EmbeddableService, ServiceName } from '../upstreams/services.ts'
 import type { BakerySettings } from './bakery/settings.ts'
+import type { BuildServiceSettings } from './builds/settings.ts'
+import type { EventLogSettings } from './events/event-log-settings.ts'
 import type { QuietPeriod } from './events/quiet-period.ts'
+import type { TriggerSettings } from './events/trigger-settings.ts'
 import type { CloudProvider } from './infrastructure/provider.ts'
 import type { InfrastructureSettings } from './infrastructure/settings.ts'
 import type { PipelineLimits } from './limits.ts'
 import type { NotificationServiceSettings } from './notifications/settings.ts'
 import type { ManifestSettings } from './orchestration/settings.ts'
+import type { ScriptSettings } from './orchestration/stages/builds/settings.ts'
 import type { OutsideSettings } from './outside/settings.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
-import type { SecretValues } from './secrets/secret-values.ts'
+import type { EventRecord } from './pipelines/event-record.ts'
+import type { SecretHolder, SecretRun, SecretValues } from './secrets/secret-values.ts'
+import type { SecretSettings } from './secrets/settings.ts'
 
 export interface Backend {
   /** The service that it replaces; also the first path segment under which the worker serves it. */
@@ -42,8 +48,14 @@ export interface OpenBackend {
   notificationRecordsOf?(application: string): JsonObject[]
   /** What became of the notifications of an execution. */
   deliveriesOf?(executionId: string): JsonObject[]
+  /** Logs an event that another back end has acted on itself. */
+  noteEvent?(event: EventRecord): void
   /** Values of secrets that applications and accounts have. */
   readonly secrets?: SecretValues
+  /** What runs with values of secrets at this moment. */
+  secretHolders?(): readonly SecretHolder[]
+  /** Whether one of its executions or builds still runs. */
+  isRunning?(id: string): boolean
   /** Something that readers of an execution see has changed elsewhere. */
   executionChanged?(executionId: string): void
   /** Takes over settings that changed while it runs, where it can. */
@@ -72,8 +84,14 @@ export interface BackendContext {
   readonly notificationRecordsOf: (application: string) => JsonObject[] | undefined
   /** What became of the notifications of an execution; undefined: another process delivers them. */
   readonly deliveriesOf: (executionId: string) => JsonObject[] | undefined
+  /** Logs an event of triggers on which this back end has acted itself, where events are logged. */
+  readonly noteEvent: (event: EventRecord) => void
   /** Values of secrets for what this back end carries out. */
   readonly secrets: SecretValues
+  /** What runs with values of secrets at this moment, as the back ends of this process report. */
+  readonly secretHolders: () => readonly SecretHolder[]
+  /** Whether something that was given a secret still runs. */
+  readonly isRunning: (run: SecretRun) => boolean
   /** Called when what became of the notifications of an execution changes. */
   readonly executionChanged: (executionId: string) => void
   readonly settings: BackendSettings
@@ -101,6 +119,10 @@ export interface BackendSettings {
   readonly serviceAccounts: readonly { name: string; memberOf: string[] }[]
   /** When triggers rest. Default: never. */
   readonly quietPeriod?: QuietPeriod
+  /** How many events are kept. Default: as when nothing is set. */
+  readonly eventLog?: EventLogSettings
+  /** Polls of triggers, and the secret of git webhooks. Default: as when nothing is set. */
+  readonly triggers?: TriggerSettings
   /** Bounds of pipelines. Default: as when nothing is set. */
   readonly limits?: PipelineLimits
   /** Whether the permission service decides (`services.fiat.enabled`); while it does not, every check passes. */
@@ -111,6 +133,8 @@ export interface BackendSettings {
   readonly outside?: OutsideSettings
   /** Stages of manifests, and jobs of the configuration. Default: as when nothing is set. */
   readonly manifests?: ManifestSettings
+  /** The job of `script` stages. Default: none. */
+  readonly script?: ScriptSettings
   /** Longest time of one attempt of a task of the engine. Default: more than any of its calls may take. */
   readonly attemptMs?: number
   /** How the permission service decides. Default: as when nothing is set. */
@@ -123,6 +147,10 @@ export interface BackendSettings {
   readonly notifications?: NotificationServiceSettings
   /** Settings of connected build servers, by the id of their kind. Default: none. */
   readonly buildServers?: Readonly<Record<string, object>>
+  /** The key of secrets, and where else references find values. Default: a key beside the database, and nowhere else. */
+  readonly secrets?: SecretSettings
+  /** Polls of build servers. Default: as when nothing is set. */
+  readonly builds?: BuildServiceSettings
   /** The version of the package. */
   readonly version?: string
 }

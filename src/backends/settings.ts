@@ -5,14 +5,19 @@ import { type SettingsReport, setting, settings, texts } from '../settings/setti
 import type { BackendSettings } from './backend.ts'
 import type { BakerySettings } from './bakery/settings.ts'
 import { BuildServerKeys, toBuildServerSettings } from './builds/build-servers.ts'
+import { buildServiceKeys } from './builds/settings.ts'
+import { eventLogKeys } from './events/event-log-settings.ts'
 import { quietPeriodKeys, toQuietPeriod } from './events/quiet-period.ts'
+import { triggerKeys } from './events/trigger-settings.ts'
 import type { InfrastructureSettings } from './infrastructure/settings.ts'
 import { pipelineLimitKeys } from './limits.ts'
 import type { SharedValues } from './notifications/notification-type.ts'
 import { NotificationKeys, toNotificationSettings } from './notifications/settings.ts'
 import { manifestKeys, toManifestSettings } from './orchestration/settings.ts'
+import { scriptKeys } from './orchestration/stages/builds/settings.ts'
 import { outsideKeys, toOutsideSettings } from './outside/settings.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
+import { secretKeys, toSecretSettings } from './secrets/settings.ts'
 
 const ServiceAccount = z.strictObject({
   name: z.string().min(1).describe('Name of the account.'),
@@ -44,10 +49,15 @@ const ownKeys = settings({
 export const BackendKeys = z.strictObject({
   ...ownKeys.keys.shape,
   ...quietPeriodKeys.keys.shape,
+  ...eventLogKeys.keys.shape,
+  ...triggerKeys.keys.shape,
   ...pipelineLimitKeys.keys.shape,
   ...outsideKeys.keys.shape,
   ...manifestKeys.keys.shape,
+  ...secretKeys.keys.shape,
+  ...scriptKeys.keys.shape,
   ...BuildServerKeys.shape,
+  ...buildServiceKeys.keys.shape,
   ...NotificationKeys.shape,
 })
 
@@ -83,11 +93,16 @@ export function toBackendSettings(keys: object, report: SettingsReport, surround
     dataDir: resolve(cwd, dataDir),
     timeZone: timeZone ?? installersTimeZone ?? 'UTC',
     quietPeriod: toQuietPeriod(keys, report),
+    eventLog: eventLogKeys.read(keys),
+    triggers: triggerKeys.read(keys),
     limits: pipelineLimitKeys.read(keys),
     outside: toOutsideSettings(outsideKeys.read(keys), report),
     manifests: toManifestSettings(manifestKeys.read(keys), report),
+    script: scriptKeys.read(keys),
     buildServers: toBuildServerSettings(keys, report),
+    builds: buildServiceKeys.read(keys),
     notifications: toNotificationSettings(keys, report, surroundings),
+    secrets: toSecretSettings(keys, report, cwd),
   }
 }
 

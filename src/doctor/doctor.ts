@@ -19,6 +19,7 @@ import { checkDataDir } from './check-data-dir.ts'
 import { checkPeerCertificates } from './check-peer-certificates.ts'
 import { checkProviders } from './check-providers.ts'
 import { checkRedis } from './check-redis.ts'
+import { checkSecrets } from './check-secrets.ts'
 import { checkServices } from './check-services.ts'
 import { checkTls } from './check-tls.ts'
 import { findPublicAddress, type PublicAddress } from './public-address.ts'
@@ -76,6 +77,7 @@ async function checksOf(
     ...checkProviders(config, timeouts),
     ...checkPeerCertificates(config, timeouts, now()),
     checkDataDir(backends.dataDir),
+    ...checkSecrets(config),
     ...checkClock(config, timeouts, now),
   ]
 }

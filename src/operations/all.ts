@@ -41,6 +41,7 @@ import { orderOperations, pipelineOperations } from './resources/pipelines.ts'
 import { deckPluginOperations, pluginOperations } from './resources/plugins.ts'
 import { projectOperations } from './resources/projects.ts'
 import { searchOperations } from './resources/search.ts'
+import { secretOperations } from './resources/secrets.ts'
 import { securityGroupOperations } from './resources/security-groups.ts'
 import { serverGroupOperations } from './resources/server-groups.ts'
 import { snapshotOperations } from './resources/snapshots.ts'
@@ -48,6 +49,7 @@ import { strategyOperations } from './resources/strategies.ts'
 import { doctorOperations, systemOperations } from './resources/system.ts'
 import { taskOperations } from './resources/tasks.ts'
 import { templateOperations } from './resources/templates.ts'
+import { triggerEventOperations } from './resources/trigger-events.ts'
 import { webhookOperations } from './resources/webhooks.ts'
 
 /** Name, description and operations of each subject. */
@@ -108,8 +110,9 @@ const rows: readonly (readonly [name: string, description: string, operations: r
   [
     'Triggers',
     'Events from outside, timers, notifications, and what stages and expressions may use.',
-    [...webhookOperations, ...cronOperations, ...notificationOperations, ...capabilityOperations],
+    [...webhookOperations, ...triggerEventOperations, ...cronOperations, ...notificationOperations, ...capabilityOperations],
   ],
+  ['Secrets', 'Values that pipelines, builds and programs use by reference, and no operation returns.', secretOperations],
   ['Templates', 'Pipeline templates of versions 1 and 2.', templateOperations],
   ['Tags', 'Tags of entities such as server groups.', entityTagOperations],
   ['Canaries', 'Canary configurations and analyses.', canaryOperations],

@@ -142,6 +142,8 @@ export const startsByEvent: Demands = [
   { kind: 'application', authorization: 'EXECUTE', of: 'path', always: true },
   { kind: 'trigger' },
 ]
+/** What the event service, which checks nothing itself, has logged of an application. */
+export const readsEventsOfApplication: Demands = [{ kind: 'application', authorization: 'READ', of: 'path', always: true }]
 export const writesApplicationInBody = application('WRITE', 'body')
 export const readsDefinition = application('READ', 'definition', 'pipelineConfigId')
 export const readsStrategy = application('READ', 'strategy', 'strategyConfigId')
@@ -165,6 +167,7 @@ export const deletesCanaryConfig = application('WRITE', 'canary-config')
 export const updatesCanaryConfig: Demands = [...deletesCanaryConfig, ...createsCanaryConfig]
 
 export const readsAccount: Demands = [{ kind: 'account', authorization: 'READ', of: 'path' }]
+export const writesAccount: Demands = [{ kind: 'account', authorization: 'WRITE', of: 'path' }]
 /** Images and charts. */
 export const readsSharedOfAccount: Demands = [{ kind: 'account', authorization: 'READ', of: 'path', shared: true }]
 export const readsApplicationOnAccount: Demands = [...readsApplication, ...readsAccount]

@@ -1,5 +1,6 @@
 /** Every described stage type, by its name. */
 import { artifactStages } from './artifacts.ts'
+import { buildStages } from './builds.ts'
 import { controlStages } from './control.ts'
 import { definitionStages } from './definitions.ts'
 import type { StageDescription } from './description.ts'
@@ -7,8 +8,7 @@ import { infrastructureStages } from './infrastructure.ts'
 import { manifestStages } from './manifests.ts'
 
 export const stageDescriptions: ReadonlyMap<string, StageDescription> = new Map(
-  [...controlStages, ...artifactStages, ...infrastructureStages, ...manifestStages, ...definitionStages].map((each) => [
-    each.type,
-    each,
-  ]),
+  [...controlStages, ...artifactStages, ...buildStages, ...infrastructureStages, ...manifestStages, ...definitionStages].map(
+    (each) => [each.type, each],
+  ),
 )

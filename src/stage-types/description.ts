@@ -86,6 +86,8 @@ export type ChoicesSource =
   | 'stages'
   | 'artifacts'
   | 'executions'
+  | 'build-hosts'
+  | 'build-jobs'
 
 /** Stage types of one group by their use: `control.both('waitUntil', 'Wait until', 'Waits for a moment.', [ … ])`. */
 export function stagesOf(group: string) {

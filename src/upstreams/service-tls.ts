@@ -17,10 +17,14 @@ interface StoreFiles {
   trustStorePassword: string | undefined
 }
 
-/** Reads the files, which count until the next start. Undefined where none is named. */
-export function toServiceTls(files: StoreFiles, report: SettingsReport): ServiceTls | undefined {
-  const identity = read(files, 'keyStore', report, (store) => loadKeyStoreIdentity(store, undefined))
-  const authorities = read(files, 'trustStore', report, loadAuthorities)
+/**
+ * Reads the files, which count until the next start. Undefined where none is named.
+ *
+ * @param key Setting above those of the files
+ */
+export function toServiceTls(files: StoreFiles, report: SettingsReport, key = 'okHttpClient'): ServiceTls | undefined {
+  const identity = read(files, `${key}.keyStore`, report, (store) => loadKeyStoreIdentity(store, undefined))
+  const authorities = read(files, `${key}.trustStore`, report, loadAuthorities)
   if (identity === undefined && authorities === undefined) return undefined
   const tls: ServiceTls = {
     ...(identity !== undefined && { key: identity.key, cert: identity.certificates }),
@@ -29,18 +33,18 @@ export function toServiceTls(files: StoreFiles, report: SettingsReport): Service
   try {
     createSecureContext(tls)
   } catch (error) {
-    report.problem('okHttpClient', `TLS to services cannot be set up with these files: ${(error as Error).message}`)
+    report.problem(key, `TLS to services cannot be set up with these files: ${(error as Error).message}`)
   }
   return tls
 }
 
 function read<T>(
   files: StoreFiles,
-  name: 'keyStore' | 'trustStore',
+  key: string,
   report: SettingsReport,
   load: (store: ReturnType<typeof toStoreFile>) => T,
 ): T | undefined {
-  const key = `okHttpClient.${name}`
+  const name = key.endsWith('keyStore') ? 'keyStore' : 'trustStore'
   const file = files[name]
   if (!file) return undefined
   try {

@@ -40,6 +40,8 @@ const companions: Readonly<Record<string, Record<string, unknown>>> = {
   'redis.tls.privateKeyFile': { 'redis.connection': 'rediss://r.example', 'redis.tls.certificateFile': 'FILE' },
   'ldap.caFile': { 'ldap.enabled': true, 'ldap.url': 'ldaps://l.example/dc=x', 'ldap.userDnPattern': 'uid={0}' },
   'ui.logo': {},
+  'secrets.key-file': {},
+  'secrets.vault.ca-file': { 'secrets.vault.address': 'https://vault.example', 'secrets.vault.token': 'x' },
   'mail.ca-file': { 'mail.enabled': true, 'mail.from': 'cd@shop.example', 'spring.mail.host': 'mail.shop.example' },
   'spring.security.oauth2.client.registration.x.private-key-location': {
     'security.oauth2.enabled': true,
@@ -101,6 +103,16 @@ const companions: Readonly<Record<string, Record<string, unknown>>> = {
   'okHttpClient.keyStore': {},
   'okHttpClient.trustStore': {},
   'server.ssl.bundle': {},
+  'gitlab-ci.masters.0.trustStore': {
+    'gitlab-ci.enabled': true,
+    'gitlab-ci.masters': [{ name: 'lab', address: 'https://lab.example', projects: ['shop/web'], trustStore: 'FILE' }],
+  },
+  ...Object.fromEntries(
+    ['github-actions.hosts', 'gitea-actions.hosts'].map((hosts) => [
+      `${hosts}.0.trustStore`,
+      { [hosts]: [{ name: 'hub', address: 'https://hub.example', repositories: ['shop/web'], trustStore: 'FILE' }] },
+    ]),
+  ),
   ...Object.fromEntries(
     ['keyStore', 'trustStore'].flatMap((store) => [
       [`proxies.0.${store}`, { proxies: [{ id: 'wiki', uri: 'https://wiki.example', [store]: 'FILE' }] }],
@@ -108,6 +120,12 @@ const companions: Readonly<Record<string, Record<string, unknown>>> = {
         `proxies.0.${store}PasswordFile`,
         { proxies: [{ id: 'wiki', uri: 'https://wiki.example', [store]: 'FILE', [`${store}PasswordFile`]: 'FILE' }] },
       ],
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['keyStore', 'trustStore'].map((store) => [
+      `jenkins.masters.0.${store}`,
+      { jenkins: { enabled: true, masters: [{ name: 'ci', address: 'https://ci.example', [store]: 'FILE' }] } },
     ]),
   ),
 }
@@ -118,6 +136,10 @@ const others: Readonly<Record<string, string>> = {
   'audit.sink': 'chooses among destinations',
   'audit.file': 'is created; see the obstacles of a start',
   'data.dir': 'is created; see the obstacles of a start',
+  'builds.local.repositories.0.file': 'is a file of a repository',
+  'secrets.files.directory': 'is a directory, whose files are read when they are used',
+  'secrets.vault.token-file': 'is read for the first login',
+  'secrets.vault.kubernetes.token-file': 'is read for the first login',
   'bakery.manifests.helmfile': 'is a program, which may be installed later',
   'job.preconfigured.kubernetes.0.propertyFile': 'names a container',
   'kubernetes.accounts.0.kubeconfigContents': 'is the content itself',

@@ -114,6 +114,8 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
     'body of POST /auth/users',
     'body of POST /credentials',
     'body of PUT /artifacts/fetch',
+    'body of PUT /applications/{application}/secrets/{name}',
+    'body of PUT /accounts/{account}/secrets/{name}',
     'body of PUT /auth/users/{username}/password',
     'body of PUT /auth/users/{username}/roles',
     'body of POST /plugins/info',

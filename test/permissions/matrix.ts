@@ -193,6 +193,7 @@ function bodyOf({ demands, id }: Operation): unknown {
   const kinds = demands.map(({ kind }) => kind)
   if (kinds.includes('jobs')) return { application: 'web', job: [{ type: 'resizeServerGroup', account: 'prod' }] }
   if (id === 'rotateApiTokenUsingPOST') return {}
+  if (/^set\w+SecretUsingPUT$/.test(id)) return { value: 'a-secret-value' }
   if (id === 'planManifestsUsingPOST') return { application: 'web', account: 'prod', manifests: [] }
   if (id === 'bulksavePipelineUsingPOST') return [definition]
   return {

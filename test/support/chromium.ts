@@ -15,6 +15,8 @@ export interface Chromium {
 
 const options = ['--no-sandbox', '--disable-gpu', '--disable-quic']
 const quiet = ['--disable-background-networking', '--disable-component-update', '--disable-sync']
+/** Messages between processes cost more than what they are about. */
+const frugal = ['--in-process-gpu', '--enable-features=NetworkServiceInProcess2']
 /** A machine under load takes its time: only what never comes fails. */
 const timeoutMs = 120_000
 
@@ -27,7 +29,7 @@ after(async () => {
 export async function openChromium(t: TestContext): Promise<Chromium | undefined> {
   const executablePath = needs(t, 'chromium-headless-shell', 'chromium')
   if (executablePath === undefined) return undefined
-  started ??= chromium.launch({ executablePath, args: [...options, ...quiet], timeout: timeoutMs })
+  started ??= chromium.launch({ executablePath, args: [...options, ...quiet, ...frugal], timeout: timeoutMs })
   const browser = await started
   const newContext: Chromium['newContext'] = async (contextOptions) => {
     // Without animations, which cost half a core where there is no graphics processor.

@@ -1,10 +1,10 @@
-/** Programs that tests start but npm does not bring: a directory, Redis, a browser, nginx, etcd. */
+/** Programs that tests start but npm does not bring: a directory, Redis, a browser, nginx, etcd, sshd. */
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 
 /** `scripts/install-test-packages.sh` installs the packages that hold them, except for the whole Chromium. */
-export type Program = 'slapd' | 'ldapadd' | 'redis-server' | 'chromium-headless-shell' | 'chromium' | 'nginx' | 'etcd'
+export type Program = 'slapd' | 'ldapadd' | 'redis-server' | 'chromium-headless-shell' | 'chromium' | 'nginx' | 'etcd' | 'sshd'
 
 /**
  * The path of a program that the test cannot do without, or of another one that will do. Where it is missing the test is skipped and must return; in CI

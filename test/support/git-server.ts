@@ -4,12 +4,14 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
-import type { TestContext } from 'node:test'
 import { createFolder, removeFolder } from './temporary-folder.ts'
+import type { TestEnd } from './test-end.ts'
 
 export interface GitServer {
   /** Address of the repository. */
   readonly url: string
+  /** Its files. */
+  readonly folder: string
   /** Headers `Authorization` of its requests, in order. */
   readonly authorizations: (string | undefined)[]
   /** Commits files, and links as `->target`. @returns the commit */
@@ -18,7 +20,7 @@ export interface GitServer {
 }
 
 /** @param authorization Requests without it are answered with 401 */
-export async function startGitServer(t: TestContext, authorization?: string): Promise<GitServer> {
+export async function startGitServer(t: TestEnd, authorization?: string): Promise<GitServer> {
   const folder = createFolder('repository')
   const env = { PATH: process.env['PATH'], HOME: folder, GIT_CONFIG_NOSYSTEM: '1' }
   const author = ['-c', 'user.name=Test', '-c', 'user.email=test@example.com']
@@ -48,7 +50,7 @@ export async function startGitServer(t: TestContext, authorization?: string): Pr
     git('commit', '--quiet', '--message=change')
     return git('rev-parse', 'HEAD')
   }
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/shop.git`, authorizations, commit, git }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/shop.git`, folder, authorizations, commit, git }
 }
 
 /** The smart protocol: what Git advertises, and the pack that a client asks for. */

@@ -6,7 +6,14 @@ import type { TestContext } from 'node:test'
 import { create } from 'tar'
 import { openAgent } from '../../src/agent/client.ts'
 import type { ProcessEntry } from '../../src/agent/processes.ts'
-import type { Backend, BackendContext, CallService, OpenBackend, ServiceAnswer } from '../../src/backends/backend.ts'
+import type {
+  Backend,
+  BackendContext,
+  BackendSettings,
+  CallService,
+  OpenBackend,
+  ServiceAnswer,
+} from '../../src/backends/backend.ts'
 import { BakeryKeys, toBakerySettings } from '../../src/backends/bakery/setting-keys.ts'
 import type { BakerySettings } from '../../src/backends/bakery/settings.ts'
 import { createInfrastructureBackend } from '../../src/backends/infrastructure/infrastructure.ts'
@@ -72,6 +79,8 @@ export interface InfrastructureOptions {
   readonly local?: JsonObject
   /** Ports that are Fairlead's. */
   readonly ownPorts?: readonly number[]
+  /** Settings of artifact accounts, below `artifacts`. */
+  readonly artifacts?: JsonObject
   /** Settings of the bakery, below `bakery`. */
   readonly bakery?: JsonObject
   readonly dataDir?: string
@@ -79,6 +88,8 @@ export interface InfrastructureOptions {
   readonly now?: () => number
   readonly beside?: readonly Backend[]
   readonly authorization?: boolean
+  /** Settings of back ends beside it. */
+  readonly settings?: Partial<BackendSettings>
 }
 
 export async function startInfrastructure(t: TestContext, options: InfrastructureOptions = {}): Promise<TestInfrastructure> {
@@ -95,10 +106,11 @@ export async function startInfrastructure(t: TestContext, options: Infrastructur
     ...(options.others !== undefined && { others: options.others }),
     ...(options.now !== undefined && { now: options.now }),
     settings: {
-      infrastructure: toSettings(options.local ?? {}, options.ownPorts),
+      infrastructure: toSettings(options),
       bakery: toTestBakery(options.bakery ?? {}, dataDir),
       version: '0.0.0-test',
       authorization: options.authorization === true,
+      ...options.settings,
     },
   })
   const processes = endWithTest(t, dataDir, () => backends.stop())
@@ -159,9 +171,12 @@ export async function followTask(read: (path: string) => Promise<JsonObject>, id
   }, `the task ${id}`)
 }
 
-/** What the configuration would make of the keys below `local`. */
-function toSettings(local: JsonObject, ownPorts: readonly number[] = []): InfrastructureSettings {
-  const keys = Object.fromEntries(Object.entries(local).map(([key, value]) => [`local.${key}`, value]))
+/** What the configuration would make of the keys. */
+function toSettings({ local = {}, artifacts = {}, ownPorts = [] }: InfrastructureOptions): InfrastructureSettings {
+  const keys = Object.fromEntries([
+    ...Object.entries(local).map(([key, value]) => [`local.${key}`, value] as const),
+    ...Object.entries(artifacts).map(([key, value]) => [`artifacts.${key}`, value] as const),
+  ])
   const report = {
     problem: (key: string, message: string) => assert.fail(`${key}: ${message}`),
     notice: () => {},

@@ -192,6 +192,9 @@ export interface paths {
   '/v3/builds/{buildMaster}/jobs': {
     /** List jobs of a build host */ get: { parameters: { path: { buildMaster: string } }; responses: { 200: { content: { 'application/json': (string)[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
+  '/v3/builds/{buildMaster}/build/{number}/output': {
+    /** Get the log of a build */ get: { parameters: { query: { job: string }; path: { buildMaster: string; number: string } }; responses: { 200: { content: { 'application/json': { log: string; [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+  }
   '/artifacts/credentials': {
     /** List artifact accounts */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['ArtifactAccount'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
@@ -244,6 +247,9 @@ export interface paths {
   '/auth/apiTokens/{id}': {
     /** Revoke an API token */ delete: { parameters: { path: { id: string } }; responses: { 204: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
+  '/applications/{application}/triggerEvents': {
+    /** List events of an application */ get: { parameters: { query?: { pipeline?: string; type?: string; outcome?: "started" | "nothing" | "failed"; from?: number; limit?: number; cursor?: string }; path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['TriggerEvent'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+  }
   '/cron/validate': {
     /** Validate a cron expression */ get: { parameters: { query: { expression: string } }; responses: { 200: { content: { 'application/json': components['schemas']['CronVerdict'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
@@ -272,6 +278,16 @@ export interface paths {
   }
   '/pubsub/subscriptions': {
     /** List message subscriptions */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['Subscription'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+  }
+  '/applications/{application}/secrets': {
+    /** List secrets of an application */ get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['Secret'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+  }
+  '/applications/{application}/secrets/{name}': {
+    /** Set a secret of an application */ put: { parameters: { path: { application: string; name: string } }; requestBody: { content: { 'application/json': components['schemas']['SecretValue'] } }; responses: { 200: { content: { 'application/json': components['schemas']['Secret'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Delete a secret of an application */ delete: { parameters: { path: { application: string; name: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+  }
+  '/applications/{application}/secrets/{name}/uses': {
+    /** List uses of an application secret */ get: { parameters: { path: { application: string; name: string } }; responses: { 200: { content: { 'application/json': components['schemas']['SecretUses'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/version': {
     /** Get the version */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': { version: string } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
@@ -361,6 +377,9 @@ export interface components {
     RemovedFormUser: { revokedTokens: number }
     ScalingActivity: { activityId?: string | null; autoScalingGroupName?: string | null; description?: string | null; cause?: string | null; statusCode?: string | null; statusMessage?: string | null; startTime?: unknown; endTime?: unknown; progress?: number | null; /** JSON as text. */ details?: string | null; [key: string]: unknown }
     SearchResultSet: { pageNumber: number; pageSize: number; totalMatches: number; query?: string | null; platform?: string | null; results: ({ type: string; provider?: string | null; [key: string]: unknown })[]; [key: string]: unknown }
+    Secret: { name: string; scope: "application" | "account"; /** The application or account. */ owner: string; /** Grows with each new value. */ version: number; /** Milliseconds since the epoch. */ setTime: number; /** The user who has set the value. */ setBy: string; note?: string | null; lastUseTime?: number | null; /** False for a value that is too short or too common to be masked in texts. */ isMasked?: boolean | null; [key: string]: unknown }
+    SecretUses: { name: string; /** Grows with each new value. */ version: number; /** What runs with a version at this moment. */ running: ({ /** What uses it: a stage, a build, a server group. */ place: string; /** Grows with each new value. */ version: number; count: number; isCurrent: boolean; [key: string]: unknown })[]; /** The latest uses, newest first. */ uses: ({ /** Grows with each new value. */ version: number; isCurrent: boolean; /** What uses it: a stage, a build, a server group. */ place: string; user: string; count: number; /** Milliseconds since the epoch. */ firstTime: number; /** Milliseconds since the epoch. */ lastTime: number; [key: string]: unknown })[]; [key: string]: unknown }
+    SecretValue: { /** No operation returns it. */ value: string; /** For people, who can read it. */ note?: string | null; [key: string]: unknown }
     SecurityGroup: { id?: string | null; type?: string | null; cloudProvider?: string | null; accountName?: string | null; region?: string | null; application?: string | null; description?: string | null; vpcId?: string | null; name: string; moniker?: components['schemas']['Moniker'] | null; inboundRules?: ({ [key: string]: unknown })[] | null; outboundRules?: ({ [key: string]: unknown })[] | null; [key: string]: unknown }
     /** Equal instances that are deployed together. */ ServerGroup: { name: string; account?: string | null; type?: string | null; cloudProvider?: string | null; cluster?: string | null; application?: string | null; instanceType?: string | null; vpcId?: string | null; region: string; moniker?: components['schemas']['Moniker'] | null; createdTime?: number | null; /** Takes no traffic. */ isDisabled?: boolean | null; disabled?: boolean | null; capacity?: components['schemas']['Capacity'] | null; instanceCounts?: components['schemas']['InstanceCounts'] | null; instances?: (components['schemas']['Instance'])[] | null; loadBalancers?: (unknown)[] | null; securityGroups?: (unknown)[] | null; zones?: (string)[] | null; buildInfo?: { [key: string]: unknown } | null; image?: { [key: string]: unknown } | null; launchConfig?: { [key: string]: unknown } | null; labels?: { [key: string]: unknown } | null; serverGroupManagers?: ({ [key: string]: unknown })[] | null; insightActions?: ({ url: string; label: string; [key: string]: unknown })[]; [key: string]: unknown }
     ServerGroupEvent: { description?: string | null; cause?: string | null; statusCode?: string | null; statusMessage?: string | null; activityId?: string | null; [key: string]: unknown }
@@ -379,6 +398,8 @@ export interface components {
     /** A step of a stage. */ TaskStep: { id: string; name: string; implementingClass?: string | null; status: components['schemas']['ExecutionStatus']; startTime?: number | null; endTime?: number | null; stageStart?: boolean | null; stageEnd?: boolean | null; loopStart?: boolean | null; loopEnd?: boolean | null; taskExceptionDetails?: { [key: string]: unknown } | null; [key: string]: unknown }
     /** A cluster that must never be without a server group that takes traffic. */ TrafficGuard: { account?: string | null; location?: string | null; stack?: string | null; detail?: string | null; enabled?: boolean | null; [key: string]: unknown }
     /** What started an execution. */ Trigger: { type: string; user?: string | null; /** Values of the parameters of the pipeline. */ parameters?: { [key: string]: unknown } | null; artifacts?: (components['schemas']['Artifact'])[] | null; notifications?: (components['schemas']['Notification'])[] | null; dryRun?: boolean | null; /** A second start with the same one is the first while that runs. */ correlationId?: string | null; rebake?: boolean | null; strategy?: boolean | null; eventId?: string | null; payload?: unknown; /** The execution that started this one, as it was then. */ parentExecution?: { [key: string]: unknown } | null; [key: string]: unknown }
+    TriggerEvent: { id: string; time: number; /** git, docker, build, webhook, cron, pipeline, … */ type: string; /** Such as `github`, or `poll`. */ source: string; outcome: "started" | "nothing" | "failed"; /** Repository, branch, commit, tag, … */ summary: { [key: string]: unknown }; /** Part of the body of a webhook, without what proves its sender. */ payload?: { [key: string]: unknown } | null; /** Why the event failed, or why no trigger waits for it. */ reason?: string | null; /** Triggers that wait for such events; the first 50 of them. */ triggers: (components['schemas']['TriggerOutcome'])[]; [key: string]: unknown }
+    /** What became of an event for one trigger that waits for such events. */ TriggerOutcome: { application: string; pipelineId: string; /** Name of the pipeline. */ pipeline: string; /** Type of the trigger: git, docker, webhook, … */ trigger: string; /** The run that was started. */ executionId?: string | null; /** Why nothing was started, or why the run could not begin. */ reason?: string | null; [key: string]: unknown }
     Variable: { key: string; value: unknown; description?: string; [key: string]: unknown }
     VariablesEvaluation: { result?: (components['schemas']['Variable'])[]; detail?: { [key: string]: unknown } | null; [key: string]: unknown }
   }

@@ -36,6 +36,7 @@ interface Source {
 const maxImages = 200
 const recentRuns = 20
 
+const artifactAccountsRead = { path: '/artifacts/credentials', parameters: () => ({}) } as const
 const accountsRead = { path: '/credentials', parameters: () => ({ query: { expand: true } }) } as const
 const inApplication = ({ application }: Place) => ({ path: { application } })
 const groupsRead = {
@@ -46,9 +47,13 @@ const groupsRead = {
 const sources: Readonly<Record<string, Source>> = {
   accounts: { ...accountsRead, choices: (body) => accountsOf(body).map(({ name, type }) => ({ value: name, note: type })) },
   providers: { ...accountsRead, choices: (body) => accountsOf(body).map(({ type }) => choice(type)) },
-  'docker-accounts': {
-    ...accountsRead,
-    choices: (body) => accountsOf(body).flatMap(({ name, type }) => (type === 'dockerRegistry' ? choice(name) : [])),
+  'image-accounts': {
+    ...artifactAccountsRead,
+    choices: (body) =>
+      named(
+        objectsOf(body).filter(({ types }) => textsOf(types).includes('docker/image')),
+        'name',
+      ),
   },
   regions: { ...accountsRead, choices: (body, { account }) => regionsOf(body, account).map((name) => choice(name)) },
   applications: { path: '/applications', parameters: () => ({}), choices: (body) => named(body, 'name') },
@@ -120,7 +125,7 @@ const sources: Readonly<Record<string, Source>> = {
     choices: (body) =>
       named(body, 'notificationType').map(({ value }) => choice(value === value.toUpperCase() ? value.toLowerCase() : value)),
   },
-  'artifact-accounts': { path: '/artifacts/credentials', parameters: () => ({}), choices: (body) => named(body, 'name') },
+  'artifact-accounts': { ...artifactAccountsRead, choices: (body) => named(body, 'name') },
 }
 
 /** Choices from the draft itself, or from what the user has. */

@@ -135,20 +135,29 @@ function triggerType(
   return { type, label, description, fields: describe([enabled, ...fields, ...commonTriggerFields]) }
 }
 
-const builds = ['Jenkins', 'Travis', 'Concourse', 'GitLab CI'].map((label) =>
-  triggerType(label.toLowerCase().replace(' ', '-'), label, `A build of ${label} has succeeded.`, [
-    { name: 'master', kind: 'text', required: true, choicesFrom: 'build-hosts', help: 'The build server.' },
-    { name: 'job', kind: 'text', required: true, choicesFrom: 'build-jobs', help: 'The job.' },
-    { name: 'propertyFile', kind: 'text', help: 'Artifact of the build with properties for expressions.' },
-    constraints,
-  ]),
-)
+const buildFields = [
+  { name: 'master', kind: 'text', required: true, choicesFrom: 'build-hosts', help: 'The build server.' },
+  { name: 'job', kind: 'text', required: true, choicesFrom: 'build-jobs', help: 'The job.' },
+  { name: 'propertyFile', kind: 'text', help: 'Artifact of the build with properties for expressions.' },
+  constraints,
+] as const
+
+const builds = [
+  triggerType('build', 'Build', 'A build of any build server has succeeded.', buildFields),
+  ...['Jenkins', 'Travis', 'Concourse', 'GitLab CI'].map((label) =>
+    triggerType(label.toLowerCase().replace(' ', '-'), label, `A build of ${label} has succeeded.`, buildFields),
+  ),
+]
 
 const registry = [
-  { name: 'account', kind: 'text', required: true, choicesFrom: 'docker-accounts', help: 'Account of the registry.' },
+  { name: 'account', kind: 'text', required: true, choicesFrom: 'image-accounts', help: 'Account of the registry.' },
   { name: 'organization', kind: 'text', help: 'First part of the repository, for forms.' },
   { name: 'repository', kind: 'text', required: true, help: 'The repository, such as team/app.' },
   { name: 'tag', kind: 'text', help: 'Regular expression for the whole tag; any but latest unless given.' },
+  { name: 'trackDigests', kind: 'flag', default: false, help: 'Starts it also when such a tag gets another digest.' },
+  { name: 'registry', kind: 'text', help: 'Host of the registry that sends webhooks; any unless given.' },
+  { name: 'secret', kind: 'text', help: 'Secret of the signature of webhooks. It is stored with the pipeline.' },
+  constraints,
 ] as const
 
 /** Those that this gateway and its event service know; others are shown as JSON. */
@@ -175,12 +184,22 @@ export const triggerTypes: readonly TriggerType[] = [
       name: 'source',
       kind: 'choice',
       required: true,
-      choices: ['github', 'gitlab', 'bitbucket', 'stash'],
-      help: 'Where the repository is.',
+      choices: ['github', 'gitlab', 'bitbucket', 'stash', 'gitea', 'forgejo', 'gogs', 'git'],
+      help: 'Where the repository is; git has no host that sends webhooks of its own.',
     },
-    { name: 'project', kind: 'text', required: true, help: 'Owner or project of the repository.' },
-    { name: 'slug', kind: 'text', required: true, help: 'Name of the repository.' },
+    { name: 'project', kind: 'text', help: 'Owner or project of the repository, for webhooks.' },
+    { name: 'slug', kind: 'text', help: 'Name of the repository, for webhooks.' },
+    {
+      name: 'repository',
+      kind: 'text',
+      help: 'Its address, such as https://git.example.com/shop/web.git, for polls and webhooks.',
+    },
+    { name: 'poll', kind: 'flag', default: false, help: 'Looks for pushes from time to time, without a webhook.' },
+    { name: 'artifactAccount', kind: 'text', help: 'Artifact account for Git whose credentials polls use.' },
     { name: 'branch', kind: 'text', help: 'Regular expression for the whole branch; any unless given.' },
+    { name: 'tags', kind: 'text', help: 'Regular expression for the whole tag.' },
+    { name: 'paths', kind: 'texts', help: 'Patterns such as src/** of which one must match a changed file.' },
+    { name: 'excludedPaths', kind: 'texts', help: 'Patterns of files whose changes do not count.' },
     { name: 'events', kind: 'texts', help: 'Such as push:push or pull_request:opened; any unless given.' },
     { name: 'secret', kind: 'text', help: 'Secret of the signature. It is stored with the pipeline.' },
   ]),
@@ -191,6 +210,12 @@ export const triggerTypes: readonly TriggerType[] = [
     { name: 'version', kind: 'text', help: 'Range of semantic versions, such as ^1.2; any unless given.' },
   ]),
   triggerType('helm/oci', 'Helm chart in a registry', 'A chart was pushed to a registry of images.', registry),
+  triggerType('artifact', 'Artifact', 'An artifact has a new version.', [
+    { name: 'account', kind: 'text', required: true, choicesFrom: 'artifact-accounts', help: 'Artifact account.' },
+    { name: 'artifactType', kind: 'text', required: true, help: 'Such as npm/package or maven/file.' },
+    { name: 'name', kind: 'text', required: true, help: 'Such as @shop/web, or com.example:web.' },
+    { name: 'version', kind: 'text', help: 'Regular expression for the whole version; any unless given.' },
+  ]),
   ...builds,
   triggerType('pubsub', 'Message', 'A message arrives on a subscription.', [
     { name: 'pubsubSystem', kind: 'text', required: true, help: 'Such as google or amazon.' },

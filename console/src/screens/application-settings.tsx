@@ -11,6 +11,7 @@ import { words } from '../words.ts'
 import { AttributesTab } from './application-attributes.tsx'
 import { DeleteTab } from './application-deletion.tsx'
 import { NotificationsTab } from './application-notifications.tsx'
+import { SecretsTab } from './application-secrets.tsx'
 import { useKeptEdits } from './settings-form.tsx'
 
 const tabs = [
@@ -18,6 +19,7 @@ const tabs = [
   { id: 'permissions', label: settingsWords.permissions },
   { id: 'guards', label: settingsWords.guards },
   { id: 'notifications', label: settingsWords.notifications },
+  { id: 'secrets', label: settingsWords.secrets },
   { id: 'delete', label: settingsWords.delete },
 ] as const
 
@@ -43,6 +45,8 @@ export function ApplicationSettings({ params, query }: ScreenProps) {
               <DeleteTab application={application} right={right} />
             ) : selected === 'notifications' ? (
               <NotificationsTab application={application} right={right} />
+            ) : selected === 'secrets' ? (
+              <SecretsTab application={application} right={right} />
             ) : (
               <AttributesTab key="attributes" application={application} stored={attributes} tab={selected} right={right} />
             )}

@@ -26,6 +26,7 @@ import { isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 import { StartDialog } from './start-dialog.tsx'
+import { EventFilter, TriggerEvents } from './trigger-events.tsx'
 
 export type Pipeline = Schemas['Pipeline']
 
@@ -64,6 +65,7 @@ export function Pipelines({ params, query }: ScreenProps) {
             pipelines={pipelines}
             filter={filterOf(query)}
             listed={words.listedRuns.find(([count]) => count === query['runs'])?.[0]}
+            query={query}
           />
         )}
       </Loaded>
@@ -118,6 +120,7 @@ interface ListProps {
   readonly filter: PipelineFilter
   /** How many of its last runs are listed below each pipeline, as the address has it. */
   readonly listed: string | undefined
+  readonly query: ScreenProps['query']
 }
 
 const filterNames = ['q', 'status', 'tag']
@@ -132,7 +135,7 @@ function describeFilter({ q, status, tag }: PipelineFilter): string {
 }
 
 function List(props: ListProps) {
-  const { application, pipelines, filter, listed } = props
+  const { application, pipelines, filter, listed, query } = props
   // Rows read their runs as they come into view; this filter needs the last run of all.
   const last = useLive(
     '/applications/{application}/pipelines',
@@ -159,14 +162,18 @@ function List(props: ListProps) {
           leastOptions={1}
         />
         <FilterSelect name="runs" label={words.runsShown} value={listed} any={words.runsAsBars} options={words.listedRuns} />
+        <EventFilter query={query} />
       </div>
-      {filter.status === undefined ? (
-        <Rows {...props} />
-      ) : (
-        <Loaded live={last} rows={6} empty={<Rows {...props} />}>
-          {(runs) => <Rows {...props} runs={runs} />}
-        </Loaded>
-      )}
+      <div class="stack">
+        {filter.status === undefined ? (
+          <Rows {...props} />
+        ) : (
+          <Loaded live={last} rows={6} empty={<Rows {...props} />}>
+            {(runs) => <Rows {...props} runs={runs} />}
+          </Loaded>
+        )}
+        <TriggerEvents application={application} pipelines={pipelines} query={query} />
+      </div>
     </>
   )
 }

@@ -25,6 +25,7 @@ import { healthReason, instanceId, instancesOf } from '../model/server-groups.ts
 import { instanceStatus, isFailed } from '../model/status.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { words } from '../words.ts'
+import { BuildLog, buildFacts, buildOf } from './build-stage.tsx'
 import { confirmJudgment, judgedBy, useStageActions } from './execution-actions.tsx'
 
 const loadStageManifests = async () => (await import('../manifests/stage-manifests.tsx')).StageManifests
@@ -52,6 +53,7 @@ export function StagePanel({ execution, stage, inner, tab }: StagePanelProps) {
   const change = useQueryChange()
   const actions = useStageActions(execution, stage)
   const log = logOf(stage)
+  const build = buildOf(stage)
   const offered = tabsOf(stage)
   const selected = selectedTab(stage, tab)
   const status = stageStatus(stage)
@@ -83,14 +85,19 @@ export function StagePanel({ execution, stage, inner, tab }: StagePanelProps) {
           ) : (
             <JsonTree value={stage.outputs} name="outputs" />
           ))}
-        {selected === 'log' && log !== undefined && <LogView key={stage.id} text={log} name={titleOf(stage)} isEnded />}
+        {selected === 'log' && build !== undefined && (
+          <BuildLog key={stage.id} stage={stage} build={build} name={titleOf(stage)} />
+        )}
+        {selected === 'log' && build === undefined && log !== undefined && (
+          <LogView key={stage.id} text={log} name={titleOf(stage)} isEnded />
+        )}
       </Tabs>
     </Panel>
   )
 }
 
 function tabsOf(stage: Stage) {
-  return tabs.filter(({ id }) => id !== 'log' || logOf(stage) !== undefined)
+  return tabs.filter(({ id }) => id !== 'log' || buildOf(stage) !== undefined || logOf(stage) !== undefined)
 }
 
 function selectedTab(stage: Stage, tab: string | undefined) {
@@ -128,6 +135,7 @@ function Summary({ execution, stage, inner }: { execution: Execution; stage: Sta
           [words.account, textOf(stage.context['account']) ?? textOf(stage.context['credentials'])],
           [words.startedExecution, child === undefined ? undefined : <a href={to.execution(child)}>{child}</a>],
           [words.deployed, groups.length > 0 && <Deployed key="deployed" application={execution.application} groups={groups} />],
+          ...buildFacts(stage),
           [words.why, textOf(stage.context['skipReason'])],
         ]}
       />

@@ -117,6 +117,7 @@ function mountBakes(app: FastifyInstance, settings: BakerySettings | undefined, 
       body: request.body,
       user: userOf(request),
       execution: textOf(trustedCallerOf(request).identity['x-spinnaker-execution-id']),
+      application: textOf(trustedCallerOf(request).identity['x-spinnaker-application']),
       isRebake: ['1', 'true'].includes(queryValue(request, 'rebake') ?? ''),
     })
     return toStatus(bake)

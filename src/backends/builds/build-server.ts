@@ -8,11 +8,14 @@ import type { z } from 'zod'
 import type { JsonObject } from '../../json/values.ts'
 import type { SettingsReport } from '../../settings/setting.ts'
 import type { BackendContext } from '../backend.ts'
+import type { SecretHolder } from '../secrets/secret-values.ts'
 
 export interface BuildServerType<Settings extends object = object, Keys = object> {
   /** As `GET /masters?type=` names it: `jenkins`. */
   readonly id: string
   readonly keys: z.ZodObject
+  /** SQL scripts of its own tables, `builds_…`, oldest first; as `Backend.migrations`. */
+  readonly migrations?: readonly string[]
   /** Plain data, which is handed to a worker thread; undefined while no such server is connected. */
   toSettings(keys: Keys, report: SettingsReport): Settings | undefined
   open(settings: Settings, context: BackendContext): readonly BuildServer[]
@@ -24,6 +27,16 @@ export interface BuildServer {
   readonly type: string
   /** Unique among all build servers. */
   readonly name: string
+  /** Roles that may see it and start its builds, by `READ` and `WRITE`. Default: all users. */
+  readonly permissions?: Readonly<Record<string, readonly string[]>>
+  /** It puts values of secrets in place of references in parameters itself; others are given the values. */
+  readonly keepsReferences?: true
+  /** Pause between two polls. Default: the setting for all servers. */
+  readonly pollMs?: number
+  /** Files of a build may come after its end: what is missing is looked up again. */
+  readonly archivesLate?: true
+  /** Most jobs with new builds of one poll. Default: the setting for all servers. */
+  readonly maxChanges?: number
   /** Names of jobs; those in folders hold slashes. */
   jobs(): Promise<readonly string[]>
   job(job: string): Promise<JsonObject | undefined>
@@ -46,13 +59,21 @@ export interface BuildServer {
   /**
    * Jobs whose builds may have changed since the last call, with their newest builds; at the first call all jobs. A server that
    * says what has changed, or answers conditional requests, is asked for little.
+   *
+   * @param positions Of each known job, the number up to which all builds have been reported: what is not newer can be left out
    */
-  recentBuilds(signal: AbortSignal): Promise<readonly RecentBuilds[]>
+  recentBuilds(signal: AbortSignal, positions?: ReadonlyMap<string, number>): Promise<readonly RecentBuilds[]>
   /** Calls the listener as soon as a build changes, besides the polls. */
   watch?(changed: () => void): void
-  /** @param build Its id, as `GET /ci/builds` lists it */
+  /** The log. @param build Its id, such as `team/app-7`: job and number */
   output(build: string): Promise<string | undefined>
-  close?(): void
+  /** As `OpenBackend.secretHolders`. */
+  secretHolders?(): readonly SecretHolder[]
+  /** As `OpenBackend.isRunning`. */
+  isRunning?(id: string): boolean
+  /** Goes on with its background work, once every back end listens. */
+  resume?(): void
+  close?(): void | Promise<void>
 }
 
 export interface RecentBuilds {
@@ -65,4 +86,14 @@ export interface BuildOrder {
   readonly parameters: Readonly<Record<string, string>>
   /** The execution and the time of its stage: equal orders start one build. */
   readonly id: string
+  /** Who asks, and for which application, as far as the caller says. */
+  readonly user?: string | undefined
+  readonly application?: string | undefined
+  /** The job as `BuildServer.job` has just described it. */
+  readonly config?: JsonObject
+}
+
+/** The name of a kind in answers and events: `JENKINS`, `GITLAB_CI`. */
+export function toProvider(type: string): string {
+  return type.toUpperCase().replaceAll('-', '_')
 }

@@ -3,8 +3,19 @@ import { z } from 'zod'
 import type { SettingsReport } from '../../settings/setting.ts'
 import type { BackendContext } from '../backend.ts'
 import type { BuildServer, BuildServerType } from './build-server.ts'
+import { giteaActionsType } from './gitea-actions/gitea-actions.ts'
+import { githubActionsType } from './github-actions/github-actions.ts'
+import { gitlabCiType } from './gitlab-ci/gitlab-ci.ts'
+import { jenkinsType } from './jenkins/jenkins.ts'
+import { localBuilds } from './local/local-build-type.ts'
 
-export const buildServerTypes: readonly BuildServerType[] = []
+export const buildServerTypes: readonly BuildServerType[] = [
+  localBuilds,
+  jenkinsType,
+  gitlabCiType,
+  githubActionsType,
+  giteaActionsType,
+]
 
 export const BuildServerKeys = z.strictObject(
   Object.assign({}, ...buildServerTypes.map(({ keys }) => keys.shape)) as z.core.$ZodShape,
@@ -19,11 +30,19 @@ export function toBuildServerSettings(keys: object, report: SettingsReport): Rea
   return Object.fromEntries(connected)
 }
 
+/** Servers by name; of several with one name, the first is used. */
 export function openBuildServers(context: BackendContext): ReadonlyMap<string, BuildServer> {
   const { buildServers = {} } = context.settings
-  const servers = buildServerTypes.flatMap((type) => {
+  const servers = new Map<string, BuildServer>()
+  for (const type of buildServerTypes) {
     const settings = buildServers[type.id]
-    return settings === undefined ? [] : type.open(settings, context)
-  })
-  return new Map(servers.map((server) => [server.name, server]))
+    for (const server of settings === undefined ? [] : type.open(settings, context)) {
+      if (!servers.has(server.name)) servers.set(server.name, server)
+      else {
+        void server.close?.()
+        context.log.error({ buildServer: server.name, type: type.id }, 'two build servers have this name; the second is not used')
+      }
+    }
+  }
+  return servers
 }

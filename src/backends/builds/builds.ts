@@ -1,11 +1,17 @@
 /** Embedded build integration: the contract of the service over the build servers that are connected. */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { fieldOf } from '../../json/values.ts'
+import type { FastifyInstance } from 'fastify'
 import { describeChoice } from '../../names/edit-distance.ts'
-import { type Backend, BackendError } from '../backend.ts'
+import { type Backend, type BackendContext, BackendError, type OpenBackend, userOf } from '../backend.ts'
 import { pathValue, queryValue, requiredQuery } from '../requests/request-values.ts'
-import type { BuildServer } from './build-server.ts'
+import { requireAccess } from '../rights/access.ts'
+import { mountBuildReads } from './build-routes.ts'
+import { type BuildServer, toProvider } from './build-server.ts'
 import { buildServerTypes, openBuildServers } from './build-servers.ts'
+import { BuildStarts, buildStartMigrations } from './build-starts.ts'
+import { mountJobs } from './job-routes.ts'
+import { pollMigrations } from './polls/memory.ts'
+import { BuildPollers } from './polls/pollers.ts'
+import type { Servers } from './server-requests.ts'
 
 /** Build servers that the contract knows by name. */
 const knownTypes = ['jenkins', 'travis', 'concourse', 'gitlab_ci', 'gcb']
@@ -34,27 +40,80 @@ const missing: [path: string, kind: string, name: string][] = [
   ['/:scm/:project/:repository/compareCommits', 'source control system', 'scm'],
 ]
 
-export const buildsBackend: Backend = {
-  service: 'igor',
-  migrations: [],
-  open(context) {
-    const servers = openBuildServers(context)
-    return {
-      routes: (app) => mountBuilds(app, servers),
-      close: () => {
-        for (const server of servers.values()) server.close?.()
-      },
-    }
-  },
+/** @param lookupMs Pause between two lookups of a file that a build server archives late; shorter ones are for tests. */
+export function createBuildsBackend({ lookupMs = 2_000 }: { readonly lookupMs?: number } = {}): Backend {
+  const ofTypes = buildServerTypes.flatMap(({ id, migrations }) => (migrations === undefined ? [] : [[id, migrations] as const]))
+  return {
+    service: 'igor',
+    migrations: [],
+    partMigrations: { starts: buildStartMigrations, polls: pollMigrations, ...Object.fromEntries(ofTypes) },
+    open: (context) => openBuilds(context, openBuildServers(context), lookupMs),
+  }
 }
 
-type Servers = ReadonlyMap<string, BuildServer>
+export const buildsBackend: Backend = createBuildsBackend()
 
-function mountBuilds(app: FastifyInstance, servers: Servers): void {
-  keepBodiesAsSent(app)
-  mountServers(app, servers)
-  mountJobs(app, servers)
-  mountBuildReads(app, servers)
+function openBuilds(context: BackendContext, servers: Servers, lookupMs: number): OpenBackend {
+  const pollers = new BuildPollers(context, servers)
+  const starts = new BuildStarts(context.db, context.now)
+  const all = [...servers.values()]
+  return {
+    routes(app) {
+      keepBodiesAsSent(app)
+      mountServers(app, context, servers)
+      mountJobs(app, { context, servers, starts })
+      mountBuildReads(app, servers, lookupMs)
+      mountOthers(app)
+      app.post('/admin/pollers/fastforward/:monitor', async (request, reply) => {
+        await pollers.fastForward(pathValue(request, 'monitor'), queryValue(request, 'partition') ?? '')
+        return reply.code(204).send()
+      })
+    },
+    start() {
+      for (const server of all) server.resume?.()
+      pollers.start()
+    },
+    secretHolders: () => all.flatMap((server) => server.secretHolders?.() ?? []),
+    isRunning: (id) => all.some((server) => server.isRunning?.(id) === true),
+    async close() {
+      await pollers.close()
+      await Promise.all(all.map((server) => server.close?.()))
+    },
+  }
+}
+
+function mountServers(app: FastifyInstance, context: BackendContext, servers: Servers): void {
+  const all = [...servers.values()]
+  app.get('/masters', (request) => {
+    const type = checkType(queryValue(request, 'type') ?? '')
+    return all.flatMap((server) => (type === '' || toProvider(server.type) === type ? [server.name] : [])).sort()
+  })
+  app.get('/buildServices', () =>
+    all.map(({ name, type, permissions = {} }) => ({
+      name,
+      buildServiceProvider: toProvider(type),
+      permissions,
+    })),
+  )
+  // The gateway cannot know of which server the build is.
+  app.get('/ci/builds/:build/output', async (request) => {
+    const readable = await readableServers(context, userOf(request), servers)
+    return { log: await loadLog(readable, pathValue(request, 'build')) }
+  })
+}
+
+/** @throws {BackendError} 503 */
+async function readableServers(context: BackendContext, user: string, servers: Servers): Promise<Servers> {
+  if (context.settings.authorization !== true) return servers
+  const access = await requireAccess(context, user)
+  const mayRead = ({ permissions = {} }: BuildServer) =>
+    access.isAdmin ||
+    Object.keys(permissions).length === 0 ||
+    access.hasRole((permissions['READ'] ?? []).map((role) => role.toLowerCase()))
+  return new Map([...servers].filter(([, server]) => mayRead(server)))
+}
+
+function mountOthers(app: FastifyInstance): void {
   for (const path of lists) app.get(path, () => [])
   for (const [url, kind, name] of missing) {
     app.get(url, (request) => {
@@ -62,130 +121,39 @@ function mountBuilds(app: FastifyInstance, servers: Servers): void {
       throw new BackendError(404, `The ${kind} "${pathValue(request, name)}" is not known: none is connected.`)
     })
   }
-  app.post('/admin/pollers/fastforward/:monitor', (request) => {
-    throw new BackendError(404, `The monitor "${pathValue(request, 'monitor')}" is not known: no build server is polled.`)
-  })
 }
 
-function mountServers(app: FastifyInstance, servers: Servers): void {
-  const all = [...servers.values()]
-  app.get('/masters', (request) => {
-    const type = checkType(queryValue(request, 'type') ?? '')
-    return all.flatMap((server) => (type === '' || server.type === type ? [server.name] : [])).sort()
-  })
-  app.get('/buildServices', () =>
-    all.map(({ name, type }) => ({ name, buildServiceProvider: type.toUpperCase(), permissions: {} })),
-  )
-  app.get('/ci/builds/:build/output', async (request) => {
-    const build = pathValue(request, 'build')
-    for (const server of all) {
-      const log = await server.output(build)
-      if (log !== undefined) return { log }
+/**
+ * The log of a build that may name its server, `ci-main/team/app-7`; else the first server that knows it has it. A server that
+ * fails does not hide the others.
+ *
+ * @throws {BackendError} 404, or the failure of a server that may have it
+ */
+async function loadLog(servers: Servers, build: string): Promise<string> {
+  const [host = ''] = build.split('/', 1)
+  const named = servers.get(host)
+  const places = named === undefined ? servers.values() : [named]
+  const id = named === undefined ? build : build.slice(host.length + 1)
+  let failure: unknown
+  for (const server of places) {
+    try {
+      const log = await server.output(id)
+      if (log !== undefined) return log
+    } catch (error) {
+      failure ??= error
     }
-    throw new BackendError(404, `The build "${build}" is not known.`)
-  })
-}
-
-function mountJobs(app: FastifyInstance, servers: Servers): void {
-  app.get('/jobs/:host', (request) => serverOf(request, servers).jobs())
-  app.get('/jobs/:host/*', async (request) => {
-    const server = serverOf(request, servers)
-    const job = jobOf(request)
-    return found(job === '' ? await server.jobs() : await server.job(job), `job "${job}"`)
-  })
-  app.put('/masters/:host/jobs/*', async (request, reply) => {
-    const server = serverOf(request, servers)
-    const order = /^(?:(?<job>.+)\/)?stop\/(?<item>[^/]+)\/(?<number>\d+)$/.exec(jobOf(request))?.groups
-    if (order !== undefined) {
-      await server.stop(order['job'] ?? queryValue(request, 'jobName') ?? '', order['item'] ?? '', Number(order['number']))
-      return true
-    }
-    const id = `${request.headers['x-spinnaker-execution-id'] ?? ''} ${request.body ?? ''}`
-    const started = await server.start(jobOf(request), { parameters: request.query as Record<string, string>, id })
-    return reply.code(started === undefined ? 202 : 200).send(started)
-  })
-  app.patch('/masters/:host/jobs/*', async (request) => {
-    const server = serverOf(request, servers)
-    const [, job = '', number] = /^(.+)\/update\/(\d+)$/.exec(jobOf(request)) ?? []
-    await server.describe(job, Number(number), String(fieldOf(JSON.parse(String(request.body)), 'description')))
-  })
-}
-
-function mountBuildReads(app: FastifyInstance, servers: Servers): void {
-  const readBuild = (path: string, read: (asked: AskedBuild) => Promise<unknown>) => {
-    const handler = async (request: FastifyRequest) => {
-      const number = numberOf(request)
-      const job = jobOf(request)
-      const answer = await read({ request, number, job, server: serverOf(request, servers) })
-      return found(answer, `build ${number} of "${job}"`)
-    }
-    app.get(path, handler)
-    app.get(`${path}/*`, handler)
   }
-  readBuild('/builds/status/:number/:host', ({ server, job, number }) => server.build(job, number))
-  readBuild('/builds/artifacts/:number/:host', ({ server, job, number }) => server.artifacts(job, number))
-  readBuild('/builds/properties/:number/:fileName/:host', ({ request, server, job, number }) =>
-    server.properties(job, number, pathValue(request, 'fileName')),
-  )
-  app.get('/builds/all/:host/*', async (request) => {
-    const job = jobOf(request)
-    return found(await serverOf(request, servers).builds(job), `job "${job}"`)
-  })
-  app.get('/builds/queue/:host/:item', async (request) => {
-    const item = pathValue(request, 'item')
-    return found(await serverOf(request, servers).queueItem(item), `queue item "${item}"`)
-  })
-}
-
-interface AskedBuild {
-  readonly request: FastifyRequest
-  readonly server: BuildServer
-  readonly job: string
-  readonly number: number
+  throw failure ?? new BackendError(404, `The build "${build}" is not known.`)
 }
 
 /** @throws {BackendError} 400 when the text is no kind of build server. */
 function checkType(text: string): string {
-  const types = [...new Set([...knownTypes, ...buildServerTypes.map(({ id }) => id)])]
-  const type = text.toLowerCase().replace('-', '_')
-  if (type !== '' && !types.includes(type)) {
+  const types = [...new Set([...knownTypes, ...buildServerTypes.map(({ id }) => toProvider(id).toLowerCase())])]
+  const type = toProvider(text)
+  if (type !== '' && !types.includes(type.toLowerCase())) {
     throw new BackendError(400, describeChoice(text, 'a type of build server', types))
   }
   return type
-}
-
-/** @throws {BackendError} 404 */
-function serverOf(request: FastifyRequest, servers: Servers): BuildServer {
-  const host = pathValue(request, 'host')
-  const server = servers.get(host)
-  if (server !== undefined) return server
-  const advice =
-    servers.size > 0
-      ? `Connected: ${[...servers.keys()].join(', ')}.`
-      : 'Connect a build integration service (services.igor.baseUrl) that has some.'
-  throw new BackendError(
-    404,
-    `The build server "${host}" is not known${servers.size > 0 ? '' : ': none is connected'}. ${advice}`,
-  )
-}
-
-/** The rest of the path, slashes included, or a query parameter. */
-function jobOf(request: FastifyRequest): string {
-  const rest = fieldOf(request.params, '*')
-  return (typeof rest === 'string' ? rest : (queryValue(request, 'job') ?? '')).replace(/\/$/, '')
-}
-
-/** @throws {BackendError} 400 */
-function numberOf(request: FastifyRequest): number {
-  const text = pathValue(request, 'number')
-  if (!/^\d+$/.test(text)) throw new BackendError(400, `The build number "${text}" is not a whole number.`)
-  return Number(text)
-}
-
-/** @throws {BackendError} 404 */
-function found<Thing>(thing: Thing | undefined, name: string): Thing {
-  if (thing === undefined) throw new BackendError(404, `The ${name} is not known.`)
-  return thing
 }
 
 /** A start carries its time as plain text, which is not JSON. */

@@ -9,6 +9,7 @@ import { userOf } from '../backend.ts'
 import { pathValue, queryCount } from '../requests/request-values.ts'
 import { isUnchanged } from '../requests/unchanged.ts'
 import { mayCreateApplication } from '../rights/access.ts'
+import { removeSecretsOf, scopeOf } from '../secrets/secret-store.ts'
 import { foldName, parseDocument } from '../stores/document-store.ts'
 import { flatMapInTurns } from '../stores/in-turns.ts'
 import { checkNewName } from './application-names.ts'
@@ -201,6 +202,7 @@ function removeApplication(definitions: Definitions, key: string, user: string):
   if (!definitions.applications.remove(key)) return
   for (const project of definitions.projects.all()) leaveProject(definitions, project, key, user)
   definitions.notifications.remove(applicationKey(key))
+  removeSecretsOf(definitions.context.db, scopeOf('application', key))
   for (const store of [definitions.pipelines, definitions.strategies]) {
     for (const pipeline of store.ofApplication(key)) removePipeline(definitions, store, pipeline)
   }

@@ -8,6 +8,7 @@ import { pipelineOf } from '../../pipeline-templates/inheritance.ts'
 import { isReadMethod } from '../../telemetry/methods.ts'
 import { BackendError, trustedCallerOf } from '../backend.ts'
 import { type Access, checkOnApplication, describeMissing, requireAccess } from '../rights/access.ts'
+import type { SecretOwner } from '../secrets/routes.ts'
 import { type DocumentStore, foldName } from '../stores/document-store.ts'
 import { callInTurns } from '../stores/in-turns.ts'
 import type { Definitions } from './collections.ts'
@@ -66,6 +67,13 @@ export function checkWriter(request: FastifyRequest, application: unknown): void
   const access = writerAccessOf(request)
   const name = textOf(application)?.trim()
   if (access !== undefined && name) checkOnApplication(access, name, 'WRITE')
+}
+
+/** @throws {BackendError} 403 */
+export function checkSecretWriter(request: FastifyRequest, { kind, name }: SecretOwner): void {
+  const access = writerAccessOf(request)
+  if (kind === 'application') checkWriter(request, name)
+  else if (access?.mayOnAccount(name, 'WRITE') === false) throw changeDenied(`This needs WRITE on the account ${name}.`)
 }
 
 /** @throws {BackendError} 403 */

@@ -2,9 +2,12 @@
 import type { FastifyInstance } from 'fastify'
 import type { Backend } from '../backend.ts'
 import { shownTo } from '../pipelines/trigger-secrets.ts'
+import { secretRoutes } from '../secrets/routes.ts'
+import { secretMigrations } from '../secrets/secret-store.ts'
+import { openSecrets } from '../secrets/secrets.ts'
 import { documentMigrations } from '../stores/document-store.ts'
 import { applicationDefinitionRoutes, InvalidApplication } from './applications.ts'
-import { learnRights } from './authorization.ts'
+import { checkSecretWriter, learnRights } from './authorization.ts'
 import { createDefinitions } from './collections.ts'
 import { notificationRecordsOf, notificationRoutes } from './notifications.ts'
 import { refuseOtherMethods } from './offered-methods.ts'
@@ -38,11 +41,14 @@ const allRoutes = [
 export const definitionsBackend: Backend = {
   service: 'front50',
   migrations: documentMigrations,
+  partMigrations: { secrets: secretMigrations },
   open(context) {
     const definitions = createDefinitions(context)
     saveConfiguredAccounts(definitions)
     const { pipelines, strategies } = definitions
+    const secrets = openSecrets(context)
     return {
+      secrets,
       notificationRecordsOf: (application) => notificationRecordsOf(definitions, application),
       version: () => `${pipelines.version()}-${strategies.version()}`,
       routes(app) {
@@ -54,6 +60,7 @@ export const definitionsBackend: Backend = {
           return Array.isArray(payload) ? payload.map(show) : show(payload)
         })
         for (const addRoutes of allRoutes) addRoutes(app, definitions)
+        secretRoutes(app, secrets, checkSecretWriter)
         for (const path of emptyLists) app.get(path, () => [])
       },
     }

@@ -52,7 +52,8 @@ function triggerPatterns(definition: JsonObject): PatternPlace[] {
 }
 
 function patternFields(type: string): string[] {
-  if (type === 'git') return ['branch']
+  if (type === 'git') return ['branch', 'tags']
+  if (type === 'artifact') return ['version']
   return type === 'docker' || type === 'helm/oci' ? ['tag'] : []
 }
 

@@ -1,9 +1,11 @@
 /** Validation of triggers that could never fire: unknown types, cron expressions and statuses. */
-import { isTrue, type JsonObject, objectsOf, textsOf } from '../../json/values.ts'
+import { validRange } from 'semver'
+import { isTrue, type JsonObject, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { describeChoice } from '../../names/edit-distance.ts'
 import { validateCron } from '../events/cron/validation.ts'
 import { triggerTypes } from '../events/kinds/all.ts'
 import { completionWords } from '../orchestration/statuses.ts'
+import { repositoryPattern, withoutUserinfo } from '../outside/git-repository.ts'
 import type { Definitions } from './collections.ts'
 import { optionalFlagField, refusal, refusalOf } from './requests.ts'
 
@@ -33,6 +35,8 @@ function describeProblem(trigger: JsonObject): string | undefined {
   if (type === undefined || type === null || type === '') return ' has no "type".'
   if (type === 'cron') return describeCronProblem(String(trigger['cronExpression'] ?? ''))
   if (type === 'pipeline') return describeStatusProblem(textsOf(trigger['status']))
+  if (type === 'git') return describePollProblem(trigger)
+  if (type === 'helm') return describeRangeProblem(String(trigger['version'] ?? ''))
   if (isExpression(String(type)) || triggerTypes.includes(String(type)) || type === firedElsewhere) return undefined
   return ` has an unknown type. ${describeChoice(String(type), 'a type of trigger', triggerTypes)}`
 }
@@ -42,6 +46,23 @@ function describeCronProblem(expression: string): string | undefined {
   if (expression.trim() === '' || isExpression(expression)) return undefined
   const problem = refusalOf(() => validateCron(expression))
   return problem === undefined ? undefined : ` (cron): ${problem}`
+}
+
+/** As events of charts are compared. */
+function describeRangeProblem(version: string): string | undefined {
+  if (isExpression(version) || validRange(version.trim()) !== null) return undefined
+  return ` (helm): the version "${version}" is no range of versions such as ^1.2 or >=2.0.0 <3.`
+}
+
+/** A repository without a poll may be reported by webhooks alone. */
+function describePollProblem({ poll, repository }: JsonObject): string | undefined {
+  const address = textOf(repository) ?? ''
+  if (!isTrue(poll) || isExpression(address) || (isPollable(address) && repositoryPattern.test(address))) return undefined
+  return ` (git): it polls, and "${withoutUserinfo(address)}" is no address of a repository. Use https://, ssh:// or git@host:path.`
+}
+
+function isPollable(address: string): boolean {
+  return /^(?:https?|ssh):\/\//.test(address) || !/^(?:\/|[a-z]+:\/\/)/.test(address)
 }
 
 function describeStatusProblem(statuses: readonly string[]): string | undefined {

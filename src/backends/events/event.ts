@@ -18,6 +18,12 @@ export interface Event {
   raw: Buffer | undefined
   /** What an event of a registry or build service says that it made. */
   artifact: JsonObject | undefined
+  /** Fairlead has looked for itself: no sender has to be proven. */
+  isObserved?: true
+  /** When a webhook has arrived, in milliseconds since the epoch. */
+  receivedMs?: number
+  /** The secret of senders for triggers without one. A function: events are stored and logged. */
+  commonSecret?: () => string | undefined
 }
 
 /** Reads an event that was posted as such. Unknown fields are ignored (docs/contracts/events.md#shape-of-an-event). */

@@ -2,25 +2,29 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { maxStoredJsonDepth, parseJson } from '../../json/json.ts'
 import { fieldOf, isObject, type JsonObject, objectOf, textOf } from '../../json/values.ts'
-import { inTransaction } from '../../storage/database.ts'
-import { type Backend, type BackendContext, BackendError, type Caller, type OpenBackend, trustedCallerOf } from '../backend.ts'
+import { type Backend, type BackendContext, BackendError, type OpenBackend, trustedCallerOf } from '../backend.ts'
 import { logUndelivered } from '../notifications/check-at-start.ts'
 import { noticesOfEvent } from '../notifications/life-cycle-notices.ts'
 import { type DeliveryPauses, Notifier, settingsOf, usualPauses } from '../notifications/notifier.ts'
 import { notificationMigrations } from '../notifications/outbox.ts'
 import { notificationRoutes } from '../notifications/routes.ts'
 import { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
+import type { EventRecord } from '../pipelines/event-record.ts'
 import { acceptBytes } from '../requests/accept-bodies.ts'
 import { pathValue } from '../requests/request-values.ts'
-import { WorkLine } from '../stores/in-turns.ts'
 import { CronScheduler, cronMigrations } from './cron/scheduler.ts'
 import { validateWithTimes } from './cron/validation.ts'
-import { type Event, toEvent } from './event.ts'
-import { triggerKinds } from './kinds/all.ts'
-import { toManualStart } from './manual.ts'
-import { toTriggeredStarts } from './matching.ts'
-import { isDropped, toQuietPeriodView } from './quiet-period.ts'
-import type { Start } from './start.ts'
+import { toEvent } from './event.ts'
+import { EventLog } from './event-log.ts'
+import { eventLogRoutes } from './event-log-routes.ts'
+import { eventLogMigrations } from './event-log-store.ts'
+import { polledSources } from './polls/all.ts'
+import { pollMigrations } from './polls/poll-states.ts'
+import { Polls } from './polls/polls.ts'
+import { toQuietPeriodView } from './quiet-period.ts'
+import { EventReceiver } from './receiver.ts'
+import { toRegistryEvents } from './registry-webhooks.ts'
+import { StartMarks, startMarkMigrations } from './start-marks.ts'
 import { type StartPauses, Starts, startMigrations } from './starts.ts'
 import { cloudEventData, toWebhookEvent } from './webhooks.ts'
 
@@ -28,6 +32,8 @@ import { cloudEventData, toWebhookEvent } from './webhooks.ts'
 interface EventPauses extends StartPauses {
   /** How often the scheduler looks for changed cron triggers. */
   cronMs: number
+  /** Time between two polls for triggers, instead of the settings. */
+  pollMs?: number
   notifications?: Partial<DeliveryPauses>
 }
 
@@ -36,35 +42,34 @@ export function createEventsBackend(pauses: EventPauses = { orchestratorMs: 5_00
   return {
     service: 'echo',
     migrations: [...startMigrations, ...cronMigrations],
-    partMigrations: { notifications: notificationMigrations },
+    partMigrations: {
+      notifications: notificationMigrations,
+      log: eventLogMigrations,
+      polls: pollMigrations,
+      marks: startMarkMigrations,
+    },
     open: (context) => openEvents(context, pauses),
   }
 }
 
 export const eventsBackend: Backend = createEventsBackend()
 
-/** Events that are looked at together; each may be compared with thousands of triggers. */
-const maxEvents = 4
-
 function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
-  const line = new WorkLine(maxEvents)
-  /** Events ask other services; a user who starts a pipeline does not wait for those. */
-  const manualLine = new WorkLine(maxEvents)
   const starts = new Starts(context, pauses)
   const pipelines = new EffectivePipelines(context)
-  const scheduler = new CronScheduler({ context, starts, pipelines, lookEveryMs: pauses.cronMs })
-
+  const log = new EventLog(context)
+  const scheduler = new CronScheduler({ context, starts, pipelines, log, lookEveryMs: pauses.cronMs })
   const notifier = new Notifier(context, { ...usualPauses, ...pauses.notifications })
-
-  /** Stores all starts at once before any is sent: what was answered with 200 happens, also after a crash. */
-  async function handle(event: Event, caller: Caller): Promise<void> {
-    const ownLine = event.type === 'manual' ? manualLine : line
-    const found = await ownLine.run(() => toStarts(context, pipelines, event, caller))
-    const caused = found.filter((start) => !isDropped(context, start))
-    if (caused.length === 0) return
-    const stored = inTransaction(context.db, () => caused.map((start) => starts.store(start)))
-    for (const one of stored) starts.send(one)
-  }
+  const marks = new StartMarks(context.db, context.now)
+  const receiver = new EventReceiver({ context, starts, marks, pipelines, log })
+  const polls = new Polls({
+    context,
+    pipelines,
+    sources: polledSources.filter((source) => source.isPolled?.(context) ?? true),
+    log,
+    handle: (event, advance) => receiver.handle(event, undefined, advance),
+    pauses: { lookMs: pauses.cronMs, intervalMs: pauses.pollMs },
+  })
 
   /** What an orchestrator reports starts nothing: the engine starts what follows from its runs itself. */
   function notify(body: unknown): void {
@@ -77,11 +82,13 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
       acceptBytes(app, context.settings, maxStoredJsonDepth)
       mountLists(app, context)
       notificationRoutes(app, { context, notifier, parse: parseObject })
-      mountEvents(app, context, { handle, notify })
+      eventLogRoutes(app, log)
+      mountEvents(app, context, { receiver, log, notify })
     },
     start() {
       starts.resume()
       scheduler.start()
+      polls.start()
       notifier.start()
       // Another store's definitions would all have to be read.
       if (context.isEmbedded('front50'))
@@ -90,49 +97,41 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
         )
     },
     deliveriesOf: (executionId) => notifier.deliveriesOf(executionId),
+    noteEvent: (record) => log.add(record),
     close() {
       notifier.close()
       scheduler.close()
+      polls.close()
       starts.close()
+      log.close()
     },
   }
 }
 
-/**
- * With authorization, triggers lend the rights of their `runAsUser`: a sender without login must not pass for a build server.
- *
- * @throws {BackendError} 403
- */
-function checkSender({ settings }: BackendContext, { type }: Event, { user = 'anonymous' }: Caller): void {
-  if (settings.authorization !== true || user !== 'anonymous') return
-  const isReported = triggerKinds.some((kind) => kind.eventType === type && kind.reportedByServices === true)
-  if (!isReported) return
-  const message = `Events of the type ${type} start triggers without a secret. Send them with an API token, or use a webhook trigger.`
-  throw new BackendError(403, message)
-}
-
-type Handle = (event: Event, caller: Caller) => Promise<void>
-
-interface EventReceivers {
-  readonly handle: Handle
+interface EventSinks {
+  readonly receiver: EventReceiver
+  readonly log: EventLog
   readonly notify: (body: unknown) => void
 }
 
-function mountEvents(app: FastifyInstance, context: BackendContext, { handle, notify }: EventReceivers): void {
+function mountEvents(app: FastifyInstance, context: BackendContext, { receiver, log, notify }: EventSinks): void {
   app.post('/', async (request, reply) => {
     const body = parseBody(request.body)
     notify(body)
-    await handle(toEvent(body), trustedCallerOf(request))
+    await receiver.handle(toEvent(body), trustedCallerOf(request))
     return reply.code(200).send()
   })
   const handleWebhook = async (request: FastifyRequest, type: string, source: string, body: JsonObject) => {
     const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-    const event = toWebhookEvent({ type, source, headers: headersOf(request), raw, body })
+    const event = toWebhookEvent({ type, source, headers: headersOf(request), raw, body }, context)
     // It says whether the event was taken in, not whether it started anything.
-    if (event === undefined) return { eventProcessed: false, eventId: null }
-    const caller = trustedCallerOf(request)
-    checkSender(context, event, caller)
-    await handle(event, caller)
+    if (event === undefined) {
+      log.add(ignoredWebhook(type, source, 'It is a ping, or the deletion of a branch, which start nothing.'))
+      return { eventProcessed: false, eventId: null }
+    }
+    const events = toRegistryEvents(event)
+    if (events.length === 0) log.add(ignoredWebhook(type, source, 'It reports no image that was pushed with a tag.'))
+    for (const each of events) await receiver.handle(each, trustedCallerOf(request))
     return { eventProcessed: true, eventId: event.id }
   }
   app.post('/webhooks/cdevents/:source', (request) =>
@@ -147,11 +146,9 @@ function mountEvents(app: FastifyInstance, context: BackendContext, { handle, no
   })
 }
 
-/** The runs that an event causes. */
-async function toStarts(context: BackendContext, pipelines: EffectivePipelines, event: Event, caller: Caller): Promise<Start[]> {
-  if (event.type !== 'manual') return toTriggeredStarts(context, pipelines, event)
-  const start = await toManualStart(context, event, caller)
-  return start === undefined ? [] : [start]
+/** Such as a ping. */
+function ignoredWebhook(type: string, source: string, reason: string): EventRecord {
+  return { type, source, summary: {}, reason, share: 'unknown', triggers: [] }
 }
 
 function headersOf(request: FastifyRequest): Record<string, string> {

@@ -2,7 +2,7 @@
 import { pathTo } from '../../http/encode-path.ts'
 import { fieldOf, isObject, isTrue, type JsonObject, objectsOf, textOf } from '../../json/values.ts'
 import { BackendError, type CallService } from '../backend.ts'
-import type { EffectivePipeline, EffectivePipelines } from '../pipelines/effective-pipelines.ts'
+import { type EffectivePipeline, type EffectivePipelines, withOwnTriggers } from '../pipelines/effective-pipelines.ts'
 
 /** The service itself reads definitions for matching, without a user. */
 const asNobody = { 'x-spinnaker-user': 'anonymous', 'x-spinnaker-anonymous': 'anonymous' }
@@ -27,7 +27,8 @@ export async function loadPipeline(
 }
 
 /**
- * The enabled pipelines that have a trigger of one of these types, with those that they inherit; others may be among them.
+ * The pipelines that have a trigger of one of these types, with those that they inherit. Others may be among them, as may be
+ * disabled pipelines and triggers; a disabled pipeline has its own triggers alone.
  *
  * @throws {BackendError} when the store cannot be read.
  */
@@ -36,17 +37,15 @@ export async function loadTriggeredPipelines(
   pipelines: EffectivePipelines,
   triggerTypes: readonly string[],
 ): Promise<EffectivePipeline[]> {
-  const query = new URLSearchParams({
-    restricted: 'false',
-    enabledPipelines: 'true',
-    enabledTriggers: 'true',
-    triggerTypes: triggerTypes.join(','),
-  })
-  const listed = objectsOf(await readList(call, `/pipelines?${query}`, asNobody))
-  const enabled = listed.filter((pipeline) => !isTrue(pipeline['disabled']))
-  return pipelines.complete(enabled).catch((error: unknown) => {
+  const query = new URLSearchParams({ restricted: 'false', triggerTypes: triggerTypes.join(',') })
+  const { disabled = [], enabled = [] } = Object.groupBy(
+    objectsOf(await readList(call, `/pipelines?${query}`, asNobody)),
+    (each) => (isTrue(each['disabled']) ? 'disabled' : 'enabled'),
+  )
+  const effective = await pipelines.complete(enabled).catch((error: unknown) => {
     throw notAccepted(503, (error as Error).message)
   })
+  return [...effective, ...disabled.map(withOwnTriggers)]
 }
 
 /**

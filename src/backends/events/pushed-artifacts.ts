@@ -39,6 +39,8 @@ const extractors: Record<string, (payload: JsonObject) => JsonObject[]> = {
           : `${origin}/api/v4/projects/${encodeValue(path)}/repository/files/${encodeValue(name)}/raw`,
     }))
   },
+  gitea: giteaFiles,
+  forgejo: giteaFiles,
   dockerhub: (payload) => {
     const repository = textOf(fieldOf(payload['repository'], 'repo_name'))
     const tag = textOf(fieldOf(payload['push_data'], 'tag'))
@@ -64,6 +66,18 @@ const extractors: Record<string, (payload: JsonObject) => JsonObject[]> = {
     if (group === undefined || name === undefined || version === undefined) return []
     return [{ type: 'maven/file', name: `${group}:${name}`, version, reference: `${group}:${name}:${version}` }]
   },
+}
+
+function giteaFiles(payload: JsonObject): JsonObject[] {
+  const repository = objectOf(payload['repository'])
+  const [web, path, version] = [shared(repository['html_url']), shared(repository['full_name']), shared(payload['after'])]
+  const base = web !== undefined && path !== undefined && web.endsWith(`/${path}`) ? web.slice(0, -path.length - 1) : undefined
+  return changedFiles(payload).map((name) => ({
+    type: 'gitea/file',
+    name,
+    version,
+    reference: base === undefined ? undefined : `${base}/api/v1/repos/${path}/raw/${name.split('/').map(encodeValue).join('/')}`,
+  }))
 }
 
 export function dockerImage(name: string, tag: string): JsonObject {

@@ -55,15 +55,15 @@ interface Surroundings {
   readonly log: FastifyBaseLogger
 }
 
-/** Whether a start is dropped: its pipeline respects the period, and triggers of its type are suppressed. */
-export function isDropped({ settings, now, log }: Surroundings, { pipeline, trigger }: Start): boolean {
+/** Why a start is dropped: its pipeline respects the period, and triggers of its type are suppressed; undefined: it is not. */
+export function describeQuiet({ settings, now, log }: Surroundings, { pipeline, trigger }: Start): string | undefined {
   const { quietPeriod = never } = settings
+  const type = String(trigger['type'])
   const drops =
-    isQuiet(quietPeriod, now()) &&
-    isTrue(pipeline['respectQuietPeriod']) &&
-    quietPeriod.triggerTypes.includes(String(trigger['type']).toLowerCase())
-  if (drops) log.info({ pipeline: pipeline['id'], trigger: trigger['type'] }, 'the quiet period drops a start')
-  return drops
+    isQuiet(quietPeriod, now()) && isTrue(pipeline['respectQuietPeriod']) && quietPeriod.triggerTypes.includes(type.toLowerCase())
+  if (!drops) return undefined
+  log.info({ pipeline: pipeline['id'], trigger: type }, 'the quiet period drops a start')
+  return `The quiet period suppresses triggers of the type ${type}.`
 }
 
 /** As clients read it; moments in milliseconds, -1 when they are not set. */

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { maxStoredJsonDepth, parseJson } from '../../json/json.ts'
 import { fieldOf, type JsonObject, objectOf } from '../../json/values.ts'
 import { describeChoice } from '../../names/edit-distance.ts'
-import { BackendError } from '../backend.ts'
+import { type BackendContext, BackendError } from '../backend.ts'
 import type { Event } from './event.ts'
-import { gitSources } from './kinds/git.ts'
+import { gitSources } from './kinds/git/sources.ts'
 
 interface Webhook {
   type: string
@@ -16,12 +16,15 @@ interface Webhook {
   body: JsonObject
 }
 
+type Surroundings = Pick<BackendContext, 'now' | 'settings'>
+
 /**
  * The event that a webhook reports; undefined for a ping or the deletion of a branch.
  *
  * @throws {BackendError} 400 when the source is no code host that is known.
  */
-export function toWebhookEvent({ type, source, headers, raw, body }: Webhook): Event | undefined {
+export function toWebhookEvent(webhook: Webhook, { now, settings }: Surroundings): Event | undefined {
+  const { type, source, headers, raw, body } = webhook
   const event: Event = {
     id: randomUUID(),
     type: type.toLowerCase(),
@@ -32,6 +35,7 @@ export function toWebhookEvent({ type, source, headers, raw, body }: Webhook): E
     payload: body,
     raw,
     artifact: undefined,
+    receivedMs: now(),
   }
   // Webhooks need no login, so they must not pass for manual starts.
   if (event.type === 'manual') return { ...event, type: '' }
@@ -41,7 +45,7 @@ export function toWebhookEvent({ type, source, headers, raw, body }: Webhook): E
     throw new BackendError(400, describeChoice(source, 'a code host', gitSources.keys()))
   }
   const change = readChange(body, headers)
-  return change === undefined ? undefined : { ...event, content: { ...change } }
+  return change === undefined ? undefined : { ...event, content: { ...change }, commonSecret: () => settings.triggers?.gitSecret }
 }
 
 /**

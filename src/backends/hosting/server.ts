@@ -11,6 +11,7 @@ import type { ServiceName } from '../../upstreams/services.ts'
 import type { Backend, BackendContext, BackendSettings, CallService, OpenBackend } from '../backend.ts'
 import { BackendError, backendHeader } from '../backend.ts'
 import { acceptJson } from '../requests/accept-bodies.ts'
+import { passSecretsOn } from '../secrets/pass-secrets-on.ts'
 import { toStorageError } from '../stores/storage-error.ts'
 
 interface BackendServerOptions {
@@ -123,9 +124,10 @@ function toContext(
     providerOf: (id) => opened.get('clouddriver')?.provider?.(id),
     notificationRecordsOf: (application) => opened.get('front50')?.notificationRecordsOf?.(application),
     deliveriesOf: (id) => opened.get('echo')?.deliveriesOf?.(id),
-    secrets: {
-      reveal: async (value, use) => (await opened.get('front50')?.secrets?.reveal(value, use)) ?? { value, secrets: [] },
-    },
+    noteEvent: (event) => opened.get('echo')?.noteEvent?.(event),
+    secrets: passSecretsOn(() => opened.get('front50')?.secrets),
+    secretHolders: () => [...opened.values()].flatMap((backend) => backend.secretHolders?.() ?? []),
+    isRunning: ({ service: runner, id }) => opened.get(runner)?.isRunning?.(id) === true,
     executionChanged: (id) => opened.get('orca')?.executionChanged?.(id),
     settings,
     stateChanged: () => options.onStateChanged?.(service),

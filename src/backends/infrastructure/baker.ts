@@ -25,6 +25,8 @@ export interface BakeQuery {
   readonly body: unknown
   readonly user: string
   readonly execution: string | undefined
+  /** Of the execution: its secrets may be used. */
+  readonly application?: string | undefined
   readonly isRebake: boolean
 }
 

@@ -7,10 +7,12 @@ import { isUnchanged } from '../requests/unchanged.ts'
 import { accountRoutes } from './accounts.ts'
 import { applicationRoutes } from './applications.ts'
 import { openArtifactAccounts } from './artifact-accounts/all.ts'
+import { artifactReadRoutes } from './artifact-reads.ts'
 import { artifactRoutes } from './artifacts.ts'
 import { clusterRoutes } from './clusters.ts'
 import { EntityTagStore, entityTagMigrations } from './entity-tag-store.ts'
 import { entityTagRoutes } from './entity-tags.ts'
+import { gitReadRoutes } from './git-reads.ts'
 import { lookupRoutes } from './lookups.ts'
 import { manifestChangeRoutes } from './manifest-changes.ts'
 import { manifestRoutes } from './manifests.ts'
@@ -31,8 +33,10 @@ const tables: readonly (readonly InfrastructureRoute[])[] = [
   accountRoutes,
   applicationRoutes,
   artifactRoutes,
+  artifactReadRoutes,
   clusterRoutes,
   entityTagRoutes,
+  gitReadRoutes,
   lookupRoutes,
   manifestChangeRoutes,
   manifestRoutes,
@@ -87,6 +91,7 @@ function openInfrastructure(
       for (const provider of providers) provider.start()
       tasks.start()
     },
+    secretHolders: () => providers.flatMap((provider) => provider.secretHolders?.() ?? []),
     provider: (id) => providers.find((provider) => provider.id === id),
     reload({ infrastructure }) {
       for (const provider of providers) {

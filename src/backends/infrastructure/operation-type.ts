@@ -13,6 +13,8 @@ export interface OperationType {
   order?(description: JsonObject): readonly string[]
   /** Accounts beyond its own whose resources it takes from or changes: the caller must be allowed to change them too. */
   accounts?(description: JsonObject): readonly string[]
+  /** It puts values of secrets in place of references itself, where they are needed; others are given the values. */
+  readonly keepsReferences?: true
   /** Carries it out. It may run again after a crash, unless it has committed. @throws {Error} for people: the task fails */
   run(description: JsonObject, run: OperationRun): Promise<void>
 }

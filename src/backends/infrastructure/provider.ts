@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { ConsolePart, ConsoleWish } from '../../agent/console.ts'
 import type { JsonObject } from '../../json/values.ts'
+import type { SecretHolder } from '../secrets/secret-values.ts'
 import type { Account, Instance, Job, LoadBalancer, OwnHit, OwnResource, SecurityGroup, ServerGroup } from './model.ts'
 import type { OperationTypes } from './operation-type.ts'
 
@@ -64,6 +65,8 @@ export interface CloudProvider {
   readonly hits?: Readonly<Record<string, () => readonly OwnHit[]>>
   /** Newest first; undefined where the provider does not record them. */
   scalingActivities(serverGroup: ServerGroup): readonly JsonObject[] | undefined
+  /** What runs with values of secrets. */
+  secretHolders?(): readonly SecretHolder[]
   /** Routes of its own, such as an upload; below the service's prefix. */
   routes?(app: FastifyInstance): void
   /** Takes over changed settings while it runs: see `ProviderType.reloads`. */

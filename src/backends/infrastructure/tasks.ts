@@ -8,8 +8,10 @@ import { inTransaction } from '../../storage/database.ts'
 import { storageFaultOf } from '../../storage/database-fault.ts'
 import { createUlids } from '../../storage/ulid.ts'
 import type { BackendContext } from '../backend.ts'
+import { withoutSecrets } from '../pipelines/secret-names.ts'
+import { allReferencesIn, mapHolders } from '../secrets/references.ts'
 import { WorkLine } from '../stores/in-turns.ts'
-import { applicationsOf, type OperationRun, type OperationType } from './operation-type.ts'
+import { accountOf, applicationsOf, type OperationRun, type OperationType } from './operation-type.ts'
 
 export const taskMigrations = [
   `CREATE TABLE infrastructure_tasks (
@@ -52,7 +54,7 @@ interface Task {
 }
 
 interface TaskOptions {
-  readonly context: Pick<BackendContext, 'db' | 'now' | 'log' | 'stateChanged'>
+  readonly context: Pick<BackendContext, 'db' | 'now' | 'log' | 'stateChanged'> & Partial<Pick<BackendContext, 'secrets'>>
   readonly find: (provider: string, name: string) => OperationType | undefined
 }
 
@@ -219,17 +221,37 @@ export class Tasks {
         isCommitted = true
       },
     }
+    const revealed: string[] = []
     try {
-      await type.run(description, run)
+      await type.run(await this.#withSecrets(type, description, { run, revealed }), run)
     } catch (error) {
       if (storageFaultOf(error) !== undefined) throw error
-      return error as Error
+      return withMasks(error as Error, revealed)
     }
     if (!isCommitted) {
       task.done++
       this.#store(task)
     }
     return undefined
+  }
+
+  /** What is stored keeps the references. @param revealed Receives what no message may show */
+  async #withSecrets(
+    type: OperationType,
+    description: JsonObject,
+    { run, revealed }: { readonly run: OperationRun; readonly revealed: string[] },
+  ): Promise<JsonObject> {
+    const { secrets } = this.#options.context
+    if (type.keepsReferences === true || secrets === undefined || allReferencesIn(description).size === 0) return description
+    const application = applicationsOf(type, description)[0]
+    const account = accountOf(description)
+    const use = { application, account, user: run.user, place: `operation on ${application ?? 'no application'} in ${account}` }
+    const reveal = async (member: unknown) => {
+      const found = await secrets.reveal(member, use)
+      revealed.push(...found.secrets)
+      return found.value
+    }
+    return (await run.aside(() => mapHolders(description, reveal))) as JsonObject
   }
 
   /** The operation counts as done together with what the work changes, or not at all. */
@@ -300,4 +322,9 @@ function toView({ id, requestId, startTimeMs, status, history, resultObjects }: 
     sagaIds: [],
     retryable: false,
   }
+}
+
+function withMasks(error: Error, secrets: readonly string[]): Error {
+  if (secrets.length > 0) error.message = withoutSecrets(error.message, secrets)
+  return error
 }

@@ -1,6 +1,7 @@
 /** Delivery by one HTTP request, and the meaning of its response. */
 import { formatJson } from '../../json/json.ts'
 import { type CallOutside, type OutsideAnswer, OutsideError } from '../outside/call-outside.ts'
+import { retryAfterOf } from '../outside/retry-after.ts'
 import { DeliveryError } from './notification-type.ts'
 
 export interface HttpDelivery {
@@ -11,7 +12,6 @@ export interface HttpDelivery {
 
 /** Statuses that pass. */
 const passingStatuses: ReadonlySet<number> = new Set([408, 409, 423, 425, 429])
-const longestRetryAfterMs = 60 * 60_000
 
 /**
  * Posts JSON. No message contains more of the address than its host: the rest may be a secret.
@@ -46,12 +46,4 @@ async function callOnce(call: CallOutside, { url, headers, body }: Required<Http
     const message = URL.canParse(url) ? error.message : 'The address is not absolute, such as https://chat.example/hook.'
     throw new DeliveryError(message, { isFinal: error.fault === 'forbidden' })
   }
-}
-
-/** Seconds, or a date. */
-export function retryAfterOf({ headers }: Pick<OutsideAnswer, 'headers'>, nowMs: number = Date.now()): number | undefined {
-  const value = String(headers['retry-after'] ?? '').trim()
-  if (value === '') return undefined
-  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs
-  return Number.isFinite(ms) ? Math.min(Math.max(0, ms), longestRetryAfterMs) : undefined
 }

@@ -7,6 +7,7 @@ import { pathTo } from '../../http/encode-path.ts'
 import { isTrue, type JsonObject, objectsOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import type { EffectivePipeline } from '../pipelines/effective-pipelines.ts'
+import { type EventRecord, type TriggerOutcome, toOutcome } from '../pipelines/event-record.ts'
 import { foldName } from '../stores/document-store.ts'
 import { artifactsOfExecution } from './artifacts-at-hand.ts'
 import type { EngineParts } from './engine-parts.ts'
@@ -21,6 +22,8 @@ export interface Dependents {
   prepared: Execution[]
   /** What could not be prepared now, but may be later; by `pipeline id:position of the trigger`. */
   postponed: string[]
+  /** What became of each trigger that was not postponed. */
+  outcomes: TriggerOutcome[]
 }
 
 /**
@@ -37,7 +40,7 @@ export async function prepareDependents(
   { open, isLast }: { open: readonly string[] | undefined; isLast: boolean },
 ): Promise<Dependents> {
   const word = completionWord(parent.status)
-  const dependents: Dependents = { prepared: [], postponed: [] }
+  const dependents: Dependents = { prepared: [], postponed: [], outcomes: [] }
   for (const pipeline of await loadDependents(engine, parent, word)) {
     const { definition } = pipeline
     for (const [position, trigger] of matchingTriggers(pipeline, parent, word).entries()) {
@@ -45,16 +48,34 @@ export async function prepareDependents(
       const key = `${definition['id']}:${position}`
       if (open?.includes(key) === false) continue
       try {
-        const child = await prepareDependent(engine, dependent)
-        if (child !== undefined) dependents.prepared.push(child)
+        add(dependents, dependent, await prepareDependent(engine, dependent))
       } catch (error) {
         engine.options.log.warn({ err: error, dependent: key, parent: parent.id }, 'a dependent pipeline could not be started')
-        if (isLast) dependents.prepared.push(failedDependent(engine, dependent, error as Error))
+        if (isLast) add(dependents, dependent, failedDependent(engine, dependent, error as Error))
         else dependents.postponed.push(key)
       }
     }
   }
   return dependents
+}
+
+function add({ prepared, outcomes }: Dependents, { definition, trigger }: Dependent, child: Execution | string): void {
+  const what = typeof child === 'string' ? { reason: child } : { executionId: child.id, reason: child.cancellationReason }
+  outcomes.push(toOutcome(definition, trigger, what))
+  if (typeof child !== 'string') prepared.push(child)
+}
+
+/** Without what the refused may not read of the parent. */
+export function toEventRecords({ id, name, application, status }: Execution, outcomes: readonly TriggerOutcome[]): EventRecord[] {
+  const { started = [], refused = [] } = Object.groupBy(outcomes, ({ executionId }) =>
+    executionId === undefined ? 'refused' : 'started',
+  )
+  const summary = { application, pipeline: name, execution: id, status }
+  const records = [
+    { type: 'pipeline', summary, triggers: started },
+    { type: 'pipeline', summary: {}, triggers: refused },
+  ]
+  return records.filter(({ triggers }) => triggers.length > 0)
 }
 
 async function loadDependents({ options }: EngineParts, parent: Execution, word: string): Promise<EffectivePipeline[]> {
@@ -73,11 +94,12 @@ interface Dependent {
   readonly position: number
 }
 
-/** @throws {Error} what may pass; a definition that can never be run becomes a failed execution. */
-async function prepareDependent(engine: EngineParts, dependent: Dependent): Promise<Execution | undefined> {
+/** @returns why it is not started, unless it is @throws {Error} what may pass; a definition that can never be run becomes a failed execution. */
+async function prepareDependent(engine: EngineParts, dependent: Dependent): Promise<Execution | string> {
   const { parent } = dependent
   const starter = await starterOf(engine, dependent)
-  if (starter === undefined) return undefined
+  if (starter === undefined)
+    return 'The user of the trigger may not execute the pipeline, or may not read the pipeline that it depends on.'
   const child = childDefinition(dependent, starter.user)
   try {
     return await prepareChild(child, parent, starter.headers, engine.options)

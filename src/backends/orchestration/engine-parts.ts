@@ -7,7 +7,9 @@ import type { CallService } from '../backend.ts'
 import type { PipelineLimits } from '../limits.ts'
 import type { CallOutside } from '../outside/call-outside.ts'
 import type { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
+import type { EventRecord } from '../pipelines/event-record.ts'
 import type { Access } from '../rights/access.ts'
+import type { SecretValues } from '../secrets/secret-values.ts'
 import type { ExpressionAnswers } from './expressions/answers.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
 import type { StageTypes } from './stages/stage-type.ts'
@@ -37,12 +39,18 @@ export interface EngineOptions {
   judges: boolean
   /** What a user may do at this moment. @throws {BackendError} 503 while the permission service cannot be asked */
   accessOf: (user: string | undefined) => Promise<Access>
+  /** Values of secrets for calls of stages. */
+  secrets: SecretValues
+  /** Whether a service is one of the back ends of this process. */
+  isEmbedded: (service: ServiceName) => boolean
   /** The name of a service in messages. */
   nameOf: (service: ServiceName) => string
   /** What notifications may follow from: `note` is called in the transaction in which events happen, `send` after it. */
   notices: { note(events: readonly LifeCycleEvent[]): void; send(): void }
   /** What became of the notifications of an execution; undefined: another process delivers them. */
   deliveriesOf: (executionId: string) => JsonObject[] | undefined
+  /** Logs an event on which the engine has acted, where events are logged. */
+  noteEvent: (event: EventRecord) => void
   /** Why nothing delivers some of the notifications of a definition. */
   notificationWarnings: (definition: JsonObject) => string[]
   /** Called after the transaction in which the events happened. */

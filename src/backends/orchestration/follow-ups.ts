@@ -1,6 +1,6 @@
 /** Follow-ups of a state change, stored with the execution so that they survive a crash. */
 import { BackendError } from '../backend.ts'
-import { type Dependents, prepareDependents } from './dependents.ts'
+import { type Dependents, prepareDependents, toEventRecords } from './dependents.ts'
 import type { EngineParts } from './engine-parts.ts'
 import type { Execution, FollowUp } from './model.ts'
 import { stageTypeOf } from './stages/stage-type.ts'
@@ -33,8 +33,9 @@ export async function runFollowUp(engine: EngineParts, execution: Execution, fol
 }
 
 async function startDependents(engine: EngineParts, parent: Execution, followUp: FollowUp, isLast: boolean): Promise<void> {
-  const { prepared, postponed } = await prepareDependents(engine, parent, { open: followUp.dependents, isLast })
-  settle(engine, parent.id, followUp.id, postponed.length === 0 ? 'done' : 'again', { prepared, postponed })
+  const dependents = await prepareDependents(engine, parent, { open: followUp.dependents, isLast })
+  settle(engine, parent.id, followUp.id, dependents.postponed.length === 0 ? 'done' : 'again', dependents)
+  for (const event of toEventRecords(parent, dependents.outcomes)) engine.options.noteEvent(event)
 }
 
 async function cancelStageEffects(engine: EngineParts, execution: Execution, followUp: FollowUp): Promise<void> {

@@ -130,6 +130,8 @@ interface ExecutionNotes {
   jumps?: Jump[]
   /** Secrets of its definition, and of executions from which it has received something: views mask them. */
   secrets?: readonly string[]
+  /** What its definition refers to as `secret:…`; other texts refer to nothing. */
+  references?: readonly string[]
   /** Work that outlives the state change that caused it; done at least once. */
   followUps: FollowUp[]
 }

@@ -28,6 +28,7 @@ import { taskRoutes } from './routes/tasks.ts'
 import { templatePlanRoutes } from './routes/templates.ts'
 import { orchestrationMigrations } from './schema.ts'
 import { createStageTypes } from './stages/registry.ts'
+import { isComplete } from './statuses.ts'
 import { ExecutionStore } from './store.ts'
 
 /** Calls have shorter bounds of their own. */
@@ -70,6 +71,10 @@ function openOrchestration(context: BackendContext): OpenBackend {
     },
     observe: () => engine.observe(),
     executionChanged: (id) => engine.noteChange(id),
+    isRunning: (id) => {
+      const execution = store.load(id)
+      return execution !== undefined && !isComplete(execution.status)
+    },
     close: () => {
       notices.stop()
       engine.stop()
@@ -97,7 +102,7 @@ function createEngine(context: BackendContext, { outside, store, notices }: Engi
   return new Engine({
     db,
     store,
-    stageTypes: createStageTypes({ ...outside, manifests: settings.manifests }),
+    stageTypes: createStageTypes({ ...outside, manifests: settings.manifests, script: settings.script }),
     limits: pipelineLimitsOf(settings),
     timeZone: settings.timeZone,
     now,
@@ -110,9 +115,12 @@ function createEngine(context: BackendContext, { outside, store, notices }: Engi
     pipelines: new EffectivePipelines(context),
     judges: settings.authorization === true,
     accessOf: (user) => requireAccess(context, user || 'anonymous'),
+    secrets: context.secrets,
+    isEmbedded: context.isEmbedded,
     nameOf: (service) => nameOfService(service, context.isEmbedded(service)),
     notices,
     deliveriesOf: context.deliveriesOf,
+    noteEvent: context.noteEvent,
     notificationWarnings: (definition) =>
       context.isEmbedded('echo')
         ? describeUndeliveredTypes(typesOfDefinition(definition), settings.notifications?.types ?? {})

@@ -11,6 +11,7 @@ import {
   withoutSecrets,
 } from '../pipelines/secret-names.ts'
 import { constraintKeys, maskDefinition, maskTrigger, mayHoldSecrets, secretsOfDefinition } from '../pipelines/trigger-secrets.ts'
+import { isReference } from '../secrets/references.ts'
 import type { Execution, Stage } from './model.ts'
 
 type NamesSecret = (name: string) => boolean
@@ -144,7 +145,8 @@ function collectAll(value: unknown, found: Set<string>): void {
   if (text !== undefined) {
     // A server may repeat the token without its scheme.
     const [, token] = /^(?:bearer|basic|token)\s+(\S+)$/i.exec(text) ?? []
-    for (const each of [text, token]) if (each !== undefined && each !== '' && each !== mask) found.add(each)
+    for (const each of [text, token])
+      if (each !== undefined && each !== '' && each !== mask && !isReference(each)) found.add(each)
   } else if (Array.isArray(value)) for (const each of value) collectAll(each, found)
   else if (isObject(value)) for (const each of Object.values(value)) collectAll(each, found)
 }
@@ -240,7 +242,7 @@ function masked(value: unknown, maskText: Masker, isSecret?: NamesSecret): unkno
   if (!isObject(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => {
-      if (isSecret?.(key)) return [key, mask]
+      if (isSecret?.(key)) return [key, typeof member === 'string' && isReference(member) ? member : mask]
       if (key === 'trigger' && isObject(member)) return [key, maskedTrigger(member, maskText)]
       return [key, masked(maskedDefinitions(key, member), maskText, isSecret ?? carrierOf(key, member, value))]
     }),

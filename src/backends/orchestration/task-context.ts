@@ -10,6 +10,8 @@ import { RetryableError, StageError } from './machine/failure.ts'
 import { graphOf } from './machine/graph.ts'
 import { cancelExecution } from './machine/operations.ts'
 import type { StagePlace } from './model.ts'
+import { revealForStage, revealInCall } from './secret-use.ts'
+import { maskCopies } from './secrets.ts'
 import type { CollaboratorRequest, TaskContext } from './stages/stage-type.ts'
 import { prepareChild } from './submission/prepare-pipeline.ts'
 
@@ -26,6 +28,7 @@ export function createTaskContext(engine: EngineParts, { execution, stage }: Sta
     ...place,
     timeZone: options.timeZone,
     callOutside: options.callOutside,
+    isEmbedded: options.isEmbedded,
     read: (key) => graphOf(execution).readKey(stage, key),
     evaluate: (text) => evaluateForStage(place, text),
     require: (authorization, application) => requireRight(engine, headersOf()['x-spinnaker-user'], authorization, application),
@@ -40,10 +43,12 @@ export function createTaskContext(engine: EngineParts, { execution, stage }: Sta
         const other = unit.load(id)
         if (other !== undefined) cancelExecution(other, canceledBy, reason, unit.turn)
       }),
-    async call(service, request, expected = []) {
+    reveal: (value) => revealForStage(value, { execution, stage }, options),
+    async call(service, given, expected = []) {
+      const { request, secrets } = await revealInCall(service, given, { place: { execution, stage }, parts: options })
       let answer: ServiceAnswer
       try {
-        answer = await options.call(service, { ...request, headers: headersOf() })
+        answer = maskCopies(await options.call(service, { ...request, headers: headersOf() }), secrets)
       } catch (error) {
         throw unreachable(options.nameOf(service), request, error)
       }

@@ -7,7 +7,7 @@ import type { RequestOptions as HttpsRequestOptions } from 'node:https'
 import https from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import type { SecureContextOptions } from 'node:tls'
+import type { ConnectionOptions, SecureContextOptions } from 'node:tls'
 import { readAnswerBytes } from '../../net/read-answer.ts'
 import { isInRanges, toRanges } from '../../settings/network-range.ts'
 import { refusedMethods } from '../../stage-types/control.ts'
@@ -19,6 +19,8 @@ export interface OutsideRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly body: string | undefined
+  /** Ends the call. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface OutsideAnswer {
@@ -36,12 +38,18 @@ type OutsideFault =
 export class OutsideError extends Error {
   override readonly name = 'OutsideError'
   readonly fault: OutsideFault
+  /** Of the system: `ECONNREFUSED`. */
+  readonly code: string | undefined
 
-  constructor(fault: OutsideFault, message: string) {
+  constructor(fault: OutsideFault, message: string, code?: string) {
     super(message)
     this.fault = fault
+    this.code = code
   }
 }
+
+/** Certificates for a server of the configuration. */
+export type OutsideTls = SecureContextOptions & Pick<ConnectionOptions, 'checkServerIdentity'>
 
 interface OutsideBounds {
   readonly maxAnswerBytes: number
@@ -49,7 +57,9 @@ interface OutsideBounds {
   /** Who calls, for messages: `Stages`. */
   readonly caller: string
   /** Certificates for an address of the configuration, to which the restrictions do not apply; undefined for all others. */
-  readonly trusted?: (url: URL) => SecureContextOptions | undefined
+  readonly trusted?: (url: URL) => OutsideTls | undefined
+  /** Keeps connections to addresses of the configuration. */
+  readonly agents?: { readonly 'http:': http.Agent; readonly 'https:': https.Agent }
 }
 
 /** @throws {OutsideError} */
@@ -71,9 +81,9 @@ const internalNetworks = {
 
 /** Redirects are not followed: their target would be another address. */
 export function createOutsideCalls(settings: OutsideSettings, bounds = stageBounds): CallOutside {
-  const { timeoutMs, caller, trusted } = bounds
+  const { timeoutMs, caller, trusted, agents } = bounds
   const judge = new Judge(settings, caller)
-  return async ({ method, url, headers, body }) => {
+  return async ({ method, url, headers, body, signal }) => {
     if (refusedMethods.includes(method))
       throw new OutsideError(
         'forbidden',
@@ -81,15 +91,16 @@ export function createOutsideCalls(settings: OutsideSettings, bounds = stageBoun
       )
     const tls = URL.canParse(url) ? trusted?.(new URL(url)) : undefined
     const target = tls === undefined ? judge.checkUrl(url) : new URL(url)
-    const { protocol } = target
+    const protocol = target.protocol as 'http:' | 'https:'
+    const limit = AbortSignal.timeout(timeoutMs)
     const options: HttpsRequestOptions = {
       ...tls,
       method,
       headers: { ...headers, ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }) },
       ...(tls === undefined && { lookup: judge.lookup }),
       timeout: timeoutMs,
-      signal: AbortSignal.timeout(timeoutMs),
-      agent: false,
+      signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+      agent: (tls === undefined ? undefined : agents?.[protocol]) ?? false,
     }
     return new Promise((resolve, reject) => {
       const fail = (error: NodeJS.ErrnoException) => reject(toOutsideError(error, target.host, timeoutMs))
@@ -222,7 +233,7 @@ function toOutsideError(error: NodeJS.ErrnoException, host: string, timeoutMs: n
   if (error.code === 'ENOTFOUND' || error.code === 'EAI_AGAIN')
     return new OutsideError('unknown-host', `The host ${host} is unknown.`)
   if (error.name === 'TimeoutError' || error.name === 'AbortError') return noAnswer(host, timeoutMs)
-  return new OutsideError('failed', `${host} cannot be called: ${error.message}`)
+  return new OutsideError('failed', `${host} cannot be called: ${error.message}`, error.code)
 }
 
 async function readAnswer(answer: IncomingMessage, maxAnswerBytes: number): Promise<OutsideAnswer> {

@@ -42,6 +42,7 @@ export class EffectivePipelines {
   readonly #warned = new Set<string>()
   #instances: JsonObject[] = []
   #instancesUntilMs = Number.NEGATIVE_INFINITY
+  #readingAll: Promise<JsonObject[]> | undefined
 
   constructor(context: BackendContext) {
     this.#context = context
@@ -69,9 +70,17 @@ export class EffectivePipelines {
 
   /** The embedded store looks into templates when it lists; for any other they are looked for among all pipelines. */
   async #unlistedInstances(): Promise<JsonObject[]> {
-    const { isEmbedded, call, now } = this.#context
+    const { isEmbedded, now } = this.#context
     if (isEmbedded('front50')) return []
     if (isRunning(now(), this.#instancesUntilMs, readAllEveryMs)) return this.#instances
+    this.#readingAll ??= this.#readAll().finally(() => {
+      this.#readingAll = undefined
+    })
+    return this.#readingAll
+  }
+
+  async #readAll(): Promise<JsonObject[]> {
+    const { call, now } = this.#context
     const { status, body } = await call('front50', { method: 'GET', path: '/pipelines?restricted=false' })
     if (status !== 200 && status !== 404) throw new Error(`The definition store answered ${status} when all pipelines were read.`)
     this.#instances = objectsOf(body).filter((pipeline) => isTemplateInstance(pipeline) && !isTrue(pipeline['disabled']))
@@ -80,11 +89,10 @@ export class EffectivePipelines {
   }
 
   async #toEffective(definition: JsonObject, templates: Templates): Promise<EffectivePipeline> {
-    const own = listsOf(definition)
-    if (!isTemplateInstance(definition)) return { definition, ...own }
+    if (!isTemplateInstance(definition)) return withOwnTriggers(definition)
     const template = await this.#template(definition, templates)
     // What the run says about it can be seen; here only the triggers of the instance are known.
-    if (template === undefined) return { definition, ...own }
+    if (template === undefined) return withOwnTriggers(definition)
     const inherited = listsOf(inheritLists(template, definition))
     const lists = formatJson(inherited).includes('${') ? await this.#planned(definition, template, inherited) : inherited
     return { definition, ...lists }
@@ -157,6 +165,11 @@ export class EffectivePipelines {
     this.#warned.add(key)
     this.#context.log.warn({ pipeline: id, application, reason }, 'the triggers of a template instance are uncertain')
   }
+}
+
+/** Without those that it inherits. */
+export function withOwnTriggers(definition: JsonObject): EffectivePipeline {
+  return { definition, ...listsOf(definition) }
 }
 
 function listsOf(definition: JsonObject): Lists {

@@ -1,27 +1,64 @@
-/** Values of secrets for what refers to them: `secret:NAME`. */
+/** Interface of the values behind references such as `secret:NAME`, for back ends that carry something out. */
 
-/** Who uses secrets, and where; written down for the list of uses. */
+/** Who uses secrets, and where; recorded for the list of uses. */
 export interface SecretUse {
-  /** Its secrets may be used; undefined: none of an application. */
+  /** Its secrets may be used; undefined: those of no application. */
   readonly application?: string | undefined
   /** Its secrets may be used too, unless the application has one of that name. */
   readonly account?: string | undefined
   readonly user: string
   /** For people: `build web/main 7`, `stage Deploy of pipeline web/main`. Uses of the same place are counted together. */
   readonly place: string
+  /** The run that has the value until it ends; as long as it does, a rotated secret names it. */
+  readonly run?: SecretRun | undefined
+}
+
+export interface SecretRun {
+  /** The back end that knows whether it still runs, by `OpenBackend.isRunning`. */
+  readonly service: 'orca' | 'igor'
+  readonly id: string
+}
+
+/** The version of a secret that something was given. */
+export interface SecretVersion {
+  /** As `SecretScope` writes it: `application:web`, `account:dev`, `vault` or `file`. */
+  readonly scope: string
+  readonly name: string
+  readonly version: number
+}
+
+/** What runs with a version of a secret, as the back end that runs it reports. */
+export interface SecretHolder extends SecretVersion {
+  /** For people: `server group web-v001 in dev/east`. */
+  readonly place: string
+  /** Instances or jobs there that have the version. */
+  readonly count: number
 }
 
 export interface Revealed<T> {
   readonly value: T
-  /** The values of secrets in it, longest first, for masking. */
+  /** Values of secrets in it and the forms in which programs print them, longest first, for masking. */
   readonly secrets: readonly string[]
+  /** What the values are. */
+  readonly versions: readonly SecretVersion[]
 }
 
 export interface SecretValues {
   /**
    * A copy of JSON data with values in place of references; itself where there are none.
    *
-   * @throws {BackendError} 400 naming the reference and the remedy: unknown, or its store cannot be read
+   * @throws {BackendError} 400 naming the reference and the remedy: unknown, or its store cannot be read; 503 while Vault is away
    */
   reveal<T>(value: T, use: SecretUse): Promise<Revealed<T>>
+  /**
+   * Encrypts a text that has to be stored together with what uses it.
+   *
+   * @param place Has to be the same when it is decrypted
+   * @throws {BackendError} 400 when there is no key
+   */
+  seal(text: string, place: string): string
+  /** @throws {BackendError} 400 when the key is missing, or the text is not of this place */
+  unseal(sealed: string, place: string): string
+  /** The same text encrypted with the newest key; itself where it is already. */
+  reseal(sealed: string, place: string): string
 }

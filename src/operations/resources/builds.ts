@@ -99,6 +99,14 @@ export const buildOperations: Operation[] = [
     on404: missing('The build'),
     answer: Build,
   }),
+  inQuery.get('getBuildOutputUsingGET', '/v3/builds/{buildMaster}/build/{number}/output', {
+    summary: 'Get the log of a build',
+    description: 'Of a build that runs, what it has written until now. Only the embedded build service has this operation.',
+    forward: { service: 'igor', path: '/builds/output/{number}/{buildMaster}/{+job}' },
+    missingWhenDisabled: true,
+    on404: missing('The log of the build'),
+    answer: z.looseObject({ log: z.string() }),
+  }),
 ]
 
 function jobOf({ path }: OperationRequest): string {

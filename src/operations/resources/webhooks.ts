@@ -29,14 +29,18 @@ const PreconfiguredStage = z
 /** Signatures are made over the bytes of the body, so that these reach the event service unchanged. */
 const rawBody = { schema: z.unknown().describe('A JSON document; none counts as `{}`.'), required: false, raw: true }
 
-/** Headers that say what kind of event it is and who signed it. */
+/** Headers that say what kind of event it is, which delivery, and who signed it. */
 const eventHeaders = [
   'x-hub-signature',
   'x-hub-signature-256',
   'x-github-event',
+  'x-github-delivery',
   'x-event-key',
+  'x-request-uuid',
   'x-gitlab-event',
   'x-gitlab-token',
+  ...['webhook-id', 'webhook-timestamp', 'webhook-signature', 'idempotency-key'],
+  ...['gitea', 'forgejo', 'gogs'].flatMap((host) => ['event', 'delivery', 'signature'].map((part) => `x-${host}-${part}`)),
 ]
 
 /** The missing user is intended. */

@@ -114,7 +114,7 @@ async function logOf({ ask }: Bakery, id: unknown, region = 'global'): Promise<s
   return String(body['logsContent'])
 }
 
-const builds = (bakery: Bakery) => bakery.infra.builders().ids()
+const builds = (bakery: Bakery) => bakery.infra.builders().ids('bake')
 
 test('bakery-scenario 6, 7, 8, 9, 13, 19, 22, 25: equal requests share the bake that runs', async (t) => {
   const bakery = await startBakery(t)

@@ -91,6 +91,11 @@ test('a save rejects stages and triggers that can never run', async (t) => {
       body: cron('every day'),
       says: /^Trigger 2 \(cron\): Cron expression 'every day' is not valid: The expression has 2 fields; .* Correct it, or disable/,
     },
+    {
+      what: 'a poll without an address',
+      body: { triggers: [{ type: 'git', enabled: true, poll: true, repository: '/srv/git/shop.git' }] },
+      says: /^Trigger 1 \(git\): it polls, and "\/srv\/git\/shop\.git" is no address of a repository/,
+    },
     { what: 'a cron expression that is a number', body: cron(7), says: /Trigger 2 \(cron\): Cron expression '7'/ },
     {
       what: 'a cron expression of a template',
@@ -139,11 +144,11 @@ test('a save rejects stages and triggers that can never run', async (t) => {
 
   await t.test("a stage type of Spinnaker's services is saved and logged", async () => {
     lines.length = 0
-    const types = ['jenkins', 'travis', 'jenkins_gce', 'wait', 'jenkins']
+    const types = ['wercker', 'concourse', 'wercker_gce', 'wait', 'wercker']
     const answer = await save(backends, { stages: types.map((type) => ({ type })) })
     assert.equal(answer.status, 200, JSON.stringify(answer.body))
     const warning = lines.find(({ msg }) => /stages that the embedded engine cannot run/.test(String(msg)))
-    assert.deepEqual(warning?.['types'], ['jenkins', 'travis', 'jenkins_gce'])
+    assert.deepEqual(warning?.['types'], ['wercker', 'concourse', 'wercker_gce'])
   })
 
   await t.test('a plan of unknown types is refused', async () => {

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import type { BackendSettings } from '../../../src/backends/backend.ts'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
-import type { JsonObject } from '../../../src/json/values.ts'
+import { type JsonObject, objectsOf } from '../../../src/json/values.ts'
 import { startBackends } from '../../support/backends.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { createRecording, type Recording } from './recording.ts'
@@ -18,6 +18,7 @@ interface Clock {
 }
 
 interface CronTest {
+  events(): Promise<JsonObject[]>
   recording: Recording
   clock: Clock
   stop(): Promise<void>
@@ -39,7 +40,8 @@ async function startCron(
   })
   await waitUntil(() => recording.reads > 0, 'the definitions to be read')
   await settle()
-  return { recording, clock, stop: backends.stop }
+  const list = async () => (await backends.ask('echo', 'GET', '/events')).body as JsonObject[]
+  return { recording, clock, stop: backends.stop, events: list }
 }
 
 /** Long enough for several looks of the scheduler. */
@@ -145,6 +147,9 @@ test('a cron trigger rests in a quiet period', async (t) => {
   const cron = await startCron(t, [quiet], { settings: { quietPeriod } })
   await moveTo(cron, '12:05:00', 0)
   await moveTo(cron, '12:10:00', 1)
+  const [second, first] = (await cron.events()).map(({ triggers }) => objectsOf(triggers)[0])
+  assert.equal(first?.['reason'], 'The quiet period suppresses triggers of the type cron.')
+  assert.equal(second?.['executionId'], cron.recording.starts[0]?.body['executionId'])
 })
 
 test('a pipeline that was deleted does not fire', async (t) => {

@@ -348,6 +348,9 @@ test('events-scenario 18: a successful build starts the pipelines that wait for 
   assert.equal(await startsAfter('/', buildEvent({ ...success, result: 'FAILURE' })), 0)
   assert.equal(await startsAfter('/', buildEvent({ ...success, building: true })), 0)
   assert.equal(await startsAfter('/', buildEvent(success, 'other')), 0)
+
+  const anyServer = await startEvents(t, [pipelineWith({ ...appBuild, type: 'build' })])
+  assert.equal(await anyServer.startsAfter('/', buildEvent(success)), 1)
 })
 
 test('events-scenario 19: unreadable build details do not prevent the start', async (t) => {

@@ -18,7 +18,7 @@ test('every stage type of the engine is described, and no other', () => {
 const notes = new Set(
   [
     'skipRemainingWait judgmentStatus judgmentInput lastModifiedBy parameterValues preconditionType startTime',
-    'artifacts ami bake.requests chosenServerGroups completionDetails deploy.jobs deploy.server.groups deploymentDetails',
+    'artifacts ami bake.requests buildInfo chosenServerGroups completionDetails deploy.jobs deploy.server.groups deploymentDetails',
     'exception executionName instanceIdsToDisable jobStatus kato.last.task.id kato.task.notFoundRetryCount kato.tasks launchTimes',
     'previousState propertyFileContents refresh.pending restartDetails restore.capacity rollback.capacity rollbacks source.given',
     'source.lookups status target.lookups targetReferences terminatedAt waitBeforeMonitorSince webhook [conditionKey]',

@@ -6,6 +6,7 @@ import { defaultPipelineLimits, type PipelineLimits } from '../../../src/backend
 import type { Execution, Stage, Task } from '../../../src/backends/orchestration/model.ts'
 import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
 import { defaultManifestSettings, type ManifestSettings } from '../../../src/backends/orchestration/settings.ts'
+import type { ScriptSettings } from '../../../src/backends/orchestration/stages/builds/settings.ts'
 import { defaultOutsideSettings, type OutsideSettings } from '../../../src/backends/outside/settings.ts'
 import { type Backends, startBackends } from '../../support/backends.ts'
 
@@ -93,6 +94,8 @@ export interface EngineOptions {
   outside?: Partial<OutsideSettings>
   /** Stages of manifests, where they differ from the defaults. */
   manifests?: Partial<ManifestSettings> | undefined
+  /** The job of `script` stages. */
+  script?: ScriptSettings
   /** Longest time of one attempt of a task, where it differs from the default. */
   attemptMs?: number
 }
@@ -110,6 +113,7 @@ export async function startEngine(t: TestContext, options: EngineOptions = {}): 
     settings: {
       authorization: options.authorization,
       attemptMs: options.attemptMs,
+      ...(options.script !== undefined && { script: options.script }),
       limits: { ...defaultPipelineLimits, ...options.limits },
       outside: { ...defaultOutsideSettings, ...options.outside },
       manifests: { ...defaultManifestSettings, ...options.manifests },

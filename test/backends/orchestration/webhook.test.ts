@@ -266,7 +266,7 @@ for (const method of ['CONNECT', 'trace']) {
     const { status, body } = await engine.ask('POST', '/orchestrate', { application: 'app', name: 'p', stages })
     assert.equal(status, 400)
     assert.match(String(at(body, 'message')), /"method" must not be CONNECT, TRACE/)
-    const computed = await runStage(engine, { url: `${url}/`, method: '${"' + method + '"}' }, 'TERMINAL')
+    const computed = await runStage(engine, { url: `${url}/`, method: `\${"${method}"}` }, 'TERMINAL')
     assert.match(errorOf(computed), /must not use the method/)
     assert.equal(calls.length, 0)
   })

@@ -27,6 +27,40 @@ export const definitionRows: Row[] = [
     call: 'front50 POST /strategies/move',
     answer: null,
   },
+  {
+    id: 'listApplicationSecretsUsingGET',
+    ask: 'GET /applications/web/secrets',
+    call: 'front50 GET /secrets/application/web',
+    gives: list,
+  },
+  {
+    id: 'deleteApplicationSecretUsingDELETE',
+    ask: 'DELETE /applications/web/secrets/db-password',
+    call: 'front50 DELETE /secrets/application/web/db-password',
+    answer: null,
+  },
+  {
+    id: 'getApplicationSecretUsesUsingGET',
+    ask: 'GET /applications/web/secrets/db-password/uses',
+    call: 'front50 GET /secrets/application/web/db-password/uses',
+  },
+  {
+    id: 'listAccountSecretsUsingGET',
+    ask: 'GET /accounts/web/secrets',
+    call: 'front50 GET /secrets/account/web',
+    gives: list,
+  },
+  {
+    id: 'deleteAccountSecretUsingDELETE',
+    ask: 'DELETE /accounts/web/secrets/db-password',
+    call: 'front50 DELETE /secrets/account/web/db-password',
+    answer: null,
+  },
+  {
+    id: 'getAccountSecretUsesUsingGET',
+    ask: 'GET /accounts/web/secrets/db-password/uses',
+    call: 'front50 GET /secrets/account/web/db-password/uses',
+  },
   { id: 'updateStrategyUsingPUT', ask: 'PUT /strategies/s1', body: { id: 's1' }, call: 'front50 PUT /strategies/s1' },
   {
     id: 'deleteStrategyUsingDELETE',
@@ -130,6 +164,18 @@ export const executionRows: Row[] = [
 ]
 
 export const eventRows: Row[] = [
+  {
+    id: 'getTriggerEventsUsingGET',
+    ask: 'GET /triggerEvents?type=git&outcome=nothing&from=5&limit=10&cursor=e1',
+    call: 'echo GET /events?type=git&outcome=nothing&from=5&limit=10&cursor=e1',
+    gives: list,
+  },
+  {
+    id: 'getApplicationTriggerEventsUsingGET',
+    ask: 'GET /applications/web/triggerEvents?pipeline=p1&outcome=started',
+    call: 'echo GET /events?application=web&pipeline=p1&outcome=started',
+    gives: list,
+  },
   {
     id: 'preconfiguredWebhooksUsingGET',
     ask: 'GET /webhooks/preconfigured',
@@ -373,6 +419,11 @@ export const buildRows: Row[] = [
     gives: list,
   },
   { id: 'getBuildUsingGET1', ask: 'GET /v3/builds/ci-main/build/7?job=app', call: 'igor GET /builds/status/7/ci-main/app' },
+  {
+    id: 'getBuildOutputUsingGET',
+    ask: 'GET /v3/builds/ci-main/build/7/output?job=team/app',
+    call: 'igor GET /builds/output/7/ci-main/team/app',
+  },
   {
     id: 'getArtifactCredentialsUsingGET',
     ask: 'GET /artifacts/credentials',

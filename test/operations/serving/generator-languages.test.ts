@@ -12,8 +12,8 @@ import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 const run = promisify(execFile)
 const wrapper = '@openapitools/openapi-generator-cli@2.41.0'
 const generator = '7.25.0'
-/** Generators and compilers run once: optimizing them costs more than it saves. */
-const java = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
+/** Generators and compilers run once: optimizing them costs more than it saves, and so does collecting their garbage often. */
+const java = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-Xms512m', '-Xmn300m']
 const languages = {
   go: { packageName: 'fairlead' },
   java: { library: 'native', openApiNullable: 'false' },
@@ -69,12 +69,15 @@ async function generate(folder: string, archive: string): Promise<void> {
   await run('java', [...java, '-jar', archive, 'batch', '--fail-fast', ...files], { cwd: folder, maxBuffer: 64 << 20 })
 }
 
-/** Without paths in its results and without optimizations, the compiler finds most of them in its cache. */
+/**
+ * One check of `go vet`: it refuses what the compiler would, whose code for this many types would take ten times as long. Without
+ * paths in their results, Go finds its own packages in its cache.
+ */
 async function compileGo(folder: string): Promise<void> {
   // Tests of the generated code need a package that is not part of Go.
   rmSync(join(folder, 'test'), { recursive: true })
   writeFileSync(join(folder, 'go.mod'), 'module fairlead\n\ngo 1.23\n')
-  await run('go', ['build', '-mod=mod', '-trimpath', '-gcflags=all=-N -l', './...'], {
+  await run('go', ['vet', '-mod=mod', '-trimpath', '-assign', './...'], {
     cwd: folder,
     env: { ...process.env, GOFLAGS: '', GOPROXY: 'off' },
   })

@@ -5,11 +5,13 @@ import { isTrue, type JsonObject, textOf } from '../../../json/values.ts'
 import { inTransaction } from '../../../storage/database.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { EffectivePipeline, EffectivePipelines } from '../../pipelines/effective-pipelines.ts'
+import { type EventRecord, toOutcome } from '../../pipelines/event-record.ts'
 import { loadAccess } from '../../rights/access.ts'
 import { callInTurns } from '../../stores/in-turns.ts'
+import type { EventLog } from '../event-log.ts'
 import { toIdentity } from '../identity.ts'
 import { loadFreshPipeline, loadTriggeredPipelines } from '../pipelines.ts'
-import { isDropped } from '../quiet-period.ts'
+import { describeQuiet } from '../quiet-period.ts'
 import type { Start } from '../start.ts'
 import type { Starts } from '../starts.ts'
 import { type CronExpression, parseCron } from './expression.ts'
@@ -45,6 +47,7 @@ interface CronParts {
   context: BackendContext
   starts: Starts
   pipelines: EffectivePipelines
+  log: EventLog
   /** How often it looks for changed definitions, and at the clock at least. */
   lookEveryMs: number
 }
@@ -53,6 +56,7 @@ export class CronScheduler {
   readonly #context: BackendContext
   readonly #starts: Starts
   readonly #pipelines: EffectivePipelines
+  readonly #log: EventLog
   readonly #lookEveryMs: number
   readonly #sql: SQLTagStore
   /** Triggers that the latest definitions have and that are ignored. */
@@ -65,10 +69,11 @@ export class CronScheduler {
   #readTookMs = 0
   #lookedAtMs = Number.NEGATIVE_INFINITY
 
-  constructor({ context, starts, pipelines, lookEveryMs }: CronParts) {
+  constructor({ context, starts, pipelines, log, lookEveryMs }: CronParts) {
     this.#context = context
     this.#starts = starts
     this.#pipelines = pipelines
+    this.#log = log
     this.#lookEveryMs = lookEveryMs
     this.#sql = context.db.createTagStore()
   }
@@ -150,6 +155,7 @@ export class CronScheduler {
 
   /** @param warned Takes the keys of triggers that are ignored. */
   #entriesOf({ definition: pipeline, triggers }: EffectivePipeline, warned: Set<string>): ScheduleEntry[] {
+    if (isTrue(pipeline['disabled'])) return []
     const ignore = (key: string, expression: string, reason: string) => {
       if (!this.#warned.has(key) && !warned.has(key)) {
         this.#context.log.warn({ pipeline: pipeline['id'], expression, reason }, 'A cron trigger is ignored.')
@@ -199,17 +205,28 @@ export class CronScheduler {
     const missed = now - dueMs > maxLateMs
     const start = missed ? undefined : await this.#toStart(entry)
     if (this.#closed) return
-    if (missed)
+    if (missed) {
       this.#context.log.warn({ pipeline: entry.pipeline['id'], dueMs }, 'A cron trigger was missed and is not made up for.')
-    if (start !== undefined && !isDropped(this.#context, start)) {
-      const stored = inTransaction(this.#context.db, () => {
-        this.#sql.run`INSERT OR REPLACE INTO events_cron VALUES (${entry.key}, ${dueMs})`
-        return this.#starts.store(start)
-      })
-      this.#starts.send(stored)
+      this.#log.add(toRecord(entry, { reason: `It was missed, as it was due at ${new Date(dueMs).toISOString()}.` }))
     }
+    if (start !== undefined) this.#carryOut(entry, dueMs, start)
     const current = this.#schedule.get(entry.key)
     if (current !== undefined) current.dueMs = this.#nextDue(entry.cron, entry.key)
+  }
+
+  #carryOut(entry: ScheduleEntry, dueMs: number, start: Start): void {
+    const reason = describeQuiet(this.#context, start)
+    if (reason !== undefined) {
+      this.#log.add(toRecord(entry, { reason }))
+      return
+    }
+    const stored = inTransaction(this.#context.db, () => {
+      this.#sql.run`INSERT OR REPLACE INTO events_cron VALUES (${entry.key}, ${dueMs})`
+      const one = this.#starts.store(start)
+      this.#log.write({ ...toRecord(entry, { executionId: one.id }), id: textOf(start.trigger['eventId']) })
+      return one
+    })
+    this.#starts.send(stored)
   }
 
   /** The definition as it is now decides: what was disabled a moment ago does not fire. */
@@ -225,6 +242,12 @@ export class CronScheduler {
     const { identity } = await toIdentity(loadAccess, this.#context, pipeline, trigger)
     return { pipeline, trigger, artifacts: [], identity }
   }
+}
+
+/** Schedules fire often: they have a part of the log. */
+function toRecord({ pipeline, trigger }: ScheduleEntry, what: { executionId: string } | { reason: string }): EventRecord {
+  const summary = { expression: trigger['cronExpression'] }
+  return { type: 'cron', summary, share: 'cron', triggers: [toOutcome(pipeline, trigger, what)] }
 }
 
 function isActive(trigger: JsonObject): boolean {

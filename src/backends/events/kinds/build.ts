@@ -1,7 +1,7 @@
-/** Finished builds. docs/contracts/events.md#builds. */
+/** Finished builds of any build server. docs/contracts/events.md#builds. */
 import { formatQuery, pathTo } from '../../../http/encode-path.ts'
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../json/values.ts'
-import { satisfies } from '../constraints.ts'
+import { describeUnsatisfied } from '../constraints.ts'
 import type { Event } from '../event.ts'
 import type { MatchContext, TriggerKind } from './kind.ts'
 
@@ -11,17 +11,19 @@ function lastBuildOf(event: Event): JsonObject {
 
 export const buildKind: TriggerKind = {
   eventType: 'build',
-  triggerTypes: ['jenkins', 'travis', 'concourse', 'gitlab-ci'],
+  // `build` is for servers that Spinnaker has no type of trigger for.
+  triggerTypes: ['build', 'jenkins', 'travis', 'concourse', 'gitlab-ci'],
   reportedByServices: true,
-  accepts(event) {
-    const build = lastBuildOf(event)
-    return build['building'] === false && build['result'] === 'SUCCESS'
+  declines(event) {
+    const { building, result } = lastBuildOf(event)
+    if (building !== false) return 'The build has not ended yet.'
+    return result === 'SUCCESS' ? undefined : `The build has not succeeded: its result is ${textOf(result) ?? 'unknown'}.`
   },
   concerns(trigger, { content }) {
     const [host, job] = [textOf(trigger['master']), textOf(trigger['job'])]
     return host !== undefined && host === content['master'] && job !== undefined && job === fieldOf(content['project'], 'name')
   },
-  matches: (trigger, event, means) => satisfiesProperties(trigger, lastBuildOf(event)['number'], means),
+  mismatch: (trigger, event, means) => describeBadProperties(trigger, lastBuildOf(event)['number'], means),
   // The build's details are read when the run is prepared, as for a manual start that names a build.
   fields: (_trigger, event) => {
     const build = lastBuildOf(event)
@@ -32,14 +34,19 @@ export const buildKind: TriggerKind = {
 }
 
 /** Constraints are about the build's property file; without one, or when it cannot be read, they are not satisfied. */
-async function satisfiesProperties(trigger: JsonObject, number: unknown, { call, patterns }: MatchContext): Promise<boolean> {
+async function describeBadProperties(
+  trigger: JsonObject,
+  number: unknown,
+  { call, patterns }: MatchContext,
+): Promise<string | undefined> {
   const constraints = trigger['payloadConstraints']
-  if (!isObject(constraints) || Object.keys(constraints).length === 0) return true
+  if (!isObject(constraints) || Object.keys(constraints).length === 0) return undefined
   const [host, job, file] = ['master', 'job', 'propertyFile'].map((key) => String(trigger[key] ?? '')) as [string, string, string]
-  if (file === '') return false
+  if (file === '') return 'The trigger has constraints, and no property file that they are about. Name one.'
   const answer = await Promise.try(() => {
     const path = pathTo`/builds/properties/${String(number)}/${file}/${host}` + formatQuery({ job })
     return call('igor', { method: 'GET', path })
   }).catch(() => undefined)
-  return answer?.status === 200 && isObject(answer.body) && satisfies(constraints, answer.body, { paths: false, patterns })
+  if (answer?.status !== 200 || !isObject(answer.body)) return `The property file ${file} of the build cannot be read.`
+  return describeUnsatisfied(constraints, answer.body, { paths: false, patterns })
 }

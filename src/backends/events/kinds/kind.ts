@@ -17,12 +17,16 @@ export interface TriggerKind {
   triggerTypes: readonly string[]
   /** Such events have no secret or constraint that a sender could fail: services report what they have seen themselves. */
   reportedByServices?: boolean
-  /** Whether such an event can fire anything at all; absent means always. */
-  accepts?(event: Event): boolean
+  /** Its triggers may have a secret, and refuse what is signed with another one or although they have none. */
+  checksSignature?: boolean
+  /** Why such an event fires nothing at all, as a sentence; undefined: it may. */
+  declines?(event: Event): string | undefined
   /** Whether the trigger waits for what the event is about, as far as comparing names tells. */
   concerns(trigger: JsonObject, event: Event): boolean
-  /** Whether the patterns of such a trigger match; asked once its user is known to be allowed to start something. */
-  matches(trigger: JsonObject, event: Event, means: MatchContext): boolean | Promise<boolean>
+  /** Why the sender or the occasion is not what such a trigger waits for, as a sentence for the event log; undefined: it is. */
+  refuses?(trigger: JsonObject, event: Event): string | undefined
+  /** Why its patterns do not match, as a sentence; asked once its user is known to be allowed to start something. */
+  mismatch(trigger: JsonObject, event: Event, means: MatchContext): string | undefined | Promise<string | undefined>
   /** Fields that the run's trigger gets besides those of the definition and `eventId`. */
   fields(trigger: JsonObject, event: Event): JsonObject
   artifacts(event: Event): JsonObject[]

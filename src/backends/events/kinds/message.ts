@@ -1,6 +1,6 @@
 /** Messages of queues, and releases of plug-ins. docs/contracts/events.md#registries-and-messages. */
 import { definedOf, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../json/values.ts'
-import { satisfies } from '../constraints.ts'
+import { describeUnsatisfied } from '../constraints.ts'
 import type { Event } from '../event.ts'
 import { pick, sameName, type TriggerKind } from './kind.ts'
 
@@ -13,9 +13,9 @@ export const messageKinds: TriggerKind[] = [
       const same = (name: string) => textOf(trigger[name])?.toLowerCase() === textOf(message[name])?.toLowerCase()
       return textOf(trigger['subscriptionName']) !== undefined && same('subscriptionName') && same('pubsubSystem')
     },
-    matches: (trigger, event, { patterns }) =>
-      satisfies(trigger['attributeConstraints'], event.attributes, { paths: false, patterns }) &&
-      satisfies(trigger['payloadConstraints'], event.payload, { paths: false, patterns }),
+    mismatch: (trigger, event, { patterns }) =>
+      describeUnsatisfied(trigger['attributeConstraints'], event.attributes, { paths: false, patterns }) ??
+      describeUnsatisfied(trigger['payloadConstraints'], event.payload, { paths: false, patterns }),
     fields: (_trigger, event) => ({
       payload: event.payload,
       parameters: objectOf(event.payload['parameters']),
@@ -28,7 +28,7 @@ export const messageKinds: TriggerKind[] = [
     triggerTypes: ['plugin'],
     reportedByServices: true,
     concerns: (trigger, { content }) => sameName(textOf(trigger['pluginEventType']) ?? 'PUBLISHED', content['pluginEventType']),
-    matches: () => true,
+    mismatch: () => undefined,
     fields: (_trigger, { content }) => pick(content, releaseFields),
     artifacts: () => [],
   },

@@ -1,6 +1,6 @@
 /** Generic webhooks and CloudEvents. docs/contracts/events.md#webhooks, #registries-and-messages. */
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf } from '../../../json/values.ts'
-import { satisfies } from '../constraints.ts'
+import { describeUnsatisfied } from '../constraints.ts'
 import type { Event } from '../event.ts'
 import { pushedArtifacts } from '../pushed-artifacts.ts'
 import type { TriggerKind } from './kind.ts'
@@ -17,7 +17,8 @@ export const webhookKind: TriggerKind = {
   eventType: 'webhook',
   triggerTypes: ['webhook'],
   concerns: isSource,
-  matches: (trigger, event, { patterns }) => satisfies(trigger['payloadConstraints'], event.payload, { paths: true, patterns }),
+  mismatch: (trigger, event, { patterns }) =>
+    describeUnsatisfied(trigger['payloadConstraints'], event.payload, { paths: true, patterns }),
   fields,
   artifacts: pushedArtifacts,
 }
@@ -26,9 +27,9 @@ export const cdeventsKind: TriggerKind = {
   eventType: 'cdevents',
   triggerTypes: ['cdevents'],
   concerns: isSource,
-  matches: (trigger, event, { patterns }) =>
-    satisfies(lowerCaseKeys(trigger['attributeConstraints']), event.headers, { paths: false, patterns }) &&
-    satisfies(trigger['payloadConstraints'], event.payload, { paths: true, patterns }),
+  mismatch: (trigger, event, { patterns }) =>
+    describeUnsatisfied(lowerCaseKeys(trigger['attributeConstraints']), event.headers, { paths: false, patterns }) ??
+    describeUnsatisfied(trigger['payloadConstraints'], event.payload, { paths: true, patterns }),
   fields,
   artifacts: (event) => objectsOf(fieldOf(event.payload['customData'], 'artifacts')),
 }

@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../../json/values.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { Event } from '../event.ts'
+import type { TriggerSettings } from '../trigger-settings.ts'
 
 /** Versions by name: commits of refs, digests of tags. */
 export type PolledState = ReadonlyMap<string, string>
@@ -17,10 +18,29 @@ export interface PolledChange {
 export interface PolledSource {
   /** Type of triggers whose source is polled. */
   readonly triggerType: string
+  /** Whether it is polled with these back ends; absent: always. Another service may report its changes. */
+  isPolled?(context: BackendContext): boolean
   /** Triggers with the same key share one poll; undefined: nothing is polled for it. */
   keyOf(trigger: JsonObject): string | undefined
-  /** @throws {Error} saying what failed and what to do, for the event log @param trigger Any of those with the key */
-  read(trigger: JsonObject, context: BackendContext, signal: AbortSignal): Promise<PolledState>
-  /** Events of one change; none where it is not worth one, such as a ref that vanished. */
-  toEvents(trigger: JsonObject, change: PolledChange, context: BackendContext): Promise<readonly Event[]>
+  /** What is polled, for the event log: `{ repository }`. */
+  summaryOf?(trigger: JsonObject): JsonObject
+  /** Time between two polls; default: that of the settings. */
+  intervalMs?(trigger: JsonObject, settings: TriggerSettings): number
+  /**
+   * @param trigger Any of those with the key
+   * @param last What the last poll has found: returned itself where nothing has changed, which saves the comparison
+   * @throws {Error} saying what failed and what to do, for the event log
+   */
+  read(trigger: JsonObject, context: BackendContext, signal: AbortSignal, last?: PolledState): Promise<PolledState>
+  /**
+   * Events of one change; none where it is not worth one. Their ids are replaced. Their `isObserved` is true.
+   *
+   * @param waiting All triggers with the key
+   */
+  toEvents(
+    trigger: JsonObject,
+    change: PolledChange,
+    context: BackendContext,
+    waiting: readonly JsonObject[],
+  ): Promise<readonly Event[]>
 }

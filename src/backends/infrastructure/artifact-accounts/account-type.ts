@@ -33,6 +33,10 @@ export interface ArtifactAccount {
   names?(): Promise<readonly string[]>
   /** Versions of one of them, the newest first where they have an order. */
   versions?(name: string): Promise<readonly string[]>
+  /** Host of a registry. */
+  readonly host?: string
+  /** The digest of a version, where its source tells it without the content. */
+  digestOf?(name: string, version: string): Promise<string | undefined>
 }
 
 /** Content of one artifact. */

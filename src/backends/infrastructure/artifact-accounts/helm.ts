@@ -47,6 +47,8 @@ function openAccounts(accounts: readonly HelmAccount[], { settings: { outside } 
       fetch: (artifact) => repository.fetch(artifact, open()),
       names: async () => reading(account, (await repository.loadIndex(open())).names).toSorted(),
       versions: async (name) => versionsOf(await repository.entriesOf(name, open())),
+      digestOf: async (name, version) =>
+        textOf((await repository.entriesOf(name, open())).find((entry) => entry['version'] === version)?.['digest']),
     }
   })
 }

@@ -56,6 +56,11 @@ function openAccounts(accounts: readonly RegistryAccount[], { settings: { outsid
       fetch: async (artifact) => fetchContent(artifact, { account, cache, client: await connect() }),
       names: async () => (repositories.length > 0 ? repositories : (await connect()).repositories()),
       versions: async (image) => (await connect()).tags(toReference({ reference: image }, account).repository),
+      host: new URL(address).host,
+      digestOf: async (image, tag) => {
+        const { repository } = toReference({ reference: image, version: tag }, account)
+        return (await connect()).loadDigest(repository, tag)
+      },
     }
   })
 }

@@ -43,6 +43,14 @@ export class RegistryClient {
     return expected === undefined ? answer.bytes : checkDigest(answer.bytes, expected, this.#shownAddress(path))
   }
 
+  /** Registries that limit what is pulled do not count it. @throws {BackendError} 404, 502 */
+  async loadDigest(repository: string, tag: string): Promise<string | undefined> {
+    const headers = { accept: manifestTypes.join(', ') }
+    const answer = await this.#get(`/v2/${repository}/manifests/${tag}`, pullOf(repository), headers, 'HEAD')
+    const digest = answer.headers['docker-content-digest']
+    return typeof digest === 'string' ? digest : undefined
+  }
+
   /** @throws {BackendError} 404, 502 when the content has another digest */
   async loadBlob(repository: string, digest: string): Promise<Buffer> {
     const path = `/v2/${repository}/blobs/${digest}`
@@ -73,22 +81,27 @@ export class RegistryClient {
   }
 
   /** The first call finds out what the registry asks for, unless a token is at hand. */
-  async #get(path: string, scope: string, headers: Readonly<Record<string, string>> = {}): Promise<OutsideAnswer> {
+  async #get(
+    path: string,
+    scope: string,
+    headers: Readonly<Record<string, string>> = {},
+    method: 'GET' | 'HEAD' = 'GET',
+  ): Promise<OutsideAnswer> {
     const { address, tokens, login, get } = this.#access
     const url = `${address}${path}`
     const known = tokens.find(scope)
-    const first = await get(url, { headers, credentials: bearer(known), expects: [401] })
+    const first = await get(url, { method, headers, credentials: bearer(known), expects: [401] })
     if (first.status !== 401) return first
     tokens.forget(scope)
     const challenge = parseChallenge(String(first.headers['www-authenticate'] ?? ''))
     if (challenge?.scheme === 'basic' && login.basic !== undefined)
-      return get(url, { headers, credentials: { authorization: login.basic } })
+      return get(url, { method, headers, credentials: { authorization: login.basic } })
     if (challenge?.scheme !== 'bearer')
       throw new BackendError(
         502,
         `The artifact cannot be fetched: ${shownAddress(url)} answered with 401. Give the account a login.`,
       )
-    return get(url, { headers, credentials: bearer(await tokens.load(scope, challenge, login, get)) })
+    return get(url, { method, headers, credentials: bearer(await tokens.load(scope, challenge, login, get)) })
   }
 
   #readJson({ text }: OutsideAnswer): JsonObject {

@@ -18,6 +18,8 @@ export interface SourceSettings {
 }
 
 export interface GetOptions {
+  /** Default: GET. */
+  readonly method?: 'GET' | 'HEAD'
   readonly headers?: Readonly<Record<string, string>>
   /** Headers that no other server gets. */
   readonly credentials?: Readonly<Record<string, string>>
@@ -43,7 +45,7 @@ export function createSource(settings: SourceSettings): () => SourceGet {
   const origins = new Set(configured.map((address) => new URL(address).origin))
   return () => {
     const endMs = performance.now() + timeoutMs
-    const get = async (url: string, headers: Readonly<Record<string, string>>) => {
+    const get: GetOnce = async (url, headers, method) => {
       const call = createOutsideCalls(outside ?? defaultOutsideSettings, {
         maxAnswerBytes: maxBytes,
         timeoutMs: Math.max(1, Math.ceil(endMs - performance.now())),
@@ -51,7 +53,7 @@ export function createSource(settings: SourceSettings): () => SourceGet {
         trusted: ({ origin }) => (origins.has(origin) ? {} : undefined),
       })
       try {
-        return await call({ method: 'GET', url, headers, body: undefined })
+        return await call({ method, url, headers, body: undefined })
       } catch (error) {
         throw toFetchError(error)
       }
@@ -68,7 +70,7 @@ export function createSource(settings: SourceSettings): () => SourceGet {
   }
 }
 
-type GetOnce = (url: string, headers: Readonly<Record<string, string>>) => Promise<OutsideAnswer>
+type GetOnce = (url: string, headers: Readonly<Record<string, string>>, method: 'GET' | 'HEAD') => Promise<OutsideAnswer>
 
 interface Followed {
   readonly answer: OutsideAnswer
@@ -76,11 +78,13 @@ interface Followed {
   readonly place: string
 }
 
-async function follow(first: string, { headers, credentials, isFixed = false }: GetOptions, get: GetOnce): Promise<Followed> {
+async function follow(first: string, options: GetOptions, get: GetOnce): Promise<Followed> {
+  const { method = 'GET', headers, credentials, isFixed = false } = options
   let url = first
   for (let redirects = 0; redirects <= maxRedirects; redirects++) {
     const isOwn = URL.parse(url)?.origin === URL.parse(first)?.origin
-    const answer = await get(url, { 'user-agent': 'fairlead', accept: '*/*', ...headers, ...(isOwn && credentials) })
+    const sent = { 'user-agent': 'fairlead', accept: '*/*', ...headers, ...(isOwn && credentials) }
+    const answer = await get(url, sent, method)
     const location = answer.headers['location']
     const isRedirect = answer.status > 300 && answer.status < 400 && answer.status !== 304 && typeof location === 'string'
     if (!isRedirect || isFixed) return { answer, place: shownAddress(url) }

@@ -6,6 +6,7 @@ import { type BackendContext, trustedCallerOf } from '../../backend.ts'
 import { type OutsideSettings, PreconfiguredWebhook } from '../../outside/settings.ts'
 import { requireAccess } from '../../rights/access.ts'
 import type { PreconfiguredJob } from '../settings.ts'
+import { describeMissingHost } from '../stages/builds/script.ts'
 import { runCommandStage } from '../stages/infrastructure/jobs.ts'
 import { createStageTypes } from '../stages/registry.ts'
 
@@ -23,8 +24,7 @@ export function preconfiguredRoutes(app: FastifyInstance, context: BackendContex
 }
 
 export function stageTypeRoutes(app: FastifyInstance, context: BackendContext, outside: OutsideSettings): void {
-  const isAllowed = context.settings.bakery?.allowsCommands === true
-  const refusals = new Map(isAllowed ? [] : [[runCommandStage.type, describeRefusal('The stage')]])
+  const refusals = refusalsOf(context)
   app.get('/capabilities/stageTypes', async (request) => {
     const preconfigured = await readablePreconfigured(request, context, outside)
     const descriptions = [...createStageTypes({ preconfigured, manifests: context.settings.manifests }).values()].flatMap(
@@ -32,6 +32,15 @@ export function stageTypeRoutes(app: FastifyInstance, context: BackendContext, o
     )
     return toStageTypesAnswer(descriptions, 'embedded', refusals)
   })
+}
+
+/** Why stages of a type fail on this instance. */
+function refusalsOf({ settings: { bakery, script = {} } }: BackendContext): ReadonlyMap<string, string> {
+  const missingHost = describeMissingHost(script)
+  return new Map([
+    ...(bakery?.allowsCommands === true ? [] : [[runCommandStage.type, describeRefusal('The stage')] as const]),
+    ...(missingHost === undefined ? [] : [['script', missingHost] as const]),
+  ])
 }
 
 /** Those that the caller may read. */

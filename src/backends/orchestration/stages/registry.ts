@@ -4,6 +4,8 @@ import type { OutsideSettings } from '../../outside/settings.ts'
 import { defaultManifestSettings, type ManifestSettings } from '../settings.ts'
 import { deleteApplicationStage, upsertApplicationStages } from './applications.ts'
 import { artifactStages } from './artifacts.ts'
+import { createBuildStages } from './builds/build-stages.ts'
+import type { ScriptSettings } from './builds/settings.ts'
 import { checkPreconditionsStage } from './check-preconditions.ts'
 import { evaluateVariablesStage } from './evaluate-variables.ts'
 import { executionWindowStage } from './execution-window.ts'
@@ -84,12 +86,13 @@ const builtIn = [...types, ...infrastructureTypes.map(forgetful)]
 /** What the configuration says about stage types. */
 interface StageTypeSettings extends Pick<OutsideSettings, 'preconfigured'> {
   readonly manifests?: ManifestSettings | undefined
+  readonly script?: ScriptSettings | undefined
 }
 
 /** With the types that the configuration adds. */
-export function createStageTypes({ preconfigured, manifests }: StageTypeSettings = { preconfigured: [] }): StageTypes {
+export function createStageTypes({ preconfigured, manifests, script }: StageTypeSettings = { preconfigured: [] }): StageTypes {
   const settings = manifests ?? defaultManifestSettings
-  const own = [...builtIn, ...createManifestStages(settings)]
+  const own = [...builtIn, ...createBuildStages(script ?? {}), ...createManifestStages(settings)]
   const described = own.map((type): StageType => ({ ...type, description: stageDescriptions.get(type.type) }))
   const added = [...preconfigured.map(preconfiguredWebhookStage), ...preconfiguredJobStages(settings)]
   return new Map([...described, ...added].map((type) => [type.type, type]))

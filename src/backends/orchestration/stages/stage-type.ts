@@ -13,6 +13,7 @@ import type { ServiceAnswer } from '../../backend.ts'
 import type { CallOutside } from '../../outside/call-outside.ts'
 import type { Meter } from '../../regex/meter.ts'
 import type { ApplicationRight } from '../../rights/access.ts'
+import type { Revealed } from '../../secrets/secret-values.ts'
 import type { AnswerSource } from '../expressions/answers.ts'
 import { conditionKey, type Execution, type Stage } from '../model.ts'
 import type { Status } from '../statuses.ts'
@@ -113,6 +114,14 @@ export interface TaskContext {
    * @throws {StageError} when the service answers with any other error.
    */
   call(service: ServiceName, request: CollaboratorRequest, expected?: readonly number[]): Promise<ServiceAnswer>
+  /** Whether a service is part of this process, and cheap to call. */
+  isEmbedded(service: ServiceName): boolean
+  /**
+   * A copy with values in place of references to secrets, for a call that the step makes itself. Mask them in all that it records.
+   *
+   * @throws {StageError} naming the reference and the remedy
+   */
+  reveal<T>(value: T): Promise<Revealed<T>>
   /** Calls an address that the author of the pipeline chose. */
   readonly callOutside: CallOutside
   /**

@@ -5,9 +5,13 @@ import { providerTypes } from '../../infrastructure/providers/all.ts'
 import { withProvider } from '../submission/references.ts'
 import { type StageTypes, typeNameOf, withoutProvider } from './stage-type.ts'
 
+/** Of build servers that the embedded build service cannot connect. */
+const otherBuildTypes = ['wercker', 'concourse', 'googleCloudBuild', 'awsCodeBuild']
+
 /** Types that the stages of Spinnaker's UI have, by what they need. The embedded engine does not run them. */
 const spinnakerTypes: ReadonlySet<string> = new Set(
   [
+    ...otherBuildTypes,
     // Server groups.
     'bulkQuickPatch quickPatch',
     'applySourceServerGroupCapacity captureSourceServerGroupCapacity modifyScalingProcess modifyAwsScalingProcess rollingPush',
@@ -22,8 +26,8 @@ const spinnakerTypes: ReadonlySet<string> = new Set(
     'Aws.LambdaDeploymentStage Aws.LambdaDeleteStage Aws.LambdaInvokeStage Aws.LambdaTrafficRoutingStage Aws.LambdaUpdateCodeStage',
     // Manifests.
     'resizeManifest resolveDeploySourceManifest deployKubernetesManifest',
-    // Builds, jobs, checks and artifacts.
-    'jenkins travis wercker concourse googleCloudBuild awsCodeBuild script runJobConfig preconfiguredJob',
+    // Jobs, checks and artifacts.
+    'runJobConfig preconfiguredJob',
     'kayentaCanary runCanary canary canaryAnalysis acaTask entityTags',
     'savePipelinesFromArtifact importDeliveryConfig waitForCondition',
     'pageApplicationOwner',
@@ -36,8 +40,13 @@ const mostNamed = 10
 /** Types that a message suggests. */
 const mostTypes = 20
 
-/** Why a stage whose type is missing has failed, for the person who reads the execution. */
+/** Why a stage whose type is missing fails, for the person who reads the definition or the execution. */
 export function describeMissingType(name: string, types: StageTypes): string {
+  if (otherBuildTypes.includes(name))
+    return (
+      `The embedded engine does not run stages of the type ${quote(name)}: run a job of a connected build server with a stage of the ` +
+      `type "jenkins", or ${remedy}.`
+    )
   if (spinnakerTypes.has(withoutProvider(name)))
     return `The embedded engine does not run stages of the type ${quote(name)}: ${remedy}.`
   return `There is no stage type ${quote(name)}. ${listTypes(types, name)} For any other type, ${remedy}.`

@@ -138,7 +138,7 @@ async function callWebhook(context: TaskContext): Promise<TaskResult> {
   const url = textOf(settings['url'])
   if (url === undefined) throw new StageError(['The webhook has no address: set "url".'])
   const method = (textOf(settings['method']) ?? 'POST').toUpperCase()
-  const answer = await attempt(context, requestOf(settings, { method, url, payload: settings['payload'] }))
+  const answer = await attempt(context, settings, { method, url, payload: settings['payload'] })
   if ('fault' in answer) return callFailed(method, answer)
   const body = parseBody(answer.text)
   const webhook: JsonObject = { ...shownAnswer(answer, body) }
@@ -152,14 +152,34 @@ async function callWebhook(context: TaskContext): Promise<TaskResult> {
   return { status: 'SUCCEEDED', context: { webhook: { ...webhook, statusEndpoint: endpoint }, statusEndpoint: endpoint } }
 }
 
-/** An answer, or why there is none. */
-async function attempt({ callOutside }: TaskContext, request: OutsideRequest): Promise<OutsideAnswer | OutsideError> {
+interface CallTarget {
+  readonly method: string
+  readonly url: string
+  readonly payload: unknown
+}
+
+/** An answer, or why there is none. The values of secrets are in the call alone. */
+async function attempt(
+  { callOutside, reveal }: TaskContext,
+  settings: JsonObject,
+  target: CallTarget,
+): Promise<OutsideAnswer | OutsideError> {
+  const { customHeaders } = settings
+  const { value, secrets } = await reveal({ customHeaders, ...target, payload: parsedPayload(target.payload) })
   try {
-    return await callOutside(request)
+    const answer = await callOutside(requestOf(value))
+    const { status, headers, text } = secrets.length === 0 ? answer : maskCopies({ ...answer, bytes: '' }, secrets)
+    return { status, headers, text, bytes: answer.bytes }
   } catch (error) {
-    if (error instanceof OutsideError) return error
+    if (error instanceof OutsideError) return new OutsideError(error.fault, maskCopies(error.message, secrets))
     throw error
   }
+}
+
+/** A payload may be the text of JSON, whose values are references as well. */
+function parsedPayload(payload: unknown): unknown {
+  if (typeof payload !== 'string' || !/^\s*[[{]/.test(payload) || !payload.includes('secret:')) return payload
+  return parseBody(payload)
 }
 
 /** Unknown hosts, and silence on a GET, may pass; a POST that may have arrived is not sent again. */
@@ -175,12 +195,9 @@ function failed(webhook: JsonObject, message: string): TaskResult {
 }
 
 /** Headers that would speak for the engine are left out. */
-function requestOf(
-  settings: JsonObject,
-  { method, url, payload }: { method: string; url: string; payload: unknown },
-): OutsideRequest {
+function requestOf({ method, url, payload, customHeaders }: CallTarget & { readonly customHeaders: unknown }): OutsideRequest {
   const headers: Record<string, string | string[]> = {}
-  for (const [name, value] of Object.entries(objectOf(settings['customHeaders']))) {
+  for (const [name, value] of Object.entries(objectOf(customHeaders))) {
     if (/^x-spinnaker-/i.test(name)) continue
     headers[name.toLowerCase()] = Array.isArray(value) ? value.map(String) : String(value)
   }
@@ -239,7 +256,7 @@ async function monitorWebhook(context: TaskContext): Promise<TaskResult> {
     context: { webhook: { ...webhook, monitor: { ...objectOf(webhook['monitor']), ...monitor } } },
     pollMs: elapsedMs < minuteMs ? 1000 : 15_000,
   })
-  const answer = await attempt(context, requestOf(settings, { method: 'GET', url, payload: undefined }))
+  const answer = await attempt(context, settings, { method: 'GET', url, payload: undefined })
   if ('fault' in answer) {
     return answer.fault === 'forbidden' || answer.fault === 'failed'
       ? failed({ ...webhook, monitor: { error: answer.message } }, answer.message)
@@ -310,7 +327,7 @@ async function cancelWebhook(context: TaskContext): Promise<void> {
   const url = textOf(settings['cancelEndpoint'])
   if (url === undefined) return
   const method = (textOf(settings['cancelMethod']) ?? 'POST').toUpperCase()
-  const answer = await attempt(context, requestOf(settings, { method, url, payload: settings['cancelPayload'] }))
+  const answer = await attempt(context, settings, { method, url, payload: settings['cancelPayload'] })
   if ('fault' in answer && answer.fault !== 'forbidden') throw answer
 }
 

@@ -7,6 +7,7 @@ import { parseExpression } from '../expressions/parser.ts'
 import { expressionsIn } from '../expressions/template.ts'
 import { describeFieldProblems, descriptionOf, stageTitleOf } from '../stages/described-fields.ts'
 import type { StageTypes } from '../stages/stage-type.ts'
+import { describeMissingType, typesRunElsewhere } from '../stages/unknown-types.ts'
 import { versionOneProblem } from './prepare-pipeline.ts'
 
 /** Sentences of a header. */
@@ -38,7 +39,8 @@ function stageWarnings(stage: JsonObject, place: string, types: StageTypes): str
   if (textOf(stage['type']) === undefined) return [`${place} has no "type"; a start is rejected until it has one.`]
   const description = descriptionOf(stage, types)
   const misspelt = description === undefined ? [] : findMisspeltFields(stage, description)
-  const found = [...misspelt.map(({ message }) => message), ...brokenExpressions(stage)]
+  const elsewhere = typesRunElsewhere([stage], types).map((name) => describeMissingType(name, types))
+  const found = [...elsewhere, ...misspelt.map(({ message }) => message), ...brokenExpressions(stage)]
   return found.map((message) => `${place}: ${message}`)
 }
 

@@ -11,6 +11,7 @@ import { artifactsOfExecution } from '../artifacts-at-hand.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { evaluateDefinition, evaluateExpectedArtifacts } from '../expressions/definition-evaluation.ts'
 import type { Execution, Trigger } from '../model.ts'
+import { authoredReferences } from '../secret-use.ts'
 import { secretsToNote } from '../secrets.ts'
 import { describeFieldProblems } from '../stages/described-fields.ts'
 import { describeUnknownTypes } from '../stages/unknown-types.ts'
@@ -63,7 +64,7 @@ export async function preparePipeline(body: unknown, caller: Caller, sources: En
     if (problems.length > 0) throw new BackendError(400, problems.join(' '), { errors: problems })
     return { kind: 'plan', definition }
   }
-  const execution = executionFrom(definition, caller, sources)
+  const execution = executionFrom(definition, caller, sources, { ...given, stages })
   await checkStoredDefinition(execution, caller.identity, sources)
   return { kind: 'run', execution }
 }
@@ -168,13 +169,22 @@ function givenId(given: unknown, { now }: EngineOptions): string | undefined {
   throw new BackendError(400, '"executionId" must be a ULID made within the last day. Leave it out, and the engine makes one.')
 }
 
-function executionFrom(definition: JsonObject, caller: Caller, sources: EngineOptions): Execution {
+/** @param authored The definition before its expressions were evaluated */
+function executionFrom(
+  definition: JsonObject,
+  caller: Caller,
+  sources: EngineOptions,
+  authored: JsonObject = definition,
+): Execution {
   const trigger = definition['trigger'] as Trigger
   const id = givenId(definition['executionId'], sources) ?? sources.nextId()
   const parent = isObject(trigger['parentExecution']) ? trigger['parentExecution'] : undefined
   const common = commonParts(definition, caller, sources)
   const parentId = textOf(parent?.['id'])
-  const secrets = secretsToNote(definition, parentId === undefined ? undefined : sources.store.load(parentId))
+  const known = parentId === undefined ? undefined : sources.store.load(parentId)
+  const secrets = secretsToNote(definition, known)
+  const { application } = definition
+  const references = authoredReferences(authored, trigger, { application, parent: known })
   return {
     type: 'PIPELINE',
     id,
@@ -182,7 +192,7 @@ function executionFrom(definition: JsonObject, caller: Caller, sources: EngineOp
     application: textOf(definition['application']) ?? 'spinnaker_unknown',
     name: textOf(definition['name']),
     ...common,
-    engine: { ...common.engine, ...secrets },
+    engine: { ...common.engine, ...secrets, ...references },
     pipelineConfigId: textOf(definition['id']),
     limitConcurrent: isTrue(definition['limitConcurrent']),
     maxConcurrentExecutions: wholeNumber(definition['maxConcurrentExecutions']),

@@ -4,6 +4,7 @@ import { BackendError, type Caller } from '../../backend.ts'
 import { describeOversize, executionFactor } from '../../limits.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import type { Execution, Stage } from '../model.ts'
+import { authoredReferences } from '../secret-use.ts'
 import { describeLargeJob } from './job-bounds.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
 import { checkParentReadable, normaliseTrigger } from './trigger.ts'
@@ -22,13 +23,16 @@ export async function prepareTask(body: unknown, caller: Caller, sources: Engine
   await checkParentReadable(task['trigger'], caller, sources)
   const trigger = normaliseTrigger(task['trigger'], caller, sources)
   const id = sources.nextId()
+  const { application } = task
+  const common = commonParts(task, caller, sources)
   return {
     type: 'ORCHESTRATION',
     id,
     rootId: id,
     application: textOf(task['application']) ?? 'spinnaker_unknown',
     description: textOf(task['description']) ?? textOf(task['name']),
-    ...commonParts(task, caller, sources),
+    ...common,
+    engine: { ...common.engine, ...authoredReferences(task, { ...trigger, type: 'task' }, { application, parent: undefined }) },
     limitConcurrent: false,
     maxConcurrentExecutions: 0,
     keepWaitingPipelines: false,

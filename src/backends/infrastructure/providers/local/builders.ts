@@ -1,13 +1,17 @@
-/** Commands of bakes that the agent runs, so that a restart of Fairlead does not end them. */
+/** Commands of bakes and builds that the agent runs, so that a restart of Fairlead does not end them. */
 import { join } from 'node:path'
 import type { AgentClient } from '../../../../agent/client.ts'
+import type { ConsolePart, ConsoleWish } from '../../../../agent/console.ts'
+import { definedOf } from '../../../../json/values.ts'
 import { BackendError } from '../../../backend.ts'
 import { ImageFile } from '../../../images/image-file.ts'
+import type { Revealed } from '../../../secrets/secret-values.ts'
 import type { LocalJob } from './desired.ts'
 import type { OperationParts } from './operations/parts.ts'
 import { toProgram } from './program.ts'
+import { ProgramSecrets, sealEnvironment } from './program-secrets.ts'
 
-/** Beside its memory, a bake takes what it needs; this is no instance type of the configuration. */
+/** Beside its bounds, a builder takes what it needs; this is no instance type of the configuration. */
 const unlimited = 'build'
 const stopSeconds = 5
 /** Size of a log. */
@@ -16,16 +20,30 @@ const logBytes = 1024 * 1024
 export interface BuilderOrder {
   readonly account: string
   /** The working directory begins with its content. */
-  readonly image: { readonly id: string; readonly digest: string } | undefined
+  readonly image?: { readonly id: string; readonly digest: string } | undefined
+  /** The same with a folder, which must stay until the builder runs. */
+  readonly content?: string
+  /** What it belongs to; empty where it is no application's. */
+  readonly application?: string
   readonly command: readonly string[]
   readonly environment: Readonly<Record<string, string>>
+  /** Secrets in the environment, which is then stored encrypted. */
+  readonly revealed?: Omit<Revealed<unknown>, 'value'> | undefined
   readonly timeLimitMs: number
   readonly memoryMb: number
   readonly diskMb: number
+  readonly processes?: number | undefined
+  /** Output that is kept. Default: 10 MiB. */
+  readonly consoleBytes?: number
 }
 
-interface BuilderState {
+/** Ids of builders begin with it and a hyphen. */
+type BuilderOwner = 'bake' | 'build'
+
+export interface BuilderState {
   readonly hasEnded: boolean
+  /** Its process runs, or has run: the working directory is there. */
+  readonly hasBegun: boolean
   readonly exitCode: number | undefined
   readonly reason: string | undefined
   readonly folder: string
@@ -35,15 +53,18 @@ export class Builders {
   readonly #agent: AgentClient
   readonly #dataDir: string
   readonly #parts: OperationParts
+  readonly #secrets: ProgramSecrets
 
   constructor(agent: AgentClient, dataDir: string, parts: OperationParts) {
     this.#agent = agent
     this.#dataDir = dataDir
     this.#parts = parts
+    this.#secrets = new ProgramSecrets(parts.context)
   }
 
-  ids(): string[] {
-    return [...this.#parts.desired.all('jobs')].filter(isBuilder).map(({ id }) => id)
+  ids(owner: BuilderOwner): string[] {
+    const builders = [...this.#parts.desired.all('jobs')].filter(isBuilder)
+    return builders.map(({ id }) => id).filter((id) => id.startsWith(`${owner}-`))
   }
 
   /** Once for each id. @throws {BackendError} 400 */
@@ -58,15 +79,24 @@ export class Builders {
     const job = this.#find(id)
     if (job === undefined) return undefined
     const folder = join(this.#dataDir, 'instances', id, 'work')
-    if (job.end !== undefined) return { hasEnded: true, exitCode: job.end.exitCode, reason: job.end.reason, folder }
+    const { end } = job
+    if (end !== undefined) return { hasEnded: true, hasBegun: true, exitCode: end.exitCode, reason: end.reason, folder }
     const observed = this.#parts.reconciler.observation.instances.get(id)
     const hasEnded = observed?.phase === 'ended' || observed?.phase === 'failed'
-    return { hasEnded, exitCode: undefined, reason: observed?.reason ?? this.#agent.problem(), folder }
+    const hasBegun = hasEnded || observed?.phase === 'ready'
+    return { hasEnded, hasBegun, exitCode: undefined, reason: observed?.reason ?? this.#agent.problem(), folder }
   }
 
   /** The newest part of what it has written until now. */
   async console(id: string): Promise<string> {
-    return (this.#find(id) && (await this.#agent.console(id, logBytes).catch(() => undefined))) ?? ''
+    const job = this.#find(id)
+    if (job === undefined) return ''
+    return this.#secrets.mask((await this.#agent.console(id, logBytes).catch(() => undefined)) ?? '', job)
+  }
+
+  /** A part of at most `maxBytes` of it; undefined where there is none, or no agent. */
+  async consolePart(id: string, wish: ConsoleWish, maxBytes: number): Promise<ConsolePart | undefined> {
+    return this.#find(id) && (await this.#agent.consolePart(id, wish, maxBytes).catch(() => undefined))
   }
 
   /** Stops it and removes its folder. */
@@ -88,27 +118,33 @@ function isBuilder({ isBuild, leavingRevision }: LocalJob): boolean {
 
 /** @throws {BackendError} 400 when the account cannot run it */
 function toJob(id: string, order: BuilderOrder, { settings, users, context }: OperationParts): LocalJob {
-  const { account, image, command, environment, timeLimitMs, memoryMb, diskMb } = order
+  const { account, image, command, environment, timeLimitMs, memoryMb, diskMb, processes, content, consoleBytes } = order
   const place = settings.accounts.find(({ name }) => name === account)
   if (place === undefined) throw new BackendError(400, `The account "${account}" does not exist.`)
   const problem = users.problemOf(account)
   if (problem !== undefined) throw new BackendError(400, problem)
-  const limits = { memoryMb, diskMb }
+  const limits = { memoryMb, diskMb, processes }
+  const sealed = sealEnvironment(order, context.secrets)
   return {
     id,
     name: id,
     account,
     region: place.regions[0]?.name ?? '',
-    application: '',
+    application: order.application ?? '',
     createdMs: context.now(),
     timeLimitMs,
     image: image?.id,
-    program: toProgram(ImageFile.parse({ command }), { environment, stopSeconds, limits }),
+    program: toProgram(ImageFile.parse({ command }), {
+      environment: sealed === undefined ? environment : {},
+      stopSeconds,
+      limits,
+    }),
     digest: image?.digest,
     instanceType: unlimited,
     labels: {},
     end: undefined,
     isBuild: true,
     leavingRevision: undefined,
+    ...definedOf({ content, consoleBytes, sealed }),
   }
 }

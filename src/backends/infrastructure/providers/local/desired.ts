@@ -4,7 +4,7 @@ import { formatJson, parseJson } from '../../../../json/json.ts'
 import type { JsonObject } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
 import { inTransaction } from '../../../../storage/database.ts'
-import type { GroupProgram, InstanceProgram } from './program.ts'
+import type { GroupProgram, InstanceProgram, SealedSecrets } from './program.ts'
 import type { StartLimits } from './settings.ts'
 
 export const desiredMigrations = [
@@ -81,6 +81,8 @@ export interface LocalInstance {
   readonly registered: readonly string[]
   /** Instances keep what they were started with. */
   readonly program: InstanceProgram
+  /** Values of secrets that its process was given. */
+  readonly sealed?: SealedSecrets | undefined
   readonly leaving: Leaving | undefined
 }
 
@@ -157,8 +159,14 @@ export interface LocalJob {
   readonly instanceType: string
   readonly labels: JsonObject
   readonly end: JobEnd | undefined
-  /** The bakery's: it takes the result, and no list of jobs has it. */
+  /** Values of secrets that its process was given. */
+  readonly sealed?: SealedSecrets | undefined
+  /** A bake or a build, which takes the result: no list of jobs has it. */
   readonly isBuild?: boolean
+  /** Folder whose content the working directory of a build starts with, in place of an image. */
+  readonly content?: string
+  /** Bytes of output that are kept of a build. Default: as the instance type has it. */
+  readonly consoleBytes?: number
   /** Its process is to be stopped, and the job forgotten: the first desired state without it. */
   readonly leavingRevision: number | undefined
 }

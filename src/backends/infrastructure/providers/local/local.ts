@@ -5,13 +5,14 @@ import type { FastifyInstance } from 'fastify'
 import type { AgentClient } from '../../../../agent/client.ts'
 import type { ConsoleWish } from '../../../../agent/console.ts'
 import { parseYaml } from '../../../../http/yaml.ts'
-import { parseJson } from '../../../../json/json.ts'
-import { isObject, type JsonObject } from '../../../../json/values.ts'
+import { formatJson, parseJson } from '../../../../json/json.ts'
+import { isObject, type JsonObject, objectOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
 import { readAsOwner } from '../../../../storage/directory-trees.ts'
 import { createUlids } from '../../../../storage/ulid.ts'
 import type { BackendContext } from '../../../backend.ts'
 import { ImageStore } from '../../../images/image-store.ts'
+import type { SecretHolder } from '../../../secrets/secret-values.ts'
 import type { Account, Instance, Job, LoadBalancer, SecurityGroup, ServerGroup } from '../../model.ts'
 import type { OperationTypes } from '../../operation-type.ts'
 import type { CloudProvider, ConsoleView, ImageReads } from '../../provider.ts'
@@ -23,6 +24,7 @@ import { toNetworkViews, toSubnetViews } from './machine.ts'
 import { openOperations } from './operations/all.ts'
 import type { OperationParts } from './operations/parts.ts'
 import { InstancePorts } from './ports.ts'
+import { ProgramSecrets, secretHoldersOf } from './program-secrets.ts'
 import { toActivityView } from './reading.ts'
 import { isShownJob, Readings } from './readings.ts'
 import { Reconciler } from './reconciler.ts'
@@ -46,6 +48,7 @@ export class LocalProvider implements CloudProvider {
   readonly builders: Builders
   readonly parts: OperationParts
   readonly #agent: AgentClient
+  readonly #secrets: ProgramSecrets
   readonly dataDir: string
   readonly #readings: Readings
 
@@ -61,11 +64,13 @@ export class LocalProvider implements CloudProvider {
       if (problem !== undefined) context.log.warn({ account: name }, problem)
     }
     const agent = openAgent(dataDir)
-    const toState = () => toDesiredState({ desired, settings, images, users })
+    const secrets = new ProgramSecrets(context)
+    const toState = () => toDesiredState({ desired, settings, images, users, secrets })
     const reconciler = new Reconciler({ context, desired, agent, toState, drainMs: settings.drainMs })
     const ports = new InstancePorts(desired, settings.ownPorts, dataDir)
     this.parts = { context, settings, desired, images, ports, users, reconciler, newId: createUlids(now) }
     this.#agent = agent
+    this.#secrets = secrets
     this.dataDir = dataDir
     this.#readings = new Readings({ desired, reconciler, agent, accounts: settings.accounts })
     this.accounts = settings.accounts.map(toAccount)
@@ -112,17 +117,25 @@ export class LocalProvider implements CloudProvider {
     const { desired } = this.parts
     const owner = desired.get('instances', id) ?? desired.get('jobs', id)
     if (owner?.account !== account || owner.region !== region || ('isBuild' in owner && owner.isBuild)) return undefined
-    if (wish === undefined) return { output: (await this.#agent.console(id, consoleBytes)) ?? '' }
+    if (wish === undefined) return { output: this.#secrets.mask((await this.#agent.console(id, consoleBytes)) ?? '', owner) }
     const part = await this.#agent.consolePart(id, wish, partBytes)
-    return part ?? { output: '', offset: 0, nextOffset: 0, endOffset: 0, lostBytes: 0 }
+    if (part !== undefined) return { ...part, output: this.#secrets.mask(part.output, owner) }
+    return { output: '', offset: 0, nextOffset: 0, endOffset: 0, lostBytes: 0 }
   }
 
   jobs(): Job[] {
     return this.#readings.jobs()
   }
 
-  jobFile(job: Job, name: string): Promise<JsonObject | undefined> {
-    return readProperties(join(this.dataDir, 'instances', job.id, 'work'), name)
+  async jobFile({ id }: Job, name: string): Promise<JsonObject | undefined> {
+    const job = this.parts.desired.get('jobs', id)
+    const properties = await readProperties(join(this.dataDir, 'instances', id, 'work'), name)
+    if (properties === undefined || job?.sealed === undefined) return properties
+    return objectOf(parseJson(this.#secrets.mask(formatJson(properties), job)))
+  }
+
+  secretHolders(): SecretHolder[] {
+    return secretHoldersOf(this.parts.desired)
   }
 
   async removeJob({ id }: Job): Promise<void> {
@@ -165,6 +178,7 @@ export class LocalProvider implements CloudProvider {
   }
 
   start(): void {
+    this.parts.desired.transact(() => this.#secrets.reseal(this.parts.desired))
     this.parts.reconciler.start()
   }
 

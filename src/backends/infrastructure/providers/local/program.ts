@@ -3,6 +3,8 @@ import type { ProgramLimits } from '../../../../agent/protocol.ts'
 import { definedOf, type JsonObject } from '../../../../json/values.ts'
 import type { ImageFile } from '../../../images/image-file.ts'
 import { looksSecret, mask, withoutPasswords, withoutSecrets } from '../../../pipelines/secret-names.ts'
+import { isReference } from '../../../secrets/references.ts'
+import type { SecretVersion } from '../../../secrets/secret-values.ts'
 import type { LocalInstanceType } from './settings.ts'
 
 export interface GroupProgram {
@@ -23,6 +25,13 @@ export interface InstanceProgram extends GroupProgram {
   readonly startedFor: string
 }
 
+/** What a process was given: it keeps that until it is started anew. */
+export interface SealedSecrets {
+  /** Values of variables, and what masks them, encrypted with the key of the secrets. */
+  readonly text: string
+  readonly versions: readonly SecretVersion[]
+}
+
 /** What a deployment may say beyond the image; undefined: as the image or the source has it. */
 export interface ProgramOverrides {
   readonly command?: readonly string[] | undefined
@@ -41,7 +50,9 @@ export function toProgram(image: ImageFile, given: ProgramOverrides, source?: Gr
   return {
     command: overrides.command ?? image.command,
     environment,
-    secrets: [...new Set([...Object.keys(secrets), ...Object.keys(environment).filter(looksSecret)])],
+    secrets: [...new Set([...Object.keys(secrets), ...Object.keys(environment).filter(looksSecret)])].filter(
+      (name) => !isReference(environment[name] ?? ''),
+    ),
     ready: overrides.ready ?? image.ready,
     limits: { ...image.limits, ...overrides.limits },
     stopMs: Math.round((overrides.stopSeconds ?? image.stopSeconds) * 1000),

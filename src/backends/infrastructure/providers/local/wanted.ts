@@ -12,6 +12,7 @@ import type { ImageStore } from '../../../images/image-store.ts'
 import { type Desired, type LocalBalancer, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
 import { allowedSources } from './firewalls.ts'
 import { type GroupProgram, toLimits } from './program.ts'
+import type { ProgramSecrets } from './program-secrets.ts'
 import type { LocalInstanceType, LocalSettings } from './settings.ts'
 import type { AccountUsers } from './users.ts'
 
@@ -20,6 +21,7 @@ export interface WantedParts {
   readonly settings: LocalSettings
   readonly images: ImageStore
   readonly users: AccountUsers
+  readonly secrets: ProgramSecrets
 }
 
 export function toDesiredState(parts: WantedParts): DesiredState {
@@ -91,7 +93,7 @@ function toInstance(instance: LocalInstance, parts: WantedParts): DesiredInstanc
     program: {
       command: program.command,
       content: parts.images.folderOf(program),
-      environment: toInstanceEnvironment(instance),
+      environment: toInstanceEnvironment(instance, parts),
       user: parts.users.of(account),
       limits: toLimits(program, typeOf(program.instanceType, parts)),
     },
@@ -102,11 +104,11 @@ function toInstance(instance: LocalInstance, parts: WantedParts): DesiredInstanc
 }
 
 /** What an instance finds about itself in its environment, beside `PORT` and `HOST`. */
-function toInstanceEnvironment(instance: LocalInstance): Record<string, string> {
+function toInstanceEnvironment(instance: LocalInstance, { secrets }: WantedParts): Record<string, string> {
   const { program } = instance
   const { app, stack, detail, cluster } = parseMoniker(program.startedFor)
   return {
-    ...program.environment,
+    ...secrets.environmentOf(instance),
     PORT: String(instance.port),
     HOST: instance.host,
     FAIRLEAD_INSTANCE_ID: instance.id,
@@ -127,16 +129,17 @@ function toProbe({ ready }: GroupProgram, host: string, port: number): Probe {
 }
 
 function toJobInstance(job: LocalJob, parts: WantedParts): DesiredInstance {
-  const { id, program, digest, account, instanceType } = job
+  const { id, program, digest, account, instanceType, content, consoleBytes } = job
+  const limits = toLimits(program, typeOf(instanceType, parts))
   return {
     id,
     generation: 0,
     restart: 'once',
     program: {
       command: program.command,
-      content: digest === undefined ? undefined : parts.images.folderOf({ digest }),
+      content: digest === undefined ? content : parts.images.folderOf({ digest }),
       environment: {
-        ...program.environment,
+        ...parts.secrets.environmentOf(job),
         FAIRLEAD_JOB_ID: id,
         FAIRLEAD_JOB: job.name,
         FAIRLEAD_ACCOUNT: account,
@@ -144,7 +147,7 @@ function toJobInstance(job: LocalJob, parts: WantedParts): DesiredInstance {
         FAIRLEAD_APPLICATION: job.application,
       },
       user: parts.users.of(account),
-      limits: toLimits(program, typeOf(instanceType, parts)),
+      limits: { ...limits, consoleBytes: consoleBytes ?? limits.consoleBytes },
     },
     readiness: undefined,
     stopGraceMs: program.stopMs,

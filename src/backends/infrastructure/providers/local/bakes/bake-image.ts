@@ -1,12 +1,12 @@
 /** The image of a bake: its name, its description, and its content from the folder of the builder. */
-import { lstatSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import { definedOf, fieldOf, textOf } from '../../../../../json/values.ts'
 import { shorten } from '../../../../../names/edit-distance.ts'
-import { packTree, readAsOwner } from '../../../../../storage/directory-trees.ts'
+import { readAsOwner } from '../../../../../storage/directory-trees.ts'
 import { BackendError } from '../../../../backend.ts'
 import { imageFileName } from '../../../../images/image-file.ts'
 import { type ImageDescription, type ImageStore, parseImageId, type StoredImage } from '../../../../images/image-store.ts'
+import { adoptFolder } from '../adopt-image.ts'
 import type { Bake } from './bake-store.ts'
 import { type BakeTemplate, imageFolder, reportFile } from './plan.ts'
 import { type BakeRequest, bakeAttributeOf, packagesOf } from './request.ts'
@@ -21,13 +21,9 @@ export async function adoptImage(
   bake: Bake,
   { folder, template }: { readonly folder: string; readonly template: BakeTemplate | undefined },
 ): Promise<StoredImage> {
-  const found = lstatSync(join(folder, imageFolder), { throwIfNoEntry: false })
-  if (found === undefined)
-    throw new BackendError(400, `The directory ${imageFolder} of the bake is gone, by its steps or a crash. Bake again.`)
-  if (!found.isDirectory()) throw new BackendError(400, `The steps of the bake have replaced ${imageFolder} by a link or file.`)
   const description = describeImage(bake, await readCommit(folder))
   const addition = template?.image === undefined ? undefined : { name: imageFileName, text: template.image }
-  return images.addArchive(packTree(folder, imageFolder), description, addition)
+  return adoptFolder(images, { work: folder, name: imageFolder, what: 'bake' }, { description, addition })
 }
 
 /** @throws {BackendError} 400 */

@@ -59,6 +59,7 @@ interface BakeOrder {
   readonly key: string
   readonly region: string
   readonly user: string
+  readonly application: string | undefined
 }
 
 export class Bakes implements Baker {
@@ -124,7 +125,7 @@ export class Bakes implements Baker {
     await this.#watching
   }
 
-  async request({ region, body, user, execution, isRebake }: BakeQuery): Promise<Bake> {
+  async request({ region, body, user, execution, application, isRebake }: BakeQuery): Promise<Bake> {
     const request = { ...parseBakeRequest(body), ...(execution !== undefined && { spinnaker_execution_id: execution }) }
     const template = this.#findTemplate(request.base_os)
     const target = await this.#targetFor(request, region, user)
@@ -137,7 +138,7 @@ export class Bakes implements Baker {
       await this.#starting.get(other.id)
       return this.#store.get(other.id) ?? other
     }
-    return this.#create({ request, template, target, sources, key, region, user })
+    return this.#create({ request, template, target, sources, key, region, user, application })
   }
 
   async cancel(id: string): Promise<void> {
@@ -210,7 +211,7 @@ export class Bakes implements Baker {
     const { request, template, target, key, region, user } = order
     const { context, provider } = this.#options
     const secrets = secretsOf(request, template.environment)
-    const builderOrder = this.#toBuilderOrder(order)
+    const builderOrder = await this.#withSecrets(order)
     const bake: Bake = {
       id: `bake-${provider.parts.newId().toLowerCase()}`,
       key,
@@ -234,6 +235,15 @@ export class Bakes implements Baker {
     this.#starting.set(bake.id, started)
     await started
     return this.#store.get(bake.id) ?? bake
+  }
+
+  /** The attributes with values of secrets, which no store and no log holds. @throws {BackendError} 400 */
+  async #withSecrets(order: BakeOrder): Promise<BuilderOrder> {
+    const { request, target, user, application } = order
+    const place = `bake of ${request.package ?? request.base_os ?? ''} for ${target.account}`
+    const use = { application, account: target.account, user, place }
+    const { value, ...revealed } = await this.#options.context.secrets.reveal(request.extended_attributes, use)
+    return { ...this.#toBuilderOrder({ ...order, request: { ...request, extended_attributes: value } }), revealed }
   }
 
   /** @throws {BackendError} 400 */
@@ -414,7 +424,7 @@ export class Bakes implements Baker {
   }
 
   #removeLeftovers(): void {
-    for (const id of this.#builders.ids()) {
+    for (const id of this.#builders.ids('bake')) {
       if (this.#store.get(id)?.state !== 'RUNNING') this.#removeBuild(id)
     }
   }

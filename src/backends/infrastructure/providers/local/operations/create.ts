@@ -8,7 +8,7 @@ import { type LocalCapacity, type LocalGroup, placeKey } from '../desired.ts'
 import { buildInfoOf, findImage, hasImage } from '../local-images.ts'
 import { toProgram } from '../program.ts'
 import { StartLimits } from '../settings.ts'
-import { capacityField, checkCapacity, findPorts, fit, toLocalCapacity } from './fleet.ts'
+import { capacityField, checkCapacity, findSupplies, fit, toLocalCapacity } from './fleet.ts'
 import {
   countField,
   defineOperation,
@@ -217,14 +217,15 @@ async function create(plan: Plan, running: Running): Promise<void> {
   // As the account of the server group has it, also for a clone from another account.
   const image = findImageAt(imageId, place, running)
   if (image === undefined) throw new Error(describeMissingImage(imageId, place))
-  const ports = await findPorts(running, account, capacity.desired)
+  const base = toGroup(plan, image, running)
+  const supplies = await findSupplies(running, account, capacity.desired, [{ ...base, name: cluster, account, region }])
   change(() => {
     const siblings = groupsOfCluster(running, place, cluster)
     const name = nextName(cluster, siblings, fields)
     const ancestor = newestOf(siblings)
     if (ancestor !== undefined) run.report({ ancestorServerGroupNameByRegion: { [region]: ancestor.name } })
     const group: LocalGroup = {
-      ...toGroup(plan, image, running),
+      ...base,
       account,
       region,
       name,
@@ -233,7 +234,7 @@ async function create(plan: Plan, running: Running): Promise<void> {
       capacity,
     }
     run.note(`Creating server group ${name} in ${account}/${region} of image ${image.id} with ${capacity.desired} instances.`)
-    fit(running, group, ports, `The server group ${name} was created.`)
+    fit(running, group, supplies, `The server group ${name} was created.`)
     run.report(toDeployResult(group))
   })
 }

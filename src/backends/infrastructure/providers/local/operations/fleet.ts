@@ -1,7 +1,11 @@
 /** Instances of a server group: as many as desired, spread over its zones. */
 import { z } from 'zod'
+import type { BackendContext } from '../../../../backend.ts'
+import type { OperationRun } from '../../../operation-type.ts'
 import type { Activity, LocalCapacity, LocalGroup, LocalInstance } from '../desired.ts'
 import { loopback } from '../machine.ts'
+import type { GroupProgram, SealedSecrets } from '../program.ts'
+import { applicationOf, referringVariables, sealSecrets } from '../program-secrets.ts'
 import { countField, type OperationParts, optionalField } from './parts.ts'
 
 const keptActivities = 100
@@ -41,13 +45,49 @@ export async function findPorts(parts: OperationParts, account: string, needed: 
   return parts.ports.find(settings, needed)
 }
 
+/** A server group, or the cluster of one that does not exist yet. */
+export type Sourced = Pick<LocalGroup, 'name' | 'account' | 'region' | 'program'>
+
+/** What new instances of server groups need. */
+export interface Supplies {
+  /** One for each instance; `fit` takes them from the list. */
+  readonly ports: number[]
+  readonly sealed: ReadonlyMap<GroupProgram, SealedSecrets>
+}
+
+export const noSupplies: Supplies = { ports: [], sealed: new Map() }
+
+/** @throws {Error} as `findPorts`, and when a secret has no value */
+export async function findSupplies(
+  parts: OperationParts & { readonly run: OperationRun },
+  account: string,
+  needed: number,
+  groups: readonly Sourced[],
+): Promise<Supplies> {
+  const sealed = new Map<GroupProgram, SealedSecrets>()
+  for (const group of needed > 0 ? groups : []) {
+    const secrets = await sealFor(group, parts)
+    if (secrets !== undefined) sealed.set(group.program, secrets)
+  }
+  return { ports: await findPorts(parts, account, needed), sealed }
+}
+
+export function sealFor(
+  { program, name, account, region }: Sourced,
+  { run, context }: { readonly run: OperationRun; readonly context: BackendContext },
+): Promise<SealedSecrets | undefined> {
+  const place = `server group ${name} in ${account}/${region}`
+  const use = { application: applicationOf(name), account, user: run.user, place }
+  return sealSecrets(program, use, { secrets: context.secrets, run })
+}
+
 /**
  * Stores the server group and adds or removes instances until there are as many as desired. Within a change.
  *
- * @param ports One for each instance that is missing; those of new instances are taken from the list
+ * @param supplies For each instance that is missing
  * @param cause For the scaling activities
  */
-export function fit(parts: OperationParts, group: LocalGroup, ports: number[], cause: string): void {
+export function fit(parts: OperationParts, group: LocalGroup, { ports, sealed }: Supplies, cause: string): void {
   const { desired } = parts
   const staying = desired.stayingInstances(group)
   const activities: Activity[] = []
@@ -59,12 +99,21 @@ export function fit(parts: OperationParts, group: LocalGroup, ports: number[], c
     note(`Terminating instance: ${instance.id}`, instance.zone)
   }
   for (const port of ports.splice(0, missingCount(parts, group))) {
-    const instance = createInstance(parts, group, port, emptiestZone(group.zones, staying))
+    const secrets = secretsFor(group, sealed)
+    const instance = { ...createInstance(parts, group, port, emptiestZone(group.zones, staying)), sealed: secrets }
     staying.push(instance)
     desired.put('instances', instance)
     note(`Launching a new instance: ${instance.id}`, instance.zone)
   }
   desired.put('groups', { ...group, activities: [...activities, ...group.activities].slice(0, keptActivities) })
+}
+
+/** @throws {Error} when the program is another one since its secrets were looked up */
+function secretsFor({ name, program }: LocalGroup, sealed: Supplies['sealed']): SealedSecrets | undefined {
+  const secrets = sealed.get(program)
+  if (secrets === undefined && Object.keys(referringVariables(program)).length > 0)
+    throw new Error(`The server group ${name} has changed meanwhile. Try again.`)
+  return secrets
 }
 
 /** No new requests from now on; the reconciler does the rest. Within a change. */

@@ -2,8 +2,9 @@
 import { z } from 'zod'
 import { type JsonObject, listOf } from '../../../../../json/values.ts'
 import type { Desired, LocalGroup, LocalInstance } from '../desired.ts'
+import type { SealedSecrets } from '../program.ts'
 import { balancersOf } from '../wanted.ts'
-import { dismiss, findPorts, fit, missingCount } from './fleet.ts'
+import { dismiss, findSupplies, fit, missingCount, noSupplies, sealFor } from './fleet.ts'
 import {
   defineOperation,
   flagField,
@@ -66,15 +67,13 @@ const terminateInstances = defineOperation({
     run.note(`Terminating ${namesOf(found)}.`)
     const byGroup = Map.groupBy(found, (instance) => desired.groupOf(instance))
     const needed = [...byGroup].map(([group, gone]) => (group === undefined ? 0 : missingCount(running, group, gone.length)))
-    const ports = await findPorts(
-      running,
-      first.account,
-      needed.reduce((sum, each) => sum + each, 0),
-    )
+    const groups = [...byGroup.keys()].filter((group) => group !== undefined)
+    const total = needed.reduce((sum, each) => sum + each, 0)
+    const supplies = await findSupplies(running, first.account, total, groups)
     change(() => {
       for (const instance of found) dismiss(running, instance)
       for (const group of byGroup.keys()) {
-        if (group !== undefined) fit(running, group, ports, 'Instances were terminated by a user.')
+        if (group !== undefined) fit(running, group, supplies, 'Instances were terminated by a user.')
       }
     })
   },
@@ -98,7 +97,7 @@ const terminateInstanceAndDecrementServerGroup = defineOperation({
     change(() => {
       run.note(`Terminating ${found.id} and shrinking ${group.name} to ${shrunk.capacity.desired}.`)
       dismiss(running, found)
-      fit(running, shrunk, [], `The instance ${found.id} was terminated by a user, without replacement.`)
+      fit(running, shrunk, noSupplies, `The instance ${found.id} was terminated by a user, without replacement.`)
     })
   },
 })
@@ -119,14 +118,14 @@ const detachInstances = defineOperation({
     const chosen = desired.stayingInstances(group).filter(({ id }) => fields.instanceIds.includes(id))
     if (chosen.length === 0) return run.note('None of the instances is in the server group: nothing is to be done.')
     const rest = fields.decrementDesiredCapacity ? shrink(group, chosen.length, fields) : group
-    const ports = await findPorts(running, group.account, missingCount(running, rest, chosen.length))
+    const supplies = await findSupplies(running, group.account, missingCount(running, rest, chosen.length), [rest])
     change(() => {
       for (const instance of chosen) {
         if (fields.terminateDetachedInstances) dismiss(running, instance)
         else desired.put('instances', { ...instance, group: undefined, isOut: group.isDisabled || instance.isOut })
       }
       run.note(`Detached from ${group.name}: ${namesOf(chosen)}.`)
-      fit(running, rest, ports, 'Instances were detached by a user.')
+      fit(running, rest, supplies, 'Instances were detached by a user.')
     })
   },
 })
@@ -164,7 +163,29 @@ function onInstances(change: (instance: LocalInstance) => LocalInstance, words: 
   })
 }
 
-const rebootInstances = onInstances((instance) => ({ ...instance, generation: instance.generation + 1 }), 'Restarting in place')
+/** A process that starts anew is given its secrets anew. */
+const rebootInstances = defineOperation({
+  fields,
+  resources,
+  check,
+  run: async (running) => {
+    const { desired, run, change } = running
+    const found = findInstances(running)
+    if (found.length === 0) return
+    const secrets = new Map<string, SealedSecrets | undefined>()
+    for (const { id, account, region, program } of found)
+      secrets.set(id, await sealFor({ program, account, region, name: program.startedFor }, running))
+    change(() => {
+      for (const { id } of found) {
+        const instance = desired.get('instances', id)
+        if (instance !== undefined)
+          desired.put('instances', { ...instance, generation: instance.generation + 1, sealed: secrets.get(id) })
+      }
+      run.note(`Restarting in place: ${namesOf(found)}.`)
+    })
+  },
+})
+
 const enableInstancesInDiscovery = onInstances(
   (instance) => ({ ...instance, isOutOfDiscovery: false }),
   'In service for discovery',

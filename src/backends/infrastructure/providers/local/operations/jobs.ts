@@ -8,6 +8,7 @@ import type { StoredImage } from '../../../../images/image-store.ts'
 import type { LocalJob } from '../desired.ts'
 import { hasImage } from '../local-images.ts'
 import { toProgram } from '../program.ts'
+import { sealSecrets } from '../program-secrets.ts'
 import { checkInstanceType, defaultInstanceType } from './create.ts'
 import {
   defineOperation,
@@ -57,10 +58,13 @@ const runJob = defineOperation({
       users.problemOf(place.account.name),
     ]
   },
-  run: (running) => {
-    const { desired, run, change } = running
-    const job = toJob(running, placeOf(running))
-    const { id, account, region } = job
+  run: async (running) => {
+    const { desired, run, change, context } = running
+    const order = toJob(running, placeOf(running))
+    const { id, account, region, application, program, name } = order
+    const use = { application, account, user: run.user, place: `job ${name} in ${account}/${region}` }
+    const sealed = await sealSecrets(program, use, { secrets: context.secrets, run })
+    const job = { ...order, sealed }
     change(() => {
       desired.put('jobs', job)
       run.note(`Starting the job ${id} in ${account}/${region}.`)

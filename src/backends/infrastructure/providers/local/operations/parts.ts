@@ -149,6 +149,7 @@ export function defineOperation<S extends z.ZodRawShape>(source: OperationBody<S
         return [(thrown as Error).message]
       }
     },
+    keepsReferences: true,
     // The fields are trimmed when it runs, and permissions are about what it will find then.
     applications: (description) =>
       textsOf(source.resources?.(trimmed(description) as JsonObject, parts)).flatMap((name) => parseMoniker(name).app ?? []),

@@ -6,7 +6,7 @@ import {
   capacityField,
   checkCapacity,
   dismiss,
-  findPorts,
+  findSupplies,
   fit,
   type GivenCapacity,
   missingCount,
@@ -96,10 +96,10 @@ const resizeServerGroup = onServerGroup({
     const problem = checkCapacity(capacity)
     if (problem !== undefined) throw new Error(problem)
     const resized = { ...group, capacity }
-    const ports = await findPorts(running, group.account, missingCount(running, resized))
+    const supplies = await findSupplies(running, group.account, missingCount(running, resized), [resized])
     change(() => {
       run.note(`Resizing ${group.name} to min ${capacity.min}, max ${capacity.max}, desired ${capacity.desired}.`)
-      fit(running, resized, ports, `The capacity was changed from ${group.capacity.desired} to ${capacity.desired}.`)
+      fit(running, resized, supplies, `The capacity was changed from ${group.capacity.desired} to ${capacity.desired}.`)
     })
   },
 })

@@ -6,7 +6,7 @@ import { parseMoniker } from '../../../../../names/moniker.ts'
 import type { ServiceAnswer } from '../../../../backend.ts'
 import { accountOf } from '../../../operation-type.ts'
 import { type Desired, type LocalBalancer, type LocalFirewall, type LocalGroup, type Place, placeKey } from '../desired.ts'
-import { findPorts, fit, missingCount } from './fleet.ts'
+import { findSupplies, fit, missingCount } from './fleet.ts'
 import {
   type Concern,
   countField,
@@ -73,13 +73,13 @@ const restoreSnapshot = defineOperation({
     const missing = groups.find(({ image }) => images.get(image.id, account)?.digest !== image.digest)
     if (missing !== undefined) throw new Error(`The image ${missing.image.id} of ${missing.name} does not exist any more.`)
     const needed = groups.reduce((sum, group) => sum + missingCount(running, group), 0)
-    const ports = await findPorts(running, account, needed)
+    const supplies = await findSupplies(running, account, needed, groups)
     change(() => {
       for (const firewall of own(recorded.securityGroups)) desired.put('firewalls', firewall)
       for (const balancer of own(recorded.loadBalancers)) restoreBalancer(balancer, running)
       for (const group of groups) {
         run.note(`Restoring ${group.name} with ${group.capacity.desired} instances.`)
-        fit(running, group, ports, 'A snapshot was restored.')
+        fit(running, group, supplies, 'A snapshot was restored.')
       }
     })
   },
@@ -170,7 +170,7 @@ function withoutSecrets(group: LocalGroup): LocalGroup {
     program: {
       ...group.program,
       environment: open(group.program.environment),
-      overrides: { ...overrides, environment: open(overrides.environment), secrets: {} },
+      overrides: { ...overrides, environment: open(overrides.environment), secrets: open(overrides.secrets) },
     },
   }
 }

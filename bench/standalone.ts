@@ -1,4 +1,4 @@
-/** A gateway with Kubernetes accounts: its configuration, reads, tasks, and the memory that it settles at. */
+/** A gateway with every service embedded: its configuration, reads, tasks, and the memory that it settles at. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,14 +13,18 @@ const pollMs = 20
 const longestTaskMs = 120_000
 
 /** @param accounts Undefined: the provider is switched off */
-export async function startWithAccounts(
-  { dist }: BenchOptions,
+export function startWithAccounts(
+  options: BenchOptions,
   scratch: Scratch,
   accounts: readonly JsonObject[] | undefined,
 ): Promise<Target> {
-  const dir = scratch.dir('fairlead')
+  const kubernetes = { enabled: accounts !== undefined, accounts: accounts ?? [] }
+  return startWithSettings(options, scratch.dir('fairlead'), { kubernetes })
+}
+
+/** @param settings As in `config/fairlead.yml` */
+export async function startWithSettings({ dist }: BenchOptions, dir: string, settings: JsonObject): Promise<Target> {
   mkdirSync(join(dir, 'config'))
-  const settings = { kubernetes: { enabled: accounts !== undefined, accounts: accounts ?? [] } }
   // JSON is YAML.
   writeFileSync(join(dir, 'config', 'fairlead.yml'), JSON.stringify(settings), { mode: 0o600 })
   return logIn(await startGateway({ dir, dist, env: { HTTP_SHAREDREADS: 'true' } }))

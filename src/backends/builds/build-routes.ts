@@ -1,0 +1,66 @@
+/** Routes that read builds: lists, single builds, their files and queue items. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { JsonObject } from '../../json/values.ts'
+import { pathValue } from '../requests/request-values.ts'
+import type { BuildServer } from './build-server.ts'
+import { found, jobOf, numberOf, type Servers, serverOf } from './server-requests.ts'
+
+interface NamedBuild {
+  readonly request: FastifyRequest
+  readonly server: BuildServer
+  readonly job: string
+  readonly number: number
+}
+
+/** Build servers archive files some time after the end of a build. */
+const lookups = 5
+
+/** @param lookupMs Pause between two lookups of a file, in milliseconds */
+export function mountBuildReads(app: FastifyInstance, servers: Servers, lookupMs: number): void {
+  const readBuild = (path: string, read: (named: NamedBuild) => Promise<unknown>) => {
+    const handler = (request: FastifyRequest) => {
+      const number = numberOf(request)
+      return read({ request, number, job: jobOf(request), server: serverOf(request, servers) })
+    }
+    app.get(path, handler)
+    app.get(`${path}/*`, handler)
+  }
+  readBuild('/builds/status/:number/:host', async ({ server, job, number }) =>
+    found(await server.build(job, number), `build ${number} of "${job}"`),
+  )
+  readBuild('/builds/artifacts/:number/:host', async ({ server, job, number }) =>
+    found(await server.artifacts(job, number), `build ${number} of "${job}"`),
+  )
+  readBuild('/builds/output/:number/:host', async ({ server, job, number }) => ({
+    log: found(await server.output(`${job}-${number}`), `log of the build ${number} of "${job}"`),
+  }))
+  readBuild('/builds/properties/:number/:fileName/:host', async (build) => {
+    const fileName = pathValue(build.request, 'fileName')
+    const { job, number } = build
+    return found(await lookUpProperties(build, fileName, lookupMs), `file "${fileName}" of the build ${number} of "${job}"`)
+  })
+  const listBuilds = async (request: FastifyRequest) => {
+    const job = jobOf(request)
+    return found(await serverOf(request, servers).builds(job), `job "${job}"`)
+  }
+  app.get('/builds/all/:host', listBuilds)
+  app.get('/builds/all/:host/*', listBuilds)
+  app.get('/builds/queue/:host/:item', async (request) => {
+    const item = pathValue(request, 'item')
+    return found(await serverOf(request, servers).queueItem(item), `queue item "${item}"`)
+  })
+}
+
+async function lookUpProperties(
+  { server, job, number }: NamedBuild,
+  fileName: string,
+  pauseMs: number,
+): Promise<JsonObject | undefined> {
+  if (fileName === '') return {}
+  for (let attempt = 1; ; attempt++) {
+    const properties = await server.properties(job, number, fileName)
+    if (properties !== undefined || server.archivesLate !== true || attempt === lookups) return properties
+    await sleep(pauseMs)
+  }
+}

@@ -1,0 +1,235 @@
+/** A host of Actions as a build server: each workflow file of its repositories is a job, each run a build. */
+import { type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
+import { type BackendContext, BackendError } from '../../backend.ts'
+import type { BuildOrder, BuildServer, RecentBuilds } from '../build-server.ts'
+import { ChangePolls } from '../remote/change-polls.ts'
+import { formatReason } from '../remote/refusal.ts'
+import { UnfinishedBuilds } from '../remote/unfinished-builds.ts'
+import { createServerCalls, type ServerCalls } from '../server-calls.ts'
+import { ActionsApi, fullNameOf, runPath, runsIn } from './actions-api.ts'
+import type { ActionsHost, ActionsKind, Workflow } from './actions-kind.ts'
+import { Dispatcher } from './dispatch.ts'
+import { createCredentials } from './github-app.ts'
+import { RunFiles } from './run-files.ts'
+import { isRunningRun, numberOfRun, toBuild, workflowFileOf } from './runs.ts'
+import { parseWorkflowFile, type WorkflowFile } from './workflow-inputs.ts'
+
+export function openActionsServer(kind: ActionsKind, host: ActionsHost, context: BackendContext): BuildServer {
+  const address = host.address + kind.basePath
+  const calls = createServerCalls(
+    {
+      name: host.name,
+      address,
+      settingKey: `${kind.prefix}.hosts`,
+      advice: kind.advice,
+      credentials: createCredentials(kind, host, context),
+      tls: host.tls,
+    },
+    context,
+  )
+  return new ActionsServer(kind, host, { calls, address, context })
+}
+
+interface ServerParts {
+  readonly calls: ServerCalls
+  readonly address: string
+  readonly context: BackendContext
+}
+
+class ActionsServer implements BuildServer {
+  readonly type: string
+  readonly name: string
+  readonly permissions?: Readonly<Record<string, readonly string[]>>
+  readonly maxChanges?: number
+  readonly #kind: ActionsKind
+  readonly #repositories: readonly string[]
+  readonly #calls: ServerCalls
+  readonly #log: BackendContext['log']
+  readonly #api: ActionsApi
+  readonly #dispatcher: Dispatcher
+  readonly #files: RunFiles
+  readonly #polls: ChangePolls
+  readonly #unfinished: UnfinishedBuilds
+
+  constructor(kind: ActionsKind, host: ActionsHost, { calls, address, context }: ServerParts) {
+    const { log, now } = context
+    this.type = kind.id
+    this.name = host.name
+    if (host.permissions !== undefined) this.permissions = host.permissions
+    if (host.itemUpperThreshold !== undefined) this.maxChanges = host.itemUpperThreshold
+    this.#kind = kind
+    this.#repositories = host.repositories
+    this.#calls = calls
+    this.#log = log
+    this.#api = new ActionsApi(kind, calls)
+    this.#dispatcher = new Dispatcher({
+      kind,
+      calls,
+      api: this.#api,
+      server: host.name,
+      workflowOf: (job) => this.#workflowOf(job),
+    })
+    this.#files = new RunFiles(calls, this.#api, address)
+    this.#polls = new ChangePolls({ calls, log, now, name: host.name, advice: kind.advice })
+    this.#unfinished = new UnfinishedBuilds({
+      numberOf: numberOfRun,
+      isRunning: isRunningRun,
+      load: (repository, number) => this.#api.runOfRepository(repository, number),
+    })
+  }
+
+  /** A repository that cannot be read harms no other. */
+  async jobs(): Promise<readonly string[]> {
+    const read = this.#repositories.map((repository) => this.#api.workflowFiles(repository))
+    const results = await Promise.allSettled(read)
+    const failures = results.filter((result) => result.status === 'rejected')
+    if (failures.length > 0 && failures.length === results.length) throw failures[0]?.reason
+    return results.flatMap((result, index) => {
+      const repository = this.#repositories[index]
+      if (result.status === 'fulfilled' && result.value !== undefined) return result.value.map((file) => `${repository}/${file}`)
+      const problem =
+        result.status === 'rejected' ? (result.reason as Error).message : `it has none, or is hidden. ${this.#kind.advice}`
+      this.#log.warn({ buildServer: this.name, repository, problem }, 'the workflows of a repository cannot be listed')
+      return []
+    })
+  }
+
+  async job(job: string): Promise<JsonObject | undefined> {
+    const workflow = this.#workflowOf(job)
+    if (workflow === undefined) return undefined
+    const described = await this.#api.workflow(workflow)
+    const text = await this.#api.workflowText(workflow, textOf(described?.['path']))
+    if (described === undefined && text === undefined) throw this.#unknownWorkflow(workflow)
+    const file: WorkflowFile = text === undefined ? { isStartable: undefined, parameters: [] } : parseWorkflowFile(text)
+    const isActive = (textOf(described?.['state']) ?? 'active') === 'active'
+    return {
+      name: job,
+      displayName: textOf(described?.['name']) ?? job,
+      description: null,
+      url: textOf(described?.['html_url']) ?? null,
+      buildable: isActive && file.isStartable !== false,
+      concurrentBuild: true,
+      parameterDefinitionList: await this.#parametersOf(workflow, file),
+    }
+  }
+
+  async builds(job: string): Promise<readonly JsonObject[] | undefined> {
+    const workflow = this.#workflowOf(job)
+    const runs = workflow === undefined ? undefined : await this.#api.runs(workflow)
+    return runs?.map((run) => toBuild(run, job))
+  }
+
+  async build(job: string, number: number): Promise<JsonObject | undefined> {
+    const workflow = this.#workflowOf(job)
+    const run = workflow === undefined ? undefined : await this.#api.run(workflow, number)
+    return run === undefined ? undefined : toBuild(run, job)
+  }
+
+  async properties(job: string, number: number, fileName: string): Promise<JsonObject | undefined> {
+    const workflow = this.#workflowOf(job)
+    return workflow === undefined ? undefined : this.#files.properties(workflow, number, fileName)
+  }
+
+  async artifacts(job: string, number: number): Promise<readonly JsonObject[] | undefined> {
+    const workflow = this.#workflowOf(job)
+    return workflow === undefined ? undefined : this.#files.artifacts(workflow, number)
+  }
+
+  async queueItem(item: string): Promise<JsonObject | undefined> {
+    const run = await this.#dispatcher.runOf(item)
+    if (run === undefined) return undefined
+    return run.number === 0 ? { number: null, executable: null } : { number: run.number, executable: { number: run.number } }
+  }
+
+  async start(job: string, { parameters }: BuildOrder): Promise<string | undefined> {
+    const workflow = this.#workflowOf(job)
+    if (workflow === undefined) throw this.#unknownJob(job)
+    const { ref: given, ...others } = parameters
+    const ref = textOf(given) ?? (await this.#api.defaultBranch(workflow))
+    if (ref === undefined) {
+      const text = `The repository ${fullNameOf(workflow)} is missing, or hidden from the token of the build server "${this.name}".`
+      throw new BackendError(400, `${text} ${this.#kind.advice}`)
+    }
+    const isInput = given !== undefined && (await this.#hasInput(workflow, 'ref'))
+    return this.#dispatcher.start(workflow, { ref, inputs: isInput ? { ...parameters } : others })
+  }
+
+  /** A run that has ended meanwhile is as good as stopped. */
+  async stop(job: string, item: string, number: number): Promise<void> {
+    const known = this.#workflowOf(job)
+    const run = number === 0 ? await this.#dispatcher.runOf(item) : { workflow: known, number }
+    const workflow = run?.workflow ?? known
+    if (workflow === undefined) throw this.#unknownJob(job)
+    if (run === undefined) return
+    if (run.number === 0)
+      throw new BackendError(503, `The run of ${job} does not exist yet, so it cannot be stopped. Try again in a few seconds.`)
+    const expects = [301, 307, 308, 403, 404, 405, 409]
+    const answer = await this.#calls.send(`${runPath(workflow, run.number)}/cancel`, { method: 'POST', json: {}, expects })
+    if (answer.status < 300 || answer.status === 409) return
+    const url = textOf((await this.#api.run(workflow, run.number))?.['html_url'])
+    if (url === undefined && number === 0) return
+    const advice = answer.status === 403 ? this.#kind.advice : `Stop it in its web UI${url === undefined ? '' : `: ${url}`}.`
+    const text = `The build server "${this.name}" does not stop run ${run.number} (${answer.status})${formatReason(answer)}.`
+    throw new BackendError(400, `${text} ${advice}`)
+  }
+
+  /** Runs have no descriptions. */
+  async describe(): Promise<void> {}
+
+  async recentBuilds(signal: AbortSignal, positions?: ReadonlyMap<string, number>): Promise<readonly RecentBuilds[]> {
+    const places = this.#repositories.map((name) => ({ name, path: this.#api.runsPath(name) }))
+    const changes = await this.#polls.read(places, signal)
+    const lists = await this.#unfinished.complete(changes.map(({ name, body }) => ({ name, items: runsIn(body) ?? [] })))
+    return lists.flatMap(({ name, items }) => {
+      const byFile = Map.groupBy(items, workflowFileOf)
+      byFile.delete(undefined)
+      return [...byFile].map(([file, runs]) => {
+        const job = `${name}/${file}`
+        const position = positions?.get(job) ?? 0
+        return { job, builds: runs.map((run) => toBuild(run, job)).filter((build) => Number(build['number']) > position) }
+      })
+    })
+  }
+
+  async output(build: string): Promise<string | undefined> {
+    const [, job = '', number = ''] = /^(.+)-(\d+)$/.exec(build) ?? []
+    const workflow = this.#workflowOf(job)
+    const run = workflow === undefined ? undefined : await this.#api.run(workflow, Number(number))
+    return workflow === undefined || run === undefined ? undefined : this.#files.log(workflow, Number(number))
+  }
+
+  close(): void {
+    this.#calls.close()
+  }
+
+  /** Undefined: it is not of the repositories of the settings. */
+  #workflowOf(job: string): Workflow | undefined {
+    const [, name = '', file] = /^([^/]+\/[^/]+)\/([^/]+)$/.exec(job) ?? []
+    const listed = this.#repositories.find((each) => each.toLowerCase() === name.toLowerCase())
+    const [owner, repository] = (listed ?? '').split('/')
+    return owner === undefined || repository === undefined || file === undefined ? undefined : { owner, repository, file }
+  }
+
+  #unknownWorkflow({ file, ...place }: Workflow): BackendError {
+    const text = `The build server "${this.name}" has no workflow file ${file} in the default branch of ${fullNameOf({ file, ...place })}`
+    return new BackendError(404, `${text}, or hides it from the token. ${this.#kind.advice}`)
+  }
+
+  #unknownJob(job: string): BackendError {
+    const text = `The job "${job}" is not known: it has to be owner/repository/workflow-file.yml`
+    return new BackendError(404, `${text}, with a repository of ${this.#kind.prefix}.hosts "${this.name}", "repositories".`)
+  }
+
+  async #hasInput(workflow: Workflow, name: string): Promise<boolean> {
+    const path = textOf((await this.#api.workflow(workflow))?.['path'])
+    const text = await this.#api.workflowText(workflow, path)
+    return text !== undefined && parseWorkflowFile(text).parameters.some((parameter) => parameter['name'] === name)
+  }
+
+  /** The ref is a parameter too; an input of that name gets the same value. */
+  async #parametersOf(workflow: Workflow, { parameters }: WorkflowFile): Promise<readonly JsonObject[]> {
+    if (objectsOf(parameters).some(({ name }) => name === 'ref')) return parameters
+    const defaultValue = (await this.#api.defaultBranch(workflow)) ?? null
+    return [{ name: 'ref', description: 'Branch or tag that is built.', defaultValue }, ...parameters]
+  }
+}

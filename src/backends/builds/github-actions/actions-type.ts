@@ -1,0 +1,79 @@
+/** Settings of hosts of Actions. */
+import { createPrivateKey } from 'node:crypto'
+import { z } from 'zod'
+import { textOf } from '../../../json/values.ts'
+import { httpAddress, optionalText, type SettingsReport, setting, settings } from '../../../settings/setting.ts'
+import type { BackendContext } from '../../backend.ts'
+import type { BuildServerType } from '../build-server.ts'
+import { checkHostNames, hostKeys, toHostSettings } from '../remote/host-settings.ts'
+import type { ActionsHost, ActionsKind, GithubApp } from './actions-kind.ts'
+import { openActionsServer } from './actions-server.ts'
+
+const appKeys = {
+  appId: optionalText.describe('GitHub App whose installation is used in place of a token: its ID or client ID.'),
+  appInstallationId: optionalText.describe('ID of the installation of the app.'),
+  appPrivateKey: optionalText.describe('Private key of the app, as text: `-----BEGIN RSA PRIVATE KEY-----…`.'),
+}
+
+export function createActionsType(kind: ActionsKind): BuildServerType<readonly ActionsHost[]> {
+  const hostsKey = `${kind.prefix}.hosts`
+  const group = settings({
+    hosts: setting(hostsKey, z.array(hostSchema(kind)).default([])).describe(
+      `Hosts of ${kind.title} whose workflows are jobs of builds.`,
+    ),
+  })
+  return {
+    id: kind.id,
+    keys: group.keys,
+    toSettings(keys: object, report: SettingsReport): readonly ActionsHost[] | undefined {
+      const { hosts } = group.read(keys)
+      checkHostNames(hosts, report, hostsKey)
+      return hosts.length === 0 ? undefined : hosts.map((host, index) => toHost(host, report, hostsKey, index))
+    },
+    open: (hosts: readonly ActionsHost[], context: BackendContext) => hosts.map((host) => openActionsServer(kind, host, context)),
+  }
+}
+
+function hostSchema({ defaultAddress, advice, hasApps }: ActionsKind) {
+  const address =
+    defaultAddress === undefined
+      ? httpAddress.describe('Address of the server.')
+      : httpAddress.prefault(defaultAddress).describe('Address of the API; `https://github.example/api/v3` of an own server.')
+  return z.strictObject({
+    ...hostKeys,
+    address,
+    token: optionalText.describe(`Access token. ${advice}`),
+    repositories: z
+      .array(z.string().regex(/^[\w.-]+\/[\w.-]+$/, 'must be owner/name'))
+      .min(1)
+      .describe('Repositories whose workflows are jobs, as `owner/name`.'),
+    ...(hasApps && appKeys),
+  })
+}
+
+type HostKeys = z.output<ReturnType<typeof hostSchema>>
+
+function toHost(keys: HostKeys, report: SettingsReport, key: string, index: number): ActionsHost {
+  const { name, address, repositories, token } = keys
+  const app = toApp(keys, report, key)
+  if (app !== undefined && token !== undefined)
+    report.problem(key, `"${name}" has both a token and an app: leave one of them out`)
+  if (app === undefined && token === undefined)
+    report.notice(`${key}: "${name}" has no token: it reads public repositories only, and starts no builds.`)
+  return { ...toHostSettings(keys, report, key, index), address, repositories, token, app }
+}
+
+function toApp(keys: HostKeys, report: SettingsReport, key: string): GithubApp | undefined {
+  const [id, installationId, privateKey] = [keys.appId, keys.appInstallationId, keys.appPrivateKey].map(textOf)
+  if ([id, installationId, privateKey].every((part) => part === undefined)) return undefined
+  if (id === undefined || installationId === undefined || privateKey === undefined) {
+    report.problem(key, `"${keys.name}": appId, appInstallationId and appPrivateKey belong together`)
+    return undefined
+  }
+  try {
+    createPrivateKey(privateKey)
+  } catch {
+    report.problem(key, `"${keys.name}": appPrivateKey is no private key in PEM format`)
+  }
+  return { id, installationId, privateKey }
+}

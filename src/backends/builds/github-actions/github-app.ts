@@ -1,0 +1,63 @@
+/** Credentials for Actions: a token, or that of an installation of a GitHub App. */
+import { createPrivateKey, sign } from 'node:crypto'
+import { pathTo } from '../../../http/encode-path.ts'
+import { fieldOf, textOf } from '../../../json/values.ts'
+import { type BackendContext, BackendError } from '../../backend.ts'
+import { createServerCalls } from '../server-calls.ts'
+import type { ActionsHost, ActionsKind, GithubApp } from './actions-kind.ts'
+
+type Credentials = () => Promise<Readonly<Record<string, string>>>
+
+/** Tokens of installations live for an hour; a new one is fetched before. */
+const renewBeforeMs = 5 * 60_000
+/** Clocks differ. */
+const skewMs = 60_000
+const jwtLifeMs = 9 * 60_000
+
+export function createCredentials(kind: ActionsKind, host: ActionsHost, context: BackendContext): Credentials {
+  const { token, app } = host
+  if (app !== undefined) return installationCredentials(app, host, kind, context)
+  const headers = { ...kind.headers, ...(token !== undefined && { authorization: `${kind.scheme} ${token}` }) }
+  return async () => headers
+}
+
+function installationCredentials(
+  app: GithubApp,
+  { name, address, tls }: ActionsHost,
+  { headers, prefix, basePath }: ActionsKind,
+  context: BackendContext,
+): Credentials {
+  const settingKey = `${prefix}.hosts`
+  const credentials = async () => ({ ...headers, authorization: `Bearer ${createJwt(app, context.now())}` })
+  const advice = 'The app needs an installation with the repository permission "Actions: read and write".'
+  const calls = createServerCalls({ name, address: address + basePath, settingKey, advice, credentials, tls }, context)
+  let current: { readonly token: string; readonly untilMs: number } | undefined
+  let loading: Promise<string> | undefined
+  const load = async () => {
+    const answer = await calls.send(pathTo`/app/installations/${app.installationId}/access_tokens`, { method: 'POST', json: {} })
+    const body = JSON.parse(answer.text) as unknown
+    const token = textOf(fieldOf(body, 'token'))
+    const untilMs = Date.parse(textOf(fieldOf(body, 'expires_at')) ?? '')
+    if (token === undefined) throw new BackendError(502, `The build server "${name}" gave no token for the app of ${settingKey}.`)
+    current = { token, untilMs: Number.isNaN(untilMs) ? 0 : untilMs }
+    return token
+  }
+  return async () => {
+    const isFresh = current !== undefined && current.untilMs - renewBeforeMs > context.now()
+    if (!isFresh) loading ??= load().finally(() => (loading = undefined))
+    const token = isFresh && current !== undefined ? current.token : await loading
+    return { ...headers, authorization: `Bearer ${token}` }
+  }
+}
+
+/** @see https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app */
+function createJwt({ id, privateKey }: GithubApp, nowMs: number): string {
+  const seconds = (ms: number) => Math.floor(ms / 1000)
+  const claims = { iat: seconds(nowMs - skewMs), exp: seconds(nowMs + jwtLifeMs), iss: id }
+  const unsigned = [{ alg: 'RS256', typ: 'JWT' }, claims].map(encode).join('.')
+  return `${unsigned}.${sign('sha256', Buffer.from(unsigned), createPrivateKey(privateKey)).toString('base64url')}`
+}
+
+function encode(part: object): string {
+  return Buffer.from(JSON.stringify(part)).toString('base64url')
+}

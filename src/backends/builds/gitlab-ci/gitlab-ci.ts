@@ -1,0 +1,220 @@
+/** Pipelines of GitLab projects as builds, with the job names of Spinnaker's igor. */
+import { formatQuery } from '../../../http/encode-path.ts'
+import { parseJson } from '../../../json/json.ts'
+import { fieldOf, isObject, type JsonObject, numberOf, objectsOf, textOf } from '../../../json/values.ts'
+import { type BackendContext, BackendError } from '../../backend.ts'
+import type { BuildOrder, BuildServer, BuildServerType, RecentBuilds } from '../build-server.ts'
+import { ChangePolls } from '../remote/change-polls.ts'
+import { formatReason } from '../remote/refusal.ts'
+import { UnfinishedBuilds } from '../remote/unfinished-builds.ts'
+import { createServerCalls, type ServerCalls } from '../server-calls.ts'
+import { type GitlabHost, gitlabKeys, toGitlabSettings } from './gitlab-settings.ts'
+import { PipelineFiles, pipelinePath } from './pipeline-files.ts'
+import { isRunningPipeline, numberOfPipeline, toBuild, withCommit } from './pipelines.ts'
+import { type JobTarget, Projects, projectPath } from './projects.ts'
+
+const advice = 'The token needs the scope "api" and, to start pipelines, the role Developer or higher in the project.'
+const newest = { order_by: 'id', sort: 'desc', per_page: 50 }
+
+export const gitlabCiType: BuildServerType<readonly GitlabHost[]> = {
+  id: 'gitlab_ci',
+  keys: gitlabKeys,
+  toSettings: toGitlabSettings,
+  open: (hosts, context) => hosts.map((host) => new GitlabServer(host, context)),
+}
+
+class GitlabServer implements BuildServer {
+  readonly type = 'gitlab_ci'
+  readonly name: string
+  readonly permissions?: Readonly<Record<string, readonly string[]>>
+  readonly maxChanges?: number
+  readonly #calls: ServerCalls
+  readonly #projects: Projects
+  readonly #files: PipelineFiles
+  readonly #polls: ChangePolls
+  readonly #unfinished: UnfinishedBuilds
+
+  constructor(host: GitlabHost, context: BackendContext) {
+    const { name, permissions, itemUpperThreshold, privateToken, tls } = host
+    const address = `${host.address}/api/v4`
+    const credentials: Record<string, string> = privateToken === undefined ? {} : { 'private-token': privateToken }
+    this.name = name
+    if (permissions !== undefined) this.permissions = permissions
+    if (itemUpperThreshold !== undefined) this.maxChanges = itemUpperThreshold
+    const access = { name, address, settingKey: 'gitlab-ci.masters', advice, tls, credentials: async () => credentials }
+    this.#calls = createServerCalls(access, context)
+    this.#projects = new Projects(host, this.#calls, context)
+    this.#files = new PipelineFiles(this.#calls, address)
+    this.#polls = new ChangePolls({ calls: this.#calls, log: context.log, now: context.now, name, advice })
+    this.#unfinished = new UnfinishedBuilds({
+      numberOf: numberOfPipeline,
+      isRunning: isRunningPipeline,
+      load: async (project, number) => objectsOf([await this.#get(pipelinePath(project, number))])[0],
+    })
+  }
+
+  async jobs(): Promise<readonly string[]> {
+    return this.#projects.paths()
+  }
+
+  async job(job: string): Promise<JsonObject | undefined> {
+    const target = await this.#projects.targetOf(job)
+    const project = target === undefined ? undefined : await this.#get(projectPath(target.project))
+    if (target === undefined || project === undefined) return undefined
+    const level = textOf(fieldOf(project, 'builds_access_level'))
+    const ref = target.branch ?? textOf(fieldOf(project, 'default_branch')) ?? null
+    return {
+      name: job,
+      displayName: textOf(fieldOf(project, 'name_with_namespace')) ?? job,
+      description: textOf(fieldOf(project, 'description')) ?? null,
+      url: textOf(fieldOf(project, 'web_url')) ?? null,
+      buildable: level !== 'disabled' && fieldOf(project, 'archived') !== true,
+      concurrentBuild: true,
+      // Pipelines take any variable.
+      parameterDefinitionList: [{ name: 'ref', description: 'Branch or tag that is built.', defaultValue: ref }],
+    }
+  }
+
+  async builds(job: string): Promise<readonly JsonObject[] | undefined> {
+    const target = await this.#projects.targetOf(job)
+    if (target === undefined) return undefined
+    const { project, branch } = target
+    const filter = branch === 'tags' ? { scope: 'tags' } : { ref: branch }
+    const pipelines = await this.#get(`${projectPath(project)}/pipelines${formatQuery({ ...newest, ...filter })}`)
+    return pipelines === undefined ? undefined : objectsOf(pipelines).map((each) => toBuild(each, job, project))
+  }
+
+  async build(job: string, number: number): Promise<JsonObject | undefined> {
+    const found = await this.#find(job, number)
+    if (found === undefined) return undefined
+    const { project, pipeline } = found
+    const build = toBuild(pipeline, job, project)
+    return withCommit(build, await this.#commit(project, textOf(pipeline['sha'])))
+  }
+
+  async properties(job: string, number: number, fileName: string): Promise<JsonObject | undefined> {
+    const target = await this.#projects.targetOf(job)
+    return target === undefined ? undefined : this.#files.properties(target.project, number, fileName)
+  }
+
+  async artifacts(job: string, number: number): Promise<readonly JsonObject[] | undefined> {
+    const target = await this.#projects.targetOf(job)
+    return target === undefined ? undefined : this.#files.artifacts(target.project, number)
+  }
+
+  /** A pipeline has its number at once. */
+  async queueItem(item: string): Promise<JsonObject | undefined> {
+    if (!/^\d{1,15}$/.test(item)) return undefined
+    const number = Number(item)
+    return { number, executable: { number } }
+  }
+
+  async start(job: string, { parameters }: BuildOrder): Promise<string | undefined> {
+    const target = await this.#projects.targetOf(job)
+    if (target === undefined) throw this.#unknownJob(job)
+    const { ref: given, ...others } = parameters
+    const ref = textOf(given) ?? (await this.#refOf(target))
+    const variables = Object.entries(others).map(([key, value]) => ({ key, value }))
+    const expects = [301, 307, 308, 400, 403, 404, 409, 422]
+    const body = { ref, variables }
+    const answer = await this.#calls.send(`${projectPath(target.project)}/pipeline`, { method: 'POST', json: body, expects })
+    const what = `The build server "${this.name}" does not start a pipeline of ${target.project} on "${ref}"`
+    if (answer.status >= 300 && answer.status < 400)
+      throw new BackendError(400, `${what}: the project has been renamed. Use its new path.`)
+    if (answer.status >= 400) {
+      const hint = answer.status === 403 || answer.status === 404 ? ` ${advice}` : ''
+      throw new BackendError(400, `${what} (${answer.status})${formatReason(answer)}.${hint}`)
+    }
+    const pipeline = parseJson(answer.text)
+    const number = isObject(pipeline) ? numberOfPipeline(pipeline) : 0
+    if (number === 0) throw new BackendError(502, `The build server "${this.name}" gave no number of the pipeline.`)
+    return String(number)
+  }
+
+  /** A pipeline that has ended is as good as stopped. */
+  async stop(job: string, item: string, number: number): Promise<void> {
+    const target = await this.#projects.targetOf(job)
+    if (target === undefined) throw this.#unknownJob(job)
+    const id = number === 0 ? (numberOf(item) ?? 0) : number
+    const answer = await this.#calls.send(`${pipelinePath(target.project, id)}/cancel`, {
+      method: 'POST',
+      json: {},
+      expects: [400, 403, 404, 409, 422],
+    })
+    if (answer.status < 300 || answer.status === 409 || (answer.status === 404 && number === 0)) return
+    const text = `The build server "${this.name}" does not stop pipeline ${id} of ${target.project} (${answer.status})`
+    throw new BackendError(400, `${text}${formatReason(answer)}. ${advice}`)
+  }
+
+  /** The description becomes the name of the pipeline, which GitLab has from version 16.6. */
+  async describe(job: string, number: number, description: string): Promise<void> {
+    const target = await this.#projects.targetOf(job)
+    if (target === undefined) throw this.#unknownJob(job)
+    const call = { method: 'PUT', json: { name: description.slice(0, 255) }, expects: [404, 405] }
+    await this.#calls.send(`${pipelinePath(target.project, number)}/metadata`, call)
+  }
+
+  /** A build is one of its project, and one of its branch. */
+  async recentBuilds(signal: AbortSignal, positions?: ReadonlyMap<string, number>): Promise<readonly RecentBuilds[]> {
+    const paths = await this.#projects.paths()
+    const places = paths.map((name) => ({ name, path: `${projectPath(name)}/pipelines${formatQuery(newest)}` }))
+    const changes = await this.#polls.read(places, signal)
+    const lists = await this.#unfinished.complete(changes.map(({ name, body }) => ({ name, items: objectsOf(body) })))
+    return lists.flatMap(({ name: project, items: pipelines }) => {
+      const byBranch = Map.groupBy(pipelines, ({ ref }) => `${project}/${String(ref)}`)
+      return [[project, pipelines] as const, ...byBranch].map(([job, own]) => {
+        const position = positions?.get(job) ?? 0
+        const news = own.filter((pipeline) => numberOfPipeline(pipeline) > position)
+        return { job, builds: news.map((pipeline) => toBuild(pipeline, job, project)) }
+      })
+    })
+  }
+
+  async output(build: string): Promise<string | undefined> {
+    const [, job = '', number = ''] = /^(.+)-(\d+)$/.exec(build) ?? []
+    const target = job === '' ? undefined : await this.#projects.targetOf(job)
+    return target === undefined ? undefined : this.#files.log(target.project, Number(number))
+  }
+
+  close(): void {
+    this.#calls.close()
+  }
+
+  async #find(job: string, number: number): Promise<{ project: string; pipeline: JsonObject } | undefined> {
+    const target = await this.#projects.targetOf(job)
+    const pipeline = target === undefined ? undefined : await this.#get(pipelinePath(target.project, number))
+    if (target === undefined || !isObject(pipeline)) return undefined
+    const isOther = target.branch !== undefined && target.branch !== 'tags' && target.branch !== pipeline['ref']
+    return isOther ? undefined : { project: target.project, pipeline }
+  }
+
+  /** Without its commit, a build is still a build. */
+  async #commit(project: string, sha: string | undefined): Promise<unknown> {
+    if (sha === undefined) return undefined
+    try {
+      return await this.#get(`${projectPath(project)}/repository/commits/${encodeURIComponent(sha)}`)
+    } catch (error) {
+      if (error instanceof BackendError) return undefined
+      throw error
+    }
+  }
+
+  async #refOf({ project, branch }: JobTarget): Promise<string> {
+    if (branch !== undefined && branch !== 'tags') return branch
+    const ref = textOf(fieldOf(await this.#get(projectPath(project)), 'default_branch'))
+    if (ref !== undefined) return ref
+    throw new BackendError(
+      400,
+      `The project ${project} has no default branch, or is hidden from the token. Give "ref". ${advice}`,
+    )
+  }
+
+  async #get(path: string): Promise<unknown> {
+    return (await this.#calls.loadIfChanged(path))?.value
+  }
+
+  #unknownJob(job: string): BackendError {
+    const text = `The job "${job}" is not known to the build server "${this.name}"`
+    return new BackendError(404, `${text}: it has to be the path of one of its projects, such as shop/web, or shop/web/main.`)
+  }
+}

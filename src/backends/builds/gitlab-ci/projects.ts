@@ -1,0 +1,88 @@
+/** Projects of a GitLab server, and the jobs that they are: `shop/web`, or `shop/web/main` for its branch. */
+import { encodeSegment, formatQuery } from '../../../http/encode-path.ts'
+import { type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
+import type { BackendContext } from '../../backend.ts'
+import type { ServerCalls } from '../server-calls.ts'
+import type { GitlabHost } from './gitlab-settings.ts'
+
+/** What a job names. */
+export interface JobTarget {
+  /** Path of the project. */
+  readonly project: string
+  /** `tags`: any tag, as in igor; undefined: any branch or tag. */
+  readonly branch: string | undefined
+}
+
+const pageLength = 100
+const mostPages = 50
+const freshMs = 5 * 60_000
+
+export class Projects {
+  readonly #host: GitlabHost
+  readonly #calls: ServerCalls
+  readonly #context: Pick<BackendContext, 'log' | 'steady'>
+  #listed: { readonly paths: readonly string[]; readonly atMs: number } | undefined
+  #loading: Promise<readonly string[]> | undefined
+
+  constructor(host: GitlabHost, calls: ServerCalls, context: Pick<BackendContext, 'log' | 'steady'>) {
+    this.#host = host
+    this.#calls = calls
+    this.#context = context
+  }
+
+  /** Paths of those whose pipelines are builds. A list that cannot be renewed is kept. @throws {BackendError} */
+  async paths(): Promise<readonly string[]> {
+    if (this.#host.projects.length > 0) return this.#host.projects
+    const listed = this.#listed
+    if (listed !== undefined && this.#context.steady() - listed.atMs < freshMs) return listed.paths
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = undefined
+    })
+    try {
+      return await this.#loading
+    } catch (error) {
+      if (listed === undefined) throw error
+      return listed.paths
+    }
+  }
+
+  /** Undefined: no such project. */
+  async targetOf(job: string): Promise<JobTarget | undefined> {
+    const paths = await this.paths()
+    // Groups, projects and branches hold slashes: the longest path wins.
+    const project = paths.filter((path) => job === path || job.startsWith(`${path}/`)).sort((a, b) => b.length - a.length)[0]
+    if (project === undefined) return undefined
+    return { project, branch: job === project ? undefined : job.slice(project.length + 1) }
+  }
+
+  async #load(): Promise<readonly string[]> {
+    const { limitByMembership, limitByOwnership, name } = this.#host
+    const limits = { membership: limitByMembership || undefined, owned: limitByOwnership || undefined }
+    const paths: string[] = []
+    let isComplete = false
+    for (let page = 1; page <= mostPages && !isComplete; page++) {
+      const query = { ...limits, archived: false, order_by: 'id', per_page: pageLength, page }
+      const projects = objectsOf(await this.#calls.load(`/projects${formatQuery(query)}`))
+      paths.push(...projects.filter(hasPipelines).flatMap((project) => textOf(project['path_with_namespace']) ?? []))
+      isComplete = projects.length < pageLength
+    }
+    if (!isComplete) {
+      const most = mostPages * pageLength
+      this.#context.log.warn(
+        { buildServer: name },
+        `only the first ${most} projects are polled; list those that matter in "projects"`,
+      )
+    }
+    this.#listed = { paths, atMs: this.#context.steady() }
+    return paths
+  }
+}
+
+/** @param project Its path */
+export function projectPath(project: string): string {
+  return `/projects/${encodeSegment(project)}`
+}
+
+function hasPipelines(project: JsonObject): boolean {
+  return project['builds_access_level'] !== 'disabled'
+}

@@ -1,0 +1,158 @@
+/** One Jenkins server, over its JSON API. docs/contracts/builds.md#jenkins. */
+import { encodeSegments, formatQuery, pathTo } from '../../../http/encode-path.ts'
+import { fieldAt, fieldOf, isObject, type JsonObject, numberOf, objectsOf } from '../../../json/values.ts'
+import { type BackendContext, BackendError } from '../../backend.ts'
+import type { BuildOrder, BuildServer, RecentBuilds } from '../build-server.ts'
+import { parseProperties } from '../property-file.ts'
+import { createServerCalls, type ServerCalls } from '../server-calls.ts'
+import { buildFields, buildsTree, toArtifacts, toBuild, toListedBuild } from './builds.ts'
+import { jobFields, jobListMs, jobTree, leafJobs, toJobConfig, toJobPath } from './jobs.ts'
+import { JenkinsPosts } from './posts.ts'
+import { RecentJenkinsBuilds } from './recent-builds.ts'
+import type { JenkinsSettings } from './settings.ts'
+
+const maxPropertyBytes = 1024 * 1024
+
+export class JenkinsServer implements BuildServer {
+  readonly type = 'jenkins'
+  readonly archivesLate = true
+  readonly name: string
+  readonly permissions?: Readonly<Record<string, readonly string[]>>
+  readonly maxChanges?: number
+  readonly #calls: ServerCalls
+  readonly #posts: JenkinsPosts
+  readonly #recent: RecentJenkinsBuilds
+
+  constructor(settings: JenkinsSettings, context: BackendContext) {
+    const { name, address, authorization, permissions, itemUpperThreshold, tls, skipHostnameVerification } = settings
+    this.name = name
+    if (permissions !== undefined) this.permissions = permissions
+    if (itemUpperThreshold !== undefined) this.maxChanges = itemUpperThreshold
+    this.#calls = createServerCalls(
+      {
+        name,
+        address,
+        settingKey: 'jenkins.masters',
+        ...(authorization !== undefined && { credentials: async () => ({ authorization }) }),
+        tls: { ...tls, ...(skipHostnameVerification && { checkServerIdentity: () => undefined }) },
+      },
+      context,
+    )
+    this.#posts = new JenkinsPosts(this.#calls, settings)
+    const loadBuilds = (job: string, signal: AbortSignal) => this.#loadBuilds(job, signal)
+    this.#recent = new RecentJenkinsBuilds({ calls: this.#calls, now: context.now, log: context.log, loadBuilds })
+  }
+
+  async jobs(): Promise<readonly string[]> {
+    const answer = await this.#calls.load(`/api/json${formatQuery({ tree: jobTree() })}`, { timeoutMs: jobListMs })
+    return leafJobs(answer).map(({ name }) => name)
+  }
+
+  async job(job: string): Promise<JsonObject | undefined> {
+    return toJobConfig(await this.#load(job, '', jobFields))
+  }
+
+  builds(job: string): Promise<readonly JsonObject[] | undefined> {
+    return this.#loadBuilds(job)
+  }
+
+  async build(job: string, number: number): Promise<JsonObject | undefined> {
+    const build = await this.#load(job, `/${number}`, buildFields)
+    return isObject(build) ? toBuild(job, build) : undefined
+  }
+
+  async properties(job: string, number: number, fileName: string): Promise<JsonObject | undefined> {
+    const build = await this.#load(job, `/${number}`, 'artifacts[fileName,relativePath]')
+    const file = objectsOf(fieldOf(build, 'artifacts')).find((artifact) => artifact['fileName'] === fileName)
+    if (file === undefined) return undefined
+    const path = `${toJobPath(job)}/${number}/artifact/${encodeSegments(String(file['relativePath']))}`
+    const answer = await this.#calls.send(path, { expects: [404], maxBytes: maxPropertyBytes, mayLeave: true })
+    return answer.status === 404 ? undefined : parseProperties(fileName, answer.text)
+  }
+
+  async artifacts(job: string, number: number): Promise<readonly JsonObject[] | undefined> {
+    const build = await this.#load(job, `/${number}`, 'number,url,artifacts[fileName,displayPath,relativePath]')
+    return isObject(build) ? toArtifacts(job, build) : undefined
+  }
+
+  async queueItem(item: string): Promise<JsonObject | undefined> {
+    if (!/^\d+$/.test(item)) return undefined
+    const answer = await this.#calls.load(pathTo`/queue/item/${item}/api/json`)
+    if (!isObject(answer)) return undefined
+    const number = numberOf(fieldAt(answer, 'executable', 'number')) ?? null
+    const { why, cancelled } = answer
+    return { number, executable: { number }, ...(typeof why === 'string' && { why }), ...(cancelled === true && { cancelled }) }
+  }
+
+  async start(job: string, { parameters, config }: BuildOrder): Promise<string> {
+    const path = this.#pathOf(job)
+    const definitions = objectsOf((config ?? (await this.job(job)))?.['parameterDefinitionList'])
+    if (definitions.length === 0 && Object.keys(parameters).length > 0) {
+      const names = Object.keys(parameters).join(', ')
+      throw new BackendError(
+        400,
+        `The job "${job}" has no parameters, but was given ${names}. Add them there, or leave them out.`,
+      )
+    }
+    const action = definitions.length > 0 ? 'buildWithParameters' : 'build'
+    const { status, headers } = await this.#posts.post(`${path}/${action}`, parameters)
+    if (status !== 201)
+      throw new BackendError(400, `The build server "${this.name}" did not start "${job}": it answered ${status}.`)
+    const item = /\/queue\/item\/(\d+)\/?$/.exec(String(headers['location'] ?? ''))?.[1]
+    if (item === undefined)
+      throw new BackendError(500, `The build server "${this.name}" did not say where "${job}" is in its queue.`)
+    return item
+  }
+
+  /** A queued build may begin just as it is cancelled. */
+  async stop(job: string, item: string, number: number): Promise<void> {
+    if (number !== 0) return this.#stopBuild(this.#pathOf(job), number)
+    await this.#posts.post(`/queue/cancelItem${formatQuery({ id: item })}`)
+    const begun = numberOf((await this.queueItem(item))?.['number'])
+    if (begun !== undefined) await this.#stopBuild(this.#pathOf(job), begun)
+  }
+
+  async describe(job: string, number: number, description: string): Promise<void> {
+    const { status } = await this.#posts.post(`${this.#pathOf(job)}/${number}/submitDescription`, { description })
+    if (status >= 400) throw new BackendError(404, `The build ${number} of "${job}" is not known.`)
+  }
+
+  recentBuilds(signal: AbortSignal, positions: ReadonlyMap<string, number> = new Map()): Promise<readonly RecentBuilds[]> {
+    return this.#recent.load(signal, positions)
+  }
+
+  async output(build: string): Promise<string | undefined> {
+    const [, job = '', number] = /^(.+)-(\d{1,15})$/.exec(build) ?? []
+    const path = toJobPath(job)
+    if (path === undefined || number === undefined) return undefined
+    const answer = await this.#calls.send(`${path}/${number}/logText/progressiveText?start=0`, { expects: [404] })
+    return answer.status === 404 ? undefined : answer.text
+  }
+
+  close(): void {
+    this.#calls.close()
+  }
+
+  async #stopBuild(path: string, number: number): Promise<void> {
+    const { status } = await this.#posts.post(`${path}/${number}/stop`)
+    if (status >= 400) throw new BackendError(404, `The build server "${this.name}" has no build ${number} to stop.`)
+  }
+
+  async #loadBuilds(job: string, signal?: AbortSignal): Promise<readonly JsonObject[] | undefined> {
+    const answer = await this.#load(job, '', buildsTree, signal)
+    const builds = fieldOf(answer, 'builds')
+    return Array.isArray(builds) ? objectsOf(builds).map((build) => toListedBuild(job, build)) : undefined
+  }
+
+  async #load(job: string, place: string, tree: string, signal?: AbortSignal): Promise<unknown> {
+    const path = toJobPath(job)
+    return path === undefined ? undefined : this.#calls.load(`${path}${place}/api/json${formatQuery({ tree })}`, { signal })
+  }
+
+  /** @throws {BackendError} 404 */
+  #pathOf(job: string): string {
+    const path = toJobPath(job)
+    if (path === undefined) throw new BackendError(404, `The job "${job}" is not known.`)
+    return path
+  }
+}

@@ -1,0 +1,86 @@
+/** Jobs of Jenkins with new builds: one request for the last build of each job, and one for each job where it changed. */
+import type { FastifyBaseLogger } from 'fastify'
+import { formatQuery } from '../../../http/encode-path.ts'
+import { fieldOf, isObject, type JsonObject, numberOf } from '../../../json/values.ts'
+import { BackendError } from '../../backend.ts'
+import { WorkLine } from '../../stores/in-turns.ts'
+import type { RecentBuilds } from '../build-server.ts'
+import type { ServerCalls } from '../server-calls.ts'
+import { toListedBuild } from './builds.ts'
+import { jobListMs, jobTree, type LeafJob, leafJobs } from './jobs.ts'
+
+interface RecentParts {
+  readonly calls: ServerCalls
+  readonly now: () => number
+  readonly log: FastifyBaseLogger
+  /** Of one job. */
+  readonly loadBuilds: (job: string, signal: AbortSignal) => Promise<readonly JsonObject[] | undefined>
+}
+
+/** Requests for builds at a time. */
+const maxRequests = 4
+/** The builds of a job whose last one is older are not looked through when the job is first seen. */
+const longAgoMs = 24 * 60 * 60_000
+
+export class RecentJenkinsBuilds {
+  readonly #parts: RecentParts
+  /** The last build of each job when its builds were loaded; undefined while one of them ran. */
+  #seen = new Map<string, string | undefined>()
+
+  constructor(parts: RecentParts) {
+    this.#parts = parts
+  }
+
+  async load(signal: AbortSignal, positions: ReadonlyMap<string, number>): Promise<RecentBuilds[]> {
+    const tree = jobTree(',lastBuild[number,building,timestamp,duration]')
+    const jobs = leafJobs(await this.#parts.calls.load(`/api/json${formatQuery({ tree })}`, { signal, timeoutMs: jobListMs }))
+    const seen = new Map<string, string | undefined>()
+    const line = new WorkLine(maxRequests)
+    const recent = await Promise.all(jobs.map((job) => line.run(() => this.#loadJob(job, { seen, signal, positions }))))
+    this.#seen = seen
+    return recent.flat()
+  }
+
+  async #loadJob({ name, fields }: LeafJob, { seen, signal, positions }: JobSurroundings): Promise<RecentBuilds[]> {
+    const last = fieldOf(fields, 'lastBuild')
+    if (!isObject(last)) return []
+    const mark = `${last['number']} ${last['building']}`
+    const position = positions.get(name)
+    const isSeen = this.#seen.get(name) === mark
+    const isReported = !this.#seen.has(name) && last['building'] === false && position === numberOf(last['number'])
+    if (isSeen || isReported) {
+      seen.set(name, mark)
+      return []
+    }
+    if (position === undefined && last['building'] === false && this.#isLongAgo(last)) {
+      seen.set(name, mark)
+      return [{ job: name, builds: [toListedBuild(name, last)] }]
+    }
+    return this.#loadBuilds(name, mark, { seen, signal, positions })
+  }
+
+  /** A job that cannot be read does not keep the others from being reported, and is read again. */
+  async #loadBuilds(name: string, mark: string, { seen, signal }: JobSurroundings): Promise<RecentBuilds[]> {
+    try {
+      const builds = (await this.#parts.loadBuilds(name, signal)) ?? []
+      seen.set(name, builds.some(({ building }) => building === true) ? undefined : mark)
+      return builds.length === 0 ? [] : [{ job: name, builds }]
+    } catch (error) {
+      if (!(error instanceof BackendError) || error.status === 503 || signal.aborted) throw error
+      this.#parts.log.warn({ job: name, problem: error.message }, 'the builds of a job cannot be read')
+      seen.set(name, undefined)
+      return []
+    }
+  }
+
+  #isLongAgo({ timestamp, duration }: JsonObject): boolean {
+    const endMs = (numberOf(timestamp) ?? 0) + (numberOf(duration) ?? 0)
+    return endMs < this.#parts.now() - longAgoMs
+  }
+}
+
+interface JobSurroundings {
+  readonly seen: Map<string, string | undefined>
+  readonly signal: AbortSignal
+  readonly positions: ReadonlyMap<string, number>
+}

@@ -1,0 +1,71 @@
+/** Settings of servers of Jenkins, with the keys of igor. */
+import { z } from 'zod'
+import {
+  httpAddress,
+  off,
+  optionalText,
+  type SettingsReport,
+  setting,
+  settings,
+  withoutEffect,
+} from '../../../settings/setting.ts'
+import { type ServiceTls, toServiceTls } from '../../../upstreams/service-tls.ts'
+import { checkHostNames, hostKeys } from '../remote/host-settings.ts'
+
+const Master = z.strictObject({
+  ...hostKeys,
+  address: httpAddress.describe('Address of Jenkins.'),
+  username: optionalText.describe('User of Jenkins.'),
+  password: optionalText.describe('API token of the user, or the password.'),
+  token: optionalText.describe('The same as `password` beside a user; without one, a token for `Authorization: Bearer`.'),
+  csrf: off.describe('Request a crumb before the first change; without it, once Jenkins demands one.'),
+  skipHostnameVerification: off.describe('Accept a certificate for another host name.'),
+  keyStore: optionalText.describe('Key store with the client certificate: PKCS #12, JKS or PEM.'),
+  keyStoreType: withoutEffect('The format is recognised.'),
+  keyStorePassword: optionalText.describe('Its password.'),
+  trustStoreType: withoutEffect('The format is recognised.'),
+})
+
+const mastersKey = 'jenkins.masters'
+
+export const jenkinsKeys = settings({
+  enabled: setting('jenkins.enabled', off).describe('Use the servers of `jenkins.masters`.'),
+  masters: setting(mastersKey, z.array(Master).default([])).describe('Servers of Jenkins.'),
+})
+
+/** Plain data, for the worker thread. */
+export interface JenkinsSettings {
+  readonly name: string
+  readonly address: string
+  /** Value of the header `Authorization`. */
+  readonly authorization: string | undefined
+  readonly csrf: boolean
+  readonly permissions: Readonly<Record<string, readonly string[]>> | undefined
+  readonly itemUpperThreshold: number | undefined
+  readonly skipHostnameVerification: boolean
+  readonly tls: ServiceTls | undefined
+}
+
+/** Undefined while Jenkins is switched off. */
+export function toJenkinsSettings(keys: object, report: SettingsReport): readonly JenkinsSettings[] | undefined {
+  const { enabled, masters } = jenkinsKeys.read(keys)
+  if (!enabled) {
+    if (masters.length > 0) report.notice(`${mastersKey} has no effect: set jenkins.enabled to true.`)
+    return undefined
+  }
+  checkHostNames(masters, report, mastersKey)
+  return masters.map((master, index) => toServer(master, `${mastersKey}.${index}`, report))
+}
+
+function toServer(master: z.infer<typeof Master>, key: string, report: SettingsReport): JenkinsSettings {
+  const { name, address, csrf, permissions, itemUpperThreshold, skipHostnameVerification } = master
+  const { keyStore, keyStorePassword, trustStore, trustStorePassword } = master
+  const tls = toServiceTls({ keyStore, keyStorePassword, trustStore, trustStorePassword }, report, key)
+  const authorization = toAuthorization(master)
+  return { name, address, authorization, csrf, permissions, itemUpperThreshold, skipHostnameVerification, tls }
+}
+
+function toAuthorization({ username, password, token }: z.infer<typeof Master>): string | undefined {
+  if (username === undefined) return token === undefined ? undefined : `Bearer ${token}`
+  return `Basic ${Buffer.from(`${username}:${password ?? token ?? ''}`).toString('base64')}`
+}

@@ -1,0 +1,100 @@
+/** Routes of jobs: their lists and descriptions, and what acts on their builds. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { parseJson } from '../../json/json.ts'
+import { fieldOf } from '../../json/values.ts'
+import { type BackendContext, BackendError, trustedCallerOf, userOf } from '../backend.ts'
+import { queryValue } from '../requests/request-values.ts'
+import { requireAccess } from '../rights/access.ts'
+import type { BuildServer } from './build-server.ts'
+import type { BuildStarts } from './build-starts.ts'
+import { checkOrder } from './check-order.ts'
+import { found, jobOf, type Servers, serverOf } from './server-requests.ts'
+
+interface JobParts {
+  readonly context: BackendContext
+  readonly servers: Servers
+  readonly starts: BuildStarts
+}
+
+export function mountJobs(app: FastifyInstance, { context, servers, starts }: JobParts): void {
+  const changedServerOf = async (request: FastifyRequest) => {
+    const server = serverOf(request, servers)
+    await checkMayChange(request, server, context)
+    return server
+  }
+  app.get('/jobs/:host', (request) => serverOf(request, servers).jobs())
+  app.get('/jobs/:host/*', async (request) => {
+    const server = serverOf(request, servers)
+    const job = jobOf(request)
+    return job === '' ? server.jobs() : found(await server.job(job), `job "${job}" of "${server.name}"`)
+  })
+  app.put('/masters/:host/jobs/*', async (request, reply) => {
+    const server = await changedServerOf(request)
+    const stop = /^(?:(?<job>.+)\/)?stop\/(?<item>[^/]+)\/(?<number>\d{1,15})$/.exec(jobOf(request))?.groups
+    if (stop !== undefined) {
+      await server.stop(stop['job'] ?? queryValue(request, 'jobName') ?? '', stop['item'] ?? '', Number(stop['number']))
+      return true
+    }
+    const started = await startBuild(request, server, { context, starts })
+    return reply.code(started === undefined ? 202 : 200).send(started)
+  })
+  app.patch('/masters/:host/jobs/*', async (request, reply) => {
+    const server = await changedServerOf(request)
+    const [, job, number] = /^(.+)\/update\/(\d{1,15})$/.exec(jobOf(request)) ?? []
+    if (job === undefined) throw new BackendError(404, 'No PATCH operation has this path.')
+    await server.describe(job, Number(number), descriptionIn(request.body))
+    return reply.code(200).send()
+  })
+}
+
+/** Reads are the gateway's to check; changes come from stages. @throws {BackendError} 403, 503 */
+async function checkMayChange(request: FastifyRequest, { name, permissions = {} }: BuildServer, context: BackendContext) {
+  if (context.settings.authorization !== true || Object.keys(permissions).length === 0) return
+  const user = userOf(request)
+  const access = await requireAccess(context, user)
+  if (access.isAdmin || access.hasRole((permissions['WRITE'] ?? []).map((role) => role.toLowerCase()))) return
+  throw new BackendError(
+    403,
+    `This needs WRITE on the build server "${name}"; ${user} has none of its roles. An operator can add one to its permissions.`,
+    { exception: 'AccessDenied' },
+  )
+}
+
+/** @returns the number of the queue item or build, as text; undefined while an equal request is in progress */
+function startBuild(
+  request: FastifyRequest,
+  server: BuildServer,
+  { context, starts }: Pick<JobParts, 'context' | 'starts'>,
+): Promise<string | undefined> {
+  const job = jobOf(request)
+  const parameters = parametersOf(request)
+  const { identity } = trustedCallerOf(request)
+  const executionId = identity['x-spinnaker-execution-id'] ?? ''
+  const startTime = String(request.body ?? '')
+  const application = identity['x-spinnaker-application']
+  return starts.run({ server: server.name, job, executionId, startTime, parameters }, async () => {
+    const config = found(await server.job(job), `job "${job}" of "${server.name}"`)
+    checkOrder(job, config, parameters)
+    const place = `build ${server.name}/${job}`
+    const { value } =
+      server.keepsReferences === true
+        ? { value: parameters }
+        : await context.secrets.reveal(parameters, { application, user: userOf(request), place })
+    return server.start(job, { parameters: value, id: `${executionId} ${startTime}`, user: userOf(request), application, config })
+  })
+}
+
+/** Several values of one parameter become one, as in a list. */
+function parametersOf(request: FastifyRequest): Record<string, string> {
+  const query = Object.entries({ ...(request.query as Record<string, string | string[]>) })
+  return Object.fromEntries(query.map(([name, value]) => [name, String(value)]))
+}
+
+/** @throws {BackendError} 400 */
+function descriptionIn(body: unknown): string {
+  try {
+    const description = fieldOf(parseJson(String(body ?? '')), 'description')
+    if (typeof description === 'string') return description
+  } catch {}
+  throw new BackendError(400, 'The body must be JSON with a text as "description".')
+}

@@ -1,0 +1,139 @@
+/** Jobs of this machine: those of the configuration, and those that repositories declare. */
+import { randomUUID } from 'node:crypto'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyBaseLogger } from 'fastify'
+import { parseYaml } from '../../../http/yaml.ts'
+import { describeIssue } from '../../../settings/describe-issue.ts'
+import { BackendError } from '../../backend.ts'
+import { WorkLine } from '../../stores/in-turns.ts'
+import { BuildFile, type JobDefinition } from './job-definition.ts'
+import type { RepositoryReader } from './repository.ts'
+import type { BuildRepository, JobSource, LocalBuildSettings } from './settings.ts'
+
+export interface KnownJob {
+  readonly name: string
+  readonly application: string | undefined
+  readonly account: string
+  readonly repository: BuildRepository | undefined
+  /** As the branch of the settings has it. */
+  readonly definition: JobDefinition
+  /** Where the repository declares it: each build takes it from its own commit. */
+  readonly declared: { readonly file: string; readonly key: string } | undefined
+}
+
+interface CatalogOptions {
+  readonly settings: LocalBuildSettings
+  readonly repositories: RepositoryReader
+  /** For files that are needed for a moment. */
+  readonly folder: string
+  readonly log: FastifyBaseLogger
+}
+
+interface ReadSource {
+  readonly commit: string | undefined
+  readonly jobs: ReadonlyMap<string, JobDefinition>
+  /** On the monotonic clock. */
+  readonly readMs: number
+}
+
+/** Lists are answered with what is known when a repository takes longer. */
+const longestWaitMs = 15_000
+/** Each has processes of Git. */
+const readAtATime = 4
+/** Reading YAML takes long, and nothing else is done meanwhile. */
+const maxFileLength = 128 * 1024
+
+export class JobCatalog {
+  readonly #options: CatalogOptions
+  readonly #sources = new Map<string, ReadSource>()
+  readonly #reading = new Map<string, Promise<void>>()
+  readonly #line = new WorkLine(readAtATime)
+
+  constructor(options: CatalogOptions) {
+    this.#options = options
+  }
+
+  /** By name. */
+  async jobs(): Promise<KnownJob[]> {
+    const { settings } = this.#options
+    await Promise.all(settings.sources.map((source) => this.#refresh(source)))
+    const configured = settings.jobs.map((job) => ({ ...job, declared: undefined }))
+    const declared = settings.sources.flatMap((source) => this.#jobsOf(source))
+    return [...configured, ...declared].sort((one, other) => (one.name < other.name ? -1 : 1))
+  }
+
+  async find(name: string): Promise<KnownJob | undefined> {
+    const { settings } = this.#options
+    const configured = settings.jobs.find((job) => job.name === name)
+    if (configured !== undefined) return { ...configured, declared: undefined }
+    for (const source of settings.sources.filter((each) => name.startsWith(`${each.name}/`))) {
+      await this.#refresh(source)
+      const found = this.#jobsOf(source).find((job) => job.name === name)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+
+  #jobsOf({ name, application, account, repository, file }: JobSource): KnownJob[] {
+    const jobs = this.#sources.get(name)?.jobs ?? new Map<string, JobDefinition>()
+    return [...jobs].map(([key, definition]) => ({
+      name: `${name}/${key}`,
+      application,
+      account,
+      repository,
+      definition,
+      declared: { file, key },
+    }))
+  }
+
+  async #refresh(source: JobSource): Promise<void> {
+    const { settings } = this.#options
+    const known = this.#sources.get(source.name)
+    if (known !== undefined && performance.now() - known.readMs < settings.refreshMs) return
+    const reading = this.#reading.getOrInsertComputed(source.name, () =>
+      this.#line.run(() => this.#read(source, known)).finally(() => this.#reading.delete(source.name)),
+    )
+    await Promise.race([reading, sleep(longestWaitMs, undefined, { ref: false })])
+  }
+
+  /** A failed read keeps what is known. */
+  async #read(source: JobSource, known: ReadSource | undefined): Promise<void> {
+    const { repositories, log } = this.#options
+    const { name, repository, file } = source
+    const folder = join(this.#options.folder, `reading-${randomUUID()}`)
+    const readMs = performance.now()
+    try {
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      const head = await repositories.head(repository, folder)
+      if (known?.commit !== undefined && known.commit === head) return void this.#sources.set(name, { ...known, readMs })
+      const commit = await repositories.fetch(repository, undefined, { bare: join(folder, 'bare'), home: folder })
+      const text = await commit.file(file)
+      if (text === undefined)
+        log.warn({ repository: repository.url, file }, 'a repository of builds.local.repositories has no such file')
+      const jobs = new Map(text === undefined ? [] : Object.entries(parseBuildFile(text, file).jobs))
+      this.#sources.set(name, { commit: commit.sha1, jobs, readMs })
+    } catch (error) {
+      this.#sources.set(name, { commit: undefined, jobs: known?.jobs ?? new Map(), readMs })
+      log.warn({ repository: name, problem: (error as Error).message }, 'the jobs of a repository cannot be read')
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+/** @throws {BackendError} 400 naming the keys that are wrong */
+export function parseBuildFile(text: string, file: string): BuildFile {
+  if (text.length > maxFileLength) throw new BackendError(400, `${file} has more than ${maxFileLength} characters.`)
+  let document: unknown
+  try {
+    document = parseYaml(text)
+  } catch (error) {
+    throw new BackendError(400, `${file} is no YAML: ${(error as Error).message}`)
+  }
+  const parsed = BuildFile.safeParse(document)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${describeIssue(issue)}`)
+  throw new BackendError(400, `${file} has errors: ${problems.join('; ')}.`)
+}

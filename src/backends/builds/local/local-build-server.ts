@@ -1,0 +1,222 @@
+/** The build server of this machine. */
+import type { JsonObject } from '../../../json/values.ts'
+import { describeRefusal, standalone } from '../../../settings/standalone.ts'
+import { type BackendContext, BackendError } from '../../backend.ts'
+import type { LocalProvider } from '../../infrastructure/providers/local/local.ts'
+import { checkOnApplication, requireAccess } from '../../rights/access.ts'
+import type { SecretHolder } from '../../secrets/secret-values.ts'
+import type { BuildOrder, BuildServer, RecentBuilds } from '../build-server.ts'
+import { parseProperties } from '../property-file.ts'
+import type { BuildFiles } from './build-files.ts'
+import { type BuildStore, type LocalBuild, orderKeyOf, type StoredBuild } from './build-store.ts'
+import { toArtifactViews, toBuildView, toJobView } from './build-views.ts'
+import type { JobCatalog, KnownJob } from './job-catalog.ts'
+import type { LocalBuilds } from './local-builds.ts'
+import { checkParameters } from './parameters.ts'
+import type { LocalBuildSettings } from './settings.ts'
+
+interface LocalBuildServerParts {
+  readonly type: string
+  readonly context: BackendContext
+  readonly settings: LocalBuildSettings
+  readonly provider: LocalProvider
+  readonly catalog: JobCatalog
+  readonly store: BuildStore
+  readonly files: BuildFiles
+  readonly builds: LocalBuilds
+  readonly newId: () => string
+}
+
+/** Of a log that is shown; the file may have more. That of a running build is read by the agent, which is to stay small. */
+const shownLogBytes = 8 * 1024 * 1024
+const liveLogBytes = 1024 * 1024
+const maxPropertyBytes = 1024 * 1024
+
+export class LocalBuildServer implements BuildServer {
+  readonly type: string
+  readonly keepsReferences = true
+  readonly name: string
+  readonly #parts: LocalBuildServerParts
+  readonly #listeners = new Set<() => void>()
+  /** Jobs with builds that have changed since the last poll; undefined before the first one. */
+  #changedJobs: Set<string> | undefined
+
+  constructor(parts: LocalBuildServerParts) {
+    this.type = parts.type
+    this.name = parts.settings.name
+    this.#parts = parts
+  }
+
+  resume(): void {
+    this.#parts.builds.start()
+  }
+
+  close(): Promise<void> {
+    return this.#parts.builds.close()
+  }
+
+  /** A build has begun or ended. */
+  changed({ job }: StoredBuild): void {
+    this.#changedJobs?.add(job)
+    this.#parts.context.stateChanged()
+    for (const listener of this.#listeners) listener()
+  }
+
+  async jobs(): Promise<string[]> {
+    return (await this.#parts.catalog.jobs()).map(({ name }) => name)
+  }
+
+  async job(name: string): Promise<JsonObject | undefined> {
+    const job = await this.#parts.catalog.find(name)
+    return job && toJobView(job)
+  }
+
+  async builds(job: string): Promise<JsonObject[] | undefined> {
+    const builds = this.#parts.store.ofJob(job)
+    if (builds.length === 0 && (await this.#parts.catalog.find(job)) === undefined) return undefined
+    return builds.map((build) => this.#view(build))
+  }
+
+  async build(job: string, number: number): Promise<JsonObject | undefined> {
+    const build = this.#parts.store.find(job, number)
+    return build && this.#view(build)
+  }
+
+  async properties(job: string, number: number, fileName: string): Promise<JsonObject | undefined> {
+    const { store, files } = this.#parts
+    const build = store.find(job, number)
+    const file =
+      build?.files?.find(({ path }) => path === fileName) ?? build?.files?.find(({ path }) => path.split('/').at(-1) === fileName)
+    if (build === undefined || file === undefined) return undefined
+    const text = await files.readFile(build.id, file.path, maxPropertyBytes)
+    return text === undefined ? undefined : parseProperties(fileName, text)
+  }
+
+  async artifacts(job: string, number: number): Promise<JsonObject[] | undefined> {
+    const build = this.#parts.store.find(job, number)
+    return build && toArtifactViews(build)
+  }
+
+  async queueItem(item: string): Promise<JsonObject | undefined> {
+    const build = /^\d{1,15}$/.test(item) ? this.#parts.store.item(Number(item)) : undefined
+    if (build === undefined) return undefined
+    const { number = null } = build
+    return { number, executable: number === null ? null : { number } }
+  }
+
+  /** @returns the number of the queue item */
+  async start(name: string, order: BuildOrder): Promise<string> {
+    const { context, catalog, store, builds } = this.#parts
+    const job = await catalog.find(name)
+    if (job === undefined) throw new BackendError(404, `The job "${name}" is not known.`)
+    this.#checkPlace(job)
+    checkParameters(name, job.definition, order.parameters, job.repository !== undefined)
+    await this.#checkAccess(job, order.user)
+    const key = orderKeyOf(name, order)
+    const known = key === undefined ? undefined : store.ofOrder(key, context.now())
+    if (known !== undefined) return String(known.item)
+    this.#checkRoom()
+    const queued: LocalBuild = {
+      id: `build-${this.#parts.newId().toLowerCase()}`,
+      job: name,
+      state: 'QUEUED',
+      number: undefined,
+      application: job.application ?? '',
+      account: job.account,
+      isExclusive: !job.definition.isConcurrent,
+      parameters: order.parameters,
+      user: order.user ?? 'anonymous',
+      createdMs: context.now(),
+    }
+    const { item } = store.add(queued, key)
+    builds.wake()
+    return String(item)
+  }
+
+  /** A build that waits ends as well, with a number and a result, so that whatever follows it gets to know. */
+  async stop(job: string, item: string, number: number): Promise<void> {
+    const { store, builds } = this.#parts
+    const queued = /^\d{1,15}$/.test(item) ? store.item(Number(item)) : undefined
+    const build = number === 0 ? queued : store.find(job, number)
+    if (build === undefined && number !== 0) throw new BackendError(404, `The build ${number} of "${job}" is not known.`)
+    if (build !== undefined && build.state !== 'ENDED') await builds.abort(build, 'The build was stopped.')
+  }
+
+  async describe(job: string, number: number, description: string): Promise<void> {
+    const { store } = this.#parts
+    const build = store.find(job, number)
+    if (build === undefined) throw new BackendError(404, `The build ${number} of "${job}" is not known.`)
+    store.put({ ...build, description: description.slice(0, 10_000) })
+  }
+
+  async recentBuilds(_signal: AbortSignal, positions: ReadonlyMap<string, number> = new Map()): Promise<RecentBuilds[]> {
+    const { store } = this.#parts
+    const jobs = this.#changedJobs ?? store.jobs()
+    this.#changedJobs = new Set()
+    return [...jobs].map((job) => {
+      const newer = store.ofJob(job).filter((build) => (build.number ?? 0) > (positions.get(job) ?? 0))
+      return { job, builds: newer.map((build) => this.#view(build)) }
+    })
+  }
+
+  watch(changed: () => void): void {
+    this.#listeners.add(changed)
+  }
+
+  async output(id: string): Promise<string | undefined> {
+    const { store, builds, files } = this.#parts
+    const [, job = '', number = ''] = /^(.+)-(\d{1,15})$/.exec(id) ?? []
+    const build = store.find(job, Number(number))
+    if (build === undefined) return undefined
+    if (build.state !== 'ENDED') return builds.output(build, liveLogBytes)
+    return files.logOf(build.id, shownLogBytes) ?? 'The log was removed to make room for newer builds.\n'
+  }
+
+  secretHolders(): SecretHolder[] {
+    return this.#parts.store
+      .inState('RUNNING')
+      .flatMap(({ job, number, secretVersions = [] }) =>
+        secretVersions.map((version) => ({ ...version, place: `build ${job} ${number}`, count: 1 })),
+      )
+  }
+
+  isRunning(id: string): boolean {
+    return this.#parts.store.byId(id)?.state === 'RUNNING'
+  }
+
+  /** Whether commands may run, and the account can run them. @throws {BackendError} 400 */
+  #checkPlace({ name, account, definition }: KnownJob): void {
+    const { context, provider } = this.#parts
+    if (context.settings.bakery?.allowsCommands !== true) throw new BackendError(400, describeRefusal('The build'))
+    if (!definition.isEnabled) throw new BackendError(400, `The job "${name}" is switched off ("enabled: false").`)
+    const { settings, users } = provider.parts
+    if (settings.accounts.every((each) => each.name !== account))
+      throw new BackendError(
+        400,
+        `The account "${account}" of the job "${name}" does not exist. Name one of ${standalone.provider}.accounts.`,
+      )
+    const problem = users.problemOf(account)
+    if (problem !== undefined) throw new BackendError(400, problem)
+  }
+
+  /** A build runs as the user of the account, for the application. @throws {BackendError} 403, 503 */
+  async #checkAccess({ account, application }: KnownJob, user: string | undefined): Promise<void> {
+    if (user === undefined) return
+    const access = await requireAccess(this.#parts.context, user)
+    if (!access.mayOnAccount(account, 'WRITE'))
+      throw new BackendError(403, `Access denied to account ${account}`, { exception: 'AccessDenied' })
+    if (application !== undefined) checkOnApplication(access, application, 'EXECUTE')
+  }
+
+  /** @throws {BackendError} 429 */
+  #checkRoom(): void {
+    const { store, settings } = this.#parts
+    const waiting = store.count('QUEUED')
+    if (waiting < settings.maxQueued) return
+    throw new BackendError(429, `${waiting} builds wait, which is as many as may (builds.local.max-queued). Try again later.`)
+  }
+
+  #view(build: StoredBuild): JsonObject {
+    return toBuildView(build, this.name)
+  }
+}

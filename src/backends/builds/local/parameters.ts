@@ -1,0 +1,68 @@
+/** Parameters of builds: their checks and defaults, the revision that they choose, and names that they fill in. */
+import { BackendError } from '../../backend.ts'
+import { isRevision } from '../../outside/git-repository.ts'
+import { looksSecret, mask } from '../../pipelines/secret-names.ts'
+import type { JobDefinition } from './job-definition.ts'
+
+export type Parameters = Readonly<Record<string, string>>
+
+/** They choose what is checked out, unless the job declares parameters of these names. The first that is given counts. */
+export const revisionParameters = ['revision', 'branch'] as const
+
+/**
+ * Checks what a caller has sent.
+ *
+ * @param hasSource Whether the job has a checkout
+ * @throws {BackendError} 400 for a value that is no choice, and for parameters that the job does not have
+ */
+export function checkParameters(job: string, { parameters }: JobDefinition, given: Parameters, hasSource: boolean): void {
+  const known = Object.keys(parameters)
+  for (const [name, value] of Object.entries(given)) {
+    const declared = Object.hasOwn(parameters, name) ? parameters[name] : undefined
+    if (declared === undefined) {
+      if (!(revisionParameters as readonly string[]).includes(name)) throw unknownParameter(job, name, known)
+      if (!hasSource) throw new BackendError(400, `The job "${job}" has no repository, so that "${name}" chooses nothing.`)
+      if (value !== '' && !isRevision(value))
+        throw new BackendError(400, `"${value}" is no ${name}: name a branch, a tag or a commit.`)
+    } else if (declared.choices?.includes(value) === false) {
+      const choices = declared.choices.join(', ')
+      throw new BackendError(
+        400,
+        `"${value}" is not a choice of the parameter "${name}" of the job "${job}". Use one of ${choices}.`,
+      )
+    }
+  }
+}
+
+function unknownParameter(job: string, name: string, known: readonly string[]): BackendError {
+  const advice = known.length === 0 ? 'It has none.' : `It has ${known.join(', ')}.`
+  return new BackendError(400, `The job "${job}" has no parameter "${name}". ${advice}`)
+}
+
+/** Those of the job, with its defaults. */
+export function withDefaults({ parameters }: JobDefinition, given: Parameters): Record<string, string> {
+  const entries = Object.entries(parameters).map(([name, declared]) => {
+    const usual = declared.default ?? declared.choices?.[0] ?? ''
+    return [name, Object.hasOwn(given, name) ? (given[name] as string) : usual] as const
+  })
+  return Object.fromEntries(entries)
+}
+
+/** @param declared Names of the parameters that the job declares */
+export function revisionOf(declared: ReadonlySet<string>, given: Parameters): string | undefined {
+  const name = revisionParameters.find((each) => !declared.has(each) && (given[each] ?? '') !== '')
+  return name === undefined ? undefined : given[name]
+}
+
+/** As they may be shown and stored. */
+export function maskParameters(given: Parameters): Parameters {
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, looksSecret(name) ? mask : value]))
+}
+
+/** `{number}-{commit}` with its names filled in; characters that no version of an image has become hyphens. */
+export function fillIn(text: string, values: Parameters): string {
+  const filled = text.replaceAll(/\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (whole, name: string) =>
+    Object.hasOwn(values, name) ? (values[name] as string) : whole,
+  )
+  return filled.replaceAll(/[^A-Za-z0-9._+-]/g, '-').slice(0, 128)
+}

@@ -1,0 +1,164 @@
+/** Prepares a build: fetches its commit, finds its steps there, and writes the plan for its runner. */
+import { createHash } from 'node:crypto'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { formatJson } from '../../../json/json.ts'
+import { definedOf } from '../../../json/values.ts'
+import { type BackendContext, BackendError } from '../../backend.ts'
+import type { CacheFolders } from '../../infrastructure/providers/local/cache-folders.ts'
+import { isRecognisable, looksSecret } from '../../pipelines/secret-names.ts'
+import type { SecretVersion } from '../../secrets/secret-values.ts'
+import type { BuildFiles } from './build-files.ts'
+import type { BuildCommit, StoredBuild } from './build-store.ts'
+import { type KnownJob, parseBuildFile } from './job-catalog.ts'
+import type { JobDefinition } from './job-definition.ts'
+import { maskedTexts } from './masking.ts'
+import { fillIn, maskParameters, type Parameters, revisionOf, withDefaults } from './parameters.ts'
+import { type BuildPlan, planFile, repositoryFolder } from './plan.ts'
+import type { FetchedCommit, RepositoryReader } from './repository.ts'
+import type { LocalBuildSettings } from './settings.ts'
+
+export interface PrepareParts {
+  readonly context: BackendContext
+  readonly settings: LocalBuildSettings
+  readonly repositories: RepositoryReader
+  readonly files: BuildFiles
+  readonly caches: CacheFolders
+}
+
+export interface PreparedBuild {
+  /** What is known of the build now. */
+  readonly change: Partial<StoredBuild>
+  /** Folder that the runner starts with. */
+  readonly content: string
+  readonly timeLimitMs: number
+}
+
+/** @throws {BackendError} for what a user can mend */
+export async function prepareBuild(build: StoredBuild, job: KnownJob, parts: PrepareParts): Promise<PreparedBuild> {
+  const { settings, files } = parts
+  const content = files.contentOf(build.id)
+  await rm(content, { recursive: true, force: true })
+  await mkdir(content, { recursive: true, mode: 0o700 })
+  const commit = await fetchCommitOf(build, job, parts)
+  const definition = await definitionOf(job, commit)
+  const parameters = withDefaults(definition, build.parameters)
+  const names = namesOf(build, commit, parameters)
+  const { plan, versions } = await toPlan({ build, job, definition, commit, parameters, names }, parts)
+  await writeFile(join(content, planFile), formatJson(plan), { mode: 0o600 })
+  const { publish } = definition
+  return {
+    content,
+    timeLimitMs: definition.timeLimitMs ?? settings.timeLimitMs,
+    change: definedOf({
+      commit: commit && toStored(commit),
+      parameters: maskParameters(build.parameters),
+      imageName: publish && { name: publish.image, version: fillIn(publish.version, names) },
+      secretVersions: versions,
+    }),
+  }
+}
+
+async function fetchCommitOf(build: StoredBuild, job: KnownJob, { repositories, files }: PrepareParts) {
+  const { repository, definition } = job
+  if (repository === undefined) return undefined
+  const home = files.gitHomeOf(build.id)
+  const bare = join(files.contentOf(build.id), repositoryFolder)
+  try {
+    const revision = revisionOf(new Set(Object.keys(definition.parameters)), build.parameters)
+    return await repositories.fetch(repository, revision, { bare, home })
+  } finally {
+    await rm(home, { recursive: true, force: true })
+  }
+}
+
+/** Jobs of a repository are what the commit says. */
+async function definitionOf({ name, definition, declared }: KnownJob, commit: FetchedCommit | undefined): Promise<JobDefinition> {
+  if (declared === undefined || commit === undefined) return definition
+  const text = await commit.file(declared.file)
+  if (text === undefined) throw new BackendError(400, `The commit ${commit.sha1} has no ${declared.file}.`)
+  const found = parseBuildFile(text, declared.file).jobs[declared.key]
+  if (found !== undefined) return found
+  throw new BackendError(
+    400,
+    `${declared.file} of the commit ${commit.sha1} has no job "${declared.key}", so ${name} cannot be built.`,
+  )
+}
+
+/** What names in the version of an image can be. */
+function namesOf({ number }: StoredBuild, commit: FetchedCommit | undefined, parameters: Parameters): Parameters {
+  return {
+    ...parameters,
+    number: String(number),
+    commit: commit?.sha1.slice(0, 7) ?? 'none',
+    branch: commit?.branch ?? 'none',
+  }
+}
+
+interface PlanOrder {
+  readonly build: StoredBuild
+  readonly job: KnownJob
+  readonly definition: JobDefinition
+  readonly commit: FetchedCommit | undefined
+  readonly parameters: Parameters
+  readonly names: Parameters
+}
+
+async function toPlan(order: PlanOrder, { context, settings, caches }: PrepareParts) {
+  const { build, job, definition, commit, parameters, names } = order
+  const { id, number, account, application, user } = build
+  const title = `${job.name} ${number}`
+  const secret = {
+    environment: { ...variablesOf(order), ...definition.environment, ...parameters },
+    steps: definition.steps.map((step) => withTag(step, names)),
+    services: definition.services,
+  }
+  const { value, secrets, versions } = await context.secrets.reveal(secret, {
+    application: application === '' ? undefined : application,
+    account,
+    user,
+    place: `build ${title}`,
+    run: { service: 'igor', id },
+  })
+  const named = Object.entries(value.environment).filter(([name, text]) => looksSecret(name) && isRecognisable(text))
+  const plan: BuildPlan = {
+    ...value,
+    title,
+    source: commit && { commit: commit.sha1, url: commit.remoteUrl },
+    secrets: maskedTexts([...secrets, ...named.map(([, text]) => text)]),
+    cache: caches.open(cacheOf(job.name), account),
+    cachedFolders: definition.cache,
+    archive: definition.archive,
+    tests: definition.tests,
+    imageFrom: definition.publish?.from,
+    bounds: { maxFiles: settings.maxFiles, maxFileBytes: settings.maxFileBytes },
+  }
+  return { plan, versions: versions as readonly SecretVersion[] }
+}
+
+/** What every build finds about itself. */
+function variablesOf({ build, job, commit }: PlanOrder): Record<string, string> {
+  const about = {
+    CI: 'true',
+    BUILD_JOB: job.name,
+    BUILD_NUMBER: String(build.number),
+    GIT_COMMIT: commit?.sha1,
+    GIT_BRANCH: commit?.branch,
+    GIT_URL: commit?.remoteUrl,
+  }
+  return definedOf(about) as Record<string, string>
+}
+
+function withTag(step: JobDefinition['steps'][number], names: Parameters): JobDefinition['steps'][number] {
+  const { action } = step
+  return action.kind === 'container-image' ? { ...step, action: { ...action, tag: fillIn(action.tag, names) } } : step
+}
+
+/** Jobs share no cache: what one build leaves in it, later ones trust. */
+export function cacheOf(job: string): string {
+  return `job-${createHash('sha256').update(job).digest('hex').slice(0, 32)}`
+}
+
+function toStored({ sha1, branch, committer, message, timestampMs, remoteUrl }: FetchedCommit): BuildCommit {
+  return { sha1, branch, committer, message, timestampMs, remoteUrl }
+}

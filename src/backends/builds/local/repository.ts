@@ -1,0 +1,175 @@
+/** Reads the repositories of jobs: commits for builds, and the files that declare jobs. Credentials never reach a build. */
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { BackendError } from '../../backend.ts'
+import type { GitAccount } from '../../infrastructure/artifact-accounts/git-access.ts'
+import { openGitAccess } from '../../infrastructure/artifact-accounts/git-access.ts'
+import { fetchCommit, gitEnvironment, isRevision, withoutUserinfo } from '../../outside/git-repository.ts'
+import { ProgramError, runProgram } from '../../outside/run-program.ts'
+import { defaultOutsideSettings, type OutsideSettings } from '../../outside/settings.ts'
+import { buildBranch } from './plan.ts'
+import type { BuildRepository } from './settings.ts'
+
+export interface FetchedCommit {
+  readonly sha1: string
+  /** Undefined where the revision is no branch. */
+  readonly branch: string | undefined
+  readonly committer: string
+  readonly message: string
+  /** Milliseconds since the epoch. */
+  readonly timestampMs: number
+  /** Of the repository, without credentials. */
+  readonly remoteUrl: string
+  /** Content of a file; undefined: the commit has no such. */
+  file(path: string): Promise<string | undefined>
+}
+
+interface RepositoryOptions {
+  /** Accounts of `artifacts.git-repo`. */
+  readonly accounts: readonly GitAccount[]
+}
+
+interface FetchFolders {
+  /** Becomes the repository. */
+  readonly bare: string
+  /** For files that Git needs meanwhile. */
+  readonly home: string
+}
+
+/** Addresses come from the settings, so they may be internal. */
+const configured: OutsideSettings = {
+  ...defaultOutsideSettings,
+  hostNames: '.*',
+  schemes: ['http', 'https'],
+  rejected: [],
+  rejects: { localhost: false, linkLocal: false, verbatim: false, private: false },
+}
+
+const fetchTimeoutMs = 10 * 60_000
+const maxOutputBytes = 1024 * 1024
+const maxMessageLength = 5000
+const separator = '%x00'
+
+type Git = (...args: string[]) => Promise<string>
+
+export class RepositoryReader {
+  readonly #options: RepositoryOptions
+  readonly #closing = new AbortController()
+
+  constructor(options: RepositoryOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Fetches one commit into a repository of its own.
+   *
+   * @param revision Branch, tag or commit; undefined: the branch of the settings, or that of the repository
+   * @throws {BackendError} naming the repository and what Git says
+   */
+  async fetch(repository: BuildRepository, revision: string | undefined, { bare, home }: FetchFolders): Promise<FetchedCommit> {
+    for (const folder of [bare, home]) await mkdir(folder, { recursive: true, mode: 0o700 })
+    const { git, url } = await this.#open(repository, bare, home)
+    await git('init', '--quiet', '--bare', '.')
+    const wanted = revision ?? repository.branch ?? (await defaultBranch(git, url))
+    if (wanted !== undefined && !isRevision(wanted)) throw new BackendError(400, `"${wanted}" is no branch, tag or commit.`)
+    const target = await fetchCommit(git, { url, revision: wanted })
+    const sha1 = (await git('rev-parse', '--verify', `${target}^{commit}`)).trim()
+    await git('update-ref', `refs/heads/${buildBranch}`, sha1)
+    // It names the address, and the build gets the repository.
+    await rm(join(bare, 'FETCH_HEAD'), { force: true })
+    const format = ['%an', '%ct', '%B'].join(separator)
+    const [committer = '', seconds = '0', message = ''] = (await git('log', '-1', `--format=${format}`, sha1)).split('\0')
+    return {
+      sha1,
+      branch: await this.#branchOf(git, url, wanted),
+      committer,
+      message: message.trim().slice(0, maxMessageLength),
+      timestampMs: Number(seconds) * 1000,
+      remoteUrl: withoutUserinfo(repository.url),
+      file: (path) => readFile(git, sha1, path),
+    }
+  }
+
+  /** Ends what is being fetched. */
+  close(): void {
+    this.#closing.abort()
+  }
+
+  /** The commit that a branch has now, for little. @throws {BackendError} */
+  async head(repository: BuildRepository, folder: string): Promise<string | undefined> {
+    const { git, url } = await this.#open(repository, folder, folder)
+    const name = repository.branch === undefined ? 'HEAD' : `refs/heads/${repository.branch}`
+    return (await git('ls-remote', '--end-of-options', url, name)).split(/\s/)[0] || undefined
+  }
+
+  /** A tag or a commit is no branch. */
+  async #branchOf(git: Git, url: string, wanted: string | undefined): Promise<string | undefined> {
+    if (wanted === undefined || /^[0-9a-f]{40,64}$/.test(wanted)) return undefined
+    const name = wanted.replace(/^refs\/heads\//, '')
+    const found = await git('ls-remote', '--end-of-options', url, `refs/heads/${name}`)
+    return found.trim() === '' ? undefined : name
+  }
+
+  async #open(repository: BuildRepository, cwd: string, home: string): Promise<{ git: Git; url: string }> {
+    const { url, environment } = await this.#accessTo(repository, home)
+    const run: Git = async (...args) => {
+      try {
+        const output = await runProgram({
+          program: 'git',
+          args,
+          folder: cwd,
+          environment: { ...gitEnvironment, HOME: home, GIT_LITERAL_PATHSPECS: '1', ...environment },
+          timeLimitMs: fetchTimeoutMs,
+          maxOutputBytes,
+          signal: this.#closing.signal,
+        })
+        return output.toString('utf8')
+      } catch (error) {
+        throw toFault(error, repository)
+      }
+    }
+    return { git: run, url }
+  }
+
+  /** @throws {BackendError} 400 */
+  async #accessTo(repository: BuildRepository, home: string) {
+    const { url, account: name } = repository
+    const account = name === undefined ? undefined : this.#options.accounts.find((each) => each.name === name)
+    if (name !== undefined && account === undefined) {
+      throw new BackendError(
+        400,
+        `There is no account "${name}" in artifacts.git-repo.accounts, or artifacts.git-repo.enabled is off.`,
+      )
+    }
+    if (/^https?:/.test(url) || account !== undefined) {
+      return openGitAccess(url, { account: account ?? { name: '' }, outside: configured, folder: home })
+    }
+    if (/^(?:ssh:|[^/]+@)/.test(url))
+      return { url, environment: { GIT_SSH_COMMAND: 'ssh -o BatchMode=yes', GIT_ALLOW_PROTOCOL: 'ssh' } }
+    // A repository of this machine belongs to another user at times, which Git refuses unless it is told so.
+    const config = join(home, 'gitconfig')
+    await writeFile(config, '[safe]\n\tdirectory = *\n', { mode: 0o600 })
+    return { url, environment: { GIT_CONFIG_GLOBAL: config, GIT_ALLOW_PROTOCOL: 'file' } }
+  }
+}
+
+async function defaultBranch(git: Git, url: string): Promise<string | undefined> {
+  const answer = await git('ls-remote', '--symref', '--end-of-options', url, 'HEAD')
+  return /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(answer)?.[1]
+}
+
+async function readFile(git: Git, commit: string, path: string): Promise<string | undefined> {
+  const entry = await git('ls-tree', commit, '--', path)
+  return /^\d{6} blob /.test(entry) ? git('cat-file', 'blob', `${commit}:${path}`) : undefined
+}
+
+function toFault(error: unknown, { url }: BuildRepository): unknown {
+  if (!(error instanceof ProgramError)) return error
+  const { fault, errors, message } = error
+  if (fault === 'missing')
+    return new BackendError(500, 'Git is not installed on this machine. Install it to build from repositories.')
+  return new BackendError(
+    502,
+    `The repository ${withoutUserinfo(url)} cannot be read: git ${message}. ${withoutUserinfo(errors)}`.trim(),
+  )
+}

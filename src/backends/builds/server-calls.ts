@@ -1,0 +1,266 @@
+/** Calls to one build server: bounded, with its credentials and certificates, and cheap where nothing has changed. */
+import http from 'node:http'
+import https from 'node:https'
+import { LRUCache } from 'lru-cache'
+import { formatJson, parseJson } from '../../json/json.ts'
+import { numberOf } from '../../json/values.ts'
+import { type BackendContext, BackendError } from '../backend.ts'
+import {
+  type CallOutside,
+  createOutsideCalls,
+  type OutsideAnswer,
+  OutsideError,
+  type OutsideTls,
+} from '../outside/call-outside.ts'
+import { retryAfterOf } from '../outside/retry-after.ts'
+import { defaultOutsideSettings } from '../outside/settings.ts'
+import { ServerCircuit } from './server-circuit.ts'
+
+export interface ServerAccess {
+  /** Of the build server, for messages. */
+  readonly name: string
+  /** Without a slash at its end; the restrictions for addresses of pipelines do not apply to its origin. */
+  readonly address: string
+  /** The setting with address and credentials, for advice: `jenkins.masters`. */
+  readonly settingKey: string
+  /** What the credentials need, as a sentence: `The token needs the scope "api".` */
+  readonly advice?: string
+  /** Headers that only the server gets, such as `authorization`; read for each call, so that files may change. */
+  readonly credentials?: () => Promise<Readonly<Record<string, string>>>
+  readonly tls?: OutsideTls | undefined
+}
+
+export interface ServerCall {
+  /** Default: `GET`. */
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent as JSON. */
+  readonly json?: unknown
+  /** Sent as the fields of a form. */
+  readonly form?: Readonly<Record<string, string>>
+  /** Statuses that the caller deals with, besides those of success. */
+  readonly expects?: readonly number[]
+  readonly timeoutMs?: number
+  readonly maxBytes?: number
+  readonly signal?: AbortSignal | undefined
+  /** A redirect to another server is followed, within the restrictions and without credentials: downloads of logs and files. */
+  readonly mayLeave?: true
+}
+
+/** JSON of the server. */
+export interface ServerDocument {
+  readonly value: unknown
+  /** Since the last conditional call: the value is the same one. */
+  readonly isUnchanged: boolean
+  /** Lower-case names. */
+  readonly headers: OutsideAnswer['headers']
+}
+
+export interface ServerCalls {
+  /**
+   * @param path Below the address; or an absolute URL of the same origin, such as that of a next page
+   * @throws {BackendError} 404; 502 when it denies access or answers with something else; 503 when it cannot be reached or limits
+   *   calls; 504 when it is not known whether a call that changes something arrived; and its own status from 500
+   */
+  send(path: string, call?: ServerCall): Promise<OutsideAnswer>
+  /** Undefined: it answers 404. @throws {BackendError} as `send`, and 502 when the answer is not JSON */
+  load(path: string, call?: ServerCall): Promise<unknown>
+  /** The same by a conditional request, as far as the server sends entity tags. Undefined: it answers 404. */
+  loadIfChanged(path: string, call?: ServerCall): Promise<ServerDocument | undefined>
+  close(): void
+}
+
+const usualTimeoutMs = 20_000
+const usualMaxBytes = 16 * 1024 * 1024
+const maxRedirects = 5
+const maxConnections = 8
+/** Characters of kept answers. */
+const maxKept = 8 * 1024 * 1024
+
+interface Kept {
+  readonly tag: string
+  readonly value: unknown
+  readonly length: number
+}
+
+export function createServerCalls(
+  access: ServerAccess,
+  { settings, steady }: Pick<BackendContext, 'settings' | 'steady'>,
+): ServerCalls {
+  const circuit = new ServerCircuit(steady)
+  const agents = {
+    'http:': new http.Agent({ keepAlive: true, maxSockets: maxConnections }),
+    'https:': new https.Agent({ keepAlive: true, maxSockets: maxConnections }),
+  }
+  const kept = new LRUCache<string, Kept>({ maxSize: maxKept, sizeCalculation: ({ length }) => Math.max(1, length) })
+  const { origin } = new URL(access.address)
+  const parts = { access, circuit, agents, outside: settings.outside ?? defaultOutsideSettings, origin }
+  const send = (path: string, call: ServerCall = {}) => follow(parts, toUrl(access, path), call)
+  return {
+    send,
+    async load(path, call = {}) {
+      const answer = await send(path, { ...call, expects: [...(call.expects ?? []), 404] })
+      return answer.status === 404 ? undefined : parseAnswer(access, answer)
+    },
+    async loadIfChanged(path, call = {}) {
+      const known = kept.get(path)
+      const headers = { ...call.headers, ...(known !== undefined && { 'if-none-match': known.tag }) }
+      const answer = await send(path, { ...call, headers, expects: [...(call.expects ?? []), 304, 404] })
+      if (answer.status === 404) return undefined
+      if (answer.status === 304 && known !== undefined) return { value: known.value, isUnchanged: true, headers: answer.headers }
+      const value = parseAnswer(access, answer)
+      const tag = answer.headers['etag']
+      if (typeof tag === 'string') kept.set(path, { tag, value, length: answer.text.length })
+      return { value, isUnchanged: false, headers: answer.headers }
+    },
+    close() {
+      for (const agent of Object.values(agents)) agent.destroy()
+    },
+  }
+}
+
+interface CallParts {
+  readonly access: ServerAccess
+  readonly circuit: ServerCircuit
+  readonly agents: { readonly 'http:': http.Agent; readonly 'https:': https.Agent }
+  readonly outside: typeof defaultOutsideSettings
+  readonly origin: string
+}
+
+function toUrl({ address }: ServerAccess, path: string): string {
+  return path.startsWith('/') ? address + path : path
+}
+
+/** Only reads are redirected: what a changing call redirects to is a page for people. */
+async function follow(parts: CallParts, first: string, call: ServerCall): Promise<OutsideAnswer> {
+  let url = first
+  for (let redirects = 0; redirects <= maxRedirects; redirects++) {
+    const answer = await callOnce(parts, url, call)
+    parts.circuit.succeed()
+    const { location } = answer.headers
+    const isRedirect = answer.status > 300 && answer.status < 400 && answer.status !== 304 && typeof location === 'string'
+    if (!isRedirect || !isReading(call)) return checkAnswer(parts, answer, call)
+    const next = URL.parse(location, url)
+    if (next === null || (next.origin !== parts.origin && call.mayLeave !== true)) {
+      const { name, settingKey } = parts.access
+      const text = `The build server "${name}" redirects to ${next?.origin ?? 'a malformed address'}.`
+      throw new BackendError(502, `${text} Set its address in ${settingKey} to where it is now.`)
+    }
+    url = next.href
+  }
+  throw new BackendError(502, `The build server "${parts.access.name}" redirects more than ${maxRedirects} times.`)
+}
+
+async function callOnce(parts: CallParts, url: string, call: ServerCall): Promise<OutsideAnswer> {
+  const { access, circuit, origin } = parts
+  const isOwn = URL.parse(url)?.origin === origin
+  const credentials = isOwn ? await access.credentials?.() : undefined
+  checkOpen(parts)
+  const isRead = isReading(call)
+  const { type, body } = toBody(call)
+  const headers = { 'user-agent': 'fairlead', accept: '*/*', ...type, ...call.headers, ...credentials }
+  const request = { method: call.method ?? 'GET', url, headers, body, signal: call.signal }
+  const outsideCall = createCall(parts, call)
+  try {
+    const answer = outsideCall(request)
+    return await (isRead ? answer.catch((error) => retryOnce(error, () => outsideCall(request))) : answer)
+  } catch (error) {
+    if (call.signal?.aborted !== true && isOwn && isSilence(error)) circuit.fail()
+    else circuit.abandon()
+    throw toServerError(access, error, isRead)
+  }
+}
+
+function isReading({ method = 'GET' }: ServerCall): boolean {
+  return method === 'GET'
+}
+
+function createCall({ access, agents, outside, origin }: CallParts, call: ServerCall): CallOutside {
+  return createOutsideCalls(outside, {
+    maxAnswerBytes: call.maxBytes ?? usualMaxBytes,
+    timeoutMs: call.timeoutMs ?? usualTimeoutMs,
+    caller: 'Build servers',
+    trusted: (target) => (target.origin === origin ? (access.tls ?? {}) : undefined),
+    // A kept connection may be closed just as a request is sent, which is harmless for reads only.
+    ...(isReading(call) && { agents }),
+  })
+}
+
+/** A connection that was reset may have been a kept one. */
+function retryOnce(error: unknown, call: () => Promise<OutsideAnswer>): Promise<OutsideAnswer> {
+  if (error instanceof OutsideError && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) return call()
+  throw error
+}
+
+function toBody({ json, form }: ServerCall): { type: Record<string, string>; body: string | undefined } {
+  if (json !== undefined) return { type: { 'content-type': 'application/json' }, body: formatJson(json) }
+  if (form === undefined) return { type: {}, body: undefined }
+  return { type: { 'content-type': 'application/x-www-form-urlencoded' }, body: new URLSearchParams({ ...form }).toString() }
+}
+
+/** @throws {BackendError} 503 */
+function checkOpen({ access: { name }, circuit }: CallParts): void {
+  const { limitedMs } = circuit
+  if (limitedMs > 0) throw limitError(name, limitedMs)
+  if (!circuit.enter())
+    throw new BackendError(503, `The build server "${name}" did not answer the last calls, and is called again in a few seconds.`)
+}
+
+function limitError(name: string, ms: number): BackendError {
+  return new BackendError(503, `The build server "${name}" limits calls for ${Math.ceil(ms / 1000)} s more.`)
+}
+
+/** Not an answer that is too large. */
+function isSilence(error: unknown): boolean {
+  return error instanceof OutsideError && (error.fault !== 'failed' || error.code !== undefined)
+}
+
+/** Whether an unanswered call arrived is not known, unless no connection was made. */
+function toServerError({ name }: ServerAccess, error: unknown, isRead: boolean): unknown {
+  if (!(error instanceof OutsideError)) return error
+  if (error.fault === 'forbidden') return new BackendError(502, error.message)
+  if (!isSilence(error)) return new BackendError(502, `The answer of the build server "${name}" cannot be used: ${error.message}`)
+  const isUnsent = error.fault === 'unknown-host' || error.code === 'ECONNREFUSED'
+  return new BackendError(isRead || isUnsent ? 503 : 504, `The build server "${name}" cannot be reached: ${error.message}`)
+}
+
+function checkAnswer({ access, circuit }: CallParts, answer: OutsideAnswer, call: ServerCall): OutsideAnswer {
+  const { status } = answer
+  const { expects = [], mayLeave } = call
+  const { name, settingKey, advice = 'They do not allow this call.' } = access
+  const limitMs = limitOf(answer)
+  if (limitMs !== undefined) {
+    circuit.limit(limitMs)
+    throw limitError(name, limitMs)
+  }
+  if ((status >= 200 && status < 300) || expects.includes(status)) return answer
+  if (status === 404 || status === 410)
+    throw new BackendError(404, `The build server "${name}" does not know what was asked for.`)
+  const text = `The build server "${name}" answered with ${status}.`
+  // A proxy before the server answers so while the server is away.
+  if (status === 502 || status === 504) throw new BackendError(isReading(call) ? 503 : 504, text)
+  if (status >= 500) throw new BackendError(status, text)
+  const isDenied = (status === 401 || status === 403) && mayLeave === undefined
+  throw new BackendError(502, isDenied ? `${text} Check the credentials in ${settingKey}. ${advice}` : text)
+}
+
+/** How long the server accepts no calls. GitHub says so with 403, too. */
+function limitOf({ status, headers }: OutsideAnswer): number | undefined {
+  const isLimit = status === 429 || (status === 403 && (headers['x-ratelimit-remaining'] === '0' || 'retry-after' in headers))
+  if (!isLimit) return undefined
+  const resetS = numberOf(headers['x-ratelimit-reset'] ?? headers['ratelimit-reset'])
+  const resetMs = resetS === undefined ? undefined : resetS * 1000 - Date.now()
+  return Math.max(1_000, retryAfterOf({ headers }) ?? resetMs ?? 60_000)
+}
+
+/** @throws {BackendError} 502 */
+function parseAnswer({ name, settingKey }: ServerAccess, { text }: OutsideAnswer): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    throw new BackendError(
+      502,
+      `The build server "${name}" answered with something else than JSON. Check its address in ${settingKey}.`,
+    )
+  }
+}

@@ -1,0 +1,221 @@
+/** Polls of sources that do not report their changes: one for all triggers that wait for the same source. */
+import { createHash } from 'node:crypto'
+import { backOffMs } from '../../../concurrency/back-off.ts'
+import { within } from '../../../concurrency/within.ts'
+import type { JsonObject } from '../../../json/values.ts'
+import { type BackendContext, BackendError } from '../../backend.ts'
+import type { EffectivePipelines } from '../../pipelines/effective-pipelines.ts'
+import { WorkLine } from '../../stores/in-turns.ts'
+import type { Event } from '../event.ts'
+import type { EventLog } from '../event-log.ts'
+import { loadTriggeredPipelines } from '../pipelines.ts'
+import { defaultTriggerSettings, type TriggerSettings } from '../trigger-settings.ts'
+import { groupTriggers, type PollGroup } from './poll-groups.ts'
+import { PollStates } from './poll-states.ts'
+import type { PolledChange, PolledSource, PolledState } from './polled-source.ts'
+
+/** In milliseconds. */
+export interface PollPauses {
+  /** How often it looks for changed triggers and due polls. */
+  readonly lookMs: number
+  /** Instead of the settings. */
+  readonly intervalMs?: number | undefined
+}
+
+interface PollParts {
+  readonly context: BackendContext
+  readonly pipelines: EffectivePipelines
+  readonly sources: readonly PolledSource[]
+  readonly log: EventLog
+  /** Stores what an event starts, and calls `advance` in the same transaction. */
+  readonly handle: (event: Event, advance: () => void) => Promise<void>
+  readonly pauses: PollPauses
+}
+
+/** Definitions in another process are read this often; of the own process, whenever they have changed. */
+const readEveryMs = 30_000
+/** Reading all definitions may take one part in this many of the time, however often they are written. */
+const readShare = 50
+/** A read that has failed is retried after so many looks. */
+const retriedLooks = 5
+const longestPauseMs = 10 * 60_000
+/** Polls that began together drift apart. */
+const jitter = 0.1
+
+export class Polls {
+  readonly #parts: PollParts
+  readonly #settings: TriggerSettings
+  readonly #states: PollStates
+  readonly #line: WorkLine
+  readonly #closing = new AbortController()
+  #groups: ReadonlyMap<string, PollGroup> = new Map()
+  #timer: NodeJS.Timeout | undefined
+  #seenVersion: string | undefined
+  #readAtMs = Number.NEGATIVE_INFINITY
+  #readTookMs = 0
+  #hasFailedToRead = false
+
+  constructor(parts: PollParts) {
+    this.#parts = parts
+    this.#settings = parts.context.settings.triggers ?? defaultTriggerSettings
+    this.#states = new PollStates(parts.context.db)
+    this.#line = new WorkLine(this.#settings.polls.atATime)
+  }
+
+  start(): void {
+    void this.#look()
+  }
+
+  close(): void {
+    this.#closing.abort()
+    clearTimeout(this.#timer)
+  }
+
+  async #look(): Promise<void> {
+    if (this.#mustRead()) await this.#read()
+    if (this.#closing.signal.aborted) return
+    const now = performance.now()
+    for (const group of this.#groups.values()) if (!group.isRunning && group.dueMs <= now) void this.#run(group)
+    this.#timer = setTimeout(() => void this.#look(), this.#parts.pauses.lookMs)
+  }
+
+  #mustRead(): boolean {
+    const sinceMs = performance.now() - this.#readAtMs
+    const version = this.#parts.context.versionOf('front50')
+    if (sinceMs >= readEveryMs) return true
+    const isStale = this.#hasFailedToRead ? sinceMs >= retriedLooks * this.#parts.pauses.lookMs : version !== this.#seenVersion
+    return isStale && sinceMs >= this.#readTookMs * readShare
+  }
+
+  /** A failed read keeps the groups: definitions that cannot be read are not deleted ones. */
+  async #read(): Promise<void> {
+    const { context, pipelines, sources } = this.#parts
+    const begunMs = performance.now()
+    this.#seenVersion = context.versionOf('front50')
+    try {
+      const types = [...new Set(sources.map(({ triggerType }) => triggerType))]
+      const listed = await loadTriggeredPipelines(context.call, pipelines, types)
+      if (this.#closing.signal.aborted) return
+      this.#groups = groupTriggers(listed, sources, this.#groups)
+      this.#states.keep(new Set(this.#groups.keys()))
+      this.#hasFailedToRead = false
+    } catch (error) {
+      this.#hasFailedToRead = true
+      context.log.warn({ err: error }, 'the definitions cannot be read; polled triggers stay unchanged')
+    }
+    this.#readAtMs = performance.now()
+    this.#readTookMs = this.#readAtMs - begunMs
+  }
+
+  async #run(group: PollGroup): Promise<void> {
+    group.isRunning = true
+    try {
+      await this.#line.run(() => this.#poll(group))
+      group.failures = 0
+    } catch (error) {
+      if (this.#closing.signal.aborted) return
+      this.#note(group, error as Error)
+      group.failures++
+    } finally {
+      group.isRunning = false
+      group.dueMs = performance.now() + this.#pauseMs(group)
+    }
+  }
+
+  #pauseMs({ source, waiting: [first], failures }: PollGroup): number {
+    const { polls } = this.#settings
+    const usualMs = source.intervalMs?.(first?.trigger ?? {}, this.#settings) ?? polls.intervalS * 1000
+    const firstMs = this.#parts.pauses.intervalMs ?? usualMs
+    const pauseMs = failures === 0 ? firstMs : Math.max(firstMs, backOffMs({ firstMs, longestMs: longestPauseMs }, failures))
+    return pauseMs * (1 + jitter * (2 * Math.random() - 1))
+  }
+
+  /** Others with the same failure are logged by the event log, once an hour. */
+  #note({ source, waiting }: PollGroup, { message }: Error): void {
+    const { context, log } = this.#parts
+    const [first] = waiting
+    if (first === undefined) return
+    const summary = source.summaryOf?.(first.trigger) ?? {}
+    context.log.info({ ...summary, problem: message }, 'a poll for triggers failed and is retried')
+    log.addFailure({ type: source.triggerType, source: 'poll', summary, reason: message, waiting })
+  }
+
+  async #poll(group: PollGroup): Promise<void> {
+    const { source, waiting, found: last } = group
+    const [first] = waiting
+    if (first === undefined || this.#closing.signal.aborted) return
+    const found = await this.#ask(source, first.trigger, last)
+    group.found = found
+    // A poll that ends after its triggers are gone must not begin a state again.
+    if (this.#closing.signal.aborted || found === group.compared || this.#groups.get(group.key) !== group) return
+    await this.#compare(group, found)
+    group.compared = found
+  }
+
+  async #ask(source: PolledSource, trigger: JsonObject, last: PolledState | undefined): Promise<PolledState> {
+    const { timeoutS } = this.#settings.polls
+    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutS * 1000)])
+    const reading = source.read(trigger, this.#parts.context, signal, last)
+    return within(timeoutS * 1000, reading, () => {
+      throw new Error(
+        `It did not answer within ${timeoutS} s. Check that it is reachable, or raise trigger.polls.timeout-seconds.`,
+      )
+    })
+  }
+
+  /** What is polled for the first time starts nothing. */
+  async #compare(group: PollGroup, found: PolledState): Promise<void> {
+    const { key } = group
+    const stored = this.#states.load(key)
+    if (stored === undefined) return this.#states.begin(key, found)
+    // All of it would be new again as soon as it is back.
+    if (found.size === 0 && stored.versions.size > 0)
+      throw new Error('Nothing is listed any more. If that is intended, disable the trigger, save it, and enable it again.')
+    const settled: PolledChange[] = []
+    for (const [name, after] of found) {
+      const before = stored.versions.get(name)
+      if (before === after) continue
+      const change = { name, before, after }
+      if (!(await this.#start(group, change))) settled.push(change)
+      if (this.#closing.signal.aborted) return
+    }
+    this.#states.settle(
+      key,
+      settled,
+      [...stored.versions.keys()].filter((name) => !found.has(name)),
+    )
+  }
+
+  /** @returns whether the change is stored, with what it has started. */
+  async #start({ key, source, waiting: all }: PollGroup, change: PolledChange): Promise<boolean> {
+    const { context, handle } = this.#parts
+    const [trigger = {}, ...others] = all.map((each) => each.trigger)
+    const events = await source.toEvents(trigger, change, context, [trigger, ...others])
+    for (const [index, event] of events.entries()) {
+      const id = eventIdOf(key, this.#states.turnOf(key), change, index)
+      const isLast = index === events.length - 1
+      try {
+        await handle({ ...event, id }, () => isLast && this.#states.advance(key, change))
+      } catch (error) {
+        // What cannot be matched now will not be matched later: it must not hold up what follows.
+        if (!(error instanceof BackendError) || error.status >= 500) throw error
+        return false
+      }
+    }
+    return events.length > 0
+  }
+}
+
+/** The same for an event that is sent again after a failure, as a UUID. */
+function eventIdOf(key: string, turn: number, { name, before, after }: PolledChange, index: number): string {
+  const text = JSON.stringify([key, turn, name, before, after, index])
+  const digits = createHash('sha256').update(text).digest('hex')
+  const parts = [
+    digits.slice(0, 8),
+    digits.slice(8, 12),
+    `8${digits.slice(13, 16)}`,
+    `8${digits.slice(17, 20)}`,
+    digits.slice(20, 32),
+  ]
+  return parts.join('-')
+}

@@ -1,0 +1,182 @@
+/** Branches and tags of Git repositories, as their servers list them: over HTTP without a process, over SSH by Git. */
+import { createHash } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { LRUCache } from 'lru-cache'
+import { BackendError } from '../../backend.ts'
+import { type CallOutside, createOutsideCalls, type OutsideAnswer } from '../../outside/call-outside.ts'
+import { gitEnvironment, withoutUserinfo } from '../../outside/git-repository.ts'
+import { ProgramError, runProgram } from '../../outside/run-program.ts'
+import type { OutsideSettings } from '../../outside/settings.ts'
+import { authorizationFor } from './credentials.ts'
+import { toFetchError } from './fetch-error.ts'
+import { type GitAccount, openGitAccess } from './git-access.ts'
+import { formatCommand, parsePktLines } from './pkt-lines.ts'
+
+/** Commits by the names of branches and tags; of a tag with a message, the commit that it leads to. */
+export type GitRefs = Readonly<Record<string, string>>
+
+export interface GitRepository {
+  readonly url: string
+  readonly account: GitAccount
+}
+
+/** Of refs, some hundred thousand. */
+const maxBytes = 32 * 1024 * 1024
+export const gitTimeoutMs = 20_000
+const prefixes = ['refs/heads/', 'refs/tags/']
+/** Servers that list only some refs, on request: what they need is known from their first answer. */
+const mostServers = 1000
+
+export class GitRefReader {
+  readonly #outside: OutsideSettings
+  readonly #call: CallOutside
+  /** Object formats of repositories whose server knows version 2, by address. */
+  readonly #formats = new LRUCache<string, string>({ max: mostServers })
+
+  constructor(outside: OutsideSettings) {
+    this.#outside = outside
+    this.#call = createOutsideCalls(outside, { maxAnswerBytes: maxBytes, timeoutMs: gitTimeoutMs, caller: 'Git triggers' })
+  }
+
+  /** @throws {BackendError} 400, 404, 502 or 504, saying what failed and what to do */
+  async read(repository: GitRepository): Promise<GitRefs> {
+    return /^https?:/i.test(repository.url) ? this.#readHttp(repository) : readByGit(repository, this.#outside)
+  }
+
+  async #readHttp({ url, account }: GitRepository): Promise<GitRefs> {
+    const base = url.endsWith('/') ? url.slice(0, -1) : url
+    const host = URL.parse(base)?.hostname ?? ''
+    const authorization = await authorizationFor(account, host)
+    const headers = { 'user-agent': 'git/fairlead', 'git-protocol': 'version=2', ...(authorization && { authorization }) }
+    let format = this.#formats.get(base)
+    if (format === undefined) {
+      const lines = parse(await this.#get(`${base}/info/refs?service=git-upload-pack`, headers), base)
+      if (lines[1] !== 'version 2') return refsOf(lines.map(parseAdvertised))
+      format = lines.find((line) => line.startsWith('object-format='))?.slice('object-format='.length) ?? 'sha1'
+    }
+    try {
+      const refs = refsOf(parse(await this.#post(`${base}/git-upload-pack`, headers, format), base).map(parseListed))
+      this.#formats.set(base, format)
+      return refs
+    } catch (error) {
+      this.#formats.delete(base)
+      throw error
+    }
+  }
+
+  async #get(url: string, headers: Record<string, string>): Promise<OutsideAnswer> {
+    return check(await this.#ask({ method: 'GET', url, headers: { ...headers, accept: '*/*' }, body: undefined }), url)
+  }
+
+  async #post(url: string, headers: Record<string, string>, format: string): Promise<OutsideAnswer> {
+    const capabilities = ['command=ls-refs', 'agent=fairlead', ...(format === 'sha1' ? [] : [`object-format=${format}`])]
+    const body = formatCommand(capabilities, ['peel', ...prefixes.map((prefix) => `ref-prefix ${prefix}`)])
+    const types = { 'content-type': 'application/x-git-upload-pack-request', accept: 'application/x-git-upload-pack-result' }
+    return check(await this.#ask({ method: 'POST', url, headers: { ...headers, ...types }, body }), url)
+  }
+
+  async #ask(request: Parameters<CallOutside>[0]): Promise<OutsideAnswer> {
+    try {
+      return await this.#call(request)
+    } catch (error) {
+      throw toRepositoryError(toFetchError(error))
+    }
+  }
+}
+
+/** Known refs need not be sent again. */
+export function digestOf(refs: GitRefs): string {
+  return createHash('sha256').update(JSON.stringify(refs)).digest('base64url')
+}
+
+function toRepositoryError(error: unknown): unknown {
+  if (!(error instanceof BackendError)) return error
+  return new BackendError(
+    error.status,
+    error.message.replace(/^The artifact cannot be fetched: /, 'The repository cannot be read: '),
+  )
+}
+
+/** @throws {BackendError} */
+function check(answer: OutsideAnswer, url: string): OutsideAnswer {
+  const { status, headers } = answer
+  if (status === 200) return answer
+  const place = placeOf(url)
+  const text = `The repository cannot be read: ${place} answered with ${status}.`
+  if (status === 401 || status === 403)
+    throw new BackendError(502, `${text} Choose an artifact account for Git whose credentials allow it, as "artifactAccount".`)
+  if (status === 404) throw new BackendError(404, `${text} Correct the address, or choose an artifact account that may read it.`)
+  const target = typeof headers['location'] === 'string' ? headers['location'].split('/info/refs')[0] : undefined
+  if (status > 300 && status < 400 && target !== undefined)
+    throw new BackendError(502, `${text} It has moved to ${withoutUserinfo(target)}: use that address.`)
+  throw new BackendError(502, text)
+}
+
+function parse({ bytes }: OutsideAnswer, url: string): string[] {
+  try {
+    return parsePktLines(bytes)
+  } catch {
+    throw new BackendError(502, `The repository cannot be read: ${placeOf(url)} did not answer as Git does. Correct the address.`)
+  }
+}
+
+function placeOf(url: string): string {
+  const { host = '', pathname = '' } = URL.parse(url) ?? {}
+  return `${host}${pathname.replace(/\/(?:info\/refs|git-upload-pack)$/, '')}`
+}
+
+/** A ref and its commit; `peeled` follows the one before. */
+type Listed = readonly [name: string, commit: string, peeled?: string | undefined] | undefined
+
+/** Version 2: `commit name peeled:commit`. */
+function parseListed(line: string): Listed {
+  const [, commit, name, peeled] = /^([0-9a-f]{40,64}) (\S+)(?:.* peeled:([0-9a-f]{40,64}))?/.exec(line) ?? []
+  return commit === undefined || name === undefined ? undefined : [name, commit, peeled]
+}
+
+/** Older versions, and the output of Git: `commit name`, and `name^{}` for what a tag leads to. Capabilities follow a NUL. */
+function parseAdvertised(line: string): Listed {
+  const [, commit, name] = /^([0-9a-f]{40,64})[ \t]([^\s\0]+)/.exec(line) ?? []
+  return commit === undefined || name === undefined ? undefined : [name, commit]
+}
+
+function refsOf(listed: readonly Listed[]): GitRefs {
+  const refs: Record<string, string> = {}
+  for (const [name, commit, peeled] of listed.filter((each) => each !== undefined)) {
+    if (prefixes.some((prefix) => name.startsWith(prefix))) refs[name.replace(/\^\{\}$/, '')] = peeled ?? commit
+  }
+  return refs
+}
+
+async function readByGit({ url, account }: GitRepository, outside: OutsideSettings): Promise<GitRefs> {
+  const folder = await mkdtemp(join(tmpdir(), 'fairlead-refs-'))
+  try {
+    const access = await openGitAccess(url, { account, outside, folder })
+    const args = ['ls-remote', '--heads', '--tags', '--end-of-options', access.url]
+    const environment = { ...gitEnvironment, ...access.environment, HOME: folder }
+    const output = await runProgram({
+      program: 'git',
+      args,
+      folder,
+      environment,
+      timeLimitMs: gitTimeoutMs,
+      maxOutputBytes: maxBytes,
+    })
+    return refsOf(output.toString('utf8').split('\n').map(parseAdvertised))
+  } catch (error) {
+    throw toRepositoryError(toGitFailure(error, url))
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** A failure of Git, as an answer. */
+export function toGitFailure(error: unknown, url: string): unknown {
+  if (!(error instanceof ProgramError)) return error
+  const { fault, message, errors } = error
+  if (fault === 'missing') return new BackendError(500, 'Git is not installed on this machine. Install it to poll over SSH.')
+  const text = `The repository ${withoutUserinfo(url)} cannot be read: git ${message}. ${withoutUserinfo(errors)}`.trim()
+  return new BackendError(fault === 'timeout' ? 504 : 502, text.slice(0, 1000))
+}

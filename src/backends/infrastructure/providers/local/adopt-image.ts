@@ -1,0 +1,33 @@
+/** Makes an image of a folder that a builder has filled. */
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
+import { packTree } from '../../../../storage/directory-trees.ts'
+import { BackendError } from '../../../backend.ts'
+import type { ImageDescription, ImageStore, StoredImage } from '../../../images/image-store.ts'
+import type { AddedFile } from '../../../images/unpack-beside.ts'
+
+interface BuiltFolder {
+  /** Working directory of the builder, which its steps may have filled as they like. */
+  readonly work: string
+  /** The folder in it. */
+  readonly name: string
+  /** For messages: `bake`. */
+  readonly what: string
+}
+
+/**
+ * As an archive that is read in the name of the builder's user: its processes may still change it.
+ *
+ * @throws {BackendError} as `ImageStore.addArchive`; 400 also when there is no such folder any more
+ */
+export async function adoptFolder(
+  images: ImageStore,
+  { work, name, what }: BuiltFolder,
+  { description, addition }: { readonly description: ImageDescription; readonly addition?: AddedFile | undefined },
+): Promise<StoredImage> {
+  const found = lstatSync(join(work, name), { throwIfNoEntry: false })
+  if (found === undefined)
+    throw new BackendError(400, `The directory ${name} of the ${what} is gone, by its steps or a crash. Start it again.`)
+  if (!found.isDirectory()) throw new BackendError(400, `The steps of the ${what} have replaced ${name} by a link or file.`)
+  return images.addArchive(packTree(work, name), description, addition)
+}

@@ -1,0 +1,155 @@
+/** Secrets in environments of programs: references in the desired state, encrypted values with each instance and job. */
+import type { FastifyBaseLogger } from 'fastify'
+import { formatJson, parseJson } from '../../../../json/json.ts'
+import { objectOf, textsOf } from '../../../../json/values.ts'
+import { parseMoniker } from '../../../../names/moniker.ts'
+import { withoutSecrets } from '../../../pipelines/secret-names.ts'
+import { referencesIn } from '../../../secrets/references.ts'
+import type { Revealed, SecretHolder, SecretUse, SecretValues, SecretVersion } from '../../../secrets/secret-values.ts'
+import type { OperationRun } from '../../operation-type.ts'
+import type { Desired, LocalInstance, LocalJob } from './desired.ts'
+import type { GroupProgram, SealedSecrets } from './program.ts'
+
+type SecretOwner = Pick<LocalInstance | LocalJob, 'id' | 'account'> & {
+  readonly program: GroupProgram
+  readonly sealed?: SealedSecrets | undefined
+}
+
+interface OpenedSecrets {
+  readonly environment: Readonly<Record<string, string>>
+  /** Longest first. */
+  readonly masks: readonly string[]
+}
+
+const nothing: OpenedSecrets = { environment: {}, masks: [] }
+
+/** Variables of a deployment that refer to secrets. The environment of an image refers to nothing: its author may be a stranger. */
+export function referringVariables({ overrides, environment }: GroupProgram): Record<string, string> {
+  const given = { ...overrides.environment, ...overrides.secrets }
+  return Object.fromEntries(
+    Object.entries(given).filter(([name, value]) => environment[name] === value && referencesIn(value).length > 0),
+  )
+}
+
+/** Undefined where nothing refers to a secret. @throws {BackendError} naming the reference and the remedy */
+export async function sealSecrets(
+  program: GroupProgram,
+  use: SecretUse & { readonly account: string },
+  { secrets, run }: { readonly secrets: SecretValues; readonly run: Pick<OperationRun, 'aside'> },
+): Promise<SealedSecrets | undefined> {
+  const variables = referringVariables(program)
+  if (Object.keys(variables).length === 0) return undefined
+  const { value: environment, secrets: masks, versions } = await run.aside(() => secrets.reveal(variables, use))
+  return { text: secrets.seal(formatJson({ environment, masks }), placeOf(use)), versions }
+}
+
+/** A whole environment that holds values already; undefined where none is secret. */
+export function sealEnvironment(
+  {
+    account,
+    environment,
+    revealed,
+  }: {
+    readonly account: string
+    readonly environment: Readonly<Record<string, string>>
+    readonly revealed?: Omit<Revealed<unknown>, 'value'> | undefined
+  },
+  secrets: SecretValues,
+): SealedSecrets | undefined {
+  if (revealed === undefined || revealed.versions.length === 0) return undefined
+  const { secrets: masks, versions } = revealed
+  return { text: secrets.seal(formatJson({ environment, masks }), placeOf({ account })), versions }
+}
+
+/** Neither accounts nor anything else can be exchanged in the database. */
+function placeOf({ account }: { readonly account: string }): string {
+  return `local ${account}`
+}
+
+export class ProgramSecrets {
+  readonly #secrets: SecretValues
+  readonly #log: FastifyBaseLogger
+  readonly #opened = new WeakMap<SealedSecrets, OpenedSecrets>()
+
+  constructor({ secrets, log }: { readonly secrets: SecretValues; readonly log: FastifyBaseLogger }) {
+    this.#secrets = secrets
+    this.#log = log
+  }
+
+  /** The environment of a process. Variables whose values are lost are left out: a reference is no value. */
+  environmentOf(owner: SecretOwner): Record<string, string> {
+    const { environment } = owner.program
+    const referring = referringVariables(owner.program)
+    if (owner.sealed === undefined && Object.keys(referring).length === 0) return { ...environment }
+    const plain = Object.entries(environment).filter(([name]) => !Object.hasOwn(referring, name))
+    return { ...Object.fromEntries(plain), ...this.#open(owner).environment }
+  }
+
+  /** The text with masks in place of what the process was given. */
+  mask(text: string, owner: SecretOwner): string {
+    return withoutSecrets(text, this.#open(owner).masks)
+  }
+
+  /** Encrypts with the newest key what an older one did. Within a change. */
+  reseal(desired: Desired): void {
+    for (const kind of ['instances', 'jobs'] as const) {
+      for (const owner of [...desired.all(kind)]) {
+        if (owner.sealed === undefined) continue
+        const text = this.#resealed(owner, owner.sealed)
+        if (text !== owner.sealed.text)
+          desired.put(kind, { ...owner, sealed: { ...owner.sealed, text } } as LocalInstance & LocalJob)
+      }
+    }
+  }
+
+  #resealed(owner: SecretOwner, { text }: SealedSecrets): string {
+    try {
+      return this.#secrets.reseal(text, placeOf(owner))
+    } catch {
+      return text
+    }
+  }
+
+  #open(owner: SecretOwner): OpenedSecrets {
+    const { sealed } = owner
+    if (sealed === undefined) return nothing
+    const known = this.#opened.get(sealed)
+    if (known !== undefined) return known
+    const opened = this.#unseal(owner, sealed)
+    this.#opened.set(sealed, opened)
+    return opened
+  }
+
+  #unseal(owner: SecretOwner, { text, versions }: SealedSecrets): OpenedSecrets {
+    try {
+      const { environment, masks } = objectOf(parseJson(this.#secrets.unseal(text, placeOf(owner))))
+      return { environment: objectOf(environment) as Record<string, string>, masks: textsOf(masks) }
+    } catch (error) {
+      const { message: problem } = error as Error
+      const names = versions.map(({ name }) => name)
+      this.#log.error({ instance: owner.id, secrets: names, problem }, 'a program misses its secrets when it starts again')
+      return nothing
+    }
+  }
+}
+
+/** What runs with which versions, together for each server group. */
+export function secretHoldersOf(desired: Desired): SecretHolder[] {
+  const holders = new Map<string, SecretHolder>()
+  const add = (versions: readonly SecretVersion[] | undefined, place: string) => {
+    for (const { scope, name, version } of versions ?? []) {
+      const key = JSON.stringify([scope, name, version, place])
+      holders.set(key, { scope, name, version, place, count: (holders.get(key)?.count ?? 0) + 1 })
+    }
+  }
+  for (const { account, region, group, id, sealed } of desired.all('instances'))
+    add(sealed?.versions, `${group === undefined ? `instance ${id}` : `server group ${group}`} in ${account}/${region}`)
+  for (const { account, region, name, end, sealed } of desired.all('jobs'))
+    if (end === undefined) add(sealed?.versions, `job ${name} in ${account}/${region}`)
+  return [...holders.values()]
+}
+
+/** @param name Of a server group or cluster */
+export function applicationOf(name: string): string | undefined {
+  return parseMoniker(name).app ?? undefined
+}

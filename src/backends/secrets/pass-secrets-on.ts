@@ -1,0 +1,33 @@
+/** Values of secrets for the back ends of a process, with or without the store of secrets in it. */
+import { BackendError } from '../backend.ts'
+import { allReferencesIn } from './references.ts'
+import type { SecretValues } from './secret-values.ts'
+
+/** @param find The store; undefined while it is not opened, or where it is elsewhere */
+export function passSecretsOn(find: () => SecretValues | undefined): SecretValues {
+  return {
+    async reveal(value, use) {
+      const store = find()
+      if (store !== undefined) return store.reveal(value, use)
+      const [first] = allReferencesIn(value)
+      if (first === undefined) return { value, secrets: [], versions: [] }
+      throw absent(`secret:${first}`)
+    },
+    seal: (text, place) => storeOf(find).seal(text, place),
+    unseal: (sealed, place) => storeOf(find).unseal(sealed, place),
+    reseal: (sealed, place) => storeOf(find).reseal(sealed, place),
+  }
+}
+
+function storeOf(find: () => SecretValues | undefined): SecretValues {
+  const store = find()
+  if (store === undefined) throw absent('A secret')
+  return store
+}
+
+function absent(what: string): BackendError {
+  return new BackendError(
+    400,
+    `${what} cannot be used: the store of secrets belongs to the embedded definition store, and services.front50 is another one.`,
+  )
+}

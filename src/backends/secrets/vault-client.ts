@@ -1,0 +1,143 @@
+/** Calls to HashiCorp Vault with a token that is obtained, renewed and replaced as its login allows. */
+import { readFile } from 'node:fs/promises'
+import { callConfigured } from '../../integrations/call-configured.ts'
+import { fieldAt, numberOf, textOf } from '../../json/values.ts'
+import { BackendError } from '../backend.ts'
+import type { VaultSettings } from './settings.ts'
+
+export interface VaultAnswer {
+  readonly status: number
+  readonly body: unknown
+}
+
+interface Token {
+  readonly text: string
+  /** Milliseconds on the steady clock; undefined: it does not expire. */
+  readonly endMs: number | undefined
+  readonly isRenewable: boolean
+}
+
+const idleMs = 5_000
+/** A token is renewed, or obtained anew, when less than this part of its time is left. */
+const renewedPart = 1 / 3
+
+export class VaultClient {
+  readonly #settings: VaultSettings
+  readonly #steady: () => number
+  #token: Promise<Token & { readonly renewMs: number | undefined }> | undefined
+
+  constructor(settings: VaultSettings, steady: () => number) {
+    this.#settings = settings
+    this.#steady = steady
+  }
+
+  /** Repeated once with a new token when Vault denies it. @throws {BackendError} 400; 503 while Vault is away */
+  async get(path: string): Promise<VaultAnswer> {
+    const token = await this.#currentToken()
+    const answer = await this.#send('GET', path, { token })
+    if (answer.status !== 403 || this.#settings.login.kind === 'token') return answer
+    this.#token = undefined
+    return this.#send('GET', path, { token: await this.#currentToken() })
+  }
+
+  async #currentToken(): Promise<string> {
+    const known = this.#token ?? this.#start(this.#logIn())
+    const { renewMs, ...token } = await known
+    if (renewMs === undefined || this.#steady() < renewMs) return token.text
+    // Several requests at once renew it once.
+    const next = this.#token === known ? this.#start(this.#renew(token)) : (this.#token ?? known)
+    return (await next).text
+  }
+
+  #start(obtaining: Promise<Token>) {
+    const token = obtaining.then((found) => {
+      const begunMs = this.#steady()
+      const { endMs } = found
+      return { ...found, renewMs: endMs === undefined ? undefined : endMs - (endMs - begunMs) * renewedPart }
+    })
+    this.#token = token
+    token.catch(() => {
+      if (this.#token === token) this.#token = undefined
+    })
+    return token
+  }
+
+  async #logIn(): Promise<Token> {
+    const { login } = this.#settings
+    if (login.kind === 'token') return this.#lookUp(login.token)
+    if (login.kind === 'token-file') return this.#lookUp(await readText(login.file, 'secrets.vault.token-file'))
+    const isRole = login.kind === 'approle'
+    const key = isRole ? 'secrets.vault.approle' : 'secrets.vault.kubernetes'
+    const body = isRole
+      ? { role_id: login.roleId, secret_id: login.secretId }
+      : { role: login.role, jwt: await readText(login.file, `${key}.token-file`) }
+    const answer = await this.#send('POST', isRole ? 'auth/approle/login' : 'auth/kubernetes/login', { body })
+    const token = toToken(fieldAt(answer.body, 'auth'), this.#steady())
+    if (answer.status === 200 && token !== undefined) return token
+    throw new BackendError(400, `Vault refuses the login (${answer.status}); check ${key} and the role in Vault.`)
+  }
+
+  /** How long a given token lives; one that may not ask is used as it is. */
+  async #lookUp(text: string): Promise<Token> {
+    const { status, body } = await this.#send('GET', 'auth/token/lookup-self', { token: text })
+    const seconds = numberOf(fieldAt(body, 'data', 'ttl')) ?? 0
+    const endMs = status === 200 && seconds > 0 ? this.#steady() + seconds * 1000 : undefined
+    return { text, endMs, isRenewable: fieldAt(body, 'data', 'renewable') === true }
+  }
+
+  /** A token that cannot be renewed is replaced by a login; one that was given is used to its end. */
+  async #renew(token: Token): Promise<Token> {
+    if (token.isRenewable) {
+      const { status, body } = await this.#send('POST', 'auth/token/renew-self', { token: token.text, body: {} })
+      const renewed = toToken(fieldAt(body, 'auth'), this.#steady())
+      if (status === 200 && renewed !== undefined) return { ...renewed, text: token.text }
+    }
+    return this.#settings.login.kind === 'token' ? { ...token, endMs: undefined } : this.#logIn()
+  }
+
+  async #send(method: string, path: string, { token, body }: { token?: string; body?: object }): Promise<VaultAnswer> {
+    const { address, namespace, authorities } = this.#settings
+    const url = new URL(`${address}/v1/${path}`)
+    const headers = {
+      ...(token !== undefined && { 'x-vault-token': token }),
+      ...(namespace !== undefined && { 'x-vault-namespace': namespace }),
+      'x-vault-request': 'true',
+    }
+    const call = { name: 'Vault', method, url, headers, idleMs, ...(authorities !== undefined && { tls: { ca: authorities } }) }
+    const sent = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
+    const { status, bytes } = await callConfigured({ ...call, body: sent }).catch((cause: Error) => {
+      const { code = cause.message } = (cause.cause ?? cause) as NodeJS.ErrnoException
+      throw new BackendError(
+        503,
+        `Vault at ${url.host} cannot be asked (${code}); check secrets.vault.address, its TLS and the network.`,
+      )
+    })
+    return { status, body: parse(bytes) }
+  }
+}
+
+function toToken(auth: unknown, nowMs: number): Token | undefined {
+  const text = textOf(fieldAt(auth, 'client_token'))
+  if (text === undefined) return undefined
+  const seconds = numberOf(fieldAt(auth, 'lease_duration')) ?? 0
+  return { text, endMs: seconds > 0 ? nowMs + seconds * 1000 : undefined, isRenewable: fieldAt(auth, 'renewable') === true }
+}
+
+async function readText(file: string, key: string): Promise<string> {
+  try {
+    return (await readFile(file, 'utf8')).trim()
+  } catch (error) {
+    throw new BackendError(
+      400,
+      `The file of ${key} cannot be read (${(error as NodeJS.ErrnoException).code}); check its path and owner.`,
+    )
+  }
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8')) as unknown
+  } catch {
+    return undefined
+  }
+}

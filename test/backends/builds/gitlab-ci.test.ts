@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { gitlabCiType } from '../../../src/backends/builds/gitlab-ci/gitlab-ci.ts'
+import type { JsonObject } from '../../../src/json/values.ts'
+import { createServerContext, startExchangeServer } from './exchanges.ts'
+
+const token = 'glpat-of-the-test'
+
+async function startGitlab(t: TestContext) {
+  const gitlab = await startExchangeServer(t, 'gitlab-ci/pipelines.json')
+  const surroundings = createServerContext()
+  const master = { name: 'lab', address: gitlab.url, privateToken: token, limitByMembership: true, limitByOwnership: false }
+  const keys = gitlabCiType.keys.parse({ 'gitlab-ci.enabled': true, 'gitlab-ci.masters': [master] })
+  const settings = gitlabCiType.toSettings(keys, { problem: assert.fail, notice: assert.fail, isSet: () => true })
+  assert.ok(settings !== undefined)
+  const [server] = gitlabCiType.open(settings, surroundings.context)
+  assert.ok(server !== undefined)
+  t.after(() => server.close?.())
+  return { ...surroundings, gitlab, server, signal: new AbortController().signal }
+}
+
+const numbersOf = (builds: readonly JsonObject[] | undefined) => builds?.map(({ number }) => number)
+
+test('projects of GitLab and their branches are jobs', async (t) => {
+  const { server } = await startGitlab(t)
+  assert.deepEqual(await server.jobs(), ['shop/web', 'shop/web/docs'])
+  const job = await server.job('shop/web')
+  assert.deepEqual([job?.['displayName'], job?.['buildable']], ['Shop / Web', true])
+  assert.deepEqual(numbersOf(await server.builds('shop/web')), [48, 47])
+  assert.deepEqual(numbersOf(await server.builds('shop/web/main')), [47])
+  assert.equal(await server.builds('shop/unknown'), undefined)
+})
+
+test('a pipeline of GitLab is a build with its commit', async (t) => {
+  const { server } = await startGitlab(t)
+  const build = await server.build('shop/web/main', 47)
+  const { building, result, timestamp, duration, scm } = build ?? {}
+  assert.deepEqual([building, result, timestamp, duration], [false, 'SUCCESS', '1777885210000', 98_000])
+  assert.deepEqual(scm, [
+    {
+      name: 'shop/web',
+      branch: 'main',
+      sha1: 'a91957a858320c0e17f3a0eca7cfacbff50ea29a',
+      remoteUrl: 'https://gitlab.example/shop/web.git',
+      committer: 'Ada',
+      message: 'Sell hats\n',
+      timestamp: '2026-05-04T08:59:00.000+00:00',
+      compareUrl: 'https://gitlab.example/shop/web/-/commit/a91957a858320c0e17f3a0eca7cfacbff50ea29a',
+    },
+  ])
+  assert.equal(await server.build('shop/web/other', 47), undefined)
+  assert.equal(await server.build('shop/web', 999), undefined)
+})
+
+test('a start at GitLab sends variables, and a stop cancels', async (t) => {
+  const { server, gitlab } = await startGitlab(t)
+  assert.equal(await server.start('shop/web', { id: '1', parameters: { TIER: 'a' } }), '49')
+  const started = gitlab.requests.find(({ method }) => method === 'POST')
+  assert.deepEqual(JSON.parse(started?.body ?? ''), { ref: 'main', variables: [{ key: 'TIER', value: 'a' }] })
+  assert.deepEqual(await server.queueItem('49'), { number: 49, executable: { number: 49 } })
+  await server.stop('shop/web', '48', 48)
+  // GitLab does not know it: nothing is left to cancel.
+  await server.stop('shop/web', '999', 0)
+  await server.describe('shop/web', 47, 'deployed')
+  assert.equal(gitlab.requests.at(-1)?.body, '{"name":"deployed"}')
+  await assert.rejects(
+    server.start('shop/web/docs/old', { id: '2', parameters: {} }),
+    /shop\/web\/docs on "old" \(400\).*Reference not found/,
+  )
+  await assert.rejects(server.stop('shop/web', '', 999), { status: 400, message: /needs the scope "api"/ })
+})
+
+test('properties of a pipeline come from archives, else from logs', async (t) => {
+  const { server } = await startGitlab(t)
+  const fromFile = await server.properties('shop/web', 47, 'build.properties')
+  assert.deepEqual(fromFile, { version: '1.2.3', image: 'registry.example/web:1.2.3' })
+  const fromLog = await server.properties('shop/web', 47, 'other.properties')
+  assert.deepEqual(fromLog, { image: 'registry.example/web:47', chart: 'web-1.2.3' })
+  assert.equal(await server.properties('shop/web', 999, 'build.properties'), undefined)
+})
+
+test('archives and logs of a pipeline are those of its jobs', async (t) => {
+  const { server, gitlab } = await startGitlab(t)
+  const [archive, ...others] = (await server.artifacts('shop/web', 47)) ?? []
+  assert.deepEqual(others, [])
+  assert.deepEqual([archive?.['fileName'], archive?.['name']], ['artifacts.zip', 'package/artifacts.zip'])
+  assert.equal(archive?.['reference'], `${gitlab.url}/api/v4/projects/shop%2Fweb/jobs/502/artifacts`)
+  const log = (await server.output('shop/web-47')) ?? ''
+  assert.ok(log.indexOf('test / test (success)') < log.indexOf('build / package (success)'), log)
+  assert.match(log, /Running tests[\s\S]*=== build \/ child \(success\) ===\n\[the build server has no log of this job\]/)
+})
+
+test('unchanged pipelines are polled with 304, and failing projects harm no other', async (t) => {
+  const { server, gitlab, signal, warnings } = await startGitlab(t)
+  const first = await server.recentBuilds(signal)
+  assert.deepEqual(
+    first.map(({ job, builds }) => [job, numbersOf(builds)]),
+    [
+      ['shop/web', [48, 47]],
+      ['shop/web/feature/cart', [48]],
+      ['shop/web/main', [47]],
+    ],
+  )
+  assert.equal(warnings.length, 1)
+  assert.match(warnings[0] ?? '', /builds of shop\/web\/docs cannot be polled: .*403.*gitlab-ci.masters.*scope/)
+  gitlab.taken()
+  assert.deepEqual(await server.recentBuilds(signal), [])
+  assert.ok(gitlab.taken().includes('GET /api/v4/projects/shop%2Fweb/pipelines?order_by=id&sort=desc&per_page=50 304'))
+  assert.equal(warnings.length, 1)
+  for (const { headers } of gitlab.requests) assert.equal(headers['private-token'], token)
+})
+
+test('a pipeline that left the list is followed to its end', async (t) => {
+  const { server, gitlab, signal } = await startGitlab(t)
+  await server.recentBuilds(signal)
+  const list = 'GET /api/v4/projects/shop%2Fweb/pipelines?order_by=id&sort=desc&per_page=50'
+  const one = 'GET /api/v4/projects/shop%2Fweb/pipelines/48'
+  gitlab.exchange(
+    { request: list, headers: { etag: '"l2"' }, body: [{ id: 50, status: 'success', ref: 'main' }] },
+    { request: one, body: { id: 48, status: 'running', ref: 'feature/cart' } },
+  )
+  const positions = new Map([['shop/web', 47]])
+  const second = await server.recentBuilds(signal, positions)
+  assert.deepEqual(numbersOf(second.find(({ job }) => job === 'shop/web')?.builds), [50, 48])
+  gitlab.exchange({ request: one, body: { id: 48, status: 'failed', ref: 'feature/cart' } })
+  const third = await server.recentBuilds(signal, positions)
+  assert.deepEqual(
+    third.map(({ job, builds }) => [job, builds.map(({ result }) => result)]),
+    [
+      ['shop/web', ['FAILURE']],
+      ['shop/web/feature/cart', ['FAILURE']],
+    ],
+  )
+  assert.deepEqual(await server.recentBuilds(signal, positions), [])
+})
+
+test('settings of GitLab reject servers that would read everything', () => {
+  const problems: string[] = []
+  const report = {
+    problem: (key: string, text: string) => void problems.push(`${key} ${text}`),
+    notice: () => {},
+    isSet: () => true,
+  }
+  const master = {
+    name: 'lab',
+    address: 'https://lab.example',
+    limitByOwnership: false,
+    permissions: { READ: ['dev'] },
+    itemUpperThreshold: 50,
+  }
+  const keys = gitlabCiType.keys.parse({ 'gitlab-ci.enabled': true, 'gitlab-ci.masters': [master] })
+  gitlabCiType.toSettings(keys, report)
+  assert.match(problems.join(), /^gitlab-ci.masters "lab" would read all projects/)
+  assert.equal(gitlabCiType.toSettings(gitlabCiType.keys.parse({}), report), undefined)
+})

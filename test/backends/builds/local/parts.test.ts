@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import type { StoredBuild } from '../../../../src/backends/builds/local/build-store.ts'
+import { parseBuildFile } from '../../../../src/backends/builds/local/job-catalog.ts'
+import { Masking, maskedTexts } from '../../../../src/backends/builds/local/masking.ts'
+import { fillIn } from '../../../../src/backends/builds/local/parameters.ts'
+import { nextBuild } from '../../../../src/backends/builds/local/queue.ts'
+import { countJunit, countTap } from '../../../../src/backends/builds/local/test-reports.ts'
+import { parseProperties } from '../../../../src/backends/builds/property-file.ts'
+import { blocksOf } from '../../../support/guide.ts'
+
+test('property files are YAML, JSON or lines by their name', () => {
+  const lines = 'a=1\n b : x\\u0041\\\n   more\n# c\n! d\r\nk\\=z v = w\n\nempty\n'
+  assert.deepEqual(parseProperties('out.properties', lines), { a: '1', b: 'xAmore', 'k=z': 'v = w', empty: '' })
+  assert.deepEqual(parseProperties('out.yml', 'foo: bar'), { foo: 'bar' })
+  assert.deepEqual(parseProperties('out.JSON', '{"foo":{"bar":1}}'), { foo: { bar: 1 } })
+  for (const [name, text] of [
+    ['a.json', '{'],
+    ['a.json', '[1]'],
+    ['a.yaml', 'a: ['],
+    ['a.yaml', 'text'],
+  ] as const) {
+    assert.deepEqual(parseProperties(name, text), {}, text)
+  }
+})
+
+test('secrets are masked wherever pieces of output are cut', () => {
+  const secrets = maskedTexts(['xyzab', 'abcd', 'abcdef', 'first line\nsecond line'])
+  const text = 'xyzabcd abcdef abc second line xyz abcdé'
+  const whole = show(secrets, [text])
+  assert.equal(whole, '******cd ****** abc ****** xyz ******é')
+  for (let at = 0; at <= text.length; at++) {
+    for (let to = at; to <= text.length; to += 3) {
+      const shown = show(secrets, [text.slice(0, at), text.slice(at, to), text.slice(to)])
+      for (const secret of ['xyzab', 'abcd', 'second line']) assert.ok(!shown.includes(secret), `${at} ${to}: ${shown}`)
+    }
+  }
+})
+
+function show(secrets: readonly string[], pieces: readonly string[]): string {
+  const masking = new Masking(secrets)
+  const shown = pieces.map((piece) => masking.feed(Buffer.from(piece)))
+  return Buffer.concat([...shown, masking.end()]).toString()
+}
+
+test('reports of JUnit and TAP are counted', () => {
+  const junit = `<?xml version="1.0"?><!-- <testcase> --><testsuites><testsuite name="a > b">
+    <testcase name="1"/><testcase name="2"><failure>x</failure></testcase><testcase name="3"><skipped/></testcase>
+    <testcase name="4"><system-out><![CDATA[<error/>]]></system-out></testcase><j:testcase name="5"><j:error/></j:testcase>
+    </testsuite></testsuites>`
+  assert.deepEqual(countJunit(junit), { failCount: 2, skipCount: 1, totalCount: 5 })
+  assert.equal(countJunit('<html/>'), undefined)
+  assert.equal(countJunit('<testsuite><testcase name="1">'), undefined)
+  const tap = 'TAP version 13\n1..5\nok 1 - a\nnot ok 2 - b\n  not ok 1 - inner\nok 3 # SKIP later\nnot ok 4 # TODO some day\n'
+  assert.deepEqual(countTap(tap), { failCount: 2, skipCount: 2, totalCount: 5 })
+  assert.equal(countTap('hello'), undefined)
+})
+
+test('the queue gives applications turns, and keeps exclusive jobs apart', () => {
+  const build = (item: number, application: string, job = `job-${application}`) => ({ item, application, job }) as StoredBuild
+  const queued = [build(1, 'a'), build(2, 'a'), build(3, 'b'), build(4, 'c')]
+  const next = (running: StoredBuild[], turns: [string, number][], isExclusive = false) => {
+    const candidates = queued.map((each) => ({ ...each, isExclusive }))
+    return nextBuild({ queued: candidates, running, maxRunning: 2, turns: new Map(turns) })?.item
+  }
+  assert.equal(next([], []), 1)
+  assert.equal(next([], [['a', 5]]), 3)
+  assert.equal(
+    next(
+      [build(0, 'b')],
+      [
+        ['a', 5],
+        ['b', 9],
+        ['c', 6],
+      ],
+    ),
+    1,
+  )
+  assert.equal(next([build(0, 'x', 'job-a')], [], true), 3)
+  assert.equal(next([build(0, 'x'), build(9, 'y')], []), undefined)
+})
+
+test('errors in a build file name their keys', () => {
+  const refused = (text: string) => {
+    try {
+      parseBuildFile(text, 'build.yml')
+      return ''
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+  assert.match(refused('jobs: { a: { steps: [{ in: x }] } }'), /jobs\.a\.steps\.0.*exactly one of shell, run and container-image/)
+  assert.match(refused('jobs: { a: { steps: [ls], archive: [../x] } }'), /jobs\.a\.archive\.0.*relative/)
+  assert.match(refused('jobs: { a: { stages: [] } }'), /jobs\.a/)
+  assert.match(refused('a: ['), /no YAML/)
+  const { jobs } = parseBuildFile('jobs: { a: { steps: [ls, { run: [npm, test] }] } }', 'build.yml')
+  assert.deepEqual(
+    jobs['a']?.steps.map(({ title }) => title),
+    ['ls', 'npm test'],
+  )
+  assert.equal(fillIn('1.{number}-{branch}{nope}', { number: '7', branch: 'feat/x' }), '1.7-feat-x-nope-')
+})
+
+test('the build file of the guide is accepted as it stands', () => {
+  const guide = readFileSync(new URL('../../../../docs/guides/builds.md', import.meta.url), 'utf8')
+  const [file = ''] = blocksOf(guide, 'yml')
+  assert.deepEqual(Object.keys(parseBuildFile(file, 'build.yml').jobs), ['main'])
+})

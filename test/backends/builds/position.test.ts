@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { dueBuilds, nextPosition, type Position } from '../../../src/backends/builds/polls/position.ts'
+
+const rules = { handlesFirstBuilds: true, lookBackMs: 600, nowMs: 10_000 }
+
+function build(number: number, { building = false, endMs = 9_900 } = {}) {
+  return { number, building, timestamp: String(endMs - 100), duration: 100 }
+}
+
+function dueOf(known: Position | undefined, ...builds: ReturnType<typeof build>[]): unknown[] {
+  return dueBuilds(known, builds, rules).map(({ number }) => number)
+}
+
+const upTo7: Position = { upTo: 7, sent: [], open: [] }
+
+test('of an unknown job, builds that have just ended are reported', () => {
+  assert.deepEqual(dueOf(undefined, build(3), build(2, { building: true }), build(1, { endMs: 9_000 })), [3])
+  assert.deepEqual(dueBuilds(undefined, [build(3)], { ...rules, handlesFirstBuilds: false }), [])
+})
+
+test('a running build holds the position below it', () => {
+  const running = nextPosition(upTo7, [build(10), build(9, { building: true }), build(8), build(7)])
+  assert.deepEqual(running, { upTo: 8, sent: [10], open: [9] })
+  assert.deepEqual(dueOf(running, build(10), build(9), build(8)), [9])
+  assert.deepEqual(nextPosition(running, [build(10), build(9), build(8)]), { upTo: 10, sent: [], open: [] })
+  // A list of changes alone need not name it.
+  assert.deepEqual(nextPosition(running, [build(11)]), { upTo: 8, sent: [10, 11], open: [9] })
+})
+
+test('what has not been sent holds the position too', () => {
+  const [unsent, later] = [build(8), build(9)]
+  assert.deepEqual(nextPosition(upTo7, [later, unsent], [unsent]), { upTo: 7, sent: [9], open: [] })
+  assert.deepEqual(nextPosition(undefined, [later, unsent, build(7)], [later]), { upTo: 8, sent: [], open: [] })
+})
+
+test('a job that was created anew begins with its first build', () => {
+  assert.deepEqual(dueOf(upTo7, build(2), build(1)), [1, 2])
+  assert.deepEqual(nextPosition(upTo7, [build(2), build(1)]), { upTo: 2, sent: [], open: [] })
+  assert.deepEqual(dueOf(upTo7, build(5)), [], 'an old build that was run again')
+})
+
+test('builds that never end do not fill the memory', () => {
+  const many = Array.from({ length: 700 }, (_each, index) => build(index + 9))
+  const { upTo, sent } = nextPosition({ upTo: 7, sent: [], open: [8] }, many)
+  assert.deepEqual([upTo, sent.length], [208, 500])
+})
