@@ -467,6 +467,7 @@ export const words = {
     [`${passed} passed`, failed > 0 && `${failed} failed`, skipped > 0 && `${skipped} skipped`].filter(Boolean).join(', '),
   commit: 'Commit',
   buildResult: 'Result',
+  andMore: (count: number) => `and ${count} more`,
   left: 'Left',
   judgedBy: 'Judged by',
   judgedWith: 'Answer',

@@ -258,6 +258,7 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'GET /v3/builds/{buildMaster}/job': 'readers',
   'GET /v3/builds/{buildMaster}/builds': 'readers',
   'GET /v3/builds/{buildMaster}/build/{number}': 'readers',
+  'GET /v3/builds/{buildMaster}/build/{number}/file': 'readers',
   'GET /v3/builds/{buildMaster}/build/{number}/output': 'readers',
   'GET /artifacts/credentials': 'everybody',
   'PUT /artifacts/fetch': 'changers',

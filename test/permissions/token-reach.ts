@@ -222,6 +222,7 @@ export const expectedReach: Readonly<Record<string, Reach>> = {
   'GET /v3/builds/{buildMaster}/job': 'none',
   'GET /v3/builds/{buildMaster}/builds': 'none',
   'GET /v3/builds/{buildMaster}/build/{number}': 'none',
+  'GET /v3/builds/{buildMaster}/build/{number}/file': 'none',
   'GET /v3/builds/{buildMaster}/build/{number}/output': 'none',
   'GET /artifacts/credentials': 'any',
   'PUT /artifacts/fetch': 'none',

@@ -192,6 +192,9 @@ export interface paths {
   '/v3/builds/{buildMaster}/jobs': {
     /** List jobs of a build host */ get: { parameters: { path: { buildMaster: string } }; responses: { 200: { content: { 'application/json': (string)[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
+  '/v3/builds/{buildMaster}/build/{number}/file': {
+    /** Get an archived file of a build */ get: { parameters: { query: { job: string; path: string }; path: { buildMaster: string; number: string } }; responses: { 200: { content: { 'application/octet-stream': string } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+  }
   '/v3/builds/{buildMaster}/build/{number}/output': {
     /** Get the log of a build */ get: { parameters: { query: { job: string }; path: { buildMaster: string; number: string } }; responses: { 200: { content: { 'application/json': { log: string; [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }

@@ -1,10 +1,11 @@
 /** The build of a stage: its facts, and its log. */
+import { urlOf } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { LogView } from '../components/log-view.tsx'
 import { Name } from '../components/name.tsx'
 import { Loaded } from '../components/states.tsx'
 import type { Stage } from '../model/execution.ts'
-import { numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
+import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { isComplete } from '../model/status.ts'
 import { words } from '../words.ts'
 
@@ -27,6 +28,7 @@ export function buildFacts(stage: Stage) {
   const url = textOf(info['url'])
   const title = `${build.job} #${build.number}, ${build.host}`
   const [commit] = objectsOf(info['scm'])
+  const artifacts = objectsOf(info['artifacts'])
   return [
     [words.build, url?.startsWith('http') ? <a href={url}>{title}</a> : <Name key="build" text={title} max={60} />],
     [words.tests, testsOf(info)],
@@ -36,14 +38,35 @@ export function buildFacts(stage: Stage) {
         <Name key="commit" text={`${textOf(commit['sha1'])?.slice(0, 8) ?? ''} ${textOf(commit['message']) ?? ''}`} max={60} />
       ),
     ],
-    [
-      words.buildResult,
-      objectsOf(info['artifacts'])
-        .map(({ reference }) => textOf(reference))
-        .slice(0, 5)
-        .join(', ') || undefined,
-    ],
+    [words.buildResult, artifacts.length > 0 && <Results key="results" build={build} artifacts={artifacts} />],
   ] as const
+}
+
+const mostResults = 10
+
+/** Archived files can be downloaded. */
+function Results({ build: { host, job, number }, artifacts }: { build: StageBuild; artifacts: readonly Json[] }) {
+  return (
+    <ul class="plain-list">
+      {artifacts.slice(0, mostResults).map((artifact) => {
+        const reference = textOf(artifact['reference']) ?? ''
+        const place = { path: { buildMaster: host, number }, query: { job, path: reference } }
+        const isFile = /\/(?:build-)?file$/.test(textOf(artifact['type']) ?? '')
+        return (
+          <li key={reference}>
+            {isFile ? (
+              <a href={urlOf('/v3/builds/{buildMaster}/build/{number}/file', place)} download={textOf(artifact['fileName'])}>
+                {reference}
+              </a>
+            ) : (
+              <Name text={reference} max={60} />
+            )}
+          </li>
+        )
+      })}
+      {artifacts.length > mostResults && <li class="muted">{words.andMore(artifacts.length - mostResults)}</li>}
+    </ul>
+  )
 }
 
 function testsOf(info: object): string | undefined {

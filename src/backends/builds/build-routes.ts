@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
-import { pathValue } from '../requests/request-values.ts'
+import { BackendError } from '../backend.ts'
+import { pathValue, requiredQuery } from '../requests/request-values.ts'
 import type { BuildServer } from './build-server.ts'
 import { found, jobOf, numberOf, type Servers, serverOf } from './server-requests.ts'
 
@@ -32,6 +33,13 @@ export function mountBuildReads(app: FastifyInstance, servers: Servers, lookupMs
   readBuild('/builds/artifacts/:number/:host', async ({ server, job, number }) =>
     found(await server.artifacts(job, number), `build ${number} of "${job}"`),
   )
+  readBuild('/builds/file/:number/:host', async ({ request, server, job, number }) => {
+    const path = requiredQuery(request, 'path')
+    // Below the files of the build, with the credentials of its server.
+    if (path.startsWith('/') || path.split('/').includes('..'))
+      throw new BackendError(400, `The path "${path}" must lead to a file of the build: without ".." and "/" at its beginning.`)
+    return found(await server.file?.(job, number, path), `file "${path}" of the build ${number} of "${job}"`)
+  })
   readBuild('/builds/output/:number/:host', async ({ server, job, number }) => ({
     log: found(await server.output(`${job}-${number}`), `log of the build ${number} of "${job}"`),
   }))

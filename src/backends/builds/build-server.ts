@@ -46,6 +46,8 @@ export interface BuildServer {
   /** The content of a file of the build that holds properties. */
   properties(job: string, number: number, fileName: string): Promise<JsonObject | undefined>
   artifacts(job: string, number: number): Promise<readonly JsonObject[] | undefined>
+  /** Content of an archived file, where the server gives it. @throws {BackendError} 413 beyond `maxArtifactBytes` */
+  file?(job: string, number: number, path: string): Promise<Buffer | undefined>
   queueItem(item: string): Promise<JsonObject | undefined>
   /**
    * The number of the queue item or build, as text; undefined while the same order is still in progress.

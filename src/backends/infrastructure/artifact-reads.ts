@@ -3,14 +3,14 @@ import type { FastifyRequest } from 'fastify'
 import { definedOf, type JsonObject, objectOf, textOf, textsOf } from '../../json/values.ts'
 import { BackendError, isFromBackend } from '../backend.ts'
 import { callInTurns } from '../stores/in-turns.ts'
-import type { ArtifactAccount } from './artifact-accounts/account-type.ts'
+import type { ArtifactAccount } from './artifact-accounts/artifact-account.ts'
 import type { Answer, Infrastructure, InfrastructureRoute } from './route.ts'
 
 const versions: Answer = async (request, infrastructure) => {
   const { account, name, type } = parseRequest(request, infrastructure)
   if (account.versions === undefined)
     throw new BackendError(400, `The artifact account "${account.name}" lists no versions of ${type}: nothing can be polled.`)
-  return definedOf({ host: account.host, versions: await account.versions(name) })
+  return definedOf({ host: account.host, versions: await account.versions(name, undefined) })
 }
 
 const digests: Answer = async (request, infrastructure) => {

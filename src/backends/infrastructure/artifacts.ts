@@ -1,10 +1,10 @@
 /** Artifacts: files that pipelines refer to, fetched by the accounts for them. */
 import type { FastifyRequest } from 'fastify'
 import { fieldOf, type JsonObject, objectOf, textOf } from '../../json/values.ts'
-import { BackendError } from '../backend.ts'
+import { BackendError, userOf } from '../backend.ts'
 import { pathValue, queryValue, requiredQuery } from '../requests/request-values.ts'
-import type { ArtifactAccount } from './artifact-accounts/account-type.ts'
 import { artifactAccountTypes } from './artifact-accounts/all.ts'
+import type { ArtifactAccount } from './artifact-accounts/artifact-account.ts'
 import { checkDigest, parseDigest } from './artifact-accounts/digests.ts'
 import { type Answer, get, type Infrastructure, type InfrastructureRoute, notFound } from './route.ts'
 
@@ -34,11 +34,12 @@ function expectedDigest({ metadata }: JsonObject) {
 }
 
 /** Empty where there is no such account, or its source has no list. */
-const names: Answer = async (request, infrastructure) => (await accountInPath(request, infrastructure)?.names?.()) ?? []
+const names: Answer = async (request, infrastructure) =>
+  (await accountInPath(request, infrastructure)?.names?.(userOf(request))) ?? []
 
 const versions: Answer = async (request, infrastructure) => {
   const account = accountInPath(request, infrastructure)
-  return (await account?.versions?.(requiredQuery(request, 'artifactName'))) ?? []
+  return (await account?.versions?.(requiredQuery(request, 'artifactName'), userOf(request))) ?? []
 }
 
 /** The type in the query may be the beginning of one, such as `helm`. */

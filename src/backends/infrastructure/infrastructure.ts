@@ -77,7 +77,8 @@ function openInfrastructure(
   const find = (provider: string, name: string) => findOperationType({ providers, entityTags }, { provider, name })
   const tasks = new Tasks({ context, find })
   const marks = settings.infrastructure ?? { challengedEnvironments: [], primaryAccountTypes: [] }
-  const artifactAccounts = openArtifactAccounts(context)
+  const ofProviders = providers.flatMap((provider) => provider.artifactAccount ?? [])
+  const artifactAccounts = [...openArtifactAccounts(context), ...ofProviders]
   const infrastructure: Infrastructure = { context, providers, types, tasks, entityTags, artifactAccounts, marks }
   return {
     routes(app) {

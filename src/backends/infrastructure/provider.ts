@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { ConsolePart, ConsoleWish } from '../../agent/console.ts'
 import type { JsonObject } from '../../json/values.ts'
 import type { SecretHolder } from '../secrets/secret-values.ts'
+import type { ArtifactAccount } from './artifact-accounts/artifact-account.ts'
 import type { Account, Instance, Job, LoadBalancer, OwnHit, OwnResource, SecurityGroup, ServerGroup } from './model.ts'
 import type { OperationTypes } from './operation-type.ts'
 
@@ -14,6 +15,8 @@ export interface CloudProvider {
   /** The value of `cloudProvider`. */
   readonly id: string
   readonly accounts: readonly Account[]
+  /** Its own artifacts, beside those that are files. */
+  readonly artifactAccount?: ArtifactAccount
   /** By the names that clients send. */
   readonly operations: OperationTypes
   /**

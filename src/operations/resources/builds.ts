@@ -4,7 +4,7 @@ import { operationsWith } from '../declare.ts'
 import { filteredBy, readsBuildService } from '../demands.ts'
 import { Build, BuildJob } from '../models/builds.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
-import { TextList, textModel } from '../schemas.ts'
+import { bytes, TextList, textModel } from '../schemas.ts'
 
 const unknownJob = { 404: 'The server, the job or the build is unknown.' }
 
@@ -98,6 +98,16 @@ export const buildOperations: Operation[] = [
     whenDisabled: {},
     on404: missing('The build'),
     answer: Build,
+  }),
+  inQuery.get('getBuildFileUsingGET', '/v3/builds/{buildMaster}/build/{number}/file', {
+    summary: 'Get an archived file of a build',
+    description: 'Only the embedded build service has this operation, for files of this machine and of Jenkins.',
+    query: { job, path: textModel.describe('As the artifact of the build refers to it.') },
+    forward: { service: 'igor', path: '/builds/file/{number}/{buildMaster}/{+job}' },
+    missingWhenDisabled: true,
+    on404: missing('The file of the build'),
+    answer: bytes.describe('The content of the file.'),
+    answerType: 'application/octet-stream',
   }),
   inQuery.get('getBuildOutputUsingGET', '/v3/builds/{buildMaster}/build/{number}/output', {
     summary: 'Get the log of a build',

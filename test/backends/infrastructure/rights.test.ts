@@ -145,6 +145,22 @@ test('accounts have images of one name without blocking each other', async (t) =
   assert.equal((await infra.ask('GET', '/local/images/staging/east/shop:1.2.0')).status, 404)
 })
 
+test('images are artifacts for those who may read them', async (t) => {
+  const infra = await startShared(t)
+  await infra.putImage('shop', '1')
+  await infra.putImage('shop', '2')
+  await infra.putImage('own', '1', undefined, 'accounts=staging')
+  const names = (user: string) => infra.read<string[]>('/artifacts/account/local/names?type=local/image', user)
+  assert.deepEqual([await names('eve'), await names('pat')], [['own', 'shop'], ['shop']])
+  const versions = '/artifacts/account/local/versions?type=local/image&artifactName=shop'
+  assert.deepEqual((await infra.read<string[]>(versions, 'pat')).toSorted(), ['1', '2'])
+  const offered = await infra.read<JsonObject[]>('/artifacts/credentials')
+  assert.deepEqual(offered.at(-1), { name: 'local', types: ['local/image'] })
+  const artifact = { type: 'local/image', reference: 'shop:1', artifactAccount: 'local' }
+  const { status, body } = await infra.ask('PUT', '/artifacts/fetch', artifact, 'pat')
+  assert.deepEqual([status, /has no content to fetch/.test(String(objectOf(body)['message']))], [400, true])
+})
+
 test('entity tags are changed with WRITE on application and account of the entity', async (t) => {
   const infra = await startShared(t)
   const change = async (user: string, operation: JsonObject) =>

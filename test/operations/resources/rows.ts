@@ -420,6 +420,11 @@ export const buildRows: Row[] = [
   },
   { id: 'getBuildUsingGET1', ask: 'GET /v3/builds/ci-main/build/7?job=app', call: 'igor GET /builds/status/7/ci-main/app' },
   {
+    id: 'getBuildFileUsingGET',
+    ask: 'GET /v3/builds/ci-main/build/7/file?job=team/app&path=out/a.txt',
+    call: 'igor GET /builds/file/7/ci-main/team/app?path=out%2Fa.txt',
+  },
+  {
     id: 'getBuildOutputUsingGET',
     ask: 'GET /v3/builds/ci-main/build/7/output?job=team/app',
     call: 'igor GET /builds/output/7/ci-main/team/app',

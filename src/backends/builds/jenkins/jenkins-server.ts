@@ -2,6 +2,7 @@
 import { encodeSegments, formatQuery, pathTo } from '../../../http/encode-path.ts'
 import { fieldAt, fieldOf, isObject, type JsonObject, numberOf, objectsOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
+import { maxArtifactBytes } from '../../infrastructure/artifact-accounts/account-type.ts'
 import type { BuildOrder, BuildServer, RecentBuilds } from '../build-server.ts'
 import { parseProperties } from '../property-file.ts'
 import { createServerCalls, type ServerCalls } from '../server-calls.ts'
@@ -68,6 +69,12 @@ export class JenkinsServer implements BuildServer {
     const path = `${toJobPath(job)}/${number}/artifact/${encodeSegments(String(file['relativePath']))}`
     const answer = await this.#calls.send(path, { expects: [404], maxBytes: maxPropertyBytes, mayLeave: true })
     return answer.status === 404 ? undefined : parseProperties(fileName, answer.text)
+  }
+
+  async file(job: string, number: number, path: string): Promise<Buffer | undefined> {
+    const place = `${toJobPath(job)}/${number}/artifact/${encodeSegments(path)}`
+    const answer = await this.#calls.send(place, { expects: [404], maxBytes: maxArtifactBytes, mayLeave: true })
+    return answer.status === 404 ? undefined : answer.bytes
   }
 
   async artifacts(job: string, number: number): Promise<readonly JsonObject[] | undefined> {

@@ -130,15 +130,15 @@ export class BuildFiles {
     }
   }
 
-  /** Text of an archived file; undefined: there is no such file any more. */
-  async readFile(id: string, path: string, maxBytes: number): Promise<string | undefined> {
+  /** Content of an archived file; undefined: there is no such file any more, or it is larger. */
+  async readFile(id: string, path: string, maxBytes: number): Promise<Buffer | undefined> {
     const archive = this.#archive(id)
     if (!existsSync(archive)) return undefined
-    let found: string | undefined
+    let found: Buffer | undefined
     await eachFile(archive, (file) => {
       if (file.path !== path || file.size > maxBytes) return file.skip()
-      file.read((text) => {
-        found = text
+      file.read((content) => {
+        found = content
       })
     })
     return found
@@ -190,7 +190,7 @@ interface TarFile {
   readonly path: string
   readonly size: number
   readonly skip: () => void
-  readonly read: (done: (text: string) => void) => void
+  readonly read: (done: (content: Buffer) => void) => void
 }
 
 async function eachFile(archive: string, visit: (file: TarFile) => void): Promise<void> {
@@ -203,7 +203,7 @@ async function eachFile(archive: string, visit: (file: TarFile) => void): Promis
       const read: TarFile['read'] = (done) => {
         const pieces: Buffer[] = []
         entry.on('data', (piece: Buffer) => pieces.push(piece))
-        entry.on('end', () => done(Buffer.concat(pieces).toString('utf8')))
+        entry.on('end', () => done(Buffer.concat(pieces)))
       }
       try {
         visit({ path: entry.path.replace(/^(?:\.\/)+/, ''), size: entry.size ?? 0, skip, read })

@@ -44,7 +44,7 @@ export function toBuildView(build: StoredBuild, host: string): JsonObject {
     timestamp: String(startedMs ?? 0),
     duration: endedMs === undefined ? 0 : Math.max(0, endedMs - (startedMs ?? endedMs)),
     builtOn: host,
-    artifacts: toArtifactViews(build),
+    artifacts: toArtifactViews(build, host),
     parameters: maskParameters(parameters),
     ...definedOf({ result, reason, description }),
     ...(tests !== undefined && { testResults: [{ ...tests, urlName: 'testReport' }] }),
@@ -69,7 +69,7 @@ export function buildIdOf({ job, number }: StoredBuild): string {
 }
 
 /** Images come first: they are what a pipeline deploys. */
-export function toArtifactViews(build: StoredBuild): JsonObject[] {
+export function toArtifactViews(build: StoredBuild, host: string): JsonObject[] {
   const { image, containerImages = [], files = [] } = build
   return [
     ...(image === undefined ? [] : [toImageView(image)]),
@@ -79,6 +79,7 @@ export function toArtifactViews(build: StoredBuild): JsonObject[] {
       reference: path,
       name: build.job,
       version: String(build.number),
+      location: host,
       type: `${standalone.provider}/build-file`,
       metadata: { bytes },
       decorated: false,

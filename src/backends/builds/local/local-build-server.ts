@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../../json/values.ts'
 import { describeRefusal, standalone } from '../../../settings/standalone.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
+import { maxArtifactBytes } from '../../infrastructure/artifact-accounts/account-type.ts'
 import type { LocalProvider } from '../../infrastructure/providers/local/local.ts'
 import { checkOnApplication, requireAccess } from '../../rights/access.ts'
 import type { SecretHolder } from '../../secrets/secret-values.ts'
@@ -88,13 +89,23 @@ export class LocalBuildServer implements BuildServer {
     const file =
       build?.files?.find(({ path }) => path === fileName) ?? build?.files?.find(({ path }) => path.split('/').at(-1) === fileName)
     if (build === undefined || file === undefined) return undefined
-    const text = await files.readFile(build.id, file.path, maxPropertyBytes)
-    return text === undefined ? undefined : parseProperties(fileName, text)
+    const content = await files.readFile(build.id, file.path, maxPropertyBytes)
+    return content && parseProperties(fileName, content.toString('utf8'))
+  }
+
+  async file(job: string, number: number, path: string): Promise<Buffer | undefined> {
+    const { store, files } = this.#parts
+    const build = store.find(job, number)
+    const file = build?.files?.find((each) => each.path === path)
+    if (build === undefined || file === undefined) return undefined
+    if (file.bytes > maxArtifactBytes)
+      throw new BackendError(413, `The file ${path} has ${file.bytes} bytes; at most ${maxArtifactBytes} are fetched.`)
+    return files.readFile(build.id, path, maxArtifactBytes)
   }
 
   async artifacts(job: string, number: number): Promise<JsonObject[] | undefined> {
     const build = this.#parts.store.find(job, number)
-    return build && toArtifactViews(build)
+    return build && toArtifactViews(build, this.name)
   }
 
   async queueItem(item: string): Promise<JsonObject | undefined> {

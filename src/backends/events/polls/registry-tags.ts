@@ -1,5 +1,6 @@
 /** What is polled at artifact accounts: tags of images, charts, and versions of any artifact that is listed. */
 import { definedOf, textOf } from '../../../json/values.ts'
+import { standalone } from '../../../settings/standalone.ts'
 import { trackedTags } from '../kinds/registry.ts'
 import { createVersionSource } from './artifact-versions.ts'
 import type { PolledSource } from './polled-source.ts'
@@ -47,8 +48,14 @@ function named(account: unknown, type: string, name: unknown) {
   return { account: accountName, type, name: artifactName }
 }
 
+const referredByVersion: ReadonlySet<string> = new Set([
+  'docker/image',
+  'helm/image',
+  'maven/file',
+  `${standalone.provider}/image`,
+])
+
 /** As accounts of the type read it. */
 function referenceOf(type: string, name: string, version: string): string {
-  if (type === 'docker/image' || type === 'helm/image' || type === 'maven/file') return `${name}:${version}`
-  return name
+  return referredByVersion.has(type) ? `${name}:${version}` : name
 }

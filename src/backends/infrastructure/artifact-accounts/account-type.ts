@@ -4,9 +4,9 @@
  * To add one, export an `ArtifactAccountType` from a file of this folder and list it in `all.ts`.
  */
 import type { z } from 'zod'
-import type { JsonObject } from '../../../json/values.ts'
 import type { SettingsReport } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
+import type { ArtifactAccount } from './artifact-account.ts'
 
 /** @typeParam Settings Plain data, which is handed to the thread of the back ends */
 export interface ArtifactAccountType<Keys extends z.ZodObject = z.ZodObject, Settings = unknown> {
@@ -17,26 +17,6 @@ export interface ArtifactAccountType<Keys extends z.ZodObject = z.ZodObject, Set
   /** Undefined where it is switched off. */
   toSettings(keys: z.output<Keys>, report: SettingsReport): Settings | undefined
   open(settings: Settings, context: BackendContext): readonly ArtifactAccount[]
-}
-
-export interface ArtifactAccount {
-  readonly name: string
-  /** Types of artifacts that it fetches. */
-  readonly types: readonly string[]
-  /** Its artifacts may name another account, or none. */
-  readonly isImplied?: true
-  /** @throws {BackendError} 400 for a wrong artifact, 404 for a missing one, 502 and 504 for failures of its source */
-  fetch(artifact: JsonObject): Promise<Buffer>
-  /** `metadata.digest` of its artifacts is that of a manifest, which it checks itself, and not of the content. */
-  readonly checksDigest?: true
-  /** Names of its artifacts, where its source lists them. */
-  names?(): Promise<readonly string[]>
-  /** Versions of one of them, the newest first where they have an order. */
-  versions?(name: string): Promise<readonly string[]>
-  /** Host of a registry. */
-  readonly host?: string
-  /** The digest of a version, where its source tells it without the content. */
-  digestOf?(name: string, version: string): Promise<string | undefined>
 }
 
 /** Content of one artifact. */

@@ -2,8 +2,10 @@
 import { z } from 'zod'
 import type { SettingsReport } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
-import type { ArtifactAccount, ArtifactAccountType } from './account-type.ts'
+import type { ArtifactAccountType } from './account-type.ts'
+import type { ArtifactAccount } from './artifact-account.ts'
 import { bitbucketArtifacts } from './bitbucket.ts'
+import { buildFileArtifacts } from './build-files.ts'
 import { embeddedArtifacts } from './embedded.ts'
 import { gitArtifacts } from './git.ts'
 import { giteaArtifacts } from './gitea.ts'
@@ -18,6 +20,7 @@ import { s3Artifacts } from './s3.ts'
 
 export const artifactAccountTypes: readonly ArtifactAccountType[] = [
   embeddedArtifacts,
+  buildFileArtifacts,
   gitArtifacts,
   httpArtifacts,
   bitbucketArtifacts,

@@ -2,7 +2,8 @@
 import { z } from 'zod'
 import { textOf } from '../../../json/values.ts'
 import { BackendError } from '../../backend.ts'
-import type { ArtifactAccount, ArtifactAccountType } from './account-type.ts'
+import type { ArtifactAccountType } from './account-type.ts'
+import type { ArtifactAccount } from './artifact-account.ts'
 
 const account: ArtifactAccount = {
   name: 'embedded-artifact',

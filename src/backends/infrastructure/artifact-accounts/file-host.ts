@@ -4,7 +4,8 @@ import { type JsonObject, textOf } from '../../../json/values.ts'
 import { off, type SettingsReport, setting, settings } from '../../../settings/setting.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
 import type { OutsideAnswer } from '../../outside/call-outside.ts'
-import type { ArtifactAccount, ArtifactAccountType } from './account-type.ts'
+import type { ArtifactAccountType } from './account-type.ts'
+import type { ArtifactAccount } from './artifact-account.ts'
 import {
   type AccountCredentials,
   artifactTokenKeys,

@@ -5,7 +5,8 @@ import { off, type SettingsReport, setting, settings } from '../../../settings/s
 import { type BackendContext, BackendError } from '../../backend.ts'
 import { type CallOutside, createOutsideCalls, type OutsideAnswer } from '../../outside/call-outside.ts'
 import { defaultOutsideSettings } from '../../outside/settings.ts'
-import { type ArtifactAccount, type ArtifactAccountType, fetchTimeoutMs, maxArtifactBytes } from './account-type.ts'
+import { type ArtifactAccountType, fetchTimeoutMs, maxArtifactBytes } from './account-type.ts'
+import type { ArtifactAccount } from './artifact-account.ts'
 import { type AccountCredentials, authorizationFor, checkArtifactAccounts, credentialKeys } from './credentials.ts'
 import { toFetchError } from './fetch-error.ts'
 

@@ -99,6 +99,10 @@ test('builds of a repository run its steps, and leave files, tests and an image'
       ['local/build-file', 'out/old.txt'],
     ],
   )
+  const fetched = await builds.infra.ask('PUT', '/artifacts/fetch', artifacts.at(-1))
+  assert.deepEqual([fetched.status, fetched.body], [200, 'old'], 'an archived file is an artifact')
+  assert.equal((await builds.ask('GET', '/builds/file/1/local/web/main?path=out/../../x')).status, 400)
+  assert.equal((await builds.ask('GET', '/builds/file/1/local/web/main?path=out/none')).status, 404)
   const properties = await builds.ask('GET', '/builds/properties/1/build.properties/local/web/main')
   assert.deepEqual(properties.body, { word: 'hello', password: '******' })
   assert.equal((await builds.ask('GET', '/builds/properties/1/other.yml/local/web/main')).status, 404)

@@ -19,7 +19,7 @@ import { waitUntil } from '../../../support/wait-until.ts'
 interface DirectRun {
   readonly id?: string
   readonly signal?: AbortSignal
-  readonly observed?: string[]
+  readonly note?: (text: string) => void
 }
 
 function operationsOf(api: ClusterApi, changes: string[] = []) {
@@ -56,11 +56,11 @@ async function startDirect(t: TestContext) {
   const run = (
     name: string,
     description: JsonObject,
-    { id = 'task-0', signal = new AbortController().signal }: DirectRun = {},
+    { id = 'task-0', signal = new AbortController().signal, note = () => {} }: DirectRun = {},
   ) => {
     const results: JsonObject[] = []
     const direct: OperationRun = {
-      ...{ id, user: 'alice', identity: {}, signal, note: () => {}, commit: (work) => work() },
+      ...{ id, user: 'alice', identity: {}, signal, note, commit: (work) => work() },
       aside: (wait) => wait(),
       report: (result) => void results.push(result),
     }
@@ -197,7 +197,9 @@ test('a deletion that waits for finalizers ends with Fairlead and goes on', asyn
   await waitUntil(async () => (await api.get(path)).metadata.deletionTimestamp !== undefined, 'the deletion')
   stop.abort()
   await assert.rejects(first, { name: 'AbortError' })
-  const second = run('deleteManifest', description)
+  const deleted = Promise.withResolvers<void>()
+  const second = run('deleteManifest', description, { note: () => deleted.resolve() })
+  await Promise.race([second, deleted.promise])
   await api.patch(path, { metadata: { finalizers: null } })
   await second
   assert.equal((await list('configmaps')).includes('held'), false)

@@ -13,12 +13,14 @@ import { createUlids } from '../../../../storage/ulid.ts'
 import type { BackendContext } from '../../../backend.ts'
 import { ImageStore } from '../../../images/image-store.ts'
 import type { SecretHolder } from '../../../secrets/secret-values.ts'
+import type { ArtifactAccount } from '../../artifact-accounts/artifact-account.ts'
 import type { Account, Instance, Job, LoadBalancer, SecurityGroup, ServerGroup } from '../../model.ts'
 import type { OperationTypes } from '../../operation-type.ts'
 import type { CloudProvider, ConsoleView, ImageReads } from '../../provider.ts'
 import { Builders } from './builders.ts'
 import { Desired } from './desired.ts'
 import { toSecurityGroup } from './firewalls.ts'
+import { createImageArtifacts } from './image-artifacts.ts'
 import { createImageReads, imageRoutes } from './local-images.ts'
 import { toNetworkViews, toSubnetViews } from './machine.ts'
 import { openOperations } from './operations/all.ts'
@@ -44,6 +46,7 @@ export class LocalProvider implements CloudProvider {
   readonly accounts: readonly Account[]
   readonly operations: OperationTypes
   readonly images: ImageReads
+  readonly artifactAccount: ArtifactAccount
   /** For bakes. */
   readonly builders: Builders
   readonly parts: OperationParts
@@ -76,6 +79,7 @@ export class LocalProvider implements CloudProvider {
     this.accounts = settings.accounts.map(toAccount)
     this.operations = openOperations(this.parts)
     this.images = createImageReads(images, settings)
+    this.artifactAccount = createImageArtifacts(context, images, settings)
     this.builders = new Builders(agent, dataDir, this.parts)
   }
 

@@ -1,0 +1,22 @@
+/** An account of artifacts, which lists and fetches them. */
+import type { JsonObject } from '../../../json/values.ts'
+
+export interface ArtifactAccount {
+  readonly name: string
+  /** Types of artifacts that it fetches. */
+  readonly types: readonly string[]
+  /** Its artifacts may name another account, or none. */
+  readonly isImplied?: true
+  /** @throws {BackendError} 400 for a wrong artifact, 404 for a missing one, 502 and 504 for failures of its source */
+  fetch(artifact: JsonObject): Promise<Buffer>
+  /** `metadata.digest` of its artifacts is that of a manifest, which it checks itself, and not of the content. */
+  readonly checksDigest?: true
+  /** Names of its artifacts, where its source lists them. @param user Sees only what they may read; undefined: a trigger asks */
+  names?(user: string | undefined): Promise<readonly string[]>
+  /** Versions of one of them, the newest first where they have an order. @param user As for names */
+  versions?(name: string, user: string | undefined): Promise<readonly string[]>
+  /** Host of a registry. */
+  readonly host?: string
+  /** The digest of a version, where its source tells it without the content. */
+  digestOf?(name: string, version: string): Promise<string | undefined>
+}
