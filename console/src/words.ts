@@ -375,8 +375,8 @@ export const words = {
   quietPeriod: 'A quiet period is active: triggers start nothing. Starts by hand work.',
   pipelineDisabled: 'The pipeline is disabled.',
   neverRan: 'has not run yet',
-  triggerEvents: 'Events',
-  eventsHidden: 'Events hidden',
+  triggerEvents: 'Trigger events',
+  eventsHidden: 'Hide trigger events',
   eventOutcomes: [
     ['all', 'All events'],
     ['started', 'Events that started runs'],
@@ -386,8 +386,8 @@ export const words = {
   eventOutcome: { started: 'started', nothing: 'started nothing', failed: 'failed' },
   ofPipeline: 'Of pipeline',
   anyPipeline: 'Any pipeline',
-  noTriggerEvents:
-    'No event that a trigger of this application waits for. Add a trigger to a pipeline, and send a webhook or push a commit.',
+  noTriggerEvents: 'No trigger has received an event yet. Add a trigger to a pipeline, then push a commit or send a webhook.',
+  noSuchTriggerEvents: 'No event matches the filters.',
   runsOf: (name: string) => `Last runs of ${name}`,
   by: 'by',
   start: 'Start',
@@ -466,7 +466,7 @@ export const words = {
   testCounts: (passed: number, failed: number, skipped: number) =>
     [`${passed} passed`, failed > 0 && `${failed} failed`, skipped > 0 && `${skipped} skipped`].filter(Boolean).join(', '),
   commit: 'Commit',
-  buildResult: 'Result',
+  buildArtifacts: 'Artifacts',
   andMore: (count: number) => `and ${count} more`,
   left: 'Left',
   judgedBy: 'Judged by',

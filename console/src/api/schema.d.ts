@@ -193,10 +193,10 @@ export interface paths {
     /** List jobs of a build host */ get: { parameters: { path: { buildMaster: string } }; responses: { 200: { content: { 'application/json': (string)[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/v3/builds/{buildMaster}/build/{number}/file': {
-    /** Get an archived file of a build */ get: { parameters: { query: { job: string; path: string }; path: { buildMaster: string; number: string } }; responses: { 200: { content: { 'application/octet-stream': string } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Get a file of a build */ get: { parameters: { query: { job: string; path: string }; path: { buildMaster: string; number: string } }; responses: { 200: { content: { 'application/octet-stream': string } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/v3/builds/{buildMaster}/build/{number}/output': {
-    /** Get the log of a build */ get: { parameters: { query: { job: string }; path: { buildMaster: string; number: string } }; responses: { 200: { content: { 'application/json': { log: string; [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Get the output of a build */ get: { parameters: { query: { job: string }; path: { buildMaster: string; number: string } }; responses: { 200: { content: { 'application/json': { log: string; [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/artifacts/credentials': {
     /** List artifact accounts */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['ArtifactAccount'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }

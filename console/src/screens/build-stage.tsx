@@ -38,7 +38,7 @@ export function buildFacts(stage: Stage) {
         <Name key="commit" text={`${textOf(commit['sha1'])?.slice(0, 8) ?? ''} ${textOf(commit['message']) ?? ''}`} max={60} />
       ),
     ],
-    [words.buildResult, artifacts.length > 0 && <Results key="results" build={build} artifacts={artifacts} />],
+    [words.buildArtifacts, artifacts.length > 0 && <Results key="results" build={build} artifacts={artifacts} />],
   ] as const
 }
 

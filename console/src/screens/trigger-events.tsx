@@ -50,6 +50,7 @@ export function TriggerEvents({ application, pipelines, query }: TriggerEventsPr
     { refresh: 'steady' },
   )
   if (chosen === undefined) return null
+  const isFiltered = outcome !== undefined || pipeline !== undefined
   const options = pipelines.map(({ id, name }) => [id ?? name, name] as const)
   return (
     <Panel
@@ -57,7 +58,11 @@ export function TriggerEvents({ application, pipelines, query }: TriggerEventsPr
       flush
       actions={<FilterSelect name="of" label={words.ofPipeline} value={pipeline} any={words.anyPipeline} options={options} />}
     >
-      <Loaded live={live} rows={4} empty={<EmptyState icon="pipeline" text={words.noTriggerEvents} />}>
+      <Loaded
+        live={live}
+        rows={4}
+        empty={<EmptyState icon="pipeline" text={isFiltered ? words.noSuchTriggerEvents : words.noTriggerEvents} />}
+      >
         {(events) => (
           <ol class="rows">
             {events.map((event) => (

@@ -100,7 +100,7 @@ export const buildOperations: Operation[] = [
     answer: Build,
   }),
   inQuery.get('getBuildFileUsingGET', '/v3/builds/{buildMaster}/build/{number}/file', {
-    summary: 'Get an archived file of a build',
+    summary: 'Get a file of a build',
     description: 'Only the embedded build service has this operation, for files of this machine and of Jenkins.',
     query: { job, path: textModel.describe('As the artifact of the build refers to it.') },
     forward: { service: 'igor', path: '/builds/file/{number}/{buildMaster}/{+job}' },
@@ -110,7 +110,7 @@ export const buildOperations: Operation[] = [
     answerType: 'application/octet-stream',
   }),
   inQuery.get('getBuildOutputUsingGET', '/v3/builds/{buildMaster}/build/{number}/output', {
-    summary: 'Get the log of a build',
+    summary: 'Get the output of a build',
     description: 'Of a build that runs, what it has written until now. Only the embedded build service has this operation.',
     forward: { service: 'igor', path: '/builds/output/{number}/{buildMaster}/{+job}' },
     missingWhenDisabled: true,
