@@ -130,10 +130,20 @@ interface ExecutionNotes {
   jumps?: Jump[]
   /** Secrets of its definition, and of executions from which it has received something: views mask them. */
   secrets?: readonly string[]
-  /** What its definition refers to as `secret:…`; other texts refer to nothing. */
-  references?: readonly string[]
+  /** What its definition refers to as `secret:…`; other texts refer to nothing. A list, from earlier versions, counts for nothing. */
+  references?: AuthoredReferences | readonly string[]
   /** Work that outlives the state change that caused it; done at least once. */
   followUps: FollowUp[]
+}
+
+/** References to secrets, without `secret:`. */
+export interface AuthoredReferences {
+  /** These count in each stage: of defaults, of variables of templates, of parameters of a user or of a run of the application. */
+  readonly shared: readonly string[]
+  /** These count in the stage with the refId, and in those that it adds. */
+  readonly byRefId: Readonly<Record<string, readonly string[]>>
+  /** Of these, what the event mentions too: it is rejected, for its sender may have had it put elsewhere. */
+  readonly received?: readonly string[]
 }
 
 /** In milliseconds; `at` since the epoch. */

@@ -1,68 +1,69 @@
-/** Values of secrets in what leaves the engine, for references of authors alone: docs/contracts/secrets.md#authors-and-events. */
+/** Values of secrets in what leaves the engine: docs/contracts/secrets.md#references. */
 import { decodeSegment, encodeValue } from '../../http/encode-path.ts'
-import type { JsonObject } from '../../json/values.ts'
+import { isObject, type JsonObject, objectOf, textOf } from '../../json/values.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import { BackendError } from '../backend.ts'
+import { accountOf } from '../infrastructure/operation-type.ts'
 import { allReferencesIn, mapHolders } from '../secrets/references.ts'
 import type { Revealed, SecretUse } from '../secrets/secret-values.ts'
-import { foldName } from '../stores/document-store.ts'
+import { checkAuthored } from './authored-references.ts'
 import type { EngineOptions } from './engine-parts.ts'
 import { executionIdentityOf } from './identity.ts'
 import { RetryableError, StageError } from './machine/failure.ts'
-import type { Execution, StagePlace, Trigger } from './model.ts'
-import { stageAccountOf } from './stages/infrastructure/cloud-context.ts'
+import type { StagePlace } from './model.ts'
 import type { CollaboratorRequest } from './stages/stage-type.ts'
 
+type SecretParts = Pick<EngineOptions, 'secrets' | 'isEmbedded' | 'judges' | 'accessOf'>
+
 /**
- * What the author of a definition refers to. What an event brings along, such as a payload, refers to nothing: otherwise its sender
- * could read secrets. Parameters of a user who starts the run count, and those of a run of the same application.
+ * A copy with values, for a call that the engine makes itself.
+ *
+ * @param account Of which secrets may be used too: the context of a stage is free text, so that it names none
+ * @throws {StageError} for people; {RetryableError} while a store is away
  */
-export function authoredReferences(
-  { trigger: _trigger, receivedArtifacts: _received, ...definition }: JsonObject,
-  trigger: Pick<Trigger, 'type' | 'parameters'>,
-  { application, parent }: { application: unknown; parent: Execution | undefined },
-): { references?: readonly string[] } {
-  const found = allReferencesIn(definition)
-  if (trigger.type === 'manual') allReferencesIn(trigger.parameters, found)
-  const isSibling = parent !== undefined && foldName(parent.application) === foldName(String(application))
-  for (const each of isSibling ? (parent.engine.references ?? []) : []) found.add(each)
-  return found.size === 0 ? {} : { references: [...found] }
-}
-
-type SecretParts = Pick<EngineOptions, 'secrets' | 'isEmbedded'>
-
-/** A copy with values, for a call that the engine makes itself. @throws {StageError} for people; {RetryableError} while a store is away */
-export async function revealForStage<T>(value: T, place: StagePlace, { secrets }: SecretParts): Promise<Revealed<T>> {
+export async function revealForStage<T>(
+  value: T,
+  place: StagePlace,
+  { secrets }: Pick<SecretParts, 'secrets'>,
+  account?: string,
+): Promise<Revealed<T>> {
   checkAuthored(value, place)
   try {
-    return await secrets.reveal(value, useOf(place))
+    return await secrets.reveal(value, useOf(place, account))
   } catch (error) {
     if (!(error instanceof BackendError)) throw error
     throw error.status >= 500 ? new RetryableError([error.message]) : new StageError([error.message])
   }
 }
 
-/** @throws {StageError} for a reference that did not come with the definition */
-function checkAuthored(value: unknown, { execution }: StagePlace): void {
-  const known = new Set(execution.engine.references)
-  const [foreign] = [...allReferencesIn(value)].filter((each) => !known.has(each))
-  if (foreign === undefined) return
-  throw new StageError([
-    `"secret:${foreign}" is not in the definition of the pipeline, but came with an event or a result, and refers to nothing. ` +
-      'Write the reference into the stage, or into the default of the parameter.',
-  ])
-}
-
-function useOf({ execution, stage }: StagePlace): SecretUse {
+function useOf({ execution, stage }: StagePlace, account: string | undefined): SecretUse {
   const { application, name, type, id, description = '' } = execution
   const whole = type === 'PIPELINE' ? `pipeline ${application}/${name ?? id}` : `task "${description}" of ${application}`
   return {
     application,
-    account: stageAccountOf(stage.context),
-    user: executionIdentityOf({ execution, stage }).user || 'anonymous',
+    account,
+    user: userOf({ execution, stage }),
     place: `stage ${stage.name} of ${whole}`,
     run: { service: 'orca', id },
   }
+}
+
+function userOf(place: StagePlace): string {
+  return executionIdentityOf(place).user || 'anonymous'
+}
+
+/** @throws {StageError} without WRITE; {RetryableError} while the permission service cannot be asked */
+async function checkMayUse(account: string, place: StagePlace, { judges, accessOf }: SecretParts): Promise<void> {
+  if (!judges) return
+  const user = userOf(place)
+  const access = await accessOf(user).catch((error: unknown) => {
+    throw new RetryableError([(error as Error).message])
+  })
+  if (access.mayOnAccount(account, 'WRITE')) return
+  const message =
+    `An operation with secrets needs WRITE on the account ${account}; ${user} has not got it. ` +
+    'An operator can grant it, or the stage can name another account.'
+  throw new StageError([message], { status: 403, kind: 'PERMISSION' })
 }
 
 /** Services whose calls may hold references. Embedded ones get these, and put the values in where they are needed. */
@@ -77,20 +78,43 @@ export async function revealInCall(
   if (!receivers.has(service) || request.method === 'GET') return { request, secrets: [] }
   const isEmbedded = parts.isEmbedded(service)
   const found: string[] = []
-  const reveal = async (member: unknown): Promise<unknown> => {
-    const { value, secrets } = await revealForStage(member, place, parts)
-    found.push(...secrets)
-    return value
-  }
-  const change = async (member: unknown, name: string): Promise<unknown> => {
-    if (!isEmbedded) return reveal(member)
+  const changeFor = (account?: string) => async (member: unknown, name: string) => {
+    if (!isEmbedded) {
+      if (account !== undefined && allReferencesIn(member).size > 0) await checkMayUse(account, place, parts)
+      const { value, secrets } = await revealForStage(member, place, parts, account)
+      found.push(...secrets)
+      return value
+    }
     // Manifests come from repositories, whose references count for the Secrets in them.
     if (name !== 'stringData') checkAuthored(member, place)
     return member
   }
-  const body = await mapHolders(request.body, change)
+  const body = await mapOperations(request.body, (description) => mapHolders(description, changeFor(targetOf(description))))
+  const change = changeFor()
   const path = service === 'igor' ? await mapQuery(request.path, (value) => change(value, 'parameters')) : request.path
   return { request: { ...request, body, path }, secrets: found }
+}
+
+type Change = (description: unknown) => Promise<unknown>
+
+/** Operations are a list of objects with a description under the name of the operation; other bodies are descriptions themselves. */
+async function mapOperations(body: unknown, change: Change): Promise<unknown> {
+  if (!Array.isArray(body)) return change(body)
+  const operations: unknown[] = []
+  for (const operation of body) operations.push(isObject(operation) ? await mapDescriptions(operation, change) : operation)
+  return operations
+}
+
+async function mapDescriptions(operation: JsonObject, change: Change): Promise<JsonObject> {
+  const descriptions: [string, unknown][] = []
+  for (const [name, description] of Object.entries(operation)) descriptions.push([name, await change(description)])
+  return Object.fromEntries(descriptions)
+}
+
+/** The account in a description of an operation or bake. */
+function targetOf(description: unknown): string | undefined {
+  const fields = objectOf(description)
+  return accountOf(fields) ?? textOf(fields['account_name'])
 }
 
 /** Parameters of builds are in the query. */

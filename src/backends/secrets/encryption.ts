@@ -36,5 +36,8 @@ export function decrypt(sealed: string, place: string, keys: readonly SecretKey[
 }
 
 function describeMissingKey(id: string): string {
-  return `The key ${id} that encrypts it is not in the key file; add that key to the file of secrets.key-file, or set the secret again.`
+  return (
+    `The key ${id} that encrypts it is not in the key file. Add that key to the key file (secrets.key-file, else secrets.key in the ` +
+    'data directory) and restart Fairlead; or set the secret again.'
+  )
 }

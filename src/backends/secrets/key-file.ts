@@ -26,6 +26,10 @@ export class KeyFile {
     this.#log = log
   }
 
+  get file(): string {
+    return this.#file
+  }
+
   /** Reports what cannot be decrypted, and encrypts with the newest key what an older one did. */
   examine(): void {
     const keys = this.#load()

@@ -28,6 +28,7 @@ function storeOf(find: () => SecretValues | undefined): SecretValues {
 function absent(what: string): BackendError {
   return new BackendError(
     400,
-    `${what} cannot be used: the store of secrets belongs to the embedded definition store, and services.front50 is another one.`,
+    `${what} cannot be used: secrets, also those of Vault and of files, need the embedded definition store, but services.front50 is set. ` +
+      'Remove services.front50, or the reference.',
   )
 }

@@ -11,6 +11,7 @@ export type SecretReference =
 export const secretNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 
 const whole = /^secret:([^\s{}]{1,600})$/
+const quoted = /"secret:([^\s{}"]{1,600})"/g
 const inside = /secret:\{([^{}\s]{1,600})\}/g
 const vaultPath = /^vault:([A-Za-z0-9][A-Za-z0-9._/-]{0,499})#([A-Za-z0-9][A-Za-z0-9._-]{0,99})$/
 
@@ -46,6 +47,18 @@ export function allReferencesIn(value: unknown, found: Set<string> = new Set()):
   if (typeof value === 'string') for (const each of referencesIn(value)) found.add(each)
   else if (Array.isArray(value)) for (const each of value) allReferencesIn(each, found)
   else if (isObject(value)) for (const each of Object.values(value)) allReferencesIn(each, found)
+  return found
+}
+
+/** What an author has written into JSON data: also references that are values in a text of JSON, such as a payload. */
+export function writtenReferencesIn(value: unknown, found: Set<string> = new Set()): Set<string> {
+  if (Array.isArray(value)) for (const each of value) writtenReferencesIn(each, found)
+  else if (isObject(value)) for (const each of Object.values(value)) writtenReferencesIn(each, found)
+  else if (typeof value === 'string') {
+    const quotedNames = value.includes('"secret:') ? [...value.matchAll(quoted)].map(([, each = '']) => each) : []
+    for (const each of quotedNames.filter((name) => parseReference(name) !== undefined)) found.add(each)
+    allReferencesIn(value, found)
+  }
   return found
 }
 

@@ -1,8 +1,14 @@
 /** Secrets in files of a directory, such as credentials of systemd or a mounted Secret of Kubernetes. */
-import { open } from 'node:fs/promises'
+import type { BigIntStats } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BackendError } from '../backend.ts'
 import { matchesRule, type SecretSettings } from './settings.ts'
+
+/** Where values are, and the key that is not to be one of them. */
+interface SecretFiles extends Pick<SecretSettings, 'files'> {
+  readonly keyFile: string
+}
 
 const maxBytes = 64 * 1024
 
@@ -15,18 +21,20 @@ const maxBytes = 64 * 1024
 export async function readSecretFile(
   name: string,
   application: string | undefined,
-  { files, keyFile }: Pick<SecretSettings, 'files' | 'keyFile'>,
+  { files, keyFile }: SecretFiles,
 ): Promise<string> {
   const { directory, rules = [] } = files ?? {}
   const what = `secret:file:${name}`
   if (directory === undefined) throw new BackendError(400, `${what} cannot be read: set secrets.files.directory.`)
   const path = join(directory, name)
   const patterns = rules.map(({ applications, names }) => ({ applications, patterns: names }))
-  if (path === keyFile || !matchesRule(name, application, patterns)) {
+  if (!matchesRule(name, application, patterns)) {
     const subject = application === undefined ? 'without an application' : `by the application ${application}`
     throw new BackendError(400, `${what} may not be used ${subject}; an operator can allow it by secrets.files.rules.`)
   }
-  const text = await readBounded(path).catch((error: NodeJS.ErrnoException) => {
+  const text = await readBounded(path, keyFile).catch((error: NodeJS.ErrnoException) => {
+    if (error instanceof KeyFileError)
+      throw new BackendError(400, `${what} is the key file of the secrets, which cannot be read by reference; name another file.`)
     throw new BackendError(
       400,
       `${what} cannot be read (${error.code ?? error.message}); check the file in secrets.files.directory.`,
@@ -36,14 +44,31 @@ export async function readSecretFile(
   return text
 }
 
-async function readBounded(path: string): Promise<string> {
+class KeyFileError extends Error {}
+
+async function readBounded(path: string, keyFile: string): Promise<string> {
   const file = await open(path)
   try {
-    if (!(await file.stat()).isFile()) throw new Error('it is no file')
+    const opened = await file.stat({ bigint: true })
+    if (!opened.isFile()) throw new Error('it is no file')
+    if (isSame(opened, await statOf(keyFile))) throw new KeyFileError()
     const { bytesRead, buffer } = await file.read(Buffer.alloc(maxBytes + 1), 0, maxBytes + 1, 0)
     if (bytesRead > maxBytes) throw new Error(`it has more than ${maxBytes} bytes`)
     return buffer.toString('utf8', 0, bytesRead).replace(/\r?\n$/, '')
   } finally {
     await file.close()
   }
+}
+
+/** Links and other spellings lead to the same file. */
+function isSame(one: BigIntStats, other: BigIntStats | undefined): boolean {
+  return one.dev === other?.dev && one.ino === other.ino
+}
+
+/** @returns undefined where there is none */
+async function statOf(path: string): Promise<BigIntStats | undefined> {
+  return stat(path, { bigint: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
+    throw error
+  })
 }

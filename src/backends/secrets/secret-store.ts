@@ -100,10 +100,7 @@ export class SecretStore {
   set(scope: string, name: string, { value, note, user }: NewSecret, key: SecretKey): SecretEntry {
     return inTransaction(this.#db, () => {
       if (Number(this.#statements.count.get(scope, name)?.['count']) >= maxSecrets) {
-        throw new BackendError(
-          400,
-          `There are ${maxSecrets} secrets already, and no more are allowed. Delete those that nothing uses.`,
-        )
+        throw new BackendError(400, `The application or account has ${maxSecrets} secrets, the maximum. Delete unused ones.`)
       }
       const version = Number(this.#statements.get.get(scope, name)?.['version'] ?? 0) + 1
       const entry = { scope, name, version, setMs: this.#now(), setBy: user, note }

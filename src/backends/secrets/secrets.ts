@@ -100,7 +100,10 @@ export class Secrets implements SecretValues {
     if (reference === undefined) throw new BackendError(400, `"secret:${text}" is no reference to a secret; correct it.`)
     if (reference.kind === 'stored') return this.#resolveStored(reference.name, use)
     if (reference.kind === 'file') {
-      const value = await readSecretFile(reference.name, use.application, this.#context.settings.secrets ?? {})
+      const value = await readSecretFile(reference.name, use.application, {
+        files: this.#context.settings.secrets?.files,
+        keyFile: this.#keys.file,
+      })
       return { value, version: { scope: 'file', name: reference.name, version: 0 } }
     }
     return this.#resolveVault(reference, use)
@@ -135,9 +138,11 @@ function sealedPlace(place: string): string {
 
 function describeAbsence(name: string, application: string | undefined, account: string | undefined): string {
   const owners = [
-    ...(application === undefined ? [] : [`the application ${application}`]),
-    ...(account === undefined ? [] : [`the account ${account}`]),
+    ...(application === undefined ? [] : [['the application', application]]),
+    ...(account === undefined ? [] : [['the account', account]]),
   ]
   if (owners.length === 0) return `secret:${name} cannot be used here: what refers to it belongs to no application.`
-  return `There is no secret "${name}" of ${owners.join(' or ')}. Set it in the settings of the application, or correct the reference.`
+  const named = owners.map((owner) => owner.join(' ')).join(' or ')
+  const kinds = owners.map(([kind]) => kind).join(' or ')
+  return `There is no secret "${name}" of ${named}. Set it for ${kinds}, or correct the reference.`
 }

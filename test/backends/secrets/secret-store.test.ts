@@ -1,7 +1,7 @@
 /** The store of secrets: encrypted with a key outside the database, and write-only. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Backend, BackendContext } from '../../../src/backends/backend.ts'
@@ -198,17 +198,32 @@ test('a secret in a file has a plain name that a rule allows', async (t) => {
   const directory = folderOf(t)
   writeFileSync(join(directory, 'db'), 'from-a-file\n')
   writeFileSync(join(directory, 'other'), 'not-for-all')
-  writeFileSync(join(directory, 'keys'), `${randomBytes(32).toString('base64')}\n`)
   const rules = [
     { applications: ['shop'], names: ['db', 'k*'] },
     { applications: ['crm'], names: ['*'] },
   ]
   const files = { directory, rules }
-  const store = await startStore(t, folderOf(t), { files, keyFile: join(directory, 'keys') })
+  const store = await startStore(t, folderOf(t), { files })
   assert.equal(await revealed(store, 'secret:file:db'), 'from-a-file')
   await assert.rejects(revealed(store, 'secret:file:other'), /may not be used by the application shop.*secrets\.files\.rules/)
-  await assert.rejects(revealed(store, 'secret:file:keys'), /may not be used/)
   await assert.rejects(revealed(store, 'secret:file:kept'), /cannot be read \(ENOENT\)/)
   for (const outside of ['secret:file:../db', 'secret:file:..', 'secret:file:/etc/passwd', 'secret:file:.hidden'])
     assert.equal(await revealed(store, outside), outside)
+})
+
+test('the key file is no secret under any name', async (t) => {
+  const directory = folderOf(t)
+  const keyFile = join(directory, 'keys')
+  writeFileSync(keyFile, `${randomBytes(32).toString('base64')}\n`)
+  symlinkSync('keys', join(directory, 'symbolic'))
+  linkSync(keyFile, join(directory, 'hard'))
+  const files = { directory, rules: [{ applications: ['*'], names: ['*'] }] }
+  const store = await startStore(t, folderOf(t), { files, keyFile: join(directory, 'symbolic') })
+  for (const name of ['keys', 'symbolic', 'hard'])
+    await assert.rejects(revealed(store, `secret:file:${name}`), /is the key file of the secrets.*name another file/)
+
+  const dataDir = folderOf(t)
+  const own = await startStore(t, dataDir, { files: { ...files, directory: dataDir } })
+  await put(own, 'db-password', { value })
+  await assert.rejects(revealed(own, 'secret:file:secrets.key'), /is the key file of the secrets/)
 })

@@ -2,9 +2,9 @@
 import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../../json/values.ts'
 import { BackendError, type Caller } from '../../backend.ts'
 import { describeOversize, executionFactor } from '../../limits.ts'
+import { authoredReferences } from '../authored-references.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import type { Execution, Stage } from '../model.ts'
-import { authoredReferences } from '../secret-use.ts'
 import { describeLargeJob } from './job-bounds.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
 import { checkParentReadable, normaliseTrigger } from './trigger.ts'
@@ -25,6 +25,8 @@ export async function prepareTask(body: unknown, caller: Caller, sources: Engine
   const id = sources.nextId()
   const { application } = task
   const common = commonParts(task, caller, sources)
+  const authored = { stages: jobs, trigger: task['trigger'] }
+  const references = authoredReferences(authored, { ...trigger, type: 'task' }, { application, parent: undefined })
   return {
     type: 'ORCHESTRATION',
     id,
@@ -32,7 +34,7 @@ export async function prepareTask(body: unknown, caller: Caller, sources: Engine
     application: textOf(task['application']) ?? 'spinnaker_unknown',
     description: textOf(task['description']) ?? textOf(task['name']),
     ...common,
-    engine: { ...common.engine, ...authoredReferences(task, { ...trigger, type: 'task' }, { application, parent: undefined }) },
+    engine: { ...common.engine, ...references },
     limitConcurrent: false,
     maxConcurrentExecutions: 0,
     keepWaitingPipelines: false,
