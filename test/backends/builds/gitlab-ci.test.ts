@@ -119,7 +119,7 @@ test('a pipeline that left the list is followed to its end', async (t) => {
     { request: list, headers: { etag: '"l2"' }, body: [{ id: 50, status: 'success', ref: 'main' }] },
     { request: one, body: { id: 48, status: 'running', ref: 'feature/cart' } },
   )
-  const positions = new Map([['shop/web', 47]])
+  const positions = new Map([['shop/web', { upTo: 47, sent: [], open: [48], marks: [] }]])
   const second = await server.recentBuilds(signal, positions)
   assert.deepEqual(numbersOf(second.find(({ job }) => job === 'shop/web')?.builds), [50, 48])
   gitlab.exchange({ request: one, body: { id: 48, status: 'failed', ref: 'feature/cart' } })

@@ -2,6 +2,7 @@
 import { type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
 import type { BuildOrder, BuildServer, RecentBuilds } from '../build-server.ts'
+import type { Position } from '../polls/position.ts'
 import { ChangePolls } from '../remote/change-polls.ts'
 import { formatReason } from '../remote/refusal.ts'
 import { UnfinishedBuilds } from '../remote/unfinished-builds.ts'
@@ -176,7 +177,7 @@ class ActionsServer implements BuildServer {
   /** Runs have no descriptions. */
   async describe(): Promise<void> {}
 
-  async recentBuilds(signal: AbortSignal, positions?: ReadonlyMap<string, number>): Promise<readonly RecentBuilds[]> {
+  async recentBuilds(signal: AbortSignal, positions?: ReadonlyMap<string, Position>): Promise<readonly RecentBuilds[]> {
     const places = this.#repositories.map((name) => ({ name, path: this.#api.runsPath(name) }))
     const changes = await this.#polls.read(places, signal)
     const lists = await this.#unfinished.complete(changes.map(({ name, body }) => ({ name, items: runsIn(body) ?? [] })))
@@ -185,8 +186,7 @@ class ActionsServer implements BuildServer {
       byFile.delete(undefined)
       return [...byFile].map(([file, runs]) => {
         const job = `${name}/${file}`
-        const position = positions?.get(job) ?? 0
-        return { job, builds: runs.map((run) => toBuild(run, job)).filter((build) => Number(build['number']) > position) }
+        return { job, builds: runs.map((run) => toBuild(run, job)) }
       })
     })
   }

@@ -4,6 +4,7 @@ import { parseJson } from '../../../json/json.ts'
 import { fieldOf, isObject, type JsonObject, numberOf, objectsOf, textOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
 import type { BuildOrder, BuildServer, BuildServerType, RecentBuilds } from '../build-server.ts'
+import type { Position } from '../polls/position.ts'
 import { ChangePolls } from '../remote/change-polls.ts'
 import { formatReason } from '../remote/refusal.ts'
 import { UnfinishedBuilds } from '../remote/unfinished-builds.ts'
@@ -155,18 +156,17 @@ class GitlabServer implements BuildServer {
   }
 
   /** A build is one of its project, and one of its branch. */
-  async recentBuilds(signal: AbortSignal, positions?: ReadonlyMap<string, number>): Promise<readonly RecentBuilds[]> {
+  async recentBuilds(signal: AbortSignal, positions?: ReadonlyMap<string, Position>): Promise<readonly RecentBuilds[]> {
     const paths = await this.#projects.paths()
     const places = paths.map((name) => ({ name, path: `${projectPath(name)}/pipelines${formatQuery(newest)}` }))
     const changes = await this.#polls.read(places, signal)
     const lists = await this.#unfinished.complete(changes.map(({ name, body }) => ({ name, items: objectsOf(body) })))
     return lists.flatMap(({ name: project, items: pipelines }) => {
       const byBranch = Map.groupBy(pipelines, ({ ref }) => `${project}/${String(ref)}`)
-      return [[project, pipelines] as const, ...byBranch].map(([job, own]) => {
-        const position = positions?.get(job) ?? 0
-        const news = own.filter((pipeline) => numberOfPipeline(pipeline) > position)
-        return { job, builds: news.map((pipeline) => toBuild(pipeline, job, project)) }
-      })
+      return [[project, pipelines] as const, ...byBranch].map(([job, own]) => ({
+        job,
+        builds: own.map((pipeline) => toBuild(pipeline, job, project)),
+      }))
     })
   }
 

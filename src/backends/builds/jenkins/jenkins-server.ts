@@ -4,6 +4,7 @@ import { fieldAt, fieldOf, isObject, type JsonObject, numberOf, objectsOf } from
 import { type BackendContext, BackendError } from '../../backend.ts'
 import { maxArtifactBytes } from '../../infrastructure/artifact-accounts/account-type.ts'
 import type { BuildOrder, BuildServer, RecentBuilds } from '../build-server.ts'
+import type { Position } from '../polls/position.ts'
 import { parseProperties } from '../property-file.ts'
 import { createServerCalls, type ServerCalls } from '../server-calls.ts'
 import { buildFields, buildsTree, toArtifacts, toBuild, toListedBuild } from './builds.ts'
@@ -124,7 +125,7 @@ export class JenkinsServer implements BuildServer {
     if (status >= 400) throw new BackendError(404, `The build ${number} of "${job}" is not known.`)
   }
 
-  recentBuilds(signal: AbortSignal, positions: ReadonlyMap<string, number> = new Map()): Promise<readonly RecentBuilds[]> {
+  recentBuilds(signal: AbortSignal, positions: ReadonlyMap<string, Position> = new Map()): Promise<readonly RecentBuilds[]> {
     return this.#recent.load(signal, positions)
   }
 
