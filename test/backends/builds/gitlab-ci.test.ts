@@ -110,6 +110,20 @@ test('unchanged pipelines are polled with 304, and failing projects harm no othe
   for (const { headers } of gitlab.requests) assert.equal(headers['private-token'], token)
 })
 
+test('a pipeline that waits has ended for triggers, not for stages', async (t) => {
+  const { server, gitlab } = await startGitlab(t)
+  const states = async (status: string) => {
+    gitlab.exchange({ request: 'GET /api/v4/projects/shop%2Fweb/pipelines/47', body: { id: 47, status, ref: 'main' } })
+    const list = 'GET /api/v4/projects/shop%2Fweb/pipelines?order_by=id&sort=desc&per_page=50'
+    gitlab.exchange({ request: list, body: [{ id: 47, status, ref: 'main' }] })
+    const [listed] = (await server.builds('shop/web')) ?? []
+    return [listed?.['result'], (await server.build('shop/web', 47))?.['building']]
+  }
+  assert.deepEqual(await states('manual'), ['NOT_BUILT', true])
+  assert.deepEqual(await states('scheduled'), [undefined, true])
+  assert.deepEqual(await states('skipped'), ['NOT_BUILT', false])
+})
+
 test('a pipeline that left the list is followed to its end', async (t) => {
   const { server, gitlab, signal } = await startGitlab(t)
   await server.recentBuilds(signal)

@@ -11,7 +11,7 @@ import { UnfinishedBuilds } from '../remote/unfinished-builds.ts'
 import { createServerCalls, type ServerCalls } from '../server-calls.ts'
 import { type GitlabHost, gitlabKeys, toGitlabSettings } from './gitlab-settings.ts'
 import { PipelineFiles, pipelinePath } from './pipeline-files.ts'
-import { isRunningPipeline, numberOfPipeline, toBuild, withCommit } from './pipelines.ts'
+import { isManual, isRunningPipeline, numberOfPipeline, toBuild, withCommit } from './pipelines.ts'
 import { type JobTarget, Projects, projectPath } from './projects.ts'
 
 const advice = 'The token needs the scope "api" and, to start pipelines, the role Developer or higher in the project.'
@@ -89,7 +89,8 @@ class GitlabServer implements BuildServer {
     const found = await this.#find(job, number)
     if (found === undefined) return undefined
     const { project, pipeline } = found
-    const build = toBuild(pipeline, job, project)
+    // A stage that follows it waits for the person, too.
+    const build = toBuild(isManual(pipeline) ? { ...pipeline, status: 'running' } : pipeline, job, project)
     return withCommit(build, await this.#commit(project, textOf(pipeline['sha'])))
   }
 
