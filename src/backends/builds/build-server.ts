@@ -49,7 +49,8 @@ export interface BuildServer {
   artifacts(job: string, number: number): Promise<readonly JsonObject[] | undefined>
   /** Content of an archived file, where the server gives it. @throws {BackendError} 413 beyond `maxArtifactBytes` */
   file?(job: string, number: number, path: string): Promise<Buffer | undefined>
-  queueItem(item: string): Promise<JsonObject | undefined>
+  /** @param job Of the item, as far as it is known: a server that forgets items finds its build there */
+  queueItem(item: string, job?: string): Promise<JsonObject | undefined>
   /**
    * The number of the queue item or build, as text; undefined while the same order is still in progress.
    *
