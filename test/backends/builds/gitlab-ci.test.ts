@@ -67,6 +67,9 @@ test('a start at GitLab sends variables, and a stop cancels', async (t) => {
     server.start('shop/web/docs/old', { id: '2', parameters: {} }),
     /shop\/web\/docs on "old" \(400\).*Reference not found/,
   )
+  const moved = { status: 405, body: { message: 'Non GET methods are not allowed for moved projects' } }
+  gitlab.exchange({ request: 'POST /api/v4/projects/shop%2Fweb%2Fdocs/pipeline', ...moved })
+  await assert.rejects(server.start('shop/web/docs/old', { id: '3', parameters: {} }), { status: 400, message: /been renamed/ })
   await assert.rejects(server.stop('shop/web', '', 999), { status: 400, message: /needs the scope "api"/ })
 })
 

@@ -3,6 +3,7 @@ import { formatQuery } from '../../../http/encode-path.ts'
 import { parseJson } from '../../../json/json.ts'
 import { fieldOf, isObject, type JsonObject, numberOf, objectsOf, textOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
+import type { OutsideAnswer } from '../../outside/call-outside.ts'
 import type { BuildOrder, BuildServer, BuildServerType, RecentBuilds } from '../build-server.ts'
 import type { Position } from '../polls/position.ts'
 import { ChangePolls } from '../remote/change-polls.ts'
@@ -15,6 +16,7 @@ import { isManual, isRunningPipeline, numberOfPipeline, toBuild, withCommit } fr
 import { type JobTarget, Projects, projectPath } from './projects.ts'
 
 const advice = 'The token needs the scope "api" and, to start pipelines, the role Developer or higher in the project.'
+const refusals = [301, 307, 308, 400, 403, 404, 405, 409, 422]
 const newest = { order_by: 'id', sort: 'desc', per_page: 50 }
 
 export const gitlabCiType: BuildServerType<readonly GitlabHost[]> = {
@@ -117,16 +119,10 @@ class GitlabServer implements BuildServer {
     const { ref: given, ...others } = parameters
     const ref = textOf(given) ?? (await this.#refOf(target))
     const variables = Object.entries(others).map(([key, value]) => ({ key, value }))
-    const expects = [301, 307, 308, 400, 403, 404, 409, 422]
-    const body = { ref, variables }
-    const answer = await this.#calls.send(`${projectPath(target.project)}/pipeline`, { method: 'POST', json: body, expects })
+    const place = `${projectPath(await this.#lastingName(target.project))}/pipeline`
+    const answer = await this.#calls.send(place, { method: 'POST', json: { ref, variables }, expects: refusals })
     const what = `The build server "${this.name}" does not start a pipeline of ${target.project} on "${ref}"`
-    if (answer.status >= 300 && answer.status < 400)
-      throw new BackendError(400, `${what}: the project has been renamed. Use its new path.`)
-    if (answer.status >= 400) {
-      const hint = answer.status === 403 || answer.status === 404 ? ` ${advice}` : ''
-      throw new BackendError(400, `${what} (${answer.status})${formatReason(answer)}.${hint}`)
-    }
+    if (answer.status >= 300) throw toRefusal(what, answer)
     const pipeline = parseJson(answer.text)
     const number = isObject(pipeline) ? numberOfPipeline(pipeline) : 0
     if (number === 0) throw new BackendError(502, `The build server "${this.name}" gave no number of the pipeline.`)
@@ -138,14 +134,10 @@ class GitlabServer implements BuildServer {
     const target = await this.#projects.targetOf(job)
     if (target === undefined) throw this.#unknownJob(job)
     const id = number === 0 ? (numberOf(item) ?? 0) : number
-    const answer = await this.#calls.send(`${pipelinePath(target.project, id)}/cancel`, {
-      method: 'POST',
-      json: {},
-      expects: [400, 403, 404, 409, 422],
-    })
+    const place = `${pipelinePath(await this.#lastingName(target.project), id)}/cancel`
+    const answer = await this.#calls.send(place, { method: 'POST', json: {}, expects: refusals })
     if (answer.status < 300 || answer.status === 409 || (answer.status === 404 && number === 0)) return
-    const text = `The build server "${this.name}" does not stop pipeline ${id} of ${target.project} (${answer.status})`
-    throw new BackendError(400, `${text}${formatReason(answer)}. ${advice}`)
+    throw toRefusal(`The build server "${this.name}" does not stop pipeline ${id} of ${target.project}`, answer)
   }
 
   /** The description becomes the name of the pipeline, which GitLab has from version 16.6. */
@@ -153,7 +145,7 @@ class GitlabServer implements BuildServer {
     const target = await this.#projects.targetOf(job)
     if (target === undefined) throw this.#unknownJob(job)
     const call = { method: 'PUT', json: { name: description.slice(0, 255) }, expects: [404, 405] }
-    await this.#calls.send(`${pipelinePath(target.project, number)}/metadata`, call)
+    await this.#calls.send(`${pipelinePath(await this.#lastingName(target.project), number)}/metadata`, call)
   }
 
   /** A build is one of its project, and one of its branch. */
@@ -210,12 +202,30 @@ class GitlabServer implements BuildServer {
     )
   }
 
+  /** The number of a project, which it keeps when it is renamed: GitLab redirects reads only. */
+  async #lastingName(project: string): Promise<string> {
+    const id = numberOf(fieldOf(await this.#get(projectPath(project)), 'id'))
+    return id === undefined ? project : String(id)
+  }
+
   async #get(path: string): Promise<unknown> {
     return (await this.#calls.loadIfChanged(path))?.value
   }
 
   #unknownJob(job: string): BackendError {
     const text = `The job "${job}" is not known to the build server "${this.name}"`
-    return new BackendError(404, `${text}: it has to be the path of one of its projects, such as shop/web, or shop/web/main.`)
+    return new BackendError(
+      404,
+      `${text}: it has to be the path of one of its projects, such as shop/web or shop/web/main, or its number.`,
+    )
   }
+}
+
+/** @param what What the server does not do */
+function toRefusal(what: string, answer: OutsideAnswer): BackendError {
+  const { status } = answer
+  // Of a project with a former path, GitLab allows no changes.
+  if (status < 400 || status === 405) return new BackendError(400, `${what}: the project has been renamed. Use its new path.`)
+  const hint = status === 403 || status === 404 ? ` ${advice}` : ''
+  return new BackendError(400, `${what} (${status})${formatReason(answer)}.${hint}`)
 }
