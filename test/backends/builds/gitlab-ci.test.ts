@@ -88,6 +88,16 @@ test('archives and logs of a pipeline are those of its jobs', async (t) => {
   assert.deepEqual(others, [])
   assert.deepEqual([archive?.['fileName'], archive?.['name']], ['artifacts.zip', 'package/artifacts.zip'])
   assert.equal(archive?.['reference'], `${gitlab.url}/api/v4/projects/shop%2Fweb/jobs/502/artifacts`)
+  const jobs = Array.from({ length: 100 }, (_each, index) => ({
+    id: 400 + index,
+    name: 'early',
+    stage: 'test',
+    status: 'success',
+  }))
+  const list = 'GET /api/v4/projects/shop%2Fweb/pipelines/48/jobs?per_page=100'
+  const last = [{ id: 500, name: 'late', artifacts_file: { filename: 'late.zip' } }]
+  gitlab.exchange({ request: list, body: jobs }, { request: `${list}&page=2`, body: last })
+  assert.equal((await server.artifacts('shop/web', 48))?.[0]?.['name'], 'late/late.zip')
   const log = (await server.output('shop/web-47')) ?? ''
   assert.ok(log.indexOf('test / test (success)') < log.indexOf('build / package (success)'), log)
   assert.match(log, /Running tests[\s\S]*=== build \/ child \(success\) ===\n\[the build server has no log of this job\]/)
@@ -108,7 +118,7 @@ test('unchanged pipelines are polled with 304, and failing projects harm no othe
   assert.match(warnings[0] ?? '', /builds of shop\/web\/docs cannot be polled: .*403.*gitlab-ci.masters.*scope/)
   gitlab.taken()
   assert.deepEqual(await server.recentBuilds(signal), [])
-  assert.ok(gitlab.taken().includes('GET /api/v4/projects/shop%2Fweb/pipelines?order_by=id&sort=desc&per_page=50 304'))
+  assert.ok(gitlab.taken().includes('GET /api/v4/projects/shop%2Fweb/pipelines?order_by=id&sort=desc&per_page=100 304'))
   assert.equal(warnings.length, 1)
   for (const { headers } of gitlab.requests) assert.equal(headers['private-token'], token)
 })
@@ -117,7 +127,7 @@ test('a pipeline that waits has ended for triggers, not for stages', async (t) =
   const { server, gitlab } = await startGitlab(t)
   const states = async (status: string) => {
     gitlab.exchange({ request: 'GET /api/v4/projects/shop%2Fweb/pipelines/47', body: { id: 47, status, ref: 'main' } })
-    const list = 'GET /api/v4/projects/shop%2Fweb/pipelines?order_by=id&sort=desc&per_page=50'
+    const list = 'GET /api/v4/projects/shop%2Fweb/pipelines?order_by=id&sort=desc&per_page=100'
     gitlab.exchange({ request: list, body: [{ id: 47, status, ref: 'main' }] })
     const [listed] = (await server.builds('shop/web')) ?? []
     return [listed?.['result'], (await server.build('shop/web', 47))?.['building']]
@@ -130,7 +140,7 @@ test('a pipeline that waits has ended for triggers, not for stages', async (t) =
 test('a pipeline that left the list is followed to its end', async (t) => {
   const { server, gitlab, signal } = await startGitlab(t)
   await server.recentBuilds(signal)
-  const list = 'GET /api/v4/projects/shop%2Fweb/pipelines?order_by=id&sort=desc&per_page=50'
+  const list = 'GET /api/v4/projects/shop%2Fweb/pipelines?order_by=id&sort=desc&per_page=100'
   const one = 'GET /api/v4/projects/shop%2Fweb/pipelines/48'
   gitlab.exchange(
     { request: list, headers: { etag: '"l2"' }, body: [{ id: 50, status: 'success', ref: 'main' }] },

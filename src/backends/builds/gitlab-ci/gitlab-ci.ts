@@ -5,7 +5,7 @@ import { fieldOf, isObject, type JsonObject, numberOf, objectsOf, textOf } from 
 import { type BackendContext, BackendError } from '../../backend.ts'
 import type { OutsideAnswer } from '../../outside/call-outside.ts'
 import type { BuildOrder, BuildServer, BuildServerType, RecentBuilds } from '../build-server.ts'
-import type { Position } from '../polls/position.ts'
+import { newestIn, type Position } from '../polls/position.ts'
 import { ChangePolls } from '../remote/change-polls.ts'
 import { formatReason } from '../remote/refusal.ts'
 import { UnfinishedBuilds } from '../remote/unfinished-builds.ts'
@@ -17,7 +17,7 @@ import { type JobTarget, Projects, projectPath } from './projects.ts'
 
 const advice = 'The token needs the scope "api" and, to start pipelines, the role Developer or higher in the project.'
 const refusals = [301, 307, 308, 400, 403, 404, 405, 409, 422]
-const newest = { order_by: 'id', sort: 'desc', per_page: 50 }
+const newest = { order_by: 'id', sort: 'desc', per_page: 100 }
 
 export const gitlabCiType: BuildServerType<readonly GitlabHost[]> = {
   id: 'gitlab_ci',
@@ -48,7 +48,15 @@ class GitlabServer implements BuildServer {
     this.#calls = createServerCalls(access, context)
     this.#projects = new Projects(host, this.#calls, context)
     this.#files = new PipelineFiles(this.#calls, address)
-    this.#polls = new ChangePolls({ calls: this.#calls, log: context.log, now: context.now, name, advice })
+    this.#polls = new ChangePolls({
+      calls: this.#calls,
+      log: context.log,
+      now: context.now,
+      name,
+      advice,
+      pageLength: newest.per_page,
+      itemsOf: objectsOf,
+    })
     this.#unfinished = new UnfinishedBuilds({
       numberOf: numberOfPipeline,
       isRunning: isRunningPipeline,
@@ -149,11 +157,20 @@ class GitlabServer implements BuildServer {
   }
 
   /** A build is one of its project, and one of its branch. */
-  async recentBuilds(signal: AbortSignal, positions?: ReadonlyMap<string, Position>): Promise<readonly RecentBuilds[]> {
+  async recentBuilds(
+    signal: AbortSignal,
+    positions: ReadonlyMap<string, Position> = new Map(),
+  ): Promise<readonly RecentBuilds[]> {
     const paths = await this.#projects.paths()
-    const places = paths.map((name) => ({ name, path: `${projectPath(name)}/pipelines${formatQuery(newest)}` }))
-    const changes = await this.#polls.read(places, signal)
-    const lists = await this.#unfinished.complete(changes.map(({ name, body }) => ({ name, items: objectsOf(body) })))
+    const newestOf = (project: string) => {
+      const position = positions.get(project)
+      return position === undefined ? undefined : newestIn(position)
+    }
+    const toPlace = (name: string) => {
+      return { name, path: `${projectPath(name)}/pipelines${formatQuery(newest)}`, newest: newestOf(name) }
+    }
+    const changes = await this.#polls.read(paths.map(toPlace), signal)
+    const lists = await this.#unfinished.complete(changes, (project) => positions.get(project)?.open ?? [])
     return lists.flatMap(({ name: project, items: pipelines }) => {
       const byBranch = Map.groupBy(pipelines, ({ ref }) => `${project}/${String(ref)}`)
       return [[project, pipelines] as const, ...byBranch].map(([job, own]) => ({

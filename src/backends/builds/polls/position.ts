@@ -84,6 +84,11 @@ export function markOf({ attempt, result }: JsonObject): string {
   return String(attempt ?? result ?? '')
 }
 
+/** The newest build that has been seen. */
+export function newestIn({ upTo, sent, open }: Position): number {
+  return Math.max(upTo, ...sent, ...open)
+}
+
 /** A job that was deleted and created again begins with build 1. A list of builds that were running need not be whole. */
 function isNewJob({ upTo, open }: Position, builds: readonly JsonObject[]): boolean {
   const newest = Math.max(0, ...builds.map(numberIn))
