@@ -22,13 +22,24 @@ async function startGitlab(t: TestContext) {
 const numbersOf = (builds: readonly JsonObject[] | undefined) => builds?.map(({ number }) => number)
 
 test('projects of GitLab and their branches are jobs', async (t) => {
-  const { server } = await startGitlab(t)
+  const { server, gitlab } = await startGitlab(t)
   assert.deepEqual(await server.jobs(), ['shop/web', 'shop/web/docs'])
   const job = await server.job('shop/web')
   assert.deepEqual([job?.['displayName'], job?.['buildable']], ['Shop / Web', true])
   assert.deepEqual(numbersOf(await server.builds('shop/web')), [48, 47])
   assert.deepEqual(numbersOf(await server.builds('shop/web/main')), [47])
   assert.equal(await server.builds('shop/unknown'), undefined)
+  // As newer versions of igor name them.
+  const numbered = (id: number, path: string) => ({
+    request: `GET /api/v4/projects/${id}`,
+    body: { id, path_with_namespace: path },
+  })
+  gitlab.exchange(numbered(7, 'shop/web'), numbered(9, 'shop/notes'))
+  assert.deepEqual(numbersOf(await server.builds('7')), [48, 47])
+  assert.deepEqual(numbersOf(await server.builds('7/main')), [47])
+  assert.equal((await server.build('7', 47))?.['id'], '7-47')
+  assert.equal(await server.start('7', { id: '1', parameters: {} }), '49')
+  for (const other of ['9', '99']) assert.equal(await server.builds(other), undefined)
 })
 
 test('a pipeline of GitLab is a build with its commit', async (t) => {
@@ -110,6 +121,7 @@ test('unchanged pipelines are polled with 304, and failing projects harm no othe
     first.map(({ job, builds }) => [job, numbersOf(builds)]),
     [
       ['shop/web', [48, 47]],
+      ['7', [48, 47]],
       ['shop/web/feature/cart', [48]],
       ['shop/web/main', [47]],
     ],

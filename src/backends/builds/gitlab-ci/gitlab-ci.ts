@@ -1,4 +1,4 @@
-/** Pipelines of GitLab projects as builds, with the job names of Spinnaker's igor. */
+/** Pipelines of GitLab projects as builds: a job is the path of a project, or its number, as in newer versions of igor. */
 import { formatQuery } from '../../../http/encode-path.ts'
 import { parseJson } from '../../../json/json.ts'
 import { fieldOf, isObject, type JsonObject, numberOf, objectsOf, textOf } from '../../../json/values.ts'
@@ -156,7 +156,7 @@ class GitlabServer implements BuildServer {
     await this.#calls.send(`${pipelinePath(await this.#lastingName(target.project), number)}/metadata`, call)
   }
 
-  /** A build is one of its project, and one of its branch. */
+  /** A build is one of its project, by path and by number, and one of its branch. */
   async recentBuilds(
     signal: AbortSignal,
     positions: ReadonlyMap<string, Position> = new Map(),
@@ -173,7 +173,10 @@ class GitlabServer implements BuildServer {
     const lists = await this.#unfinished.complete(changes, (project) => positions.get(project)?.open ?? [])
     return lists.flatMap(({ name: project, items: pipelines }) => {
       const byBranch = Map.groupBy(pipelines, ({ ref }) => `${project}/${String(ref)}`)
-      return [[project, pipelines] as const, ...byBranch].map(([job, own]) => ({
+      const numbers = new Set(pipelines.flatMap(({ project_id: id }) => (numberOf(id) === undefined ? [] : [String(id)])))
+      numbers.delete(project)
+      const byNumber = [...numbers].map((id) => [id, pipelines] as const)
+      return [[project, pipelines] as const, ...byNumber, ...byBranch].map(([job, own]) => ({
         job,
         builds: own.map((pipeline) => toBuild(pipeline, job, project)),
       }))
