@@ -5,7 +5,8 @@ import type { BuildServerType } from '../../../src/backends/builds/build-server.
 import { buildsBackend } from '../../../src/backends/builds/builds.ts'
 import { giteaActionsType } from '../../../src/backends/builds/gitea-actions/gitea-actions.ts'
 import { githubActionsType } from '../../../src/backends/builds/github-actions/github-actions.ts'
-import type { JsonObject } from '../../../src/json/values.ts'
+import { defaultBuildServiceSettings } from '../../../src/backends/builds/settings.ts'
+import { fieldAt, type JsonObject } from '../../../src/json/values.ts'
 import { startBackends } from '../../support/backends.ts'
 import { Reply, silence, startUpstream } from '../../support/upstream.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -350,7 +351,10 @@ test('a stage starts a workflow, and its end is an event', async (t) => {
   const events: JsonObject[] = []
   const backends = await startBackends(t, [buildsBackend], {
     now: () => Date.parse('2026-05-04T09:03:00Z'),
-    settings: { buildServers: { github_actions: settings ?? {} } },
+    settings: {
+      buildServers: { github_actions: settings ?? {} },
+      builds: { ...defaultBuildServiceSettings, pollSeconds: 0.02 },
+    },
     others: async (_service, { body }) => {
       events.push(body as JsonObject)
       return { status: 200, body: {} }
@@ -366,4 +370,15 @@ test('a stage starts a workflow, and its end is an event', async (t) => {
   assert.deepEqual(details, { type: 'build', source: 'igor' })
   const { type, project } = content as { type: string; project: { name: string; lastBuild: JsonObject } }
   assert.deepEqual([type, project.name, project.lastBuild['number']], ['GITHUB_ACTIONS', job, 30433642])
+
+  // Run again, it keeps its number.
+  const run = { id: 30433642, path: '.github/workflows/build.yml', status: 'completed', conclusion: 'success', run_attempt: 2 }
+  upstream.exchange({
+    request: 'GET /repos/shop/web/actions/runs?per_page=100',
+    headers: { etag: '"2"' },
+    body: { workflow_runs: [run] },
+  })
+  await waitUntil(() => events.length > 1, 'the event of the second attempt')
+  assert.equal(fieldAt(events[1], 'content', 'project', 'lastBuild', 'attempt'), 2)
+  assert.notEqual(events[1]?.['eventId'], events[0]?.['eventId'])
 })
