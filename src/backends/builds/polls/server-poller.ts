@@ -25,8 +25,8 @@ interface PollParts {
 const cycleMs = 5 * 60_000
 /** How long the end of the process waits for a delivery. */
 const closeMs = 2_000
-/** Builds of a job that wait to be reported. */
-const mostPending = 200
+/** Builds of a job that wait to be reported: as many as a poll lists, and those that ran before. */
+const mostPending = 1_100
 
 export class ServerPoller {
   readonly #parts: PollParts
