@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
-import { pathValue, requiredQuery } from '../requests/request-values.ts'
+import { pathValue, queryValue, requiredQuery } from '../requests/request-values.ts'
 import type { BuildServer } from './build-server.ts'
 import { found, jobOf, numberOf, type Servers, serverOf } from './server-requests.ts'
 
@@ -56,7 +56,7 @@ export function mountBuildReads(app: FastifyInstance, servers: Servers, lookupMs
   app.get('/builds/all/:host/*', listBuilds)
   app.get('/builds/queue/:host/:item', async (request) => {
     const item = pathValue(request, 'item')
-    return found(await serverOf(request, servers).queueItem(item), `queue item "${item}"`)
+    return found(await serverOf(request, servers).queueItem(item, queryValue(request, 'job')), `queue item "${item}"`)
   })
 }
 

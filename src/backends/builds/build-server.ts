@@ -9,6 +9,7 @@ import type { JsonObject } from '../../json/values.ts'
 import type { SettingsReport } from '../../settings/setting.ts'
 import type { BackendContext } from '../backend.ts'
 import type { SecretHolder } from '../secrets/secret-values.ts'
+import type { Position } from './polls/position.ts'
 
 export interface BuildServerType<Settings extends object = object, Keys = object> {
   /** As `GET /masters?type=` names it: `jenkins`. */
@@ -48,7 +49,8 @@ export interface BuildServer {
   artifacts(job: string, number: number): Promise<readonly JsonObject[] | undefined>
   /** Content of an archived file, where the server gives it. @throws {BackendError} 413 beyond `maxArtifactBytes` */
   file?(job: string, number: number, path: string): Promise<Buffer | undefined>
-  queueItem(item: string): Promise<JsonObject | undefined>
+  /** @param job Of the item, as far as it is known: a server that forgets items finds its build there */
+  queueItem(item: string, job?: string): Promise<JsonObject | undefined>
   /**
    * The number of the queue item or build, as text; undefined while the same order is still in progress.
    *
@@ -62,9 +64,9 @@ export interface BuildServer {
    * Jobs whose builds may have changed since the last call, with their newest builds; at the first call all jobs. A server that
    * says what has changed, or answers conditional requests, is asked for little.
    *
-   * @param positions Of each known job, the number up to which all builds have been reported: what is not newer can be left out
+   * @param positions Of each known job, what has been reported: a build that is not newer, and was not run again, can be left out
    */
-  recentBuilds(signal: AbortSignal, positions?: ReadonlyMap<string, number>): Promise<readonly RecentBuilds[]>
+  recentBuilds(signal: AbortSignal, positions?: ReadonlyMap<string, Position>): Promise<readonly RecentBuilds[]>
   /** Calls the listener as soon as a build changes, besides the polls. */
   watch?(changed: () => void): void
   /** The log. @param build Its id, such as `team/app-7`: job and number */

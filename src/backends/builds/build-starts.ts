@@ -14,8 +14,10 @@ export const buildStartMigrations = [
    CREATE INDEX builds_starts_by_change ON builds_starts (changed_ms)`,
 ]
 
-/** How long an equal request waits for the first one, and how long its number is kept for one. */
+/** How long the number of a start is kept for an equal request. */
 const keptMs = 10 * 60_000
+/** Of a start whose outcome is not known: longer than the start of a stage is tried. */
+const keptOpenMs = 20 * 60_000
 
 export interface StartIdentity {
   readonly server: string
@@ -40,7 +42,7 @@ export class BuildStarts {
     this.#begin = db.prepare('INSERT INTO builds_starts VALUES (?, NULL, ?)')
     this.#finish = db.prepare('UPDATE builds_starts SET number = ?, changed_ms = ? WHERE id = ?')
     this.#remove = db.prepare('DELETE FROM builds_starts WHERE id = ?')
-    this.#prune = db.prepare('DELETE FROM builds_starts WHERE changed_ms < ? OR changed_ms > ?')
+    this.#prune = db.prepare('DELETE FROM builds_starts WHERE changed_ms < iif(number IS NULL, ?, ?) OR changed_ms > ?')
   }
 
   /**
@@ -53,7 +55,7 @@ export class BuildStarts {
   async run(identity: StartIdentity, start: () => Promise<string | undefined>): Promise<string | undefined> {
     const now = this.#now()
     // What lies ahead is from before the clock was set back.
-    this.#prune.run(now - keptMs, now + keptMs)
+    this.#prune.run(now - keptOpenMs, now - keptMs, now + keptMs)
     const id = toId(identity)
     const known = this.#find.get(id)
     if (known !== undefined) {

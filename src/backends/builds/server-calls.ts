@@ -235,7 +235,10 @@ function checkAnswer({ access, circuit }: CallParts, answer: OutsideAnswer, call
   }
   if ((status >= 200 && status < 300) || expects.includes(status)) return answer
   if (status === 404 || status === 410)
-    throw new BackendError(404, `The build server "${name}" does not know what was asked for.`)
+    throw new BackendError(
+      404,
+      `The build server "${name}" has no such job, build or file (${status}). Check the name, and that its credentials may read it.`,
+    )
   const text = `The build server "${name}" answered with ${status}.`
   // A proxy before the server answers so while the server is away.
   if (status === 502 || status === 504) throw new BackendError(isReading(call) ? 503 : 504, text)

@@ -5,7 +5,8 @@ import type { BuildServerType } from '../../../src/backends/builds/build-server.
 import { buildsBackend } from '../../../src/backends/builds/builds.ts'
 import { giteaActionsType } from '../../../src/backends/builds/gitea-actions/gitea-actions.ts'
 import { githubActionsType } from '../../../src/backends/builds/github-actions/github-actions.ts'
-import type { JsonObject } from '../../../src/json/values.ts'
+import { defaultBuildServiceSettings } from '../../../src/backends/builds/settings.ts'
+import { fieldAt, type JsonObject } from '../../../src/json/values.ts'
 import { startBackends } from '../../support/backends.ts'
 import { Reply, silence, startUpstream } from '../../support/upstream.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -109,7 +110,7 @@ test('without run details, each dispatch finds a run of its own', async (t) => {
     head_branch: branch,
   })
   upstream.exchange({
-    request: 'GET /repos/shop/web/actions/workflows/build.yml/runs?per_page=50&event=workflow_dispatch',
+    request: 'GET /repos/shop/web/actions/workflows/build.yml/runs?per_page=100&event=workflow_dispatch',
     body: { workflow_runs: [run(30433703, 'main'), run(30433702, 'main'), run(30433701, 'other'), run(30433600, 'main')] },
   })
   const found = [
@@ -143,6 +144,12 @@ test('archives of a run hold its property file', async (t) => {
   assert.equal(archives[1]?.['reference'], `${upstream.url}/repos/shop/web/actions/artifacts/12/zip`)
   const properties = await server.properties(job, 30433642, 'build.properties')
   assert.deepEqual(properties, { version: '1.2.3', image: 'registry.example/web:1.2.3' })
+  const list = 'GET /repos/shop/web/actions/runs/30433642/artifacts?per_page=100'
+  const named = { id: 12, name: 'build', size_in_bytes: 556, expired: false }
+  upstream.exchange({ request: `${list}&name=build`, body: { artifacts: [named] } })
+  upstream.taken()
+  assert.deepEqual(await server.properties(job, 30433642, 'build.properties'), properties)
+  assert.ok(!upstream.taken().some((line) => line.startsWith(`${list} `)), 'by the name of the archive')
   await assert.rejects(server.properties(job, 30433642, 'none.yml'), {
     status: 413,
     message: /site is larger.*archive of its own/,
@@ -174,25 +181,52 @@ test('one conditional request polls all workflows of a repository', async (t) =>
   const { server, upstream, signal, warnings } = await startActions(t, 'github-actions/workflows.json', {
     repositories: ['shop/web', 'shop/gone'],
   })
-  const recent = await server.recentBuilds(signal, new Map([[job, 30433642]]))
+  const recent = await server.recentBuilds(signal)
   assert.deepEqual(
     recent.map((each) => [each.job, numbersOf(each.builds)]),
-    [[job, [30433643]]],
+    [[job, [30433643, 30433642]]],
   )
   assert.match(warnings.join(''), /builds of shop\/gone cannot be polled/)
   upstream.taken()
   assert.deepEqual(await server.recentBuilds(signal), [])
   assert.deepEqual(upstream.taken().toSorted(), [
-    'GET /repos/shop/gone/actions/runs?per_page=50 404',
-    'GET /repos/shop/web/actions/runs?per_page=50 304',
+    'GET /repos/shop/gone/actions/runs?per_page=100 404',
+    'GET /repos/shop/web/actions/runs?per_page=100 304',
   ])
   assert.doesNotMatch(warnings.join(''), new RegExp(token))
+})
+
+test('a poll reads as many pages as are new, and what ran before a restart', async (t) => {
+  const { server, upstream, signal } = await startActions(t, 'github-actions/workflows.json')
+  const run = (id: number) => ({ id, path: '.github/workflows/build.yml', status: 'completed', conclusion: 'success' })
+  const runs = (from: number, count: number) => Array.from({ length: count }, (_each, index) => run(from - index))
+  const list = 'GET /repos/shop/web/actions/runs?per_page=100'
+  const second = { request: `${list}&page=2`, body: { workflow_runs: [run(201), ...runs(200, 99)] } }
+  upstream.exchange({ request: list, headers: { etag: '"1"' }, body: { workflow_runs: runs(300, 100) } }, second)
+  upstream.exchange({ request: 'GET /repos/shop/web/actions/runs/90', body: run(90) })
+  const positions = new Map([[job, { upTo: 89, sent: [110], open: [90], marks: [] }]])
+  const [recent] = await server.recentBuilds(signal, positions)
+  const numbers = numbersOf(recent?.builds) ?? []
+  assert.deepEqual([numbers.length, numbers[0], numbers.at(-1), new Set(numbers).size], [200, 300, 90, 200])
+  assert.deepEqual(
+    upstream.taken().filter((line) => line.includes('page=3')),
+    [],
+  )
+  assert.deepEqual(await server.recentBuilds(signal, positions), [])
+
+  // A page that cannot be read is read again.
+  upstream.exchange({ request: list, headers: { etag: '"2"' }, body: { workflow_runs: runs(500, 100) } })
+  upstream.exchange({ ...second, status: 500 })
+  await assert.rejects(server.recentBuilds(signal, positions), { status: 500 })
+  upstream.exchange(second)
+  const [again] = await server.recentBuilds(signal, positions)
+  assert.equal(again?.builds[0]?.['number'], 500)
 })
 
 test('polls pause while the rate limit is nearly used up', async (t) => {
   const { server, upstream, signal, pass, context } = await startActions(t, 'github-actions/workflows.json')
   const reset = Math.ceil(context.now() / 1000) + 600
-  const request = 'GET /repos/shop/web/actions/runs?per_page=50'
+  const request = 'GET /repos/shop/web/actions/runs?per_page=100'
   const headers = { 'x-ratelimit-limit': '5000', 'x-ratelimit-remaining': '20', 'x-ratelimit-reset': String(reset) }
   upstream.exchange({ request, headers, body: { workflow_runs: [] } })
   await server.recentBuilds(signal)
@@ -284,6 +318,22 @@ test('Gitea finds the run of a dispatch and cannot always cancel', async (t) => 
   })
 })
 
+test('a short ref that is no branch of Gitea is a tag', async (t) => {
+  const { server, upstream } = await startActions(t, 'gitea-actions/runs.json')
+  const request = 'POST /api/v1/repos/shop/web/actions/workflows/build.yml/dispatches?return_run_details=true'
+  upstream.answer(({ body, method }) => {
+    if (method === 'GET') return new Reply(404)
+    return JSON.parse(body).ref === 'refs/tags/v1'
+      ? new Reply(200, { workflow_run_id: 74 })
+      : new Reply(404, { message: 'no ref' })
+  })
+  assert.equal(await server.start(job, { id: '1', parameters: { ref: 'v1' } }), '74')
+  await assert.rejects(server.start(job, { id: '2', parameters: { ref: 'refs/heads/v1' } }), /\(404\): no ref.*branch or tag/)
+  const posts = upstream.requests.filter(({ method }) => method === 'POST')
+  assert.equal(posts.length, 3)
+  assert.equal(`POST ${posts[0]?.path}?${posts[0]?.query}`, request)
+})
+
 test('Forgejo lists no workflows, and names the run of a dispatch', async (t) => {
   const { server, signal } = await startActions(t, 'gitea-actions/forgejo.json')
   assert.deepEqual(await server.jobs(), [job])
@@ -301,7 +351,10 @@ test('a stage starts a workflow, and its end is an event', async (t) => {
   const events: JsonObject[] = []
   const backends = await startBackends(t, [buildsBackend], {
     now: () => Date.parse('2026-05-04T09:03:00Z'),
-    settings: { buildServers: { github_actions: settings ?? {} } },
+    settings: {
+      buildServers: { github_actions: settings ?? {} },
+      builds: { ...defaultBuildServiceSettings, pollSeconds: 0.02 },
+    },
     others: async (_service, { body }) => {
       events.push(body as JsonObject)
       return { status: 200, body: {} }
@@ -317,4 +370,15 @@ test('a stage starts a workflow, and its end is an event', async (t) => {
   assert.deepEqual(details, { type: 'build', source: 'igor' })
   const { type, project } = content as { type: string; project: { name: string; lastBuild: JsonObject } }
   assert.deepEqual([type, project.name, project.lastBuild['number']], ['GITHUB_ACTIONS', job, 30433642])
+
+  // Run again, it keeps its number.
+  const run = { id: 30433642, path: '.github/workflows/build.yml', status: 'completed', conclusion: 'success', run_attempt: 2 }
+  upstream.exchange({
+    request: 'GET /repos/shop/web/actions/runs?per_page=100',
+    headers: { etag: '"2"' },
+    body: { workflow_runs: [run] },
+  })
+  await waitUntil(() => events.length > 1, 'the event of the second attempt')
+  assert.equal(fieldAt(events[1], 'content', 'project', 'lastBuild', 'attempt'), 2)
+  assert.notEqual(events[1]?.['eventId'], events[0]?.['eventId'])
 })

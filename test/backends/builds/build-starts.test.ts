@@ -33,6 +33,11 @@ test('equal starts are recognized after a restart, for ten minutes', async (t) =
   const lost = { executionId: 'E3' }
   await assert.rejects(run(lost, failing(504)))
   assert.equal(await run(lost), undefined, 'it may have arrived')
+  now = 30 * minuteMs
+  assert.equal(await run(lost), undefined, 'a stage may still ask')
+  now = 32 * minuteMs
+  assert.equal(await run(lost), '6')
+  await assert.rejects(run({ executionId: 'E4' }, failing(504)))
   now = 0
-  assert.equal(await run(lost), '6', 'the clock was set back')
+  assert.equal(await run({ executionId: 'E4' }), '7', 'the clock was set back')
 })

@@ -22,13 +22,24 @@ async function startGitlab(t: TestContext) {
 const numbersOf = (builds: readonly JsonObject[] | undefined) => builds?.map(({ number }) => number)
 
 test('projects of GitLab and their branches are jobs', async (t) => {
-  const { server } = await startGitlab(t)
+  const { server, gitlab } = await startGitlab(t)
   assert.deepEqual(await server.jobs(), ['shop/web', 'shop/web/docs'])
   const job = await server.job('shop/web')
   assert.deepEqual([job?.['displayName'], job?.['buildable']], ['Shop / Web', true])
   assert.deepEqual(numbersOf(await server.builds('shop/web')), [48, 47])
   assert.deepEqual(numbersOf(await server.builds('shop/web/main')), [47])
   assert.equal(await server.builds('shop/unknown'), undefined)
+  // As newer versions of igor name them.
+  const numbered = (id: number, path: string) => ({
+    request: `GET /api/v4/projects/${id}`,
+    body: { id, path_with_namespace: path },
+  })
+  gitlab.exchange(numbered(7, 'shop/web'), numbered(9, 'shop/notes'))
+  assert.deepEqual(numbersOf(await server.builds('7')), [48, 47])
+  assert.deepEqual(numbersOf(await server.builds('7/main')), [47])
+  assert.equal((await server.build('7', 47))?.['id'], '7-47')
+  assert.equal(await server.start('7', { id: '1', parameters: {} }), '49')
+  for (const other of ['9', '99']) assert.equal(await server.builds(other), undefined)
 })
 
 test('a pipeline of GitLab is a build with its commit', async (t) => {
@@ -67,6 +78,9 @@ test('a start at GitLab sends variables, and a stop cancels', async (t) => {
     server.start('shop/web/docs/old', { id: '2', parameters: {} }),
     /shop\/web\/docs on "old" \(400\).*Reference not found/,
   )
+  const moved = { status: 405, body: { message: 'Non GET methods are not allowed for moved projects' } }
+  gitlab.exchange({ request: 'POST /api/v4/projects/shop%2Fweb%2Fdocs/pipeline', ...moved })
+  await assert.rejects(server.start('shop/web/docs/old', { id: '3', parameters: {} }), { status: 400, message: /been renamed/ })
   await assert.rejects(server.stop('shop/web', '', 999), { status: 400, message: /needs the scope "api"/ })
 })
 
@@ -85,6 +99,16 @@ test('archives and logs of a pipeline are those of its jobs', async (t) => {
   assert.deepEqual(others, [])
   assert.deepEqual([archive?.['fileName'], archive?.['name']], ['artifacts.zip', 'package/artifacts.zip'])
   assert.equal(archive?.['reference'], `${gitlab.url}/api/v4/projects/shop%2Fweb/jobs/502/artifacts`)
+  const jobs = Array.from({ length: 100 }, (_each, index) => ({
+    id: 400 + index,
+    name: 'early',
+    stage: 'test',
+    status: 'success',
+  }))
+  const list = 'GET /api/v4/projects/shop%2Fweb/pipelines/48/jobs?per_page=100'
+  const last = [{ id: 500, name: 'late', artifacts_file: { filename: 'late.zip' } }]
+  gitlab.exchange({ request: list, body: jobs }, { request: `${list}&page=2`, body: last })
+  assert.equal((await server.artifacts('shop/web', 48))?.[0]?.['name'], 'late/late.zip')
   const log = (await server.output('shop/web-47')) ?? ''
   assert.ok(log.indexOf('test / test (success)') < log.indexOf('build / package (success)'), log)
   assert.match(log, /Running tests[\s\S]*=== build \/ child \(success\) ===\n\[the build server has no log of this job\]/)
@@ -97,6 +121,7 @@ test('unchanged pipelines are polled with 304, and failing projects harm no othe
     first.map(({ job, builds }) => [job, numbersOf(builds)]),
     [
       ['shop/web', [48, 47]],
+      ['7', [48, 47]],
       ['shop/web/feature/cart', [48]],
       ['shop/web/main', [47]],
     ],
@@ -105,21 +130,35 @@ test('unchanged pipelines are polled with 304, and failing projects harm no othe
   assert.match(warnings[0] ?? '', /builds of shop\/web\/docs cannot be polled: .*403.*gitlab-ci.masters.*scope/)
   gitlab.taken()
   assert.deepEqual(await server.recentBuilds(signal), [])
-  assert.ok(gitlab.taken().includes('GET /api/v4/projects/shop%2Fweb/pipelines?order_by=id&sort=desc&per_page=50 304'))
+  assert.ok(gitlab.taken().includes('GET /api/v4/projects/shop%2Fweb/pipelines?order_by=id&sort=desc&per_page=100 304'))
   assert.equal(warnings.length, 1)
   for (const { headers } of gitlab.requests) assert.equal(headers['private-token'], token)
+})
+
+test('a pipeline that waits has ended for triggers, not for stages', async (t) => {
+  const { server, gitlab } = await startGitlab(t)
+  const states = async (status: string) => {
+    gitlab.exchange({ request: 'GET /api/v4/projects/shop%2Fweb/pipelines/47', body: { id: 47, status, ref: 'main' } })
+    const list = 'GET /api/v4/projects/shop%2Fweb/pipelines?order_by=id&sort=desc&per_page=100'
+    gitlab.exchange({ request: list, body: [{ id: 47, status, ref: 'main' }] })
+    const [listed] = (await server.builds('shop/web')) ?? []
+    return [listed?.['result'], (await server.build('shop/web', 47))?.['building']]
+  }
+  assert.deepEqual(await states('manual'), ['NOT_BUILT', true])
+  assert.deepEqual(await states('scheduled'), [undefined, true])
+  assert.deepEqual(await states('skipped'), ['NOT_BUILT', false])
 })
 
 test('a pipeline that left the list is followed to its end', async (t) => {
   const { server, gitlab, signal } = await startGitlab(t)
   await server.recentBuilds(signal)
-  const list = 'GET /api/v4/projects/shop%2Fweb/pipelines?order_by=id&sort=desc&per_page=50'
+  const list = 'GET /api/v4/projects/shop%2Fweb/pipelines?order_by=id&sort=desc&per_page=100'
   const one = 'GET /api/v4/projects/shop%2Fweb/pipelines/48'
   gitlab.exchange(
     { request: list, headers: { etag: '"l2"' }, body: [{ id: 50, status: 'success', ref: 'main' }] },
     { request: one, body: { id: 48, status: 'running', ref: 'feature/cart' } },
   )
-  const positions = new Map([['shop/web', 47]])
+  const positions = new Map([['shop/web', { upTo: 47, sent: [], open: [48], marks: [] }]])
   const second = await server.recentBuilds(signal, positions)
   assert.deepEqual(numbersOf(second.find(({ job }) => job === 'shop/web')?.builds), [50, 48])
   gitlab.exchange({ request: one, body: { id: 48, status: 'failed', ref: 'feature/cart' } })

@@ -11,8 +11,11 @@ const giteaActions: ActionsKind = {
   headers: {},
   scheme: 'token',
   pageSize: 'limit',
+  // As shipped.
+  pageLength: 50,
   folders: ['.forgejo/workflows', '.gitea/workflows', '.github/workflows'],
   listsRunsOfWorkflows: false,
+  refsAreBranches: true,
   // Gitea reads the query, Forgejo the body.
   runDetails: { query: '?return_run_details=true', body: { return_run_info: true } },
   hasApps: false,

@@ -1,12 +1,10 @@
 /** Resources of Actions: workflows, runs, their jobs and archives. */
 import { encodeSegment, encodeSegments, formatQuery, pathTo } from '../../../http/encode-path.ts'
 import { fieldAt, fieldOf, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
+import { readPages, toPagePath } from '../remote/pages.ts'
 import type { ServerCalls } from '../server-calls.ts'
 import type { ActionsKind, Workflow } from './actions-kind.ts'
 import { workflowFileOf } from './runs.ts'
-
-/** What a page of the servers may hold at most: 100 at GitHub, 50 at Gitea as shipped. */
-const pageLength = 50
 
 interface RunFilter {
   readonly event?: string
@@ -23,8 +21,8 @@ export class ActionsApi {
 
   /** Names of the workflow files of a repository, `owner/name`; undefined: it is missing, or hidden from the token. */
   async workflowFiles(repository: string): Promise<readonly string[] | undefined> {
-    const listed = await this.get(`${repositoryPath(repository)}/actions/workflows${this.#page()}`)
-    if (listed !== undefined) return filesOf(objectsOf(fieldOf(listed, 'workflows')))
+    const listed = await this.#list(`${repositoryPath(repository)}/actions/workflows`, workflowsIn)
+    if (listed !== undefined) return filesOf(listed)
     // Forgejo lists no workflows.
     for (const folder of this.#kind.folders) {
       const entries = await this.get(`${repositoryPath(repository)}/contents/${encodeSegments(folder)}`)
@@ -57,7 +55,7 @@ export class ActionsApi {
   /** Newest first; undefined: the workflow or the repository is missing. */
   async runs(workflow: Workflow, { event }: RunFilter = {}): Promise<readonly JsonObject[] | undefined> {
     const { owner, repository, file } = workflow
-    const query = { [this.#kind.pageSize]: pageLength, event }
+    const query = { [this.#kind.pageSize]: this.#kind.pageLength, event }
     if (this.#kind.listsRunsOfWorkflows)
       return runsIn(await this.get(pathTo`/repos/${owner}/${repository}/actions/workflows/${file}/runs` + formatQuery(query)))
     const runs = runsIn(await this.get(pathTo`/repos/${owner}/${repository}/actions/runs` + formatQuery(query)))
@@ -66,7 +64,7 @@ export class ActionsApi {
 
   /** Path of the newest runs of a repository. */
   runsPath(repository: string): string {
-    return `${repositoryPath(repository)}/actions/runs${this.#page()}`
+    return `${repositoryPath(repository)}/actions/runs${this.#pageQuery()}`
   }
 
   /** Undefined also for a run of another workflow. */
@@ -80,16 +78,13 @@ export class ActionsApi {
   }
 
   /** Undefined: the run is missing, or the server lists no jobs. */
-  async jobs(workflow: Workflow, number: number): Promise<readonly JsonObject[] | undefined> {
-    const listed = await this.get(`${runPath(workflow, number)}/jobs${this.#page()}`)
-    if (listed === undefined) return undefined
-    return objectsOf(fieldOf(listed, 'jobs') ?? fieldOf(listed, 'workflow_jobs') ?? listed)
+  jobs(workflow: Workflow, number: number): Promise<readonly JsonObject[] | undefined> {
+    return this.#list(`${runPath(workflow, number)}/jobs`, jobsIn)
   }
 
-  /** Undefined: the run is missing, or the server lists no archives. */
-  async archives(workflow: Workflow, number: number): Promise<readonly JsonObject[] | undefined> {
-    const listed = await this.get(`${runPath(workflow, number)}/artifacts${this.#page()}`)
-    return listed === undefined ? undefined : objectsOf(fieldOf(listed, 'artifacts'))
+  /** Undefined: the run is missing, or the server lists no archives. @param name Of the archives; default: all */
+  archives(workflow: Workflow, number: number, name?: string): Promise<readonly JsonObject[] | undefined> {
+    return this.#list(`${runPath(workflow, number)}/artifacts`, archivesIn, { name })
   }
 
   /** JSON of a resource by a conditional request; undefined: there is none. @throws {BackendError} */
@@ -97,8 +92,20 @@ export class ActionsApi {
     return (await this.#calls.loadIfChanged(path))?.value
   }
 
-  #page(): string {
-    return `?${this.#kind.pageSize}=${pageLength}`
+  #list(
+    path: string,
+    itemsIn: (body: unknown) => readonly JsonObject[],
+    filter: Readonly<Record<string, string | undefined>> = {},
+  ): Promise<readonly JsonObject[] | undefined> {
+    const load = async (page: number) => {
+      const body = await this.get(toPagePath(path + this.#pageQuery(filter), page))
+      return body === undefined ? undefined : itemsIn(body)
+    }
+    return readPages(load, { length: this.#kind.pageLength })
+  }
+
+  #pageQuery(filter: Readonly<Record<string, string | undefined>> = {}): string {
+    return formatQuery({ [this.#kind.pageSize]: this.#kind.pageLength, ...filter })
   }
 }
 
@@ -112,6 +119,18 @@ export function runPath({ owner, repository }: Workflow, number: number): string
 
 export function runsIn(body: unknown): readonly JsonObject[] | undefined {
   return body === undefined ? undefined : objectsOf(fieldAt(body, 'workflow_runs'))
+}
+
+function workflowsIn(body: unknown): readonly JsonObject[] {
+  return objectsOf(fieldOf(body, 'workflows'))
+}
+
+function jobsIn(body: unknown): readonly JsonObject[] {
+  return objectsOf(fieldOf(body, 'jobs') ?? fieldOf(body, 'workflow_jobs') ?? body)
+}
+
+function archivesIn(body: unknown): readonly JsonObject[] {
+  return objectsOf(fieldOf(body, 'artifacts'))
 }
 
 /** @param repository `owner/name` */

@@ -16,10 +16,14 @@ export interface ActionsKind {
   readonly scheme: string
   /** Parameter of lists with the number of items of a page. */
   readonly pageSize: string
+  /** What a page may hold at most. */
+  readonly pageLength: number
   /** Folders of workflow files, the first of which wins. */
   readonly folders: readonly string[]
   /** Whether runs can be listed by workflow; else by repository. */
   readonly listsRunsOfWorkflows: boolean
+  /** Whether a dispatch takes a tag by its full name only: `refs/tags/v1`. */
+  readonly refsAreBranches: boolean
   /** Query and body that make the response to a dispatch name the run. */
   readonly runDetails: { readonly query: string; readonly body: Readonly<Record<string, boolean>> }
   /** Whether GitHub Apps give tokens. */

@@ -2,6 +2,7 @@
 import { type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
 import type { BuildOrder, BuildServer, RecentBuilds } from '../build-server.ts'
+import { newestIn, type Position } from '../polls/position.ts'
 import { ChangePolls } from '../remote/change-polls.ts'
 import { formatReason } from '../remote/refusal.ts'
 import { UnfinishedBuilds } from '../remote/unfinished-builds.ts'
@@ -70,7 +71,15 @@ class ActionsServer implements BuildServer {
       workflowOf: (job) => this.#workflowOf(job),
     })
     this.#files = new RunFiles(calls, this.#api, address)
-    this.#polls = new ChangePolls({ calls, log, now, name: host.name, advice: kind.advice })
+    this.#polls = new ChangePolls({
+      calls,
+      log,
+      now,
+      name: host.name,
+      advice: kind.advice,
+      pageLength: kind.pageLength,
+      itemsOf: (body) => runsIn(body) ?? [],
+    })
     this.#unfinished = new UnfinishedBuilds({
       numberOf: numberOfRun,
       isRunning: isRunningRun,
@@ -176,17 +185,24 @@ class ActionsServer implements BuildServer {
   /** Runs have no descriptions. */
   async describe(): Promise<void> {}
 
-  async recentBuilds(signal: AbortSignal, positions?: ReadonlyMap<string, number>): Promise<readonly RecentBuilds[]> {
-    const places = this.#repositories.map((name) => ({ name, path: this.#api.runsPath(name) }))
+  async recentBuilds(
+    signal: AbortSignal,
+    positions: ReadonlyMap<string, Position> = new Map(),
+  ): Promise<readonly RecentBuilds[]> {
+    const known = Map.groupBy(positions, ([job]) => job.slice(0, job.lastIndexOf('/')))
+    const knownOf = (name: string) => (known.get(name) ?? []).map(([, position]) => position)
+    const places = this.#repositories.map((name) => {
+      const newest = knownOf(name).map(newestIn)
+      return { name, path: this.#api.runsPath(name), newest: newest.length === 0 ? undefined : Math.max(...newest) }
+    })
     const changes = await this.#polls.read(places, signal)
-    const lists = await this.#unfinished.complete(changes.map(({ name, body }) => ({ name, items: runsIn(body) ?? [] })))
+    const lists = await this.#unfinished.complete(changes, (name) => knownOf(name).flatMap(({ open }) => open))
     return lists.flatMap(({ name, items }) => {
       const byFile = Map.groupBy(items, workflowFileOf)
       byFile.delete(undefined)
       return [...byFile].map(([file, runs]) => {
         const job = `${name}/${file}`
-        const position = positions?.get(job) ?? 0
-        return { job, builds: runs.map((run) => toBuild(run, job)).filter((build) => Number(build['number']) > position) }
+        return { job, builds: runs.map((run) => toBuild(run, job)) }
       })
     })
   }

@@ -61,7 +61,7 @@ export class Dispatcher {
   /** @returns the number of the run, or the queue item that leads to it @throws {BackendError} 400 */
   async start(workflow: Workflow, dispatch: Dispatch): Promise<string> {
     const after = this.#namesRuns === true ? 0 : await this.#newestRun(workflow)
-    const answer = await this.#send(workflow, dispatch)
+    const answer = await this.#sendToRef(workflow, dispatch)
     if (answer.status >= 300) throw this.#toRefusal(answer, workflow, dispatch.ref)
     const run = numberOfDispatch(answer)
     this.#namesRuns = run !== undefined
@@ -96,6 +96,15 @@ export class Dispatcher {
     return Math.max(0, ...(runs ?? []).map(numberOfRun))
   }
 
+  /** Gitea takes a short ref for a branch. */
+  async #sendToRef(workflow: Workflow, dispatch: Dispatch): Promise<OutsideAnswer> {
+    const answer = await this.#send(workflow, dispatch)
+    const mayBeTag = answer.status === 404 && this.#kind.refsAreBranches && !dispatch.ref.startsWith('refs/')
+    if (!mayBeTag) return answer
+    const second = await this.#send(workflow, { ...dispatch, ref: `refs/tags/${dispatch.ref}` })
+    return second.status === 404 ? answer : second
+  }
+
   /** Older servers of GitHub reject the field that asks for the run. */
   async #send(workflow: Workflow, dispatch: Dispatch): Promise<OutsideAnswer> {
     if (this.#namesRuns === false) return this.#post(workflow, dispatch, {})
@@ -115,7 +124,7 @@ export class Dispatcher {
     if (status < 400) return new BackendError(400, `${what}: the repository has been renamed. Use its new name.`)
     const advice = {
       403: ` ${this.#kind.advice}`,
-      404: ` Check that the workflow file and the branch exist. ${this.#kind.advice}`,
+      404: ` Check that the workflow file and the branch or tag exist. ${this.#kind.advice}`,
     }[status]
     return new BackendError(400, `${what} (${status})${formatReason(answer)}.${advice ?? ''}`)
   }

@@ -11,8 +11,10 @@ const githubActions: ActionsKind = {
   headers: { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' },
   scheme: 'Bearer',
   pageSize: 'per_page',
+  pageLength: 100,
   folders: ['.github/workflows'],
   listsRunsOfWorkflows: true,
+  refsAreBranches: false,
   runDetails: { query: '', body: { return_run_details: true } },
   hasApps: true,
   advice:

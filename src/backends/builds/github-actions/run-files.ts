@@ -49,22 +49,38 @@ export class RunFiles {
    * @throws {BackendError} 413 when it may be in an archive that is too large
    */
   async properties(workflow: Workflow, number: number, fileName: string): Promise<JsonObject | undefined> {
-    const archives = (await this.#archives(workflow, number)) ?? []
-    const isNamedSo = ({ name }: JsonObject) => name === fileName || name === fileName.replace(/\.[^.]*$/, '')
-    const inOrder = [...archives.filter(isNamedSo), ...archives.filter((archive) => !isNamedSo(archive))]
-    const tooLarge: string[] = []
-    for (const archive of inOrder) {
-      if ((numberOf(archive['size_in_bytes']) ?? 0) > maxArchiveBytes) {
-        tooLarge.push(String(archive['name']))
-        continue
+    const tooLarge = new Set<string>()
+    const seen = new Set<unknown>()
+    for (const load of this.#lookups(workflow, number, fileName)) {
+      const archives = ((await load()) ?? []).filter(({ id }) => !seen.has(id))
+      for (const archive of archives) {
+        seen.add(archive['id'])
+        const isTooLarge = (numberOf(archive['size_in_bytes']) ?? 0) > maxArchiveBytes
+        if (isTooLarge) tooLarge.add(String(archive['name']))
+        const text = isTooLarge ? undefined : await this.#read(workflow, archive, fileName)
+        if (text !== undefined) return parseProperties(fileName, text)
       }
-      const bytes = await this.#download(archivePath(workflow, archive), maxArchiveBytes)
-      const text = bytes === undefined ? undefined : readZipEntry(bytes, fileName)
-      if (text !== undefined) return parseProperties(fileName, text)
     }
-    if (tooLarge.length === 0) return undefined
-    const text = `${fileName} is in none of the small archives, and ${tooLarge.join(', ')} is larger than ${maxArchiveBytes} bytes`
+    if (tooLarge.size === 0) return undefined
+    const names = [...tooLarge].join(', ')
+    const text = `${fileName} is in none of the small archives, and ${names} is larger than ${maxArchiveBytes} bytes`
     throw new BackendError(413, `${text}. Upload the property file as an archive of its own.`)
+  }
+
+  async #read(workflow: Workflow, archive: JsonObject, fileName: string): Promise<string | undefined> {
+    const bytes = await this.#download(archivePath(workflow, archive), maxArchiveBytes)
+    return bytes === undefined ? undefined : readZipEntry(bytes, fileName)
+  }
+
+  /** Archives of the likely names, then all. */
+  #lookups(workflow: Workflow, number: number, fileName: string) {
+    const names = new Set([fileName, fileName.replace(/\.[^.]*$/, '')])
+    const byName = [...names].map((name) => async () => {
+      // A server may not know the filter.
+      const archives = await this.#archives(workflow, number, name)
+      return archives?.filter((archive) => archive['name'] === name)
+    })
+    return [...byName, () => this.#archives(workflow, number)]
   }
 
   /** Undefined: the run is missing, or the server lists no jobs. */
@@ -80,8 +96,8 @@ export class RunFiles {
     return joinLogs(logs)
   }
 
-  async #archives(workflow: Workflow, number: number): Promise<readonly JsonObject[] | undefined> {
-    const archives = await this.#api.archives(workflow, number)
+  async #archives(workflow: Workflow, number: number, name?: string): Promise<readonly JsonObject[] | undefined> {
+    const archives = await this.#api.archives(workflow, number, name)
     return archives?.filter(({ expired }) => expired !== true)
   }
 

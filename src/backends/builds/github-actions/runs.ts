@@ -53,6 +53,7 @@ export function toBuild(run: JsonObject, job: string): JsonObject {
     building: result === undefined,
     number,
     result,
+    attempt: numberOf(run['run_attempt']),
     timestamp: beginMs === undefined ? undefined : String(beginMs),
     duration: hasEnded ? Math.max(0, endMs - beginMs) : 0,
     url: textOf(run['html_url']),

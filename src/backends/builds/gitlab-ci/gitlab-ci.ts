@@ -1,20 +1,23 @@
-/** Pipelines of GitLab projects as builds, with the job names of Spinnaker's igor. */
+/** Pipelines of GitLab projects as builds: a job is the path of a project, or its number, as in newer versions of igor. */
 import { formatQuery } from '../../../http/encode-path.ts'
 import { parseJson } from '../../../json/json.ts'
 import { fieldOf, isObject, type JsonObject, numberOf, objectsOf, textOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
+import type { OutsideAnswer } from '../../outside/call-outside.ts'
 import type { BuildOrder, BuildServer, BuildServerType, RecentBuilds } from '../build-server.ts'
+import { newestIn, type Position } from '../polls/position.ts'
 import { ChangePolls } from '../remote/change-polls.ts'
 import { formatReason } from '../remote/refusal.ts'
 import { UnfinishedBuilds } from '../remote/unfinished-builds.ts'
 import { createServerCalls, type ServerCalls } from '../server-calls.ts'
 import { type GitlabHost, gitlabKeys, toGitlabSettings } from './gitlab-settings.ts'
 import { PipelineFiles, pipelinePath } from './pipeline-files.ts'
-import { isRunningPipeline, numberOfPipeline, toBuild, withCommit } from './pipelines.ts'
+import { isManual, isRunningPipeline, numberOfPipeline, toBuild, withCommit } from './pipelines.ts'
 import { type JobTarget, Projects, projectPath } from './projects.ts'
 
 const advice = 'The token needs the scope "api" and, to start pipelines, the role Developer or higher in the project.'
-const newest = { order_by: 'id', sort: 'desc', per_page: 50 }
+const refusals = [301, 307, 308, 400, 403, 404, 405, 409, 422]
+const newest = { order_by: 'id', sort: 'desc', per_page: 100 }
 
 export const gitlabCiType: BuildServerType<readonly GitlabHost[]> = {
   id: 'gitlab_ci',
@@ -45,7 +48,15 @@ class GitlabServer implements BuildServer {
     this.#calls = createServerCalls(access, context)
     this.#projects = new Projects(host, this.#calls, context)
     this.#files = new PipelineFiles(this.#calls, address)
-    this.#polls = new ChangePolls({ calls: this.#calls, log: context.log, now: context.now, name, advice })
+    this.#polls = new ChangePolls({
+      calls: this.#calls,
+      log: context.log,
+      now: context.now,
+      name,
+      advice,
+      pageLength: newest.per_page,
+      itemsOf: objectsOf,
+    })
     this.#unfinished = new UnfinishedBuilds({
       numberOf: numberOfPipeline,
       isRunning: isRunningPipeline,
@@ -88,7 +99,8 @@ class GitlabServer implements BuildServer {
     const found = await this.#find(job, number)
     if (found === undefined) return undefined
     const { project, pipeline } = found
-    const build = toBuild(pipeline, job, project)
+    // A stage that follows it waits for the person, too.
+    const build = toBuild(isManual(pipeline) ? { ...pipeline, status: 'running' } : pipeline, job, project)
     return withCommit(build, await this.#commit(project, textOf(pipeline['sha'])))
   }
 
@@ -115,16 +127,10 @@ class GitlabServer implements BuildServer {
     const { ref: given, ...others } = parameters
     const ref = textOf(given) ?? (await this.#refOf(target))
     const variables = Object.entries(others).map(([key, value]) => ({ key, value }))
-    const expects = [301, 307, 308, 400, 403, 404, 409, 422]
-    const body = { ref, variables }
-    const answer = await this.#calls.send(`${projectPath(target.project)}/pipeline`, { method: 'POST', json: body, expects })
+    const place = `${projectPath(await this.#lastingName(target.project))}/pipeline`
+    const answer = await this.#calls.send(place, { method: 'POST', json: { ref, variables }, expects: refusals })
     const what = `The build server "${this.name}" does not start a pipeline of ${target.project} on "${ref}"`
-    if (answer.status >= 300 && answer.status < 400)
-      throw new BackendError(400, `${what}: the project has been renamed. Use its new path.`)
-    if (answer.status >= 400) {
-      const hint = answer.status === 403 || answer.status === 404 ? ` ${advice}` : ''
-      throw new BackendError(400, `${what} (${answer.status})${formatReason(answer)}.${hint}`)
-    }
+    if (answer.status >= 300) throw toRefusal(what, answer)
     const pipeline = parseJson(answer.text)
     const number = isObject(pipeline) ? numberOfPipeline(pipeline) : 0
     if (number === 0) throw new BackendError(502, `The build server "${this.name}" gave no number of the pipeline.`)
@@ -136,14 +142,10 @@ class GitlabServer implements BuildServer {
     const target = await this.#projects.targetOf(job)
     if (target === undefined) throw this.#unknownJob(job)
     const id = number === 0 ? (numberOf(item) ?? 0) : number
-    const answer = await this.#calls.send(`${pipelinePath(target.project, id)}/cancel`, {
-      method: 'POST',
-      json: {},
-      expects: [400, 403, 404, 409, 422],
-    })
+    const place = `${pipelinePath(await this.#lastingName(target.project), id)}/cancel`
+    const answer = await this.#calls.send(place, { method: 'POST', json: {}, expects: refusals })
     if (answer.status < 300 || answer.status === 409 || (answer.status === 404 && number === 0)) return
-    const text = `The build server "${this.name}" does not stop pipeline ${id} of ${target.project} (${answer.status})`
-    throw new BackendError(400, `${text}${formatReason(answer)}. ${advice}`)
+    throw toRefusal(`The build server "${this.name}" does not stop pipeline ${id} of ${target.project}`, answer)
   }
 
   /** The description becomes the name of the pipeline, which GitLab has from version 16.6. */
@@ -151,22 +153,33 @@ class GitlabServer implements BuildServer {
     const target = await this.#projects.targetOf(job)
     if (target === undefined) throw this.#unknownJob(job)
     const call = { method: 'PUT', json: { name: description.slice(0, 255) }, expects: [404, 405] }
-    await this.#calls.send(`${pipelinePath(target.project, number)}/metadata`, call)
+    await this.#calls.send(`${pipelinePath(await this.#lastingName(target.project), number)}/metadata`, call)
   }
 
-  /** A build is one of its project, and one of its branch. */
-  async recentBuilds(signal: AbortSignal, positions?: ReadonlyMap<string, number>): Promise<readonly RecentBuilds[]> {
+  /** A build is one of its project, by path and by number, and one of its branch. */
+  async recentBuilds(
+    signal: AbortSignal,
+    positions: ReadonlyMap<string, Position> = new Map(),
+  ): Promise<readonly RecentBuilds[]> {
     const paths = await this.#projects.paths()
-    const places = paths.map((name) => ({ name, path: `${projectPath(name)}/pipelines${formatQuery(newest)}` }))
-    const changes = await this.#polls.read(places, signal)
-    const lists = await this.#unfinished.complete(changes.map(({ name, body }) => ({ name, items: objectsOf(body) })))
+    const newestOf = (project: string) => {
+      const position = positions.get(project)
+      return position === undefined ? undefined : newestIn(position)
+    }
+    const toPlace = (name: string) => {
+      return { name, path: `${projectPath(name)}/pipelines${formatQuery(newest)}`, newest: newestOf(name) }
+    }
+    const changes = await this.#polls.read(paths.map(toPlace), signal)
+    const lists = await this.#unfinished.complete(changes, (project) => positions.get(project)?.open ?? [])
     return lists.flatMap(({ name: project, items: pipelines }) => {
       const byBranch = Map.groupBy(pipelines, ({ ref }) => `${project}/${String(ref)}`)
-      return [[project, pipelines] as const, ...byBranch].map(([job, own]) => {
-        const position = positions?.get(job) ?? 0
-        const news = own.filter((pipeline) => numberOfPipeline(pipeline) > position)
-        return { job, builds: news.map((pipeline) => toBuild(pipeline, job, project)) }
-      })
+      const numbers = new Set(pipelines.flatMap(({ project_id: id }) => (numberOf(id) === undefined ? [] : [String(id)])))
+      numbers.delete(project)
+      const byNumber = [...numbers].map((id) => [id, pipelines] as const)
+      return [[project, pipelines] as const, ...byNumber, ...byBranch].map(([job, own]) => ({
+        job,
+        builds: own.map((pipeline) => toBuild(pipeline, job, project)),
+      }))
     })
   }
 
@@ -209,12 +222,30 @@ class GitlabServer implements BuildServer {
     )
   }
 
+  /** The number of a project, which it keeps when it is renamed: GitLab redirects reads only. */
+  async #lastingName(project: string): Promise<string> {
+    const id = numberOf(fieldOf(await this.#get(projectPath(project)), 'id'))
+    return id === undefined ? project : String(id)
+  }
+
   async #get(path: string): Promise<unknown> {
     return (await this.#calls.loadIfChanged(path))?.value
   }
 
   #unknownJob(job: string): BackendError {
     const text = `The job "${job}" is not known to the build server "${this.name}"`
-    return new BackendError(404, `${text}: it has to be the path of one of its projects, such as shop/web, or shop/web/main.`)
+    return new BackendError(
+      404,
+      `${text}: it has to be the path of one of its projects, such as shop/web or shop/web/main, or its number.`,
+    )
   }
+}
+
+/** @param what What the server does not do */
+function toRefusal(what: string, answer: OutsideAnswer): BackendError {
+  const { status } = answer
+  // Of a project with a former path, GitLab allows no changes.
+  if (status < 400 || status === 405) return new BackendError(400, `${what}: the project has been renamed. Use its new path.`)
+  const hint = status === 403 || status === 404 ? ` ${advice}` : ''
+  return new BackendError(400, `${what} (${status})${formatReason(answer)}.${hint}`)
 }

@@ -4,6 +4,7 @@ import { fieldAt, fieldOf, type JsonObject, numberOf, objectOf, objectsOf, textO
 import { parseProperties } from '../property-file.ts'
 import { type JobLog, joinLogs } from '../remote/joined-logs.ts'
 import { readLogProperties } from '../remote/log-properties.ts'
+import { readPages, toPagePath } from '../remote/pages.ts'
 import type { ServerCalls } from '../server-calls.ts'
 import { projectPath } from './projects.ts'
 
@@ -71,14 +72,22 @@ export class PipelineFiles {
   async #jobs(project: string, number: number): Promise<readonly JsonObject[] | undefined> {
     const own = await this.#jobsOf(project, number)
     if (own === undefined) return undefined
-    const bridges = objectsOf(await this.#calls.load(`${pipelinePath(project, number)}/bridges?per_page=${pageLength}`))
+    const bridges = (await this.#list(`${pipelinePath(project, number)}/bridges`)) ?? []
     const theirs = await Promise.all(bridges.flatMap(childOf).map((child) => this.#jobsOf(project, child)))
     return [...own, ...theirs.flatMap((jobs) => jobs ?? [])].sort((a, b) => idOf(a) - idOf(b))
   }
 
-  async #jobsOf(project: string, number: number): Promise<readonly JsonObject[] | undefined> {
-    const jobs = await this.#calls.load(`${pipelinePath(project, number)}/jobs?per_page=${pageLength}`)
-    return jobs === undefined ? undefined : objectsOf(jobs)
+  #jobsOf(project: string, number: number): Promise<readonly JsonObject[] | undefined> {
+    return this.#list(`${pipelinePath(project, number)}/jobs`)
+  }
+
+  /** Undefined: the pipeline is missing. */
+  #list(path: string): Promise<readonly JsonObject[] | undefined> {
+    const load = async (page: number) => {
+      const items = await this.#calls.load(toPagePath(`${path}?per_page=${pageLength}`, page))
+      return items === undefined ? undefined : objectsOf(items)
+    }
+    return readPages(load, { length: pageLength })
   }
 
   /** Archives may be in an object store, which GitLab redirects to. */

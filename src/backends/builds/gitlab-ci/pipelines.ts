@@ -8,7 +8,6 @@ const results: Readonly<Record<string, string>> = {
   canceled: 'ABORTED',
   skipped: 'NOT_BUILT',
   manual: 'NOT_BUILT',
-  scheduled: 'NOT_BUILT',
 }
 
 export function numberOfPipeline(pipeline: JsonObject): number {
@@ -39,6 +38,11 @@ export function toBuild(pipeline: JsonObject, job: string, project: string): Jso
     fullDisplayName: `${textOf(pipeline['name']) ?? textOf(pipeline['ref']) ?? project} (${number})`,
     scm: toRevisions(pipeline, project),
   })
+}
+
+/** It waits for a person. */
+export function isManual(pipeline: JsonObject): boolean {
+  return pipeline['status'] === 'manual'
 }
 
 /** @param commit Of the pipeline, as the server describes it */

@@ -1,6 +1,6 @@
-/** Projects of a GitLab server, and the jobs that they are: `shop/web`, or `shop/web/main` for its branch. */
+/** Projects of a GitLab server, and the jobs that they are: `shop/web`, `shop/web/main` for its branch, or by number: `42`. */
 import { encodeSegment, formatQuery } from '../../../http/encode-path.ts'
-import { type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
+import { fieldOf, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { ServerCalls } from '../server-calls.ts'
 import type { GitlabHost } from './gitlab-settings.ts'
@@ -23,6 +23,8 @@ export class Projects {
   readonly #context: Pick<BackendContext, 'log' | 'steady'>
   #listed: { readonly paths: readonly string[]; readonly atMs: number } | undefined
   #loading: Promise<readonly string[]> | undefined
+  /** Paths by the number of the project. */
+  readonly #numbered = new Map<string, string>()
 
   constructor(host: GitlabHost, calls: ServerCalls, context: Pick<BackendContext, 'log' | 'steady'>) {
     this.#host = host
@@ -51,8 +53,21 @@ export class Projects {
     const paths = await this.paths()
     // Groups, projects and branches hold slashes: the longest path wins.
     const project = paths.filter((path) => job === path || job.startsWith(`${path}/`)).sort((a, b) => b.length - a.length)[0]
-    if (project === undefined) return undefined
-    return { project, branch: job === project ? undefined : job.slice(project.length + 1) }
+    if (project !== undefined) return { project, branch: job === project ? undefined : job.slice(project.length + 1) }
+    const { id, branch } = /^(?<id>\d{1,15})(?:\/(?<branch>.+))?$/.exec(job)?.groups ?? {}
+    const numbered = id === undefined ? undefined : await this.#pathOf(id)
+    return numbered === undefined ? undefined : { project: numbered, branch }
+  }
+
+  /** Undefined: no project of that number, or none whose pipelines are builds. */
+  async #pathOf(id: string): Promise<string | undefined> {
+    const paths = await this.paths()
+    const known = this.#numbered.get(id)
+    if (known !== undefined && paths.includes(known)) return known
+    const loaded = textOf(fieldOf(await this.#calls.load(projectPath(id)), 'path_with_namespace'))
+    const path = paths.find((each) => each.toLowerCase() === loaded?.toLowerCase())
+    if (path !== undefined) this.#numbered.set(id, path)
+    return path
   }
 
   async #load(): Promise<readonly string[]> {

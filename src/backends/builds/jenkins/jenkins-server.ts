@@ -4,6 +4,7 @@ import { fieldAt, fieldOf, isObject, type JsonObject, numberOf, objectsOf } from
 import { type BackendContext, BackendError } from '../../backend.ts'
 import { maxArtifactBytes } from '../../infrastructure/artifact-accounts/account-type.ts'
 import type { BuildOrder, BuildServer, RecentBuilds } from '../build-server.ts'
+import type { Position } from '../polls/position.ts'
 import { parseProperties } from '../property-file.ts'
 import { createServerCalls, type ServerCalls } from '../server-calls.ts'
 import { buildFields, buildsTree, toArtifacts, toBuild, toListedBuild } from './builds.ts'
@@ -82,10 +83,11 @@ export class JenkinsServer implements BuildServer {
     return isObject(build) ? toArtifacts(job, build) : undefined
   }
 
-  async queueItem(item: string): Promise<JsonObject | undefined> {
+  /** Jenkins forgets an item five minutes after it has left the queue. */
+  async queueItem(item: string, job?: string): Promise<JsonObject | undefined> {
     if (!/^\d+$/.test(item)) return undefined
     const answer = await this.#calls.load(pathTo`/queue/item/${item}/api/json`)
-    if (!isObject(answer)) return undefined
+    if (!isObject(answer)) return job === undefined ? undefined : this.#leftItem(item, job)
     const number = numberOf(fieldAt(answer, 'executable', 'number')) ?? null
     const { why, cancelled } = answer
     return { number, executable: { number }, ...(typeof why === 'string' && { why }), ...(cancelled === true && { cancelled }) }
@@ -115,7 +117,7 @@ export class JenkinsServer implements BuildServer {
   async stop(job: string, item: string, number: number): Promise<void> {
     if (number !== 0) return this.#stopBuild(this.#pathOf(job), number)
     await this.#posts.post(`/queue/cancelItem${formatQuery({ id: item })}`)
-    const begun = numberOf((await this.queueItem(item))?.['number'])
+    const begun = numberOf((await this.queueItem(item, job))?.['number'])
     if (begun !== undefined) await this.#stopBuild(this.#pathOf(job), begun)
   }
 
@@ -124,7 +126,7 @@ export class JenkinsServer implements BuildServer {
     if (status >= 400) throw new BackendError(404, `The build ${number} of "${job}" is not known.`)
   }
 
-  recentBuilds(signal: AbortSignal, positions: ReadonlyMap<string, number> = new Map()): Promise<readonly RecentBuilds[]> {
+  recentBuilds(signal: AbortSignal, positions: ReadonlyMap<string, Position> = new Map()): Promise<readonly RecentBuilds[]> {
     return this.#recent.load(signal, positions)
   }
 
@@ -138,6 +140,14 @@ export class JenkinsServer implements BuildServer {
 
   close(): void {
     this.#calls.close()
+  }
+
+  /** What has become of an item that the queue has no more; undefined: its job is missing. */
+  async #leftItem(item: string, job: string): Promise<JsonObject | undefined> {
+    const builds = fieldOf(await this.#load(job, '', 'builds[number,queueId]'), 'builds')
+    if (!Array.isArray(builds)) return undefined
+    const number = numberOf(objectsOf(builds).find(({ queueId }) => String(queueId) === item)?.['number'])
+    return number === undefined ? { number: null, cancelled: true } : { number, executable: { number } }
   }
 
   async #stopBuild(path: string, number: number): Promise<void> {

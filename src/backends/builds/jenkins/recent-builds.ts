@@ -5,6 +5,7 @@ import { fieldOf, isObject, type JsonObject, numberOf } from '../../../json/valu
 import { BackendError } from '../../backend.ts'
 import { WorkLine } from '../../stores/in-turns.ts'
 import type { RecentBuilds } from '../build-server.ts'
+import type { Position } from '../polls/position.ts'
 import type { ServerCalls } from '../server-calls.ts'
 import { toListedBuild } from './builds.ts'
 import { jobListMs, jobTree, type LeafJob, leafJobs } from './jobs.ts'
@@ -31,7 +32,7 @@ export class RecentJenkinsBuilds {
     this.#parts = parts
   }
 
-  async load(signal: AbortSignal, positions: ReadonlyMap<string, number>): Promise<RecentBuilds[]> {
+  async load(signal: AbortSignal, positions: ReadonlyMap<string, Position>): Promise<RecentBuilds[]> {
     const tree = jobTree(',lastBuild[number,building,timestamp,duration]')
     const jobs = leafJobs(await this.#parts.calls.load(`/api/json${formatQuery({ tree })}`, { signal, timeoutMs: jobListMs }))
     const seen = new Map<string, string | undefined>()
@@ -45,7 +46,7 @@ export class RecentJenkinsBuilds {
     const last = fieldOf(fields, 'lastBuild')
     if (!isObject(last)) return []
     const mark = `${last['number']} ${last['building']}`
-    const position = positions.get(name)
+    const position = positions.get(name)?.upTo
     const isSeen = this.#seen.get(name) === mark
     const isReported = !this.#seen.has(name) && last['building'] === false && position === numberOf(last['number'])
     if (isSeen || isReported) {
@@ -82,5 +83,5 @@ export class RecentJenkinsBuilds {
 interface JobSurroundings {
   readonly seen: Map<string, string | undefined>
   readonly signal: AbortSignal
-  readonly positions: ReadonlyMap<string, number>
+  readonly positions: ReadonlyMap<string, Position>
 }

@@ -7,6 +7,7 @@ import type { LocalProvider } from '../../infrastructure/providers/local/local.t
 import { checkOnApplication, requireAccess } from '../../rights/access.ts'
 import type { SecretHolder } from '../../secrets/secret-values.ts'
 import type { BuildOrder, BuildServer, RecentBuilds } from '../build-server.ts'
+import type { Position } from '../polls/position.ts'
 import { parseProperties } from '../property-file.ts'
 import type { BuildFiles } from './build-files.ts'
 import { type BuildStore, type LocalBuild, orderKeyOf, type StoredBuild } from './build-store.ts'
@@ -160,12 +161,12 @@ export class LocalBuildServer implements BuildServer {
     store.put({ ...build, description: description.slice(0, 10_000) })
   }
 
-  async recentBuilds(_signal: AbortSignal, positions: ReadonlyMap<string, number> = new Map()): Promise<RecentBuilds[]> {
+  async recentBuilds(_signal: AbortSignal, positions: ReadonlyMap<string, Position> = new Map()): Promise<RecentBuilds[]> {
     const { store } = this.#parts
     const jobs = this.#changedJobs ?? store.jobs()
     this.#changedJobs = new Set()
     return [...jobs].map((job) => {
-      const newer = store.ofJob(job).filter((build) => (build.number ?? 0) > (positions.get(job) ?? 0))
+      const newer = store.ofJob(job).filter((build) => (build.number ?? 0) > (positions.get(job)?.upTo ?? 0))
       return { job, builds: newer.map((build) => this.#view(build)) }
     })
   }

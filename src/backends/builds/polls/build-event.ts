@@ -2,12 +2,13 @@
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '../../../json/values.ts'
 import { type BuildServer, toProvider } from '../build-server.ts'
+import { markOf } from './position.ts'
 
-/** The same build has the same id, so that a repetition can be recognized. */
+/** The same end of a build has the same id, so that a repetition can be recognized. */
 export function toBuildEvent({ name, type }: BuildServer, job: string, build: JsonObject): JsonObject {
   const { number, timestamp } = build
   return {
-    eventId: toUuid(JSON.stringify([name, job, number, String(timestamp ?? '')])),
+    eventId: toUuid(JSON.stringify([name, job, number, String(timestamp ?? ''), markOf(build)])),
     details: { type: 'build', source: 'igor' },
     content: {
       master: name,

@@ -1,7 +1,7 @@
 /** Positions of the polled jobs across restarts. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { listOf } from '../../../json/values.ts'
-import type { Position } from './position.ts'
+import { listOf, numberOf } from '../../../json/values.ts'
+import type { BuildMark, Position } from './position.ts'
 
 export const pollMigrations = [
   `CREATE TABLE builds_positions (
@@ -15,6 +15,8 @@ export const pollMigrations = [
      PRIMARY KEY (server, job)
    ) STRICT, WITHOUT ROWID;
    CREATE INDEX builds_positions_by_change ON builds_positions (changed_ms)`,
+  `-- Pairs of number and mark, JSON.
+   ALTER TABLE builds_positions ADD COLUMN marks TEXT NOT NULL DEFAULT '[]'`,
 ]
 
 /** A job without new builds for so long is forgotten; only what ends after that is reported of it. */
@@ -28,8 +30,8 @@ export class PollMemory {
 
   constructor(db: DatabaseSync, now: () => number) {
     this.#now = now
-    this.#load = db.prepare('SELECT job, up_to, sent, open FROM builds_positions WHERE server = ?')
-    this.#save = db.prepare('INSERT OR REPLACE INTO builds_positions VALUES (?, ?, ?, ?, ?, ?)')
+    this.#load = db.prepare('SELECT job, up_to, sent, open, marks FROM builds_positions WHERE server = ?')
+    this.#save = db.prepare('INSERT OR REPLACE INTO builds_positions VALUES (?, ?, ?, ?, ?, ?, ?)')
     this.#prune = db.prepare('DELETE FROM builds_positions WHERE changed_ms < ?')
   }
 
@@ -37,14 +39,14 @@ export class PollMemory {
   load(server: string): Map<string, Position> {
     return new Map(
       this.#load.all(server).map((row) => {
-        const position = { upTo: Number(row['up_to']), sent: toNumbers(row['sent']), open: toNumbers(row['open']) }
-        return [String(row['job']), position]
+        const [sent, open, marks] = [toNumbers(row['sent']), toNumbers(row['open']), toMarks(row['marks'])]
+        return [String(row['job']), { upTo: Number(row['up_to']), sent, open, marks }]
       }),
     )
   }
 
-  save(server: string, job: string, { upTo, sent, open }: Position): void {
-    this.#save.run(server, job, upTo, JSON.stringify(sent), JSON.stringify(open), this.#now())
+  save(server: string, job: string, { upTo, sent, open, marks }: Position): void {
+    this.#save.run(server, job, upTo, JSON.stringify(sent), JSON.stringify(open), this.#now(), JSON.stringify(marks))
   }
 
   prune(): void {
@@ -54,4 +56,11 @@ export class PollMemory {
 
 function toNumbers(text: unknown): number[] {
   return listOf(JSON.parse(String(text))).map(Number)
+}
+
+function toMarks(text: unknown): BuildMark[] {
+  return listOf(JSON.parse(String(text))).map((pair) => {
+    const [number, mark] = listOf(pair)
+    return [numberOf(number) ?? 0, String(mark)]
+  })
 }

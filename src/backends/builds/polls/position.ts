@@ -7,9 +7,13 @@ export interface Position {
   readonly upTo: number
   /** Reported builds with higher numbers: an older one still runs. */
   readonly sent: readonly number[]
-  /** Builds that ran when they were last seen; they hold `upTo` below them. */
+  /** Builds that ran when they were last seen; they hold `upTo` below them, unless they have been reported before and run again. */
   readonly open: readonly number[]
+  /** How the newest of the ended builds ended when they were last seen, by number: some servers run a build again under its number. */
+  readonly marks: readonly BuildMark[]
 }
+
+export type BuildMark = readonly [number: number, mark: string]
 
 export interface FirstBuildRules {
   readonly handlesFirstBuilds: boolean
@@ -20,17 +24,24 @@ export interface FirstBuildRules {
 /** More are not remembered one by one; `upTo` passes them. */
 const mostSent = 500
 const mostOpen = 50
+const mostMarks = 50
 
-/** Finished builds that are to be reported, oldest first. Of an unknown job, those that have just ended. */
+/** Finished builds that are to be reported, oldest first, also once more. Of an unknown job, those that have just ended. */
 export function dueBuilds(known: Position | undefined, builds: readonly JsonObject[], rules: FirstBuildRules): JsonObject[] {
   const finished = builds
     .filter((build) => numberIn(build) > 0 && !isRunning(build))
     .toSorted((one, other) => numberIn(one) - numberIn(other))
-  if (known !== undefined && !isNewJob(known, builds))
-    return finished.filter((build) => numberIn(build) > known.upTo && !known.sent.includes(numberIn(build)))
+  if (known !== undefined && !isNewJob(known, builds)) {
+    const marks = new Map(known.marks)
+    const isReported = (number: number) => number <= known.upTo || known.sent.includes(number)
+    const hasChanged = (build: JsonObject) => (marks.get(numberIn(build)) ?? markOf(build)) !== markOf(build)
+    return finished.filter((build) => !isReported(numberIn(build)) || hasChanged(build))
+  }
   if (!rules.handlesFirstBuilds) return []
   return finished.filter((build) => endOf(build) >= rules.nowMs - rules.lookBackMs)
 }
+
+const nothing: Position = { upTo: 0, sent: [], open: [], marks: [] }
 
 /** The position once all listed builds are reported, save those that run or are `unsent`. */
 export function nextPosition(
@@ -38,24 +49,50 @@ export function nextPosition(
   builds: readonly JsonObject[],
   unsent: readonly JsonObject[] = [],
 ): Position {
-  const base = known === undefined || isNewJob(known, builds) ? { upTo: 0, sent: [], open: [] } : known
+  const base = known === undefined || isNewJob(known, builds) ? nothing : known
   const numbered = builds.filter((build) => numberIn(build) > 0)
   const listed = new Set(numbered.map(numberIn))
   const running = numbered.filter(isRunning).map(numberIn)
   const open = [...base.open.filter((number) => !listed.has(number)), ...running].toSorted(ascending).slice(-mostOpen)
-  const held = [...open, ...unsent.map(numberIn)]
-  const handled = new Set([...base.sent, ...[...listed].filter((number) => !held.includes(number))])
+  const later = new Set([...open, ...unsent.map(numberIn)])
+  const held = [...later].filter((number) => number > base.upTo)
+  const handled = new Set([...base.sent, ...[...listed].filter((number) => !later.has(number))])
   const limit = held.length > 0 ? Math.min(...held) - 1 : Math.max(base.upTo, 0, ...listed)
   const sent = [...handled].filter((number) => number > limit).toSorted(ascending)
   const passed = sent.length > mostSent ? (sent.at(-mostSent - 1) ?? 0) : 0
   const upTo = Math.max(limit, base.upTo, passed)
-  return { upTo, sent: sent.filter((number) => number > upTo), open: open.filter((number) => number > upTo) }
+  const marks = nextMarks(
+    base.marks,
+    numbered.filter((build) => !later.has(numberIn(build))),
+  )
+  const isMarked = (number: number) => marks.some(([each]) => each === number)
+  return {
+    upTo,
+    sent: sent.filter((number) => number > upTo),
+    open: open.filter((number) => number > upTo || isMarked(number)),
+    marks,
+  }
 }
 
-/** A job that was deleted and created again begins with build 1. */
-function isNewJob({ upTo }: Position, builds: readonly JsonObject[]): boolean {
+function nextMarks(known: Position['marks'], handled: readonly JsonObject[]): Position['marks'] {
+  const marks = new Map([...known, ...handled.map((build) => [numberIn(build), markOf(build)] as const)])
+  return [...marks].toSorted(([one], [other]) => one - other).slice(-mostMarks)
+}
+
+/** Differs when a build that has ended was run again: its attempt, or else its result. */
+export function markOf({ attempt, result }: JsonObject): string {
+  return String(attempt ?? result ?? '')
+}
+
+/** The newest build that has been seen. */
+export function newestIn({ upTo, sent, open }: Position): number {
+  return Math.max(upTo, ...sent, ...open)
+}
+
+/** A job that was deleted and created again begins with build 1. A list of builds that were running need not be whole. */
+function isNewJob({ upTo, open }: Position, builds: readonly JsonObject[]): boolean {
   const newest = Math.max(0, ...builds.map(numberIn))
-  return newest > 0 && newest < upTo && builds.length === newest
+  return newest > 0 && newest < upTo && builds.length === newest && !builds.some((build) => open.includes(numberIn(build)))
 }
 
 export function numberIn(build: JsonObject): number {

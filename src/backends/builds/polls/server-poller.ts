@@ -25,8 +25,8 @@ interface PollParts {
 const cycleMs = 5 * 60_000
 /** How long the end of the process waits for a delivery. */
 const closeMs = 2_000
-/** Builds of a job that wait to be reported. */
-const mostPending = 200
+/** Builds of a job that wait to be reported: as many as a poll lists, and those that ran before. */
+const mostPending = 1_100
 
 export class ServerPoller {
   readonly #parts: PollParts
@@ -117,9 +117,8 @@ export class ServerPoller {
 
   /** Takes up what the server lists. */
   async #look(): Promise<void> {
-    const upTo = new Map(this.#positions.entries().map(([job, position]) => [job, position.upTo]))
     const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(cycleMs)])
-    for (const { job, builds } of await this.server.recentBuilds(signal, upTo)) {
+    for (const { job, builds } of await this.server.recentBuilds(signal, this.#positions)) {
       const newer = new Set(builds.map(numberIn))
       const older = this.#pending.get(job)?.filter((build) => !newer.has(numberIn(build))) ?? []
       this.#pending.set(job, [...builds, ...older].slice(0, mostPending))

@@ -1,10 +1,11 @@
 /** Polls of many resources of one build server by conditional requests, of which those that have changed are read. */
 import type { FastifyBaseLogger } from 'fastify'
 import { parseJson } from '../../../json/json.ts'
-import { numberOf, textOf } from '../../../json/values.ts'
+import { type JsonObject, numberOf, textOf } from '../../../json/values.ts'
 import { BackendError } from '../../backend.ts'
 import type { OutsideAnswer } from '../../outside/call-outside.ts'
 import type { ServerCalls } from '../server-calls.ts'
+import { readPages, toPagePath } from './pages.ts'
 
 interface ChangePollParts {
   readonly calls: ServerCalls
@@ -15,17 +16,23 @@ interface ChangePollParts {
   readonly name: string
   /** What the token needs, as a sentence. */
   readonly advice: string
+  /** Items of a whole page. */
+  readonly pageLength: number
+  itemsOf(body: unknown): readonly JsonObject[]
 }
 
 interface PolledPlace {
   /** Unique: a repository, a project. */
   readonly name: string
+  /** Of its list of builds, newest first. */
   readonly path: string
+  /** Number of the newest build that is known; undefined: the first page suffices. */
+  readonly newest: number | undefined
 }
 
 interface PlaceChange {
   readonly name: string
-  readonly body: unknown
+  readonly items: readonly JsonObject[]
 }
 
 const atOnce = 4
@@ -58,8 +65,8 @@ export class ChangePolls {
     const work = async () => {
       for (let place = waiting.shift(); place !== undefined && !signal.aborted; place = waiting.shift()) {
         try {
-          const body = await this.#readChanged(place, signal)
-          if (body !== undefined) changes.push({ name: place.name, body })
+          const items = await this.#readChanged(place, signal)
+          if (items !== undefined) changes.push({ name: place.name, items })
         } catch (error) {
           failures.push(error)
           if (isUnavailable(error)) waiting.length = 0
@@ -74,18 +81,35 @@ export class ChangePolls {
     return changes
   }
 
-  async #readChanged({ name, path }: PolledPlace, signal: AbortSignal): Promise<unknown> {
+  /** A further page that cannot be read leaves the tag as it is: all is read again. */
+  async #readChanged(place: PolledPlace, signal: AbortSignal): Promise<readonly JsonObject[] | undefined> {
+    const { name, path } = place
     const tag = this.#tags.get(name)
     const validator = tag === undefined ? {} : { headers: { 'if-none-match': tag } }
     const answer = await this.#parts.calls.send(path, { ...validator, expects: [304], signal })
     this.#noteQuota(answer)
+    const items = answer.status === 304 ? undefined : await this.#complete(place, parseJson(answer.text), signal)
     this.#failing.delete(name)
-    if (answer.status === 304) return undefined
-    const body = parseJson(answer.text)
+    if (items === undefined) return undefined
     const next = textOf(answer.headers['etag'])
     if (next === undefined) this.#tags.delete(name)
     else this.#tags.set(name, next)
-    return body
+    return items
+  }
+
+  /** With further pages, up to the newest build that is known. */
+  async #complete(
+    { path, newest }: PolledPlace,
+    first: unknown,
+    signal: AbortSignal,
+  ): Promise<readonly JsonObject[] | undefined> {
+    const { calls, pageLength, itemsOf } = this.#parts
+    const isKnown = ({ id }: JsonObject) => newest === undefined || (numberOf(id) ?? 0) <= newest
+    const load = async (page: number) => {
+      const body = page === 1 ? first : await calls.load(toPagePath(path, page), { signal })
+      return body === undefined ? undefined : itemsOf(body)
+    }
+    return readPages(load, { length: pageLength, isEnough: (items) => items.some(isKnown) })
   }
 
   /** @throws {BackendError} 503 */

@@ -30,24 +30,35 @@ export class UnfinishedBuilds {
   readonly #parts: UnfinishedParts
   /** By place. */
   readonly #running = new Map<string, RunningBuilds>()
+  /** Places whose list has been seen. */
+  readonly #known = new Set<string>()
 
   constructor(parts: UnfinishedParts) {
     this.#parts = parts
   }
 
-  /** @param lists Those that have changed @returns them, with the builds that still ran when they left the lists */
-  async complete(lists: readonly BuildList[]): Promise<readonly BuildList[]> {
-    for (const { name, items } of lists) this.#note(name, items)
+  /**
+   * @param lists Those that have changed
+   * @param openOf Builds of a place that ran when they were last seen, before a restart
+   * @returns the lists, with the builds that still ran when they left them
+   */
+  async complete(
+    lists: readonly BuildList[],
+    openOf: (place: string) => readonly number[] = () => [],
+  ): Promise<readonly BuildList[]> {
+    for (const { name, items } of lists) this.#note(name, items, openOf)
     const added = await Promise.all([...this.#running].map(async ([name, { unlisted }]) => this.#loadAll(name, unlisted)))
     const all = Map.groupBy([...lists, ...added.filter(({ items }) => items.length > 0)], ({ name }) => name)
     return [...all].map(([name, parts]) => ({ name, items: parts.flatMap(({ items }) => items) }))
   }
 
-  #note(name: string, items: readonly JsonObject[]): void {
+  #note(name: string, items: readonly JsonObject[], openOf: (place: string) => readonly number[]): void {
     const { numberOf, isRunning } = this.#parts
     const numbers = new Set(items.map(numberOf))
     const { listed = [], unlisted = [] } = this.#running.get(name) ?? {}
-    const gone = [...listed, ...unlisted].filter((number) => !numbers.has(number))
+    const before = this.#known.has(name) ? [] : openOf(name)
+    this.#known.add(name)
+    const gone = [...new Set([...listed, ...unlisted, ...before])].filter((number) => !numbers.has(number))
     this.#set(name, { listed: items.filter(isRunning).map(numberOf), unlisted: gone.sort((a, b) => a - b).slice(-mostKept) })
   }
 

@@ -173,6 +173,11 @@ test('builds-scenario 20: a queue item gets the number of its build', async (t) 
   const begun = (await read('/builds/queue/ci-main/41')) as JsonObject
   assert.deepEqual([begun['number'], begun['executable']], [8, { number: 8 }])
   assert.equal(await read('/builds/queue/ci-main/99'), 404)
+  // Items that have left the queue are forgotten.
+  assert.deepEqual(await read('/builds/queue/ci-main/99?job=app'), { number: null, cancelled: true })
+  jenkins.document('/job/app/7')['queueId'] = 99
+  assert.deepEqual(await read('/builds/queue/ci-main/99?job=app'), { number: 7, executable: { number: 7 } })
+  assert.equal(await read('/builds/queue/ci-main/99?job=nope'), 404)
 })
 
 test('builds-scenario 21: builds are stopped, queue items cancelled', async (t) => {

@@ -65,6 +65,7 @@ const results: [result: string, more: Record<string, unknown>, status: string, e
   ['FAILURE', {}, 'TERMINAL', /^Build 7 of "app" on "ci" failed: 2 of 5 tests failed\. See https:\/\/ci\.example\/app\/7\.$/],
   ['UNSTABLE', {}, 'TERMINAL', /is unstable, .*markUnstableAsSuccessful/],
   ['UNSTABLE', { markUnstableAsSuccessful: true }, 'SUCCEEDED', undefined],
+  ['NOT_BUILT', {}, 'TERMINAL', /^Build 7 of "app" on "ci" was not built: /],
   ['ABORTED', {}, 'CANCELED', /was aborted: 2 of 5 tests failed\. "make" was stopped\. See/],
 ]
 test('the result of the build is that of the stage', async (t) => {
@@ -98,7 +99,7 @@ test('a build stage without waiting ends when the build has a number', async (t)
   const { runs, log } = await startBuildEngine(t, answersOfApp)
   const stage = await runs({ ...app, waitForCompletion: 'false', propertyFile: 'out.yml' })
   assert.equal(stage.context['buildNumber'], 7)
-  assert.deepEqual(log(), ['PUT /masters/ci/jobs/app', 'GET /builds/queue/ci/41'])
+  assert.deepEqual(log(), ['PUT /masters/ci/jobs/app', 'GET /builds/queue/ci/41?job=app'])
 })
 
 test('a property file that is missing or empty fails the stage', async (t) => {
@@ -200,8 +201,8 @@ test('a cancelled stage stops its build', async (t) => {
 })
 
 test('a stage that runs out of time stops its build and says why', async (t) => {
-  const notBuilt = build(7, { result: 'NOT_BUILT' })
-  const { runs, log } = await startBuildEngine(t, { ...answersOfApp, 'GET /builds/status/7/ci/app': [[200, notBuilt]] })
+  const running = build(7, { building: true, result: null })
+  const { runs, log } = await startBuildEngine(t, { ...answersOfApp, 'GET /builds/status/7/ci/app': [[200, running]] })
   const stage = await runs({ ...app, stageTimeoutMs: 60_000 }, 'TERMINAL')
   assert.match(errorOf(stage), /"monitorJenkinsJob" did not end within 60 s: build 7 of "app" on "ci" has no result yet\./)
   assert.ok(log().includes('PUT /masters/ci/jobs/app/stop/41/7'), log().join('\n'))

@@ -25,7 +25,7 @@ export type Reading =
 const passing = [404, 500, 503]
 
 /** Results with which a build is over. */
-const results: readonly unknown[] = ['SUCCESS', 'UNSTABLE', 'FAILURE', 'ABORTED']
+const results: readonly unknown[] = ['SUCCESS', 'UNSTABLE', 'FAILURE', 'ABORTED', 'NOT_BUILT']
 
 export function isOver({ building, running, result }: JsonObject): boolean {
   return !isTrue(building) && !isTrue(running) && results.includes(result)
@@ -62,8 +62,8 @@ function toParameters(parameters: JsonObject): Record<string, string> {
   return Object.fromEntries(given.map(([name, value]) => [name, typeof value === 'string' ? value : formatJson(value)]))
 }
 
-export function readQueueItem(context: TaskContext, { host }: BuildJob, item: string): Promise<Reading> {
-  return read(context, pathTo`/builds/queue/${host}/${item}`)
+export function readQueueItem(context: TaskContext, { host, job }: BuildJob, item: string): Promise<Reading> {
+  return read(context, pathTo`/builds/queue/${host}/${item}` + formatQuery({ job }))
 }
 
 export function readBuild(context: TaskContext, build: Build): Promise<Reading> {

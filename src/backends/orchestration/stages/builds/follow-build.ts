@@ -80,6 +80,7 @@ function describe(build: Build, found: JsonObject): string {
 const endings: Readonly<Record<string, string>> = {
   FAILURE: 'failed',
   ABORTED: 'was aborted',
+  NOT_BUILT: 'was not built',
   UNSTABLE: 'is unstable, which the stage does not accept (markUnstableAsSuccessful)',
 }
 
