@@ -119,6 +119,17 @@ export class AgentClient {
     return answer?.status === 200 ? (JSON.parse(answer.text) as ConsolePart) : undefined
   }
 
+  /** The same for a reader that must not miss any of it: undefined only when the agent has no such console. @throws {Error} */
+  async consolePartFrom(instanceId: string, offset: number, maxBytes: number): Promise<ConsolePart | undefined> {
+    const path = `/console-part/${encodeURIComponent(instanceId.toWellFormed())}?offset=${offset}&maxBytes=${maxBytes}`
+    const { status, text } = await this.#ask('GET', path).catch((cause: unknown) => {
+      throw new Error(this.#explainAbsence(cause), { cause })
+    })
+    if (status === 404) return undefined
+    if (status !== 200) throw new Error(`The agent cannot read the console of ${instanceId}: it answers ${status}, ${text}`)
+    return JSON.parse(text) as ConsolePart
+  }
+
   /** Leaves the agent running. */
   async close(): Promise<void> {
     this.#closing.abort()
