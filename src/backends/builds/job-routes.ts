@@ -75,7 +75,7 @@ function startBuild(
   const startTime = String(request.body ?? '')
   const application = identity['x-spinnaker-application']
   return starts.run({ server: server.name, job, executionId, startTime, parameters }, async () => {
-    const config = found(await server.job(job), `job "${job}" of "${server.name}"`)
+    const config = found(await server.job(job, askerOf(request)), `job "${job}" of "${server.name}"`)
     checkOrder(job, config, parameters)
     const place = `build ${server.name}/${job}`
     const { value } =

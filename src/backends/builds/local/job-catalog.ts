@@ -76,7 +76,7 @@ export class JobCatalog {
     const startMs = performance.now()
     const configured = settings.jobs.find((job) => job.name === name)
     if (configured !== undefined) return { ...configured, declared: undefined }
-    for (const source of this.#sourcesOf(name)) {
+    for (const source of this.sourcesOf(name)) {
       const findIt = () => this.#jobsOf(source).find((job) => job.name === name)
       await this.#refresh(source)
       if (findIt() === undefined && this.#mayReread(source, startMs)) await this.#refresh(source, 0)
@@ -89,7 +89,7 @@ export class JobCatalog {
   /** Why there is no such job, for people. */
   describeAbsence(name: string): string {
     const first = `The job "${name}" does not exist`
-    const [source] = this.#sourcesOf(name)
+    const [source] = this.sourcesOf(name)
     if (source === undefined) return `${first}. Add it to builds.local.jobs, or its repository to builds.local.repositories.`
     const known = this.#sources.get(source.name)
     if (known === undefined) return `${first}, because its repository has not been read yet. Try again later.`
@@ -102,7 +102,8 @@ export class JobCatalog {
     return `${first}. Its repository declares ${declared.sort().join(', ')} (${age}).`
   }
 
-  #sourcesOf(name: string): JobSource[] {
+  /** Repositories that may declare the job. */
+  sourcesOf(name: string): JobSource[] {
     return this.#options.settings.sources.filter((each) => name.startsWith(`${each.name}/`))
   }
 

@@ -4,7 +4,7 @@ import { type Access, checkOnApplication, describeMissing, requireAccess } from 
 
 /** A job or build; one without an application belongs to all users. */
 export interface Owned {
-  readonly application: string | undefined
+  readonly application?: string | undefined
 }
 
 export interface OwnedRun extends Owned {

@@ -72,14 +72,14 @@ export class LocalBuildServer implements BuildServer {
   }
 
   async job(name: string, user?: string): Promise<JsonObject> {
-    const job = await this.#requireJob(name)
+    const job = await this.#requireJob(name, user)
     await this.#rights.checkFollow(job, user)
     return toJobView(job)
   }
 
   async builds(job: string, user?: string): Promise<JsonObject[]> {
     const builds = this.#parts.store.ofJob(job)
-    if (builds.length === 0) await this.#requireJob(job)
+    if (builds.length === 0) await this.#requireJob(job, user)
     return (await this.#rights.readable(builds, user)).map((build) => this.#view(build))
   }
 
@@ -125,7 +125,7 @@ export class LocalBuildServer implements BuildServer {
   /** @returns the number of the queue item */
   async start(name: string, order: BuildOrder): Promise<string> {
     const { context, store, builds } = this.#parts
-    const job = await this.#requireJob(name)
+    const job = await this.#requireJob(name, order.user)
     this.#checkPlace(job)
     checkParameters(name, job.definition, order.parameters, job.repository !== undefined)
     await this.#rights.checkRun(job, order.user)
@@ -156,7 +156,7 @@ export class LocalBuildServer implements BuildServer {
     const build = number === 0 ? this.#itemOf(job, item) : this.#requireBuild(job, number)
     if (build === undefined) return
     await this.#rights.checkRun(build, user)
-    if (build.state !== 'ENDED') await builds.abort(build, 'The build was stopped.')
+    await builds.abort(build, 'The build was stopped.')
   }
 
   async describe(job: string, number: number, description: string, user?: string): Promise<void> {
@@ -229,11 +229,14 @@ export class LocalBuildServer implements BuildServer {
     throw new BackendError(429, `${own} builds ${whose} wait, which is as many as may (${setting}). Try again later.`)
   }
 
-  /** @throws {BackendError} 404 */
-  async #requireJob(name: string): Promise<KnownJob> {
-    const job = await this.#parts.catalog.find(name)
-    if (job === undefined) throw new BackendError(404, this.#parts.catalog.describeAbsence(name))
-    return job
+  /** @throws {BackendError} 404 saying what is there instead, to those who may know */
+  async #requireJob(name: string, user: string | undefined): Promise<KnownJob> {
+    const { catalog } = this.#parts
+    const job = await catalog.find(name)
+    if (job !== undefined) return job
+    const [source] = catalog.sourcesOf(name)
+    if (source !== undefined) await this.#rights.checkFollow(source, user)
+    throw new BackendError(404, catalog.describeAbsence(name))
   }
 
   /** @throws {BackendError} 404 */

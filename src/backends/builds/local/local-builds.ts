@@ -91,20 +91,20 @@ export class LocalBuilds {
     })
   }
 
-  /** Ends a build that waits or runs. */
-  async abort(build: StoredBuild, words: string): Promise<void> {
+  /** Ends a build that waits or runs; one that has ended stays as it is. */
+  async abort({ item, id }: StoredBuild, words: string): Promise<void> {
     const { store, context } = this.#options
-    const mark = { isStopped: true, reason: words }
+    const build = store.item(item)
+    if (build === undefined || build.state === 'ENDED') return
     // In one write: whenever Fairlead ends, the build is not launched afterwards.
-    const stopped =
-      build.state === 'QUEUED'
-        ? store.begin(build, { ...mark, state: 'RUNNING', startedMs: context.now() })
-        : { ...(this.#current(build) ?? build), ...mark }
-    if (build.state !== 'QUEUED') store.put(stopped)
+    const mark = { isStopped: true, reason: words }
+    let stopped: StoredBuild = { ...build, ...mark }
+    if (build.state === 'RUNNING') store.put(stopped)
+    else stopped = store.begin(build, { ...mark, state: 'RUNNING', startedMs: context.now() })
     try {
       await this.#end(stopped, { result: 'ABORTED', reason: words })
     } catch (error) {
-      context.log.warn({ err: error, build: build.id }, 'a build that was stopped is ended as soon as the agent answers')
+      context.log.warn({ err: error, build: id }, 'a build that was stopped is ended as soon as the agent answers')
     }
     this.wake()
   }
