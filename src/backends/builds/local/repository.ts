@@ -120,7 +120,10 @@ export class RepositoryReader {
 
   async #open(repository: BuildRepository, cwd: string, home: string): Promise<{ git: Git; url: string }> {
     const { url, environment } = await this.#accessTo(repository, home)
+    let excess: BackendError | undefined
     const run: Git = async (...args) => {
+      // Another way to fetch would not get less.
+      if (excess !== undefined) throw excess
       try {
         const output = await runProgram({
           program: 'sh',
@@ -133,7 +136,9 @@ export class RepositoryReader {
         })
         return output.toString('utf8')
       } catch (error) {
-        throw toFault(error, repository, this.#options.maxBytes)
+        const fault = toFault(error, repository, this.#options.maxBytes)
+        if (fault instanceof BackendError && fault.status === 413) excess = fault
+        throw fault
       }
     }
     return { git: run, url }
