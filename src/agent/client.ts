@@ -119,6 +119,26 @@ export class AgentClient {
     return answer?.status === 200 ? (JSON.parse(answer.text) as ConsolePart) : undefined
   }
 
+  /** The same for a reader that must not miss any of it: undefined only when the agent has no such console. @throws {Error} */
+  async consolePartFrom(instanceId: string, offset: number, maxBytes: number): Promise<ConsolePart | undefined> {
+    const path = `/console-part/${encodeURIComponent(instanceId.toWellFormed())}?offset=${offset}&maxBytes=${maxBytes}`
+    const ask = (place: string) =>
+      this.#ask('GET', place).catch((cause: unknown) => {
+        throw new Error(this.#explainAbsence(cause), { cause })
+      })
+    let answer = await ask(path)
+    if (answer.status === 404) {
+      // An agent that has just begun knows of no instance yet.
+      const { revision } = JSON.parse((await ask('/observed')).text) as Pick<ObservedState, 'revision'>
+      if (revision === 0) throw new Error('The agent has just started, and does not know its programs yet.')
+      answer = await ask(path)
+    }
+    const { status, text } = answer
+    if (status === 404) return undefined
+    if (status !== 200) throw new Error(`The agent cannot read the console of ${instanceId}: it answers ${status}, ${text}`)
+    return JSON.parse(text) as ConsolePart
+  }
+
   /** Leaves the agent running. */
   async close(): Promise<void> {
     this.#closing.abort()

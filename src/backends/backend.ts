@@ -215,6 +215,11 @@ export function isFromBackend({ headers }: FastifyRequest): boolean {
   return headers[backendHeader] !== undefined
 }
 
+/** The user in whose name the caller asks; undefined: another back end of this process asks for itself. */
+export function askerOf(request: FastifyRequest): string | undefined {
+  return isFromBackend(request) ? trustedCallerOf(request).user || undefined : userOf(request)
+}
+
 /** An error that a back end answers with; `fields` are merged into the body. */
 export class BackendError extends Error {
   readonly status: number

@@ -2,13 +2,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
-import { BackendError } from '../backend.ts'
+import { askerOf, BackendError } from '../backend.ts'
 import { pathValue, queryValue, requiredQuery } from '../requests/request-values.ts'
 import type { BuildServer } from './build-server.ts'
 import { found, jobOf, numberOf, type Servers, serverOf } from './server-requests.ts'
 
 interface NamedBuild {
   readonly request: FastifyRequest
+  readonly user: string | undefined
   readonly server: BuildServer
   readonly job: string
   readonly number: number
@@ -22,26 +23,26 @@ export function mountBuildReads(app: FastifyInstance, servers: Servers, lookupMs
   const readBuild = (path: string, read: (named: NamedBuild) => Promise<unknown>) => {
     const handler = (request: FastifyRequest) => {
       const number = numberOf(request)
-      return read({ request, number, job: jobOf(request), server: serverOf(request, servers) })
+      return read({ request, user: askerOf(request), number, job: jobOf(request), server: serverOf(request, servers) })
     }
     app.get(path, handler)
     app.get(`${path}/*`, handler)
   }
-  readBuild('/builds/status/:number/:host', async ({ server, job, number }) =>
-    found(await server.build(job, number), `build ${number} of "${job}"`),
+  readBuild('/builds/status/:number/:host', async ({ server, job, number, user }) =>
+    found(await server.build(job, number, user), `build ${number} of "${job}"`),
   )
-  readBuild('/builds/artifacts/:number/:host', async ({ server, job, number }) =>
-    found(await server.artifacts(job, number), `build ${number} of "${job}"`),
+  readBuild('/builds/artifacts/:number/:host', async ({ server, job, number, user }) =>
+    found(await server.artifacts(job, number, user), `build ${number} of "${job}"`),
   )
-  readBuild('/builds/file/:number/:host', async ({ request, server, job, number }) => {
+  readBuild('/builds/file/:number/:host', async ({ request, server, job, number, user }) => {
     const path = requiredQuery(request, 'path')
     // Below the files of the build, with the credentials of its server.
     if (path.startsWith('/') || path.split('/').includes('..'))
       throw new BackendError(400, `The path "${path}" must lead to a file of the build: without ".." and "/" at its beginning.`)
-    return found(await server.file?.(job, number, path), `file "${path}" of the build ${number} of "${job}"`)
+    return found(await server.file?.(job, number, path, user), `file "${path}" of the build ${number} of "${job}"`)
   })
-  readBuild('/builds/output/:number/:host', async ({ server, job, number }) => ({
-    log: found(await server.output(`${job}-${number}`), `log of the build ${number} of "${job}"`),
+  readBuild('/builds/output/:number/:host', async ({ server, job, number, user }) => ({
+    log: found(await server.output(`${job}-${number}`, user), `log of the build ${number} of "${job}"`),
   }))
   readBuild('/builds/properties/:number/:fileName/:host', async (build) => {
     const fileName = pathValue(build.request, 'fileName')
@@ -50,7 +51,7 @@ export function mountBuildReads(app: FastifyInstance, servers: Servers, lookupMs
   })
   const listBuilds = async (request: FastifyRequest) => {
     const job = jobOf(request)
-    return found(await serverOf(request, servers).builds(job), `job "${job}"`)
+    return found(await serverOf(request, servers).builds(job, askerOf(request)), `job "${job}"`)
   }
   app.get('/builds/all/:host', listBuilds)
   app.get('/builds/all/:host/*', listBuilds)
@@ -61,13 +62,13 @@ export function mountBuildReads(app: FastifyInstance, servers: Servers, lookupMs
 }
 
 async function lookUpProperties(
-  { server, job, number }: NamedBuild,
+  { server, job, number, user }: NamedBuild,
   fileName: string,
   pauseMs: number,
 ): Promise<JsonObject | undefined> {
   if (fileName === '') return {}
   for (let attempt = 1; ; attempt++) {
-    const properties = await server.properties(job, number, fileName)
+    const properties = await server.properties(job, number, fileName, user)
     if (properties !== undefined || server.archivesLate !== true || attempt === lookups) return properties
     await sleep(pauseMs)
   }

@@ -22,7 +22,11 @@ export interface BuildServerType<Settings extends object = object, Keys = object
   open(settings: Settings, context: BackendContext): readonly BuildServer[]
 }
 
-/** Undefined means that there is no such job, build, file or item; other failures of the server are errors. */
+/**
+ * Undefined means that there is no such job, build, file or item; other failures of the server are errors.
+ *
+ * A server whose jobs belong to applications checks the rights of the user that it is given; without one, Fairlead itself asks.
+ */
 export interface BuildServer {
   /** As `BuildServerType.id`. */
   readonly type: string
@@ -39,16 +43,16 @@ export interface BuildServer {
   /** Most jobs with new builds of one poll. Default: the setting for all servers. */
   readonly maxChanges?: number
   /** Names of jobs; those in folders hold slashes. */
-  jobs(): Promise<readonly string[]>
-  job(job: string): Promise<JsonObject | undefined>
+  jobs(user?: string): Promise<readonly string[]>
+  job(job: string, user?: string): Promise<JsonObject | undefined>
   /** Newest first. */
-  builds(job: string): Promise<readonly JsonObject[] | undefined>
-  build(job: string, number: number): Promise<JsonObject | undefined>
+  builds(job: string, user?: string): Promise<readonly JsonObject[] | undefined>
+  build(job: string, number: number, user?: string): Promise<JsonObject | undefined>
   /** The content of a file of the build that holds properties. */
-  properties(job: string, number: number, fileName: string): Promise<JsonObject | undefined>
-  artifacts(job: string, number: number): Promise<readonly JsonObject[] | undefined>
+  properties(job: string, number: number, fileName: string, user?: string): Promise<JsonObject | undefined>
+  artifacts(job: string, number: number, user?: string): Promise<readonly JsonObject[] | undefined>
   /** Content of an archived file, where the server gives it. @throws {BackendError} 413 beyond `maxArtifactBytes` */
-  file?(job: string, number: number, path: string): Promise<Buffer | undefined>
+  file?(job: string, number: number, path: string, user?: string): Promise<Buffer | undefined>
   /** @param job Of the item, as far as it is known: a server that forgets items finds its build there */
   queueItem(item: string, job?: string): Promise<JsonObject | undefined>
   /**
@@ -58,8 +62,8 @@ export interface BuildServer {
    */
   start(job: string, order: BuildOrder): Promise<string | undefined>
   /** @param number 0 while the item is queued */
-  stop(job: string, item: string, number: number): Promise<void>
-  describe(job: string, number: number, description: string): Promise<void>
+  stop(job: string, item: string, number: number, user?: string): Promise<void>
+  describe(job: string, number: number, description: string, user?: string): Promise<void>
   /**
    * Jobs whose builds may have changed since the last call, with their newest builds; at the first call all jobs. A server that
    * says what has changed, or answers conditional requests, is asked for little.
@@ -70,7 +74,7 @@ export interface BuildServer {
   /** Calls the listener as soon as a build changes, besides the polls. */
   watch?(changed: () => void): void
   /** The log. @param build Its id, such as `team/app-7`: job and number */
-  output(build: string): Promise<string | undefined>
+  output(build: string, user?: string): Promise<string | undefined>
   /** As `OpenBackend.secretHolders`. */
   secretHolders?(): readonly SecretHolder[]
   /** As `OpenBackend.isRunning`. */

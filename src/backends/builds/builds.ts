@@ -1,7 +1,7 @@
 /** Embedded build integration: the contract of the service over the build servers that are connected. */
 import type { FastifyInstance } from 'fastify'
 import { describeChoice } from '../../names/edit-distance.ts'
-import { type Backend, type BackendContext, BackendError, type OpenBackend, userOf } from '../backend.ts'
+import { askerOf, type Backend, type BackendContext, BackendError, type OpenBackend, userOf } from '../backend.ts'
 import { pathValue, queryValue, requiredQuery } from '../requests/request-values.ts'
 import { requireAccess } from '../rights/access.ts'
 import { mountBuildReads } from './build-routes.ts'
@@ -98,7 +98,7 @@ function mountServers(app: FastifyInstance, context: BackendContext, servers: Se
   // The gateway cannot know of which server the build is.
   app.get('/ci/builds/:build/output', async (request) => {
     const readable = await readableServers(context, userOf(request), servers)
-    return { log: await loadLog(readable, pathValue(request, 'build')) }
+    return { log: await loadLog(readable, pathValue(request, 'build'), askerOf(request)) }
   })
 }
 
@@ -118,7 +118,7 @@ function mountOthers(app: FastifyInstance): void {
   for (const [url, kind, name] of missing) {
     app.get(url, (request) => {
       if (url.endsWith('compareCommits')) for (const commit of ['from', 'to']) requiredQuery(request, commit)
-      throw new BackendError(404, `The ${kind} "${pathValue(request, name)}" is not known: none is connected.`)
+      throw new BackendError(404, `The ${kind} "${pathValue(request, name)}" does not exist: none is connected.`)
     })
   }
 }
@@ -129,7 +129,7 @@ function mountOthers(app: FastifyInstance): void {
  *
  * @throws {BackendError} 404, or the failure of a server that may have it
  */
-async function loadLog(servers: Servers, build: string): Promise<string> {
+async function loadLog(servers: Servers, build: string, user: string | undefined): Promise<string> {
   const [host = ''] = build.split('/', 1)
   const named = servers.get(host)
   const places = named === undefined ? servers.values() : [named]
@@ -137,13 +137,13 @@ async function loadLog(servers: Servers, build: string): Promise<string> {
   let failure: unknown
   for (const server of places) {
     try {
-      const log = await server.output(id)
+      const log = await server.output(id, user)
       if (log !== undefined) return log
     } catch (error) {
       failure ??= error
     }
   }
-  throw failure ?? new BackendError(404, `The build "${build}" is not known.`)
+  throw failure ?? new BackendError(404, `The build "${build}" does not exist.`)
 }
 
 /** @throws {BackendError} 400 when the text is no kind of build server. */

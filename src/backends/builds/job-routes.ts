@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { parseJson } from '../../json/json.ts'
 import { fieldOf } from '../../json/values.ts'
-import { type BackendContext, BackendError, trustedCallerOf, userOf } from '../backend.ts'
+import { askerOf, type BackendContext, BackendError, trustedCallerOf, userOf } from '../backend.ts'
 import { queryValue } from '../requests/request-values.ts'
 import { requireAccess } from '../rights/access.ts'
 import type { BuildServer } from './build-server.ts'
@@ -22,17 +22,19 @@ export function mountJobs(app: FastifyInstance, { context, servers, starts }: Jo
     await checkMayChange(request, server, context)
     return server
   }
-  app.get('/jobs/:host', (request) => serverOf(request, servers).jobs())
+  app.get('/jobs/:host', (request) => serverOf(request, servers).jobs(askerOf(request)))
   app.get('/jobs/:host/*', async (request) => {
     const server = serverOf(request, servers)
     const job = jobOf(request)
-    return job === '' ? server.jobs() : found(await server.job(job), `job "${job}" of "${server.name}"`)
+    const user = askerOf(request)
+    return job === '' ? server.jobs(user) : found(await server.job(job, user), `job "${job}" of "${server.name}"`)
   })
   app.put('/masters/:host/jobs/*', async (request, reply) => {
     const server = await changedServerOf(request)
     const stop = /^(?:(?<job>.+)\/)?stop\/(?<item>[^/]+)\/(?<number>\d{1,15})$/.exec(jobOf(request))?.groups
     if (stop !== undefined) {
-      await server.stop(stop['job'] ?? queryValue(request, 'jobName') ?? '', stop['item'] ?? '', Number(stop['number']))
+      const job = stop['job'] ?? queryValue(request, 'jobName') ?? ''
+      await server.stop(job, stop['item'] ?? '', Number(stop['number']), askerOf(request))
       return true
     }
     const started = await startBuild(request, server, { context, starts })
@@ -42,7 +44,7 @@ export function mountJobs(app: FastifyInstance, { context, servers, starts }: Jo
     const server = await changedServerOf(request)
     const [, job, number] = /^(.+)\/update\/(\d{1,15})$/.exec(jobOf(request)) ?? []
     if (job === undefined) throw new BackendError(404, 'No PATCH operation has this path.')
-    await server.describe(job, Number(number), descriptionIn(request.body))
+    await server.describe(job, Number(number), descriptionIn(request.body), askerOf(request))
     return reply.code(200).send()
   })
 }
@@ -73,7 +75,7 @@ function startBuild(
   const startTime = String(request.body ?? '')
   const application = identity['x-spinnaker-application']
   return starts.run({ server: server.name, job, executionId, startTime, parameters }, async () => {
-    const config = found(await server.job(job), `job "${job}" of "${server.name}"`)
+    const config = found(await server.job(job, askerOf(request)), `job "${job}" of "${server.name}"`)
     checkOrder(job, config, parameters)
     const place = `build ${server.name}/${job}`
     const { value } =

@@ -18,7 +18,7 @@ export function serverOf(request: FastifyRequest, servers: Servers): BuildServer
       : 'Connect one by its settings, or a build integration service (services.igor.baseUrl) that has some.'
   throw new BackendError(
     404,
-    `The build server "${host}" is not known${servers.size > 0 ? '' : ': none is connected'}. ${advice}`,
+    `The build server "${host}" does not exist${servers.size > 0 ? '' : ': none is connected'}. ${advice}`,
   )
 }
 
@@ -37,6 +37,6 @@ export function numberOf(request: FastifyRequest): number {
 
 /** @throws {BackendError} 404 */
 export function found<Thing>(thing: Thing | undefined, name: string): Thing {
-  if (thing === undefined) throw new BackendError(404, `The ${name} is not known.`)
+  if (thing === undefined) throw new BackendError(404, `The ${name} does not exist.`)
   return thing
 }

@@ -1,7 +1,7 @@
 /** Artifacts: files that pipelines refer to, fetched by the accounts for them. */
 import type { FastifyRequest } from 'fastify'
 import { fieldOf, type JsonObject, objectOf, textOf } from '../../json/values.ts'
-import { BackendError, userOf } from '../backend.ts'
+import { askerOf, BackendError, userOf } from '../backend.ts'
 import { pathValue, queryValue, requiredQuery } from '../requests/request-values.ts'
 import { artifactAccountTypes } from './artifact-accounts/all.ts'
 import type { ArtifactAccount } from './artifact-accounts/artifact-account.ts'
@@ -20,7 +20,7 @@ const content: Answer = async (request, infrastructure) => {
   const name = textOf(artifact['artifactAccount'])
   const account = findAccount(infrastructure, type, name)
   const expected = account.checksDigest ? undefined : expectedDigest(artifact)
-  const found = await account.fetch(artifact)
+  const found = await account.fetch(artifact, askerOf(request))
   return expected === undefined ? found : checkDigest(found, expected, `the artifact of type ${type}`)
 }
 

@@ -232,7 +232,7 @@ class ActionsServer implements BuildServer {
   }
 
   #unknownJob(job: string): BackendError {
-    const text = `The job "${job}" is not known: it has to be owner/repository/workflow-file.yml`
+    const text = `The job "${job}" does not exist: it has to be owner/repository/workflow-file.yml`
     return new BackendError(404, `${text}, with a repository of ${this.#kind.prefix}.hosts "${this.name}", "repositories".`)
   }
 

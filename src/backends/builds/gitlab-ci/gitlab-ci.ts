@@ -233,7 +233,7 @@ class GitlabServer implements BuildServer {
   }
 
   #unknownJob(job: string): BackendError {
-    const text = `The job "${job}" is not known to the build server "${this.name}"`
+    const text = `The job "${job}" does not exist on the build server "${this.name}"`
     return new BackendError(
       404,
       `${text}: it has to be the path of one of its projects, such as shop/web or shop/web/main, or its number.`,

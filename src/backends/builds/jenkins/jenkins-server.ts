@@ -123,7 +123,7 @@ export class JenkinsServer implements BuildServer {
 
   async describe(job: string, number: number, description: string): Promise<void> {
     const { status } = await this.#posts.post(`${this.#pathOf(job)}/${number}/submitDescription`, { description })
-    if (status >= 400) throw new BackendError(404, `The build ${number} of "${job}" is not known.`)
+    if (status >= 400) throw new BackendError(404, `The build ${number} of "${job}" does not exist.`)
   }
 
   recentBuilds(signal: AbortSignal, positions: ReadonlyMap<string, Position> = new Map()): Promise<readonly RecentBuilds[]> {
@@ -169,7 +169,7 @@ export class JenkinsServer implements BuildServer {
   /** @throws {BackendError} 404 */
   #pathOf(job: string): string {
     const path = toJobPath(job)
-    if (path === undefined) throw new BackendError(404, `The job "${job}" is not known.`)
+    if (path === undefined) throw new BackendError(404, `The job "${job}" does not exist.`)
     return path
   }
 }

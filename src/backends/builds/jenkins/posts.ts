@@ -20,7 +20,7 @@ export class JenkinsPosts {
     this.#isCrumbWanted = csrf
   }
 
-  /** @throws {BackendError} 502 when Jenkins denies it */
+  /** @throws {BackendError} 502 when Jenkins rejects the call */
   async post(path: string, form: Readonly<Record<string, string>> = {}): Promise<OutsideAnswer> {
     if (this.#isCrumbWanted) this.#crumb ??= await this.#loadCrumb()
     const answer = await this.#send(path, form)
@@ -31,7 +31,7 @@ export class JenkinsPosts {
     if (second.status !== 403) return second
     throw new BackendError(
       502,
-      `The build server "${this.#name}" denies it (403). Check the user of jenkins.masters and what it may do, such as Job/Build.`,
+      `The build server "${this.#name}" rejected the call (403). Check the user of jenkins.masters and what it may do, such as Job/Build.`,
     )
   }
 

@@ -66,7 +66,11 @@ export class BuildFiles {
     )
   }
 
-  /** Copies the newest bytes of the log of a runner part by part, and adds the last line. */
+  /**
+   * Copies the newest bytes of the log of a runner part by part, and adds the last line.
+   *
+   * @throws {Error} when a part is missing
+   */
   async keepLog(id: string, read: ReadLogPart, { maxBytes, lastLine }: { maxBytes: number; lastLine: string }): Promise<void> {
     await mkdir(join(this.#folder, id), { recursive: true, mode: 0o700 })
     const fresh = `${this.#log(id)}.new`
@@ -81,8 +85,10 @@ export class BuildFiles {
       }
       while (part !== undefined) {
         await file.writeFile(part.output)
-        if (part.output === '' || part.nextOffset >= part.endOffset) break
-        part = await read(part.nextOffset)
+        const { output, nextOffset, endOffset } = part
+        if (output === '' || nextOffset >= endOffset) break
+        part = await read(nextOffset)
+        if (part === undefined) throw new Error(`the log ends at byte ${nextOffset} of ${endOffset}`)
       }
       await file.writeFile(lastLine)
     } finally {
@@ -169,7 +175,12 @@ class SizeLimit extends Transform {
   override _transform(piece: Buffer, _encoding: BufferEncoding, done: (error: Error | null, piece?: Buffer) => void): void {
     this.#left -= piece.length
     if (this.#left < 0)
-      done(new BackendError(413, 'The archived files are larger than a build may have (builds.local.archive-size).'))
+      done(
+        new BackendError(
+          413,
+          'The archived files are larger than a build may have (builds.local.archive-size). Archive less, or raise the setting.',
+        ),
+      )
     else done(null, piece)
   }
 }
@@ -178,7 +189,10 @@ async function listFiles(archive: string, maxFiles: number): Promise<ArchivedFil
   const files: ArchivedFile[] = []
   await eachFile(archive, ({ path, size, skip }) => {
     if (files.length >= maxFiles)
-      throw new BackendError(413, `More than ${maxFiles} files are archived (builds.local.archive-files).`)
+      throw new BackendError(
+        413,
+        `More than ${maxFiles} files are archived (builds.local.archive-files). Archive fewer, or raise the setting.`,
+      )
     files.push({ path, bytes: size })
     skip()
   })

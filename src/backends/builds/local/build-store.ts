@@ -57,6 +57,8 @@ export interface LocalBuild {
   readonly image?: string | undefined
   /** What the image is to be called, once the build runs. */
   readonly imageName?: { readonly name: string; readonly version: string } | undefined
+  /** It was asked to end, for `reason`: it is not started any more. */
+  readonly isStopped?: boolean
   /** The runner has been started. */
   readonly isLaunched?: boolean
   /** What it was given. */
@@ -145,6 +147,10 @@ export class BuildStore {
     return Number(this.#statements.count.get(state)?.['builds'])
   }
 
+  countQueued(application: string): number {
+    return Number(this.#statements.countQueued.get(application)?.['builds'])
+  }
+
   jobs(): string[] {
     return this.#statements.jobs.all().map((row) => String(row['job']))
   }
@@ -205,6 +211,9 @@ function prepareStatements(db: DatabaseSync) {
     ofJob: db.prepare(`${select} WHERE job = ? AND number IS NOT NULL ORDER BY number DESC`),
     inState: db.prepare(`${select} WHERE state = ? ORDER BY item`),
     count: db.prepare('SELECT count(*) AS builds FROM builds_local_builds WHERE state = ?'),
+    countQueued: db.prepare(
+      `SELECT count(*) AS builds FROM builds_local_builds WHERE state = 'QUEUED' AND document ->> 'application' = ?`,
+    ),
     jobs: db.prepare('SELECT DISTINCT job FROM builds_local_builds WHERE number IS NOT NULL'),
     lastStarts: db.prepare(
       `SELECT document ->> 'application' AS application, max(document ->> 'startedMs') AS started

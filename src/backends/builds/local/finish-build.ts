@@ -23,6 +23,7 @@ export interface BuildOutcome extends Pick<LocalBuild, 'result' | 'reason' | 'te
 }
 
 const maxReportBytes = 256 * 1024
+const finalCodes = /^(?:ENOENT|ENOTDIR|EACCES|EPERM|TAR_\w+)$/
 
 /** @param state Of a runner that has ended */
 export async function finishBuild(build: StoredBuild, state: BuilderState, parts: FinishParts): Promise<BuildOutcome> {
@@ -59,15 +60,26 @@ async function readReport(folder: string): Promise<BuildReport | undefined> {
   }
 }
 
-async function keepFiles({ id }: StoredBuild, { folder }: BuilderState, { files, settings, context }: FinishParts) {
+async function keepFiles({ id }: StoredBuild, { folder, exitCode }: BuilderState, { files, settings, context }: FinishParts) {
   try {
     return await files.keepFiles(id, folder, settings)
   } catch (error) {
     if (error instanceof BackendError) throw error
+    if (exitCode === 0) throw isFinal(error) ? new BackendError(400, describeFault(error as Error)) : error
     // A build that was ended early has no such folder.
     context.log.info({ build: id, problem: (error as Error).message }, 'a build has archived no files')
     return undefined
   }
+}
+
+/** Whether another attempt would end in the same way: `tar` has failed, or what it reads is not there. */
+function isFinal(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException
+  return typeof code !== 'string' || finalCodes.test(code)
+}
+
+function describeFault({ message }: Error): string {
+  return `The archived files cannot be read: ${message.trim()}. Leave them readable to the user of the build, and end what changes them.`
 }
 
 async function keepImage(

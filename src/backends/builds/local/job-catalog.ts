@@ -36,6 +36,8 @@ interface ReadSource {
   readonly jobs: ReadonlyMap<string, JobDefinition>
   /** On the monotonic clock. */
   readonly readMs: number
+  /** Why the last read has failed, or found nothing. */
+  readonly problem?: string
 }
 
 /** Lists are answered with what is known when a repository takes longer. */
@@ -44,11 +46,15 @@ const longestWaitMs = 15_000
 const readAtATime = 4
 /** Reading YAML takes long, and nothing else is done meanwhile. */
 const maxFileLength = 128 * 1024
+/** Between two reads on behalf of jobs that are not in the list. */
+const rereadMs = 3_000
 
 export class JobCatalog {
   readonly #options: CatalogOptions
   readonly #sources = new Map<string, ReadSource>()
   readonly #reading = new Map<string, Promise<void>>()
+  /** When each source was last read for a job that was not in the list. */
+  readonly #rereads = new Map<string, number>()
   readonly #line = new WorkLine(readAtATime)
 
   constructor(options: CatalogOptions) {
@@ -64,16 +70,49 @@ export class JobCatalog {
     return [...configured, ...declared].sort((one, other) => (one.name < other.name ? -1 : 1))
   }
 
+  /** A job that is not in the list may have been pushed just now: the repository is read again. */
   async find(name: string): Promise<KnownJob | undefined> {
     const { settings } = this.#options
+    const startMs = performance.now()
     const configured = settings.jobs.find((job) => job.name === name)
     if (configured !== undefined) return { ...configured, declared: undefined }
-    for (const source of settings.sources.filter((each) => name.startsWith(`${each.name}/`))) {
+    for (const source of this.sourcesOf(name)) {
+      const findIt = () => this.#jobsOf(source).find((job) => job.name === name)
       await this.#refresh(source)
-      const found = this.#jobsOf(source).find((job) => job.name === name)
+      if (findIt() === undefined && this.#mayReread(source, startMs)) await this.#refresh(source, 0)
+      const found = findIt()
       if (found !== undefined) return found
     }
     return undefined
+  }
+
+  /** Why there is no such job, for people. */
+  describeAbsence(name: string): string {
+    const first = `The job "${name}" does not exist`
+    const [source] = this.sourcesOf(name)
+    if (source === undefined) return `${first}. Add it to builds.local.jobs, or its repository to builds.local.repositories.`
+    const known = this.#sources.get(source.name)
+    if (known === undefined) return `${first}, because its repository has not been read yet. Try again later.`
+    const age = `read ${Math.round((performance.now() - known.readMs) / 1000)} seconds ago`
+    if (known.problem !== undefined) {
+      return `${first}, because its repository cannot be read: ${known.problem.replace(/\.$/, '')} (${age}). Correct builds.local.repositories.`
+    }
+    const declared = this.#jobsOf(source).map((job) => job.name)
+    if (declared.length === 0) return `${first}. Its repository has no jobs in ${source.file} (${age}).`
+    return `${first}. Its repository declares ${declared.sort().join(', ')} (${age}).`
+  }
+
+  /** Repositories that may declare the job. */
+  sourcesOf(name: string): JobSource[] {
+    return this.#options.settings.sources.filter((each) => name.startsWith(`${each.name}/`))
+  }
+
+  /** @param sinceMs What was read since then is new enough */
+  #mayReread({ name }: JobSource, sinceMs: number): boolean {
+    const now = performance.now()
+    if ((this.#sources.get(name)?.readMs ?? 0) >= sinceMs || now - (this.#rereads.get(name) ?? -rereadMs) < rereadMs) return false
+    this.#rereads.set(name, now)
+    return true
   }
 
   #jobsOf({ name, application, account, repository, file }: JobSource): KnownJob[] {
@@ -88,10 +127,9 @@ export class JobCatalog {
     }))
   }
 
-  async #refresh(source: JobSource): Promise<void> {
-    const { settings } = this.#options
+  async #refresh(source: JobSource, maxAgeMs: number = this.#options.settings.refreshMs): Promise<void> {
     const known = this.#sources.get(source.name)
-    if (known !== undefined && performance.now() - known.readMs < settings.refreshMs) return
+    if (known !== undefined && performance.now() - known.readMs < maxAgeMs) return
     const reading = this.#reading.getOrInsertComputed(source.name, () =>
       this.#line.run(() => this.#read(source, known)).finally(() => this.#reading.delete(source.name)),
     )
@@ -107,7 +145,10 @@ export class JobCatalog {
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 })
       const head = await repositories.head(repository, folder)
-      if (known?.commit !== undefined && known.commit === head) return void this.#sources.set(name, { ...known, readMs })
+      if (known?.commit !== undefined && known.commit === head) {
+        this.#sources.set(name, { ...known, readMs })
+        return
+      }
       const commit = await repositories.fetch(repository, undefined, { bare: join(folder, 'bare'), home: folder })
       const text = await commit.file(file)
       if (text === undefined)
@@ -115,8 +156,9 @@ export class JobCatalog {
       const jobs = new Map(text === undefined ? [] : Object.entries(parseBuildFile(text, file).jobs))
       this.#sources.set(name, { commit: commit.sha1, jobs, readMs })
     } catch (error) {
-      this.#sources.set(name, { commit: undefined, jobs: known?.jobs ?? new Map(), readMs })
-      log.warn({ repository: name, problem: (error as Error).message }, 'the jobs of a repository cannot be read')
+      const problem = (error as Error).message
+      this.#sources.set(name, { commit: undefined, jobs: known?.jobs ?? new Map(), readMs, problem })
+      log.warn({ repository: name, problem }, 'the jobs of a repository cannot be read')
     } finally {
       await rm(folder, { recursive: true, force: true })
     }

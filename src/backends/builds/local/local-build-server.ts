@@ -4,7 +4,6 @@ import { describeRefusal, standalone } from '../../../settings/standalone.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
 import { maxArtifactBytes } from '../../infrastructure/artifact-accounts/account-type.ts'
 import type { LocalProvider } from '../../infrastructure/providers/local/local.ts'
-import { checkOnApplication, requireAccess } from '../../rights/access.ts'
 import type { SecretHolder } from '../../secrets/secret-values.ts'
 import type { BuildOrder, BuildServer, RecentBuilds } from '../build-server.ts'
 import type { Position } from '../polls/position.ts'
@@ -13,6 +12,7 @@ import type { BuildFiles } from './build-files.ts'
 import { type BuildStore, type LocalBuild, orderKeyOf, type StoredBuild } from './build-store.ts'
 import { toArtifactViews, toBuildView, toJobView } from './build-views.ts'
 import type { JobCatalog, KnownJob } from './job-catalog.ts'
+import { JobRights } from './job-rights.ts'
 import type { LocalBuilds } from './local-builds.ts'
 import { checkParameters } from './parameters.ts'
 import type { LocalBuildSettings } from './settings.ts'
@@ -33,12 +33,14 @@ interface LocalBuildServerParts {
 const shownLogBytes = 8 * 1024 * 1024
 const liveLogBytes = 1024 * 1024
 const maxPropertyBytes = 1024 * 1024
+const mebibyte = 1024 * 1024
 
 export class LocalBuildServer implements BuildServer {
   readonly type: string
   readonly keepsReferences = true
   readonly name: string
   readonly #parts: LocalBuildServerParts
+  readonly #rights: JobRights
   readonly #listeners = new Set<() => void>()
   /** Jobs with builds that have changed since the last poll; undefined before the first one. */
   #changedJobs: Set<string> | undefined
@@ -47,6 +49,7 @@ export class LocalBuildServer implements BuildServer {
     this.type = parts.type
     this.name = parts.settings.name
     this.#parts = parts
+    this.#rights = new JobRights(parts.context)
   }
 
   resume(): void {
@@ -64,48 +67,52 @@ export class LocalBuildServer implements BuildServer {
     for (const listener of this.#listeners) listener()
   }
 
-  async jobs(): Promise<string[]> {
-    return (await this.#parts.catalog.jobs()).map(({ name }) => name)
+  async jobs(user?: string): Promise<string[]> {
+    const jobs = await this.#rights.readable(await this.#parts.catalog.jobs(), user)
+    return jobs.map(({ name }) => name)
   }
 
-  async job(name: string): Promise<JsonObject | undefined> {
-    const job = await this.#parts.catalog.find(name)
-    return job && toJobView(job)
+  async job(name: string, user?: string): Promise<JsonObject> {
+    const job = await this.#requireJob(name, user)
+    await this.#rights.checkFollow(job, user)
+    return toJobView(job)
   }
 
-  async builds(job: string): Promise<JsonObject[] | undefined> {
+  async builds(job: string, user?: string): Promise<JsonObject[]> {
     const builds = this.#parts.store.ofJob(job)
-    if (builds.length === 0 && (await this.#parts.catalog.find(job)) === undefined) return undefined
-    return builds.map((build) => this.#view(build))
+    if (builds.length === 0) await this.#requireJob(job, user)
+    return (await this.#rights.readable(builds, user)).map((build) => this.#view(build))
   }
 
-  async build(job: string, number: number): Promise<JsonObject | undefined> {
+  async build(job: string, number: number, user?: string): Promise<JsonObject | undefined> {
     const build = this.#parts.store.find(job, number)
+    if (build !== undefined) await this.#rights.checkFollow(build, user)
     return build && this.#view(build)
   }
 
-  async properties(job: string, number: number, fileName: string): Promise<JsonObject | undefined> {
-    const { store, files } = this.#parts
-    const build = store.find(job, number)
+  async properties(job: string, number: number, fileName: string, user?: string): Promise<JsonObject | undefined> {
+    const build = await this.#readable(job, number, user)
     const file =
       build?.files?.find(({ path }) => path === fileName) ?? build?.files?.find(({ path }) => path.split('/').at(-1) === fileName)
     if (build === undefined || file === undefined) return undefined
-    const content = await files.readFile(build.id, file.path, maxPropertyBytes)
+    const content = await this.#parts.files.readFile(build.id, file.path, maxPropertyBytes)
     return content && parseProperties(fileName, content.toString('utf8'))
   }
 
-  async file(job: string, number: number, path: string): Promise<Buffer | undefined> {
-    const { store, files } = this.#parts
-    const build = store.find(job, number)
+  async file(job: string, number: number, path: string, user?: string): Promise<Buffer | undefined> {
+    const build = await this.#readable(job, number, user)
     const file = build?.files?.find((each) => each.path === path)
     if (build === undefined || file === undefined) return undefined
-    if (file.bytes > maxArtifactBytes)
-      throw new BackendError(413, `The file ${path} has ${file.bytes} bytes; at most ${maxArtifactBytes} are fetched.`)
-    return files.readFile(build.id, path, maxArtifactBytes)
+    if (file.bytes > maxArtifactBytes) {
+      const [size, most] = [file.bytes, maxArtifactBytes].map((bytes) => Math.ceil(bytes / mebibyte))
+      throw new BackendError(413, `The file ${path} has ${size} MiB; at most ${most} MiB are fetched. Let the build split it.`)
+    }
+    return this.#parts.files.readFile(build.id, path, maxArtifactBytes)
   }
 
-  async artifacts(job: string, number: number): Promise<JsonObject[] | undefined> {
+  async artifacts(job: string, number: number, user?: string): Promise<JsonObject[] | undefined> {
     const build = this.#parts.store.find(job, number)
+    if (build !== undefined) await this.#rights.checkFollow(build, user)
     return build && toArtifactViews(build, this.name)
   }
 
@@ -118,16 +125,15 @@ export class LocalBuildServer implements BuildServer {
 
   /** @returns the number of the queue item */
   async start(name: string, order: BuildOrder): Promise<string> {
-    const { context, catalog, store, builds } = this.#parts
-    const job = await catalog.find(name)
-    if (job === undefined) throw new BackendError(404, `The job "${name}" is not known.`)
+    const { context, store, builds } = this.#parts
+    const job = await this.#requireJob(name, order.user)
     this.#checkPlace(job)
     checkParameters(name, job.definition, order.parameters, job.repository !== undefined)
-    await this.#checkAccess(job, order.user)
+    await this.#rights.checkRun(job, order.user)
     const key = orderKeyOf(name, order)
     const known = key === undefined ? undefined : store.ofOrder(key, context.now())
     if (known !== undefined) return String(known.item)
-    this.#checkRoom()
+    this.#checkRoom(job.application)
     const queued: LocalBuild = {
       id: `build-${this.#parts.newId().toLowerCase()}`,
       job: name,
@@ -146,19 +152,18 @@ export class LocalBuildServer implements BuildServer {
   }
 
   /** A build that waits ends as well, with a number and a result, so that whatever follows it gets to know. */
-  async stop(job: string, item: string, number: number): Promise<void> {
-    const { store, builds } = this.#parts
-    const queued = /^\d{1,15}$/.test(item) ? store.item(Number(item)) : undefined
-    const build = number === 0 ? queued : store.find(job, number)
-    if (build === undefined && number !== 0) throw new BackendError(404, `The build ${number} of "${job}" is not known.`)
-    if (build !== undefined && build.state !== 'ENDED') await builds.abort(build, 'The build was stopped.')
+  async stop(job: string, item: string, number: number, user?: string): Promise<void> {
+    const { builds } = this.#parts
+    const build = number === 0 ? this.#itemOf(job, item) : this.#requireBuild(job, number)
+    if (build === undefined) return
+    await this.#rights.checkRun(build, user)
+    await builds.abort(build, 'The build was stopped.')
   }
 
-  async describe(job: string, number: number, description: string): Promise<void> {
-    const { store } = this.#parts
-    const build = store.find(job, number)
-    if (build === undefined) throw new BackendError(404, `The build ${number} of "${job}" is not known.`)
-    store.put({ ...build, description: description.slice(0, 10_000) })
+  async describe(job: string, number: number, description: string, user?: string): Promise<void> {
+    await this.#rights.checkRun(this.#requireBuild(job, number), user)
+    // It may have ended meanwhile.
+    this.#parts.store.put({ ...this.#requireBuild(job, number), description: description.slice(0, 10_000) })
   }
 
   async recentBuilds(_signal: AbortSignal, positions: ReadonlyMap<string, Position> = new Map()): Promise<RecentBuilds[]> {
@@ -175,10 +180,10 @@ export class LocalBuildServer implements BuildServer {
     this.#listeners.add(changed)
   }
 
-  async output(id: string): Promise<string | undefined> {
-    const { store, builds, files } = this.#parts
+  async output(id: string, user?: string): Promise<string | undefined> {
+    const { builds, files } = this.#parts
     const [, job = '', number = ''] = /^(.+)-(\d{1,15})$/.exec(id) ?? []
-    const build = store.find(job, Number(number))
+    const build = await this.#readable(job, Number(number), user)
     if (build === undefined) return undefined
     if (build.state !== 'ENDED') return builds.output(build, liveLogBytes)
     return files.logOf(build.id, shownLogBytes) ?? 'The log was removed to make room for newer builds.\n'
@@ -211,21 +216,48 @@ export class LocalBuildServer implements BuildServer {
     if (problem !== undefined) throw new BackendError(400, problem)
   }
 
-  /** A build runs as the user of the account, for the application. @throws {BackendError} 403, 503 */
-  async #checkAccess({ account, application }: KnownJob, user: string | undefined): Promise<void> {
-    if (user === undefined) return
-    const access = await requireAccess(this.#parts.context, user)
-    if (!access.mayOnAccount(account, 'WRITE'))
-      throw new BackendError(403, `Access denied to account ${account}`, { exception: 'AccessDenied' })
-    if (application !== undefined) checkOnApplication(access, application, 'EXECUTE')
-  }
-
-  /** @throws {BackendError} 429 */
-  #checkRoom(): void {
+  /** One application leaves room for others. @throws {BackendError} 429 */
+  #checkRoom(application = ''): void {
     const { store, settings } = this.#parts
     const waiting = store.count('QUEUED')
-    if (waiting < settings.maxQueued) return
-    throw new BackendError(429, `${waiting} builds wait, which is as many as may (builds.local.max-queued). Try again later.`)
+    if (waiting >= settings.maxQueued) {
+      throw new BackendError(429, `${waiting} builds wait, which is as many as may (builds.local.max-queued). Try again later.`)
+    }
+    const own = store.countQueued(application)
+    if (own < settings.maxQueuedOfApplication) return
+    const whose = application === '' ? 'without an application' : `of the application ${application}`
+    const setting = 'builds.local.max-queued-per-application'
+    throw new BackendError(429, `${own} builds ${whose} wait, which is as many as may (${setting}). Try again later.`)
+  }
+
+  /** @throws {BackendError} 404 saying what is there instead, to those who may know */
+  async #requireJob(name: string, user: string | undefined): Promise<KnownJob> {
+    const { catalog } = this.#parts
+    const job = await catalog.find(name)
+    if (job !== undefined) return job
+    const [source] = catalog.sourcesOf(name)
+    if (source !== undefined) await this.#rights.checkFollow(source, user)
+    throw new BackendError(404, catalog.describeAbsence(name))
+  }
+
+  /** @throws {BackendError} 404 */
+  #requireBuild(job: string, number: number): StoredBuild {
+    const build = this.#parts.store.find(job, number)
+    if (build === undefined) throw new BackendError(404, `The build ${number} of "${job}" does not exist.`)
+    return build
+  }
+
+  /** The build of a queue item, if it is of the job. */
+  #itemOf(job: string, item: string): StoredBuild | undefined {
+    const build = /^\d{1,15}$/.test(item) ? this.#parts.store.item(Number(item)) : undefined
+    return build?.job === job ? build : undefined
+  }
+
+  /** Undefined: there is no such build. @throws {BackendError} 403, 503 */
+  async #readable(job: string, number: number, user: string | undefined): Promise<StoredBuild | undefined> {
+    const build = this.#parts.store.find(job, number)
+    if (build !== undefined) await this.#rights.checkRead(build, user)
+    return build
   }
 
   #view(build: StoredBuild): JsonObject {

@@ -38,7 +38,7 @@ function openLocalBuilds(settings: LocalBuildSettings, context: BackendContext, 
   const store = new BuildStore(db)
   const files = new BuildFiles(join(folder, 'kept'))
   const accounts = (context.settings.infrastructure?.artifacts?.[gitAccounts] ?? []) as readonly GitAccount[]
-  const repositories = new RepositoryReader({ accounts })
+  const repositories = new RepositoryReader({ accounts, maxBytes: settings.diskMb * 1024 * 1024 })
   const catalog = new JobCatalog({ settings, repositories, folder: join(folder, 'reading'), log })
   const caches = new CacheFolders({
     dataDir: provider.dataDir,

@@ -91,14 +91,21 @@ export class LocalBuilds {
     })
   }
 
-  /** Ends a build that waits or runs. */
-  async abort(build: StoredBuild, words: string): Promise<void> {
-    const { store } = this.#options
-    const begun =
-      build.state === 'QUEUED' ? store.begin(build, { state: 'RUNNING', startedMs: this.#options.context.now() }) : build
-    const ended = this.#end(begun, { result: 'ABORTED', reason: words })
-    if (build.state === 'QUEUED') this.#do(begun, () => ended)
-    await ended
+  /** Ends a build that waits or runs; one that has ended stays as it is. */
+  async abort({ item, id }: StoredBuild, words: string): Promise<void> {
+    const { store, context } = this.#options
+    const build = store.item(item)
+    if (build === undefined || build.state === 'ENDED') return
+    // In one write: whenever Fairlead ends, the build is not launched afterwards.
+    const mark = { isStopped: true, reason: words }
+    let stopped: StoredBuild = { ...build, ...mark }
+    if (build.state === 'RUNNING') store.put(stopped)
+    else stopped = store.begin(build, { ...mark, state: 'RUNNING', startedMs: context.now() })
+    try {
+      await this.#end(stopped, { result: 'ABORTED', reason: words })
+    } catch (error) {
+      context.log.warn({ err: error, build: id }, 'a build that was stopped is ended as soon as the agent answers')
+    }
     this.wake()
   }
 
@@ -143,7 +150,8 @@ export class LocalBuilds {
     for (const build of running) {
       if (this.#work.has(build.id)) continue
       const state = provider.builders.look(build.id)
-      if (state === undefined && build.isLaunched !== true) this.#do(build, () => this.#launch(build))
+      if (build.isStopped === true) this.#do(build, () => this.#end(build, { result: 'ABORTED', reason: build.reason }))
+      else if (state === undefined && build.isLaunched !== true) this.#do(build, () => this.#launch(build))
       else if (state === undefined)
         this.#do(build, () => this.#end(build, { result: 'FAILURE', reason: 'The runner has vanished.' }))
       else if (state.hasEnded) this.#do(build, () => this.#finish(build))
@@ -179,12 +187,14 @@ export class LocalBuilds {
       const current = this.#current(build)
       if (this.#closing.signal.aborted) return
       // It was stopped meanwhile.
-      if (current === undefined) return await this.#options.files.removeContent(build.id)
+      if (current === undefined || current.isStopped === true) return await this.#options.files.removeContent(build.id)
       this.#options.store.put({ ...current, ...change })
       this.#contents.add(build.id)
       this.#startRunner(build, content, timeLimitMs)
       const launched = this.#current(build)
-      if (launched !== undefined) this.#options.store.put({ ...launched, isLaunched: true })
+      // Only now: a build that is prepared once more needs the values.
+      const parameters = maskParameters(build.parameters)
+      if (launched !== undefined) this.#options.store.put({ ...launched, parameters, isLaunched: true })
     } catch (error) {
       if (this.#closing.signal.aborted) return
       if (!(error instanceof BackendError))
@@ -195,7 +205,7 @@ export class LocalBuilds {
 
   async #requireJob({ job: name }: StoredBuild): Promise<KnownJob> {
     const job = await this.#options.catalog.find(name)
-    if (job === undefined) throw new BackendError(400, `The job "${name}" does not exist any more.`)
+    if (job === undefined) throw new BackendError(400, this.#options.catalog.describeAbsence(name))
     return job
   }
 
@@ -237,7 +247,7 @@ export class LocalBuilds {
     const { store, files, provider, context, settings, changed } = this.#options
     const { result, reason } = outcome
     const lastLine = `${result}${reason === undefined ? '' : `: ${reason}`}\n`
-    const read = (offset: number) => provider.builders.consolePart(build.id, { offset }, logPartBytes)
+    const read = (offset: number) => provider.builders.logPart(build.id, offset, logPartBytes)
     await files.keepLog(build.id, read, { maxBytes: settings.logBytes, lastLine })
     const current = this.#current(build)
     if (current === undefined) return

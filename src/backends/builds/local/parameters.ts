@@ -21,7 +21,11 @@ export function checkParameters(job: string, { parameters }: JobDefinition, give
     const declared = Object.hasOwn(parameters, name) ? parameters[name] : undefined
     if (declared === undefined) {
       if (!(revisionParameters as readonly string[]).includes(name)) throw unknownParameter(job, name, known)
-      if (!hasSource) throw new BackendError(400, `The job "${job}" has no repository, so that "${name}" chooses nothing.`)
+      if (!hasSource)
+        throw new BackendError(
+          400,
+          `The job "${job}" has no repository, so there is no ${name} to choose. Leave "${name}" out, or give the job a repository.`,
+        )
       if (value !== '' && !isRevision(value))
         throw new BackendError(400, `"${value}" is no ${name}: name a branch, a tag or a commit.`)
     } else if (declared.choices?.includes(value) === false) {

@@ -7,13 +7,14 @@ import { definedOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
 import type { CacheFolders } from '../../infrastructure/providers/local/cache-folders.ts'
 import { isRecognisable, looksSecret } from '../../pipelines/secret-names.ts'
+import { allReferencesIn } from '../../secrets/references.ts'
 import type { SecretVersion } from '../../secrets/secret-values.ts'
 import type { BuildFiles } from './build-files.ts'
 import type { BuildCommit, StoredBuild } from './build-store.ts'
 import { type KnownJob, parseBuildFile } from './job-catalog.ts'
 import type { JobDefinition } from './job-definition.ts'
 import { maskedTexts } from './masking.ts'
-import { fillIn, maskParameters, type Parameters, revisionOf, withDefaults } from './parameters.ts'
+import { fillIn, type Parameters, revisionOf, withDefaults } from './parameters.ts'
 import { type BuildPlan, planFile, repositoryFolder } from './plan.ts'
 import type { FetchedCommit, RepositoryReader } from './repository.ts'
 import type { LocalBuildSettings } from './settings.ts'
@@ -52,7 +53,6 @@ export async function prepareBuild(build: StoredBuild, job: KnownJob, parts: Pre
     timeLimitMs: definition.timeLimitMs ?? settings.timeLimitMs,
     change: definedOf({
       commit: commit && toStored(commit),
-      parameters: maskParameters(build.parameters),
       imageName: publish && { name: publish.image, version: fillIn(publish.version, names) },
       secretVersions: versions,
     }),
@@ -76,7 +76,11 @@ async function fetchCommitOf(build: StoredBuild, job: KnownJob, { repositories, 
 async function definitionOf({ name, definition, declared }: KnownJob, commit: FetchedCommit | undefined): Promise<JobDefinition> {
   if (declared === undefined || commit === undefined) return definition
   const text = await commit.file(declared.file)
-  if (text === undefined) throw new BackendError(400, `The commit ${commit.sha1} has no ${declared.file}.`)
+  if (text === undefined)
+    throw new BackendError(
+      400,
+      `The commit ${commit.sha1} has no ${declared.file}, so ${name} cannot be built. Add the file to the branch.`,
+    )
   const found = parseBuildFile(text, declared.file).jobs[declared.key]
   if (found !== undefined) return found
   throw new BackendError(
@@ -108,10 +112,14 @@ async function toPlan(order: PlanOrder, { context, settings, caches }: PreparePa
   const { build, job, definition, commit, parameters, names } = order
   const { id, number, account, application, user } = build
   const title = `${job.name} ${number}`
+  checkCommands(job.name, definition)
+  const { services } = definition
+  const steps = definition.steps.map((step) => withTag(step, names))
+  // Of all of the plan, only these may refer to secrets.
   const secret = {
     environment: { ...variablesOf(order), ...definition.environment, ...parameters },
-    steps: definition.steps.map((step) => withTag(step, names)),
-    services: definition.services,
+    ofSteps: steps.map(({ environment }) => environment),
+    ofServices: Object.fromEntries(Object.entries(services).map(([key, { environment }]) => [key, environment])),
   }
   const { value, secrets, versions } = await context.secrets.reveal(secret, {
     application: application === '' ? undefined : application,
@@ -122,7 +130,11 @@ async function toPlan(order: PlanOrder, { context, settings, caches }: PreparePa
   })
   const named = Object.entries(value.environment).filter(([name, text]) => looksSecret(name) && isRecognisable(text))
   const plan: BuildPlan = {
-    ...value,
+    environment: value.environment,
+    steps: steps.map((step, index) => ({ ...step, environment: value.ofSteps[index] ?? {} })),
+    services: Object.fromEntries(
+      Object.entries(services).map(([key, service]) => [key, { ...service, environment: value.ofServices[key] ?? {} }]),
+    ),
     title,
     source: commit && { commit: commit.sha1, url: commit.remoteUrl },
     secrets: maskedTexts([...secrets, ...named.map(([, text]) => text)]),
@@ -134,6 +146,23 @@ async function toPlan(order: PlanOrder, { context, settings, caches }: PreparePa
     bounds: { maxFiles: settings.maxFiles, maxFileBytes: settings.maxFileBytes },
   }
   return { plan, versions: versions as readonly SecretVersion[] }
+}
+
+/** All users of the machine can read arguments of programs. @throws {BackendError} 400 for a reference in a command */
+export function checkCommands(job: string, { steps, services }: JobDefinition): void {
+  const commands = [
+    ...steps.map(({ action, title }) => [`the step "${title.trim().split('\n', 1)[0]}"`, action] as const),
+    ...Object.entries(services).map(([key, { command }]) => [`the service "${key}"`, command] as const),
+  ]
+  for (const [place, command] of commands) {
+    const [reference] = allReferencesIn(command)
+    if (reference === undefined) continue
+    throw new BackendError(
+      400,
+      `The job "${job}" has secret:${reference} in the command of ${place}, where other users could see its value. ` +
+        'Set it in "environment", such as NAME, and use "$NAME" in the command.',
+    )
+  }
 }
 
 /** What every build finds about itself. */

@@ -27,6 +27,8 @@ export interface FetchedCommit {
 interface RepositoryOptions {
   /** Accounts of `artifacts.git-repo`. */
   readonly accounts: readonly GitAccount[]
+  /** Of one file that Git writes; it gets all of a fetch as one. */
+  readonly maxBytes: number
 }
 
 interface FetchFolders {
@@ -49,6 +51,12 @@ const fetchTimeoutMs = 10 * 60_000
 const maxOutputBytes = 1024 * 1024
 const maxMessageLength = 5000
 const separator = '%x00'
+/** Unit of `ulimit -f`. */
+const blockBytes = 512
+/** A fetch becomes one pack, and not files of which each has the bound for itself; Git says that it has become too large. */
+const bounded = 'trap "" XFSZ; ulimit -f "$1" && shift && exec git -c fetch.unpackLimit=1 "$@"'
+const atBound = /file too large/i
+const mebibyte = 1024 * 1024
 
 type Git = (...args: string[]) => Promise<string>
 
@@ -112,11 +120,14 @@ export class RepositoryReader {
 
   async #open(repository: BuildRepository, cwd: string, home: string): Promise<{ git: Git; url: string }> {
     const { url, environment } = await this.#accessTo(repository, home)
+    let excess: BackendError | undefined
     const run: Git = async (...args) => {
+      // Another way to fetch would not get less.
+      if (excess !== undefined) throw excess
       try {
         const output = await runProgram({
-          program: 'git',
-          args,
+          program: 'sh',
+          args: ['-c', bounded, 'sh', String(Math.ceil(this.#options.maxBytes / blockBytes)), ...args],
           folder: cwd,
           environment: { ...gitEnvironment, HOME: home, GIT_LITERAL_PATHSPECS: '1', ...environment },
           timeLimitMs: fetchTimeoutMs,
@@ -125,7 +136,9 @@ export class RepositoryReader {
         })
         return output.toString('utf8')
       } catch (error) {
-        throw toFault(error, repository)
+        const fault = toFault(error, repository, this.#options.maxBytes)
+        if (fault instanceof BackendError && fault.status === 413) excess = fault
+        throw fault
       }
     }
     return { git: run, url }
@@ -163,10 +176,17 @@ async function readFile(git: Git, commit: string, path: string): Promise<string 
   return /^\d{6} blob /.test(entry) ? git('cat-file', 'blob', `${commit}:${path}`) : undefined
 }
 
-function toFault(error: unknown, { url }: BuildRepository): unknown {
+function toFault(error: unknown, { url }: BuildRepository, maxBytes: number): unknown {
   if (!(error instanceof ProgramError)) return error
   const { fault, errors, message } = error
-  if (fault === 'missing')
+  if (atBound.test(`${message} ${errors}`)) {
+    const most = `builds.local.disk-mb, ${Math.floor(maxBytes / mebibyte)} MiB`
+    return new BackendError(
+      413,
+      `The repository ${withoutUserinfo(url)} is larger than a build may have (${most}). Raise the setting.`,
+    )
+  }
+  if (fault === 'missing' || /exit code 12[67]$/.test(message))
     return new BackendError(500, 'Git is not installed on this machine. Install it to build from repositories.')
   return new BackendError(
     502,

@@ -74,6 +74,9 @@ export const localBuildKeys = settings({
   maxQueued: setting('builds.local.max-queued', z.int().min(1).max(100_000).default(1000)).describe(
     'Builds that may wait; more are answered with 429.',
   ),
+  maxQueuedPerApplication: setting('builds.local.max-queued-per-application', z.int().min(1).max(100_000).optional()).describe(
+    'Builds of one application that may wait; more are answered with 429. Default: a quarter of `builds.local.max-queued`.',
+  ),
   timeLimitMs: setting('builds.local.time-limit-minutes', minutes(60)).describe(
     'Minutes that a build may take, unless its job says so.',
   ),
@@ -110,7 +113,7 @@ export const localBuildKeys = settings({
 })
 
 /** Plain data. */
-export type LocalBuildSettings = ReturnType<typeof localBuildKeys.read>
+export type LocalBuildSettings = ReturnType<typeof localBuildKeys.read> & { readonly maxQueuedOfApplication: number }
 export type ConfiguredJob = LocalBuildSettings['jobs'][number]
 export type JobSource = LocalBuildSettings['sources'][number]
 
@@ -127,5 +130,9 @@ export function toLocalBuildSettings(keys: object, report: SettingsReport): Loca
       names.add(name)
     }
   }
-  return read.jobs.length + read.sources.length === 0 ? undefined : read
+  return read.jobs.length + read.sources.length === 0 ? undefined : withShare(read)
+}
+
+function withShare(read: ReturnType<typeof localBuildKeys.read>): LocalBuildSettings {
+  return { ...read, maxQueuedOfApplication: read.maxQueuedPerApplication ?? Math.ceil(read.maxQueued / 4) }
 }

@@ -38,7 +38,7 @@ export class BuildPollers {
     const known = [...new Set(this.#pollers.map(({ server }) => monitorOf(server)))]
     if (ofKind.length === 0) {
       const advice = known.length === 0 ? 'no build server is polled.' : `use one of ${known.join(', ')}.`
-      throw new BackendError(404, `The monitor "${monitor}" is not known: ${advice}`)
+      throw new BackendError(404, `The monitor "${monitor}" does not exist: ${advice}`)
     }
     const chosen = ofKind.filter(({ server }) => partition === '' || server.name === partition)
     if (chosen.length === 0) throw new BackendError(404, `The build server "${partition}" is not polled by "${monitor}".`)

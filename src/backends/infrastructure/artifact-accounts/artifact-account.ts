@@ -7,8 +7,11 @@ export interface ArtifactAccount {
   readonly types: readonly string[]
   /** Its artifacts may name another account, or none. */
   readonly isImplied?: true
-  /** @throws {BackendError} 400 for a wrong artifact, 404 for a missing one, 502 and 504 for failures of its source */
-  fetch(artifact: JsonObject): Promise<Buffer>
+  /**
+   * @param user In whose name it is fetched; undefined: Fairlead itself asks
+   * @throws {BackendError} 400 for a wrong artifact, 404 for a missing one, 502 and 504 for failures of its source
+   */
+  fetch(artifact: JsonObject, user?: string): Promise<Buffer>
   /** `metadata.digest` of its artifacts is that of a manifest, which it checks itself, and not of the content. */
   readonly checksDigest?: true
   /** Names of its artifacts, where its source lists them. @param user Sees only what they may read; undefined: a trigger asks */

@@ -5,6 +5,7 @@ import { fieldOf, textOf } from '../../../json/values.ts'
 import { standalone } from '../../../settings/standalone.ts'
 import { BackendError } from '../../backend.ts'
 import type { ArtifactAccountType } from './account-type.ts'
+import type { ArtifactAccount } from './artifact-account.ts'
 
 const types = [`${standalone.provider}/build-file`]
 
@@ -14,7 +15,7 @@ export const buildFileArtifacts: ArtifactAccountType = {
   toSettings: () => ({}),
   open: (_settings, { call, isEmbedded }) => {
     if (!isEmbedded('igor')) return []
-    const fetch = async ({ location, name, version, reference }: Readonly<Record<string, unknown>>): Promise<Buffer> => {
+    const fetch: ArtifactAccount['fetch'] = async ({ location, name, version, reference }, user) => {
       const [host, job, number, file] = [location, name, version, reference].map(textOf)
       if (host === undefined || job === undefined || number === undefined || file === undefined)
         throw new BackendError(
@@ -22,7 +23,8 @@ export const buildFileArtifacts: ArtifactAccountType = {
           'A file of a build needs the build server as "location", the job as "name", the number as "version", and its path as "reference".',
         )
       const path = `${pathTo`/builds/file/${number}/${host}`}/${encodeSegments(job)}${formatQuery({ path: file })}`
-      const { status, body } = await call('igor', { method: 'GET', path, wantsBytes: true })
+      const headers = { ...(user !== undefined && { 'x-spinnaker-user': user }) }
+      const { status, body } = await call('igor', { method: 'GET', path, headers, wantsBytes: true })
       if (status === 200 && Buffer.isBuffer(body)) return body
       throw new BackendError(status, textOf(fieldOf(body, 'message')) ?? `The build service answered ${status}.`)
     }

@@ -205,7 +205,12 @@ test('builds run as the user of their account, with a log of any size', { skip: 
         },
         { name: 'loud', environment: { DB_PASSWORD: 'secret:db-password' }, steps: [fastLog] },
         { name: 'flood', steps: [fastLog.replace(String(megabytes * 1024 * 1024), String(20 * 1024 * 1024))] },
-        { name: 'container', steps: [{ 'container-image': { name: 'registry.example.com/shop' } }] },
+        // Without buildah, which the machine may have.
+        {
+          name: 'container',
+          environment: { PATH: join(folder, 'none') },
+          steps: [{ 'container-image': { name: 'registry.example.com/shop' } }],
+        },
         {
           name: 'fake',
           environment: { PATH: `${folder}:/usr/bin:/bin` },
@@ -261,7 +266,7 @@ test('builds run as the user of their account, with a log of any size', { skip: 
   )
 })
 
-test('a start needs WRITE on the account, EXECUTE on the application, and room', async (t) => {
+test('starts and stops need WRITE on the account, EXECUTE on the application, and room', async (t) => {
   const accounts = [{ name: 'local', authorizations: ['READ', 'WRITE'] }]
   const application = (...authorizations: string[]) => [{ name: 'web', authorizations }]
   const builds = await startLocalBuilds(t, {
@@ -269,24 +274,60 @@ test('a start needs WRITE on the account, EXECUTE on the application, and room',
       ann: { name: 'ann', accounts, applications: application('READ', 'EXECUTE') },
       bob: { name: 'bob', accounts, applications: application('READ') },
       eve: { name: 'eve', accounts: [], applications: application('READ', 'EXECUTE') },
+      zed: { name: 'zed', accounts, applications: [] },
     },
-    settings: { jobs: [{ name: 'app', application: 'web', steps: ['sleep 600'] }], 'max-running': 1, 'max-queued': 1 },
+    settings: {
+      jobs: [
+        { name: 'app', application: 'web', steps: ['sleep 600'] },
+        { name: 'free', steps: ['true'] },
+      ],
+      'max-running': 1,
+      'max-queued': 2,
+    },
   })
-  const start = (user: string, execution: string) =>
-    builds.ask('PUT', '/masters/local/jobs/app', undefined, {
-      'x-spinnaker-user': user,
-      'x-spinnaker-execution-id': execution,
-    })
+  const as = (user: string, method: string, path: string, body?: unknown, execution = '') =>
+    builds.ask(method, path, body, { 'x-spinnaker-user': user, 'x-spinnaker-execution-id': execution })
+  const start = (user: string, execution: string, job = 'app') =>
+    as(user, 'PUT', `/masters/local/jobs/${job}`, undefined, execution)
   assert.equal((await start('bob', '1')).status, 403)
   assert.equal((await start('eve', '2')).status, 403)
   const begun = await start('ann', '3')
   assert.equal(begun.status, 200)
   await builds.numberOf(String(begun.body))
   assert.equal((await start('ann', '4')).status, 200)
-  const full = await start('ann', '5')
-  assert.deepEqual([full.status, String((full.body as JsonObject)['message']).includes('max-queued')], [429, true])
+  const statusAndMessage = ({ status, body }: { status: number; body: unknown }) =>
+    `${status} ${String((body as JsonObject)['message'])}`
+  assert.match(statusAndMessage(await start('ann', '5')), /^429 .*web.*\(builds\.local\.max-queued-per-application\)/)
+  assert.equal((await start('ann', '6', 'free')).status, 200, 'others have room')
+  assert.match(statusAndMessage(await start('ann', '7', 'free')), /^429 .*\(builds\.local\.max-queued\)/)
 
-  assert.equal((await builds.ask('PUT', '/masters/local/jobs/stop/1/1?jobName=app')).status, 200)
+  const seen = async (user: string) => [
+    (await as(user, 'GET', '/jobs/local')).body,
+    ((await as(user, 'GET', '/builds/all/local/app')).body as JsonObject[]).length,
+    (await as(user, 'GET', '/builds/status/1/local/app')).status,
+    (await as(user, 'GET', '/ci/builds/app-1/output')).status,
+    (await as(user, 'GET', '/builds/output/1/local/app')).status,
+    (await as(user, 'GET', '/builds/file/1/local/app?path=a')).status,
+    (await as(user, 'GET', '/builds/properties/1/a/local/app')).status,
+  ]
+  assert.deepEqual(await seen('bob'), [['app', 'free'], 1, 200, 200, 200, 404, 404])
+  assert.deepEqual(await seen('zed'), [['free'], 0, 403, 403, 403, 403, 403])
+  const file = { type: 'local/build-file', location: 'local', name: 'app', version: '1', reference: 'a' }
+  assert.equal((await builds.infra.ask('PUT', '/artifacts/fetch', file, 'zed')).status, 403)
+  assert.equal((await builds.infra.ask('PUT', '/artifacts/fetch', file, 'bob')).status, 404)
+  for (const user of ['bob', 'eve', 'zed']) {
+    assert.equal((await as(user, 'PUT', '/masters/local/jobs/stop/1/1?jobName=app')).status, 403, user)
+    assert.equal((await as(user, 'PUT', '/masters/local/jobs/stop/2/0?jobName=app')).status, 403, user)
+    const description = { description: 'mine' }
+    assert.equal((await as(user, 'PATCH', '/masters/local/jobs/app/update/1', description)).status, 403, user)
+  }
+  assert.equal((await as('ann', 'PUT', '/masters/local/jobs/stop/2/0?jobName=free')).status, 200)
+  const item = (await as('ann', 'GET', '/builds/queue/local/2')).body as JsonObject
+  assert.equal(item['number'], null, 'the item is of another job')
+  assert.equal((await as('ann', 'PUT', '/masters/local/jobs/stop/2/0?jobName=app')).status, 200)
+  assert.equal((await builds.ended('app', 2))['result'], 'ABORTED')
+
+  assert.equal((await as('ann', 'PUT', '/masters/local/jobs/stop/1/1?jobName=app')).status, 200)
   assert.equal((await builds.ended('app', 1))['result'], 'ABORTED')
   assert.match(await builds.log('app', 1), /The build was stopped/)
 

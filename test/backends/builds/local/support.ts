@@ -1,7 +1,7 @@
 /** The build server of this machine, with a real agent, and a back end that has one secret. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import type { Backend } from '../../../../src/backends/backend.ts'
+import { type Backend, backendHeader } from '../../../../src/backends/backend.ts'
 import { BuildServerKeys, toBuildServerSettings } from '../../../../src/backends/builds/build-servers.ts'
 import { buildsBackend } from '../../../../src/backends/builds/builds.ts'
 import type { JsonObject } from '../../../../src/json/values.ts'
@@ -68,6 +68,8 @@ export async function startLocalBuilds(t: TestContext, { settings, views, ...opt
     settings: { buildServers: toSettings(settings) },
   })
   const ask: TestBuilds['ask'] = (method, path, body, headers) => infra.backends.ask('igor', method, path, body, headers)
+  // With all rights.
+  const read = (path: string) => ask('GET', path, undefined, { [backendHeader]: 'true' })
   let orders = 0
   const start: TestBuilds['start'] = async (job, query = '') => {
     // Equal orders start one build.
@@ -84,7 +86,7 @@ export async function startLocalBuilds(t: TestContext, { settings, views, ...opt
     }, `the number of the queue item ${item}`)
   const ended: TestBuilds['ended'] = (job, number) =>
     waitFor(async () => {
-      const { status, body } = await ask('GET', `/builds/status/${number}/local/${job}`)
+      const { status, body } = await read(`/builds/status/${number}/local/${job}`)
       return status === 200 && (body as JsonObject)['building'] === false ? (body as JsonObject) : undefined
     }, `the end of the build ${number} of ${job}`)
   return {
@@ -95,7 +97,7 @@ export async function startLocalBuilds(t: TestContext, { settings, views, ...opt
     ended,
     build: async (job, query) => ended(job, await numberOf(await start(job, query))),
     log: async (job, number) => {
-      const { status, body } = await ask('GET', `/ci/builds/${encodeURIComponent(`${job}-${String(number)}`)}/output`)
+      const { status, body } = await read(`/ci/builds/${encodeURIComponent(`${job}-${String(number)}`)}/output`)
       assert.equal(status, 200, JSON.stringify(body))
       return String((body as JsonObject)['log'])
     },

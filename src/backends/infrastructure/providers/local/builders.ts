@@ -99,6 +99,11 @@ export class Builders {
     return this.#find(id) && (await this.#agent.consolePart(id, wish, maxBytes).catch(() => undefined))
   }
 
+  /** As `consolePart`, for keeping it: undefined only where there is none. @throws {Error} while the agent does not answer */
+  async logPart(id: string, offset: number, maxBytes: number): Promise<ConsolePart | undefined> {
+    return this.#find(id) && (await this.#agent.consolePartFrom(id, offset, maxBytes))
+  }
+
   /** Stops it and removes its folder. */
   remove(id: string): void {
     const { desired, reconciler } = this.#parts

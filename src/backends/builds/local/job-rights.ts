@@ -1,0 +1,62 @@
+/** Rights on jobs and builds of this machine. Without a user, Fairlead itself asks. */
+import { type BackendContext, BackendError } from '../../backend.ts'
+import { type Access, checkOnApplication, describeMissing, requireAccess } from '../../rights/access.ts'
+
+/** A job or build; one without an application belongs to all users. */
+export interface Owned {
+  readonly application?: string | undefined
+}
+
+export interface OwnedRun extends Owned {
+  readonly account: string
+}
+
+export class JobRights {
+  readonly #context: BackendContext
+
+  constructor(context: BackendContext) {
+    this.#context = context
+  }
+
+  /** A build runs as the user of the account, for the application. @throws {BackendError} 403, 503 */
+  async checkRun({ account, application }: OwnedRun, user: string | undefined): Promise<void> {
+    const access = await this.#accessOf(user)
+    if (access === undefined) return
+    if (!access.mayOnAccount(account, 'WRITE')) {
+      const advice = 'An operator can add a role of yours to local.accounts, permissions.'
+      throw new BackendError(403, `This build needs WRITE on the account "${account}". ${advice}`, { exception: 'AccessDenied' })
+    }
+    if (isOwned(application)) checkOnApplication(access, application, 'EXECUTE')
+  }
+
+  /** For what a build has written: its log, files and properties. @throws {BackendError} 403, 503 */
+  async checkRead({ application }: Owned, user: string | undefined): Promise<void> {
+    const access = await this.#accessOf(user)
+    if (access !== undefined && isOwned(application)) checkOnApplication(access, application, 'READ')
+  }
+
+  /** Those who may start a job may follow its builds. @throws {BackendError} 403, 503 */
+  async checkFollow({ application }: Owned, user: string | undefined): Promise<void> {
+    const access = await this.#accessOf(user)
+    if (access === undefined || !isOwned(application)) return
+    if (access.mayOnApplication(application, 'READ') || access.mayOnApplication(application, 'EXECUTE')) return
+    throw new BackendError(403, describeMissing(access, 'READ', application), { exception: 'AccessDenied' })
+  }
+
+  /** Those that the user may read. @throws {BackendError} 503 */
+  async readable<T extends Owned>(all: readonly T[], user: string | undefined): Promise<T[]> {
+    const access = await this.#accessOf(user)
+    return all.filter(
+      ({ application }) => access === undefined || !isOwned(application) || access.mayOnApplication(application, 'READ'),
+    )
+  }
+
+  /** Undefined: everything is allowed. */
+  async #accessOf(user: string | undefined): Promise<Access | undefined> {
+    return user === undefined ? undefined : requireAccess(this.#context, user)
+  }
+}
+
+function isOwned(application: string | undefined): application is string {
+  return application !== undefined && application !== ''
+}
