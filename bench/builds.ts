@@ -1,12 +1,15 @@
 /** Builds and triggers of this machine: from a push to a served version, polled repositories, a full queue, and a fast log. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stopAgent } from '../src/agent/stop-agent.ts'
 import { fieldAt, type JsonObject, listOf, objectOf, objectsOf } from '../src/json/values.ts'
 import { claimPorts } from '../test/support/free-port.ts'
 import { startGitServer } from '../test/support/git-server.ts'
+import type { TestEnd } from '../test/support/test-end.ts'
 import { load } from './load.ts'
 import { median, print, type Row, round } from './measure.ts'
 import type { BenchOptions } from './options.ts'
@@ -148,9 +151,10 @@ export async function measurePolls(options: BenchOptions, scratch: Scratch): Pro
       async ({ gateway }) => {
         const repository = await startGitServer(t)
         repository.commit({ file: '1' })
+        const copies = await startCopies(t, repository.url)
         const idle = await shareOfCore(gateway)
         for (let count = 0; count < polledRepositories; count++) {
-          const trigger = { type: 'git', source: 'git', repository: `${repository.url}?${count}`, branch: 'main', poll: true }
+          const trigger = { type: 'git', source: 'git', repository: `${copies}/${count}.git`, branch: 'main', poll: true }
           const pipeline = { application, name: `polled-${count}`, triggers: [{ ...trigger, enabled: true }], stages: [] }
           await post(gateway, '/pipelines', pipeline)
         }
@@ -159,8 +163,8 @@ export async function measurePolls(options: BenchOptions, scratch: Scratch): Pro
         const polled = await shareOfCore(gateway)
         print(`${polledRepositories} polled repositories, for two minutes`, [
           {
-            'idle, % of a core': round(100 * idle),
-            'polling, % of a core': round(100 * polled),
+            'idle, % of a core': (100 * idle).toFixed(2),
+            'polling, % of a core': (100 * polled).toFixed(2),
             requests: repository.authorizations.length - before,
           },
         ])
@@ -168,6 +172,23 @@ export async function measurePolls(options: BenchOptions, scratch: Scratch): Pro
       restrictions,
     ),
   )
+}
+
+/** Any number of repositories, which are all the one that is given. @returns the beginning of their addresses */
+async function startCopies(t: TestEnd, url: string): Promise<string> {
+  const server = createServer((asked, response) => {
+    const path = (asked.url ?? '').replace(/^\/\d+\.git/, '')
+    const { method = 'GET', headers } = asked
+    const passed = request(`${url}${path}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(response)
+    })
+    passed.on('error', () => response.destroy())
+    asked.pipe(passed)
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  t.after(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 async function shareOfCore({ process }: Target): Promise<number> {
