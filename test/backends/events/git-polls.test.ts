@@ -8,6 +8,8 @@ import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
+import { openGitAccess } from '../../../src/backends/infrastructure/artifact-accounts/git-access.ts'
+import { GitRefReader } from '../../../src/backends/infrastructure/artifact-accounts/git-refs.ts'
 import { createInfrastructureBackend } from '../../../src/backends/infrastructure/infrastructure.ts'
 import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
@@ -41,7 +43,7 @@ async function startPolls(t: TestContext, pipelines: JsonObject[], options: Poll
         providers: {},
         artifacts: { 'git-repo': accounts },
       },
-      outside: { ...defaultOutsideSettings, allowed: ['127.0.0.1/32'] },
+      outside: allowed,
     },
   })
   t.after(() => removeFolder(dataDir))
@@ -245,6 +247,39 @@ test('events-scenario 43: a push is started once although Fairlead is killed', a
   const ids = resuming.recording.starts.map(({ body }) => body['executionId'])
   assert.equal(ids.length, 2)
   assert.equal(ids[0], started[0])
+})
+
+const allowed = { ...defaultOutsideSettings, allowed: ['127.0.0.1/32'] }
+
+test('refs are read from both forms of advertisement, and from nothing else', async (t) => {
+  const commit = 'a'.repeat(40)
+  const service = '001e# service=git-upload-pack\n0000'
+  const answers: Record<string, string> = {
+    '/old': `${service}003d${commit} refs/heads/main\n0000`,
+    '/new': `${service}000eversion 2\n0000`,
+    '/own': '000eversion 2\n0000',
+    '/page': '<html>',
+    '/lines': `003d${commit} refs/heads/main\n0000`,
+  }
+  const server = await startUpstream(t, ({ method, path }) =>
+    method === 'POST' ? `003d${commit} refs/heads/main\n0000` : answers[path.split('/info/refs')[0] ?? ''],
+  )
+  const reader = new GitRefReader(allowed)
+  const read = (path: string) => reader.read({ url: `${server.url}${path}`, account: { name: 'none' } })
+  for (const path of ['/old', '/new', '/own']) assert.deepEqual(await read(path), { 'refs/heads/main': commit }, path)
+  for (const path of ['/page', '/lines']) await assert.rejects(read(path), { status: 502, message: /did not answer as Git does/ })
+})
+
+test('an address in which programs find different hosts is refused', async (t) => {
+  const folder = createFolder('access')
+  t.after(() => removeFolder(folder))
+  const account = { name: 'shop', token: 'secret' }
+  const open = (url: string) => openGitAccess(url, { account, outside: allowed, folder })
+  for (const url of ['https://github.com\\@10.0.0.5/x.git', 'https://github.com\u0001@10.0.0.5/x', 'git@host:a\\b']) {
+    await assert.rejects(open(url), { status: 400, message: /is no address of a repository/ })
+    await assert.rejects(new GitRefReader(allowed).read({ url, account }), { status: 400 })
+  }
+  assert.equal((await open('http://127.1:80#@10.0.0.5/x')).url, 'http://127.0.0.1/#@10.0.0.5/x')
 })
 
 async function startProcess(t: TestContext, dataDir: string, upstream: string) {
