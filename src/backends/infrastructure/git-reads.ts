@@ -30,7 +30,9 @@ function readers(context: BackendContext): Readers {
 
 const refs: Answer = async (request, { context }) => {
   const { repository, body } = parseRequest(request, context)
-  const found = await readers(context).refs.read(repository)
+  const { refs: reader, mirrors } = readers(context)
+  const found = await reader.read(repository)
+  mirrors.removeUnused().catch((error: unknown) => context.log.debug({ err: error }, 'unused mirrors cannot be removed'))
   const digest = digestOf(found)
   return digest === textOf(body['known']) ? { digest } : { digest, refs: found }
 }
