@@ -2,12 +2,15 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import type { BackendContext } from '../../../src/backends/backend.ts'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
+import { gitRefs } from '../../../src/backends/events/polls/git-refs.ts'
+import type { PollTurn } from '../../../src/backends/events/polls/polled-source.ts'
 import { openGitAccess } from '../../../src/backends/infrastructure/artifact-accounts/git-access.ts'
 import { GitRefReader } from '../../../src/backends/infrastructure/artifact-accounts/git-refs.ts'
 import { createInfrastructureBackend } from '../../../src/backends/infrastructure/infrastructure.ts'
@@ -70,7 +73,8 @@ const poll = { source: 'git', poll: true }
 test('events-scenario 43: a polled push starts a pipeline once, and first sight none', async (t) => {
   const repository = await startGitServer(t)
   const first = repository.commit({ a: '1' })
-  const waiting = { ...poll, repository: repository.url, branch: 'main' }
+  // What Fairlead has seen itself is not proven by a secret, which need not be readable.
+  const waiting = { ...poll, repository: repository.url, branch: 'main', secret: 'secret:vault:away#key' }
   const tags = pipelineOf('tags', { ...poll, repository: repository.url, tags: 'v[0-9]+' })
   const { triggers, recording, untilSeen } = await startPolls(t, [
     pipelineOf('p', waiting),
@@ -280,6 +284,39 @@ test('an address in which programs find different hosts is refused', async (t) =
     await assert.rejects(new GitRefReader(allowed).read({ url, account }), { status: 400 })
   }
   assert.equal((await open('http://127.1:80#@10.0.0.5/x')).url, 'http://127.0.0.1/#@10.0.0.5/x')
+})
+
+test('more changes than one turn holds start once each', async (t) => {
+  const repository = await startGitServer(t)
+  const first = repository.commit({ a: '1' })
+  const { recording, untilSeen, triggers } = await startPolls(t, [pipelineOf('p', { ...poll, repository: repository.url })])
+  await untilSeen(first)
+  const branches = Array.from({ length: 60 }, (_, index) => `refs/heads/b${index}`)
+  const lines = ['# pack-refs with: peeled fully-peeled sorted ', ...branches.toSorted().map((name) => `${first} ${name}`), '']
+  writeFileSync(join(repository.folder, '.git', 'packed-refs'), lines.join('\n'))
+  await recording.untilStarts(60)
+  const last = repository.commit({ a: '2' })
+  await untilSeen(last)
+  await recording.untilStarts(61)
+  assert.equal(new Set(triggers().map(({ branch }) => branch)).size, 61)
+})
+
+test('files that cannot be read are not read again in the same turn', async () => {
+  let reads = 0
+  const call = async () => {
+    reads++
+    return { status: 502, body: { message: 'The repository is away.' } }
+  }
+  const context = { call, isEmbedded: () => true } as unknown as BackendContext
+  const trigger = { ...poll, type: 'git', repository: 'https://git.example.com/shop/web', paths: ['src/**'] }
+  const turn: PollTurn = { waiting: [trigger] }
+  const reasons: unknown[] = []
+  for (const name of ['refs/heads/a', 'refs/heads/b']) {
+    const change = { name, before: 'a'.repeat(40), after: 'b'.repeat(40) }
+    reasons.push((await gitRefs.toEvents(trigger, change, context, turn))[0]?.content['pathsUnknown'])
+  }
+  assert.deepEqual(reasons, Array(2).fill('The changed files are unknown: The repository is away.'))
+  assert.equal(reads, 1)
 })
 
 async function startProcess(t: TestContext, dataDir: string, upstream: string) {
