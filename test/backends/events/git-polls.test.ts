@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { createHmac } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
+import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import type { BackendContext } from '../../../src/backends/backend.ts'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
 import { gitRefs } from '../../../src/backends/events/polls/git-refs.ts'
 import type { PollTurn } from '../../../src/backends/events/polls/polled-source.ts'
 import { openGitAccess } from '../../../src/backends/infrastructure/artifact-accounts/git-access.ts'
+import { GitMirrors } from '../../../src/backends/infrastructure/artifact-accounts/git-mirrors.ts'
 import { GitRefReader } from '../../../src/backends/infrastructure/artifact-accounts/git-refs.ts'
 import { createInfrastructureBackend } from '../../../src/backends/infrastructure/infrastructure.ts'
 import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
@@ -317,6 +321,49 @@ test('files that cannot be read are not read again in the same turn', async () =
   }
   assert.deepEqual(reasons, Array(2).fill('The changed files are unknown: The repository is away.'))
   assert.equal(reads, 1)
+})
+
+test('a mirror that grows too large is given up, and an unused one removed', async (t) => {
+  const repository = await startGitServer(t)
+  const before = repository.commit({ a: '1' })
+  const after = repository.commit({ a: randomBytes(200_000).toString('base64') })
+  // It never sends the end of a pack.
+  const server = createServer(async (request, response) => {
+    const { method = 'GET', url = '', headers } = request
+    const body = method === 'POST' ? await buffer(request) : null
+    const sent = Object.fromEntries(Object.entries(headers).filter(([name]) => /^(?:git-protocol|content-)/.test(name)))
+    const answer = await fetch(new URL(url, repository.url), { method, body, headers: sent as Record<string, string> })
+    const bytes = Buffer.from(await answer.arrayBuffer())
+    response.writeHead(answer.status, { 'content-type': String(answer.headers.get('content-type')) })
+    if (bytes.length < 100_000) response.end(bytes)
+    else response.write(bytes.subarray(0, -100))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const folder = createFolder('mirrors')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+    removeFolder(folder)
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/shop.git`
+  for (const [name, days] of [
+    ['old.git', 8],
+    ['recent.git', 6],
+  ] as const) {
+    mkdirSync(join(folder, name))
+    const usedS = Date.now() / 1000 - days * 24 * 60 * 60
+    utimesSync(join(folder, name), usedS, usedS)
+  }
+  const mirrors = new GitMirrors(allowed, folder, 10_000)
+  await mirrors.removeUnused()
+  assert.deepEqual(readdirSync(folder), ['recent.git'])
+  const push = { ref: 'refs/heads/main', before, after }
+  await assert.rejects(mirrors.changedPaths({ url, account: { name: 'none' } }, push), {
+    status: 502,
+    message: /sends more than/,
+  })
+  assert.deepEqual(readdirSync(folder), ['recent.git'])
 })
 
 async function startProcess(t: TestContext, dataDir: string, upstream: string) {

@@ -230,6 +230,7 @@ const conditions: [trigger: JsonObject, push: JsonObject, outcome: string | RegE
   [{ paths: ['**/*.ts', 'none'] }, {}, 'started'],
   [{ paths: ['*.ts'] }, {}, /None of the 2 changed files/],
   [{ paths: ['src'] }, {}, /None of the 2/],
+  [{ paths: ['**/'.repeat(400)] }, {}, /None of the 2/],
   [{ excludedPaths: ['README.md'] }, {}, 'started'],
   [{ excludedPaths: ['README.md', 'src/'] }, {}, /None of the 2/],
   [{ paths: ['docs/**'] }, { total_commits: 30 }, 'started'],
