@@ -73,7 +73,10 @@ function isNumber({ hostname }: URL): boolean {
   return isIP(hostname.replace(/^\[|\]$/g, '')) !== 0
 }
 
-/** Git gets the address as it was read for the check, calls the addresses that were checked, whatever the name leads to by then, and follows no redirects. */
+/**
+ * Git gets the address as it was read for the check. It calls the IP addresses that were checked, whatever the name leads to by
+ * then, and follows no redirects.
+ */
 async function openHttp(reference: string, { account, outside }: AccessOptions): Promise<GitAccess> {
   const { url, addresses } = await checkOutsideAddress(outside, caller, reference)
   const port = url.port || (url.protocol === 'https:' ? '443' : '80')
