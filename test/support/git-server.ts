@@ -4,6 +4,8 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { createFolder, removeFolder } from './temporary-folder.ts'
 import type { TestEnd } from './test-end.ts'
 
@@ -65,16 +67,32 @@ function serveGit(
     response.writeHead(404).end()
     return
   }
-  const kind = isAdvertisement ? 'advertisement' : 'result'
-  response.writeHead(200, { 'content-type': `application/x-git-upload-pack-${kind}`, 'cache-control': 'no-cache' })
-  if (isAdvertisement) response.write('001e# service=git-upload-pack\n0000')
-  const options = isAdvertisement ? ['--advertise-refs'] : []
-  const child = spawn('git', ['upload-pack', '--stateless-rpc', ...options, '.'], {
+  const child = spawn('git', isAdvertisement ? ['http-backend'] : ['upload-pack', '--stateless-rpc', '.'], {
     cwd: folder,
-    env: { ...env, GIT_PROTOCOL: String(request.headers['git-protocol'] ?? '') },
+    env: { ...env, ...(isAdvertisement && advertised(folder)), GIT_PROTOCOL: String(request.headers['git-protocol'] ?? '') },
     stdio: ['pipe', 'pipe', 'ignore'],
   })
   child.stdin.on('error', () => {})
   request.pipe(child.stdin)
-  child.stdout.pipe(response)
+  const kind = isAdvertisement ? 'advertisement' : 'result'
+  response.writeHead(200, { 'content-type': `application/x-git-upload-pack-${kind}`, 'cache-control': 'no-cache' })
+  if (isAdvertisement) void sendBody(child.stdout, response)
+  else child.stdout.pipe(response)
+}
+
+/** What a web server tells Git's own program. */
+function advertised(folder: string): NodeJS.ProcessEnv {
+  return {
+    GIT_PROJECT_ROOT: folder,
+    GIT_HTTP_EXPORT_ALL: '1',
+    PATH_INFO: '/.git/info/refs',
+    QUERY_STRING: 'service=git-upload-pack',
+    REQUEST_METHOD: 'GET',
+  }
+}
+
+/** Of a program, without the headers before it. */
+async function sendBody(output: Readable, response: ServerResponse): Promise<void> {
+  const bytes = await buffer(output)
+  response.end(bytes.subarray(bytes.indexOf('\r\n\r\n') + 4))
 }

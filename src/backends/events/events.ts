@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { maxStoredJsonDepth, parseJson } from '../../json/json.ts'
 import { fieldOf, isObject, type JsonObject, objectOf, textOf } from '../../json/values.ts'
-import { type Backend, type BackendContext, BackendError, type OpenBackend, trustedCallerOf } from '../backend.ts'
+import { type Backend, type BackendContext, BackendError, type Caller, type OpenBackend, trustedCallerOf } from '../backend.ts'
 import { logUndelivered } from '../notifications/check-at-start.ts'
 import { noticesOfEvent } from '../notifications/life-cycle-notices.ts'
 import { type DeliveryPauses, Notifier, settingsOf, usualPauses } from '../notifications/notifier.ts'
@@ -14,7 +14,7 @@ import { acceptBytes } from '../requests/accept-bodies.ts'
 import { pathValue } from '../requests/request-values.ts'
 import { CronScheduler, cronMigrations } from './cron/scheduler.ts'
 import { validateWithTimes } from './cron/validation.ts'
-import { toEvent } from './event.ts'
+import { type Event, toEvent } from './event.ts'
 import { EventLog } from './event-log.ts'
 import { eventLogRoutes } from './event-log-routes.ts'
 import { eventLogMigrations } from './event-log-store.ts'
@@ -26,7 +26,7 @@ import { EventReceiver } from './receiver.ts'
 import { toRegistryEvents } from './registry-webhooks.ts'
 import { StartMarks, startMarkMigrations } from './start-marks.ts'
 import { type StartPauses, Starts, startMigrations } from './starts.ts'
-import { cloudEventData, toWebhookEvent } from './webhooks.ts'
+import { cloudEventData, toWebhookEvents } from './webhooks.ts'
 
 /** In milliseconds. */
 interface EventPauses extends StartPauses {
@@ -123,15 +123,16 @@ function mountEvents(app: FastifyInstance, context: BackendContext, { receiver, 
   })
   const handleWebhook = async (request: FastifyRequest, type: string, source: string, body: JsonObject) => {
     const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-    const event = toWebhookEvent({ type, source, headers: headersOf(request), raw, body }, context)
+    const reported = toWebhookEvents({ type, source, headers: headersOf(request), raw, body }, context)
     // It says whether the event was taken in, not whether it started anything.
+    const [event] = reported
     if (event === undefined) {
       log.add(ignoredWebhook(type, source, 'It is a ping, or the deletion of a branch, which start nothing.'))
       return { eventProcessed: false, eventId: null }
     }
-    const events = toRegistryEvents(event)
+    const events = reported.flatMap(toRegistryEvents)
     if (events.length === 0) log.add(ignoredWebhook(type, source, 'It reports no image that was pushed with a tag.'))
-    for (const each of events) await receiver.handle(each, trustedCallerOf(request))
+    await handleAll(receiver, events, trustedCallerOf(request))
     return { eventProcessed: true, eventId: event.id }
   }
   app.post('/webhooks/cdevents/:source', (request) =>
@@ -144,6 +145,13 @@ function mountEvents(app: FastifyInstance, context: BackendContext, { receiver, 
     const body = parseObject(request.body)
     return handleWebhook(request, pathValue(request, 'type'), textOf(body['source']) ?? '', body)
   })
+}
+
+/** One that fails holds up no other. @throws what the first has failed with */
+async function handleAll(receiver: EventReceiver, events: readonly Event[], caller: Caller | undefined): Promise<void> {
+  const failures: unknown[] = []
+  for (const event of events) await receiver.handle(event, caller).catch((error: unknown) => failures.push(error))
+  if (failures.length > 0) throw failures[0]
 }
 
 /** Such as a ping. */

@@ -106,16 +106,22 @@ class PipelineJudge {
     return describeQuiet(this.#context, start) ?? start
   }
 
-  /** A trigger may refer to its secret. */
+  /**
+   * A trigger may refer to its secret, which only senders have to prove.
+   *
+   * @throws {BackendError} 503 when the secret cannot be read for now
+   */
   async #refusalOf(defined: JsonObject): Promise<string | undefined> {
     const { kind, pipeline } = this.#judged
     const { application, name } = pipeline.definition
     const use = { application: textOf(application), user: 'triggers', place: `trigger of pipeline ${application}/${name}` }
+    const { event } = this.#arrival
+    if (event.isObserved) return kind.refuses?.(defined, event)
     try {
       const { value: secret } = await this.#context.secrets.reveal(defined['secret'], use)
-      return kind.refuses?.({ ...defined, secret }, this.#arrival.event)
+      return kind.refuses?.({ ...defined, secret }, event)
     } catch (error) {
-      if (error instanceof BackendError) return error.message
+      if (error instanceof BackendError && error.status < 500) return error.message
       throw error
     }
   }

@@ -1,4 +1,5 @@
 /** Receiver of events: it stores the starts that each causes, and logs what became of it. */
+import { textOf } from '../../json/values.ts'
 import { inTransaction } from '../../storage/database.ts'
 import { type BackendContext, BackendError, type Caller } from '../backend.ts'
 import type { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
@@ -117,21 +118,31 @@ function isLogged({ type }: Event): boolean {
   return type !== '' && !type.startsWith('orca:')
 }
 
-/** Anyone may send webhooks: those of one source have a part of the log, as have events that concern nothing. */
 function toRecord(event: Event, caller: Caller | undefined, candidates: readonly Candidate[] = []): EventRecord {
-  const sender = isKnown(caller) || event.raw === undefined ? undefined : event.source.slice(0, 200)
   return {
     id: event.id,
     type: event.type,
     source: event.source,
     summary: summarize(event),
     payload: excerptOf(event),
-    share: candidates.length === 0 ? shareOfUnknown(event, sender) : sender && `${event.type} from ${sender}`,
+    share: shareOf(event, isKnown(caller), candidates.length > 0),
     triggers: candidates.map(({ pipeline, trigger, result }) => toOutcome(pipeline, trigger, { reason: String(result) })),
   }
 }
 
-/** Senders without login could make up types. */
-function shareOfUnknown({ type }: Event, sender: string | undefined): string {
-  return sender === undefined ? `unknown ${type}` : 'unknown'
+/** Their sources are names that triggers wait for; elsewhere a sender could make up many. */
+const typesWithSources: ReadonlySet<string> = new Set(['webhook', 'cdevents'])
+
+/** Anyone may send webhooks or push: those of one source have a part of the log, as have events that concern nothing. */
+function shareOf(
+  { type, source, content, raw, isObserved }: Event,
+  isSenderKnown: boolean,
+  isAwaited: boolean,
+): string | undefined {
+  if (isObserved) return `polls of ${textOf(content['pollKey']) ?? `${type} ${textOf(content['account']) ?? ''}`}`
+  const isAnonymous = !isSenderKnown && raw !== undefined
+  // Senders without login could make up types.
+  if (!isAwaited) return isAnonymous ? 'unknown' : `unknown ${type}`
+  if (!isAnonymous) return undefined
+  return typesWithSources.has(type) ? `${type} from ${source.slice(0, 200).toLowerCase()}` : `${type} by webhook`
 }

@@ -24,6 +24,8 @@ interface PushedImage {
   readonly repository: string | undefined
   readonly tag: string | undefined
   readonly digest?: string | undefined
+  /** The same when it is reported again. */
+  readonly delivery?: string | undefined
 }
 
 type ReadImages = (payload: JsonObject) => PushedImage[]
@@ -56,11 +58,12 @@ function readDistribution(payload: JsonObject): PushedImage[] {
   const events = Array.isArray(payload['events']) ? objectsOf(payload['events']) : [payload]
   return events
     .filter(({ action }) => action === 'push')
-    .map(({ target, request }) => ({
+    .map(({ id, target, request }) => ({
       registry: text(request, 'host'),
       repository: text(target, 'repository'),
       tag: text(target, 'tag'),
       digest: text(target, 'digest'),
+      delivery: text(id),
     }))
 }
 

@@ -14,6 +14,7 @@ export const startMarkMigrations = [
      PRIMARY KEY (trigger_key, name)
    ) STRICT, WITHOUT ROWID`,
   'CREATE INDEX events_start_marks_by_time ON events_start_marks (marked_ms)',
+  'ALTER TABLE events_start_marks ADD COLUMN digest TEXT',
 ]
 
 /** Hosts let users send a delivery again for some days. */
@@ -22,6 +23,12 @@ const pruneEveryMs = 60 * 60_000
 
 /** One that both ways have reported: the next report of either is about another push of the same commit. */
 const reportedTwice = 'both'
+
+interface Mark {
+  readonly origin: string
+  /** Of an image, where it was told. */
+  readonly digest: string | null | undefined
+}
 
 export class StartMarks {
   readonly #sql: SQLTagStore
@@ -40,26 +47,30 @@ export class StartMarks {
    */
   take(event: Event, pipeline: JsonObject, trigger: JsonObject): string | undefined {
     const [key, now] = [triggerKey(pipeline, trigger), this.#now()]
-    const { delivery, push } = marksOf(event)
-    if (delivery !== undefined && this.#originOf(key, delivery, now) !== undefined)
+    const { delivery, push, digest } = marksOf(event)
+    if (delivery !== undefined && this.#find(key, delivery, now) !== undefined)
       return 'The same delivery has started the trigger before.'
-    const known = push === undefined ? undefined : this.#originOf(key, push, now)
+    const known = push === undefined ? undefined : this.#find(key, push, now)
     const origin = event.isObserved ? 'poll' : 'webhook'
-    const isRepeated = known !== undefined && known !== origin && known !== reportedTwice
-    if (delivery !== undefined) this.#put(key, delivery, origin, now)
-    if (push !== undefined) this.#put(key, push, isRepeated ? reportedTwice : origin, now)
+    const isOther = known?.digest !== undefined && digest !== undefined && known.digest !== digest
+    const isRepeated = known !== undefined && !isOther && known.origin !== origin && known.origin !== reportedTwice
+    if (delivery !== undefined) this.#put(key, delivery, { origin, digest: undefined }, now)
+    const mark = isRepeated ? { origin: reportedTwice, digest: digest ?? known.digest } : { origin, digest }
+    if (push !== undefined) this.#put(key, push, mark, now)
     this.#prune(now)
-    return isRepeated ? `The same push has started the trigger before, by a ${known}.` : undefined
+    return isRepeated ? `The same push has started the trigger before, by a ${known.origin}.` : undefined
   }
 
-  #originOf(key: string, name: string, now: number): unknown {
+  #find(key: string, name: string, now: number): Mark | undefined {
     const oldestMs = now - keptForMs
-    return this.#sql.get`SELECT origin FROM events_start_marks
-      WHERE trigger_key = ${key} AND name = ${name} AND marked_ms >= ${oldestMs}`?.['origin']
+    const row = this.#sql.get`SELECT origin, digest FROM events_start_marks
+      WHERE trigger_key = ${key} AND name = ${name} AND marked_ms >= ${oldestMs}`
+    return row === undefined ? undefined : { origin: String(row['origin']), digest: textOf(row['digest']) }
   }
 
-  #put(key: string, name: string, origin: string, now: number): void {
-    this.#sql.run`INSERT OR REPLACE INTO events_start_marks VALUES (${key}, ${name}, ${origin}, ${now})`
+  #put(key: string, name: string, { origin, digest = null }: Mark, now: number): void {
+    this.#sql.run`INSERT OR REPLACE INTO events_start_marks (trigger_key, name, origin, marked_ms, digest)
+      VALUES (${key}, ${name}, ${origin}, ${now}, ${digest})`
   }
 
   #prune(now: number): void {
@@ -69,23 +80,36 @@ export class StartMarks {
   }
 }
 
-/** Names of the delivery, and of the push. */
-function marksOf({ id, type, content, headers, isObserved }: Event): { delivery?: string; push?: string } {
-  // The build service sends an event again with the same id when it does not know that it has arrived.
-  if (type === 'build') return { delivery: `event ${id}` }
-  if (type === 'docker' || type === 'helm/oci') return imageMark(content)
-  if (type !== 'git') return {}
-  const [ref, hash, delivery] = [textOf(content['ref']), textOf(content['hash']), deliveryOf(headers)]
-  return {
-    ...(delivery !== undefined && isObserved !== true && { delivery: `delivery ${delivery}` }),
-    ...(ref !== undefined && hash !== undefined && { push: `push ${ref} ${hash}` }),
-  }
+interface EventMarks {
+  readonly delivery?: string | undefined
+  readonly push?: string | undefined
+  readonly digest?: string | undefined
 }
 
-/** Webhooks of some registries tell no digest. */
-function imageMark({ repository, tag }: JsonObject): { push?: string } {
-  const [name, version] = [textOf(repository), textOf(tag)]
-  return name === undefined || version === undefined ? {} : { push: `image ${name}:${version}` }
+/** Names of the delivery, and of the push. A delivery may bring several refs or images. */
+function marksOf(event: Event): EventMarks {
+  const { id, type, content } = event
+  // The build service sends an event again with the same id when it does not know that it has arrived.
+  if (type === 'build') return { delivery: `event ${id}` }
+  if (type === 'docker' || type === 'helm/oci') return imageMarks(event)
+  if (type !== 'git') return {}
+  const [ref, hash] = [textOf(content['ref']), textOf(content['hash'])]
+  const push = ref === undefined || hash === undefined ? undefined : `push ${ref} ${hash}`
+  return { delivery: deliveryMark(event, ref), push }
+}
+
+/** Webhooks of some registries tell no digest: without two of them it is the same push. */
+function imageMarks(event: Event): EventMarks {
+  const [name, version, digest] = ['repository', 'tag', 'digest'].map((field) => textOf(event.content[field]))
+  if (name === undefined || version === undefined) return {}
+  const image = `${name}:${version}`
+  return { delivery: deliveryMark(event, image), push: `image ${image}`, digest }
+}
+
+function deliveryMark({ content, headers, isObserved }: Event, part = ''): string | undefined {
+  if (isObserved === true) return undefined
+  const id = [textOf(content['delivery']), deliveryOf(headers)].find(isDelivery)
+  return id === undefined ? undefined : `delivery ${id} ${part}`
 }
 
 /** In this order: Gitea and its relatives send names of each other. */
@@ -96,8 +120,12 @@ const deliveryHeaders = [
 
 const maxDeliveryLength = 200
 
+function isDelivery(id: string | undefined): boolean {
+  return id !== undefined && id.length <= maxDeliveryLength
+}
+
 function deliveryOf(headers: Event['headers']): string | undefined {
-  return deliveryHeaders.map((name) => textOf(headers[name])).find((id) => id !== undefined && id.length <= maxDeliveryLength)
+  return deliveryHeaders.map((name) => textOf(headers[name])).find(isDelivery)
 }
 
 function triggerKey({ id: pipeline }: JsonObject, { secret: _secret, ...trigger }: JsonObject): string {

@@ -19,11 +19,11 @@ interface Webhook {
 type Surroundings = Pick<BackendContext, 'now' | 'settings'>
 
 /**
- * The event that a webhook reports; undefined for a ping or the deletion of a branch.
+ * The events that a webhook reports, one for each ref; none for a ping or the deletion of a branch.
  *
  * @throws {BackendError} 400 when the source is no code host that is known.
  */
-export function toWebhookEvent(webhook: Webhook, { now, settings }: Surroundings): Event | undefined {
+export function toWebhookEvents(webhook: Webhook, { now, settings }: Surroundings): Event[] {
   const { type, source, headers, raw, body } = webhook
   const event: Event = {
     id: randomUUID(),
@@ -38,14 +38,20 @@ export function toWebhookEvent(webhook: Webhook, { now, settings }: Surroundings
     receivedMs: now(),
   }
   // Webhooks need no login, so they must not pass for manual starts.
-  if (event.type === 'manual') return { ...event, type: '' }
-  if (event.type !== 'git') return event
+  if (event.type === 'manual') return [{ ...event, type: '' }]
+  if (event.type !== 'git') return [event]
   const readChange = gitSources.get(source.toLowerCase())
   if (readChange === undefined) {
     throw new BackendError(400, describeChoice(source, 'a code host', gitSources.keys()))
   }
-  const change = readChange(body, headers)
-  return change === undefined ? undefined : { ...event, content: { ...change }, commonSecret: () => settings.triggers?.gitSecret }
+  const changes = [readChange(body, headers) ?? []].flat()
+  const commonSecret = () => settings.triggers?.gitSecret
+  return changes.map((change, index) => ({
+    ...event,
+    id: index === 0 ? event.id : randomUUID(),
+    content: { ...change },
+    commonSecret,
+  }))
 }
 
 /**

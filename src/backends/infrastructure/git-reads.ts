@@ -31,8 +31,15 @@ function readers(context: BackendContext): Readers {
 const refs: Answer = async (request, { context }) => {
   const { repository, body } = parseRequest(request, context)
   const found = await readers(context).refs.read(repository)
+  removeUnusedMirrors(context)
   const digest = digestOf(found)
   return digest === textOf(body['known']) ? { digest } : { digest, refs: found }
+}
+
+/** At each start and poll: triggers that needed them may be gone. */
+export function removeUnusedMirrors(context: BackendContext): void {
+  const { mirrors } = readers(context)
+  mirrors.removeUnused().catch((error: unknown) => context.log.debug({ err: error }, 'unused mirrors cannot be removed'))
 }
 
 const changedPaths: Answer = async (request, { context }) => {

@@ -12,7 +12,7 @@ import { artifactRoutes } from './artifacts.ts'
 import { clusterRoutes } from './clusters.ts'
 import { EntityTagStore, entityTagMigrations } from './entity-tag-store.ts'
 import { entityTagRoutes } from './entity-tags.ts'
-import { gitReadRoutes } from './git-reads.ts'
+import { gitReadRoutes, removeUnusedMirrors } from './git-reads.ts'
 import { lookupRoutes } from './lookups.ts'
 import { manifestChangeRoutes } from './manifest-changes.ts'
 import { manifestRoutes } from './manifests.ts'
@@ -91,6 +91,7 @@ function openInfrastructure(
     start() {
       for (const provider of providers) provider.start()
       tasks.start()
+      removeUnusedMirrors(context)
     },
     secretHolders: () => providers.flatMap((provider) => provider.secretHolders?.() ?? []),
     provider: (id) => providers.find((provider) => provider.id === id),

@@ -1,8 +1,8 @@
 /** Git repositories that authors of pipelines name: their addresses, and how one commit is fetched. */
 
-/** An address of a repository: no option, and no command. */
+/** An address of a repository: no option, no command, and no backslash, by which programs find different hosts in it. */
 export const repositoryPattern =
-  /^(?:(?:https?|ssh|git|file):\/\/[^-\s][^\s]*|[A-Za-z0-9._-]+@[A-Za-z0-9][A-Za-z0-9._-]*:[^-\s:][^\s]*|\/[^\s]*)$/
+  /^(?:(?:https?|ssh|git|file):\/\/[^-\s\\\p{Cc}][^\s\\\p{Cc}]*|[A-Za-z0-9._-]+@[A-Za-z0-9][A-Za-z0-9._-]*:[^-\s:\\\p{Cc}][^\s\\\p{Cc}]*|\/[^\s\\\p{Cc}]*)$/u
 
 const revisionPattern = /^[A-Za-z0-9_][A-Za-z0-9_./+@#-]*$/
 

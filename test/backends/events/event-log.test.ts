@@ -135,7 +135,10 @@ test('events-scenario 53: a flood of one sender leaves the events of others', as
   const settings = { eventLog: { maxEvents: 100, maxDays: 14 } }
   const { post, list } = await startEvents(
     t,
-    [pipelineWith('p', { type: 'webhook', source: 'ci', payloadConstraints: { a: 'b' } })],
+    [
+      pipelineWith('p', { type: 'webhook', source: 'ci', payloadConstraints: { a: 'b' } }),
+      pipelineWith('q', { ...git, branch: 'none' }),
+    ],
     {
       settings,
     },
@@ -143,6 +146,8 @@ test('events-scenario 53: a flood of one sender leaves the events of others', as
   await post('/', { details: { type: 'docker' }, content: { account: 'hub', repository: 'app', tag: '1' } })
   await Promise.all(Array.from({ length: 60 }, () => post('/webhooks/webhook/ci', {})))
   await Promise.all(Array.from({ length: 60 }, (_, index) => post(`/webhooks/webhook/${index}`, {})))
+  const spellings = ['github', 'GITHUB', 'GitHub', 'gitHub']
+  await Promise.all(Array.from({ length: 60 }, (_, index) => post(`/webhooks/git/${spellings[index % 4]}`, push)))
   const kept = await list('?limit=200')
   const count = (matches: (event: JsonObject) => boolean) => kept.filter(matches).length
   assert.equal(
@@ -156,6 +161,10 @@ test('events-scenario 53: a flood of one sender leaves the events of others', as
   assert.equal(
     count(({ type }) => type === 'docker'),
     1,
+  )
+  assert.equal(
+    count(({ type }) => type === 'git'),
+    25,
   )
 })
 

@@ -1,13 +1,22 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { createHmac } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
+import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import type { BackendContext } from '../../../src/backends/backend.ts'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
+import { gitRefs } from '../../../src/backends/events/polls/git-refs.ts'
+import type { PollTurn } from '../../../src/backends/events/polls/polled-source.ts'
+import { openGitAccess } from '../../../src/backends/infrastructure/artifact-accounts/git-access.ts'
+import { GitMirrors } from '../../../src/backends/infrastructure/artifact-accounts/git-mirrors.ts'
+import { GitRefReader } from '../../../src/backends/infrastructure/artifact-accounts/git-refs.ts'
 import { createInfrastructureBackend } from '../../../src/backends/infrastructure/infrastructure.ts'
 import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
@@ -41,7 +50,7 @@ async function startPolls(t: TestContext, pipelines: JsonObject[], options: Poll
         providers: {},
         artifacts: { 'git-repo': accounts },
       },
-      outside: { ...defaultOutsideSettings, allowed: ['127.0.0.1/32'] },
+      outside: allowed,
     },
   })
   t.after(() => removeFolder(dataDir))
@@ -68,7 +77,8 @@ const poll = { source: 'git', poll: true }
 test('events-scenario 43: a polled push starts a pipeline once, and first sight none', async (t) => {
   const repository = await startGitServer(t)
   const first = repository.commit({ a: '1' })
-  const waiting = { ...poll, repository: repository.url, branch: 'main' }
+  // What Fairlead has seen itself is not proven by a secret, which need not be readable.
+  const waiting = { ...poll, repository: repository.url, branch: 'main', secret: 'secret:vault:away#key' }
   const tags = pipelineOf('tags', { ...poll, repository: repository.url, tags: 'v[0-9]+' })
   const { triggers, recording, untilSeen } = await startPolls(t, [
     pipelineOf('p', waiting),
@@ -245,6 +255,115 @@ test('events-scenario 43: a push is started once although Fairlead is killed', a
   const ids = resuming.recording.starts.map(({ body }) => body['executionId'])
   assert.equal(ids.length, 2)
   assert.equal(ids[0], started[0])
+})
+
+const allowed = { ...defaultOutsideSettings, allowed: ['127.0.0.1/32'] }
+
+test('refs are read from both forms of advertisement, and from nothing else', async (t) => {
+  const commit = 'a'.repeat(40)
+  const service = '001e# service=git-upload-pack\n0000'
+  const answers: Record<string, string> = {
+    '/old': `${service}003d${commit} refs/heads/main\n0000`,
+    '/new': `${service}000eversion 2\n0000`,
+    '/own': '000eversion 2\n0000',
+    '/page': '<html>',
+    '/lines': `003d${commit} refs/heads/main\n0000`,
+  }
+  const server = await startUpstream(t, ({ method, path }) =>
+    method === 'POST' ? `003d${commit} refs/heads/main\n0000` : answers[path.split('/info/refs')[0] ?? ''],
+  )
+  const reader = new GitRefReader(allowed)
+  const read = (path: string) => reader.read({ url: `${server.url}${path}`, account: { name: 'none' } })
+  for (const path of ['/old', '/new', '/own']) assert.deepEqual(await read(path), { 'refs/heads/main': commit }, path)
+  for (const path of ['/page', '/lines']) await assert.rejects(read(path), { status: 502, message: /did not answer as Git does/ })
+})
+
+test('an address in which programs find different hosts is refused', async (t) => {
+  const folder = createFolder('access')
+  t.after(() => removeFolder(folder))
+  const account = { name: 'shop', token: 'secret' }
+  const open = (url: string) => openGitAccess(url, { account, outside: allowed, folder })
+  for (const url of ['https://github.com\\@10.0.0.5/x.git', 'https://github.com\u0001@10.0.0.5/x', 'git@host:a\\b']) {
+    await assert.rejects(open(url), { status: 400, message: /is no address of a repository/ })
+    await assert.rejects(new GitRefReader(allowed).read({ url, account }), { status: 400 })
+  }
+  assert.equal((await open('http://127.1:80#@10.0.0.5/x')).url, 'http://127.0.0.1/#@10.0.0.5/x')
+})
+
+test('more changes than one turn holds start once each', async (t) => {
+  const repository = await startGitServer(t)
+  const first = repository.commit({ a: '1' })
+  const { recording, untilSeen, triggers } = await startPolls(t, [pipelineOf('p', { ...poll, repository: repository.url })])
+  await untilSeen(first)
+  const branches = Array.from({ length: 60 }, (_, index) => `refs/heads/b${index}`)
+  const lines = ['# pack-refs with: peeled fully-peeled sorted ', ...branches.toSorted().map((name) => `${first} ${name}`), '']
+  writeFileSync(join(repository.folder, '.git', 'packed-refs'), lines.join('\n'))
+  await recording.untilStarts(60)
+  const last = repository.commit({ a: '2' })
+  await untilSeen(last)
+  await recording.untilStarts(61)
+  assert.equal(new Set(triggers().map(({ branch }) => branch)).size, 61)
+})
+
+test('files that cannot be read are not read again in the same turn', async () => {
+  let reads = 0
+  const call = async () => {
+    reads++
+    return { status: 502, body: { message: 'The repository is away.' } }
+  }
+  const context = { call, isEmbedded: () => true } as unknown as BackendContext
+  const trigger = { ...poll, type: 'git', repository: 'https://git.example.com/shop/web', paths: ['src/**'] }
+  const turn: PollTurn = { waiting: [trigger] }
+  const reasons: unknown[] = []
+  for (const name of ['refs/heads/a', 'refs/heads/b']) {
+    const change = { name, before: 'a'.repeat(40), after: 'b'.repeat(40) }
+    reasons.push((await gitRefs.toEvents(trigger, change, context, turn))[0]?.content['pathsUnknown'])
+  }
+  assert.deepEqual(reasons, Array(2).fill('The changed files are unknown: The repository is away.'))
+  assert.equal(reads, 1)
+})
+
+test('a mirror that grows too large is given up, and an unused one removed', async (t) => {
+  const repository = await startGitServer(t)
+  const before = repository.commit({ a: '1' })
+  const after = repository.commit({ a: randomBytes(200_000).toString('base64') })
+  // It never sends the end of a pack.
+  const server = createServer(async (request, response) => {
+    const { method = 'GET', url = '', headers } = request
+    const body = method === 'POST' ? await buffer(request) : null
+    const sent = Object.fromEntries(Object.entries(headers).filter(([name]) => /^(?:git-protocol|content-)/.test(name)))
+    const answer = await fetch(new URL(url, repository.url), { method, body, headers: sent as Record<string, string> })
+    const bytes = Buffer.from(await answer.arrayBuffer())
+    response.writeHead(answer.status, { 'content-type': String(answer.headers.get('content-type')) })
+    if (bytes.length < 100_000) response.end(bytes)
+    else response.write(bytes.subarray(0, -100))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const folder = createFolder('mirrors')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+    removeFolder(folder)
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/shop.git`
+  for (const [name, days] of [
+    ['old.git', 8],
+    ['recent.git', 6],
+  ] as const) {
+    mkdirSync(join(folder, name))
+    const usedS = Date.now() / 1000 - days * 24 * 60 * 60
+    utimesSync(join(folder, name), usedS, usedS)
+  }
+  const mirrors = new GitMirrors(allowed, folder, 10_000)
+  await mirrors.removeUnused()
+  assert.deepEqual(readdirSync(folder), ['recent.git'])
+  const push = { ref: 'refs/heads/main', before, after }
+  await assert.rejects(mirrors.changedPaths({ url, account: { name: 'none' } }, push), {
+    status: 502,
+    message: /sends more than/,
+  })
+  assert.deepEqual(readdirSync(folder), ['recent.git'])
 })
 
 async function startProcess(t: TestContext, dataDir: string, upstream: string) {

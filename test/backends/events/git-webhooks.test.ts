@@ -173,6 +173,54 @@ test('pings, tests and deletions of any host start nothing', async (t) => {
   }
 })
 
+test('a pushed tag with a message starts the commit that it leads to', async (t) => {
+  const { send, recording } = await startEvents(
+    t,
+    ['gitea', 'github', 'gitlab'].map((source) => ({ ...place, source })),
+  )
+  const [tagged, zeros] = ['c'.repeat(40), '0'.repeat(40)]
+  const tag = { ref: 'refs/tags/v1', before: zeros, head_commit: { id: tagged }, checkout_sha: tagged }
+  const pushes = { gitea: giteaPush, github: githubPush, gitlab: gitlabPush }
+  for (const [source, body] of Object.entries(pushes)) {
+    await send(source, { ...body, ...tag })
+    await send(source, { ...body, ...tag, before: after, after: zeros })
+    await send(source, { ...body, ...tag, head_commit: null, checkout_sha: null })
+  }
+  await recording.untilStarts(6)
+  const hashes = recording.starts.map(({ body }) => (body['trigger'] as JsonObject)['hash'])
+  assert.deepEqual(hashes, [tagged, after, tagged, after, tagged, after])
+})
+
+test('each ref of a push to Bitbucket starts once, and deleted ones nothing', async (t) => {
+  const { send, recording } = await startEvents(t, [
+    { ...place, source: 'bitbucket' },
+    { ...place, source: 'stash' },
+  ])
+  const refs = ['a', 'b', 'c'].map((name, index) => ({
+    ref: { id: `refs/heads/${name}` },
+    refId: `refs/heads/${name}`,
+    toHash: String(index).repeat(40),
+  }))
+  const repository = { slug: 'webhooks', project: { key: 'gitea' } }
+  const changes = [
+    { new: null },
+    { new: { type: 'branch', name: 'd', target: { hash: 'd' } } },
+    { new: { type: 'tag', name: 'e', target: { hash: 'e' } } },
+  ]
+  const cloud = { repository: { full_name: 'webhooks', project: { key: 'gitea' } }, push: { changes } }
+  for (const [id, name, body] of [
+    ['1', 'repo:refs_changed', { repository, changes: refs }],
+    ['2', 'repo:push', cloud],
+    ['2', 'repo:push', cloud],
+  ] as const)
+    assert.equal((await send('bitbucket', body, { 'X-Event-Key': name, 'X-Request-UUID': id })).status, 200)
+  await send('stash', { repository, refChanges: refs })
+  await recording.untilStarts(6)
+  const started = recording.starts.map(({ body }) => body['trigger'] as JsonObject)
+  assert.deepEqual(started.map(({ branch }) => branch).join(' '), 'b c d refs/tags/e b c')
+  assert.equal(new Set(started.map(({ eventId }) => eventId)).size, 6)
+})
+
 const truncated = 'The changed files are unknown: the host lists only 1 commits.'
 
 /** Fields of a trigger, what is pushed, and what becomes of it. */
@@ -182,6 +230,7 @@ const conditions: [trigger: JsonObject, push: JsonObject, outcome: string | RegE
   [{ paths: ['**/*.ts', 'none'] }, {}, 'started'],
   [{ paths: ['*.ts'] }, {}, /None of the 2 changed files/],
   [{ paths: ['src'] }, {}, /None of the 2/],
+  [{ paths: ['**/'.repeat(400)] }, {}, /None of the 2/],
   [{ excludedPaths: ['README.md'] }, {}, 'started'],
   [{ excludedPaths: ['README.md', 'src/'] }, {}, /None of the 2/],
   [{ paths: ['docs/**'] }, { total_commits: 30 }, 'started'],
@@ -278,11 +327,17 @@ test('the hook of the guide reports pushes to a plain repository', async (t) => 
   await push('b "ä".txt')
   assert.deepEqual(await latest(), ['None of the 1 changed files matches the paths of the trigger.'])
   const third = await push('src/ü.ts')
+  await git(...author, 'tag', '--annotate', '--message=one', 'v1')
+  await git('push', '--quiet', bare, 'v1')
 
-  await recording.untilStarts(2)
+  await recording.untilStarts(3)
   const started = recording.starts.map(({ body }) => body['trigger'] as JsonObject)
   assert.deepEqual(
     started.map(({ hash, branch }) => [hash, branch]),
-    [first, third].map((hash) => [hash, 'main']),
+    [
+      [first, 'main'],
+      [third, 'main'],
+      [third, 'refs/tags/v1'],
+    ],
   )
 })

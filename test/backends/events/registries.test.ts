@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
+import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { toEvent } from '../../../src/backends/events/event.ts'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
 import { toRegistryEvents } from '../../../src/backends/events/registry-webhooks.ts'
+import { StartMarks, startMarkMigrations } from '../../../src/backends/events/start-marks.ts'
 import { createInfrastructureBackend } from '../../../src/backends/infrastructure/infrastructure.ts'
 import { type JsonObject, objectsOf } from '../../../src/json/values.ts'
 import { startBackends } from '../../support/backends.ts'
@@ -157,6 +159,51 @@ test('events-scenario 57: with authorization a registry signs with the secret of
   assert.match((await reasons()).join(' '), /^The signature is wrong.*signs, and the trigger has no secret/)
   await post('ghcr', body, sign('word'))
   assert.deepEqual((await reasons())[0], 'started')
+})
+
+test('a notification that is sent again starts only what has not started', async (t) => {
+  const { recording, post, startedBy, reasons } = await startTriggers(t, [pipelineOf('p', ofApp)])
+  const event = (id: string, tag: string, letter: string) => ({
+    id,
+    action: 'push',
+    target: { repository: 'org/app', tag, digest: `sha256:${letter.repeat(64)}` },
+    request: { host: 'registry:5000' },
+  })
+  const envelope = { events: [event('1', '1.0', 'a'), event('2', '2.0', 'b')] }
+  let isAway = true
+  recording.answer = (_service, { path }) => {
+    // Polls read the definitions of more types.
+    const fails = isAway && /triggerTypes=docker$/.test(path)
+    if (fails) isAway = false
+    return fails ? { status: 503, body: {} } : undefined
+  }
+  assert.ok(Number((await post('distribution', envelope)).status) >= 500)
+  await recording.untilStarts(1)
+  assert.match(startedBy().join(), /^p 2\.0/)
+  assert.equal((await post('distribution', envelope)).status, 200)
+  assert.deepEqual(await reasons(), ['The same delivery has started the trigger before.'])
+  await recording.untilStarts(2)
+  await post('distribution', event('3', '2.0', 'c'))
+  await recording.untilStarts(3)
+  assert.deepEqual(
+    startedBy().map((each) => each.slice(0, 14)),
+    ['p 2.0 sha256:b', 'p 1.0 sha256:a', 'p 2.0 sha256:c'],
+  )
+})
+
+test('a polled image is another push than a reported one with another digest', () => {
+  const db = new DatabaseSync(':memory:')
+  for (const sql of startMarkMigrations) db.exec(sql)
+  const marks = new StartMarks(db, () => 0)
+  const [webhook, poll] = [{}, { isObserved: true as const }]
+  const take = (by: object, letter?: string) => {
+    const event = toEvent({ details: { type: 'docker' }, content: { repository: 'org/app', tag: '1', digest: letter } })
+    return marks.take({ ...event, ...by }, { id: 'p' }, { id: 't' }) === undefined
+  }
+  assert.deepEqual(
+    [take(webhook, 'a'), take(poll, 'b'), take(webhook, 'b'), take(poll, 'b'), take(webhook), take(poll, 'c')],
+    [true, true, false, true, false, true],
+  )
 })
 
 const layers = (content: string) => [{ mediaType: 'application/octet-stream', content }]

@@ -3,16 +3,23 @@ import { type TestContext, test } from 'node:test'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
 import { permissionsBackend } from '../../../src/backends/permissions/permissions.ts'
+import type { SecretSettings } from '../../../src/backends/secrets/settings.ts'
 import { startBackends } from '../../support/backends.ts'
 import { createRecording } from './recording.ts'
 
-async function startStoreAndEvents(t: TestContext, options: { now?: () => number; authorization?: boolean } = {}) {
+interface StoreTestOptions {
+  now?: () => number
+  authorization?: boolean
+  secrets?: SecretSettings
+}
+
+async function startStoreAndEvents(t: TestContext, options: StoreTestOptions = {}) {
   const orchestrator = createRecording([])
   const events = createEventsBackend({ orchestratorMs: 10, buildMs: 1, cronMs: 5 })
   const backends = await startBackends(t, [definitionsBackend, permissionsBackend, events], {
     others: (service, call) => orchestrator.call(service, call),
     now: options.now,
-    settings: { authorization: options.authorization },
+    settings: { authorization: options.authorization, ...(options.secrets && { secrets: options.secrets }) },
   })
   const save = async (pipeline: Record<string, unknown>) => {
     const answer = await backends.ask('front50', 'POST', '/pipelines', {
@@ -51,6 +58,19 @@ test('a start uses the definition saved last', async (t) => {
   await backends.ask('echo', 'POST', '/webhooks/webhook/ci', {})
   await new Promise((resolve) => setTimeout(resolve, 30))
   assert.equal(orchestrator.starts.length, 2)
+})
+
+test('a webhook whose secret cannot be read for now is refused with 503', async (t) => {
+  const rules = [{ applications: ['demo'], paths: ['hook'] }]
+  const login = { kind: 'token', token: 'x' } as const
+  const vault = { address: 'https://127.0.0.1:1', login, namespace: undefined, mount: 'kv', cacheMs: 0, rules }
+  const { backends, save } = await startStoreAndEvents(t, { secrets: { vault } })
+  const trigger = { type: 'git', source: 'gitea', project: 'org', slug: 'app', enabled: true }
+  await save({ triggers: [{ ...trigger, secret: 'secret:vault:hook#key' }] })
+  const push = { ref: 'refs/heads/main', after: 'a'.repeat(40), repository: { name: 'app', owner: { login: 'org' } } }
+  const { status, body } = await backends.ask('echo', 'POST', '/webhooks/git/gitea', push)
+  assert.equal(status, 503)
+  assert.match(JSON.stringify(body), /Vault at 127\.0\.0\.1:1 cannot be asked/)
 })
 
 test('a new cron trigger fires before the next regular read', async (t) => {

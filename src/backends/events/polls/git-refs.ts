@@ -6,7 +6,7 @@ import type { Event } from '../event.ts'
 import { isNoCommit, noCommit, refFields, tagPrefix, toBranch } from '../kinds/git/change.ts'
 import { hasPathConditions, pollKeyOf } from '../kinds/git/conditions.ts'
 import { repositoryName } from '../kinds/git/repository-name.ts'
-import type { PolledChange, PolledSource, PolledState } from './polled-source.ts'
+import type { PolledChange, PolledSource, PolledState, PollTurn } from './polled-source.ts'
 
 /** Digests of what was read, by which an unchanged repository is not sent again. */
 const digests = new WeakMap<PolledState, string>()
@@ -29,10 +29,11 @@ export const gitRefs: PolledSource = {
     if (typeof digest === 'string') digests.set(state, digest)
     return state
   },
-  async toEvents(trigger, change, context, waiting) {
+  async toEvents(trigger, change, context, turn) {
+    const { waiting } = turn
     const isTag = change.name.startsWith(tagPrefix)
     if (isTag && !waiting.some(({ tags }) => textOf(tags) !== undefined)) return []
-    const files = waiting.some(hasPathConditions) ? await changedPaths(trigger, change, context) : {}
+    const files = waiting.some(hasPathConditions) ? await changedPaths(trigger, change, context, turn) : {}
     return [toEvent(trigger, change, files)]
   },
 }
@@ -73,14 +74,17 @@ async function changedPaths(
   trigger: JsonObject,
   { name, before, after }: PolledChange,
   context: BackendContext,
+  turn: PollTurn,
 ): Promise<JsonObject> {
   const unknown = (reason: string) => ({ pathsUnknown: `The changed files are unknown: ${reason}` })
   if (before === undefined || isNoCommit(before)) return unknown('the ref is new.')
+  if (turn.problem !== undefined) return unknown(turn.problem)
   try {
     const { body } = await ask(context, '/artifacts/git/changed-paths', { ...accessOf(trigger), ref: name, before, after })
     return { paths: textsOf(fieldOf(body, 'paths')) }
   } catch (error) {
-    return unknown((error as Error).message)
+    turn.problem = (error as Error).message
+    return unknown(turn.problem)
   }
 }
 

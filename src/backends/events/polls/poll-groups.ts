@@ -12,6 +12,8 @@ export interface PollGroup {
   /** On the steady clock. */
   dueMs: number
   isRunning: boolean
+  /** Changes that the last turn has left for the next. */
+  hasMore: boolean
   /** In a row. */
   failures: number
   /** What the last poll has found. */
@@ -53,5 +55,15 @@ function waitingIn({ definition: pipeline, triggers }: EffectivePipeline, source
 }
 
 function toGroup(key: string, source: PolledSource): PollGroup {
-  return { key, source, waiting: [], dueMs: 0, isRunning: false, failures: 0, found: undefined, compared: undefined }
+  return {
+    key,
+    source,
+    waiting: [],
+    dueMs: 0,
+    isRunning: false,
+    hasMore: false,
+    failures: 0,
+    found: undefined,
+    compared: undefined,
+  }
 }

@@ -15,6 +15,14 @@ export interface PolledChange {
   readonly after: string
 }
 
+/** One comparison of what is polled. */
+export interface PollTurn {
+  /** All triggers with the key. */
+  readonly waiting: readonly JsonObject[]
+  /** Why the details of a change cannot be read: what has failed for one change of a turn is not tried for the next. */
+  problem?: string
+}
+
 export interface PolledSource {
   /** Type of triggers whose source is polled. */
   readonly triggerType: string
@@ -32,15 +40,6 @@ export interface PolledSource {
    * @throws {Error} saying what failed and what to do, for the event log
    */
   read(trigger: JsonObject, context: BackendContext, signal: AbortSignal, last?: PolledState): Promise<PolledState>
-  /**
-   * Events of one change; none where it is not worth one. Their ids are replaced. Their `isObserved` is true.
-   *
-   * @param waiting All triggers with the key
-   */
-  toEvents(
-    trigger: JsonObject,
-    change: PolledChange,
-    context: BackendContext,
-    waiting: readonly JsonObject[],
-  ): Promise<readonly Event[]>
+  /** Events of one change; none where it is not worth one. Their ids are replaced. Their `isObserved` is true. */
+  toEvents(trigger: JsonObject, change: PolledChange, context: BackendContext, turn: PollTurn): Promise<readonly Event[]>
 }

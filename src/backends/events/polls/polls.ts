@@ -12,7 +12,7 @@ import { loadTriggeredPipelines } from '../pipelines.ts'
 import { defaultTriggerSettings, type TriggerSettings } from '../trigger-settings.ts'
 import { groupTriggers, type PollGroup } from './poll-groups.ts'
 import { PollStates } from './poll-states.ts'
-import type { PolledChange, PolledSource, PolledState } from './polled-source.ts'
+import type { PolledChange, PolledSource, PolledState, PollTurn } from './polled-source.ts'
 
 /** In milliseconds. */
 export interface PollPauses {
@@ -39,6 +39,8 @@ const readShare = 50
 /** A read that has failed is retried after so many looks. */
 const retriedLooks = 5
 const longestPauseMs = 10 * 60_000
+/** Changes that start something in one turn, and the time for them: other polls wait for a place. */
+const mostChanges = 50
 /** Polls that began together drift apart. */
 const jitter = 0.1
 
@@ -122,7 +124,8 @@ export class Polls {
     }
   }
 
-  #pauseMs({ source, waiting: [first], failures }: PollGroup): number {
+  #pauseMs({ source, waiting: [first], failures, hasMore }: PollGroup): number {
+    if (hasMore && failures === 0) return 0
     const { polls } = this.#settings
     const usualMs = source.intervalMs?.(first?.trigger ?? {}, this.#settings) ?? polls.intervalS * 1000
     const firstMs = this.#parts.pauses.intervalMs ?? usualMs
@@ -148,8 +151,8 @@ export class Polls {
     group.found = found
     // A poll that ends after its triggers are gone must not begin a state again.
     if (this.#closing.signal.aborted || found === group.compared || this.#groups.get(group.key) !== group) return
-    await this.#compare(group, found)
-    group.compared = found
+    group.hasMore = !(await this.#compare(group, found))
+    if (!group.hasMore) group.compared = found
   }
 
   async #ask(source: PolledSource, trigger: JsonObject, last: PolledState | undefined): Promise<PolledState> {
@@ -163,34 +166,42 @@ export class Polls {
     })
   }
 
-  /** What is polled for the first time starts nothing. */
-  async #compare(group: PollGroup, found: PolledState): Promise<void> {
-    const { key } = group
+  /** What is polled for the first time starts nothing. @returns whether all changes are handled */
+  async #compare(group: PollGroup, found: PolledState): Promise<boolean> {
+    const { key, waiting } = group
     const stored = this.#states.load(key)
-    if (stored === undefined) return this.#states.begin(key, found)
+    if (stored === undefined) {
+      this.#states.begin(key, found)
+      return true
+    }
     // All of it would be new again as soon as it is back.
     if (found.size === 0 && stored.versions.size > 0)
       throw new Error('Nothing is listed any more. If that is intended, disable the trigger, save it, and enable it again.')
     const settled: PolledChange[] = []
+    const turn: PollTurn = { waiting: waiting.map(({ trigger }) => trigger) }
+    const endMs = performance.now() + this.#settings.polls.timeoutS * 1000
+    let started = 0
     for (const [name, after] of found) {
       const before = stored.versions.get(name)
       if (before === after) continue
+      if (started >= mostChanges || performance.now() > endMs) {
+        this.#states.settle(key, settled, [])
+        return false
+      }
       const change = { name, before, after }
-      if (!(await this.#start(group, change))) settled.push(change)
-      if (this.#closing.signal.aborted) return
+      if (await this.#start(group, change, turn)) started++
+      else settled.push(change)
+      if (this.#closing.signal.aborted) return false
     }
-    this.#states.settle(
-      key,
-      settled,
-      [...stored.versions.keys()].filter((name) => !found.has(name)),
-    )
+    const gone = [...stored.versions.keys()].filter((name) => !found.has(name))
+    this.#states.settle(key, settled, gone)
+    return true
   }
 
   /** @returns whether the change is stored, with what it has started. */
-  async #start({ key, source, waiting: all }: PollGroup, change: PolledChange): Promise<boolean> {
+  async #start({ key, source }: PollGroup, change: PolledChange, turn: PollTurn): Promise<boolean> {
     const { context, handle } = this.#parts
-    const [trigger = {}, ...others] = all.map((each) => each.trigger)
-    const events = await source.toEvents(trigger, change, context, [trigger, ...others])
+    const events = await source.toEvents(turn.waiting[0] ?? {}, change, context, turn)
     for (const [index, event] of events.entries()) {
       const id = eventIdOf(key, this.#states.turnOf(key), change, index)
       const isLast = index === events.length - 1

@@ -50,13 +50,20 @@ export async function openGitAccess(reference: string, options: AccessOptions): 
   }
 }
 
-/** Paths of this machine and `git://`, which proves nothing, are left out. */
-function repositoryUrl(reference: string): URL {
+/**
+ * Paths of this machine and `git://`, which proves nothing, are left out.
+ *
+ * @throws {BackendError} 400
+ */
+export function repositoryUrl(reference: string): URL {
   const [, userHost, path] = /^([^/:@\s]+@[^/:\s]+):(.*)$/.exec(reference) ?? []
   const url = URL.parse(userHost === undefined ? reference : `ssh://${userHost}/${path}`)
   if (!repositoryPattern.test(reference) || url === null || !['http:', 'https:', 'ssh:'].includes(url.protocol)) {
     const shown = withoutUserinfo(reference)
-    throw new BackendError(400, `"${shown}" is no address of a repository: use https://, ssh:// or git@host:path.`)
+    throw new BackendError(
+      400,
+      `"${shown}" is no address of a repository: use https://, ssh:// or git@host:path, without backslashes.`,
+    )
   }
   return url
 }
@@ -66,7 +73,10 @@ function isNumber({ hostname }: URL): boolean {
   return isIP(hostname.replace(/^\[|\]$/g, '')) !== 0
 }
 
-/** Git calls the addresses that were checked, whatever the name leads to by then, and follows no redirects. */
+/**
+ * Git gets the address as it was read for the check. It calls the IP addresses that were checked, whatever the name leads to by
+ * then, and follows no redirects.
+ */
 async function openHttp(reference: string, { account, outside }: AccessOptions): Promise<GitAccess> {
   const { url, addresses } = await checkOutsideAddress(outside, caller, reference)
   const port = url.port || (url.protocol === 'https:' ? '443' : '80')
@@ -82,7 +92,7 @@ async function openHttp(reference: string, { account, outside }: AccessOptions):
     [`GIT_CONFIG_VALUE_${index}`, value] as const,
   ])
   const environment = { ...Object.fromEntries(pairs), GIT_CONFIG_COUNT: String(config.length), GIT_ALLOW_PROTOCOL: 'https:http' }
-  return { url: reference, environment }
+  return { url: url.href, environment }
 }
 
 async function openSsh(reference: string, { account, outside, folder }: AccessOptions): Promise<GitAccess> {

@@ -3,14 +3,18 @@ import { createHash } from 'node:crypto'
 import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BackendError } from '../../backend.ts'
-import { gitEnvironment, isRevision } from '../../outside/git-repository.ts'
+import { gitEnvironment, isRevision, withoutUserinfo } from '../../outside/git-repository.ts'
 import { ProgramError, runProgram } from '../../outside/run-program.ts'
 import type { OutsideSettings } from '../../outside/settings.ts'
 import { openGitAccess } from './git-access.ts'
 import { type GitRepository, toGitFailure } from './git-refs.ts'
 
-/** Of one mirror; a larger one begins anew. */
-const maxPackBytes = 256 * 1024 * 1024
+/** Of one mirror. One that has grown larger begins anew, and one that does so in a single fetch is given up. */
+const usualPackBytes = 256 * 1024 * 1024
+/** How often a running fetch is measured. */
+const measureMs = 250
+const unusedMs = 7 * 24 * 60 * 60_000
+const removeEveryMs = 60 * 60_000
 /** The one that was not used for the longest time gives way. */
 const mostMirrors = 50
 const maxListBytes = 4 * 1024 * 1024
@@ -27,12 +31,23 @@ export class GitMirrors {
   readonly #outside: OutsideSettings
   /** May be removed while no process of Fairlead runs. */
   readonly #folder: string
+  readonly #maxPackBytes: number
+  #removedMs = Number.NEGATIVE_INFINITY
   /** One push after the other in each of them. */
   readonly #running = new Map<string, Promise<unknown>>()
 
-  constructor(outside: OutsideSettings, folder: string) {
+  constructor(outside: OutsideSettings, folder: string, maxPackBytes = usualPackBytes) {
     this.#outside = outside
     this.#folder = folder
+    this.#maxPackBytes = maxPackBytes
+  }
+
+  /** Removes mirrors that were not used for a week, such as those of triggers that are gone; it looks once an hour. */
+  async removeUnused(): Promise<void> {
+    if (performance.now() - this.#removedMs < removeEveryMs) return
+    this.#removedMs = performance.now()
+    const others = await this.#idleMirrors()
+    await this.#remove(others.filter(({ usedMs }) => usedMs < Date.now() - unusedMs))
   }
 
   /** @throws {BackendError} 400, 502 or 504, saying what failed */
@@ -52,6 +67,7 @@ export class GitMirrors {
   async #read(repository: GitRepository, push: Push, folder: string): Promise<string[]> {
     await this.#makeRoom(folder)
     const { url, environment } = await openGitAccess(repository.url, { ...repository, outside: this.#outside, folder })
+    const tooLarge = new AbortController()
     const git = (...args: string[]) =>
       runProgram({
         program: 'git',
@@ -60,32 +76,70 @@ export class GitMirrors {
         environment: { ...gitEnvironment, ...environment, HOME: folder },
         timeLimitMs,
         maxOutputBytes: maxListBytes,
+        signal: tooLarge.signal,
       })
     try {
       await git('init', '--quiet', '--bare', '.')
-      await fetchBoth(git, url, push)
+      await this.#whileMeasured(folder, tooLarge, () => fetchBoth(git, url, push))
       const list = await git('diff-tree', '-r', '--name-only', '--no-renames', '-z', push.before, push.after)
       return list
         .toString('utf8')
         .split('\0')
         .filter((path) => path !== '')
     } catch (error) {
-      throw toGitFailure(error, repository.url)
+      // Git that was ended leaves locks and half a pack behind.
+      if (error instanceof ProgramError && error.fault !== 'failed') await rm(folder, { recursive: true, force: true })
+      throw tooLarge.signal.aborted ? this.#tooLarge(repository.url) : toGitFailure(error, repository.url)
     }
   }
 
-  /** Others are removed only while nothing runs in them. */
+  async #whileMeasured(folder: string, tooLarge: AbortController, fetch: () => Promise<void>): Promise<void> {
+    const measure = async () => {
+      if ((await packBytes(folder)) > this.#maxPackBytes) tooLarge.abort()
+    }
+    const timer = setInterval(() => void measure(), measureMs)
+    try {
+      await fetch()
+    } finally {
+      clearInterval(timer)
+    }
+  }
+
+  #tooLarge(url: string): BackendError {
+    const most = Math.ceil(this.#maxPackBytes / 1024 / 1024)
+    return new BackendError(
+      502,
+      `The repository ${withoutUserinfo(url)} sends more than ${most} MiB to tell which files have changed. Let its server allow filters (uploadpack.allowFilter).`,
+    )
+  }
+
   async #makeRoom(folder: string): Promise<void> {
-    if ((await packBytes(folder)) > maxPackBytes) await rm(folder, { recursive: true, force: true })
+    if ((await packBytes(folder)) > this.#maxPackBytes) await rm(folder, { recursive: true, force: true })
     await mkdir(folder, { recursive: true, mode: 0o700 })
     await utimes(folder, new Date(), new Date())
-    const names = (await readdir(this.#folder)).filter((name) => !this.#running.has(name))
-    const others = await Promise.all(
-      names.map(async (name) => ({ name, usedMs: (await stat(join(this.#folder, name))).mtimeMs })),
-    )
-    const oldest = others.toSorted((one, other) => other.usedMs - one.usedMs).slice(mostMirrors - 1)
-    for (const { name } of oldest) await rm(join(this.#folder, name), { recursive: true, force: true })
+    const others = await this.#idleMirrors()
+    await this.#remove(others.toSorted((one, other) => other.usedMs - one.usedMs).slice(mostMirrors - 1))
   }
+
+  async #idleMirrors(): Promise<Mirror[]> {
+    const names = (await readdir(this.#folder).catch(() => [])).filter((name) => !this.#running.has(name))
+    const found = names.map(async (name) => {
+      const stats = await stat(join(this.#folder, name)).catch(() => undefined)
+      return stats === undefined ? [] : [{ name, usedMs: stats.mtimeMs }]
+    })
+    return (await Promise.all(found)).flat()
+  }
+
+  /** Only while nothing runs in them. */
+  async #remove(mirrors: readonly Mirror[]): Promise<void> {
+    for (const { name } of mirrors)
+      if (!this.#running.has(name)) await rm(join(this.#folder, name), { recursive: true, force: true })
+  }
+}
+
+interface Mirror {
+  readonly name: string
+  readonly usedMs: number
 }
 
 /** Commits that are fetched from a server that gives only what its refs name, as over SSH. */
@@ -107,7 +161,13 @@ async function fetchBoth(git: (...args: string[]) => Promise<Buffer>, url: strin
 async function packBytes(folder: string): Promise<number> {
   const packs = join(folder, 'objects', 'pack')
   const names = await readdir(packs).catch(() => [])
-  const sizes = await Promise.all(names.map(async (name) => (await stat(join(packs, name))).size))
+  // A running fetch renames and removes files.
+  const sizeOf = (name: string) =>
+    stat(join(packs, name)).then(
+      ({ size }) => size,
+      () => 0,
+    )
+  const sizes = await Promise.all(names.map(sizeOf))
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 

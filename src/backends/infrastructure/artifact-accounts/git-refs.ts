@@ -11,7 +11,7 @@ import { ProgramError, runProgram } from '../../outside/run-program.ts'
 import type { OutsideSettings } from '../../outside/settings.ts'
 import { authorizationFor } from './credentials.ts'
 import { toFetchError } from './fetch-error.ts'
-import { type GitAccount, openGitAccess } from './git-access.ts'
+import { type GitAccount, openGitAccess, repositoryUrl } from './git-access.ts'
 import { formatCommand, parsePktLines } from './pkt-lines.ts'
 
 /** Commits by the names of branches and tags; of a tag with a message, the commit that it leads to. */
@@ -42,7 +42,8 @@ export class GitRefReader {
 
   /** @throws {BackendError} 400, 404, 502 or 504, saying what failed and what to do */
   async read(repository: GitRepository): Promise<GitRefs> {
-    return /^https?:/i.test(repository.url) ? this.#readHttp(repository) : readByGit(repository, this.#outside)
+    const { protocol } = repositoryUrl(repository.url)
+    return protocol !== 'ssh:' ? this.#readHttp(repository) : readByGit(repository, this.#outside)
   }
 
   async #readHttp({ url, account }: GitRepository): Promise<GitRefs> {
@@ -53,7 +54,11 @@ export class GitRefReader {
     let format = this.#formats.get(base)
     if (format === undefined) {
       const lines = parse(await this.#get(`${base}/info/refs?service=git-upload-pack`, headers), base)
-      if (lines[1] !== 'version 2') return refsOf(lines.map(parseAdvertised))
+      const hasService = lines[0]?.startsWith('# service=git-upload-pack') === true
+      // Git's own server leaves out the service in version 2.
+      const isVersion2 = lines[hasService ? 1 : 0] === 'version 2'
+      if (!hasService && !isVersion2) throw noGit(base)
+      if (!isVersion2) return refsOf(lines.map(parseAdvertised))
       format = lines.find((line) => line.startsWith('object-format='))?.slice('object-format='.length) ?? 'sha1'
     }
     try {
@@ -118,8 +123,12 @@ function parse({ bytes }: OutsideAnswer, url: string): string[] {
   try {
     return parsePktLines(bytes)
   } catch {
-    throw new BackendError(502, `The repository cannot be read: ${placeOf(url)} did not answer as Git does. Correct the address.`)
+    throw noGit(url)
   }
+}
+
+function noGit(url: string): BackendError {
+  return new BackendError(502, `The repository cannot be read: ${placeOf(url)} did not answer as Git does. Correct the address.`)
 }
 
 function placeOf(url: string): string {

@@ -21,8 +21,14 @@ export interface GitChange extends JsonObject {
   repositories?: readonly string[]
 }
 
-/** Reads a webhook of one code host; undefined when it is a ping or the deletion of a branch, which start nothing. */
-export type ReadChange = (payload: JsonObject, headers: Readonly<Record<string, string>>) => GitChange | undefined
+/**
+ * Reads a webhook of one code host; undefined, or none, when it is a ping or the deletion of a branch, which start nothing.
+ * Some hosts report several refs together.
+ */
+export type ReadChange = (
+  payload: JsonObject,
+  headers: Readonly<Record<string, string>>,
+) => GitChange | readonly GitChange[] | undefined
 
 const branchPrefix = 'refs/heads/'
 export const tagPrefix = 'refs/tags/'
@@ -50,6 +56,11 @@ export const noCommit = '0'.repeat(40)
 /** Whether a commit is absent: it has not been there before, or is no longer there. */
 export function isNoCommit(hash: string): boolean {
   return hash.startsWith('000000000')
+}
+
+/** The commit of a push; a pushed tag with a message is no commit itself, and leads to one. */
+export function pushedCommit(ref: unknown, after: string, tagged: string): string {
+  return isNoCommit(after) || !text(ref).startsWith(tagPrefix) ? after : tagged || after
 }
 
 export function unlessDeleted(change: GitChange): GitChange | undefined {

@@ -5,8 +5,11 @@ import type { Event } from '../../event.ts'
 import type { Patterns } from '../../event-patterns.ts'
 import { matchesPath } from './glob.ts'
 
-/** Characters that are compared with a path in one step of a pattern. */
-const charactersPerStep = 4
+/** Pairs of characters that are compared in the time of one step of a pattern. */
+const pairsPerStep = 64
+/** Longer ones match nothing. */
+const longestGlob = 1000
+const longestPath = 4096
 
 /** Triggers with the same key share one poll; undefined: the trigger does not poll. */
 export function pollKeyOf(trigger: JsonObject): string | undefined {
@@ -55,7 +58,8 @@ export function describeOtherPaths(trigger: JsonObject, { content }: Event, { sp
   if (!Array.isArray(paths) || wanted.length + excluded.length === 0) return undefined
   const matches = (globs: readonly string[], path: string) =>
     globs.some((glob) => {
-      spend((glob.length + path.length) / charactersPerStep)
+      if (glob.length > longestGlob || path.length > longestPath) return false
+      spend(1 + (glob.length * path.length) / pairsPerStep)
       return matchesPath(glob, path)
     })
   const changed = textsOf(paths)

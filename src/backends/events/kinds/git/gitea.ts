@@ -2,7 +2,16 @@
 import { fieldOf, isObject, type JsonObject, textsOf } from '../../../../json/values.ts'
 import { BackendError } from '../../../backend.ts'
 import { pick } from '../kind.ts'
-import { changedFiles, type GitChange, refFields, repositoryNames, text, toBranch, unlessDeleted } from './change.ts'
+import {
+  changedFiles,
+  type GitChange,
+  pushedCommit,
+  refFields,
+  repositoryNames,
+  text,
+  toBranch,
+  unlessDeleted,
+} from './change.ts'
 import { repositoryName } from './repository-name.ts'
 
 /** Gitea says how many commits there are; Gogs lists all. */
@@ -28,7 +37,8 @@ export function readGitea(payload: JsonObject): GitChange | undefined {
   const after = text(payload, 'after')
   // The test of a connection pushes what is there.
   if (after === '' || after === text(payload, 'before')) return undefined
-  const change = { hash: after, branch: toBranch(ref), action: 'push:push' }
+  const hash = pushedCommit(ref, after, text(payload, 'head_commit', 'id'))
+  const change = { hash, branch: toBranch(ref), action: 'push:push' }
   return unlessDeleted({ ...place, ...change, ...refFields(ref), ...changedFiles(payload, mostCommits) })
 }
 

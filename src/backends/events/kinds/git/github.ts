@@ -1,7 +1,16 @@
 /** Webhooks of GitHub and GitLab. */
 import { isObject, type JsonObject } from '../../../../json/values.ts'
 import { pick } from '../kind.ts'
-import { changedFiles, type GitChange, refFields, repositoryNames, text, toBranch, unlessDeleted } from './change.ts'
+import {
+  changedFiles,
+  type GitChange,
+  pushedCommit,
+  refFields,
+  repositoryNames,
+  text,
+  toBranch,
+  unlessDeleted,
+} from './change.ts'
 
 /** Commits that one webhook lists at most. */
 const mostOfGithub = 2048
@@ -32,7 +41,8 @@ export function readGithub(payload: JsonObject, headers: Readonly<Record<string,
   if (event !== '' && event !== 'push') return undefined
   const repoProject = text(repository, 'owner', 'name')
   const place = { repoProject, slug, repositories, ...refFields(ref), ...changedFiles(payload, mostOfGithub) }
-  return unlessDeleted({ ...place, hash: text(payload, 'after'), branch: toBranch(ref), action: 'push:push' })
+  const hash = pushedCommit(ref, text(payload, 'after'), text(payload, 'head_commit', 'id'))
+  return unlessDeleted({ ...place, hash, branch: toBranch(ref), action: 'push:push' })
 }
 
 export function readGitlab(payload: JsonObject): GitChange | undefined {
@@ -40,7 +50,7 @@ export function readGitlab(payload: JsonObject): GitChange | undefined {
   return unlessDeleted({
     repoProject: text(project, 'namespace'),
     slug: text(project, 'name'),
-    hash: text(payload, 'after'),
+    hash: pushedCommit(ref, text(payload, 'after'), text(payload, 'checkout_sha')),
     branch: toBranch(ref),
     action: text(payload, 'object_kind'),
     repositories: repositoryNames(project, 'git_http_url', 'git_ssh_url', 'web_url'),
