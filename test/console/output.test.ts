@@ -5,7 +5,7 @@ import type { Locator, Page } from 'playwright-core'
 import { byteOfLine, lineAtByte, toLogText } from '../../console/src/model/log-blocks.ts'
 import { type Chromium, openChromium } from '../support/chromium.ts'
 import { startGateway } from '../support/gateway.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { silence, startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const lineCount = 60_000
@@ -29,25 +29,37 @@ test('a line is found by its first byte in the whole output', () => {
 /** A page whose output is long; of it, the service keeps what follows line 40,000 when it is asked for all. */
 async function start(t: TestContext, browser: Chromium) {
   const offsets: number[] = []
+  let isHeld = false
+  const partAt = (asked: string | null) => {
+    const offset = asked === '0' ? byteOf(40_000) : Number(asked ?? byteOf(lineCount - 2000))
+    const nextOffset = Math.min(offset + partBytes, whole.length)
+    return { output: whole.subarray(offset, nextOffset).toString(), offset, nextOffset, endOffset: whole.length }
+  }
   const clouddriver = await startUpstream(t, ({ path, query }) => {
     if (!path.endsWith('/console'))
       return { id: 'i-1', name: 'i-1', account: 'dev', region: 'east', healthState: 'Up', health: [] }
     const asked = new URLSearchParams(query).get('offset')
     if (asked !== null) offsets.push(Number(asked))
-    const offset = asked === '0' ? byteOf(40_000) : Number(asked ?? byteOf(lineCount - 2000))
-    const nextOffset = Math.min(offset + partBytes, whole.length)
-    return { output: whole.subarray(offset, nextOffset).toString(), offset, nextOffset, endOffset: whole.length }
+    return isHeld && asked !== null && Number(asked) < byteOf(lineCount - 2000) ? silence : partAt(asked)
   })
   const url = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
   const page = await browser.newPage({ extraHTTPHeaders: { 'X-SPINNAKER-USER': 'alice' } })
   const open = (query: string) => page.goto(`${url}/console/applications/shop/instances/dev/east/i-1?tab=console${query}`)
-  return { page, offsets, open, log: page.getByRole('log') }
+  /** Earlier output is not sent until it is released. */
+  const hold = () => {
+    isHeld = true
+  }
+  const release = (offset: number) => {
+    isHeld = false
+    clouddriver.release(partAt(String(offset)))
+  }
+  return { page, offsets, open, hold, release, log: page.getByRole('log') }
 }
 
 test('earlier output appears on scrolling up', { timeout: 900_000 }, async (t) => {
   const browser = await openChromium(t)
   if (browser === undefined) return
-  const { page, offsets, open, log } = await start(t, browser)
+  const { page, offsets, open, hold, release, log } = await start(t, browser)
   await open('')
   const first = log.getByText(`line ${lineCount - 2000} `)
   const gone = page.getByText('The beginning of the output is no longer on this page.')
@@ -62,7 +74,10 @@ test('earlier output appears on scrolling up', { timeout: 900_000 }, async (t) =
   // Meanwhile the page asks for what follows the end as well.
   const begin = byteOf(lineCount - 2000)
   const earlier = () => offsets.filter((offset) => offset < begin)
+  // A key that is pressed once more must not move what has come meanwhile.
+  hold()
   await goUp(log, () => earlier().length > 0)
+  release(Number(earlier()[0]))
   await waitUntil(async () => !(await firstBlock.textContent())?.startsWith(`line ${lineCount - 2000} `), 'earlier output')
   assert.ok(Math.abs((await topOf()) - top) < 40, 'what was at the top stays there')
   // A part begins within a line, which is left out. The lines are drawn one after another, and only above all of them is more read.
