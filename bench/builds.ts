@@ -199,7 +199,7 @@ async function shareOfCore({ process }: Target): Promise<number> {
 
 /** Reads of the API while builds wait for their turn. */
 export async function measureQueue(options: BenchOptions, scratch: Scratch): Promise<void> {
-  const job = { name: 'slow', application, steps: ['sleep 2'] }
+  const job = { name: 'slow', application, steps: ['sleep 3'] }
   await withBuilder(options, scratch, { jobs: [job] }, async ({ gateway }) => {
     const stages = [{ refId: '1', type: 'jenkins', name: 'Build', master: 'local', job: 'slow' }]
     await post(gateway, '/pipelines', { application, name: 'slow', stages })
@@ -215,7 +215,8 @@ export async function measureQueue(options: BenchOptions, scratch: Scratch): Pro
           headers: gateway.headers,
           path,
           connections: 2,
-          seconds: 10,
+          seconds: 20,
+          settleSeconds: 5,
           rate: 20,
         })
         rows.push({ when, path, 'p50 ms': round(p50), 'p99 ms': round(p99) })
