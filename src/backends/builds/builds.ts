@@ -5,13 +5,14 @@ import { askerOf, type Backend, type BackendContext, BackendError, type OpenBack
 import { pathValue, queryValue, requiredQuery } from '../requests/request-values.ts'
 import { requireAccess } from '../rights/access.ts'
 import { mountBuildReads } from './build-routes.ts'
-import { type BuildServer, toProvider } from './build-server.ts'
+import { toProvider } from './build-server.ts'
 import { buildServerTypes, openBuildServers } from './build-servers.ts'
 import { BuildStarts, buildStartMigrations } from './build-starts.ts'
 import { mountJobs } from './job-routes.ts'
 import { pollMigrations } from './polls/memory.ts'
 import { BuildPollers } from './polls/pollers.ts'
 import type { Servers } from './server-requests.ts'
+import { mayOnServer } from './server-rights.ts'
 
 /** Build servers that the contract knows by name. */
 const knownTypes = ['jenkins', 'travis', 'concourse', 'gitlab_ci', 'gcb']
@@ -106,11 +107,7 @@ function mountServers(app: FastifyInstance, context: BackendContext, servers: Se
 async function readableServers(context: BackendContext, user: string, servers: Servers): Promise<Servers> {
   if (context.settings.authorization !== true) return servers
   const access = await requireAccess(context, user)
-  const mayRead = ({ permissions = {} }: BuildServer) =>
-    access.isAdmin ||
-    Object.keys(permissions).length === 0 ||
-    access.hasRole((permissions['READ'] ?? []).map((role) => role.toLowerCase()))
-  return new Map([...servers].filter(([, server]) => mayRead(server)))
+  return new Map([...servers].filter(([, server]) => mayOnServer(access, server, 'READ')))
 }
 
 function mountOthers(app: FastifyInstance): void {

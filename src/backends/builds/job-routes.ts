@@ -9,6 +9,7 @@ import type { BuildServer } from './build-server.ts'
 import type { BuildStarts } from './build-starts.ts'
 import { checkOrder } from './check-order.ts'
 import { found, jobOf, type Servers, serverOf } from './server-requests.ts'
+import { isRestricted, mayOnServer } from './server-rights.ts'
 
 interface JobParts {
   readonly context: BackendContext
@@ -50,14 +51,14 @@ export function mountJobs(app: FastifyInstance, { context, servers, starts }: Jo
 }
 
 /** Reads are the gateway's to check; changes come from stages. @throws {BackendError} 403, 503 */
-async function checkMayChange(request: FastifyRequest, { name, permissions = {} }: BuildServer, context: BackendContext) {
-  if (context.settings.authorization !== true || Object.keys(permissions).length === 0) return
+async function checkMayChange(request: FastifyRequest, server: BuildServer, context: BackendContext) {
+  if (context.settings.authorization !== true || !isRestricted(server)) return
   const user = userOf(request)
   const access = await requireAccess(context, user)
-  if (access.isAdmin || access.hasRole((permissions['WRITE'] ?? []).map((role) => role.toLowerCase()))) return
+  if (mayOnServer(access, server, 'WRITE')) return
   throw new BackendError(
     403,
-    `This needs WRITE on the build server "${name}"; ${user} has none of its roles. An operator can add one to its permissions.`,
+    `This needs WRITE on the build server "${server.name}"; ${user} has none of its roles. An operator can add one to its permissions.`,
     { exception: 'AccessDenied' },
   )
 }

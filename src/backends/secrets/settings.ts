@@ -19,12 +19,12 @@ const applications = z.array(z.string().min(1)).min(1).describe('Applications th
 
 const FileRule = z.strictObject({
   applications,
-  names: z.array(z.string().min(1)).min(1).describe('Names; a `*` at the end stands for any rest.'),
+  names: z.array(z.string().min(1)).min(1).describe('Names; a `*` at the end matches any rest.'),
 })
 
 const VaultRule = z.strictObject({
   applications,
-  paths: z.array(z.string().min(1)).min(1).describe('Paths below the mount; a `*` at the end stands for any rest: `shop/*`.'),
+  paths: z.array(z.string().min(1)).min(1).describe('Paths below the mount; a `*` at the end matches any rest: `shop/*`.'),
 })
 
 /** The key that the standalone instance makes for itself, in the data directory. */

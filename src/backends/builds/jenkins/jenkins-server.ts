@@ -13,6 +13,12 @@ import { JenkinsPosts } from './posts.ts'
 import { RecentJenkinsBuilds } from './recent-builds.ts'
 import type { JenkinsSettings } from './settings.ts'
 
+interface ArchivedFile {
+  readonly job: string
+  readonly number: number
+  readonly path: string
+}
+
 const maxPropertyBytes = 1024 * 1024
 
 export class JenkinsServer implements BuildServer {
@@ -67,14 +73,17 @@ export class JenkinsServer implements BuildServer {
     const build = await this.#load(job, `/${number}`, 'artifacts[fileName,relativePath]')
     const file = objectsOf(fieldOf(build, 'artifacts')).find((artifact) => artifact['fileName'] === fileName)
     if (file === undefined) return undefined
-    const path = `${toJobPath(job)}/${number}/artifact/${encodeSegments(String(file['relativePath']))}`
-    const answer = await this.#calls.send(path, { expects: [404], maxBytes: maxPropertyBytes, mayLeave: true })
-    return answer.status === 404 ? undefined : parseProperties(fileName, answer.text)
+    const content = await this.#loadFile({ job, number, path: String(file['relativePath']) }, maxPropertyBytes)
+    return content && parseProperties(fileName, content.toString('utf8'))
   }
 
-  async file(job: string, number: number, path: string): Promise<Buffer | undefined> {
+  file(job: string, number: number, path: string): Promise<Buffer | undefined> {
+    return this.#loadFile({ job, number, path }, maxArtifactBytes)
+  }
+
+  async #loadFile({ job, number, path }: ArchivedFile, maxBytes: number): Promise<Buffer | undefined> {
     const place = `${toJobPath(job)}/${number}/artifact/${encodeSegments(path)}`
-    const answer = await this.#calls.send(place, { expects: [404], maxBytes: maxArtifactBytes, mayLeave: true })
+    const answer = await this.#calls.send(place, { expects: [404], maxBytes, mayLeave: true })
     return answer.status === 404 ? undefined : answer.bytes
   }
 

@@ -159,7 +159,7 @@ export class RepositoryReader {
     }
     if (/^(?:ssh:|[^/]+@)/.test(url))
       return { url, environment: { GIT_SSH_COMMAND: 'ssh -o BatchMode=yes', GIT_ALLOW_PROTOCOL: 'ssh' } }
-    // A repository of this machine belongs to another user at times, which Git refuses unless it is told so.
+    // A repository of this machine belongs to another user at times, which Git refuses unless its configuration trusts it.
     const config = join(home, 'gitconfig')
     await writeFile(config, '[safe]\n\tdirectory = *\n', { mode: 0o600 })
     return { url, environment: { GIT_CONFIG_GLOBAL: config, GIT_ALLOW_PROTOCOL: 'file' } }
