@@ -69,6 +69,12 @@ export const to = {
     address(['applications', application, 'manifests', place.account, place.location || '_', place.name], query),
   resources: (application: string, query?: Query) => address(['applications', application, 'resources'], query),
   pipelines: (application: string, query?: Query) => address(['applications', application, 'pipelines'], query),
+  /** The page of one pipeline. */
+  pipeline: (application: string, id: string, query?: Query) => address(['applications', application, 'pipelines', id], query),
+  /** Runs of an application, or of all. */
+  runs: (application?: string, query?: Query) =>
+    address(application === undefined ? ['runs'] : ['applications', application, 'runs'], query),
+  environments: (query?: Query) => address(['environments'], query),
   startPipeline: (application: string, id: string, query?: Query) =>
     address(['applications', application, 'pipelines', id, 'start'], query),
   newPipeline: (application: string, query?: Query) => address(['applications', application, 'pipelines', 'new'], query),
