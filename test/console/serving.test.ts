@@ -13,7 +13,10 @@ const guarded = {
   spring: { security: { user: { name: 'alice', password: 'secret' } } },
   server: { servlet: { 'context-path': '/gate' } },
 }
-const manifest = JSON.parse(readFileSync(new URL('manifest.json', consoleDir), 'utf8')) as Manifest & { firstLoadBytes: number }
+const manifest = JSON.parse(readFileSync(new URL('manifest.json', consoleDir), 'utf8')) as Manifest & {
+  readonly firstLoadBytes: number
+  readonly firstLoad: readonly string[]
+}
 
 test('the console is served without login', async (t) => {
   const gateway = await startGateway(t, guarded)
@@ -126,7 +129,9 @@ test('console.enabled: false removes the console', async (t) => {
 })
 
 test('the first load stays within its budget', () => {
-  assert.ok(manifest.firstLoadBytes <= 150_000, `${manifest.firstLoadBytes} bytes`)
+  assert.ok(manifest.firstLoadBytes <= 100_000, `${manifest.firstLoadBytes} bytes`)
+  assert.ok(manifest.firstLoad.length < 10, `${manifest.firstLoad.length} files and the document`)
+  for (const name of manifest.firstLoad) assert.ok(name in manifest.files, name)
 })
 
 interface RawAnswer {
