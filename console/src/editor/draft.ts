@@ -7,6 +7,8 @@
  * - `draft.definition.value`: the definition as it would be saved. `draft.stored.value`: what it began from, undefined for a new one.
  * - `draft.set(path, value, label)`: one field; undefined removes it. Typing in one field is one step of undo.
  * - `draft.replace(definition, label, mergeKey?)`: the whole definition, as from text, a revision or an import.
+ * - `draft.hold(path, text, message)`: what was typed into a field and is no value yet, such as half a number or broken JSON. It survives a
+ *   change of the view, is shown again by `draft.heldAt(path)?.text`, and keeps the draft from being saved until `draft.release(path)`.
  * - `draft.unreadable.value`: text that is no definition yet, set by the text view; the other views keep the last valid definition.
  * - `draft.problems.value`: what is wrong, by path from the definition; refusals of the server are among them.
  * - `draft.selected.value`: key of the selected stage. `draft.types.value`: the stage types, once they are loaded.
@@ -18,8 +20,9 @@ import type { Json } from '../model/read.ts'
 import { numberOf, objectOf, textOf } from '../model/read.ts'
 import { type DefinitionChange, type KeyPath, listChanges, type MergeChoice, mergeDefinitions } from './changes.ts'
 import type { StageTypes } from './descriptions.ts'
-import { isSameValue, type Path, withValueAt } from './json-path.ts'
+import { isSamePath, isSameValue, type Path, valueAt, withValueAt } from './json-path.ts'
 import { findProblems, type Problem } from './problems.ts'
+import { toNodes } from './stages.ts'
 import { editorWords } from './words.ts'
 
 export interface TabProps {
@@ -48,6 +51,17 @@ interface Unreadable {
   readonly message: string
 }
 
+/** Text of a field that is no value. */
+export interface HeldText {
+  readonly path: Path
+  readonly text: string
+  /** A sentence that says what is wrong with it. */
+  readonly message: string
+  /** The stage of the field, and what the definition has there: once either is another, the text is outdated. */
+  readonly stage: string | undefined
+  readonly value: unknown
+}
+
 interface Step {
   readonly definition: Json
   /** What led from here to the next one, such as "Remove Deploy". */
@@ -60,6 +74,7 @@ export interface KeptDraft {
   readonly definition: Json
   /** What a new one began with; the definition unless given. */
   readonly begun?: Json | undefined
+  readonly held?: readonly HeldText[] | undefined
 }
 
 const maxSteps = 100
@@ -79,6 +94,11 @@ export class Draft {
   readonly shown = signal<Path | undefined>(undefined)
   /** Whether fields that are missing are marked before the user was there: from the first save on. */
   readonly showsMissing = signal(false)
+  /** Whether the last change was saved here. */
+  readonly isSaved = signal(false)
+  /** Reads what was typed last, set by the text view. */
+  readText: (() => void) | undefined
+  readonly held: ReadonlySignal<readonly HeldText[]>
   /** What the server found in the last save, until the definition changes. */
   readonly refusals = signal<readonly Problem[]>([])
   readonly isDirty: ReadonlySignal<boolean>
@@ -92,25 +112,30 @@ export class Draft {
   readonly #definition: Signal<Json>
   readonly #past = signal<readonly Step[]>([])
   readonly #future = signal<readonly Step[]>([])
+  readonly #held: Signal<readonly HeldText[]>
   readonly #begun: Json
   #mergeKey: string | undefined
 
-  constructor(application: string, { stored, definition, begun = definition }: KeptDraft) {
+  constructor(application: string, { stored, definition, begun = definition, held = [] }: KeptDraft) {
     this.application = application
     this.#begun = begun
     this.#definition = signal(definition)
     this.definition = this.#definition
     this.stored = signal(stored === undefined ? undefined : toStored(stored))
+    this.#held = signal(held)
+    this.held = computed(() => this.#held.value.filter((each) => isCurrent(each, this.#definition.value)))
     this.isDirty = computed(
       () =>
-        this.unreadable.value !== undefined || !isSameDefinition(this.stored.value?.definition ?? begun, this.#definition.value),
+        this.unreadable.value !== undefined ||
+        this.held.value.length > 0 ||
+        !isSameDefinition(this.stored.value?.definition ?? begun, this.#definition.value),
     )
     this.changes = computed(() => {
       const base = withoutStamps(this.stored.value?.definition ?? begun)
       return listChanges(base, withoutStamps(this.#definition.value))
     })
     const found = computed(() => findProblems(this.#definition.value, this.types.value))
-    this.problems = computed(() => [...this.refusals.value, ...found.value])
+    this.problems = computed(() => [...this.refusals.value, ...this.held.value.map(toProblem), ...found.value])
     this.readOnly = computed(() => (this.isUnlocked.value ? undefined : describeReadOnly(this.stored.value?.definition)))
     this.undoLabel = computed(() => this.#past.value.at(-1)?.label)
     this.redoLabel = computed(() => this.#future.value.at(-1)?.label)
@@ -141,6 +166,22 @@ export class Draft {
     this.change(label, () => definition, mergeKey)
   }
 
+  /** @param message A sentence that says why the text is no value. */
+  hold(path: Path, text: string, message: string): void {
+    const definition = this.#definition.peek()
+    const held = { path, text, message, stage: stageAt(definition, path), value: valueAt(definition, path) }
+    this.#held.value = [...this.held.peek().filter((other) => !isSamePath(other.path, path)), held]
+  }
+
+  /** The field has a value, or is left as it was. */
+  release(path: Path): void {
+    if (this.heldAt(path) !== undefined) this.#held.value = this.held.peek().filter((other) => !isSamePath(other.path, path))
+  }
+
+  heldAt(path: Path): HeldText | undefined {
+    return this.held.value.find((each) => isSamePath(each.path, path))
+  }
+
   undo(): void {
     this.#travel(this.#past, this.#future)
   }
@@ -169,6 +210,8 @@ export class Draft {
   /** Back to what is stored; undo brings the changes back. */
   discard(): void {
     const base = this.stored.peek()?.definition
+    this.#held.value = []
+    this.unreadable.value = undefined
     if (base !== undefined) this.replace(base, editorWords.discard)
   }
 
@@ -207,8 +250,25 @@ export class Draft {
   }
 
   toKept(): KeptDraft {
-    return { stored: this.stored.peek()?.definition, definition: this.#definition.peek(), begun: this.#begun }
+    return {
+      stored: this.stored.peek()?.definition,
+      definition: this.#definition.peek(),
+      begun: this.#begun,
+      held: this.held.peek(),
+    }
   }
+}
+
+function stageAt(definition: Json, [list, index]: Path): string | undefined {
+  return list === 'stages' && typeof index === 'number' ? toNodes(definition)[index]?.key : undefined
+}
+
+function isCurrent({ path, stage, value }: HeldText, definition: Json): boolean {
+  return isSameValue(valueAt(definition, path), value) && stageAt(definition, path) === stage
+}
+
+function toProblem({ path, message, stage }: HeldText): Problem {
+  return { path, message, stage, kind: 'wrong', severity: 'error' }
 }
 
 /** Equal apart from what the store sets. */
