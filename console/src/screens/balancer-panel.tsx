@@ -13,6 +13,7 @@ import { JsonTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
+import { OpenLinks } from '../components/open-link.tsx'
 import { Panel } from '../components/panel.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
@@ -78,6 +79,7 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
       actions={
         <>
           <PendingChip object={key} />
+          <OpenLinks balancers={[balancer]} />
           {inService === 0 ? (
             <span class="status-badge is-warning">
               <StatusMark kind="warning" /> {adminWords.servesNothing}

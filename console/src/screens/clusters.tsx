@@ -7,6 +7,7 @@ import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
+import { OpenLinks } from '../components/open-link.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { Lazy } from '../editor/lazy.tsx'
@@ -179,6 +180,7 @@ function ClusterHead({ application, account, name, fronts = [], isLink = true }:
         {fronts.map((front) => (
           <Front key={`${front.region} ${front.name}`} application={application} balancer={front} />
         ))}
+        <OpenLinks balancers={fronts} />
       </span>
     </header>
   )

@@ -79,6 +79,10 @@ test('services select server groups of every kind by their labels', async (t) =>
     ['service front', 'n1', ['replicaSet api-v000', 'statefulSet store']],
     ['service front', 'n2', []],
   ])
+  assert.deepEqual(
+    balancers.map(({ addresses }) => addresses),
+    [['http://shop.test/'], undefined, undefined, undefined],
+  )
   const [group] = objectsOf(balancers[2]?.['serverGroups'])
   assert.deepEqual(
     objectsOf(group?.['instances']).map((instance) => [instance['name'], fieldAt(instance, 'health', 'state')]),

@@ -9,6 +9,7 @@ import { monikerOf } from '../manifests/moniker.ts'
 import type { KubeObject, OwnerReference } from '../objects.ts'
 import { inboundRulesOf, outboundRulesOf } from './firewall-rules.ts'
 import { type JobState, toJobState } from './job-state.ts'
+import { addressesOfIngress, addressesOfService } from './outside-addresses.ts'
 import { healthOf } from './pod-health.ts'
 import type { Sharing } from './sharing.ts'
 import { millisecondsOf } from './times.ts'
@@ -52,6 +53,7 @@ export interface KeptWorkload extends Basics {
 export interface KeptService extends Basics {
   readonly role: 'service'
   readonly selector: Labels
+  readonly addresses: readonly string[]
 }
 
 /** A load balancer in front of services. */
@@ -59,6 +61,7 @@ export interface KeptIngress extends Basics {
   readonly role: 'ingress'
   /** Names of services that it routes to. */
   readonly services: readonly string[]
+  readonly addresses: readonly string[]
 }
 
 export interface KeptFirewall extends Basics {
@@ -116,9 +119,9 @@ export function toKeptObject(object: KubeObject, of: ObjectKind, sharing: Sharin
       return { ...basics, role, health: sharing.share(healthOf(object)), status }
     }
     case 'service':
-      return { ...basics, role, selector: labelsOf(fieldAt(object, 'spec', 'selector')) }
+      return { ...basics, role, selector: labelsOf(fieldAt(object, 'spec', 'selector')), addresses: addressesOfService(object) }
     case 'ingress':
-      return { ...basics, role, services: servicesOf(object) }
+      return { ...basics, role, services: servicesOf(object), addresses: addressesOfIngress(object) }
     case 'workload':
       return toWorkload(object, basics)
     case 'firewall':

@@ -9,7 +9,7 @@ export function toLoadBalancer(
   balancer: KeptService | KeptIngress,
   groups: readonly ServerGroup[],
 ): LoadBalancer {
-  const { namespace: region, moniker, labels, createdMs: createdTime } = balancer
+  const { namespace: region, moniker, labels, addresses, createdMs: createdTime } = balancer
   return {
     provider: 'kubernetes',
     account,
@@ -20,7 +20,7 @@ export function toLoadBalancer(
     loadBalancerType: balancer.kind.name,
     securityGroups: [],
     serverGroups: groups.map(toPart),
-    details: { ...ownFields(balancer), labels, createdTime },
+    details: { ...ownFields(balancer), labels, createdTime, ...(addresses.length > 0 && { addresses }) },
   }
 }
 
