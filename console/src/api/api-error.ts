@@ -6,6 +6,8 @@ interface ApiErrorParts {
   readonly message: string
   readonly code?: string | undefined
   readonly requestId?: string | undefined
+  /** Path of the request, as the browser sent it. */
+  readonly path?: string | undefined
   /** The back end that failed. */
   readonly service?: string | undefined
   readonly retryAfterMs?: number | undefined
@@ -16,15 +18,17 @@ export class ApiError extends Error implements ApiErrorParts {
   readonly status: number
   readonly code: string | undefined
   readonly requestId: string | undefined
+  readonly path: string | undefined
   readonly service: string | undefined
   readonly retryAfterMs: number | undefined
   readonly body: unknown
 
-  constructor({ status, message, code, requestId, service, retryAfterMs, body }: ApiErrorParts) {
+  constructor({ status, message, code, requestId, path, service, retryAfterMs, body }: ApiErrorParts) {
     super(message)
     this.status = status
     this.code = code
     this.requestId = requestId
+    this.path = path
     this.service = service
     this.retryAfterMs = retryAfterMs
     this.body = body
@@ -48,6 +52,7 @@ export function toApiError(response: Response, text: string): ApiError {
     message: textOf(body['detail']) ?? textOf(body['message']) ?? `HTTP ${status}`,
     code: textOf(body['code']),
     requestId: textOf(body['requestId']) ?? headers.get('x-spinnaker-request-id') ?? undefined,
+    path: URL.canParse(response.url) ? new URL(response.url).pathname : undefined,
     service: textOf(upstream['service']),
     retryAfterMs: retryAfterMs(headers.get('retry-after')),
     body,

@@ -2,10 +2,11 @@
 import { useLive } from './live.ts'
 import { applicationEvents } from './streams.ts'
 
-export function useAttributes(application: string) {
+/** @param application Undefined reads nothing. */
+export function useAttributes(application: string | undefined) {
   return useLive(
     '/applications/{application}',
-    { path: { application }, query: { expand: false } },
-    { refresh: 'slow', events: applicationEvents(application, 'definitions') },
+    application === undefined ? undefined : { path: { application }, query: { expand: false } },
+    { refresh: 'slow', ...(application !== undefined && { events: applicationEvents(application, 'definitions') }) },
   )
 }

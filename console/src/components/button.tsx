@@ -1,5 +1,6 @@
 /** Buttons: of words, of an icon, and of an action that a menu offers as well. */
 import type { ComponentChildren, JSX, TargetedMouseEvent } from 'preact'
+import { pressedDenied } from '../api/rights.ts'
 import { Icon, type IconName } from './icon.tsx'
 import type { MenuItem } from './menu.tsx'
 
@@ -22,7 +23,10 @@ export function Button({ kind, small = false, icon, denied, onClick, children, .
       type="button"
       class={`button ${kind === undefined ? '' : `is-${kind}`} ${small ? 'small' : ''}`}
       {...(denied !== undefined && { 'aria-disabled': true, title: denied })}
-      onClick={(event) => denied === undefined && onClick?.(event)}
+      onClick={(event) => {
+        pressedDenied.value = denied
+        if (denied === undefined) onClick?.(event)
+      }}
       {...attributes}
     >
       {icon !== undefined && (

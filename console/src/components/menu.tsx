@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { pressedDenied } from '../api/rights.ts'
 import { letterEvent } from '../letter-keys.ts'
 import { words } from '../words.ts'
 import { Icon, type IconName } from './icon.tsx'
@@ -143,6 +144,7 @@ function Entry({ item, onDone }: { item: MenuItem; onDone: () => void }) {
     )
   }
   const select = () => {
+    pressedDenied.value = denied
     if (denied !== undefined) return
     onDone()
     onSelect?.()

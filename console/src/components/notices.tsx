@@ -8,6 +8,7 @@ import { refreshMatching } from '../api/live.ts'
 import { words } from '../words.ts'
 import { Banner } from './banner.tsx'
 import { IconButton } from './button.tsx'
+import { PressedDenied } from './denied.tsx'
 import { Name } from './name.tsx'
 import { FailedAction } from './states.tsx'
 
@@ -57,6 +58,7 @@ export function act(what: string, run: () => Promise<unknown>): void {
 export function Notices() {
   return (
     <div class="notices">
+      <PressedDenied />
       {notices.value.map((notice) =>
         'error' in notice ? (
           <FailedAction key={notice.what} error={notice.error} lead={<Name text={notice.what} max={120} />}>

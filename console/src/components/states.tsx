@@ -1,15 +1,17 @@
 /** Loading, empty, failed, forbidden and stale: what stands in a panel instead of, or above, its content. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { applicationHere, to } from '../address.ts'
+import { apiPath, applicationHere, to } from '../address.ts'
 import type { ApiError } from '../api/api-error.ts'
 import type { Live, Reading } from '../api/live.ts'
+import { questionBehind, type RightQuestion, useRefusal } from '../api/rights.ts'
 import { user } from '../api/session.ts'
 import { formatClock, now } from '../model/time.ts'
 import { describeError, words } from '../words.ts'
 import { Banner } from './banner.tsx'
 import { Button } from './button.tsx'
 import { CopyButton } from './copy-button.tsx'
+import { Denied } from './denied.tsx'
 import { Icon, type IconName } from './icon.tsx'
 import { Name } from './name.tsx'
 import { PageHead } from './page-head.tsx'
@@ -54,28 +56,40 @@ export function EmptyState({ text, icon = 'box', children }: EmptyStateProps) {
 
 export function ErrorState({ error, onRetry }: { error: ApiError; onRetry: () => void }) {
   const { title, advice } = describeError(error)
+  const refusal = useRefusal(error)
   return (
     <div class={`state is-failed ${error.status === 403 ? 'is-forbidden' : ''}`} role="alert">
       <Icon name={error.status === 403 ? 'lock' : 'warn'} size={20} />
       <p>
-        <strong>{title}</strong> {advice}
+        <strong>{refusal ?? title}</strong> {advice}
       </p>
       {error.status === 403 && (
         <p class="muted">
-          {words.rolesOf(user.value?.roles ?? [])} {words.whomToAsk}
+          {rolesOf(user.value?.roles ?? [])}{' '}
+          {refusal === undefined && 'Ask the owner of the application or an administrator for the missing permission.'}
         </p>
       )}
       <div class="row">
         <Button onClick={onRetry}>{words.tryAgain}</Button>
         {error.status === 403 && (
-          <a class="button" href={to.access('explain', { application: applicationHere() })}>
-            {words.explainRights}
+          <a class="button" href={to.access('explain', { ...questionOf(error, refusal) })}>
+            Explain my rights
           </a>
         )}
         <RequestId id={error.requestId} />
       </div>
     </div>
   )
+}
+
+/** Without a question behind it, the read itself. */
+function questionOf({ path }: ApiError, refusal: string | undefined): Partial<RightQuestion> {
+  const operation = path === undefined ? undefined : `GET ${path.slice(apiPath.length)}`
+  return (refusal === undefined ? undefined : questionBehind(refusal)) ?? { operation, application: applicationHere() }
+}
+
+function rolesOf(roles: readonly string[]): string {
+  return roles.length === 0 ? 'You have no role.' : `Your roles: ${roles.join(', ')}.`
 }
 
 interface FailedActionProps {
@@ -89,10 +103,11 @@ interface FailedActionProps {
 /** In a dialog whose action has failed, whose fields stay; or above the page. */
 export function FailedAction({ error, lead, children }: FailedActionProps) {
   const { title, advice } = describeError(error, 'change')
+  const refusal = useRefusal(error)
   return (
     <Banner tone="failed" actions={children}>
       {lead !== undefined && <>{lead}: </>}
-      <strong>{title}</strong> {advice} <RequestId id={error.requestId} />
+      <strong>{refusal === undefined ? title : <Denied reason={refusal} />}</strong> {advice} <RequestId id={error.requestId} />
     </Banner>
   )
 }
