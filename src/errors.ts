@@ -142,6 +142,8 @@ interface ErrorDetails {
   /** Fields merged last into the body, as Gate does for template errors. */
   fields?: Record<string, unknown>
   headers?: Record<string, string>
+  /** What the user lacks, for the audit log. */
+  missing?: string
   /** Where the page for browsers says something else than usual for the code. */
   page?: PageParts
 }

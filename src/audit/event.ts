@@ -26,7 +26,7 @@ export interface AuditEvent {
   readonly status?: number | undefined
   /** Code of the error that was answered. */
   readonly error?: string | undefined
-  /** Why credentials were refused; of an event about the log itself, what happened. */
+  /** Why credentials were refused, or which right the user lacks; of an event about the log itself, what happened. */
   readonly reason?: string | undefined
   /** Services that were asked, with the status that they answered with. */
   readonly upstream?: readonly { readonly service: string; readonly status: number | undefined }[] | undefined

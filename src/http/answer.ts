@@ -229,6 +229,7 @@ export async function sendError(request: FastifyRequest, reply: FastifyReply, th
   const { state, headers } = request
   const answer = toErrorAnswer(thrown, state, request.server.nameOf)
   state.errorCode = answer.error.code
+  state.missing = answer.error.details.missing
   if (!isNavigation(headers) && parseAccept(headers.accept, ['json', 'yaml']) === 'yaml') {
     await sendValue(request, reply.headers(answer.headers), answer.status, answer.body)
     return answer.error

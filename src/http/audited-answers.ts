@@ -33,6 +33,8 @@ const tokenUseMs = 60_000
 const countsEveryMs = 10_000
 const maxTokens = 10_000
 const maxLength = 300
+/** Answers that name a run or task are shorter. */
+const maxReference = 200
 const retryAfterSeconds = 10
 const sentToLogin = { decision: 'refused', error: 'LOGIN_REQUIRED' } as const
 /** Refusals with a status that says something else. */
@@ -103,8 +105,9 @@ export class AuditedAnswers {
   /** Before every other answer. */
   readonly onSend: onSendAsyncHookHandler = async (request, reply, payload) => {
     if (this.#refused.has(request) || request.state === undefined) return payload
-    const event = this.#judge(request, reply.statusCode)
-    if (event === undefined) return payload
+    const judged = this.#judge(request, reply.statusCode)
+    if (judged === undefined) return payload
+    const event = withStarted(judged, payload)
     if (!this.#isAwaited(event, request)) {
       this.#note(event)
       return payload
@@ -220,10 +223,19 @@ export class AuditedAnswers {
       ...(Object.keys(resource).length > 0 && { resource }),
       ...(upstream.length > 0 && { upstream }),
       ...(state.errorCode !== undefined && { error: state.errorCode }),
+      ...(state.missing !== undefined && { reason: `lacks ${concealSecrets(state.missing)}`.slice(0, maxLength) }),
       change: this.#begun.get(request),
       ...more,
     }
   }
+}
+
+/** With the id of the run or task that the answer says the request has started. */
+function withStarted(event: AuditEvent, payload: unknown): AuditEvent {
+  if (event.kind !== 'change' || event.decision !== 'allowed') return event
+  const isShort = (typeof payload === 'string' || Buffer.isBuffer(payload)) && payload.length < maxReference
+  const [, started] = /^\{"ref":"\/(?:pipelines|tasks)\/([\w-]{1,80})"\}$/.exec(isShort ? String(payload) : '') ?? []
+  return started === undefined ? event : { ...event, resource: { ...event.resource, started } }
 }
 
 function changesNothing({ method, state }: FastifyRequest): boolean {

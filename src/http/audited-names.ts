@@ -46,6 +46,7 @@ export function namesInBody(body: unknown): Record<string, string> {
   const textsOf = (all: typeof objects, name: string) => all.flatMap((one) => textOf(one, name))
   note('id', textsOf(objects, 'id'))
   note('name', textsOf(objects, 'name'))
+  note('username', textsOf(objects, 'username'))
   note('application', [...objects, ...jobs].flatMap(applicationsOf))
   note('jobs', textsOf(jobs, 'type'))
   return found

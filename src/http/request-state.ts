@@ -68,6 +68,8 @@ export class RequestState {
   span?: RequestSpan
   /** Code of the error that is answered. */
   errorCode?: string
+  /** The right that the user lacks, where that is the error. */
+  missing?: string | undefined
   /** Application that the request is about, for the identity header, where an operation has found out. */
   application: string | undefined = undefined
   /** Id of the operation that answers, once routed. */

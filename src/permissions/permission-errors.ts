@@ -11,7 +11,7 @@ export function requireAll(view: PermissionView | undefined, needs: readonly Nee
 /** The message says what is needed, and who may help. */
 export function permissionDenied(need: Need): GatewayError {
   const message = `You may not do this: it needs ${describeNeed(need)}. ${adviceFor(need)}; GET /auth/explain has details.`
-  return new GatewayError('PERMISSION_DENIED', message)
+  return new GatewayError('PERMISSION_DENIED', message, { missing: describeNeed(need) })
 }
 
 function adviceFor(need: Need): string {

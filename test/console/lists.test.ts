@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findRevision, toRevisions } from '../../console/src/editor/history.ts'
-import { auditTargetOf } from '../../console/src/model/audit-target.ts'
+import { auditSentence } from '../../console/src/model/audit-sentence.ts'
 import { toEvents } from '../../console/src/model/events.ts'
 import { holdRows } from '../../console/src/model/held-rows.ts'
 import { securityGroupsOf } from '../../console/src/model/infrastructure.ts'
@@ -35,19 +35,35 @@ const saved = {
   resource: { application: 'web', id: 'p1', name: 'release' },
 }
 
-test('a record of the audit log leads to what it changed', () => {
-  const atMs = Date.parse(saved.at)
-  assert.deepEqual(auditTargetOf(saved), { kind: 'revision', application: 'web', id: 'p1', atMs })
-  assert.deepEqual(auditTargetOf({ ...saved, resource: { application: 'web', name: 'release' } }), {
-    kind: 'pipelines',
-    application: 'web',
-    name: 'release',
-  })
-  assert.equal(auditTargetOf({ ...saved, decision: 'refused' }), undefined)
-  assert.equal(auditTargetOf({ ...saved, operation: 'deletePipelineUsingDELETE' }), undefined)
-  assert.deepEqual(auditTargetOf({ ...saved, operation: 'restartStageUsingPUT', resource: { id: '01' } }), {
-    kind: 'execution',
-    id: '01',
+test('a record of the audit log is a sentence that leads to what it changed', () => {
+  const text = (record: Parameters<typeof auditSentence>[0]) =>
+    auditSentence(record)
+      .map((part) => (typeof part === 'string' ? part : part.target === undefined ? part.text : `[${part.text}]`))
+      .join('')
+  const web = { application: 'web' }
+  const denied = { decision: 'refused', error: 'PERMISSION_DENIED', reason: 'lacks WRITE on the application web' }
+  const start = {
+    operation: 'invokePipelineConfigUsingPOST1',
+    resource: { ...web, pipelineNameOrId: 'release', started: '01AB8QK2' },
+  }
+  const cases: readonly [object, string][] = [
+    [{}, 'saved [release] of [web]'],
+    [start, 'started [release] of [web] ([run 8QK2])'],
+    [denied, 'was refused to save [release] of [web]: lacks WRITE on the application web'],
+    [
+      { operation: 'restartStageUsingPUT', application: 'web', resource: { id: '01AB8QK2' } },
+      'restarted a stage of [run 8QK2] of [web]',
+    ],
+    [{ operation: 'taskUsingPOST', resource: { ...web, jobs: 'destroyServerGroup' } }, 'destroyed server group of [web]'],
+    [{ operation: 'getAllThingsUsingGET', resource: undefined, decision: 'failed' }, 'could not read all things'],
+    [{ decision: 'interrupted' }, 'began to save [release] of [web]; the outcome is unknown'],
+    [{ kind: 'login', login: 'form', repeated: 3 }, 'signed in by form (and 3 more like it)'],
+  ]
+  for (const [change, sentence] of cases) assert.equal(text({ ...saved, ...change }), sentence)
+  const pipeline = auditSentence(saved).find((part) => typeof part !== 'string')
+  assert.deepEqual(pipeline, {
+    text: 'release',
+    target: { kind: 'revision', application: 'web', id: 'p1', atMs: Date.parse(saved.at) },
   })
 })
 

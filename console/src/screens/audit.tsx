@@ -1,84 +1,85 @@
-/** Who did what: the audit log with its columns as filters, its export and its verification. For administrators. */
+/** Who did what: the audit log as sentences, with filters, the record behind each, export and verification. For administrators. */
 
+import { type ComponentChildren, Fragment } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { to } from '../address.ts'
-import { adminWords } from '../admin-words.ts'
+import { useLocation } from 'preact-iso/router'
+import { formatQuery, to } from '../address.ts'
 import { type ApiError, asApiError } from '../api/api-error.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { type ReadParameters, useLive } from '../api/live.ts'
 import { Banner } from '../components/banner.tsx'
+import { Beside } from '../components/beside.tsx'
 import { Button } from '../components/button.tsx'
 import { Check } from '../components/check.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
-import { type Column, DataTable } from '../components/data-table.tsx'
 import { FilterField, FilterSelect, NoMatch, useQueryChange } from '../components/filter-field.tsx'
 import { NewRows, useHeldRows } from '../components/held-rows.tsx'
-import { Icon } from '../components/icon.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
-import { Name } from '../components/name.tsx'
+import { KeyValue } from '../components/key-value.tsx'
+import { Name, NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, ErrorState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { usePhone } from '../components/use-phone.ts'
-import { type AuditTarget, auditTargetOf } from '../model/audit-target.ts'
+import { type AuditTarget, auditSentence } from '../model/audit-sentence.ts'
 import { downloadText } from '../model/download.ts'
 import type { Kind } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
+import { plural } from '../words.ts'
 
 type Event = Schemas['AuditEvent']
 type Filters = NonNullable<NonNullable<ReadParameters<'/audit/events'>['query']>>
 
-/** Operations are the longest that are read in whole. */
-const maxValue = 36
 const pageSize = 100
 const exportPage = 1000
 const maxExported = 10_000
-const texts = ['user', 'operation', 'application', 'address'] as const
-const labels: Readonly<Record<(typeof texts)[number], string>> = {
-  user: adminWords.userName,
-  operation: adminWords.operationId,
-  application: adminWords.application,
-  address: adminWords.clientAddress,
+const texts = { user: 'User', operation: 'Operation', application: 'Application', address: 'Client address' } as const
+const textNames = Object.keys(texts) as (keyof typeof texts)[]
+const filterNames = ['kind', 'decision', 'from', 'to', ...textNames]
+const kinds: readonly Event['kind'][] = ['change', 'read', 'refusal', 'login', 'logout', 'token', 'audit']
+const marks: Readonly<Record<Event['decision'], Kind>> = {
+  begun: 'running',
+  allowed: 'succeeded',
+  refused: 'failed',
+  failed: 'warning',
+  interrupted: 'unknown',
 }
 
 export function Audit({ query }: ScreenProps) {
   const filters = toFilters(query)
   const follows = query['follow'] === 'true'
   const change = useQueryChange()
+  const actions = (
+    <>
+      <Check checked={follows} onChange={(isOn) => change({ follow: isOn ? 'true' : undefined })}>
+        Follow
+      </Check>
+      <Export filters={filters} />
+    </>
+  )
   return (
     <>
-      <PageHead
-        tab={adminWords.audit}
-        title={adminWords.audit}
-        actions={
-          <>
-            <Check checked={follows} onChange={(isOn) => change({ follow: isOn ? 'true' : undefined })}>
-              {adminWords.follow}
-            </Check>
-            <Export filters={filters} />
-          </>
-        }
-      />
+      <PageHead tab="Audit log" title="Audit log" actions={actions} />
       <Verification />
       <FilterRow query={query} />
-      <Events key={JSON.stringify(filters)} filters={filters} follows={follows} />
+      <Events key={JSON.stringify(filters)} filters={filters} follows={follows} chosen={query['record']} />
     </>
   )
 }
 
 /** Only what the API knows: a value of the address that is none of its choices filters nothing. */
 function toFilters(query: ScreenProps['query']): Filters {
-  const { kind, decision, from, to } = query
-  const moment = (text: string | undefined) =>
-    text === undefined || Number.isNaN(Date.parse(text)) ? undefined : new Date(text).toISOString()
+  const { kind, decision } = query
+  const moments = ['from', 'to'].flatMap((name) => {
+    const text = query[name] ?? ''
+    return Number.isNaN(Date.parse(text)) ? [] : [[name, new Date(text).toISOString()]]
+  })
   return {
-    ...(kind !== undefined && Object.hasOwn(adminWords.kinds, kind) && { kind: kind as Event['kind'] }),
-    ...(decision !== undefined &&
-      Object.hasOwn(adminWords.auditDecisions, decision) && { decision: decision as Event['decision'] }),
-    ...Object.fromEntries(texts.flatMap((name) => (query[name] ? [[name, query[name]]] : []))),
-    ...(moment(from) !== undefined && { from: moment(from) as string }),
-    ...(moment(to) !== undefined && { to: moment(to) as string }),
+    ...(kinds.includes(kind as Event['kind']) && { kind: kind as Event['kind'] }),
+    ...(decision !== undefined && Object.hasOwn(marks, decision) && { decision: decision as Event['decision'] }),
+    ...Object.fromEntries(textNames.flatMap((name) => (query[name] ? [[name, query[name]]] : []))),
+    ...Object.fromEntries(moments),
   }
 }
 
@@ -86,45 +87,45 @@ function FilterRow({ query }: Pick<ScreenProps, 'query'>) {
   const isWide = !usePhone()
   const hasFilters = Object.keys(toFilters(query)).length > 0
   const change = useQueryChange()
-  const moment = (name: 'from' | 'to', label: string) => (
-    <label>
-      {label}
-      <input
-        type="datetime-local"
-        value={query[name] ?? ''}
-        onChange={(event) => change({ [name]: event.currentTarget.value || undefined })}
-      />
-    </label>
-  )
+  const same = (values: readonly string[]) => values.map((value) => [value, value] as const)
   return (
     <details class="filter-fold" open={isWide || hasFilters}>
-      <summary>{adminWords.filters}</summary>
+      <summary>Filters</summary>
       <div class="filters">
-        <FilterSelect
-          name="kind"
-          label={adminWords.kind}
-          value={query['kind']}
-          any={adminWords.anyKind}
-          options={Object.entries(adminWords.kinds)}
-        />
+        <FilterSelect name="kind" label="Kind" value={query['kind']} any="Any kind" options={same(kinds)} />
         <FilterSelect
           name="decision"
-          label={adminWords.decision}
+          label="Decision"
           value={query['decision']}
-          any={adminWords.anyDecision}
-          options={Object.entries(adminWords.auditDecisions)}
+          any="Any decision"
+          options={same(Object.keys(marks))}
         />
-        {texts.map((name) => (
-          <FilterField key={name} name={name} value={query[name]} label={labels[name]} />
+        {textNames.map((name) => (
+          <FilterField key={name} name={name} value={query[name]} label={texts[name]} />
         ))}
-        {moment('from', adminWords.auditFrom)}
-        {moment('to', adminWords.auditTo)}
+        {(['from', 'to'] as const).map((name) => (
+          <label key={name}>
+            {name === 'from' ? 'From' : 'Until'}
+            <input
+              type="datetime-local"
+              value={query[name] ?? ''}
+              onChange={(event) => change({ [name]: event.currentTarget.value || undefined })}
+            />
+          </label>
+        ))}
       </div>
     </details>
   )
 }
 
-function Events({ filters, follows }: { filters: Filters; follows: boolean }) {
+interface EventsProps {
+  readonly filters: Filters
+  readonly follows: boolean
+  /** Sequence of the record that is shown beside. */
+  readonly chosen: string | undefined
+}
+
+function Events({ filters, follows, chosen }: EventsProps) {
   const live = useLive('/audit/events', { query: { ...filters, limit: pageSize } }, { refresh: follows ? 'live' : 'open' })
   const { older, error, busy, readOlder } = useOlder(filters)
   return (
@@ -135,19 +136,19 @@ function Events({ filters, follows }: { filters: Filters; follows: boolean }) {
         const next = older === undefined ? firstNext : older.next
         if (all.length === 0) return <NoEvent filters={filters} />
         return (
-          <div class="panel is-flush audit-table">
-            <div class="panel-body">
-              <Table events={all} of={JSON.stringify(filters)} />
+          <WithRecord events={all} chosen={chosen}>
+            <div class="panel is-flush audit">
+              <Rows events={all} of={JSON.stringify(filters)} chosen={chosen} />
+              {error !== undefined && <ErrorState error={error} onRetry={() => next !== undefined && void readOlder(next)} />}
+              {next !== undefined && error === undefined && (
+                <p class="panel-note">
+                  <Button small aria-busy={busy} onClick={() => void readOlder(next)}>
+                    Show older records
+                  </Button>
+                </p>
+              )}
             </div>
-            {error !== undefined && <ErrorState error={error} onRetry={() => next !== undefined && void readOlder(next)} />}
-            {next !== undefined && error === undefined && (
-              <p class="panel-note">
-                <Button small aria-busy={busy} onClick={() => void readOlder(next)}>
-                  {adminWords.older}
-                </Button>
-              </p>
-            )}
-          </div>
+          </WithRecord>
         )
       }}
     </Loaded>
@@ -175,8 +176,8 @@ function useOlder(filters: Filters) {
 }
 
 function NoEvent({ filters }: { filters: Filters }) {
-  if (Object.keys(filters).length === 0) return <EmptyState icon="list" text={adminWords.auditNothing} />
-  return <NoMatch text={adminWords.auditEmpty} filters={['kind', 'decision', 'from', 'to', ...texts]} />
+  if (Object.keys(filters).length === 0) return <EmptyState icon="list" text="The audit log has no record yet." />
+  return <NoMatch text="No record matches." filters={filterNames} />
 }
 
 function readPage(filters: Filters, limit: number, cursor: string | undefined) {
@@ -185,75 +186,94 @@ function readPage(filters: Filters, limit: number, cursor: string | undefined) {
   )
 }
 
-const marks: Readonly<Record<Event['decision'], Kind>> = {
-  begun: 'running',
-  allowed: 'succeeded',
-  refused: 'failed',
-  failed: 'warning',
-  interrupted: 'unknown',
-}
-
-const keyOf = ({ sequence }: Event) => String(sequence)
-
 /** @param of What the events are of: their filters. */
-function Table({ events, of }: { events: readonly Event[]; of: string }) {
-  const box = useRef<HTMLDivElement>(null)
-  const { rows, ...held } = useHeldRows(box, events, keyOf, of)
+function Rows({ events, of, chosen }: { events: readonly Event[]; of: string; chosen: string | undefined }) {
+  const box = useRef<HTMLUListElement>(null)
+  const { rows, ...held } = useHeldRows(box, events, ({ sequence }) => String(sequence), of)
   return (
-    <div ref={box}>
+    <>
       <NewRows {...held} />
-      <EventTable events={rows.map(({ item }) => item)} />
-    </div>
+      <ul class="rows" ref={box} aria-label="Audit log">
+        {rows.map(({ item }) => (
+          <Row key={item.sequence} event={item} isChosen={String(item.sequence) === chosen} />
+        ))}
+      </ul>
+    </>
   )
 }
 
-function EventTable({ events }: { events: readonly Event[] }) {
-  return <DataTable label={adminWords.audit} rows={events} keyOf={keyOf} columns={columns} />
+function Row({ event, isChosen }: { event: Event; isChosen: boolean }) {
+  const { path, query } = useLocation()
+  const { sequence, decision, at } = event
+  return (
+    <li class="audit-row">
+      <a href={path + formatQuery({ ...query, record: String(sequence) })} aria-current={isChosen || undefined}>
+        <ExactTime at={at} />
+      </a>
+      <StatusMark kind={marks[decision]} />
+      <p>
+        <Sentence event={event} />
+      </p>
+      <span class="muted">{decision}</span>
+    </li>
+  )
 }
 
-const columns: readonly Column<Event>[] = [
-  { key: 'at', head: adminWords.when, cell: ({ at }) => <ExactTime at={at} /> },
-  { key: 'user', head: adminWords.userName, cell: ({ user }) => <Value name="user" value={user} /> },
-  {
-    key: 'kind',
-    head: adminWords.kind,
-    hideBelow: 'phone',
-    cell: ({ kind }) => <Value name="kind" value={kind} />,
-  },
-  {
-    key: 'decision',
-    head: adminWords.decision,
-    cell: ({ decision, status }) => (
-      <span class="mark-cell">
-        <StatusMark kind={marks[decision]} />
-        <Value name="decision" value={decision} /> <span class="number muted">{status}</span>
-      </span>
-    ),
-  },
-  {
-    key: 'operation',
-    head: adminWords.what,
-    hideBelow: 'narrow',
-    cell: ({ operation }) => <Value name="operation" value={operation} />,
-  },
-  {
-    key: 'application',
-    head: adminWords.application,
-    hideBelow: 'phone',
-    cell: ({ application }) => <Value name="application" value={application} />,
-  },
-  {
-    key: 'record',
-    head: adminWords.about,
-    grow: true,
-    cell: (event) => (
-      <div class="audit-about">
-        <Record event={event} />
-        <TargetLink event={event} />
-      </div>
-    ),
-  },
-]
+function Sentence({ event }: { event: Event }) {
+  const { user, operation, application, decision, error } = event
+  return (
+    <>
+      {user === undefined ? <strong>A client without login</strong> : <FilterValue name="user" value={user} />}{' '}
+      {auditSentence(event).map((part, at) =>
+        typeof part === 'string' ? (
+          <Fragment key={at}>{part}</Fragment>
+        ) : part.target === undefined ? (
+          <Name key={at} text={part.text} max={60} />
+        ) : (
+          <NameLink key={at} href={addressOf(part.target)} text={part.text} max={60} />
+        ),
+      )}
+      {decision === 'refused' && error === 'PERMISSION_DENIED' && operation !== undefined && (
+        <>
+          {' '}
+          <a href={to.access('explain', { operation, application, username: user })}>Explain</a>
+        </>
+      )}
+    </>
+  )
+}
+
+function addressOf(target: AuditTarget): string {
+  switch (target.kind) {
+    case 'revision':
+      return to.editPipeline(target.application, target.id, { tab: 'history', until: String(target.atMs) })
+    case 'pipelines':
+      return to.pipelines(target.application, { q: target.name })
+    case 'application':
+      return to.application(target.application)
+    case 'execution':
+      return to.execution(target.id)
+    case 'task':
+      return to.task(target.id)
+  }
+}
+
+/** A value that a click makes a filter. */
+function FilterValue({ name, value }: { name: string; value: string | undefined }) {
+  const change = useQueryChange()
+  if (value === undefined) return null
+  return (
+    <button
+      type="button"
+      class="filter-value"
+      data-key={name === 'user' ? 'f' : undefined}
+      title={`Show only ${value}`}
+      onClick={() => change({ [name]: value })}
+    >
+      <Name text={value} max={48} />
+    </button>
+  )
+}
 
 const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
@@ -266,66 +286,61 @@ function ExactTime({ at }: { at: string }) {
   )
 }
 
-/** A value that a click makes the filter of its column. */
-function Value({ name, value }: { name: string; value: string | undefined }) {
-  const change = useQueryChange()
-  if (value === undefined) return <span class="muted">–</span>
+interface WithRecordProps {
+  readonly events: readonly Event[]
+  readonly chosen: string | undefined
+  readonly children: ComponentChildren
+}
+
+/** The list, and beside it the record that the address names. */
+function WithRecord({ events, chosen, children }: WithRecordProps) {
+  const { path, query } = useLocation()
+  const event = events.find(({ sequence }) => String(sequence) === chosen)
+  const { record: _, ...rest } = query
+  const back = { href: path + formatQuery(rest), label: 'Audit log' }
+  const missing = <p class="panel-note">Record {chosen} is not among those shown. Show older records, or clear the filters.</p>
   return (
-    <button
-      type="button"
-      class="filter-value"
-      data-key="f"
-      title={adminWords.filterBy(value)}
-      onClick={() => change({ [name]: value })}
+    <Beside
+      label={`Record ${chosen}`}
+      back={back}
+      side={chosen === undefined ? undefined : event === undefined ? missing : <Record event={event} close={back.href} />}
     >
-      <Name text={value} max={maxValue} />
-    </button>
+      {children}
+    </Beside>
   )
 }
 
-/** What it was about; the whole record is one step away. */
-function Record({ event }: { event: Event }) {
-  const { resource = {}, reason, error, repeated, operation } = event
-  const about = [...Object.values(resource), reason, error].filter((text) => text !== undefined)
+function Record({ event, close }: { event: Event; close: string }) {
+  const { sequence, at, kind, decision, status, login, token, requestId, hash, ...named } = event
+  const value = (name: string, text: string | undefined) => text !== undefined && <FilterValue name={name} value={text} />
   return (
-    <details class="audit-record">
-      <summary>
-        {operation !== undefined && about.length > 0 && (
-          <span class="narrow-only">
-            <Name text={operation} max={60} />{' '}
-          </span>
-        )}
-        <Name text={about.join(', ') || (operation ?? adminWords.record)} max={100} />
-        {repeated !== undefined && ` ${adminWords.repeated(repeated)}`}
-      </summary>
-      <JsonTree value={event} name={adminWords.record} />
-    </details>
+    <Panel title={`Record ${sequence.toLocaleString()}`} actions={<a href={close}>Close</a>}>
+      <p>
+        <Sentence event={event} />
+      </p>
+      <KeyValue
+        facts={[
+          ['Time', <ExactTime key="at" at={at} />],
+          ['Decision', value('decision', decision)],
+          ['Kind', value('kind', kind)],
+          ...textNames.map((name) => [texts[name], value(name, named[name])] as const),
+          ['Status', status],
+          ['Login', token === undefined ? login : `API token ${token}`],
+          ['Request', requestId && <code>{requestId}</code>],
+          ['Hash', <Copied key="hash" text={hash} />],
+        ]}
+      />
+      <JsonTree value={event} name="Record" />
+    </Panel>
   )
 }
 
-/** From a change to what it led to. */
-function TargetLink({ event }: { event: Event }) {
-  const target = auditTargetOf(event)
-  if (target === undefined) return null
-  const label = adminWords.auditTargets[target.kind]
+function Copied({ text }: { text: string }) {
   return (
-    <a class="audit-target" href={addressOf(target)} aria-label={label} title={label}>
-      <Icon name="right" />
-    </a>
+    <span class="row">
+      <code>{text.slice(0, 12)}…</code> <CopyButton text={text} label="Copy the hash" />
+    </span>
   )
-}
-
-function addressOf(target: AuditTarget): string {
-  switch (target.kind) {
-    case 'revision':
-      return to.editPipeline(target.application, target.id, { tab: 'history', until: String(target.atMs) })
-    case 'pipelines':
-      return to.pipelines(target.application, { q: target.name })
-    case 'execution':
-      return to.execution(target.id)
-    case 'task':
-      return to.task(target.id)
-  }
 }
 
 function Export({ filters }: { filters: Filters }) {
@@ -334,7 +349,7 @@ function Export({ filters }: { filters: Filters }) {
   const write = async () => {
     if (busy) return
     setBusy(true)
-    setState(adminWords.exporting)
+    setState('Reading records …')
     try {
       const events: Event[] = []
       let cursor: string | undefined
@@ -345,7 +360,11 @@ function Export({ filters }: { filters: Filters }) {
       } while (cursor !== undefined && events.length < maxExported)
       const kept = events.slice(0, maxExported)
       downloadText('audit.ndjson', 'application/x-ndjson', kept.map((event) => `${JSON.stringify(event)}\n`).join(''))
-      setState(cursor === undefined ? adminWords.exported(kept.length) : adminWords.exportCut(maxExported))
+      setState(
+        cursor === undefined
+          ? `${plural(kept.length, 'record')} exported.`
+          : `The export ends after ${maxExported.toLocaleString()} records. Narrow the filters for the rest.`,
+      )
     } catch (cause) {
       setState(asApiError(cause).message)
     }
@@ -357,7 +376,7 @@ function Export({ filters }: { filters: Filters }) {
         {state}
       </span>
       <Button icon="download" aria-disabled={busy} aria-busy={busy} onClick={() => void write()}>
-        {adminWords.export}
+        Export
       </Button>
     </>
   )
@@ -369,7 +388,7 @@ function Verification() {
   const [expect, setExpect] = useState('')
   return (
     <details class="panel audit-verify">
-      <summary>{adminWords.verify}</summary>
+      <summary>Verification</summary>
       <div class="panel-body">
         <form
           class="filters"
@@ -380,12 +399,12 @@ function Verification() {
         >
           <input
             type="search"
-            aria-label={adminWords.expectedHash}
-            placeholder={adminWords.expectedHash}
+            aria-label="Hash that you kept (optional)"
+            placeholder="Hash that you kept (optional)"
             value={expect}
             onInput={(event) => setExpect(event.currentTarget.value)}
           />
-          <Button type="submit">{adminWords.verifyNow}</Button>
+          <Button type="submit">Verify the log</Button>
         </form>
         {asked !== undefined && <Verified key={asked} expect={asked} />}
       </div>
@@ -403,26 +422,31 @@ function Verified({ expect }: { expect: string }) {
           <Banner tone={sound ? 'info' : 'failed'}>
             <p>
               <strong>
-                {sound ? adminWords.sound(records) : hasExpected ? adminWords.broken(breaks.length) : adminWords.notThere}
+                {sound
+                  ? `The chain is intact: ${plural(records, 'record')}.`
+                  : hasExpected
+                    ? `The log was altered: ${plural(breaks.length, 'break')}.`
+                    : 'The record with the hash that you kept is missing.'}
               </strong>{' '}
-              {first !== undefined && first > 1 && adminWords.olderRemoved(first)} {lost > 0 && adminWords.lost(lost)}
+              {first !== undefined && first > 1 && `It begins with record ${first.toLocaleString()}: older ones have expired.`}{' '}
+              {lost > 0 && `${plural(lost, 'event')} could not be written, as the records say.`}
             </p>
           </Banner>
           {last !== undefined && (
             <>
               <p class="secret">
-                <span class="muted">{adminWords.newestHash}</span> <code class="grow">{last.hash}</code>
-                <CopyButton text={last.hash} label={adminWords.copyHash} />
+                <span class="muted">Newest hash</span> <code class="grow">{last.hash}</code>
+                <CopyButton text={last.hash} label="Copy the hash" />
               </p>
-              <p class="quiet">{adminWords.keepHash}</p>
+              <p class="quiet">Keep this hash elsewhere: with it the next verification also detects a rewritten log.</p>
             </>
           )}
           {breaks.length > 0 && (
-            <Panel title={adminWords.problems}>
+            <Panel title="Problems">
               <ul>
                 {breaks.map(({ line, problem }) => (
                   <li key={`${line} ${problem}`}>
-                    {adminWords.line(line)}: <Name text={problem} max={300} />
+                    Line {line.toLocaleString()}: <Name text={problem} max={300} />
                   </li>
                 ))}
               </ul>

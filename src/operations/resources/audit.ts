@@ -25,7 +25,7 @@ const AuditedEvent = z
     resource: z.record(z.string(), z.string()).optional().describe('What it is about: names and ids.'),
     status: z.int().optional().describe('Of the answer.'),
     error: textModel.optional().describe('Code of the error.'),
-    reason: textModel.optional().describe('Why credentials were refused.'),
+    reason: textModel.optional().describe('Why credentials were refused, or which right the user lacks.'),
     upstream: z.array(z.looseObject({ service: textModel, status: z.int().optional() })).optional(),
     change: textModel.optional().describe('Joins `begun` with how it ended.'),
     repeated: z.int().optional().describe('How many more like the one before there were.'),
