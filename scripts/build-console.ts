@@ -95,18 +95,15 @@ function readManifest(dir: string): BuiltConsole {
 export async function buildConsole(outDir: string): Promise<BuiltConsole> {
   // A start with a current console does not load it.
   const { build, stop } = await import('esbuild')
-  const bundleAlone = (entry: string) => build({ ...shared, format: 'iife', entryPoints: [entry] })
-  const [theme, worker, plugin] = await Promise.all([
-    bundleAlone('console/src/theme.ts'),
-    bundleAlone('console/src/graph/layout-worker.ts'),
+  const [theme, plugin] = await Promise.all([
+    build({ ...shared, format: 'iife', entryPoints: ['console/src/theme.ts'] }),
     build({ ...shared, ...ofDeckPlugin, jsx: undefined, jsxImportSource: undefined }),
   ])
-  const workerFile = theOnly(worker.outputFiles)
   const split = {
     ...shared,
     entryPoints: { main: entry },
     splitting: true,
-    define: { LAYOUT_WORKER: JSON.stringify(`files/${workerFile}`), 'process.env.NODE_ENV': '"production"' },
+    define: { 'process.env.NODE_ENV': '"production"' },
   } satisfies BuildOptions
   const { metafile } = await build({ ...split, minify: false })
   const main = await build({ ...split, plugins: [mergeChunks(metafile, root)] })
@@ -116,7 +113,7 @@ export async function buildConsole(outDir: string): Promise<BuiltConsole> {
   const needed = main.outputFiles.filter(
     ({ path }) => basename(path) !== stub && (path.endsWith('.js') || basename(path) === names.style),
   )
-  const files = [...theme.outputFiles, ...worker.outputFiles, ...needed].map(packFile)
+  const files = [...theme.outputFiles, ...needed].map(packFile)
   const firstLoad = [theOnly(theme.outputFiles), ...first]
   const manifest = {
     theme: theOnly(theme.outputFiles),
@@ -124,7 +121,7 @@ export async function buildConsole(outDir: string): Promise<BuiltConsole> {
     files: Object.fromEntries(
       files.map(({ name, type, packed }) => [name, { type, codings: packed.map(({ coding }) => coding) }]),
     ),
-    packages: packagesOf([worker.metafile, main.metafile]),
+    packages: packagesOf(main.metafile),
     firstLoadBytes: sum(firstLoad.map((name) => packedBytes(files, name, 'gzip'))),
     firstLoad,
   }
@@ -182,9 +179,8 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0)
 }
 
-function packagesOf(metafiles: readonly Metafile[]): string[] {
-  const inputs = metafiles.flatMap(({ inputs }) => Object.keys(inputs))
-  const folders = inputs.map((input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0])
+function packagesOf({ inputs }: Metafile): string[] {
+  const folders = Object.keys(inputs).map((input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0])
   return [...new Set(folders.filter((folder) => folder !== undefined))].sort()
 }
 

@@ -55,11 +55,10 @@ function policyFor(nonce: string): string {
     `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self' data:",
     "connect-src 'self'",
-    "worker-src 'self'",
     "form-action 'self'",
     "base-uri 'self'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
-    'trusted-types fairlead',
+    "trusted-types 'none'",
   ].join('; ')
 }

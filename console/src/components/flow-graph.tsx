@@ -1,8 +1,8 @@
 /** Stages as a graph from left to right: one Tab stop, arrows follow the edges. */
 import type { ComponentChildren } from 'preact'
-import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { showHidden } from '../model/names.ts'
 import { words } from '../words.ts'
-import { type Edge, GraphCanvas, neighbour, nodeSize, useLayout } from './graph-parts.tsx'
+import { CutName, type Edge, GraphCanvas, neighbour, nodeHeight, useGraph, useNodeFocus } from './graph-parts.tsx'
 import { rem } from './rem.ts'
 
 interface FlowNode {
@@ -10,7 +10,10 @@ interface FlowNode {
   /** Ids of the nodes before it; those that do not exist are left out, as is itself. */
   readonly requires: readonly string[]
   readonly class?: string
-  readonly content: ComponentChildren
+  readonly name: string
+  readonly type: string
+  /** After name and type. */
+  readonly mark: ComponentChildren
 }
 
 interface FlowGraphProps {
@@ -27,34 +30,37 @@ interface FlowGraphProps {
 
 export function FlowGraph({ nodes, selected, onSelect, edgeClass, onKey, handles }: FlowGraphProps) {
   const edges = toEdges(nodes)
-  const { layout } = useLayout(
-    nodes.map(({ id }) => ({ id, height: nodeSize.height })),
-    edges,
-  )
-  const [zoom, setZoom] = useState(1)
-  const box = useRef<HTMLDivElement>(null)
+  const sized = nodes.map(({ id }) => ({ id, height: nodeHeight }))
   const inFocus = nodes.some(({ id }) => id === selected) ? selected : nodes[0]?.id
-  const place = selected === undefined ? undefined : layout?.places[selected]
-
-  useSelectedInView(box, layout !== undefined, selected)
-  if (layout === undefined) return <div class="graph is-loading" aria-busy="true" />
+  const graph = useGraph(sized, edges, selected)
+  const { layout, box } = graph
+  const { moveTo } = useNodeFocus(box)
+  const place = selected === undefined ? undefined : layout.places.get(selected)
   const onNodeKey = (event: KeyboardEvent) => {
-    const current = (event.target as HTMLElement).dataset['stage']
+    const current = (event.target as HTMLElement).dataset['node']
     if (current === undefined) return
     const next = neighbour(event.key, current, nodes, edges, layout)
     if (next === undefined) return onKey(event, current)
     event.preventDefault()
-    box.current?.querySelector<HTMLElement>(`[data-stage="${CSS.escape(next)}"]`)?.focus()
+    moveTo(next)
   }
   return (
-    <GraphCanvas layout={layout} box={box} zoom={zoom} onZoom={setZoom} edges={edges} edgeClass={edgeClass} onKey={onNodeKey}>
+    <GraphCanvas
+      graph={graph}
+      nodes={sized}
+      edges={edges}
+      edgeClass={edgeClass}
+      onKey={onNodeKey}
+      tipOf={(wanted) => <Tip node={nodes.find(({ id }) => id === wanted)} />}
+    >
       {nodes.map((node, index) => (
         <Node
           key={node.id}
           node={node}
-          at={layout.places[node.id]}
+          at={layout.places.get(node.id)}
           isSelected={node.id === selected}
           tabIndex={node.id === inFocus ? 0 : -1}
+          width={layout.nodeWidth}
           position={words.ofStages(index + 1, nodes.length)}
           onSelect={onSelect}
         />
@@ -68,13 +74,14 @@ export function FlowGraph({ nodes, selected, onSelect, edgeClass, onKey, handles
   )
 }
 
-/** When the graph appears. */
-function useSelectedInView(box: { readonly current: HTMLElement | null }, isShown: boolean, selected: string | undefined): void {
-  useLayoutEffect(() => {
-    if (!isShown || selected === undefined) return
-    const node = box.current?.querySelector(`[data-stage="${CSS.escape(selected)}"]`)
-    node?.scrollIntoView({ block: 'nearest', inline: 'center' })
-  }, [isShown])
+function Tip({ node }: { node: FlowNode | undefined }) {
+  if (node === undefined) return null
+  return (
+    <>
+      <strong>{showHidden(node.name)}</strong>
+      <span>{node.type}</span>
+    </>
+  )
 }
 
 interface NodeProps {
@@ -82,24 +89,33 @@ interface NodeProps {
   /** A node that has just come has no place yet. */
   readonly at: { readonly x: number; readonly y: number } | undefined
   readonly isSelected: boolean
+  readonly width: number
   readonly tabIndex: number
   readonly position: string
   readonly onSelect: (id: string) => void
 }
 
-function Node({ node: { id, class: style = '', content }, at, isSelected, tabIndex, position, onSelect }: NodeProps) {
+function Node({ node, at, isSelected, width, tabIndex, position, onSelect }: NodeProps) {
+  const { id, class: style = '', name, type, mark } = node
   if (at === undefined) return null
   return (
-    <div class={`node ${style}`} style={{ left: rem(at.x), top: rem(at.y), height: rem(nodeSize.height) }}>
+    <div class={`node ${style}`} style={{ left: rem(at.x), top: rem(at.y), height: rem(nodeHeight) }}>
       <button
         type="button"
         class="node-main"
+        data-node={id}
         data-stage={id}
         aria-pressed={isSelected}
         tabIndex={tabIndex}
         onClick={() => onSelect(id)}
       >
-        {content}
+        <span class="node-text">
+          <span class="node-name">
+            <CutName text={name} width={width} lines={2} />
+          </span>
+          <span class="node-type cut">{type}</span>
+        </span>
+        {mark}
         <span class="visually-hidden">{position}</span>
       </button>
     </div>

@@ -1,80 +1,163 @@
-/** Parts of every graph of stages: layout, canvas, zoom, edges, and the way of the arrow keys. */
+/** Parts of every graph of stages: its size on the screen, canvas, edges, strip of controls, tooltip, and the way of the arrow keys. */
 import type { ComponentChildren, RefObject } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
-import { type Layout, layoutGraph } from '../graph/layout.ts'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { type GraphPlaces, graphMargin, planGraph } from '../model/graph-layout.ts'
+import { cutMiddle, showHidden } from '../model/names.ts'
 import { words } from '../words.ts'
-import { rem } from './rem.ts'
+import { Minimap } from './minimap.tsx'
+import { rem, textScale } from './rem.ts'
 
-export const nodeSize = { width: 200, height: 52 } as const
-/** Where edges begin and end, from the top of a node. */
-const middle = nodeSize.height / 2
-const corner = 6
+export const nodeHeight = 56
+const [widestNode, narrowestNode] = [200, 148]
+const [wideGap, narrowGap] = [44, 28]
+/** Smaller text is hard to read: a larger graph scrolls. */
+const leastAtFirst = 0.75
+const [leastZoom, mostZoom] = [0.25, 1.5]
+const minimapFrom = 40
+const maxTipWidth = 260
 
 export interface Edge {
   readonly from: string
   readonly to: string
 }
 
-interface LaidOut {
-  /** The layout of the last shape until that of the present one is known: new nodes have no place in it. */
-  readonly layout: Layout | undefined
-  readonly isFailed: boolean
+export interface Box {
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
 }
 
-export function useLayout(nodes: readonly { readonly id: string; readonly height: number }[], edges: readonly Edge[]): LaidOut {
-  const [done, setDone] = useState<LaidOut>({ layout: undefined, isFailed: false })
-  const links = useMemo(() => JSON.stringify(edges.map(({ from, to }) => [from, to])), [edges])
-  useEffect(() => {
-    let isCurrent = true
-    const shape = {
-      nodes: nodes.map(({ id, height }) => ({ id, width: nodeSize.width, height })),
-      edges: edges.map(({ from, to }) => [from, to] as const),
-    }
-    void layoutGraph(shape).then((layout) => isCurrent && setDone({ layout, isFailed: layout === undefined }))
-    return () => {
-      isCurrent = false
-    }
-  }, [nodes.map(({ id, height }) => `${id} ${height}`).join('\n'), links])
-  return done
-}
-
-interface GraphCanvasProps<Drawn extends Edge> {
-  readonly layout: Layout
+export interface Graph {
+  readonly layout: GraphPlaces
   /** The element that scrolls. */
   readonly box: RefObject<HTMLDivElement | null>
   readonly zoom: number
-  readonly onZoom: (zoom: number) => void
+  /** Undefined: as it was at first. */
+  readonly setZoom: (zoom: number | undefined) => void
+  /** At which all of it is in view. */
+  readonly wholeZoom: number
+  /** Pixels on the screen for one of the layout. */
+  readonly drawn: number
+  /** What is in view, in pixels on the screen. */
+  readonly view: Box
+}
+
+/**
+ * The layout in the room that there is: nodes become narrower before the text becomes smaller.
+ *
+ * @param home The node that is in view at first, and keeps its place on the screen when others come or go.
+ */
+export function useGraph(
+  nodes: readonly { readonly id: string; readonly height: number }[],
+  edges: readonly Edge[],
+  home: string | undefined,
+): Graph {
+  const key = JSON.stringify([nodes, edges.map(({ from, to }) => [from, to])])
+  const plan = useMemo(() => planGraph(nodes, edges), [key])
+  const box = useRef<HTMLDivElement>(null)
+  const scale = useMemo(textScale, [])
+  const [chosen, setZoom] = useState<number | undefined>(undefined)
+  const view = useView(box)
+  const width = view.width / scale
+  const room = (width - 2 * graphMargin) / plan.ranks
+  const gap = clamp(narrowGap, room * 0.18, wideGap)
+  const nodeWidth = clamp(narrowestNode, room - gap, widestNode)
+  const layout = useMemo(() => plan.place(nodeWidth, gap), [plan, nodeWidth, gap])
+  const wholeZoom = Math.min(1, width / layout.width, (innerHeight * 0.56) / scale / layout.height)
+  const zoom = chosen ?? Math.max(leastAtFirst, wholeZoom)
+  const graph = { layout, box, zoom, setZoom, wholeZoom: Math.max(0.1, wholeZoom), drawn: zoom * scale, view }
+  useHome(graph, home)
+  return graph
+}
+
+function clamp(least: number, wanted: number, most: number): number {
+  return Math.round(Math.max(least, Math.min(most, wanted)))
+}
+
+function useView(box: RefObject<HTMLDivElement | null>): Box {
+  const [view, setView] = useState<Box>({ x: 0, y: 0, width: innerWidth * 0.7, height: innerHeight / 2 })
+  useLayoutEffect(() => {
+    const element = box.current
+    if (element === null) return
+    let frame = 0
+    const read = () => {
+      frame = 0
+      const { scrollLeft, scrollTop, clientWidth, clientHeight } = element
+      const next = { x: scrollLeft, y: scrollTop, width: clientWidth, height: clientHeight }
+      setView((before) => (JSON.stringify(before) === JSON.stringify(next) ? before : next))
+    }
+    const soon = () => {
+      frame ||= requestAnimationFrame(read)
+    }
+    const resized = new ResizeObserver(read)
+    read()
+    resized.observe(element)
+    element.addEventListener('scroll', soon, { passive: true })
+    return () => {
+      cancelAnimationFrame(frame)
+      resized.disconnect()
+      element.removeEventListener('scroll', soon)
+    }
+  }, [])
+  return view
+}
+
+/** Where a node is on the screen: at first in the middle, and later where it was. */
+function useHome({ layout, box, drawn }: Graph, home: string | undefined): void {
+  const before = useRef<{ readonly home: string; readonly x: number; readonly y: number } | undefined>(undefined)
+  const place = home === undefined ? undefined : layout.places.get(home)
+  const [x, y] = [(place?.x ?? 0) * drawn, (place?.y ?? 0) * drawn]
+  useLayoutEffect(() => {
+    const { current } = box
+    if (home === undefined || place === undefined || current === null) return
+    const last = before.current
+    before.current = { home, x, y }
+    if (last?.home === home) current.scrollBy(x - last.x, y - last.y)
+    else if (last === undefined) {
+      const [width, height] = [layout.nodeWidth * drawn, nodeHeight * drawn]
+      current.scrollTo(x - (current.clientWidth - width) / 2, y - (current.clientHeight - height) / 2)
+    }
+  }, [home, x, y])
+}
+
+interface GraphCanvasProps<Drawn extends Edge> {
+  readonly graph: Graph
+  readonly nodes: readonly { readonly id: string; readonly tone?: string }[]
   readonly edges: readonly Drawn[]
   readonly edgeClass: (edge: Drawn) => string | undefined
   /** Keys other than those of the zoom. */
   readonly onKey: (event: KeyboardEvent) => void
-  readonly class?: string
+  /** All of a node in words, for the pointer or the focus on it. */
+  readonly tipOf: (id: string) => ComponentChildren
   /** The nodes, each at its place. */
   readonly children: ComponentChildren
-  /** Above the canvas, where it does not scroll. */
-  readonly overlay?: ComponentChildren
 }
 
 export function GraphCanvas<Drawn extends Edge>(props: GraphCanvasProps<Drawn>) {
-  const { layout, box, zoom, onZoom, edges, edgeClass, onKey, class: style = '', children, overlay } = props
+  const { graph, edges, edgeClass, onKey, tipOf, children } = props
+  const { layout, box, zoom, setZoom } = graph
+  const { tip, over, out } = useTip()
   const onKeyDown = (event: KeyboardEvent) => {
     const { key } = event
+    if (key === 'Escape') out()
     const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey
-    if (!isPlain || (key !== '+' && key !== '-' && key !== '0')) return onKey(event)
+    if (!isPlain || !['+', '-', '0'].includes(key)) return onKey(event)
     event.preventDefault()
-    onZoom(zoomed(zoom, key))
+    setZoom(key === '0' ? undefined : zoomed(zoom, key === '+' ? 1 : -1))
   }
   return (
-    <div class="graph-frame">
+    <div class="graph-frame" onPointerLeave={out} onFocusOut={out} onPointerOver={over} onFocusIn={over}>
       <div class="graph" ref={box}>
         <div style={{ width: rem(layout.width * zoom), height: rem(layout.height * zoom) }}>
           <div
-            class={`graph-canvas ${style}`}
+            class={`graph-canvas ${zoom < 0.7 ? 'is-small' : ''}`}
             role="group"
             aria-label={words.stages}
             style={{
               width: rem(layout.width),
               height: rem(layout.height),
+              '--node': rem(layout.nodeWidth),
               transform: zoom === 1 ? undefined : `scale(${zoom})`,
             }}
             onKeyDown={onKeyDown}
@@ -84,58 +167,120 @@ export function GraphCanvas<Drawn extends Edge>(props: GraphCanvasProps<Drawn>) 
           </div>
         </div>
       </div>
-      {overlay}
-      <Zoom zoom={zoom} onZoom={onZoom} />
+      {tip !== undefined && (
+        <div class="node-tip" aria-hidden="true" style={tipPlace(graph, tip)}>
+          {tipOf(tip)}
+        </div>
+      )}
+      <Strip {...props} />
     </div>
   )
 }
 
-function Edges<Drawn extends Edge>(props: Pick<GraphCanvasProps<Drawn>, 'layout' | 'edges' | 'edgeClass'>) {
-  const { layout, edges, edgeClass } = props
-  const { width, height } = layout
-  const lines = useMemo(() => edges.map(({ from, to }) => toPath(layout, from, to)), [edges, layout])
+/** Of which node the tooltip is; it stays under the pointer. */
+function useTip() {
+  const [tip, setTip] = useState<string | undefined>(undefined)
+  const over = ({ target }: Event) => {
+    const [node, tooltip] = ['.node-main', '.node-tip'].map((part) => (target as Element).closest<HTMLElement>(part))
+    if (tooltip == null) setTip(node?.dataset['node'])
+  }
+  return { tip, over, out: () => setTip(undefined) }
+}
+
+/** Below its node, within the frame. */
+function tipPlace({ layout, drawn, view }: Graph, id: string) {
+  const { x, y } = layout.places.get(id) ?? { x: 0, y: 0 }
+  const left = Math.max(0, Math.min(x * drawn - view.x, view.width - maxTipWidth))
+  return { left: `${left}px`, top: `${(y + nodeHeight) * drawn - view.y}px` }
+}
+
+function Edges<Drawn extends Edge>({
+  layout: { width, height, lines },
+  edges,
+  edgeClass,
+}: Pick<GraphCanvasProps<Drawn>, 'edges' | 'edgeClass'> & { layout: GraphPlaces }) {
   const alike = Map.groupBy(edges.keys(), (at) => edgeClass(edges[at] as Drawn) ?? '')
+  // Those that matter lie above the others.
+  const classes = [...alike].toSorted(([a], [b]) => a.length - b.length)
   return (
     <svg class="edges" width={rem(width)} height={rem(height)} viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
-      {[...alike].map(([style, places]) => (
+      {classes.map(([style, places]) => (
         <path key={style} class={style} d={places.map((at) => lines[at]).join('')} />
       ))}
     </svg>
   )
 }
 
-function Zoom({ zoom, onZoom }: { zoom: number; onZoom: (zoom: number) => void }) {
+/** Below the graph, so that it hides no node; only where not all of it is in view as it is. */
+function Strip<Drawn extends Edge>({ graph, nodes }: GraphCanvasProps<Drawn>) {
+  const { zoom, setZoom, wholeZoom } = graph
+  if (wholeZoom === 1 && zoom === 1) return null
+  const isWhole = Math.abs(zoom - wholeZoom) < 0.01
   return (
-    <div class="zoom row">
-      <button type="button" class="icon-button small" aria-label={words.zoomOut} onClick={() => onZoom(zoomed(zoom, '-'))}>
+    <div class="graph-strip row">
+      {nodes.length >= minimapFrom && <Minimap nodes={nodes} graph={graph} />}
+      <span class="grow" />
+      {!isWhole && wholeZoom < leastAtFirst && (
+        <button type="button" class="button small" onClick={() => setZoom(wholeZoom)}>
+          Whole pipeline
+        </button>
+      )}
+      <button type="button" class="icon-button small" aria-label={words.zoomOut} onClick={() => setZoom(zoomed(zoom, -1))}>
         −
       </button>
-      <button type="button" class="icon-button small wide" aria-label={words.zoomReset} onClick={() => onZoom(1)}>
+      <button type="button" class="icon-button small wide" aria-label={words.zoomReset} onClick={() => setZoom(undefined)}>
         {`${Math.round(zoom * 100)} %`}
       </button>
-      <button type="button" class="icon-button small" aria-label={words.zoomIn} onClick={() => onZoom(zoomed(zoom, '+'))}>
+      <button type="button" class="icon-button small" aria-label={words.zoomIn} onClick={() => setZoom(zoomed(zoom, 1))}>
         +
       </button>
     </div>
   )
 }
 
-function zoomed(zoom: number, key: '+' | '-' | '0'): number {
-  if (key === '0') return 1
-  return Math.max(0.5, Math.min(1.5, zoom + (key === '+' ? 0.25 : -0.25)))
+function zoomed(zoom: number, by: 1 | -1): number {
+  const step = (by === 1 ? Math.floor(zoom * 4) : Math.ceil(zoom * 4)) + by
+  return Math.max(leastZoom, Math.min(mostZoom, step / 4))
 }
 
-/** Right angles with round corners. */
-function toPath({ places }: Layout, from: string, to: string): string {
-  const [start, end] = [places[from], places[to]]
-  if (start === undefined || end === undefined) return ''
-  const [x1, y1] = [start.x + nodeSize.width, start.y + middle]
-  const [x2, y2] = [end.x, end.y + middle]
-  const bendAt = x2 - 24
-  if (Math.abs(y1 - y2) < 1) return `M${x1} ${y1}H${x2}`
-  const bend = Math.min(corner, Math.abs(y2 - y1) / 2)
-  const down = y2 > y1 ? 1 : -1
-  return `M${x1} ${y1}H${bendAt - bend}q${bend} 0 ${bend} ${bend * down}V${y2 - bend * down}q0 ${bend * down} ${bend} ${bend * down}H${x2}`
+/** Of the text of a name, with what is left at the end of a line. */
+const charWidth = 8.4
+
+interface CutNameProps {
+  readonly text: string
+  /** Of the node. */
+  readonly width: number
+  readonly lines: number
+}
+
+/** Beginning and end tell names apart; readers of the screen get all of it. */
+export function CutName({ text, width, lines }: CutNameProps) {
+  const shown = showHidden(text)
+  const cut = cutMiddle(shown, lines * Math.floor((width - 58) / charWidth))
+  return (
+    <>
+      <bdi aria-hidden={cut === shown ? undefined : true}>{cut}</bdi>
+      {cut !== shown && <span class="visually-hidden">{shown}</span>}
+    </>
+  )
+}
+
+/** Moves the focus to nodes, also to one that is drawn only then. */
+export function useNodeFocus(box: RefObject<HTMLDivElement | null>) {
+  const [focused, setFocused] = useState<string | undefined>(undefined)
+  const wanted = useRef<string | undefined>(undefined)
+  useEffect(() => {
+    if (wanted.current === undefined) return
+    const node = box.current?.querySelector<HTMLElement>(`[data-node="${CSS.escape(wanted.current)}"]`)
+    wanted.current = undefined
+    node?.focus({ preventScroll: true })
+    node?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  })
+  const moveTo = (id: string) => {
+    wanted.current = id
+    setFocused(id)
+  }
+  return { focused, setFocused, moveTo }
 }
 
 /** The node to which a key leads: along the edges, or up and down in a column. */
@@ -144,21 +289,18 @@ export function neighbour(
   current: string,
   nodes: readonly { readonly id: string }[],
   edges: readonly Edge[],
-  { places }: Layout,
+  { places }: GraphPlaces,
 ): string | undefined {
   if (key === 'ArrowRight') return edges.find(({ from }) => from === current)?.to
   if (key === 'ArrowLeft') return edges.find(({ to }) => to === current)?.from
   if (key === 'Home') return nodes[0]?.id
   if (key === 'End') return nodes.at(-1)?.id
   const step = { ArrowDown: 1, ArrowUp: -1 }[key]
-  const here = places[current]
+  const here = places.get(current)
   if (step === undefined || here === undefined) return undefined
-  const column = nodes
-    .map(({ id }) => ({ id, place: places[id] }))
-    .filter(
-      ({ id, place }) =>
-        id !== current && place !== undefined && Math.abs(place.x - here.x) < 10 && (place.y - here.y) * step > 0,
-    )
-    .toSorted((a, b) => ((a.place?.y ?? 0) - (b.place?.y ?? 0)) * step)
-  return column[0]?.id
+  const column = nodes.flatMap(({ id }) => {
+    const { x, y } = places.get(id) ?? here
+    return id !== current && x === here.x && (y - here.y) * step > 0 ? [{ id, y }] : []
+  })
+  return column.toSorted((a, b) => (a.y - b.y) * step)[0]?.id
 }

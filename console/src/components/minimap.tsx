@@ -1,32 +1,18 @@
 /** A large graph as a whole, with the part that is in view. For the pointer; keys move in the graph itself. */
 import { useMemo } from 'preact/hooks'
-import type { Layout } from '../graph/layout.ts'
-import { type GraphNode, kindOf } from '../model/stage-graph.ts'
-import { nodeSize } from './graph-parts.tsx'
+import type { GraphPlaces } from '../model/graph-layout.ts'
+import { type Graph, nodeHeight } from './graph-parts.tsx'
 import { rem } from './rem.ts'
 
-export interface Box {
-  readonly x: number
-  readonly y: number
-  readonly width: number
-  readonly height: number
-}
-
 interface MinimapProps {
-  readonly nodes: readonly GraphNode[]
-  readonly layout: Layout
-  readonly view: Box
-  /** Pixels on the screen for one of the layout. */
-  readonly zoom: number
-  readonly box: { readonly current: HTMLElement | null }
+  readonly nodes: readonly { readonly id: string; readonly tone?: string }[]
+  readonly graph: Graph
 }
 
-const maxWidth = 220
-const maxHeight = 120
-const minHeight = 44
+const [maxWidth, maxHeight, minHeight] = [320, 72, 36]
 
-export function Minimap({ nodes, layout, view, zoom, box }: MinimapProps) {
-  const boxes = useMemo(() => new Map(Object.keys(layout.places).map((id) => [id, boxAt(layout, id)])), [layout])
+export function Minimap({ nodes, graph: { layout, view, drawn: zoom, box } }: MinimapProps) {
+  const boxes = useMemo(() => new Map([...layout.places.keys()].map((id) => [id, boxAt(layout, id)])), [layout])
   const scale = Math.min(maxWidth / layout.width, maxHeight / layout.height)
   // A long row would be a line without height.
   const [width, height] = [layout.width * scale, Math.max(minHeight, layout.height * scale)]
@@ -47,7 +33,7 @@ export function Minimap({ nodes, layout, view, zoom, box }: MinimapProps) {
       onPointerDown={moveTo}
       onPointerMove={(event) => event.buttons === 1 && moveTo(event)}
     >
-      {[...Map.groupBy(nodes, kindOf)].map(([kind, alike]) => (
+      {[...Map.groupBy(nodes, ({ tone = 'unknown' }) => tone)].map(([kind, alike]) => (
         <path key={kind} class={`is-${kind}`} d={alike.map(({ id }) => boxes.get(id)).join('')} />
       ))}
       <rect class="minimap-view" x={view.x / zoom} y={view.y / zoom} width={view.width / zoom} height={view.height / zoom} />
@@ -55,7 +41,7 @@ export function Minimap({ nodes, layout, view, zoom, box }: MinimapProps) {
   )
 }
 
-function boxAt({ places }: Layout, id: string): string {
-  const { x = 0, y = 0 } = places[id] ?? {}
-  return `M${x} ${y}h${nodeSize.width}v${nodeSize.height}h${-nodeSize.width}z`
+function boxAt({ places, nodeWidth }: GraphPlaces, id: string): string {
+  const { x = 0, y = 0 } = places.get(id) ?? {}
+  return `M${x} ${y}h${nodeWidth}v${nodeHeight}h${-nodeWidth}z`
 }

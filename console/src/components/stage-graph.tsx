@@ -2,9 +2,11 @@
  * The stages of an execution as a graph: one Tab stop, arrows follow the edges. Of many nodes, those in view are in the page, and the list
  * has all of them.
  */
-import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { Layout } from '../graph/layout.ts'
+import type { ComponentChildren } from 'preact'
+import { useMemo } from 'preact/hooks'
 import { findFailure, reasonOf, type Stage, type StageTree, stageStatus, titleOf } from '../model/execution.ts'
+import type { GraphPlaces } from '../model/graph-layout.ts'
+import { showHidden, stepWords } from '../model/names.ts'
 import {
   ancestorsOf,
   commonTitle,
@@ -19,20 +21,18 @@ import {
 import type { Kind } from '../model/status.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { words } from '../words.ts'
-import { GraphCanvas, neighbour, nodeSize, useLayout } from './graph-parts.tsx'
+import { CutName, type Graph, GraphCanvas, neighbour, nodeHeight, useGraph, useNodeFocus } from './graph-parts.tsx'
 import { kept, useSteady } from './kept.tsx'
-import { type Box, Minimap } from './minimap.tsx'
-import { Name } from './name.tsx'
-import { rem, textScale } from './rem.ts'
+import { rem } from './rem.ts'
 import { StatusMark } from './status-mark.tsx'
 
 const innerHeight = 28
 /** From so many nodes on only those in view are drawn. */
 const manyNodes = 60
-const mapFrom = 40
 /** Around the view, so that scrolling shows no gaps. */
 const marginPx = 260
-const maxReason = 60
+/** A node shows the beginning of a reason, the tooltip more of it. */
+const [maxReason, maxTipReason] = [60, 300]
 
 interface StageGraphProps {
   readonly tree: StageTree
@@ -41,76 +41,66 @@ interface StageGraphProps {
   readonly onSelect: (stage: string) => void
   /** Folds or unfolds a node. */
   readonly onFold: (id: string) => void
-  /** Shown until a large graph is laid out, or where it cannot be. */
-  readonly fallback: preact.ComponentChildren
 }
 
-export function StageGraph({ tree, graph, selected, onSelect, onFold, fallback }: StageGraphProps) {
-  const { nodes, edges } = graph
-  const { layout, isFailed } = useLayout(
-    nodes.map((node) => ({ id: node.id, height: heightOf(node) })),
-    edges,
-  )
-  const [zoom, setZoom] = useState(1)
-  const scale = useMemo(textScale, [])
-  const drawn = zoom * scale
-  const box = useRef<HTMLDivElement>(null)
-  const { focused, setFocused, moveTo } = useNodeFocus(box)
-  const home = selected === undefined ? undefined : graph.nodeOf.get(selected)
-  const view = useView(box, home === undefined ? undefined : layout?.places[home], layout !== undefined, scale)
+export function StageGraph({ tree, graph: shape, selected, onSelect, onFold }: StageGraphProps) {
+  const { nodes, edges } = shape
+  const { failed, passed } = useMemo(() => wayOf(tree, shape), [tree, shape])
+  const home = (selected === undefined ? undefined : shape.nodeOf.get(selected)) ?? failed
+  const sized = nodes.map((node) => ({ id: node.id, height: heightOf(node), tone: kindOf(node) }))
+  const graph = useGraph(sized, edges, home)
+  const { layout } = graph
+  const { focused, setFocused, moveTo } = useNodeFocus(graph.box)
   const inFocus = nodes.some(({ id }) => id === focused) ? focused : (home ?? nodes[0]?.id)
-  const passed = useMemo(() => passedNodes(tree, graph), [tree, graph])
   const namesBefore = useNamesBefore(nodes, edges)
-  const [select, fold] = [useSteady(onSelect), useSteady(onFold)]
-  useKeptPlace(box, layout, home, drawn)
-
-  if (layout === undefined) {
-    return (
-      <div class="graph-waits">
-        {isFailed || nodes.length > manyNodes ? fallback : <div class="graph is-loading" aria-busy="true" />}
-      </div>
-    )
-  }
-
+  const [select, fold, focus] = [useSteady(onSelect), useSteady(onFold), useSteady(setFocused)]
   const longest = Math.max(1, ...nodes.map((node) => lengthOf(node, now.peek()) ?? 0))
-  const isDrawn = ({ id }: GraphNode) =>
-    layout.places[id] !== undefined && (nodes.length <= manyNodes || id === inFocus || isInView(boxOf(layout, id), view, drawn))
-  const onKey = (event: KeyboardEvent) => {
-    const next = nodeAfterKey(event, graph, layout)
-    if (next !== undefined) moveTo(next)
-  }
   return (
     <GraphCanvas
-      layout={layout}
-      box={box}
-      zoom={zoom}
-      onZoom={setZoom}
+      graph={graph}
+      nodes={sized}
       edges={edges}
-      edgeClass={(edge) => edgeClass(edge, passed)}
-      onKey={onKey}
-      class={zoom < 0.75 ? 'is-small' : ''}
-      overlay={nodes.length >= mapFrom && <Minimap nodes={nodes} layout={layout} view={view} zoom={drawn} box={box} />}
+      edgeClass={(edge) => edgeClass(edge, passed, failed)}
+      onKey={(event) => {
+        const next = nodeAfterKey(event, shape, layout)
+        if (next !== undefined) moveTo(next)
+      }}
+      tipOf={(id) => <Tip node={nodes.find((node) => node.id === id)} />}
     >
       {nodes.map((node, index) => {
-        const place = layout.places[node.id]
-        if (place === undefined || !isDrawn(node)) return null
-        const shown = lookOf(node, selected, longest)
+        const place = layout.places.get(node.id)
+        if (place === undefined || (nodes.length > manyNodes && node.id !== inFocus && !isInView(place, graph))) return null
         const look = {
-          ...shown,
+          ...lookOf(node, selected, longest),
           ...place,
+          width: layout.nodeWidth,
           name: nameOf(node),
           after: namesBefore(node.id),
           position: words.ofStages(index + 1, nodes.length),
           tabIndex: node.id === inFocus ? 0 : -1,
         }
-        return <Node key={node.id} look={look} onSelect={select} onFold={fold} onFocus={setFocused} />
+        return <Node key={node.id} look={look} onSelect={select} onFold={fold} onFocus={focus} />
       })}
     </GraphCanvas>
   )
 }
 
+/** All that a node stands for, in full. */
+function Tip({ node }: { node: GraphNode | undefined }): ComponentChildren {
+  if (node === undefined) return null
+  const length = lengthOf(node, now.value)
+  const facts = [wordOf(node), typeOf(node), length === undefined ? '' : formatDuration(length)].filter(Boolean)
+  return (
+    <>
+      <strong>{showHidden(nameOf(node))}</strong>
+      <span>{facts.join(' · ')}</span>
+      {reasonIn(node) !== undefined && <span>{reasonIn(node)?.slice(0, maxTipReason)}</span>}
+    </>
+  )
+}
+
 /** Moves the focus within a node. @returns the node to which the key leads instead */
-function nodeAfterKey(event: KeyboardEvent, { nodes, edges }: GraphShape, layout: Layout): string | undefined {
+function nodeAfterKey(event: KeyboardEvent, { nodes, edges }: GraphShape, layout: GraphPlaces): string | undefined {
   const target = event.target as HTMLElement
   const current = target.closest<HTMLElement>('.node')?.dataset['place']
   if (event.ctrlKey || event.metaKey || event.altKey || current === undefined) return undefined
@@ -119,24 +109,6 @@ function nodeAfterKey(event: KeyboardEvent, { nodes, edges }: GraphShape, layout
   if (within !== undefined || next !== undefined) event.preventDefault()
   within?.focus()
   return next
-}
-
-/** A node that was not drawn can be focused once it is. */
-function useNodeFocus(box: { readonly current: HTMLElement | null }) {
-  const [focused, setFocused] = useState<string | undefined>(undefined)
-  const wanted = useRef<string | undefined>(undefined)
-  useLayoutEffect(() => {
-    if (wanted.current === undefined) return
-    const node = box.current?.querySelector<HTMLElement>(`[data-node="${CSS.escape(wanted.current)}"]`)
-    wanted.current = undefined
-    node?.focus({ preventScroll: true })
-    node?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
-  })
-  const moveTo = (id: string) => {
-    wanted.current = id
-    setFocused(id)
-  }
-  return { focused, setFocused, moveTo }
 }
 
 /** How many of them are named. */
@@ -157,6 +129,7 @@ function useNamesBefore(nodes: readonly GraphNode[], edges: readonly GraphEdge[]
 interface Look extends Shown {
   readonly x: number
   readonly y: number
+  readonly width: number
   readonly name: string
   /** Names of the nodes before it. */
   readonly after: readonly string[]
@@ -251,7 +224,7 @@ const Node = kept(({ look, onSelect, onFold, onFocus }: NodeProps) => {
       </button>
       {look.innerCount > 0 && <FoldButton look={look} onFold={onFold} />}
       {inner.map((stage) => (
-        <InnerStage key={stage.id} stage={stage} onSelect={onSelect} />
+        <InnerStage key={stage.id} stage={stage} width={look.width} onSelect={onSelect} />
       ))}
     </div>
   )
@@ -277,8 +250,8 @@ function NodeText({ look }: { look: Look }) {
   const whereabouts = [look.after.length > 0 && words.after(look.after), look.position].filter(Boolean).join(', ')
   return (
     <span class="node-text">
-      <span class="node-name cut">
-        <Name text={look.name} max={40} />
+      <span class="node-name">
+        <CutName text={look.name} width={look.width} lines={2} />
       </span>
       <span class="visually-hidden">{`, ${look.word}, `}</span>
       <span class="node-under">
@@ -291,13 +264,18 @@ function NodeText({ look }: { look: Look }) {
   )
 }
 
-function InnerStage({ stage, onSelect }: { stage: InnerLook; onSelect: (stage: string) => void }) {
+interface InnerStageProps extends Pick<NodeProps, 'onSelect'> {
+  readonly stage: InnerLook
+  readonly width: number
+}
+
+function InnerStage({ stage, width, onSelect }: InnerStageProps) {
   const { id, kind, title, word, isSelected } = stage
   return (
     <button type="button" class="node-inner" data-stage={id} tabIndex={-1} aria-pressed={isSelected} onClick={() => onSelect(id)}>
       <StatusMark kind={kind} size={12} />
       <span class="cut">
-        <Name text={title} max={40} />
+        <CutName text={title} width={width} lines={1} />
       </span>
       <span class="visually-hidden">{`, ${word}`}</span>
     </button>
@@ -318,101 +296,44 @@ function nameOf(node: GraphNode): string {
 
 /** The reason of a failure, else the type. */
 function underOf(node: GraphNode): string {
+  return reasonIn(node)?.slice(0, maxReason) ?? typeOf(node)
+}
+
+function typeOf(node: GraphNode): string {
   if (node.kind === 'missing') return words.missingRequisite
   if (node.kind === 'stack') return countWords(node.stages)
-  if (node.kind !== 'stage') return [node.stages[0], node.stages.at(-1)].map((stage) => stage && titleOf(stage)).join(' … ')
-  const isFailed = stageStatus(node.stage).kind === 'failed'
-  const reason = isFailed ? [node.stage, ...node.shown].map(reasonOf).find((text) => text !== undefined) : undefined
-  return reason === undefined ? node.stage.type : reason.slice(0, maxReason)
+  if (node.kind === 'stage') return stepWords(node.stage.type)
+  return [node.stages[0], node.stages.at(-1)].map((stage) => stage && titleOf(stage)).join(' … ')
+}
+
+function reasonIn(node: GraphNode): string | undefined {
+  if (node.kind !== 'stage' || stageStatus(node.stage).kind !== 'failed') return undefined
+  return [node.stage, ...node.shown].map(reasonOf).find((text) => text !== undefined)
 }
 
 function heightOf(node: GraphNode): number {
-  return nodeSize.height + (node.kind === 'stage' && node.shown.length > 0 ? node.shown.length * innerHeight + 6 : 0)
+  return nodeHeight + (node.kind === 'stage' && node.shown.length > 0 ? node.shown.length * innerHeight + 6 : 0)
 }
 
-/** What of the drawing is in view, in its own measure. At first that is what is around `home`. */
-function useView(
-  box: { readonly current: HTMLElement | null },
-  home: { readonly x: number; readonly y: number } | undefined,
-  isReady: boolean,
-  scale: number,
-): Box {
-  const [view, setView] = useState<Box | undefined>(undefined)
-  useLayoutEffect(() => {
-    const element = box.current
-    if (!isReady || element === null) return
-    let frame = 0
-    let isPlaced = false
-    const read = () => {
-      frame = 0
-      setView({ x: element.scrollLeft, y: element.scrollTop, width: element.clientWidth, height: element.clientHeight })
-    }
-    const soon = () => {
-      if (frame === 0) frame = requestAnimationFrame(read)
-    }
-    // Told after each layout, the first one included.
-    const laidOut = new ResizeObserver(() => {
-      const { clientWidth, clientHeight } = element
-      if (!isPlaced && home !== undefined) {
-        const [x, y] = [home.x + nodeSize.width / 2, home.y + nodeSize.height / 2]
-        element.scrollTo(x * scale - clientWidth / 2, y * scale - clientHeight / 2)
-      }
-      isPlaced = true
-      read()
-    })
-    element.addEventListener('scroll', soon, { passive: true })
-    laidOut.observe(element)
-    return () => {
-      cancelAnimationFrame(frame)
-      element.removeEventListener('scroll', soon)
-      laidOut.disconnect()
-    }
-  }, [isReady])
-  const [width, height] = [innerWidth, innerHeight / 2]
-  const { x, y } = home ?? { x: 0, y: 0 }
-  return view ?? { x: Math.max(0, x * scale - width / 2), y: Math.max(0, y * scale - height / 2), width, height }
+function isInView({ x, y }: { readonly x: number; readonly y: number }, { view, drawn, layout }: Graph): boolean {
+  const isNear = (from: number, size: number, start: number, length: number) =>
+    (from + size) * drawn > start - marginPx && from * drawn < start + length + marginPx
+  return isNear(x, layout.nodeWidth, view.x, view.width) && isNear(y, nodeHeight, view.y, view.height)
 }
 
-/** A fold that opens or closes elsewhere does not move the selected node away from where it is on the screen. */
-function useKeptPlace(
-  box: { readonly current: HTMLElement | null },
-  layout: Layout | undefined,
-  home: string | undefined,
-  zoom: number,
-): void {
-  const before = useRef<{ readonly home: string; readonly x: number; readonly y: number } | undefined>(undefined)
-  useLayoutEffect(() => {
-    const place = home === undefined || layout === undefined ? undefined : layout.places[home]
-    const last = before.current
-    before.current = place === undefined || home === undefined ? undefined : { home, x: place.x, y: place.y }
-    if (place === undefined || last === undefined || last.home !== home || box.current === null) return
-    if (place.x !== last.x || place.y !== last.y) box.current.scrollBy((place.x - last.x) * zoom, (place.y - last.y) * zoom)
-  }, [layout, home])
-}
-
-function boxOf({ places }: Layout, id: string): Box {
-  const { x = 0, y = 0 } = places[id] ?? {}
-  return { x, y, ...nodeSize }
-}
-
-function isInView(node: Box, view: Box, zoom: number): boolean {
-  const [left, top] = [view.x / zoom - marginPx, view.y / zoom - marginPx]
-  const [right, bottom] = [(view.x + view.width) / zoom + marginPx, (view.y + view.height) / zoom + marginPx]
-  return node.x + node.width > left && node.x < right && node.y + node.height > top && node.y < bottom
-}
-
-/** Edges between these are marked: nodes on the way to the failure; where nothing failed, those that have started. */
-function passedNodes(tree: StageTree, { nodes, edges, nodeOf }: GraphShape): ReadonlySet<string> {
+/** Nodes on the way to the failure; where nothing failed, those that have started. */
+function wayOf(tree: StageTree, { nodes, edges, nodeOf }: GraphShape) {
   const failure = findFailure(tree)
   const failed = failure === undefined ? undefined : nodeOf.get((failure.path[0] ?? failure.stage).id)
-  if (failed !== undefined) return ancestorsOf(failed, edges)
   const hasStarted = ({ startTime }: Stage) => Boolean(startTime)
-  return new Set(nodes.flatMap((node) => (stagesIn(node).some(hasStarted) ? node.id : [])))
+  const started = nodes.flatMap((node) => (stagesIn(node).some(hasStarted) ? node.id : []))
+  return { failed, passed: failed === undefined ? new Set(started) : ancestorsOf(failed, edges) }
 }
 
-function edgeClass({ from, to, isBroken }: GraphEdge, passed: ReadonlySet<string>): string {
+function edgeClass({ from, to, isBroken }: GraphEdge, passed: ReadonlySet<string>, failed: string | undefined): string {
   if (isBroken) return 'is-broken'
-  return passed.has(from) && passed.has(to) ? 'is-passed' : ''
+  if (!passed.has(from) || !passed.has(to)) return ''
+  return failed === undefined ? 'is-passed' : 'is-to-failure'
 }
 
 /** Up and down first pass through what a node contains. */

@@ -165,7 +165,7 @@ function Stages({ draft, selected, isList, onSelect }: StagesProps) {
         id: node.key,
         requires: node.requires,
         class: problemsOf(draft, node).length > 0 ? 'is-warning' : '',
-        content: <NodeContent draft={draft} node={node} />,
+        ...nodeTexts(draft, node),
       }))}
       selected={selected}
       onSelect={onSelect}
@@ -227,19 +227,26 @@ function problemsOf(draft: Draft, { key }: StageNode) {
 }
 
 function NodeContent({ draft, node }: { draft: Draft; node: StageNode }) {
-  const { stage } = node
-  const problems = problemsOf(draft, node).length
+  const { name, type, mark } = nodeTexts(draft, node)
   return (
     <>
       <span class="node-text">
-        <span class="node-name cut">
-          <Name text={titleOfStage(stage)} max={40} />
+        <span class="node-name">
+          <Name text={name} max={40} />
         </span>
-        <span class="node-under">
-          <span class="node-type cut">{descriptionOf(draft.types.value, stage)?.label ?? textOf(stage['type'])}</span>
-        </span>
+        <span class="node-type cut">{type}</span>
       </span>
-      {problems > 0 && <ProblemCount count={problems} />}
+      {mark}
     </>
   )
+}
+
+function nodeTexts(draft: Draft, node: StageNode) {
+  const { stage } = node
+  const problems = problemsOf(draft, node).length
+  return {
+    name: titleOfStage(stage),
+    type: descriptionOf(draft.types.value, stage)?.label ?? textOf(stage['type']) ?? '',
+    mark: problems > 0 && <ProblemCount count={problems} />,
+  }
 }

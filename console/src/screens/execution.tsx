@@ -230,7 +230,7 @@ function Stages({ execution, tree, view: wanted, selected, onSelect, children }:
       <div class="execution">
         {view === 'graph' && canDraw ? (
           <div class="panel">
-            <StageGraph graph={graph} {...shared} onFold={fold} fallback={list} />
+            <StageGraph graph={graph} {...shared} onFold={fold} />
           </div>
         ) : (
           <div class="panel is-flush">{list}</div>
