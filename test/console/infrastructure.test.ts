@@ -1,6 +1,8 @@
 /** Load balancers, security groups and images at the console: what their forms read and send. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { deploymentsOf, picturesOf, picturesThen, sentenceOf } from '../../console/src/model/deployment.ts'
+import type { Execution } from '../../console/src/model/execution.ts'
 import {
   pipelinesThatDeploy,
   toBakeLog,
@@ -97,4 +99,47 @@ test('pipelines that deploy an image are found with the values of their paramete
 test('the log of a bake has no markup of its own', () => {
   assert.equal(toBakeLog('<pre>The bake begins.\n<pre>ours</pre>\n</pre>'), 'The bake begins.\n<pre>ours</pre>\n')
   assert.deepEqual([toBakeLog({ logsContent: 'a' }), toBakeLog('b'), toBakeLog(undefined)], ['a', 'b', ''])
+})
+
+test('a run tells how its deployment went', () => {
+  const place = { account: 'dev', region: 'east', application: 'shop' }
+  const step = (name: string, endTime: number) => ({ id: name, name, status: 'SUCCEEDED', startTime: endTime - 1, endTime })
+  const stage = (id: string, type: string, context: object, more: object = {}) => ({
+    ...{ id, type, name: type, status: 'SUCCEEDED', startTime: 10, endTime: 40, tasks: [], outputs: {} },
+    ...{ parentStageId: id === '1' ? null : '1', context: { ...place, ...context }, ...more },
+  })
+  const created = {
+    capacity: { desired: 2 },
+    loadBalancers: ['shop-front'],
+    source: { serverGroupName: 'shop-v000' },
+    'deploy.server.groups': { east: ['shop-v001'] },
+  }
+  const tasks = [step('createServerGroup', 20), step('waitForUpInstances', 30)]
+  const stages = [
+    stage('1', 'deploy', {}),
+    stage('2', 'createServerGroup', created, { tasks }),
+    stage('3', 'disableCluster', { cluster: 'shop', chosenServerGroups: [{ name: 'shop-v000' }] }),
+  ]
+  const [deployment, ...others] = deploymentsOf({ stages } as unknown as Execution)
+  assert.ok(deployment)
+  assert.equal(others.length, 0)
+  assert.deepEqual(
+    deployment.events.map(({ atMs, text }) => [atMs, text]),
+    [
+      [20, 'v001 created'],
+      [30, '2 of 2 up, took traffic'],
+      [40, 'v000 disabled'],
+    ],
+  )
+  const group = (name: string, createdTime: number, states: readonly string[], isDisabled = false) => ({
+    ...{ name, createdTime, isDisabled, region: 'east', account: 'dev', loadBalancers: ['shop-front'] },
+    instances: states.map((healthState, at) => ({ name: `${name}-${at}`, healthState })),
+  })
+  const now = [group('shop-v000', 1, ['Up', 'Up']), group('shop-v001', 15, ['Up', 'Starting'])]
+  assert.equal(
+    sentenceOf(picturesOf(now)),
+    'v001 takes 33 % of the traffic, 1 up, 1 starting; v000 takes 67 % of the traffic, 2 up.',
+  )
+  const later = [group('shop-v001', 15, ['Up'], true), group('shop-v002', 90, ['Up'])]
+  assert.equal(sentenceOf(picturesThen(deployment, later)), 'v001 takes all traffic, 2 up; v000 is disabled.')
 })

@@ -1,21 +1,39 @@
 /** The instances of a server group: a mark each up to 60, above that a bar with counts. */
-import { countsOf, type Instance, instanceId, instancesOf, isEnabled, type ServerGroup } from '../model/server-groups.ts'
-import { instanceStatus } from '../model/status.ts'
+import {
+  countsOf,
+  type Instance,
+  instanceId,
+  instancesOf,
+  isEnabled,
+  type ServerGroup,
+  statusOfInstance,
+} from '../model/server-groups.ts'
 import { words } from '../words.ts'
 import { StatusMark } from './status-mark.tsx'
 
 const maxMarks = 60
 
-export function HealthMarks({ group, hrefOf }: { group: ServerGroup; hrefOf?: (instance: Instance) => string }) {
+interface HealthMarksProps {
+  readonly group: ServerGroup
+  readonly hrefOf?: (instance: Instance) => string
+  /** Beside the marks, instead of "2 of 3 up". */
+  readonly text?: string
+}
+
+export function HealthMarks({ group, hrefOf, text }: HealthMarksProps) {
   const instances = instancesOf(group)
   const { total, up } = countsOf(group)
+  const isShort =
+    isEnabled(group) &&
+    up < total &&
+    (text === undefined || instances.some((instance) => statusOfInstance(instance).kind === 'failed'))
   const share = total === 0 ? 0 : (up / total) * 100
   return (
     <span class="health">
       <span class="marks" aria-hidden="true">
         {instances.length <= maxMarks ? (
           instances.map((instance) => {
-            const { kind, word } = instanceStatus(instance.healthState)
+            const { kind, word } = statusOfInstance(instance)
             const mark = <StatusMark kind={kind} size={12} />
             const title = `${instanceId(instance)}: ${word}`
             return hrefOf === undefined ? (
@@ -34,7 +52,7 @@ export function HealthMarks({ group, hrefOf }: { group: ServerGroup; hrefOf?: (i
           </span>
         )}
       </span>
-      <span class={`number ${up < total && isEnabled(group) ? 'is-short' : ''}`}>{words.upOf(up, total)}</span>
+      <span class={`number ${isShort ? 'is-short' : ''}`}>{text ?? words.upOf(up, total)}</span>
     </span>
   )
 }

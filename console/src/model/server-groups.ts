@@ -2,6 +2,7 @@
 import type { components } from '../api/schema.d.ts'
 import { isFullName } from '../manifests/names.ts'
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
+import { instanceStatus, type Status } from './status.ts'
 
 type Schemas = components['schemas']
 export type ServerGroup = Schemas['ServerGroup']
@@ -179,6 +180,12 @@ export function siblingsOf(group: ServerGroup, all: readonly ServerGroup[]): rea
 /** Those that would take the traffic. */
 export function servingSiblings(group: ServerGroup, all: readonly ServerGroup[]): readonly ServerGroup[] {
   return siblingsOf(group, all).filter((other) => isEnabled(other) && countsOf(other).up > 0)
+}
+
+/** One that ends again and again before it is ready is no starting one. */
+export function statusOfInstance({ health, healthState }: Instance): Status {
+  const isFailing = healthState !== 'Up' && objectsOf(health).some(({ failedStarts }) => (numberOf(failedStarts) ?? 0) > 0)
+  return isFailing ? { kind: 'failed', word: 'fails to start' } : instanceStatus(healthState)
 }
 
 /** Why an instance is not up, in the words of its checks. */

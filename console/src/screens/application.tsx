@@ -18,10 +18,13 @@ import {
   type ClusterName,
   type GroupFilter,
   type Grouping,
+  instancesOf,
+  isEnabled,
   matches,
   matchesCluster,
   type ServerGroup,
   stackOf,
+  statusOfInstance,
   toClusterNames,
   toClusters,
 } from '../model/server-groups.ts'
@@ -102,16 +105,22 @@ function useOverview(application: string) {
   return { attributes, balancers, clusters, groups, isLarge, isChanging }
 }
 
+/** Of what shall serve: how much is up, and what is not. */
 function Summary({ groups }: { groups: readonly ServerGroup[] }) {
-  const clusters = toClusters(groups)
-  const up = clusters.reduce((sum, cluster) => sum + cluster.up, 0)
-  const down = clusters.reduce((sum, cluster) => sum + cluster.down, 0)
   if (groups.length === 0) return null
+  const counted = Map.groupBy(groups.filter(isEnabled).flatMap(instancesOf).map(statusOfInstance), ({ word }) => word)
+  const up = counted.get('up')?.length ?? 0
+  const others = [...counted.values()].filter(([status]) => status?.word !== 'up')
   return (
     <span class="row summary">
-      <StatusBadge status={{ kind: 'succeeded', word: words.up(up) }} />
-      {down > 0 && <StatusBadge status={{ kind: 'failed', word: words.down(down) }} />}
-      <span class="muted">{`${plural(groups.length, 'server group')}, ${plural(clusters.length, 'cluster')}`}</span>
+      <StatusBadge status={{ kind: up > 0 ? 'succeeded' : 'warning', word: `${up} up` }} />
+      {others.map((statuses) => {
+        const [status] = statuses
+        return (
+          status && <StatusBadge key={status.word} status={{ kind: status.kind, word: `${statuses.length} ${status.word}` }} />
+        )
+      })}
+      <span class="muted">{`${plural(groups.length, 'server group')}, ${plural(toClusters(groups).length, 'cluster')}`}</span>
     </span>
   )
 }

@@ -45,7 +45,14 @@ export function ClusterScreen({ params }: ScreenProps) {
       >
         {(all) =>
           toClusters(all).map((cluster) => (
-            <ClusterCard key={`${cluster.account}/${cluster.name}`} cluster={cluster} {...shared} filter="" by="cluster" />
+            <ClusterCard
+              key={`${cluster.account}/${cluster.name}`}
+              cluster={cluster}
+              {...shared}
+              filter=""
+              by="cluster"
+              isWhole
+            />
           ))
         }
       </Loaded>

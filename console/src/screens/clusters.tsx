@@ -21,12 +21,14 @@ import {
   type Grouping,
   groupPlace,
   instanceId,
+  instancesOf,
   loadBalancersOf,
   type ServerGroup,
   shortName,
   siblingsOf,
   toClusters,
 } from '../model/server-groups.ts'
+import { thisMinute } from '../model/time.ts'
 import { words } from '../words.ts'
 import { GroupLine } from './group-line.tsx'
 import { groupKey, type ServerGroupContext, useServerGroupActions } from './server-group-actions.tsx'
@@ -120,11 +122,29 @@ function ClusterInView({ cluster, application, isChanging, ...card }: ClusterInV
   )
 }
 
+const loadPicture = async () => (await import('../components/deployment-picture.tsx')).DeploymentPicture
+
+/** How long a change stays in the picture. */
+const recentMs = 300_000
+
+/** Server groups of a region where instances start or drain, or a server group is new. */
+function isMoving(groups: readonly ServerGroup[], nowMs: number): boolean {
+  return groups.some(
+    (group) =>
+      nowMs - (group.createdTime ?? 0) < recentMs ||
+      instancesOf(group).some(({ healthState }) => healthState === 'Starting' || healthState === 'Draining'),
+  )
+}
+
 const loadManifestRows = async () => (await import('../manifests/cluster-rows.tsx')).ClusterRows
 
-type ClusterCardProps = Omit<ClusterListProps, 'clusters'> & { readonly cluster: Cluster }
+type ClusterCardProps = Omit<ClusterListProps, 'clusters'> & {
+  readonly cluster: Cluster
+  /** Alone on its screen: its picture is always shown. */
+  readonly isWhole?: boolean
+}
 
-export function ClusterCard({ cluster, balancers, context, filter, by }: ClusterCardProps) {
+export function ClusterCard({ cluster, balancers, context, filter, by, isWhole = false }: ClusterCardProps) {
   const names = new Set(cluster.groups.flatMap(loadBalancersOf))
   const fronts = balancers.filter(({ name, account }) => name && names.has(name) && account === cluster.account)
   const isOfManifests = hasManifests(useCloudProviders(), cluster.groups[0]?.cloudProvider ?? cluster.groups[0]?.type)
@@ -137,6 +157,12 @@ export function ClusterCard({ cluster, balancers, context, filter, by }: Cluster
         fronts={fronts}
         isLink={by === 'cluster'}
       />
+      {by === 'cluster' &&
+        [...Map.groupBy(cluster.groups, ({ region }) => region)]
+          .filter(([, groups]) => isWhole || isMoving(groups, thisMinute.value))
+          .map(([region, groups]) => (
+            <Lazy key={region} load={loadPicture} props={{ application: context.application, groups }} />
+          ))}
       {isOfManifests ? (
         <Lazy load={loadManifestRows} props={{ cluster, context, isAlone: by !== 'cluster' }} />
       ) : (

@@ -13,7 +13,7 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusBadge, StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
 import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
-import { type Instance, instanceId } from '../model/server-groups.ts'
+import { type Instance, instanceId, statusOfInstance } from '../model/server-groups.ts'
 import { instanceStatus } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
@@ -30,7 +30,7 @@ export function InstanceScreen({ params, query }: ScreenProps) {
   return (
     <Loaded live={live} title={id} rows={8} empty={<EmptyState text={words.noSuchInstance(id)} />}>
       {(instance) => {
-        const status = instanceStatus(instance.healthState)
+        const status = statusOfInstance(instance)
         const group = instance.serverGroup
         const place = { account, region, id, provider: instance.cloudProvider ?? undefined }
         return (

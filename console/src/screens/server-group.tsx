@@ -32,9 +32,9 @@ import {
   loadBalancersOf,
   type ServerGroup,
   siblingsOf,
+  statusOfInstance,
   versionOf,
 } from '../model/server-groups.ts'
-import { instanceStatus } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 import {
@@ -165,7 +165,7 @@ function columnsOf(
   actionsOf: ReturnType<typeof useInstanceActions>,
 ): readonly Column<Instance>[] {
   return [
-    { key: 'state', head: words.state, cell: ({ healthState }) => <StatusText status={instanceStatus(healthState)} /> },
+    { key: 'state', head: words.state, cell: (instance) => <StatusText status={statusOfInstance(instance)} /> },
     {
       key: 'name',
       head: words.instance,

@@ -1,0 +1,199 @@
+/** A deployment as a picture: server groups side by side, their instances, and the traffic of each, with what happened when. */
+import { to } from '../address.ts'
+import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
+import { useLive } from '../api/live.ts'
+import { applicationEvents } from '../api/streams.ts'
+import {
+  type Deployment,
+  deploymentsOf,
+  type PictureGroup,
+  percent,
+  picturesOf,
+  picturesThen,
+  sentenceOf,
+  versionIn,
+} from '../model/deployment.ts'
+import type { Execution, Stage } from '../model/execution.ts'
+import { accountOf, groupPlace, loadBalancersOf, type ServerGroup, versionOf } from '../model/server-groups.ts'
+import { formatClock } from '../model/time.ts'
+import { ErrorBoundary } from './error-boundary.tsx'
+import { HealthMarks } from './health-marks.tsx'
+import { Icon } from './icon.tsx'
+import { Name } from './name.tsx'
+import { ApplicationOpenLinks } from './open-link.tsx'
+import { StatusMark } from './status-mark.tsx'
+import { Time } from './time.tsx'
+
+interface DeploymentPictureProps {
+  readonly application: string
+  /** Whose deployments are shown: as they run, and afterwards as they ended. */
+  readonly execution?: Execution
+  /** Only those of this stage. */
+  readonly stage?: Stage
+  /** Without a run: server groups of one cluster in one region, as they are now. */
+  readonly groups?: readonly ServerGroup[]
+}
+
+/** Nothing where the run has deployed nothing. */
+export function DeploymentPicture({ application, execution, stage, groups = [] }: DeploymentPictureProps) {
+  return (
+    <ErrorBoundary>
+      {execution === undefined && <Picture application={application} pictures={picturesOf(groups)} />}
+      {(execution === undefined ? [] : deploymentsOf(execution, stage)).map((deployment) => (
+        <RunPicture
+          key={`${deployment.account}/${deployment.region}/${deployment.cluster}`}
+          application={application}
+          deployment={deployment}
+        />
+      ))}
+    </ErrorBoundary>
+  )
+}
+
+function RunPicture({ application, deployment }: { application: string; deployment: Deployment }) {
+  const { account, region, cluster, fresh, old, startMs, isOver, hasFailed } = deployment
+  const live = useLive(
+    '/applications/{applicationName}/serverGroups',
+    { path: { applicationName: application }, query: { clusters: `${account}:${cluster}` } },
+    {
+      refresh: isOver ? 'slow' : 'live',
+      isBusy: () => !isOver,
+      events: applicationEvents(application, 'infrastructure'),
+    },
+  )
+  const { body, error } = live.reading.value
+  const groups = (body ?? []).filter((group) => group.region === region)
+  const created = groups.filter(({ createdTime }) => (createdTime ?? 0) >= startMs).map(({ name }) => name)
+  // What a failed deployment has left is looked at as it is.
+  const isThen = isOver && fresh.length > 0 && !(hasFailed && groups.some(({ name }) => fresh.includes(name)))
+  const pictures = isThen ? picturesThen(deployment, groups) : picturesOf(groups, fresh.length > 0 ? fresh : created, old)
+  if (body === undefined && error === undefined && !isOver) return null
+  return <Picture application={application} pictures={pictures} deployment={deployment} isThen={isThen} />
+}
+
+interface PictureProps {
+  readonly application: string
+  readonly pictures: readonly PictureGroup[]
+  readonly deployment?: Deployment
+  readonly isThen?: boolean
+}
+
+function Picture({ application, pictures, deployment, isThen = false }: PictureProps) {
+  const balancers = [...new Set(pictures.flatMap(({ group }) => loadBalancersOf(group)))]
+  const events = deployment?.events ?? []
+  if (pictures.length === 0 && events.length === 0) return null
+  const end = isThen ? events.at(-1)?.atMs : undefined
+  return (
+    <figure class={`deployment ${deployment === undefined ? '' : 'panel'}`}>
+      <figcaption>
+        {deployment !== undefined && (
+          <strong>
+            <Name text={deployment.cluster} max={50} />
+          </strong>
+        )}
+        <span class="muted">
+          {end !== undefined && `At the end, ${formatClock(end)}: `}
+          {pictures.length > 0 && sentenceOf(pictures)}
+        </span>
+      </figcaption>
+      <div class="deployment-drawing">
+        {balancers.length > 0 && (
+          <>
+            <p class="deployment-front">
+              <Icon name="balance" />
+              <Name text={balancers.join(', ')} max={60} />
+              {deployment !== undefined && <ApplicationOpenLinks application={application} names={balancers} />}
+            </p>
+            <Bands pictures={pictures} />
+          </>
+        )}
+        <ul class="deployment-groups" style={{ '--columns': pictures.length }}>
+          {pictures.map((picture) => (
+            <GroupBox key={picture.group.name} application={application} picture={picture} />
+          ))}
+        </ul>
+      </div>
+      {events.length > 0 && (
+        <ol class="deployment-events" aria-label="What happened">
+          {events.map(({ atMs, text, kind }) => (
+            <li key={`${atMs} ${text}`} class={`is-${kind}`}>
+              <StatusMark kind={kind} size={12} />
+              <time dateTime={new Date(atMs).toISOString()}>{formatClock(atMs)}</time>
+              <Name text={text} max={120} />
+            </li>
+          ))}
+        </ol>
+      )}
+    </figure>
+  )
+}
+
+/** In units of the drawing, which is 100 wide. */
+const widestBand = 6
+const bandHeight = 40
+
+/** From the load balancer to each server group, as wide as its share. */
+function Bands({ pictures }: { pictures: readonly PictureGroup[] }) {
+  let left = 50 - widestBand / 2
+  return (
+    <svg class="deployment-bands" viewBox={`0 0 100 ${bandHeight}`} preserveAspectRatio="none" aria-hidden="true">
+      {pictures.map(({ group, share = 0 }, at) => {
+        const width = share * widestBand
+        const d = bandPath(left, (100 * (at + 0.5)) / pictures.length - width / 2, width)
+        left += width
+        // As a style, the outline moves; the attribute is for browsers without that property.
+        return <path key={group.name} class={share > 0 ? 'is-serving' : ''} d={d} style={{ d: `path("${d}")` }} />
+      })}
+    </svg>
+  )
+}
+
+function bandPath(from: number, to: number, width: number): string {
+  const half = bandHeight / 2
+  const side = (top: number, bottom: number) => `C${top} ${half} ${bottom} ${half} ${bottom} ${bandHeight}`
+  const back = `L${to + width} ${bandHeight}C${to + width} ${half} ${from + width} ${half} ${from + width} 0`
+  return `M${from} 0${side(from, to)}${back}Z`
+}
+
+function GroupBox({ application, picture }: { application: string; picture: PictureGroup }) {
+  const { group, health, isNew, share, fate, isGone } = picture
+  const isOfManifests = hasManifests(useCloudProviders(), group.cloudProvider ?? group.type)
+  const { account, region, name } = groupPlace(group)
+  const href = isOfManifests
+    ? to.manifest(application, { account: accountOf(group), location: region, name })
+    : to.serverGroup(application, { account, region, name })
+  const version = versionOf(group)
+  return (
+    <li class={`deployment-group ${isNew ? 'is-new' : ''} ${fate === undefined ? '' : 'is-off'}`}>
+      <p class="deployment-name">
+        {isGone ? (
+          <Name text={versionIn(name)} max={30} />
+        ) : (
+          <a href={href}>
+            <Name text={versionIn(name)} max={30} />
+          </a>
+        )}
+        {isNew && <span class="chip">new</span>}
+        {version !== undefined && <code class="cut">{version.slice(version.lastIndexOf('/') + 1)}</code>}
+      </p>
+      {health !== undefined && (
+        <p>
+          <HealthMarks group={group} text={health} />
+        </p>
+      )}
+      <p class="deployment-share">
+        {fate !== undefined && <span>{fate}</span>}
+        {fate === undefined && share !== undefined && (
+          <span>
+            <b>{percent(share)}</b> of traffic
+          </span>
+        )}
+        {group.createdTime != null && (
+          <span class="muted">
+            <Time at={group.createdTime} />
+          </span>
+        )}
+      </p>
+    </li>
+  )
+}
