@@ -7,6 +7,7 @@ import { App } from './app.tsx'
 import { ErrorState } from './components/states.tsx'
 import { guardTexts } from './guard-texts.ts'
 import { loadRecents } from './model/recent.ts'
+import { startClock } from './model/time.ts'
 import { words } from './words.ts'
 
 const root = document.getElementById('app')
@@ -25,4 +26,5 @@ async function start(): Promise<void> {
 }
 
 guardTexts()
+startClock()
 void start()

@@ -1,7 +1,8 @@
 /** What the console says differs between two executions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compareExecutions } from '../../console/src/model/compare.ts'
+import { describeChanges } from '../../console/src/model/compare.ts'
+import { compareExecutions } from '../../console/src/model/compared-values.ts'
 import type { Execution, Stage } from '../../console/src/model/execution.ts'
 
 function run(parameters: object, stages: readonly Partial<Stage>[]): Execution {
@@ -62,4 +63,47 @@ test('a value without end, a hostile key and an empty record are compared', () =
   const { facts } = compareExecutions(run({ deep, ...hostile }, []), run({ deep }, []))
   assert.ok(facts.some(({ path, differs }) => path === 'parameters.' && differs))
   assert.ok(facts.some(({ path, differs }) => path.startsWith('parameters.deep') && !differs))
+})
+
+test('changes are told in sentences, input first', () => {
+  const older = {
+    ...run({ version: '2.3.9', region: 'eu' }, [
+      {
+        name: 'Deploy prod',
+        status: 'SUCCEEDED',
+        startTime: 1,
+        endTime: 10_001,
+        context: { imageId: 'r/web:2.3.9', targetHealthy: 100 },
+      },
+      { name: 'Notify', type: 'wait', status: 'SUCCEEDED' },
+    ]),
+  }
+  older.trigger = { ...older.trigger, hash: 'a1b2c3d4e5', source: 'github', project: 'acme', slug: 'shop', user: 'ann' }
+  const newer = run({ version: '2.4.0', region: 'eu' }, [
+    {
+      name: 'Deploy prod',
+      status: 'TERMINAL',
+      startTime: 1,
+      endTime: 268_001,
+      context: { imageId: 'r/web:2.4.0', targetHealthy: 60 },
+    },
+    { name: 'Notify', type: 'wait', status: 'NOT_STARTED' },
+  ])
+  newer.trigger = { ...older.trigger, ...newer.trigger, type: 'cron', hash: 'c3d4e5f6a7', user: undefined } as never
+  const changes = describeChanges(older, newer)
+  assert.deepEqual(
+    changes.map(({ text }) => text),
+    [
+      'version went from 2.3.9 to 2.4.0',
+      'Image web went from 2.3.9 to 2.4.0',
+      'Commit went from a1b2c3d4 to c3d4e5f6',
+      'Started by schedule, before by hand by ann',
+      'Stage Deploy prod: targetHealthy went from 100 to 60',
+      'Deploy prod: failed, before succeeded',
+      'Notify did not run',
+      'Deploy prod took 4m 18s longer',
+    ],
+  )
+  assert.equal(changes[2]?.href, 'https://github.com/acme/shop/compare/a1b2c3d4e5...c3d4e5f6a7')
+  assert.deepEqual(describeChanges(older, older), [])
 })

@@ -1,96 +1,226 @@
-/** What differs between two executions: trigger and parameters, then each stage by its name. */
-import { type Execution, type Stage, titleOf, toStageTree } from './execution.ts'
-import { listOf, objectOf } from './read.ts'
+/** What changed from one run of a pipeline to a later one, in sentences. */
+import { compare, pairs } from './compared-values.ts'
+import { durationOf, type Execution, type Stage, startedBy, titleOf } from './execution.ts'
+import { type Json, listOf, objectOf, textOf } from './read.ts'
+import { executionStatus, isComplete } from './status.ts'
+import { formatDuration } from './time.ts'
 
-export interface ComparedValue {
-  /** Such as `parameters.version`. */
-  readonly path: string
-  /** As text; undefined where the side has no such value. */
-  readonly left: string | undefined
-  readonly right: string | undefined
-  readonly differs: boolean
+export interface Change {
+  readonly kind: 'parameter' | 'image' | 'commit' | 'definition' | 'stage' | 'duration' | 'trigger'
+  readonly text: string
+  /** The change itself, where a service shows it. */
+  readonly href?: string
 }
 
-interface Comparison {
-  readonly facts: readonly ComparedValue[]
-  readonly stages: readonly { readonly name: string; readonly differences: readonly ComparedValue[] }[]
+/** What explains most comes first: input, then definition, then what came of it. */
+export function describeChanges(older: Execution, newer: Execution): readonly Change[] {
+  const stages = pairs(older.stages, newer.stages)
+  const parameters = changedTexts(parametersOf(older), parametersOf(newer))
+  return [
+    ...parameters.map(([name, before, after]): Change => ({ kind: 'parameter', text: wentFrom(name, before, after) })),
+    ...imageChanges(older, newer),
+    ...sourceChanges(older, newer),
+    ...startChanges(older, newer),
+    ...stages.flatMap(([one, other]) => definitionChanges(one, other, parameters)),
+    ...stages.flatMap(([one, other]) => stageChange(one, other)),
+    ...durationChanges(stages),
+  ]
 }
 
-/** Values of a stage that differ in every run and explain nothing. */
-const always = new Set([
-  'startTime',
-  'endTime',
-  'id',
-  'stageDetails',
-  'deploy.account.name',
-  'previousAttempts',
-  'restartDetails',
-])
-const maxDepth = 6
-/** Values of one stage that are compared. */
-const maxValues = 500
+type ChangedText = readonly [name: string, before: string | undefined, after: string | undefined]
 
-export function compareExecutions(left: Execution, right: Execution): Comparison {
-  return {
-    facts: compare(factsOf(left), factsOf(right)),
-    stages: pairs(left.stages, right.stages).map(([one, other]) => ({
-      name: titleOf((one ?? other) as Stage),
-      differences: compare(stageFacts(one), stageFacts(other)),
-    })),
-  }
+const maxText = 60
+
+function wentFrom(name: string, before: string | undefined, after: string | undefined): string {
+  if (before === undefined) return `${name} is ${quote(after)}; it was not given before`
+  if (after === undefined) return `${name} is not given; it was ${quote(before)}`
+  const isLong = Math.max(before.length, after.length) > maxText
+  return isLong ? `${name} changed` : `${name} went from ${quote(before)} to ${quote(after)}`
 }
 
-function factsOf({ trigger }: Execution): Record<string, unknown> {
-  const { type, parameters, tag, branch, hash, artifacts, buildInfo } = trigger as Record<string, unknown>
-  return { trigger: type, parameters, tag, branch, hash, artifacts, build: objectOf(buildInfo)['url'] }
+function quote(text = ''): string {
+  return text === '' ? 'empty' : text.length > maxText ? `${text.slice(0, maxText)}…` : text
 }
 
-function stageFacts(stage: Stage | undefined): Record<string, unknown> {
-  if (stage === undefined) return {}
-  const { status, type, context, outputs } = stage
-  return { status, type, context: without(objectOf(context)), outputs: without(objectOf(outputs)) }
-}
-
-function without(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(values).filter(([key]) => !always.has(key)))
-}
-
-/** Stages of the definitions by reference, else by name; those of one side only stay alone. */
-function pairs(left: readonly Stage[], right: readonly Stage[]): (readonly [Stage | undefined, Stage | undefined])[] {
-  const others = [...toStageTree(right).top]
-  const found = toStageTree(left).top.map((stage) => {
-    const fits = (other: Stage) => other.type === stage.type && titleOf(other) === titleOf(stage)
-    const byRef = others.findIndex((other) => other.refId === stage.refId && fits(other))
-    const at = byRef === -1 ? others.findIndex(fits) : byRef
-    return [stage, at === -1 ? undefined : others.splice(at, 1)[0]] as const
+function changedTexts(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): readonly ChangedText[] {
+  return [...new Set([...before.keys(), ...after.keys()])].flatMap((name) => {
+    const [one, other] = [before.get(name), after.get(name)]
+    return one === other ? [] : [[name, one, other] as const]
   })
-  return [...found, ...others.map((other) => [undefined, other] as const)]
 }
 
-/** Values by their paths, also those that only one side has. */
-export function compare(left: unknown, right: unknown): ComparedValue[] {
-  const [one, other] = [leaves(left), leaves(right)]
-  return [...new Set([...one.keys(), ...other.keys()])].map((path) => ({
-    path,
-    left: one.get(path),
-    right: other.get(path),
-    differs: one.get(path) !== other.get(path),
-  }))
+function parametersOf({ trigger }: Execution): ReadonlyMap<string, string> {
+  const given = Object.entries(objectOf(trigger.parameters))
+  return new Map(given.map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]))
 }
 
-/** Values as text by their paths. */
-function leaves(value: unknown): ReadonlyMap<string, string> {
-  const found = new Map<string, string>()
-  const visit = (item: unknown, path: string, depth: number): void => {
-    if (item === undefined || found.size >= maxValues) return
-    const entries = Array.isArray(item) ? listOf(item).entries() : Object.entries(objectOf(item))
-    const list = [...entries]
-    if (typeof item !== 'object' || item === null || list.length === 0 || depth === maxDepth) {
-      found.set(path, typeof item === 'string' ? item : JSON.stringify(item))
-      return
+function imageChanges(older: Execution, newer: Execution): readonly Change[] {
+  const [before, after] = [imagesOf(older), imagesOf(newer)]
+  return [...after].flatMap(([name, versions]): Change[] => {
+    const [one, other] = [listWords(before.get(name)), listWords(versions)]
+    if (one === other || one === '') return []
+    return [{ kind: 'image', text: `Image ${name} went from ${one} to ${other}` }]
+  })
+}
+
+function listWords(values: ReadonlySet<string> = new Set()): string {
+  return [...values].toSorted().join(', ')
+}
+
+const imageKeys = new Set(['imageId', 'image', 'imageName', 'amiId', 'reference'])
+const maxDepth = 12
+
+/** Versions of images that a run names, by the image. An expression that was not evaluated names none. */
+export function imagesOf({ trigger, stages }: Execution): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, Set<string>>()
+  const visit = (value: unknown, depth: number): void => {
+    if (depth > maxDepth) return
+    for (const item of listOf(value)) visit(item, depth + 1)
+    for (const [key, inner] of Object.entries(objectOf(value))) {
+      if (typeof inner === 'object' && !key.startsWith('kato.')) visit(inner, depth + 1)
+      const parts = imageKeys.has(key) ? splitImage(inner) : undefined
+      if (parts !== undefined) found.set(parts[0], (found.get(parts[0]) ?? new Set()).add(parts[1]))
     }
-    for (const [key, inner] of list) visit(inner, path === '' ? String(key) : `${path}.${key}`, depth + 1)
   }
-  visit(value, '', 0)
+  visit(trigger.artifacts, 0)
+  for (const { context, parentStageId } of stages) if (!parentStageId) visit(context, 0)
   return found
+}
+
+/** `registry/web:2.4.0` is `web` in version `2.4.0`. */
+function splitImage(image: unknown): readonly [name: string, version: string] | undefined {
+  const match =
+    typeof image === 'string' && !image.includes('${') ? /^([^\s@]+?)(?::([^:/@\s]+))?(?:@sha256:(\w+))?$/.exec(image) : null
+  const version = match?.[2] ?? match?.[3]?.slice(0, 12)
+  return match === null || version === undefined ? undefined : [(match[1] as string).split('/').at(-1) ?? '', version]
+}
+
+const commitLength = 8
+
+/** Commit, branch, tag and build of the trigger. */
+function sourceChanges({ trigger: before }: Execution, { trigger: after }: Execution): readonly Change[] {
+  const [one, other] = [textOf(before['hash']), textOf(after['hash'])]
+  const commit: Change[] =
+    one === other || one === undefined || other === undefined
+      ? []
+      : [
+          {
+            kind: 'commit',
+            text: `Commit went from ${one.slice(0, commitLength)} to ${other.slice(0, commitLength)}`,
+            ...linkTo(commitsHref(after, one, other)),
+          },
+        ]
+  const names = ['branch', 'tag'].flatMap((key): Change[] => {
+    const [was, is] = [textOf(before[key]), textOf(after[key])]
+    return was === is ? [] : [{ kind: 'commit', text: wentFrom(key === 'tag' ? 'Tag' : 'Branch', was, is) }]
+  })
+  return [...commit, ...names, ...buildChange(objectOf(before['buildInfo']), objectOf(after['buildInfo']))]
+}
+
+function buildChange(before: Json, after: Json): readonly Change[] {
+  const [one, other] = [textOf(before['number']), textOf(after['number'])]
+  if (one === other || other === undefined) return []
+  return [{ kind: 'commit', text: wentFrom('Build', one, other), ...linkTo(textOf(after['url'])) }]
+}
+
+function linkTo(href: string | undefined): { href?: string } {
+  return href !== undefined && /^https?:\/\//.test(href) ? { href } : {}
+}
+
+const hosts: Readonly<Record<string, string>> = { github: 'https://github.com', gitlab: 'https://gitlab.com' }
+
+function commitsHref(trigger: Json, from: string, to: string): string | undefined {
+  const [source, project, slug] = ['source', 'project', 'slug'].map((key) => textOf(trigger[key]))
+  const repository = textOf(objectOf(objectOf(trigger['payload'])['repository'])['html_url'])
+  const host = hosts[source ?? '']
+  const base = repository ?? (host && project && slug && `${host}/${project}/${slug}`)
+  return base && `${base}${source === 'gitlab' ? '/-' : ''}/compare/${from}...${to}`
+}
+
+function startChanges(older: Execution, newer: Execution): readonly Change[] {
+  const [before, after] = [older, newer].map((run) => `${triggerWord(run.trigger.type)}${by(run)}`)
+  return before === after ? [] : [{ kind: 'trigger', text: `Started ${after}, before ${before}` }]
+}
+
+function by(run: Execution): string {
+  const user = startedBy(run)
+  return user === undefined ? '' : ` by ${user}`
+}
+
+const triggerWords: Readonly<Record<string, string>> = {
+  manual: 'by hand',
+  cron: 'by schedule',
+  git: 'by a push',
+  docker: 'by a new image',
+  pipeline: 'by another pipeline',
+  webhook: 'by a webhook',
+  pubsub: 'by a message',
+  helm: 'by a new chart',
+  jenkins: 'by a build of Jenkins',
+}
+
+/** How a run was started, as people say it. */
+export function triggerWord(type: string | undefined): string {
+  return triggerWords[type ?? ''] ?? (type === undefined ? 'by hand' : `by ${type}`)
+}
+
+/** Fields that the engine writes, or that say the same as an image does. */
+const noFields =
+  /(^|\.)(kato|deploy|outputs|exception|previousAttempts|restartDetails|stageEnabledEvaluation|waiting|image\w*|buildInfo)(\.|$)/
+const maxFields = 6
+
+/** Fields of a stage that its definition gave; those that follow a parameter have no sentence of their own. */
+function definitionChanges(
+  before: Stage | undefined,
+  after: Stage | undefined,
+  parameters: readonly ChangedText[],
+): readonly Change[] {
+  if (before === undefined) return [{ kind: 'definition', text: `Stage ${titleOf(after as Stage)} is new` }]
+  if (after === undefined) return [{ kind: 'definition', text: `Stage ${titleOf(before)} was removed` }]
+  const fields = compare(fieldsOf(before), fieldsOf(after)).filter(({ differs, path, left, right }) => {
+    const isUnknown = [left, right].some((text) => text === undefined || text.includes('${'))
+    return differs && !isUnknown && !noFields.test(path) && !follows(left ?? '', right ?? '', parameters)
+  })
+  return fields
+    .slice(0, maxFields)
+    .map(({ path, left, right }) => ({ kind: 'definition', text: `Stage ${titleOf(after)}: ${wentFrom(path, left, right)}` }))
+}
+
+function fieldsOf({ context, outputs }: Stage): Json {
+  const runtime = new Set(Object.keys(objectOf(outputs)))
+  return Object.fromEntries(Object.entries(context).filter(([key]) => !runtime.has(key) && !key.includes('.')))
+}
+
+function follows(before: string, after: string, parameters: readonly ChangedText[]): boolean {
+  return parameters.some(([, one, other]) => one && other && before.replaceAll(one, other) === after)
+}
+
+function stageChange(before: Stage | undefined, after: Stage | undefined): readonly Change[] {
+  if (before === undefined || after === undefined || before.status === after.status) return []
+  const name = titleOf(after)
+  if (after.status === 'NOT_STARTED') return [{ kind: 'stage', text: `${name} did not run` }]
+  if (before.status === 'NOT_STARTED') return [{ kind: 'stage', text: `${name} ran; it did not run before` }]
+  return [
+    { kind: 'stage', text: `${name}: ${executionStatus(after.status).word}, before ${executionStatus(before.status).word}` },
+  ]
+}
+
+const leastDifferenceMs = 5000
+const maxDurations = 5
+
+/** What took much longer or shorter, the greatest difference first. */
+function durationChanges(stages: ReturnType<typeof pairs>): readonly Change[] {
+  const differences = stages.flatMap(([before, after]) => {
+    if (before === undefined || after === undefined || !isComplete(after.status)) return []
+    const [one, other] = [durationOf(before, 0), durationOf(after, 0)]
+    if (one === undefined || other === undefined) return []
+    return Math.abs(other - one) < Math.max(leastDifferenceMs, one / 5) ? [] : [{ stage: after, ms: other - one }]
+  })
+  return differences
+    .toSorted((a, b) => Math.abs(b.ms) - Math.abs(a.ms))
+    .slice(0, maxDurations)
+    .map(({ stage, ms }) => {
+      const verb = stage.type === 'manualJudgment' ? 'waited' : 'took'
+      return { kind: 'duration', text: `${titleOf(stage)} ${verb} ${formatDuration(Math.abs(ms))} ${ms > 0 ? 'longer' : 'less'}` }
+    })
 }

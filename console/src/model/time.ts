@@ -24,11 +24,13 @@ export const now = signal(presentMs())
 /** When `now` began its present minute, for what many elements show. */
 export const thisMinute = signal(now.peek())
 
-setInterval(() => {
-  if (document.visibilityState !== 'visible') return
-  now.value = presentMs()
-  if (now.value - thisMinute.peek() >= minute) thisMinute.value = now.value
-}, 1000)
+export function startClock(): void {
+  setInterval(() => {
+    if (document.visibilityState !== 'visible') return
+    now.value = presentMs()
+    if (now.value - thisMinute.peek() >= minute) thisMinute.value = now.value
+  }, 1000)
+}
 
 const hour = 60 * minute
 const day = 24 * hour
