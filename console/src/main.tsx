@@ -26,5 +26,5 @@ async function start(): Promise<void> {
 }
 
 guardTexts()
-startClock()
+startClock(() => document.visibilityState === 'visible')
 void start()

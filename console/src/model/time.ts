@@ -24,9 +24,10 @@ export const now = signal(presentMs())
 /** When `now` began its present minute, for what many elements show. */
 export const thisMinute = signal(now.peek())
 
-export function startClock(): void {
+/** @param isVisible Whether the page is looked at; otherwise the clock waits. */
+export function startClock(isVisible: () => boolean): void {
   setInterval(() => {
-    if (document.visibilityState !== 'visible') return
+    if (!isVisible()) return
     now.value = presentMs()
     if (now.value - thisMinute.peek() >= minute) thisMinute.value = now.value
   }, 1000)
