@@ -1,108 +1,131 @@
-/** Two versions of a definition: changes by stage and field, or both texts. Before a save, in the difference view, history and conflicts. */
+/** Two versions of a definition: what changed, in sentences, and both texts one click behind. */
 import { useState } from 'preact/hooks'
 import { Name } from '../components/name.tsx'
-import { Segments } from '../components/tabs.tsx'
 import { showHidden } from '../model/names.ts'
 import type { Json } from '../model/read.ts'
 import { type ChangeKind, describeChanges, type FieldChange, type PartChange, showValue } from './describe-changes.ts'
 import { Lazy } from './lazy.tsx'
-import { textWords } from './text-words.ts'
 
 interface DefinitionDiffProps {
-  readonly before: Json
+  /** Undefined: all of it is new. */
+  readonly before: Json | undefined
   readonly after: Json
   /** Names of the two versions. */
-  readonly labels?: { readonly before: string; readonly after: string }
+  readonly labels?: Labels
 }
 
-const views = [
-  { id: 'changes', label: textWords.changes },
-  { id: 'text', label: textWords.asText },
-] as const
+interface Labels {
+  readonly before: string
+  readonly after: string
+}
 
-const usual = { before: textWords.stored, after: textWords.mine }
+const usual = { before: 'Stored', after: 'Your changes' }
 
 export function DefinitionDiff({ before, after, labels = usual }: DefinitionDiffProps) {
-  const [view, setView] = useState<'changes' | 'text'>('changes')
-  const parts = describeChanges(before, after)
-  if (parts.length === 0) return <p class="muted">{textWords.noChanges}</p>
-  const count = parts.reduce((sum, { fields }) => sum + Math.max(1, fields.length), 0)
+  const [isText, setText] = useState(false)
+  const all = describeChanges(before ?? {}, after)
+  const parts = before === undefined ? all.filter(({ key }) => key !== '') : all
+  if (all.length === 0) return <p class="muted">Nothing is changed.</p>
   return (
-    <div class="definition-diff">
-      <div class="toolbar">
-        <Segments label={textWords.diffViews} options={views} selected={view} onSelect={setView} />
-        <span class="muted">{textWords.changeCount(count)}</span>
-      </div>
-      {view === 'text' ? (
-        <Lazy key={`${JSON.stringify(before)}\n${JSON.stringify(after)}`} load={loadTextDiff} props={{ before, after, labels }} />
-      ) : (
-        <ul class="part-changes">
-          {parts.map((part) => (
-            <PartChanges key={part.key} part={part} labels={labels} />
-          ))}
-        </ul>
-      )}
-    </div>
+    <>
+      <ul class="part-changes">
+        {parts.map((part) => (
+          <PartChanges key={part.key} part={part} labels={labels} />
+        ))}
+      </ul>
+      <details class="advanced" open={isText} onToggle={(event) => setText(event.currentTarget.open)}>
+        <summary>Difference as text</summary>
+        {isText && (
+          <Lazy
+            key={JSON.stringify([before, after])}
+            load={loadTextDiff}
+            props={{ before: before ?? {}, after, label: `${labels.before}, ${labels.after}` }}
+          />
+        )}
+      </details>
+    </>
   )
 }
-
-type Labels = NonNullable<DefinitionDiffProps['labels']>
 
 /** The text editor is loaded when texts are shown. */
 const loadTextDiff = async () => (await import('./text-diff.tsx')).TextDiff
 
-const signs: Readonly<Record<ChangeKind, { readonly sign: string; readonly word: string }>> = {
-  added: { sign: '+', word: textWords.added },
-  removed: { sign: '−', word: textWords.removed },
-  changed: { sign: '~', word: textWords.changed },
-  moved: { sign: '⇄', word: textWords.moved },
-}
+const signs: Readonly<Record<ChangeKind, string>> = { added: '+', removed: '−', changed: '~', moved: '⇄' }
+/** Of a part that is new, so many fields are shown. */
+const maxFacts = 4
 
-function PartChanges({ part, labels }: { part: PartChange; labels: Labels }) {
-  const { sign, word } = signs[part.kind]
+function PartChanges({ part: { title, kind, fields }, labels }: { part: PartChange; labels: Labels }) {
+  const isNew = kind === 'added'
+  const short = fields.filter((field) => isShort(field))
+  const long = isNew ? [] : fields.filter((field) => !isShort(field))
+  const shown = isNew ? short.slice(0, maxFacts) : short
   return (
-    <li class={`part-change is-${part.kind}`}>
-      <h3>
-        <span class="sign" aria-hidden="true">
-          {sign}
-        </span>
-        <Name text={part.title} max={60} />
-        <span class="muted">{word}</span>
-      </h3>
-      {part.whole !== undefined && (
-        <Value value={part.whole} kind={part.kind} label={part.kind === 'added' ? labels.after : labels.before} />
-      )}
-      {part.fields.map((field) => (
-        <FieldChanges key={field.field} change={field} labels={labels} />
-      ))}
+    <li class={`part-change is-${kind}`}>
+      <span class="sign" aria-hidden="true">
+        {signs[kind]}
+      </span>
+      <div>
+        <strong>
+          <Name text={title} max={60} />
+        </strong>{' '}
+        <span class="muted">{kind === 'changed' ? '' : kind}</span>
+        {shown.length > 0 && (
+          <ul class="field-changes">
+            {shown.map((field) => (
+              <li key={field.field}>{isNew ? <Fact fact={field} /> : <FieldSentence change={field} />}</li>
+            ))}
+          </ul>
+        )}
+        {long.map(({ field, before, after }) => (
+          <div key={field} class="field-change">
+            <span>{field}</span>
+            <ChangeValue value={before} kind="removed" label={labels.before} />
+            <ChangeValue value={after} kind="added" label={labels.after} />
+          </div>
+        ))}
+      </div>
     </li>
   )
 }
 
-function FieldChanges({ change: { field, before, after }, labels }: { change: FieldChange; labels: Labels }) {
+const shortText = 60
+
+function isShort({ before, after }: FieldChange): boolean {
+  return [before, after].every((value) => {
+    const text = showValue(value)
+    return text.length <= shortText && !text.includes('\n')
+  })
+}
+
+function Fact({ fact: { field, after } }: { fact: FieldChange }) {
   return (
-    <div class="field-change">
-      {field !== '' && (
-        <code class="field-name">
-          <Name text={field} max={80} />
-        </code>
-      )}
-      <Value value={before} kind="removed" label={labels.before} />
-      <Value value={after} kind="added" label={labels.after} />
-    </div>
+    <>
+      <span class="muted">{field}</span> <Name text={showValue(after)} max={shortText} />
+    </>
+  )
+}
+
+function FieldSentence({ change: { field, before, after } }: { change: FieldChange }) {
+  return (
+    <>
+      <span class="muted">{field}</span> {before === undefined ? 'not set' : <Name text={showValue(before)} max={shortText} />}
+      <span aria-hidden="true"> → </span>
+      <span class="visually-hidden"> to </span>
+      <strong>{after === undefined ? 'not set' : <Name text={showValue(after)} max={shortText} />}</strong>
+    </>
   )
 }
 
 /** Longer ones are cut: the text has them in full. */
 const maxShown = 4000
 
-function Value({ value, kind, label }: { value: unknown; kind: ChangeKind; label: string }) {
+export function ChangeValue({ value, kind, label }: { value: unknown; kind: ChangeKind; label?: string }) {
   const text = showValue(value)
   return (
     <div class={`change-value is-${kind}`}>
-      <span class="change-label">{label}</span>
+      {label !== undefined && <span class="change-label">{label}</span>}
       {value === undefined ? (
-        <span class="muted">{textWords.nothing}</span>
+        <span class="muted">not set</span>
       ) : (
         <pre>
           <bdi>{text.slice(0, maxShown).split('\n').map(showHidden).join('\n')}</bdi>

@@ -1,6 +1,6 @@
 /** A pipeline from a file, JSON or YAML. The languages are loaded when one is opened. */
-import type { ParsedText, TextFormat } from './definition-text.ts'
-import { editorWords } from './words.ts'
+import { loadYaml } from './load-yaml.ts'
+import type { ParsedText, TextFormat } from './yaml-text.ts'
 
 const maxBytes = 10_000_000
 
@@ -12,9 +12,8 @@ interface DefinitionFile {
 
 /** @throws {Error} in words for the user, when the file cannot be read */
 export async function readDefinitionFile(file: File): Promise<DefinitionFile> {
-  if (file.size > maxBytes) throw new Error(editorWords.fileTooLarge(file.name, maxBytes / 1_000_000))
+  if (file.size > maxBytes) throw new Error(`${file.name} is larger than 10 MB, so it is no pipeline.`)
   const text = (await file.text()).replace(/^\uFEFF/, '')
-  const format = /^\s*[{[]/.test(text) ? 'json' : 'yaml'
-  const language = format === 'json' ? (await import('./json-text.ts')).jsonText : (await import('./yaml-text.ts')).yamlText
-  return { text, format, parsed: language.read(text) }
+  const { yamlText } = await loadYaml()
+  return { text, format: /^\s*[{[]/.test(text) ? 'json' : 'yaml', parsed: yamlText.read(text) }
 }

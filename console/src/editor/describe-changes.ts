@@ -1,15 +1,14 @@
 /** Changes of a definition for readers: by stage, parameter and trigger, with the fields of each. */
-import { type Json, textOf } from '../model/read.ts'
-import { type DefinitionChange, listChanges, orderKey } from './changes.ts'
+import { stepWords } from '../model/names.ts'
+import { type Json, objectsOf, textOf } from '../model/read.ts'
+import { type DefinitionChange, type KeyPath, listChanges, orderKey } from './changes.ts'
 import { withoutStamps } from './draft.ts'
-import { isSameValue } from './json-path.ts'
 import { stagesOf, titleOfStage } from './stages.ts'
-import { textWords } from './text-words.ts'
 
 export type ChangeKind = 'added' | 'removed' | 'changed' | 'moved'
 
 export interface FieldChange {
-  /** As people write it: `capacity.max`. */
+  /** As people say it: `capacity max`; empty for the order of a list. */
   readonly field: string
   readonly before: unknown
   readonly after: unknown
@@ -21,89 +20,89 @@ export interface PartChange {
   readonly title: string
   readonly kind: ChangeKind
   readonly fields: readonly FieldChange[]
-  /** The value of what is added or removed. */
-  readonly whole?: unknown
 }
 
-const titles: Readonly<Record<string, (name: string) => string>> = {
-  stages: textWords.stage,
-  parameterConfig: textWords.parameter,
-  triggers: textWords.trigger,
-  expectedArtifacts: textWords.artifact,
+const nouns: Readonly<Record<string, string>> = {
+  stages: 'Stage',
+  parameterConfig: 'Parameter',
+  triggers: 'Trigger',
+  expectedArtifacts: 'Artifact',
 }
+const listNames: Readonly<Record<string, string>> = { stages: 'stages', parameterConfig: 'parameters' }
 
 /** The pipeline itself first, then in the order of the definition. What the store sets is left out. */
 export function describeChanges(before: Json, after: Json): readonly PartChange[] {
   const changes = listChanges(withoutStamps(before), withoutStamps(after))
   const groups = Map.groupBy(changes, ({ path: [list = '', item] }) =>
-    Object.hasOwn(titles, list) && item !== undefined ? JSON.stringify([list, item]) : '',
+    Object.hasOwn(nouns, list) && item !== undefined ? JSON.stringify([list, item]) : '',
   )
   const parts = [...groups].map(([key, members]) => toPart(key, members, [after, before]))
   return parts.toSorted((one, other) => Number(other.key === '') - Number(one.key === ''))
 }
 
-function toPart(key: string, members: readonly DefinitionChange[], versions: readonly [after: Json, before: Json]): PartChange {
-  if (key === '')
-    return { key, title: textWords.pipelineItself, kind: 'changed', fields: members.map((each) => toField(each, 0)) }
-  const [list, item] = JSON.parse(key) as [string, string]
-  if (item === orderKey)
-    return { key, title: orderTitle(list), kind: 'moved', fields: members.map((each) => namedOrder(each, versions)) }
-  const title = (titles[list] as (name: string) => string)(nameOf(list, item, versions))
-  const whole = members.find(({ path }) => path.length === 2)
-  if (whole !== undefined && (whole.before === undefined || whole.after === undefined)) {
-    const isAdded = whole.before === undefined
-    return { key, title, kind: isAdded ? 'added' : 'removed', fields: [], whole: isAdded ? whole.after : whole.before }
+function toPart(key: string, members: readonly DefinitionChange[], versions: readonly Json[]): PartChange {
+  const [first] = members
+  const title = titleOfPath(first?.path ?? [], versions)
+  const isWhole = first?.path.length === 2 && key !== '' && first.path[1] !== orderKey
+  if (isWhole && (first.before === undefined || first.after === undefined)) {
+    return first.before === undefined
+      ? { key, title, kind: 'added', fields: factsOf(first.after, versions) }
+      : { key, title, kind: 'removed', fields: [] }
   }
-  const fields = members.map((each) => toField(each, 2))
-  const isMoved = fields.every(({ field }) => field === 'requisiteStageRefIds')
-  return { key, title, kind: isMoved ? 'moved' : 'changed', fields: fields.map((each) => withStageNames(each, versions)) }
+  const fields = members.map((each) => toField(each, versions))
+  const isMoved = members.every(({ path }) => path.at(-1) === 'requisiteStageRefIds' || path[1] === orderKey)
+  return { key, title, kind: isMoved ? 'moved' : 'changed', fields }
 }
 
-function toField({ path, before, after }: DefinitionChange, from: number): FieldChange {
-  const names = path.slice(from).map((name) => (name === orderKey ? textWords.orderOfOthers(path.at(-2) ?? '') : name))
-  return { field: names.join('.'), before, after }
+/** What a path is about: "Stage Bake", "Order of the stages", or the pipeline. */
+export function titleOfPath([list = '', item]: KeyPath, versions: readonly Json[]): string {
+  const noun = nouns[list]
+  if (noun === undefined || item === undefined) return 'Pipeline'
+  if (item === orderKey) return `Order of the ${listNames[list] ?? list}`
+  return `${noun} ${list === 'stages' ? stageName(item, versions) : nameOf(list, item, versions)}`
 }
 
-function orderTitle(list: string): string {
-  return list === 'stages'
-    ? textWords.orderOfStages
-    : list === 'parameterConfig'
-      ? textWords.orderOfParameters
-      : textWords.orderOfOthers(list)
+/** What is left of a path below its title. */
+export function fieldOfPath(path: KeyPath): string {
+  const [list = '', item] = path
+  const rest = path.slice(Object.hasOwn(nouns, list) && item !== undefined ? 2 : 0)
+  const names = rest.map((name) => (name === orderKey ? 'order' : name === 'requisiteStageRefIds' ? 'runs after' : name))
+  return stepWords(names.join(' ')).toLowerCase()
+}
+
+function toField({ path, before, after }: DefinitionChange, versions: readonly Json[]): FieldChange {
+  // References say nothing to a reader.
+  const isStages = path[0] === 'stages' && (path[1] === orderKey || path.at(-1) === 'requisiteStageRefIds')
+  const name = (value: unknown) => (isStages ? stageNames(value, versions) : value)
+  return { field: fieldOfPath(path), before: name(before), after: name(after) }
+}
+
+const unsaid = ['id', 'refId', 'name']
+
+/** What a reader wants to know of a new part. */
+function factsOf(value: unknown, versions: readonly Json[]): readonly FieldChange[] {
+  if (typeof value !== 'object' || value === null) return []
+  const facts = Object.entries(value).filter(([key, each]) => !unsaid.includes(key) && each !== '' && String(each) !== '')
+  return facts.map(([key, each]) => toField({ path: ['stages', '', key], before: undefined, after: each }, versions))
 }
 
 function nameOf(list: string, item: string, versions: readonly Json[]): string {
-  if (list === 'stages') return stageName(item, versions)
-  const items = versions.flatMap((version) => (Array.isArray(version[list]) ? (version[list] as Json[]) : []))
-  const found = items.find((each) => [each?.['id'], each?.['name']].includes(item))
+  const found = versions.flatMap((version) => objectsOf(version[list])).find((each) => [each['id'], each['name']].includes(item))
   return textOf(found?.['name']) ?? textOf(found?.['displayName']) ?? textOf(found?.['type']) ?? item
 }
 
-/** The newer name, with the reference where it says more. */
+/** The newer name, with the reference where others have the same. */
 function stageName(refId: string, versions: readonly Json[]): string {
-  const stage = versions.flatMap(stagesOf).find((each) => textOf(each['refId']) === refId)
-  const title = stage === undefined ? refId : titleOfStage(stage)
-  return title === refId ? title : `${title} (${refId})`
+  const stages = versions.flatMap(stagesOf)
+  const stage = stages.find((each) => textOf(each['refId']) === refId)
+  if (stage === undefined) return refId
+  const title = titleOfStage(stage)
+  const isShared = stages.some((each) => titleOfStage(each) === title && textOf(each['refId']) !== refId)
+  return isShared ? `${title} (${refId})` : title
 }
 
-/** References say nothing to a reader. */
-function withStageNames(change: FieldChange, versions: readonly Json[]): FieldChange {
-  if (change.field !== 'requisiteStageRefIds') return change
-  return { ...change, before: namesOf(change.before, versions), after: namesOf(change.after, versions) }
-}
-
-function namedOrder({ path, before, after }: DefinitionChange, versions: readonly Json[]): FieldChange {
-  const isStages = path[0] === 'stages'
-  const name = (value: unknown) => (isStages ? namesOf(value, versions) : value)
-  return { field: '', before: name(before), after: name(after) }
-}
-
-function namesOf(value: unknown, versions: readonly Json[]): unknown {
-  return Array.isArray(value) ? value.map((refId) => stageName(String(refId), versions)) : value
-}
-
-export function isUnchanged(before: Json, after: Json): boolean {
-  return isSameValue(withoutStamps(before), withoutStamps(after))
+function stageNames(value: unknown, versions: readonly Json[]): unknown {
+  return Array.isArray(value) ? value.map((refId) => stageName(String(refId), versions)).join(', ') : value
 }
 
 /** In a line where it is short. */

@@ -153,6 +153,7 @@ export class Draft {
       this.#mergeKey = mergeKey
       this.#future.value = []
       this.refusals.value = []
+      this.isSaved.value = false
       this.#definition.value = after
     })
   }

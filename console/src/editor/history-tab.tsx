@@ -1,4 +1,5 @@
-/** Revisions of the pipeline: who changed what and when. A restored one becomes the draft. */
+/** Changes of the pipeline: those of the draft, and who saved what and when. A restored revision becomes the draft. */
+import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso/router'
 import { type ReadParameters, useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
@@ -11,18 +12,12 @@ import { Time } from '../components/time.tsx'
 import { numberOf, textOf } from '../model/read.ts'
 import { formatExact } from '../model/time.ts'
 import { DefinitionDiff } from './definition-diff.tsx'
-import { isUnchanged } from './describe-changes.ts'
-import type { Draft, TabProps } from './draft.ts'
+import { type Draft, isSameDefinition, type TabProps } from './draft.ts'
 import { findRevision, type Revision, summaryOf, toDraft, toRevisions } from './history.ts'
-import { textWords } from './text-words.ts'
 
 const path = '/pipelineConfigs/{pipelineConfigId}/history'
 const maxRevisions = 50
 const maxTitles = 3
-const comparisons = [
-  { id: 'previous', label: textWords.withPrevious },
-  { id: 'draft', label: textWords.withDraft },
-] as const
 
 export function HistoryTab({ draft }: TabProps) {
   const stored = draft.stored.value
@@ -30,121 +25,138 @@ export function HistoryTab({ draft }: TabProps) {
   const parameters: ReadParameters<typeof path> | undefined =
     id === undefined ? undefined : { path: { pipelineConfigId: id }, query: { limit: maxRevisions } }
   const live = useLive(path, parameters, { refresh: 'open' })
-  if (id === undefined) return <EmptyState icon="clock" text={textWords.historyOfNew} />
+  if (id === undefined) return <DraftChanges draft={draft} />
   return (
-    <Loaded live={live} title={textWords.history} rows={6} empty={<EmptyState icon="clock" text={textWords.noHistory} />}>
+    <Loaded live={live} title="Changes" rows={6} empty={<EmptyState icon="clock" text="There is no earlier revision." />}>
       {(answer) => <Revisions revisions={toRevisions(answer)} draft={draft} />}
     </Loaded>
   )
 }
 
+function DraftChanges({ draft }: { draft: Draft }) {
+  const stored = draft.stored.value
+  return (
+    <Panel title={stored === undefined ? 'A new pipeline' : 'What a save changes'}>
+      <DefinitionDiff before={stored?.definition} after={draft.definition.value} />
+    </Panel>
+  )
+}
+
+/** In the address instead of a revision. */
+const draftId = 'draft'
+
 function Revisions({ revisions, draft }: { revisions: readonly Revision[]; draft: Draft }) {
   const { query } = useLocation()
-  const wanted = query['revision']
-  const chosen = findRevision(revisions, wanted, numberOf(query['until']))
+  const { revision: id, until } = query
+  const isDraft = id === draftId || (id === undefined && until === undefined && draft.isDirty.value)
+  const chosen = isDraft ? undefined : findRevision(revisions, id, numberOf(until))
   return (
     <div class="history-view">
-      <Panel title={textWords.revisions} count={revisions.length} flush>
+      <Panel title="Revisions" count={revisions.length} flush>
         <ol class="revisions">
+          {draft.isDirty.value && (
+            <Entry id={draftId} isChosen={isDraft}>
+              <strong>Your changes</strong>
+              <span class="muted">not saved</span>
+            </Entry>
+          )}
           {revisions.map((revision, index) => (
-            <li key={revision.id}>
-              <RevisionButton revision={revision} isNewest={index === 0} isChosen={revision === chosen} />
-            </li>
+            <Entry key={revision.id} id={revision.id} isChosen={revision === chosen}>
+              <RevisionFacts revision={revision} isNewest={index === 0} />
+            </Entry>
           ))}
         </ol>
       </Panel>
-      {chosen === undefined ? (
-        <EmptyState icon="search" text={textWords.noSuchRevision} />
+      {isDraft ? (
+        <DraftChanges draft={draft} />
+      ) : chosen === undefined ? (
+        <EmptyState icon="search" text="This revision is not among the newest that are listed." />
       ) : (
-        <ChosenRevision key={chosen.id} revision={chosen} draft={draft} comparison={query['with']} />
+        <ChosenRevision key={chosen.id} revision={chosen} draft={draft} />
       )}
     </div>
   )
 }
 
-interface RevisionButtonProps {
-  readonly revision: Revision
-  readonly isNewest: boolean
-  readonly isChosen: boolean
-}
-
-function RevisionButton({ revision, isNewest, isChosen }: RevisionButtonProps) {
+function Entry({ id, isChosen, children }: { id: string; isChosen: boolean; children: ComponentChildren }) {
   const change = useQueryChange()
-  const { id, savedAtMs, author } = revision
   return (
-    <button type="button" class="revision" aria-current={isChosen ? 'true' : undefined} onClick={() => change({ revision: id })}>
-      <span class="row">
-        <strong>{savedAtMs === undefined ? '–' : <Time at={savedAtMs} />}</strong>
-        {isNewest && <span class="muted">{textWords.current}</span>}
-      </span>
-      <span class="muted">{author === undefined ? textWords.unknownAuthor : <Name text={textWords.by(author)} max={40} />}</span>
-      <Summary revision={revision} />
-    </button>
+    <li>
+      <button
+        type="button"
+        class="revision"
+        aria-current={isChosen ? 'true' : undefined}
+        onClick={() => change({ revision: id })}
+      >
+        {children}
+      </button>
+    </li>
   )
 }
 
-function Summary({ revision }: { revision: Revision }) {
+function RevisionFacts({ revision, isNewest }: { revision: Revision; isNewest: boolean }) {
+  const { savedAtMs, author } = revision
   const titles = summaryOf(revision)
-  if (titles.length === 0) return null
   const more = titles.length - maxTitles
   return (
-    <span class="revision-summary">
-      <Name text={titles.slice(0, maxTitles).join(', ') + (more > 0 ? ` +${more}` : '')} max={90} />
-    </span>
+    <>
+      <span class="row">
+        <strong>{savedAtMs === undefined ? '–' : <Time at={savedAtMs} />}</strong>
+        {isNewest && <span class="muted">stored now</span>}
+      </span>
+      <span class="muted">{author === undefined ? 'author unknown' : <Name text={`by ${author}`} max={40} />}</span>
+      {titles.length > 0 && (
+        <span class="revision-summary">
+          <Name text={titles.slice(0, maxTitles).join(', ') + (more > 0 ? ` +${more}` : '')} max={90} />
+        </span>
+      )}
+    </>
   )
 }
 
-interface ChosenProps {
-  readonly revision: Revision
-  readonly draft: Draft
-  readonly comparison: string | undefined
-}
+const comparisons = [
+  { id: 'previous', label: 'the revision before' },
+  { id: 'draft', label: 'your draft' },
+] as const
 
-function ChosenRevision({ revision, draft, comparison }: ChosenProps) {
+function ChosenRevision({ revision, draft }: { revision: Revision; draft: Draft }) {
   const change = useQueryChange()
+  const { query } = useLocation()
   const { definition, previous, savedAtMs } = revision
   const when = savedAtMs === undefined ? '' : formatExact(savedAtMs)
   const mine = draft.definition.value
-  const isSame = isUnchanged(toDraft(definition, mine), mine)
-  const isReadOnly = draft.readOnly.value !== undefined
-  const withDraft = { before: definition, after: mine, labels: { before: textWords.thisRevision, after: textWords.yourDraft } }
-  const withPrevious = {
-    before: previous ?? {},
-    after: definition,
-    labels: { before: textWords.revisionBefore, after: textWords.thisRevision },
+  const selected = query['with'] === 'draft' || previous === undefined ? 'draft' : 'previous'
+  const restore = () => {
+    draft.replace(toDraft(definition, draft.definition.peek()), `Restore the revision of ${when}`)
+    draft.endStep()
   }
-  const restore = (
-    <Button
-      icon="undo"
-      onClick={() => {
-        draft.replace(toDraft(definition, draft.definition.peek()), textWords.restoreLabel(when))
-        draft.endStep()
-      }}
-    >
-      {textWords.restore}
-    </Button>
+  const actions = isSameDefinition(toDraft(definition, mine), mine) ? (
+    <span class="muted">Your draft is the same.</span>
+  ) : (
+    draft.readOnly.value === undefined && (
+      <Button icon="undo" onClick={restore}>
+        Restore this revision
+      </Button>
+    )
   )
-  const selected = comparison === 'draft' || previous === undefined ? 'draft' : 'previous'
   return (
-    <Panel
-      title={<Time at={savedAtMs} />}
-      actions={isSame ? <span class="muted">{textWords.isDraft}</span> : !isReadOnly && restore}
-    >
-      <p class="muted">{when}</p>
-      {previous === undefined ? (
-        <p class="muted">{textWords.firstRevision}</p>
-      ) : (
+    <Panel title={when} actions={actions}>
+      {previous !== undefined && (
         <div class="toolbar">
-          <span>{textWords.compareWith}</span>
+          <span>Compared with</span>
           <Segments
-            label={textWords.compareWith}
+            label="Compared with"
             options={comparisons}
             selected={selected}
-            onSelect={(id) => change({ with: id === 'draft' ? 'draft' : undefined })}
+            onSelect={(id) => change({ with: id === 'draft' ? id : undefined })}
           />
         </div>
       )}
-      <DefinitionDiff {...(selected === 'draft' ? withDraft : withPrevious)} />
+      {selected === 'draft' ? (
+        <DefinitionDiff before={definition} after={mine} labels={{ before: 'This revision', after: 'Your draft' }} />
+      ) : (
+        <DefinitionDiff before={previous} after={definition} labels={{ before: 'The revision before', after: 'This revision' }} />
+      )}
     </Panel>
   )
 }

@@ -20,7 +20,7 @@ import { readDefinitionFile } from './definition-file.ts'
 import { type Draft, withoutStamps } from './draft.ts'
 import { Editor } from './editor.tsx'
 import { SelectInput } from './inputs.tsx'
-import { createDraft, openedNewDraft, readDefinition } from './open-draft.ts'
+import { createDraft, openDraft, readDefinition } from './open-draft.ts'
 import { editorWords } from './words.ts'
 
 type Beginning = keyof typeof editorWords.beginnings
@@ -29,7 +29,7 @@ export function NewPipeline({ params, query }: ScreenProps) {
   const { application = '' } = params as { application?: string }
   // What was begun goes on, unless a copy of another pipeline is wanted.
   const [draft, setDraft] = useState<Draft | undefined>(() =>
-    query['from'] === undefined ? openedNewDraft(application) : undefined,
+    query['from'] === undefined ? openDraft(application, undefined) : undefined,
   )
   if (draft !== undefined) return <Editor draft={draft} id={undefined} query={query} />
   return <Begin application={application} from={query['from']} onBegun={setDraft} />

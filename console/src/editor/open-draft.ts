@@ -3,13 +3,15 @@ import { effect } from '@preact/signals'
 import { isPathPart } from '../address.ts'
 import { ApiError } from '../api/api-error.ts'
 import { client, unwrap } from '../api/client.ts'
+import { type Live, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
+import { applicationEvents } from '../api/streams.ts'
 import { parseExactly } from '../model/exact-json.ts'
 import { type Json, objectOf } from '../model/read.ts'
 import { Draft, type KeptDraft } from './draft.ts'
-import { editorWords } from './words.ts'
 
 const opened = new Map<string, Draft>()
+const stops = new Map<Draft, () => void>()
 const keepAfterMs = 400
 
 /** Each user has drafts of their own in a browser that several share. */
@@ -17,25 +19,24 @@ function keyOf(application: string, id: string | undefined): string {
   return `fairlead.draft.${JSON.stringify([user.peek()?.username ?? '', application, id ?? null])}`
 }
 
-/** The draft that is open, or was left; otherwise one of what is stored now. @throws {ApiError} */
-export async function openDraft(application: string, id: string): Promise<Draft> {
+/**
+ * The draft that is open, or was left; otherwise one of what is stored now, once that is known.
+ *
+ * @param id Undefined for the pipeline that is being created.
+ */
+export function openDraft(application: string, id: string | undefined, stored?: Json): Draft | undefined {
   const key = keyOf(application, id)
-  return opened.get(key) ?? keep(key, new Draft(application, load(key) ?? fresh(await readDefinition(application, id))))
-}
-
-/** The pipeline that is being created; one without any change was given up. */
-export function openedNewDraft(application: string): Draft | undefined {
-  const key = keyOf(application, undefined)
   const open = opened.get(key)
-  if (open?.isDirty.peek() === true) return open
+  if (open !== undefined && (id !== undefined || open.isDirty.peek())) return open
+  // A new one without any change was given up.
   if (open !== undefined) forgetDraft(open)
-  const kept = load(key)
+  const kept = load(key) ?? (stored === undefined ? undefined : { stored, definition: stored })
   return kept === undefined ? undefined : keep(key, new Draft(application, kept))
 }
 
 /** Instead of another new one, if any. */
 export function createDraft(application: string, definition: Json): Draft {
-  const other = openedNewDraft(application)
+  const other = openDraft(application, undefined)
   if (other !== undefined) forgetDraft(other)
   return keep(keyOf(application, undefined), new Draft(application, { stored: undefined, definition }))
 }
@@ -48,32 +49,52 @@ export function adoptDraft(draft: Draft, id: string): void {
 
 /** After it was deleted or discarded. */
 export function forgetDraft(draft: Draft): void {
-  for (const [key, each] of opened) {
-    if (each !== draft) continue
-    opened.delete(key)
-    stops.get(draft)?.()
-    stops.delete(draft)
-  }
+  for (const [key, each] of opened) if (each === draft) opened.delete(key)
+  stops.get(draft)?.()
+  stops.delete(draft)
+}
+
+const onePath = '/applications/{application}/pipelineConfigs/{pipelineName}'
+const allPath = '/applications/{application}/pipelineConfigs'
+
+/** What is stored, kept current; undefined where the application has no such pipeline. */
+export function useDefinition(application: string, id: string): Pick<Live<unknown>, 'refresh'> & Found {
+  const options = { refresh: 'steady', events: applicationEvents(application, 'definitions') } as const
+  // Only the list has a pipeline whose id no path can have.
+  const isPart = isPathPart(id)
+  const one = useLive(onePath, isPart ? { path: { application, pipelineName: id } } : undefined, options)
+  const all = useLive(allPath, isPart ? undefined : { path: { application } }, options)
+  const { body, error } = (isPart ? one : all).reading.value
+  const definition = Array.isArray(body)
+    ? (body as readonly Json[]).find((each) => each['id'] === id)
+    : (body as Json | undefined)
+  const isMissing = body !== undefined && definition === undefined
+  return { definition, error: isMissing ? noSuchPipeline() : error, refresh: () => (isPart ? one : all).refresh() }
+}
+
+interface Found {
+  readonly definition: Json | undefined
+  readonly error: ApiError | undefined
+}
+
+function noSuchPipeline(): ApiError {
+  return new ApiError({ status: 404, message: 'There is no such pipeline, or you may not read it.' })
 }
 
 /** @throws {ApiError} 404 as well when the application has no such pipeline */
 export async function readDefinition(application: string, id: string): Promise<Json> {
-  const path = { application, pipelineName: id }
-  // The list has every pipeline.
   if (isPathPart(id)) {
-    return objectOf(await unwrap(client.GET('/applications/{application}/pipelineConfigs/{pipelineName}', { params: { path } })))
+    return objectOf(await unwrap(client.GET(onePath, { params: { path: { application, pipelineName: id } } })))
   }
-  const all = await unwrap(client.GET('/applications/{application}/pipelineConfigs', { params: { path: { application } } }))
-  const found = all.find((pipeline) => pipeline.id === id)
-  if (found === undefined) throw new ApiError({ status: 404, message: editorWords.noSuchPipeline })
+  const found = (await readDefinitions(application)).find((pipeline) => pipeline['id'] === id)
+  if (found === undefined) throw noSuchPipeline()
   return found
 }
 
-function fresh(stored: Json): KeptDraft {
-  return { stored, definition: stored }
+/** All of an application. @throws {ApiError} */
+export async function readDefinitions(application: string): Promise<readonly Json[]> {
+  return unwrap(client.GET(allPath, { params: { path: { application } } }))
 }
-
-const stops = new Map<Draft, () => void>()
 
 function keep(key: string, draft: Draft): Draft {
   opened.set(key, draft)
@@ -82,6 +103,7 @@ function keep(key: string, draft: Draft): Draft {
   const stop = effect(() => {
     draft.definition.value
     draft.stored.value
+    draft.held.value
     clearTimeout(timer)
     timer = setTimeout(save, keepAfterMs)
   })
@@ -106,13 +128,8 @@ function store(key: string, kept: KeptDraft | undefined): void {
 
 function load(key: string): KeptDraft | undefined {
   try {
-    const { stored, definition, begun } = objectOf(parseExactly(sessionStorage.getItem(key) ?? 'null'))
-    if (typeof definition !== 'object' || definition === null) return undefined
-    return {
-      stored: stored === undefined ? undefined : objectOf(stored),
-      definition: objectOf(definition),
-      begun: begun === undefined ? undefined : objectOf(begun),
-    }
+    const kept = objectOf(parseExactly(sessionStorage.getItem(key) ?? 'null'))
+    return typeof kept['definition'] === 'object' && kept['definition'] !== null ? (kept as unknown as KeptDraft) : undefined
   } catch {
     return undefined
   }

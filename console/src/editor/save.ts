@@ -1,10 +1,9 @@
 /** Saves a draft: changes of others are not overwritten, and a refusal is tied to what it is about. */
 import { ApiError, asApiError } from '../api/api-error.ts'
-import { client, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { type Json, textOf } from '../model/read.ts'
 import { type Draft, isSameDefinition, toStored } from './draft.ts'
-import { readDefinition } from './open-draft.ts'
+import { readDefinition, readDefinitions } from './open-draft.ts'
 import { toRefusals } from './refusals.ts'
 import { sendDefinition } from './send-definition.ts'
 
@@ -31,6 +30,7 @@ export async function saveDraft(draft: Draft): Promise<SaveOutcome> {
     }
     const saved = await readSaved(draft.application, sent)
     draft.rebase(sent, saved)
+    draft.isSaved.value = true
     refreshMatching('pipelineConfigs')
     return { kind: 'saved', id: textOf(saved['id']) ?? '' }
   } catch (cause) {
@@ -82,9 +82,8 @@ function toSent(draft: Draft): Json {
 async function readSaved(application: string, sent: Json): Promise<Json> {
   const id = textOf(sent['id'])
   if (id !== undefined) return readDefinition(application, id)
-  const all = await unwrap(client.GET('/applications/{application}/pipelineConfigs', { params: { path: { application } } }))
   const name = String(sent['name']).trim().toLowerCase()
-  const found = all.find((pipeline) => pipeline.name.toLowerCase() === name)
+  const found = (await readDefinitions(application)).find((pipeline) => String(pipeline['name']).toLowerCase() === name)
   if (found === undefined) throw new ApiError({ status: 404, message: `The list of ${application} does not have ${name} yet.` })
   return found
 }

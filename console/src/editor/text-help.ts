@@ -6,12 +6,11 @@ import {
   type CompletionResult,
   completionKeymap,
 } from '@codemirror/autocomplete'
-import { type Diagnostic, lintGutter, lintKeymap } from '@codemirror/lint'
+import { type Diagnostic, lintGutter } from '@codemirror/lint'
 import type { Extension } from '@codemirror/state'
 import { type EditorView, hoverTooltip, keymap } from '@codemirror/view'
 import { objectOf } from '../model/read.ts'
 import { readChoices } from './choices.ts'
-import type { TextFormat, TextLanguage, TextProblem } from './definition-text.ts'
 import type { StageTypes } from './descriptions.ts'
 import type { Draft } from './draft.ts'
 import { loadFunctions } from './expression-functions.ts'
@@ -19,13 +18,14 @@ import { expressionSuggestions, wordInExpression } from './expression-help.ts'
 import { describeAt, type Suggestion, suggestionsAt, valueFieldAt } from './field-help.ts'
 import { type Path, valueAt } from './json-path.ts'
 import { placeAt, type TextPlace } from './text-place.ts'
+import { type TextFormat, type TextProblem, yamlText } from './yaml-text.ts'
 
 export function helpExtensions(draft: Draft, format: TextFormat): Extension[] {
   return [
     autocompletion({ override: [(context) => complete(context, draft, format)], icons: false }),
-    hoverTooltip((view, position) => hover(view, position, draft, format)),
+    hoverTooltip((view, position) => hover(view, position, draft)),
     lintGutter(),
-    keymap.of([...completionKeymap, ...lintKeymap]),
+    keymap.of(completionKeymap),
   ]
 }
 
@@ -34,7 +34,7 @@ async function complete(context: CompletionContext, draft: Draft, format: TextFo
   const word = wordInExpression(line.slice(0, context.pos - start))
   if (word !== undefined) return completeExpression(start + word, draft)
   const types = draft.types.peek()
-  const place = placeAt(context.state.doc.toString(), context.pos, format)
+  const place = placeAt(context.state.doc.toString(), context.pos)
   if (types === undefined || place === undefined) return null
   if (!context.explicit && !place.isQuoted && place.from === context.pos) return null
   const definition = draft.definition.peek()
@@ -107,10 +107,10 @@ function textOf(value: string | boolean, { role, isQuoted }: TextPlace, format: 
   return colon === '' && !/^[A-Za-z_][\w./-]*$/.test(text) ? JSON.stringify(text) : text + colon
 }
 
-function hover(view: EditorView, position: number, draft: Draft, format: TextFormat) {
+function hover(view: EditorView, position: number, draft: Draft) {
   const types = draft.types.peek()
   const text = view.state.doc.toString()
-  const place = placeAt(text, position, format)
+  const place = placeAt(text, position)
   if (types === undefined || place === undefined) return null
   const word = /^[\w.$-]+/.exec(text.slice(place.from))?.[0] ?? ''
   const path =
@@ -133,19 +133,14 @@ function hover(view: EditorView, position: number, draft: Draft, format: TextFor
 }
 
 /** What is wrong, where it stands in the text. */
-export function toDiagnostics(
-  text: string,
-  problem: TextProblem | undefined,
-  draft: Draft,
-  language: TextLanguage,
-): Diagnostic[] {
+export function toDiagnostics(text: string, problem: TextProblem | undefined, draft: Draft): Diagnostic[] {
   if (problem !== undefined) {
     const to = Math.min(Math.max(problem.to, problem.from + 1), text.length)
     return [{ from: Math.min(problem.from, to), to, severity: 'error', message: problem.message }]
   }
   const problems = draft.problems.value
   if (problems.length === 0) return []
-  const rangeOf = language.findRanges(text)
+  const rangeOf = yamlText.findRanges(text)
   return problems.flatMap(({ path, message, severity }) => {
     const range = rangeOf(path)
     return range === undefined ? [] : [{ from: range.from, to: Math.min(range.to, text.length), severity, message }]

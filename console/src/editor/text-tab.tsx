@@ -12,19 +12,15 @@ import { useQueryChange } from '../components/filter-field.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { writeExtensions } from './code-mirror.ts'
 import { readDefinitionFile } from './definition-file.ts'
-import type { TextFormat, TextLanguage } from './definition-text.ts'
 import type { Draft, TabProps } from './draft.ts'
 import { toDraft } from './history.ts'
-import { jsonText } from './json-text.ts'
-import { Lazy } from './lazy.tsx'
 import { helpExtensions, toDiagnostics } from './text-help.ts'
 import { TextSession } from './text-session.ts'
-import { textWords } from './text-words.ts'
-import { editorWords } from './words.ts'
+import { type TextFormat, yamlText } from './yaml-text.ts'
 
 const formats = [
-  { id: 'json', label: textWords.json },
-  { id: 'yaml', label: textWords.yaml },
+  { id: 'json', label: 'JSON' },
+  { id: 'yaml', label: 'YAML' },
 ] as const
 /** What is typed is read after this pause. */
 const readDelayMs = 250
@@ -34,66 +30,59 @@ export function TextTab({ draft }: TabProps) {
   const change = useQueryChange()
   const broken = draft.unreadable.value
   const format: TextFormat = broken?.format ?? (query['format'] === 'yaml' ? 'yaml' : 'json')
-  const readNow = useRef(() => {})
   const choose = (id: TextFormat) => {
-    readNow.current()
+    draft.readText?.()
     // Text that cannot be read cannot be written in the other format either.
-    if (draft.unreadable.peek() === undefined) change({ format: id === 'json' ? undefined : id })
+    if ((draft.unreadable.peek()?.format ?? id) === id) change({ format: id === 'json' ? undefined : id })
   }
   const [hasComments, setHasComments] = useState(false)
-  const [generation, setGeneration] = useState(0)
   const isReadOnly = draft.readOnly.value !== undefined
-  const showImport = (id: TextFormat) => {
-    change({ format: id === 'json' ? undefined : id })
-    setGeneration(generation + 1)
-  }
   const revert = () => {
-    // What was typed last would be read when the editor closes, and come back.
-    readNow.current()
+    draft.readText?.()
     draft.unreadable.value = undefined
-    setGeneration(generation + 1)
   }
   return (
     <div class="text-view">
       <div class="toolbar">
-        <Segments label={textWords.format} options={formats} selected={format} onSelect={choose} />
-        <p class="muted grow">{textWords.textKeys}</p>
-        {!isReadOnly && <ImportFile draft={draft} readNow={readNow} onImported={showImport} />}
+        <Segments label="Format of the text" options={formats} selected={format} onSelect={choose} />
+        <p class="muted grow">
+          Ctrl Space completes, F8 goes to the next problem, Ctrl F searches. Esc, then Tab, leaves the text.
+        </p>
+        {!isReadOnly && <ImportFile draft={draft} onImported={choose} />}
       </div>
-      {format === 'yaml' && hasComments && <Banner tone="warning">{textWords.yamlComments}</Banner>}
-      <Lazy
-        key={`${format} ${isReadOnly} ${generation}`}
-        load={format === 'json' ? loadJson : loadYaml}
-        props={{ draft, isReadOnly, readNow, onComments: setHasComments }}
+      {hasComments && <Banner tone="warning">Comments are not stored: they are lost on save.</Banner>}
+      <TextEditor
+        key={`${format} ${isReadOnly}`}
+        draft={draft}
+        format={format}
+        isReadOnly={isReadOnly}
+        onComments={setHasComments}
       />
       <div class="text-state" aria-live="polite">
-        {broken !== undefined && <Broken message={broken.message} onRevert={revert} />}
+        {broken !== undefined && (
+          <Banner
+            tone="warning"
+            actions={
+              <Button small onClick={revert}>
+                Back to the last readable text
+              </Button>
+            }
+          >
+            {broken.message} The other views show the last text that could be read.
+          </Banner>
+        )}
       </div>
     </div>
   )
 }
 
-function Broken({ message, onRevert }: { message: string; onRevert: () => void }) {
-  const actions = (
-    <Button small onClick={onRevert}>
-      {textWords.revertText}
-    </Button>
-  )
-  return (
-    <Banner tone="warning" actions={actions}>
-      {textWords.textBroken(message)}
-    </Banner>
-  )
-}
-
 interface ImportFileProps {
   readonly draft: Draft
-  readonly readNow: { readonly current: () => void }
   readonly onImported: (format: TextFormat) => void
 }
 
 /** Replaces the draft by what a file says; it stays the same pipeline. */
-function ImportFile({ draft, readNow, onImported }: ImportFileProps) {
+function ImportFile({ draft, onImported }: ImportFileProps) {
   const input = useRef<HTMLInputElement>(null)
   const [error, setError] = useState<string | undefined>(undefined)
   const open = async (file: File | undefined) => {
@@ -101,11 +90,11 @@ function ImportFile({ draft, readNow, onImported }: ImportFileProps) {
     if (file === undefined) return
     try {
       const { text, format, parsed } = await readDefinitionFile(file)
-      readNow.current()
+      draft.readText?.()
       if (parsed.kind === 'definition') {
         draft.unreadable.value = undefined
-        draft.replace(toDraft(parsed.definition, draft.definition.peek()), editorWords.imported(file.name))
-      } else draft.unreadable.value = { text, format, message: editorWords.fileUnreadable(file.name, parsed.problem.message) }
+        draft.replace(toDraft(parsed.definition, draft.definition.peek()), `Import of ${file.name}`)
+      } else draft.unreadable.value = { text, format, message: `${file.name} is no pipeline. ${parsed.problem.message}` }
       onImported(format)
     } catch (cause) {
       setError((cause as Error).message)
@@ -130,40 +119,31 @@ function ImportFile({ draft, readNow, onImported }: ImportFileProps) {
         }}
       />
       <Button small onClick={() => input.current?.click()}>
-        {editorWords.importFile}
+        Import a file
       </Button>
     </>
   )
 }
 
-const loadJson = async () => (props: TextEditorProps) => <TextEditor {...props} language={jsonText} />
-
-const loadYaml = async () => {
-  const { yamlText } = await import('./yaml-text.ts')
-  return (props: TextEditorProps) => <TextEditor {...props} language={yamlText} />
-}
-
 interface TextEditorProps {
   readonly draft: Draft
+  readonly format: TextFormat
   readonly isReadOnly: boolean
-  /** Set to what reads the text without a pause. */
-  readonly readNow: { current: () => void }
   readonly onComments: (hasComments: boolean) => void
 }
 
-type LanguageProps = TextEditorProps & { readonly language: TextLanguage }
-
-function TextEditor(props: LanguageProps) {
+function TextEditor(props: TextEditorProps) {
   const holder = useRef<HTMLDivElement>(null)
   useEffect(() => openText(holder.current as HTMLDivElement, props), [])
   return <div class="code-box" ref={holder} />
 }
 
 /** @returns what closes it; what was typed last is read then */
-function openText(parent: HTMLElement, { draft, language, isReadOnly, readNow, onComments }: LanguageProps): () => void {
-  const session = new TextSession(draft, language)
+function openText(parent: HTMLElement, { draft, format, isReadOnly, onComments }: TextEditorProps): () => void {
+  const session = new TextSession(draft, format)
   let timer: ReturnType<typeof setTimeout> | undefined
   const read = () => {
+    if (timer === undefined) return
     clearTimeout(timer)
     timer = undefined
     session.edit(view.state.doc.toString(), performance.now())
@@ -174,40 +154,51 @@ function openText(parent: HTMLElement, { draft, language, isReadOnly, readNow, o
     clearTimeout(timer)
     timer = setTimeout(read, readDelayMs)
   })
-  const view = new EditorView({
-    parent,
-    state: EditorState.create({
-      doc: session.text,
-      extensions: [
-        ...helpExtensions(draft, language.format),
-        ...writeExtensions(language.extension, textWords.textLabel(language.format.toUpperCase())),
-        EditorState.readOnly.of(isReadOnly),
-        isTyped,
-      ],
-    }),
-  })
+  const extensions = [
+    ...helpExtensions(draft, format),
+    ...writeExtensions(yamlText.extension, `Pipeline as ${format.toUpperCase()}`),
+    EditorState.readOnly.of(isReadOnly),
+    isTyped,
+  ]
+  const view = new EditorView({ parent, doc: session.text, extensions })
   onComments(hasComments(view))
-  const stopFollowing = effect(() => {
-    const text = session.outsideText()
-    if (text === undefined) return
-    view.dispatch({ changes: changeBetween(view.state.doc.toString(), text), userEvent: 'outside' })
-  })
-  const stopMarking = effect(() => {
-    draft.problems.value
-    draft.unreadable.value
-    const text = view.state.doc.toString()
-    view.dispatch(setDiagnostics(view.state, toDiagnostics(text, session.problemOf(text), draft, language)))
-  })
-  readNow.current = () => {
-    if (timer !== undefined) read()
-  }
+  const stops = [
+    effect(() => follow(view, session)),
+    effect(() => mark(view, session, draft)),
+    effect(() => show(view, session, draft)),
+  ]
+  draft.readText = read
   return () => {
-    readNow.current()
-    readNow.current = () => {}
-    stopFollowing()
-    stopMarking()
+    read()
+    draft.readText = undefined
+    for (const stop of stops) stop()
     view.destroy()
   }
+}
+
+function follow(view: EditorView, session: TextSession): void {
+  const text = session.outsideText()
+  if (text === undefined) return
+  view.dispatch({ changes: changeBetween(view.state.doc.toString(), text), userEvent: 'outside' })
+}
+
+/** Marks what is wrong. */
+function mark(view: EditorView, session: TextSession, draft: Draft): void {
+  draft.problems.value
+  draft.unreadable.value
+  const text = view.state.doc.toString()
+  view.dispatch(setDiagnostics(view.state, toDiagnostics(text, session.problemOf(text), draft)))
+}
+
+/** The cursor goes to what is wanted; in text that cannot be read, to the error. */
+function show(view: EditorView, session: TextSession, draft: Draft): void {
+  const path = draft.shown.value
+  if (path === undefined) return
+  draft.shown.value = undefined
+  const text = view.state.doc.toString()
+  const range = session.problemOf(text) ?? yamlText.findRanges(text)(path)
+  view.dispatch({ selection: { anchor: Math.min(range?.from ?? 0, text.length) }, scrollIntoView: true })
+  view.focus()
 }
 
 /** The smallest replacement, so that the cursor keeps its place. */

@@ -2,26 +2,10 @@
 import { plural } from '../words.ts'
 
 export const editorWords = {
-  graph: 'Graph',
-  text: 'Text',
-  diff: 'Difference',
   history: 'History',
-  dryRun: 'Dry run',
-  views: 'Views of the pipeline',
   newPipeline: 'New pipeline',
-  edit: (name: string) => `Edit ${name}`,
-  save: 'Save',
   discard: 'Discard changes',
-  giveUp: 'Give up',
-  undoOf: (label: string | undefined) => (label === undefined ? 'Nothing to undo' : `Undo: ${label}`),
-  redoOf: (label: string | undefined) => (label === undefined ? 'Nothing to redo' : `Redo: ${label}`),
-  merge: 'Merge',
-  textUnreadable: 'The text has an error',
-  notStored: 'Not saved yet',
-  unsaved: (count: number) => plural(count, 'unsaved change'),
-  saved: 'Saved',
   savedWithWarnings: (name: string) => `${name} is saved, with warnings`,
-  noSuchPipeline: 'There is no such pipeline, or you may not read it.',
   locked: (why: string | undefined) =>
     `This pipeline is locked${why === undefined ? '' : ` (${why})`}: it is changed where it is made, not here.`,
   unlock: 'Unlock',
@@ -30,50 +14,6 @@ export const editorWords = {
   digitsLost:
     'This pipeline has a number that this browser cannot keep: digits would be lost. Save it with Chrome 114, Firefox 135 or Safari 18.4, or newer.',
   templated: 'This pipeline comes from a template. Change the template, or its variables where they are kept.',
-
-  // Save
-  savePipeline: (name: string) => `Save ${name}`,
-  willCreate: 'This creates the pipeline.',
-  savedWithProblems: (count: number) =>
-    `${plural(count, 'problem')}: the pipeline can be saved like this, and cannot run before it is complete.`,
-  notSaved: 'Not saved.',
-  keptHere: 'Your changes are kept here; copy them, or ask the owner of the application.',
-  showIt: 'Show the field',
-  saveAnyway: 'Save anyway',
-  problems: (count: number) => plural(count, 'problem'),
-  moreProblems: (count: number) => `${count.toLocaleString()} more. F8 leads from one to the next.`,
-  someoneElse: 'Another user',
-  conflict: 'Another version was saved',
-  savedMeanwhile: (who: string, name: string, time: string | undefined) =>
-    `${who} saved ${name}${time === undefined ? '' : ` at ${time}`} while you were editing.`,
-  merges: (taken: number, conflicts: number) =>
-    [
-      taken === 0
-        ? ''
-        : `${plural(taken, 'change')} ${taken === 1 ? 'merges' : 'merge'} by ${taken === 1 ? 'itself' : 'themselves'}`,
-      conflicts === 0 ? '' : `${conflicts} ${conflicts === 1 ? 'needs' : 'need'} your choice`,
-    ]
-      .filter((part) => part !== '')
-      .join(', ')
-      .concat(taken + conflicts === 0 ? 'Your version has the same changes.' : '.'),
-  seeAndMerge: 'See and merge',
-  keep: { mine: 'Keep mine', theirs: 'Take theirs' },
-  before: 'Before:',
-  notThere: 'removed, or not there',
-  theirChanges: 'Changes of the other version',
-  bothVersions: 'Both versions',
-  copyMine: 'Copy mine',
-  orderOf: (list: string) => `Order of ${list}`,
-  stage: (name: string, refId: string) => `Stage ${name} (${refId})`,
-  gone: 'The pipeline was deleted',
-  goneText:
-    'Another user deleted this pipeline while you were editing. Your changes are kept: you can save them as a new pipeline.',
-  saveAsNew: 'Save as a new pipeline',
-  rightEnded: (application: string, email: string | undefined) =>
-    `Your right to change ${application} ended while you were editing. Your changes are kept here; copy them or ask ${email ?? 'an administrator'}.`,
-  mayNotChange: (application: string, email: string | undefined) =>
-    `You may read the pipelines of ${application}, but not change them. Ask ${email ?? 'an administrator'}.`,
-  leaveText: (count: number) => `${plural(Math.max(1, count), 'change')} of this pipeline ${count > 1 ? 'are' : 'is'} not saved.`,
 
   // A pipeline as a whole
   editIt: 'Edit',
@@ -108,10 +48,7 @@ export const editorWords = {
   original: 'Pipeline to copy',
   file: 'File',
   chooseFile: 'Choose a file.',
-  importFile: 'Import a file',
-  imported: (name: string) => `Import of ${name}`,
   fileUnreadable: (name: string, message: string) => `${name} is no pipeline. ${message}`,
-  fileTooLarge: (name: string, megabytes: number) => `${name} is larger than ${megabytes} MB, so it is no pipeline.`,
   begin: 'Begin',
   beginNote: 'Nothing is stored before you save.',
 

@@ -1,0 +1,137 @@
+/** The head of the editor: how the draft differs from what is stored, and what can be done with it. */
+import { useLocation } from 'preact-iso/router'
+import { to } from '../address.ts'
+import type { Schemas } from '../api/client.ts'
+import { startOperation, useRight } from '../api/rights.ts'
+import { Button, IconButton } from '../components/button.tsx'
+import { closeDialog, openDialog } from '../components/dialog.tsx'
+import { Icon } from '../components/icon.tsx'
+import { openLeaveDialog } from '../components/leave-dialog.tsx'
+import { Menu } from '../components/menu.tsx'
+import { act } from '../components/notices.tsx'
+import { plural, words } from '../words.ts'
+import type { Draft } from './draft.ts'
+import { forgetDraft } from './open-draft.ts'
+import { pipelineActions } from './pipeline-actions.tsx'
+
+export function Changes({ draft }: { draft: Draft }) {
+  if (draft.unreadable.value !== undefined) return <span class="chip is-warning">The text has an error</span>
+  if (draft.stored.value === undefined) return <span class="chip">Not saved yet</span>
+  if (draft.isDirty.value) {
+    return <span class="chip is-changed">{plural(Math.max(1, draft.changes.value.length), 'unsaved change')}</span>
+  }
+  if (!draft.isSaved.value) return null
+  return (
+    <span class="status-text is-succeeded">
+      <Icon name="check" /> Saved
+    </span>
+  )
+}
+
+/** In the question before changes are lost. */
+export function describeLoss(draft: Draft): string {
+  const count = Math.max(1, draft.changes.peek().length)
+  return `${plural(count, 'change')} of this pipeline ${count > 1 ? 'are' : 'is'} not saved.`
+}
+
+/** The start dialog comes with the first start. */
+export function openStart({ stored }: Draft): void {
+  const pipeline = stored.peek()?.definition as Schemas['Pipeline'] | undefined
+  if (pipeline === undefined || pipeline.disabled === true) return
+  act(words.startPipeline(pipeline.name), async () => {
+    const { StartDialog } = await import('../screens/start-dialog.tsx')
+    openDialog(<StartDialog pipeline={pipeline} query={{}} onClose={closeDialog} />)
+  })
+}
+
+interface ActionsProps {
+  readonly draft: Draft
+  /** Why the user may not save. */
+  readonly denied: string | undefined
+  /** The run from which the user came to edit a stage. */
+  readonly run: string | undefined
+  readonly onSave: () => void
+}
+
+export function Actions({ draft, denied, run, onSave }: ActionsProps) {
+  const isNew = draft.stored.value === undefined
+  const isClean = !isNew && !draft.isDirty.value
+  const reason = denied ?? draft.readOnly.value
+  const isOff = reason !== undefined || isClean
+  return (
+    <>
+      <StepButtons draft={draft} />
+      {!isClean && <Discard draft={draft} />}
+      {run !== undefined && isClean && (
+        <a class="button" href={to.execution(run)}>
+          Back to the run
+        </a>
+      )}
+      {isClean && <Start draft={draft} />}
+      <Button
+        kind={isClean ? undefined : 'primary'}
+        aria-disabled={isOff}
+        title={reason ?? 'Ctrl S'}
+        onClick={() => isOff || onSave()}
+      >
+        Save
+      </Button>
+      <PipelineMenu draft={draft} denied={denied} />
+    </>
+  )
+}
+
+/** Of what is stored: the next step after a save. */
+function Start({ draft }: { draft: Draft }) {
+  const right = useRight({ operation: startOperation, application: draft.application })
+  const isDisabled = draft.stored.value?.definition['disabled'] === true
+  return (
+    <Button
+      icon="play"
+      kind={draft.isSaved.value ? 'primary' : undefined}
+      denied={isDisabled ? words.pipelineDisabled : right.reason}
+      onClick={() => openStart(draft)}
+    >
+      {words.start}
+    </Button>
+  )
+}
+
+function Discard({ draft }: { draft: Draft }) {
+  const { route: navigate } = useLocation()
+  const isNew = draft.stored.value === undefined
+  const discard = () => {
+    if (!isNew) return openLeaveDialog(describeLoss(draft), () => draft.discard())
+    // Leaving asks where something would be lost.
+    if (!draft.isDirty.peek()) forgetDraft(draft)
+    navigate(to.pipelines(draft.application))
+  }
+  return <Button onClick={discard}>{isNew ? 'Give up' : 'Discard changes'}</Button>
+}
+
+function StepButtons({ draft }: { draft: Draft }) {
+  const steps = [
+    ['undo', draft.undoLabel.value, 'Undo', () => draft.undo()],
+    ['redo', draft.redoLabel.value, 'Redo', () => draft.redo()],
+  ] as const
+  return (
+    <>
+      {steps.map(([icon, step, verb, run]) => {
+        const label = step === undefined ? `Nothing to ${icon}` : `${verb}: ${step}`
+        return <IconButton key={icon} icon={icon} label={label} title={label} aria-disabled={step === undefined} onClick={run} />
+      })}
+    </>
+  )
+}
+
+function PipelineMenu({ draft, denied }: Pick<ActionsProps, 'draft' | 'denied'>) {
+  const { route: navigate } = useLocation()
+  const { application } = draft
+  const pipeline = draft.stored.value?.definition
+  if (pipeline === undefined) return null
+  const onDeleted = () => {
+    forgetDraft(draft)
+    navigate(to.pipelines(application))
+  }
+  return <Menu items={pipelineActions({ pipeline, application, denied, isEditing: true, onDeleted })} />
+}
