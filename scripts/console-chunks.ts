@@ -120,14 +120,13 @@ export function namesOf({ outputs }: Metafile): Names {
   }
 }
 
-/** Chunks that a browser loads for the views of the editor, and has not loaded before. YAML comes when it is chosen. */
+/** Chunks that a browser loads for the views of the editor, and has not loaded before. */
 export function editorChunks({ outputs }: Metafile, first: readonly string[]): string[] {
-  const yaml = fileOf(outputs, 'console/src/editor/yaml-text.ts')
   const found = new Set([fileOf(outputs, 'console/src/editor/editor.tsx')])
   for (const file of found) {
     for (const { path } of outputs[file]?.imports ?? []) {
       const isScreen = outputs[path]?.entryPoint?.includes('/screens/') === true
-      if (!first.includes(basename(path)) && path !== yaml && !isScreen) found.add(path)
+      if (!first.includes(basename(path)) && !isScreen) found.add(path)
     }
   }
   return [...found].map((file) => basename(file))

@@ -70,21 +70,6 @@ const theme = EditorView.theme({
   '.cm-diagnostic-warning': { borderLeftColor: 'var(--warning)' },
   '.cm-lintRange-error': { backgroundImage: 'none', borderBottom: '2px solid var(--failed)' },
   '.cm-lintRange-warning': { backgroundImage: 'none', borderBottom: '2px dotted var(--warning)' },
-  '.cm-changedLine, .cm-insertedLine': { backgroundColor: 'var(--succeeded-tint)' },
-  '.cm-deletedChunk, &.cm-merge-a .cm-changedLine': { backgroundColor: 'var(--failed-tint)' },
-  '.cm-changedText, .cm-insertedLine .cm-changedText': { background: 'none', borderBottom: '2px solid var(--succeeded)' },
-  '.cm-deletedText, &.cm-merge-a .cm-changedText, .cm-deletedChunk .cm-deletedText': {
-    background: 'none',
-    borderBottom: '2px solid var(--failed)',
-  },
-  '.cm-collapsedLines': {
-    color: 'var(--muted)',
-    background: 'var(--sunken)',
-    padding: '0.25rem 0.75rem',
-    borderBlock: '1px solid var(--line)',
-  },
-  // The signs of the library are in few fonts.
-  '.cm-collapsedLines::before, .cm-collapsedLines::after': { content: '"⋯"' },
 })
 
 /** The styles of the editor are elements with the nonce of the page. */

@@ -4,7 +4,7 @@ import { Name } from '../components/name.tsx'
 import { showHidden } from '../model/names.ts'
 import type { Json } from '../model/read.ts'
 import { type ChangeKind, describeChanges, type FieldChange, type PartChange, showValue } from './describe-changes.ts'
-import { Lazy } from './lazy.tsx'
+import { TextDiff } from './text-diff.tsx'
 
 interface DefinitionDiffProps {
   /** Undefined: all of it is new. */
@@ -35,20 +35,11 @@ export function DefinitionDiff({ before, after, labels = usual }: DefinitionDiff
       </ul>
       <details class="advanced" open={isText} onToggle={(event) => setText(event.currentTarget.open)}>
         <summary>Difference as text</summary>
-        {isText && (
-          <Lazy
-            key={JSON.stringify([before, after])}
-            load={loadTextDiff}
-            props={{ before: before ?? {}, after, label: `${labels.before}, ${labels.after}` }}
-          />
-        )}
+        {isText && <TextDiff before={before ?? {}} after={after} />}
       </details>
     </>
   )
 }
-
-/** The text editor is loaded when texts are shown. */
-const loadTextDiff = async () => (await import('./text-diff.tsx')).TextDiff
 
 const signs: Readonly<Record<ChangeKind, string>> = { added: '+', removed: '−', changed: '~', moved: '⇄' }
 /** Of a part that is new, so many fields are shown. */

@@ -15,7 +15,7 @@ import { forgetDraft } from './open-draft.ts'
 import { pipelineActions } from './pipeline-actions.tsx'
 
 export function Changes({ draft }: { draft: Draft }) {
-  if (draft.unreadable.value !== undefined) return <span class="chip is-warning">The text has an error</span>
+  if (draft.unreadable.value !== undefined) return <span class="chip is-changed">The text has an error</span>
   if (draft.stored.value === undefined) return <span class="chip">Not saved yet</span>
   if (draft.isDirty.value) {
     return <span class="chip is-changed">{plural(Math.max(1, draft.changes.value.length), 'unsaved change')}</span>

@@ -1,11 +1,10 @@
 /** Above the views of the editor: what stands in the way of a save. */
-import { useLive } from '../api/live.ts'
 import { Banner } from '../components/banner.tsx'
 import { Button } from '../components/button.tsx'
 import { copyText } from '../components/copy-button.tsx'
+import { Denied } from '../components/denied.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { Name } from '../components/name.tsx'
-import { textOf } from '../model/read.ts'
 import { plural } from '../words.ts'
 import type { Draft } from './draft.ts'
 import type { Path } from './json-path.ts'
@@ -52,9 +51,6 @@ export function Notes({ draft, denied, newer }: NotesProps) {
 }
 
 function DeniedSave({ draft, denied }: { draft: Draft; denied: string }) {
-  const { application } = draft
-  const owner = useLive('/applications/{application}', { path: { application } }, { refresh: 'open' }).reading.value.body
-  const email = textOf((owner as { attributes?: { email?: unknown } } | undefined)?.attributes?.email)
   const isDirty = draft.isDirty.value
   const copy = isDirty && (
     <Button small onClick={() => void copyText(JSON.stringify(draft.definition.peek(), null, 2))}>
@@ -63,8 +59,7 @@ function DeniedSave({ draft, denied }: { draft: Draft; denied: string }) {
   )
   return (
     <Banner tone="warning" actions={copy}>
-      {isDirty && `Your right to change ${application} ended while you were editing. Your changes are kept here. `}
-      {denied}, ask {email ?? 'an administrator'}
+      <Denied reason={denied} /> {isDirty && 'Your changes are kept here.'}
     </Banner>
   )
 }

@@ -9,6 +9,7 @@ import { useLocation } from 'preact-iso/router'
 import { Banner } from '../components/banner.tsx'
 import { Button } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
+import { Icon } from '../components/icon.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { writeExtensions } from './code-mirror.ts'
 import { readDefinitionFile } from './definition-file.ts'
@@ -45,9 +46,9 @@ export function TextTab({ draft }: TabProps) {
     <div class="text-view">
       <div class="toolbar">
         <Segments label="Format of the text" options={formats} selected={format} onSelect={choose} />
-        <p class="muted grow">
-          Ctrl Space completes, F8 goes to the next problem, Ctrl F searches. Esc, then Tab, leaves the text.
-        </p>
+        <div class="grow row" aria-live="polite">
+          {broken === undefined ? <Hint /> : <Broken message={broken.message} onRevert={revert} />}
+        </div>
         {!isReadOnly && <ImportFile draft={draft} onImported={choose} />}
       </div>
       {hasComments && <Banner tone="warning">Comments are not stored: they are lost on save.</Banner>}
@@ -58,21 +59,28 @@ export function TextTab({ draft }: TabProps) {
         isReadOnly={isReadOnly}
         onComments={setHasComments}
       />
-      <div class="text-state" aria-live="polite">
-        {broken !== undefined && (
-          <Banner
-            tone="warning"
-            actions={
-              <Button small onClick={revert}>
-                Back to the last readable text
-              </Button>
-            }
-          >
-            {broken.message} The other views show the last text that could be read.
-          </Banner>
-        )}
-      </div>
     </div>
+  )
+}
+
+function Hint() {
+  return (
+    <p class="muted hide-phone">
+      Ctrl Space completes, F8 goes to the next problem, Ctrl F searches. Esc, then Tab, leaves the text.
+    </p>
+  )
+}
+
+function Broken({ message, onRevert }: { message: string; onRevert: () => void }) {
+  return (
+    <>
+      <span class="status-text is-failed">
+        <Icon name="warn" /> {message}
+      </span>
+      <Button small onClick={onRevert}>
+        Back to the last readable text
+      </Button>
+    </>
   )
 }
 
