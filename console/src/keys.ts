@@ -52,6 +52,6 @@ function addressOf(key: string): string | undefined {
   if (place !== undefined) return basePath + place.path
   const screen = { p: to.pipelines, t: to.tasks }[key]
   if (screen === undefined) return undefined
-  const application = applicationHere() ?? recents.peek().find(({ kind }) => kind === 'application')?.label
+  const application = applicationHere() ?? recents.peek()[0]?.label
   return application === undefined ? to.applications() : screen(application)
 }

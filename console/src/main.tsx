@@ -6,7 +6,7 @@ import { loadUser } from './api/session.ts'
 import { App } from './app.tsx'
 import { ErrorState } from './components/states.tsx'
 import { guardTexts } from './guard-texts.ts'
-import { loadRecents } from './model/recent.ts'
+import { loadKept } from './model/recent.ts'
 import { startClock } from './model/time.ts'
 import { words } from './words.ts'
 
@@ -16,7 +16,7 @@ async function start(): Promise<void> {
   if (root === null) return
   try {
     if (!(await loadUser())) return
-    loadRecents()
+    loadKept()
     render(<App />, root)
   } catch (cause) {
     const error = asApiError(cause)

@@ -25,6 +25,7 @@ export const routes: readonly ScreenRoute[] = [
     path: 'applications/:application/pipelines/:id/start',
     load: async () => (await import('./screens/pipelines.tsx')).Pipelines,
   },
+  { path: 'environments', load: async () => (await import('./screens/environments.tsx')).EnvironmentsScreen },
   { path: 'search', load: async () => (await import('./screens/search.tsx')).Search },
   { path: 'executions/compare', load: async () => (await import('./screens/compare.tsx')).Compare },
   { path: 'executions/:id', load: async () => (await import('./screens/execution.tsx')).ExecutionScreen },

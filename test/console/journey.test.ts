@@ -598,7 +598,21 @@ step('finds everything of a name at an address', async ({ page, open, heading, c
   await click('button', 'Clear filters')
   await page.getByRole('link', { name: 'Destroy web-prod-v001' }).waitFor()
   await open('applications')
-  await page.getByRole('group', { name: 'Last run of each pipeline of web' }).getByRole('link').first().waitFor()
+  const row = page.getByRole('table', { name: 'Applications' }).getByRole('row', { name: /web/ })
+  await row.getByRole('link', { name: /^succeeded/ }).waitFor()
+  await row.getByText('1 of 1 up').waitFor()
+  await row.getByRole('button', { name: 'Favourite: web' }).press('Enter')
+  assert.equal(await row.getByRole('button', { name: 'Favourite: web' }).getAttribute('aria-pressed'), 'true')
+})
+
+step('sees which version runs where, one click from home', async ({ page, open, heading, click }) => {
+  await open('')
+  await page.getByRole('link', { name: /^web 1\.1\.0 to dev/ }).waitFor()
+  await click('link', 'Environments')
+  await heading('Environments')
+  const row = page.getByRole('table', { name: 'Versions by environment' }).getByRole('row', { name: /web/ })
+  await row.getByRole('link', { name: '1.0.0' }).waitFor()
+  await row.getByText('1 of 1 up').waitFor()
 })
 
 step('reads names that are markup, control or very long', async ({ page, open }) => {
@@ -757,6 +771,7 @@ step('meets no barrier on any screen, in light and dark', async ({ browser, flee
   const paths = [
     '',
     'applications',
+    'environments',
     'applications/web',
     'applications/web?group=region&health=up',
     'applications/web/clusters/dev/web-prod',

@@ -11,6 +11,7 @@ interface SearchQuery {
   readonly statuses?: string
   readonly triggerTimeStartBoundary?: string
   readonly size?: number
+  readonly expand?: boolean
   readonly user?: string | undefined
 }
 
@@ -32,9 +33,13 @@ export function waitingOf(executions: readonly Execution[] = []): readonly Execu
   return executions.filter(({ stages }) => stages.some((stage) => isWaiting(stage) && mayJudge(stage.context)))
 }
 
-/** Without required roles, all users who may execute the pipeline judge. */
+/** Without any, all users who may execute the pipeline judge. */
+export function rolesToJudge(context: Readonly<Record<string, unknown>>): readonly string[] {
+  return textsOf(context['selectedStageRoles'] ?? context['requiredJudgmentRoles'])
+}
+
 function mayJudge(context: Readonly<Record<string, unknown>>): boolean {
-  const required = textsOf(context['selectedStageRoles'] ?? context['requiredJudgmentRoles'])
+  const required = rolesToJudge(context)
   const roles = user.value?.roles ?? []
   return required.length === 0 || user.value?.isAdmin === true || required.some((role) => roles.includes(role))
 }

@@ -27,7 +27,7 @@ interface ApplicationHeadProps {
 
 export function ApplicationHead({ application, tab, state, actions }: ApplicationHeadProps) {
   const hasResources = useCloudProviders().some((provider) => provider.hasManifests === true)
-  useEffect(() => noteRecent({ label: application, kind: 'application', href: to.application(application) }), [application])
+  useEffect(() => noteRecent({ label: application, href: to.application(application) }), [application])
   return (
     <PageHead
       tab={`${application}: ${tab}`}

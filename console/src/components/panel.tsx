@@ -5,7 +5,7 @@ import { ErrorBoundary } from './error-boundary.tsx'
 
 interface PanelProps {
   readonly title: ComponentChildren
-  readonly count?: number
+  readonly count?: number | string | undefined
   /** At the right of the title. */
   readonly actions?: ComponentChildren
   readonly children: ComponentChildren

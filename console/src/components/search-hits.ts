@@ -72,7 +72,7 @@ export function useHits(text: string, isForCommands = true): readonly HitGroup[]
 function recentGroup(): HitGroup {
   return {
     title: words.recent,
-    hits: recents.value.map(({ label, kind, href }) => ({ label, icon: kind === 'application' ? 'apps' : 'pipeline', href })),
+    hits: recents.value.map(({ label, href }) => ({ label, icon: 'apps', href })),
   }
 }
 

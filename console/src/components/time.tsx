@@ -2,13 +2,15 @@
 import { useMemo } from 'preact/hooks'
 import { formatDuration, formatExact, formatRelative, isTime, now } from '../model/time.ts'
 
-/** Relative, with the exact time on hover. */
-export function Time({ at }: { at: number | null | undefined }) {
+const dayMs = 86_400_000
+
+/** Relative, with the exact time on hover. @param inDays Counts days instead of naming the date */
+export function Time({ at, inDays = false }: { at: number | null | undefined; inDays?: boolean }) {
   const exact = useMemo(() => (isTime(at) ? formatExact(at) : undefined), [at])
   if (!isTime(at)) return <span class="muted">–</span>
   return (
     <time dateTime={new Date(at).toISOString()} title={exact}>
-      {formatRelative(at, now.value)}
+      {inDays && now.value - at >= dayMs ? `${Math.floor((now.value - at) / dayMs)} d ago` : formatRelative(at, now.value)}
     </time>
   )
 }

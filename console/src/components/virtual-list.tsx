@@ -29,6 +29,8 @@ interface VirtualListProps<Item> {
   readonly overscan?: number
   /** For a list that changes while it is read: what its rows are of, such as the filter. Rows then keep their places. */
   readonly heldOf?: string
+  /** Rows of a table, which have the roles of one themselves. */
+  readonly isTable?: boolean
   /** Scrolls in a box of its own with this class instead of with the window. */
   readonly boxed?: boolean
 }
@@ -56,11 +58,11 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
   )
 }
 
-function Whole<Item>({ items, keyOf, row, label, class: style = '', list, gone }: DrawnListProps<Item>) {
+function Whole<Item>({ items, keyOf, row, label, class: style = '', list, gone, isTable }: DrawnListProps<Item>) {
   return (
-    <ul class={`rows ${style}`} aria-label={label} ref={list}>
+    <ul class={`rows ${style}`} aria-label={label} ref={list} role={isTable ? 'rowgroup' : undefined}>
       {items.map((item, index) => (
-        <li key={keyOf(item)} class={gone.has(keyOf(item)) ? 'is-gone' : undefined}>
+        <li key={keyOf(item)} role={isTable ? 'presentation' : undefined} class={gone.has(keyOf(item)) ? 'is-gone' : undefined}>
           {row(item, index)}
         </li>
       ))}
@@ -121,17 +123,24 @@ interface RowsInViewProps<Item> extends DrawnListProps<Item> {
 }
 
 function RowsInView<Item>({ virtualizer, above, ...props }: RowsInViewProps<Item>) {
-  const { items, row, label, class: style = '', list, gone } = props
+  const { items, row, label, class: style = '', list, gone, isTable } = props
+  const place = (index: number) =>
+    isTable ? { role: 'presentation' as const } : { 'aria-posinset': index + 1, 'aria-setsize': items.length }
   if (virtualizer === undefined) return <Whole {...props} />
   return (
-    <ul class={`rows is-virtual ${style}`} aria-label={label} ref={list} style={{ height: `${virtualizer.getTotalSize()}px` }}>
+    <ul
+      class={`rows is-virtual ${style}`}
+      aria-label={label}
+      ref={list}
+      role={isTable ? 'rowgroup' : undefined}
+      style={{ height: `${virtualizer.getTotalSize()}px` }}
+    >
       {virtualizer.getVirtualItems().map(({ index, key, start }) => (
         <li
           key={key}
           ref={virtualizer.measureElement}
           data-index={index}
-          aria-posinset={index + 1}
-          aria-setsize={items.length}
+          {...place(index)}
           style={{ top: `${start - above}px` }}
           class={gone.has(String(key)) ? 'at is-gone' : 'at'}
         >

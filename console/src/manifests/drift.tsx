@@ -19,7 +19,7 @@ interface Drift extends ObjectPlace {
 }
 
 /** Other services than the embedded one do not list any. */
-function useDrift(application: string): readonly Drift[] {
+export function useDrift(application: string): readonly Drift[] {
   const hasAccounts = (useManifestAccounts() ?? []).length > 0
   const parameters = hasAccounts ? { path: { application }, query: {} } : undefined
   const { body } = useLive('/applications/{application}/drift', parameters, { refresh: 'slow' }).reading.value

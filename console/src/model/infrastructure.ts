@@ -1,5 +1,6 @@
 /** Load balancers and security groups as their forms edit them, and the jobs that store them. */
 import type { components } from '../api/schema.d.ts'
+import { imagesIn } from './deployments.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 
 type Schemas = components['schemas']
@@ -232,14 +233,23 @@ interface DeployingPipeline {
   readonly parameters: Readonly<Record<string, string>>
 }
 
-/** Pipelines that deploy an image of this name: as it stands, or with the version in a parameter. */
-export function pipelinesThatDeploy(imageId: string, pipelines: readonly Schemas['Pipeline'][]): readonly DeployingPipeline[] {
+/**
+ * Pipelines that deploy an image of this name: as it stands, or with the version in a parameter.
+ *
+ * @param isThere Whether an account is one of those that matter
+ */
+export function pipelinesThatDeploy(
+  imageId: string,
+  pipelines: readonly Schemas['Pipeline'][],
+  isThere: (account: string) => boolean = () => true,
+): readonly DeployingPipeline[] {
   const at = imageId.lastIndexOf(':')
   const [image, version] = at === -1 ? [imageId, ''] : [imageId.slice(0, at), imageId.slice(at + 1)]
   return pipelines.flatMap(({ id, name, application, stages }) => {
     const wanted = objectsOf(stages)
       .flatMap((stage) => [...objectsOf(stage['clusters']), stage])
-      .flatMap((cluster) => textOf(cluster['imageId']) ?? [])
+      .filter(({ account, credentials }) => isThere(textOf(account) ?? textOf(credentials) ?? ''))
+      .flatMap(({ imageId: image, manifests }) => [textOf(image) ?? [], imagesIn(manifests)].flat())
     for (const text of wanted) {
       const parameters = parametersFor(text, image, version, imageId)
       if (parameters !== undefined && id !== undefined) return [{ id, name, application, parameters }]

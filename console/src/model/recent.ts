@@ -1,49 +1,92 @@
-/** What was opened last in this browser, for Home and the search. */
+/** What this user opens, uses and marks in this browser, for Home, lists and the search. */
 import { signal } from '@preact/signals'
 import { basePath } from '../address.ts'
 import { user } from '../api/session.ts'
+import { objectOf, objectsOf, textsOf } from './read.ts'
 
 interface Recent {
   readonly label: string
-  readonly kind: 'application' | 'pipeline'
   readonly href: string
 }
 
-const maxKept = 8
-
-export const recents = signal<readonly Recent[]>([])
-
-/** Each user has a list of their own in a browser that several share. */
-function keyOfUser(): string {
-  return `fairlead.recent.${user.peek()?.username ?? ''}`
+/** How much something is used: each use counts half as much after a week. */
+interface Use {
+  readonly score: number
+  readonly atMs: number
 }
 
-export function noteRecent(recent: Recent): void {
-  const others = load().filter(({ href }) => href !== recent.href)
-  const kept = [recent, ...others].slice(0, maxKept)
-  recents.value = kept
+const maxRecents = 8
+const maxUses = 200
+const halfLifeMs = 7 * 86_400_000
+
+/** Applications, the last one first. */
+export const recents = signal<readonly Recent[]>([])
+export const favourites = signal<readonly string[]>([])
+const uses = signal<Readonly<Record<string, Use>>>({})
+
+/** Each user has entries of their own in a browser that several share. */
+function keyOf(name: string): string {
+  return `fairlead.${name}.${user.peek()?.username ?? ''}`
+}
+
+function load(name: string): unknown {
   try {
-    localStorage.setItem(keyOfUser(), JSON.stringify(kept))
+    return JSON.parse(localStorage.getItem(keyOf(name)) ?? 'null')
+  } catch {
+    return undefined
+  }
+}
+
+function store(name: string, value: unknown): void {
+  try {
+    localStorage.setItem(keyOf(name), JSON.stringify(value))
   } catch {
     // Storage is switched off or full.
   }
 }
 
-function load(): Recent[] {
-  try {
-    const kept: unknown = JSON.parse(localStorage.getItem(keyOfUser()) ?? '[]')
-    return Array.isArray(kept) ? kept.filter(isRecent) : []
-  } catch {
-    return []
-  }
-}
-
-function isRecent(value: unknown): value is Recent {
-  const { label, href } = Object(value) as Record<string, unknown>
-  return typeof label === 'string' && typeof href === 'string' && href.startsWith(basePath)
-}
-
 /** Read when the user is known. */
-export function loadRecents(): void {
-  recents.value = load()
+export function loadKept(): void {
+  recents.value = objectsOf(load('recent')).flatMap(({ label, href }) =>
+    typeof label === 'string' && typeof href === 'string' && href.startsWith(basePath) ? [{ label, href }] : [],
+  )
+  favourites.value = textsOf(load('favourites'))
+  const entries = Object.entries(objectOf(load('uses'))).map(([key, use]) => {
+    const { score, atMs } = objectOf(use)
+    return [key, { score: Number(score) || 0, atMs: Number(atMs) || 0 }] as const
+  })
+  uses.value = Object.fromEntries(entries)
+}
+
+export function noteRecent(recent: Recent): void {
+  recents.value = [recent, ...recents.peek().filter(({ href }) => href !== recent.href)].slice(0, maxRecents)
+  store('recent', recents.value)
+}
+
+export function toggleFavourite(application: string): void {
+  const others = favourites.value.filter((name) => name !== application)
+  favourites.value = others.length < favourites.value.length ? others : [...others, application]
+  store('favourites', favourites.value)
+}
+
+/** The rest stays in its order. */
+export function favouritesFirst(names: readonly string[], first: readonly string[]): readonly string[] {
+  return names.toSorted((a, b) => Number(first.includes(b)) - Number(first.includes(a)))
+}
+
+/** @param key What is used, such as an address. */
+export function noteUse(key: string): void {
+  const all = { ...uses.peek(), [key]: { score: useOf(key) + 1, atMs: Date.now() } }
+  uses.value = Object.fromEntries(
+    Object.entries(all)
+      .toSorted(([, a], [, b]) => b.atMs - a.atMs)
+      .slice(0, maxUses),
+  )
+  store('uses', uses.value)
+}
+
+/** 0 where it was never used. */
+export function useOf(key: string): number {
+  const use = Object.hasOwn(uses.value, key) ? uses.value[key] : undefined
+  return use === undefined ? 0 : use.score * 0.5 ** ((Date.now() - use.atMs) / halfLifeMs)
 }

@@ -40,6 +40,8 @@ const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' })
 const clockFormat = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 
+const minuteFormat = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
+
 const maxTimeMs = 8_640_000_000_000_000
 
 /** Whether it is a point in time that can be written: services write other things as well. */
@@ -64,6 +66,11 @@ export function formatRelative(atMs: number, nowMs: number): string {
 /** With the zone of the reader, and in UTC. */
 export function formatExact(atMs: number): string {
   return `${exactFormat.format(atMs)} (${new Date(atMs).toISOString()})`
+}
+
+/** Hours and minutes. */
+export function formatMinute(atMs: number): string {
+  return minuteFormat.format(atMs)
 }
 
 export function formatClock(atMs: number): string {

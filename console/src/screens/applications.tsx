@@ -1,20 +1,24 @@
-/** All applications that the reader may see, and the dialog that creates one. */
+/** All applications that the reader may see: health, versions, last run and owner of each. */
 import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
+import { HealthText, type Landscape, toBatches, Unread, useDeployed, useLandscape } from '../components/deployed.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { FilterSelect } from '../components/filter-field.tsx'
-import { FilteredList } from '../components/filtered-list.tsx'
-import { Icon } from '../components/icon.tsx'
-import { Name, NameLink } from '../components/name.tsx'
+import { FilterField, FilterSelect } from '../components/filter-field.tsx'
+import { Filtered } from '../components/filtered-list.tsx'
+import { type GridColumn, GridTable } from '../components/grid-table.tsx'
+import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
-import { RunStrip } from '../components/run-strip.tsx'
-import { EmptyState, Loaded } from '../components/states.tsx'
+import { Star } from '../components/star.tsx'
+import { Loaded } from '../components/states.tsx'
+import { StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
-import { newestFirst } from '../model/execution.ts'
-import { numberOf } from '../model/read.ts'
+import { newestFirst, statusOf } from '../model/execution.ts'
+import { splitList } from '../model/read.ts'
+import { favourites } from '../model/recent.ts'
+import { isEnabled } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 import { CreateApplication } from './create-application.tsx'
@@ -22,180 +26,214 @@ import { FirstSteps } from './first-steps.tsx'
 
 type Application = Schemas['ApplicationAttributes']
 
-const rowHeight = 45
-
-export function Applications({ query: { q = '', account, sort } }: ScreenProps) {
+export function Applications({ query }: ScreenProps) {
   const live = useLive('/applications', {}, { refresh: 'slow' })
+  // Versions and last runs need them; they are asked for at once.
+  const landscape = useLandscape()
   const all = live.reading.value.body
-  const create = (
-    <Button kind="primary" icon="plus" onClick={() => openDialog(<CreateApplication />)}>
-      {words.createApplication}
-    </Button>
-  )
   return (
     <>
       <PageHead
         tab={words.applications}
         title={words.applications}
         state={all !== undefined && <span class="count">{all.length.toLocaleString()}</span>}
-        actions={create}
+        actions={
+          <Button kind="primary" icon="plus" onClick={() => openDialog(<CreateApplication />)}>
+            {words.createApplication}
+          </Button>
+        }
       />
       <Loaded
         live={live}
         rows={8}
-        empty={
-          <EmptyState icon="apps" text={words.applicationsEmpty}>
-            <FirstSteps />
-          </EmptyState>
-        }
+        empty={<FirstSteps text="No application yet. An application groups pipelines and what they deploy." />}
       >
-        {(found) => <List applications={found} filter={q} account={account} sort={sort === 'changed' ? sort : 'name'} />}
+        {(applications) => <List applications={applications} landscape={landscape} query={query} />}
       </Loaded>
     </>
   )
 }
 
+function accountsOf({ accounts }: Application): readonly string[] {
+  return splitList(accounts ?? '')
+}
+
 interface ListProps {
   readonly applications: readonly Application[]
-  readonly filter: string
-  readonly account: string | undefined
-  readonly sort: 'name' | 'changed'
+  readonly landscape: Landscape
+  readonly query: ScreenProps['query']
 }
 
-const filterNames = ['q', 'account']
-/** Pipelines of one read of last runs. */
-const idsPerCall = 50
-/** With more applications, all their pipelines are too much to read for it. */
-const maxWithRuns = 100
-
-function accountsOf({ accounts }: Application): readonly string[] {
-  return accounts?.split(',').map((name) => name.trim()) ?? []
-}
-
-function List({ applications, filter, account, sort }: ListProps) {
-  const shown = matching(applications, filter, account, sort)
-  const hasRuns = applications.length <= maxWithRuns
-  const pipelines = useLive('/pipelineConfigs', hasRuns ? {} : undefined, { refresh: 'open' }).reading.value.body
-  const batches = useMemo(() => toBatches(pipelines ?? []), [pipelines])
-  const accounts = [...new Set(applications.flatMap(accountsOf))].toSorted((a, b) => a.localeCompare(b))
-  const more = <MoreFilters accounts={accounts} account={account} sort={sort} isSortable={applications.length > 1} />
-  return (
-    <FilteredList
-      filter={filter}
-      items={shown}
-      noMatch={words.noApplicationMatches([filter, account].filter(Boolean).join(', '))}
-      filters={filterNames}
-      more={more}
-      keyOf={({ name }) => name}
-      rowHeight={rowHeight}
-      label={words.applications}
-      row={(application) => <Row application={application} batch={batches.get(application.name.toLowerCase())} />}
-    />
-  )
-}
-
-interface MoreFiltersProps extends Pick<ListProps, 'account' | 'sort'> {
-  readonly accounts: readonly string[]
-  readonly isSortable: boolean
-}
-
-function MoreFilters({ accounts, account, sort, isSortable }: MoreFiltersProps) {
-  return (
+function List({ applications, landscape, query: { q = '', account, sort } }: ListProps) {
+  const shown = useMemo(() => matching(applications, q, account, sort), [applications, q, account, sort, favourites.value])
+  const accounts = [...new Set(applications.flatMap(accountsOf))].toSorted()
+  const columns = useColumns(shown, landscape)
+  const fields = (
     <>
+      <FilterField value={q} />
       <FilterSelect
         name="account"
         label={words.account}
         value={account}
         any={words.anyOf.account}
-        options={accounts.map((each) => [each, each])}
+        options={accounts.map((name) => [name, name])}
       />
-      {isSortable && (
-        <FilterSelect
-          name="sort"
-          label={words.sortBy}
-          value={sort === 'name' ? undefined : sort}
-          any={words.sortings.name}
-          leastOptions={1}
-          options={[['changed', words.sortings.changed]]}
-        />
+    </>
+  )
+  const noMatch = `No application matches “${[q, account].filter(Boolean).join(', ')}”.`
+  return (
+    <Filtered fields={fields} noMatch={shown.length === 0 ? noMatch : undefined} filters={['q', 'account']}>
+      <GridTable
+        label={words.applications}
+        columns={columns}
+        rows={shown}
+        keyOf={({ name }) => name}
+        rowHeight={53}
+        sort={sort}
+        heldOf={[q, account, sort, favourites.value].join('\n')}
+      />
+    </Filtered>
+  )
+}
+
+/** Favourites come first, in either order. */
+function matching(all: readonly Application[], q: string, account: string | undefined, sort: string | undefined) {
+  const wanted = q.toLowerCase()
+  const isFirst = ({ name }: Application) => Number(favourites.value.includes(name))
+  const ownerOf = ({ email }: Application) => (sort === 'owner' ? (email ?? '\uffff') : '')
+  return all
+    .filter(({ name, email }) => name.toLowerCase().includes(wanted) || email?.toLowerCase().includes(wanted))
+    .filter((application) => account === undefined || accountsOf(application).includes(account))
+    .toSorted((a, b) => isFirst(b) - isFirst(a) || ownerOf(a).localeCompare(ownerOf(b)) || a.name.localeCompare(b.name))
+}
+
+function useColumns(shown: readonly Application[], landscape: Landscape): readonly GridColumn<Application>[] {
+  const names = shown.map(({ name }) => name)
+  const batches = useMemo(() => toBatches(names), [shown])
+  const runs = useMemo(() => toRunBatches(shown, landscape), [shown, landscape])
+  const batchOf = (name: string) => batches.get(name) ?? [name]
+  return [
+    { key: 'star', head: 'Favourite', isBare: true, width: '2rem', cell: ({ name }) => <Star application={name} /> },
+    { key: 'name', head: 'Application', width: 'minmax(9rem, 2fr)', sort: '', cell: (one) => <Title {...one} /> },
+    {
+      key: 'health',
+      head: 'Health',
+      width: 'minmax(7rem, 1fr)',
+      cell: ({ name }) => <Health application={name} batch={batchOf(name)} landscape={landscape} />,
+    },
+    {
+      key: 'versions',
+      head: 'Versions',
+      width: 'minmax(10rem, 3fr)',
+      cell: ({ name }) => <Versions application={name} batch={batchOf(name)} landscape={landscape} />,
+    },
+    {
+      key: 'run',
+      head: 'Last run',
+      width: 'minmax(10rem, 2fr)',
+      cell: ({ name }) => <LastRun application={name} pipelines={runs.get(name.toLowerCase())} />,
+    },
+    {
+      key: 'owner',
+      head: 'Owner',
+      width: 'minmax(8rem, 1.5fr)',
+      sort: 'owner',
+      hideBelow: 'narrow',
+      cell: ({ email }) =>
+        email ? (
+          <span class="cut">
+            <Name text={email} max={40} />
+          </span>
+        ) : (
+          <span class="muted">–</span>
+        ),
+    },
+  ]
+}
+
+function Title({ name, description }: Application) {
+  return (
+    <>
+      <a class="row-title" href={to.application(name)}>
+        <Name text={name} max={40} />
+      </a>
+      {description && (
+        <span class="muted cut">
+          <Name text={description} max={80} />
+        </span>
       )}
     </>
   )
 }
 
-function matching(
-  applications: readonly Application[],
-  filter: string,
-  account: string | undefined,
-  sort: ListProps['sort'],
-): readonly Application[] {
-  const wanted = filter.toLowerCase()
-  const changedMs = (application: Application) => (sort === 'changed' ? (numberOf(application.updateTs) ?? 0) : 0)
-  return applications
-    .filter(({ name, email }) => name.toLowerCase().includes(wanted) || email?.toLowerCase().includes(wanted))
-    .filter((application) => account === undefined || accountsOf(application).includes(account))
-    .toSorted((a, b) => changedMs(b) - changedMs(a) || a.name.localeCompare(b.name))
+interface CellProps {
+  readonly application: string
+  readonly batch: readonly string[]
+  readonly landscape: Landscape
 }
 
-/** Ids of the pipelines of some applications, whose last runs come in one call: by application. */
-function toBatches(
-  pipelines: readonly { readonly application: string; readonly id?: string }[],
-): ReadonlyMap<string, readonly string[]> {
+function Health({ application, batch, landscape }: CellProps) {
+  const { found, error, retry } = useDeployed(application, batch, landscape)
+  if (found === undefined) return <Unread error={error} retry={retry} />
+  const serving = [...found.values()].filter(({ groups }) => groups.some(isEnabled))
+  if (serving.length === 0) return <span class="muted">nothing deployed</span>
+  const sum = (count: (one: { up: number; total: number }) => number) => serving.reduce((all, one) => all + count(one), 0)
+  return <HealthText up={sum(({ up }) => up)} total={sum(({ total }) => total)} />
+}
+
+function Versions({ application, batch, landscape }: CellProps) {
+  const { found } = useDeployed(application, batch, landscape)
+  const there = landscape.names.flatMap((name) => found?.get(name) ?? [])
+  return (
+    <span class="versions">
+      {there.map(({ environment, versions }) => (
+        <a key={environment} href={to.environments({ q: application })}>
+          <span class="muted">{environment}</span> <Name text={versions.join(', ')} max={24} />
+        </a>
+      ))}
+    </span>
+  )
+}
+
+/** Pipelines of one read of last runs. */
+const idsPerCall = 50
+
+/** Ids of the pipelines of neighbours in the list, whose last runs come in one call: by application. */
+function toRunBatches(applications: readonly Application[], { pipelines }: Landscape): ReadonlyMap<string, readonly string[]> {
   const byApplication = Map.groupBy(pipelines, ({ application }) => application.toLowerCase())
   const batches = new Map<string, readonly string[]>()
   let batch: string[] = []
-  let names: string[] = []
-  const close = () => {
-    for (const name of names) batches.set(name, batch)
-    batch = []
-    names = []
-  }
-  for (const [name, own] of [...byApplication].toSorted(([a], [b]) => a.localeCompare(b))) {
-    const ids = own.flatMap(({ id }) => id ?? []).slice(0, idsPerCall)
-    if (batch.length + ids.length > idsPerCall) close()
+  for (const application of applications) {
+    const name = application.name.toLowerCase()
+    const ids = (byApplication.get(name) ?? []).flatMap(({ id }) => id ?? []).slice(0, idsPerCall)
+    if (batch.length + ids.length > idsPerCall) batch = []
     batch.push(...ids)
-    names.push(name)
+    if (ids.length > 0) batches.set(name, batch)
   }
-  close()
   return batches
 }
 
-interface RowProps {
-  readonly application: Application
-  readonly batch: readonly string[] | undefined
-}
-
-/** Those of each of its pipelines. */
-function LastRuns({ name, batch }: { name: string; batch: readonly string[] }) {
-  const query = { pipelineConfigIds: batch.join(), limit: 1, expand: false }
-  const runs = useLive('/executions', { query }, { refresh: 'slow' }).reading.value.body
-  const own = useMemo(
-    () => newestFirst(runs?.filter(({ application }) => application.toLowerCase() === name.toLowerCase()) ?? []),
-    [runs, name],
-  )
-  return <RunStrip runs={own} label={words.lastRunsOf(name)} />
-}
-
-function Row({ application: { name, email, description, accounts, updateTs }, batch }: RowProps) {
+/** That of all its pipelines. */
+function LastRun({ application, pipelines = [] }: { application: string; pipelines: readonly string[] | undefined }) {
+  const query = { pipelineConfigIds: pipelines.join(), limit: 1, expand: false }
+  const live = useLive('/executions', pipelines.length > 0 ? { query } : undefined, { refresh: 'slow' })
+  const { body, error } = live.reading.value
+  if (pipelines.length === 0) return <span class="muted">–</span>
+  if (body === undefined) return <Unread error={error} retry={() => live.refresh()} />
+  const [run] = newestFirst(body.filter((one) => one.application.toLowerCase() === application.toLowerCase()))
+  if (run === undefined) return <span class="muted">has not run yet</span>
+  const { kind, word } = statusOf(run)
   return (
-    <div class="run-row">
-      <span class="letter" aria-hidden="true">
-        {name[0]?.toUpperCase()}
-      </span>
-      <NameLink class="row-link row-title" href={to.application(name)} text={name} max={60} />
-      <span class="grow muted cut">
-        <Name text={description ?? ''} max={120} />
-      </span>
-      <span class="hide-phone">{batch !== undefined && batch.length > 0 && <LastRuns name={name} batch={batch} />}</span>
-      <span class="muted hide-narrow">{email && <Name text={email} max={40} />}</span>
-      {accounts && (
-        <span class="chip hide-phone">
-          <Icon name="box" /> {accounts.split(',').join(', ')}
+    <>
+      <a class="health-text" href={to.execution(run.id)}>
+        <StatusMark kind={kind} label={word} />
+        <span class="cut">
+          <Name text={run.name ?? 'run'} max={40} />
         </span>
-      )}
-      <span class="muted hide-phone aside">
-        <Time at={numberOf(updateTs)} />
+      </a>
+      <span class="muted">
+        <Time at={run.endTime ?? run.startTime ?? run.buildTime} inDays />
       </span>
-    </div>
+    </>
   )
 }

@@ -1,14 +1,17 @@
 /** What a new installation offers first. */
+import type { ComponentChildren } from 'preact'
 import { useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'
+import { Mark } from '../components/icon.tsx'
 import type { ManifestExamplePlace } from '../manifests/example.tsx'
 import { objectsOf, textOf, textsOf } from '../model/read.ts'
 import { words } from '../words.ts'
 import type { ExamplePlace } from './example.tsx'
 
-export function FirstSteps() {
+/** @param text What is empty, and what belongs there */
+export function FirstSteps({ text = 'Nothing has run yet.' }: { text?: string }) {
   const { images, manifests } = usePlaces()
   // What these dialogs need comes when they are wanted.
   const create = async () => {
@@ -23,22 +26,56 @@ export function FirstSteps() {
     const { DeployManifestExample } = await import('../manifests/example.tsx')
     openDialog(<DeployManifestExample place={place} />)
   }
+  const example = 'Deploy the example'
   return (
-    <>
-      <Button kind="primary" icon="plus" onClick={() => void create()}>
-        {words.createApplication}
+    <section class="first-steps" aria-label="First steps">
+      <Mark size={40} />
+      <h2>{text}</h2>
+      <p class="muted">Choose how to begin. Everything that an example makes can be removed again.</p>
+      <ul>
+        {images !== undefined && (
+          <Step action={example} isFirst onClick={() => void deploy(images)}>
+            A small web program in two versions, its load balancer, and a pipeline that replaces one version by the other. Takes
+            seconds.
+          </Step>
+        )}
+        {manifests !== undefined && (
+          <Step
+            action={images === undefined ? example : `${example} to ${manifests.label}`}
+            isFirst={images === undefined}
+            onClick={() => void deployManifests(manifests)}
+          >
+            A deployment and a service from manifests, with a pipeline that rolls out the next version.
+          </Step>
+        )}
+        <Step
+          action={words.createApplication}
+          isFirst={images === undefined && manifests === undefined}
+          onClick={() => void create()}
+        >
+          An application groups pipelines and what they deploy. Its first pipeline starts from a template.
+        </Step>
+      </ul>
+    </section>
+  )
+}
+
+interface StepProps {
+  readonly action: string
+  readonly isFirst?: boolean
+  readonly onClick: () => void
+  readonly children: ComponentChildren
+}
+
+function Step({ action, isFirst = false, onClick, children }: StepProps) {
+  const isExample = action !== words.createApplication
+  return (
+    <li class="panel">
+      <p>{children}</p>
+      <Button kind={isFirst ? 'primary' : undefined} icon={isExample ? 'play' : 'plus'} onClick={onClick}>
+        {action}
       </Button>
-      {images !== undefined && (
-        <Button icon="play" onClick={() => void deploy(images)}>
-          {words.deployExample}
-        </Button>
-      )}
-      {manifests !== undefined && (
-        <Button icon="play" onClick={() => void deployManifests(manifests)}>
-          {images === undefined ? words.deployExample : words.deployExampleTo(manifests.label)}
-        </Button>
-      )}
-    </>
+    </li>
   )
 }
 

@@ -1,0 +1,77 @@
+/** A row for each application, and a column for each environment. */
+import { to } from '../address.ts'
+import type { ServerGroup } from '../model/server-groups.ts'
+import { DeployedCell, type Landscape, Unread, useDeployed } from './deployed.tsx'
+import { type GridColumn, GridTable } from './grid-table.tsx'
+import { Name } from './name.tsx'
+import { Star } from './star.tsx'
+
+interface EnvironmentMatrixProps {
+  readonly label: string
+  readonly applications: readonly string[]
+  /** Applications that are read in the same call. */
+  readonly batchOf: (application: string) => readonly string[]
+  readonly landscape: Landscape
+  /** Names of the environments that are shown. */
+  readonly columns: readonly string[]
+  readonly isShown?: (group: ServerGroup) => boolean
+}
+
+const rowHeight = 66
+
+export function EnvironmentMatrix({ label, applications, batchOf, landscape, columns, isShown }: EnvironmentMatrixProps) {
+  const cell = (environment: string) => (application: string) => (
+    <Cell {...{ application, environment, landscape, isShown }} batch={batchOf(application)} />
+  )
+  const all: GridColumn<string>[] = [
+    {
+      key: ' star',
+      head: 'Favourite',
+      isBare: true,
+      width: '2rem',
+      cell: (name) => <Star application={name} />,
+      hideBelow: 'phone',
+    },
+    {
+      key: ' application',
+      head: 'Application',
+      width: 'minmax(8rem, 1fr)',
+      cell: (name) => (
+        <a class="row-title" href={to.application(name)}>
+          <Name text={name} max={40} />
+        </a>
+      ),
+    },
+    ...columns.map((name) => ({ key: name, head: name, width: 'minmax(11rem, 2fr)', cell: cell(name) })),
+  ]
+  return (
+    <div class={columns.length > 4 ? 'sideways' : ''}>
+      <GridTable
+        label={label}
+        columns={all}
+        rows={applications}
+        keyOf={(name) => name}
+        rowHeight={rowHeight}
+        heldOf={columns.join()}
+      />
+    </div>
+  )
+}
+
+interface CellProps {
+  readonly application: string
+  readonly environment: string
+  readonly batch: readonly string[]
+  readonly landscape: Landscape
+  readonly isShown: ((group: ServerGroup) => boolean) | undefined
+}
+
+function Cell({ application, environment, batch, landscape, isShown }: CellProps) {
+  const { found, error, retry } = useDeployed(application, batch, landscape, isShown)
+  if (found === undefined) return <Unread error={error} retry={retry} />
+  const deployed = found.get(environment)
+  if (deployed === undefined) return <span class="muted">–</span>
+  const before = landscape.names.slice(0, landscape.names.indexOf(environment))
+  const earlier = before.flatMap((name) => found.get(name) ?? []).at(-1)
+  return <DeployedCell {...{ application, deployed, earlier, landscape }} />
+}

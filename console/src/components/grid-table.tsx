@@ -1,0 +1,82 @@
+/** A table with headings of which only the rows near the view are in the page. */
+import type { ComponentChildren } from 'preact'
+import { useQueryChange } from './filter-field.tsx'
+import { VirtualList } from './virtual-list.tsx'
+
+export interface GridColumn<Row> {
+  readonly key: string
+  readonly head: string
+  /** Its head is for screen readers only. */
+  readonly isBare?: true
+  /** As a track of a grid. */
+  readonly width: string
+  readonly cell: (row: Row) => ComponentChildren
+  /** Left out below this width: phone is 600 px, narrow 900 px. */
+  readonly hideBelow?: 'phone' | 'narrow'
+  /** The value of `sort` in the address that orders by it; empty for the usual order. */
+  readonly sort?: string
+}
+
+interface GridTableProps<Row> {
+  readonly label: string
+  readonly columns: readonly GridColumn<Row>[]
+  readonly rows: readonly Row[]
+  readonly keyOf: (row: Row) => string
+  readonly rowHeight: number
+  /** Of the address. */
+  readonly sort?: string | undefined
+  /** What the rows are of, such as the filter. */
+  readonly heldOf: string
+}
+
+const asRow = { role: 'row' } as const
+
+export function GridTable<Row>({ label, columns, rows, keyOf, rowHeight, sort = '', heldOf }: GridTableProps<Row>) {
+  const template = columns.map(({ width }) => width).join(' ')
+  return (
+    <div class="panel is-flush grid-table" role="table" aria-label={label} style={{ '--columns': template }}>
+      <div role="rowgroup">
+        <div {...asRow} class="grid-row grid-heads">
+          {columns.map(({ key, ...column }) => (
+            <Head key={key} {...column} current={sort} />
+          ))}
+        </div>
+      </div>
+      <VirtualList
+        items={rows}
+        keyOf={keyOf}
+        rowHeight={rowHeight}
+        heldOf={heldOf}
+        isTable
+        row={(row) => (
+          <div {...asRow} class="grid-row">
+            {columns.map(({ key, head, isBare, cell, hideBelow }) => (
+              <div key={key} role="cell" class={hideBelow && `hide-${hideBelow}`} data-head={isBare ? undefined : head}>
+                {cell(row)}
+              </div>
+            ))}
+          </div>
+        )}
+      />
+    </div>
+  )
+}
+
+type HeadProps = Pick<GridColumn<unknown>, 'head' | 'isBare' | 'sort' | 'hideBelow'> & { readonly current: string }
+
+function Head({ head, isBare, sort, hideBelow, current }: HeadProps) {
+  const change = useQueryChange()
+  const isSorted = sort === current
+  const role = { role: 'columnheader', 'aria-sort': isSorted ? 'ascending' : undefined } as const
+  return (
+    <div {...role} class={hideBelow && `hide-${hideBelow}`}>
+      {sort === undefined ? (
+        <span class={isBare ? 'visually-hidden' : ''}>{head}</span>
+      ) : (
+        <button type="button" class={`sort ${isSorted ? 'is-chosen' : ''}`} onClick={() => change({ sort: sort || undefined })}>
+          {head}
+        </button>
+      )}
+    </div>
+  )
+}

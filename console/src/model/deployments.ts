@@ -1,0 +1,157 @@
+/** Which version an environment runs of an application, how environments differ, and what a run has deployed. */
+import type { components } from '../api/schema.d.ts'
+import { isKind } from '../manifests/names.ts'
+import type { Execution } from './execution.ts'
+import { type Json, objectOf, objectsOf, textOf, textsOf } from './read.ts'
+import { accountOf, clusterOf, countsOf, isEnabled, type ServerGroup, versionOf } from './server-groups.ts'
+
+type Schemas = components['schemas']
+export type Pipeline = Schemas['Pipeline']
+
+/** What an environment runs of an application. */
+export interface Deployed {
+  readonly environment: string
+  /** Those that serve; where none does, the newest. */
+  readonly groups: readonly ServerGroup[]
+  /** Images of the groups, the newest first, and their versions. */
+  readonly images: readonly string[]
+  readonly versions: readonly string[]
+  /** All versions that are kept there, newest first. */
+  readonly history: readonly string[]
+  readonly commit: string | undefined
+  readonly sinceMs: number | undefined
+  readonly up: number
+  readonly total: number
+}
+
+/** The environment of each account: its field, else its name. */
+export type Environments = ReadonlyMap<string, string>
+
+export function toEnvironments(accounts: readonly Schemas['Account'][]): Environments {
+  return new Map(accounts.map((account) => [account.name, textOf(account['environment']) ?? account.name]))
+}
+
+/** By application, in small letters, and environment. */
+export function toDeployed(groups: readonly ServerGroup[], environments: Environments) {
+  const shown = groups.filter(({ name }) => !isKind(name, 'job'))
+  const byApplication = Map.groupBy(shown, (group) => (group.application ?? group.moniker?.app ?? '').toLowerCase())
+  return new Map(
+    [...byApplication].map(([application, own]) => {
+      const byEnvironment = Map.groupBy(own, (group) => environments.get(accountOf(group)) ?? accountOf(group))
+      return [application, new Map([...byEnvironment].map(([environment, all]) => [environment, deployedAs(environment, all)]))]
+    }),
+  )
+}
+
+function deployedAs(environment: string, all: readonly ServerGroup[]): Deployed {
+  const newest = all.toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))
+  const serving = newest.filter((group) => isEnabled(group) && countsOf(group).total > 0)
+  const groups = serving.length > 0 ? serving : newest.slice(0, 1)
+  const counts = groups.map(countsOf)
+  const images = [...new Set(groups.flatMap((group) => versionOf(group) ?? []))]
+  return {
+    environment,
+    groups,
+    images,
+    versions: [...new Set(images.map(versionLabel))],
+    history: [...new Set(newest.flatMap((group) => versionOf(group) ?? []).map(versionLabel))],
+    commit: textOf(objectOf(groups[0]?.buildInfo)['commit'])?.slice(0, 7),
+    sinceMs: groups[0]?.createdTime ?? undefined,
+    up: counts.reduce((sum, { up }) => sum + up, 0),
+    total: counts.reduce((sum, { total }) => sum + total, 0),
+  }
+}
+
+/** The tag of an image, else the beginning of its digest, else its name. */
+export function versionLabel(image: string): string {
+  const [named = '', digest] = image.slice(image.lastIndexOf('/') + 1).split('@')
+  const tag = named.indexOf(':')
+  return tag !== -1 ? named.slice(tag + 1) : (digest?.slice(digest.indexOf(':') + 1).slice(0, 8) ?? named)
+}
+
+/** How a deployment stands to that of an earlier environment, in words; undefined where both are the same. */
+export function differenceOf(one: Deployed, earlier: Deployed): string | undefined {
+  const [version = '', other = ''] = [one.versions[0], earlier.versions[0]]
+  if (one.versions.toSorted().join('\n') === earlier.versions.toSorted().join('\n')) return undefined
+  if (one.versions.length > 1 || earlier.versions.length > 1) return `differs from ${earlier.environment}`
+  const behind = earlier.history.indexOf(version)
+  if (behind > 0) return `behind ${earlier.environment} by ${behind === 1 ? '1 version' : `${behind} versions`}`
+  const step = one.history.includes(other) ? 1 : compareNumbers(version, other)
+  const word = step === 0 ? 'differs from' : step > 0 ? 'ahead of' : 'behind'
+  return `${word} ${earlier.environment}`
+}
+
+/** Of versions such as `v2.10.1-rc1`, by their numbers; 0 where those are none or the same. */
+function compareNumbers(left: string, right: string): number {
+  const [a, b] = [left, right].map((version) => /^v?(\d+(?:\.\d+)+)/.exec(version)?.[1]?.split('.').map(Number))
+  if (a === undefined || b === undefined) return 0
+  return (
+    Array.from({ length: Math.max(a.length, b.length) }, (_, at) => (a[at] ?? 0) - (b[at] ?? 0)).find((step) => step !== 0) ?? 0
+  )
+}
+
+/** Accounts to which a pipeline deploys, in the order of its stages. */
+export function accountsOf({ stages }: Pick<Pipeline, 'stages'>): readonly string[] {
+  const targets = objectsOf(stages)
+    .filter(({ type }) => type === 'deploy' || type === 'deployManifest')
+    .flatMap((stage) => (stage['type'] === 'deploy' ? objectsOf(stage['clusters']) : [stage]))
+  return [...new Set(targets.flatMap(({ account, credentials }) => textOf(account) ?? textOf(credentials) ?? []))]
+}
+
+const usualOrder = [/dev|local|sandbox/i, /test|qa/i, /stag|pre|uat/i, /prod|live/i]
+
+/** In the order of promotion: as pipelines deploy to them, else as their names say. */
+export function inOrder(names: readonly string[], pipelines: readonly Pipeline[], environments: Environments): readonly string[] {
+  const before = new Map<string, Set<string>>()
+  for (const pipeline of pipelines) {
+    const chain = [...new Set(accountsOf(pipeline).map((account) => environments.get(account) ?? account))]
+    for (const [at, name] of chain.entries()) before.set(name, new Set([...(before.get(name) ?? []), ...chain.slice(0, at)]))
+  }
+  const rank = (name: string) => {
+    const at = usualOrder.findIndex((pattern) => pattern.test(name))
+    return at === -1 ? usualOrder.length - 1.5 : at
+  }
+  const sorted = names.toSorted((a, b) => rank(a) - rank(b) || a.localeCompare(b))
+  const order = new Set<string>()
+  const visited = new Set<string>()
+  const visit = (name: string) => {
+    if (visited.has(name)) return
+    visited.add(name)
+    // Pipelines that go both ways say nothing.
+    for (const one of sorted) if (before.get(name)?.has(one) && before.get(one)?.has(name) !== true) visit(one)
+    order.add(name)
+  }
+  for (const name of sorted) visit(name)
+  return [...order]
+}
+
+/** What a run has put where: an image, or the name of a manifest's object, and accounts. */
+export function deploymentsOf({
+  stages,
+}: Execution): readonly { readonly image: string; readonly accounts: readonly string[] }[] {
+  const found = stages.flatMap(({ type, status, context, outputs }) => {
+    const account = textOf(context['account']) ?? textOf(context['credentials'])
+    if (status !== 'SUCCEEDED' || account === undefined) return []
+    if (type === 'deployManifest')
+      return imagesIn(outputs['manifests'] ?? context['manifests']).map((image) => ({ image, account }))
+    const image = textOf(context['imageId'])
+    return image !== undefined && context['deploy.server.groups'] !== undefined ? [{ image, account }] : []
+  })
+  const byImage = Map.groupBy(found, ({ image }) => image)
+  return [...byImage].map(([image, all]) => ({ image, accounts: [...new Set(all.map(({ account }) => account))] }))
+}
+
+/** Of all containers of manifests. */
+export function imagesIn(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return [...new Set(value.flatMap(imagesIn))]
+  if (typeof value !== 'object' || value === null) return []
+  const { image, ...rest } = value as Json
+  return [...new Set([...textsOf([image]), ...Object.values(rest).flatMap(imagesIn)])]
+}
+
+/** Whether groups of a cluster are among the wanted ones; `*` stands for all. */
+export function isOfRule(group: ServerGroup, rule: { account: string; stack: string; detail: string }): boolean {
+  const { stack, detail } = group.moniker ?? {}
+  const fits = (wanted: string, value: unknown) => wanted === '*' || wanted === (value ?? '')
+  return accountOf(group) === rule.account && fits(rule.stack, stack) && fits(rule.detail, detail) && clusterOf(group) !== ''
+}
