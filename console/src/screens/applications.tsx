@@ -80,7 +80,7 @@ function List({ applications, landscape, query: { q = '', account, sort } }: Lis
       />
     </>
   )
-  const noMatch = `No application matches “${[q, account].filter(Boolean).join(', ')}”.`
+  const noMatch = words.noApplicationMatches([q, account].filter(Boolean).join(', '))
   return (
     <Filtered fields={fields} noMatch={shown.length === 0 ? noMatch : undefined} filters={['q', 'account']}>
       <GridTable

@@ -255,7 +255,7 @@ function runningRow(execution: Execution) {
             execution.status === 'PAUSED' ? (
               word
             ) : (
-              'waits for its turn'
+              words.queued
             )
           ) : (
             <Name text={titleOf(current)} max={40} />
