@@ -1,15 +1,18 @@
 /** Chooses the type of a new stage: a search field above the types that exist here. */
 
 import { useEffect, useState } from 'preact/hooks'
+import { useCloudProviders } from '../api/cloud-providers.ts'
 import { Button } from '../components/button.tsx'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
 import { Name } from '../components/name.tsx'
 import { Picker } from '../components/picker.tsx'
-import { words } from '../words.ts'
+import type { Json } from '../model/read.ts'
+import { plural, words } from '../words.ts'
+import { useAccounts } from './choices.ts'
 import type { StageType } from './descriptions.ts'
 import type { Draft } from './draft.ts'
+import { freshStage, placeIn } from './forms/fresh.ts'
 import { addStage, type Position, stageOfKey, titleOfStage, toNodes } from './stages.ts'
-import { editorWords } from './words.ts'
 
 interface AddStageProps {
   readonly draft: Draft
@@ -23,16 +26,24 @@ export function openAddStage(props: AddStageProps): void {
   openDialog(<AddStageDialog {...props} />)
 }
 
+const addedAt: Readonly<Record<Position, (name: string) => string>> = {
+  after: (name) => `It runs after ${name}, before what follows.`,
+  before: (name) => `It runs before ${name}, after what that waits for.`,
+  parallel: (name) => `It runs beside ${name}, after the same stages.`,
+}
+
 function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProps) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const [isEntered, setEntered] = useState(false)
   const isLoading = draft.types.value === undefined
+  const place = placeIn(draft.application, useAccounts(), useCloudProviders())
   const groups = groupsOf(draft.types.value?.stageTypes ?? [], text)
   const found = groups.flatMap(({ types }) => types)
   const chosen = Math.min(at, found.length - 1)
   const anchor = stageOfKey(draft.definition.value, of)
-  const add = (type: ChosenType) => addTo(draft, type, anchor && { of: anchor.key, position }, onAdded)
+  const add = ({ type, label }: ChosenType) =>
+    addTo(draft, { type, ...freshStage(type, place), label }, anchor && { of: anchor.key, position }, onAdded)
   // Users who know the name need not wait for the types.
   useEffect(() => {
     const type = found[chosen]
@@ -45,16 +56,16 @@ function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProp
   }
   return (
     <Picker
-      title={editorWords.addStage}
+      title="Add stage"
       class="palette is-titled"
       note={
         <p class="palette-note">
-          {anchor === undefined ? editorWords.atEnd : editorWords.addedAt[position](titleOfStage(anchor.stage))}
+          {anchor === undefined ? 'It runs after all others.' : addedAt[position](titleOfStage(anchor.stage))}
         </p>
       }
-      label={editorWords.findType}
-      placeholder={editorWords.findType}
-      listLabel={editorWords.stageTypes}
+      label="Search stage types"
+      placeholder="Search stage types"
+      listLabel="Stage types"
       text={text}
       onText={onText}
       groups={groups.map(({ group, types }) => ({ title: group, items: types, head: <GroupHead text={group} /> }))}
@@ -64,15 +75,15 @@ function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProp
       chosen={chosen}
       onChoose={setAt}
       onTake={(type) => (type === undefined ? setEntered(isLoading) : add(type))}
-      status={text === '' || isLoading ? '' : editorWords.types(found.length)}
+      status={text === '' || isLoading ? '' : plural(found.length, 'stage type')}
     >
       {isLoading && <p class="palette-note">{words.loading}</p>}
       {found.length === 0 && !isLoading && (
         <div class="palette-note">
-          <p>{editorWords.noType(text)}</p>
+          <p>No stage type matches “{text}”.</p>
           {/^\S+$/.test(text) && (
             <Button small onClick={() => add({ type: text, label: text })}>
-              {editorWords.addUnknown(text)}
+              Add a stage of type {text}
             </Button>
           )}
         </div>
@@ -90,13 +101,14 @@ function GroupHead({ text }: { text: string }) {
 }
 
 function TypeRow({ type: { type, label, runsHere, reason, description } }: { type: StageType }) {
+  const wanted = wants.find(({ lines }) => lines[type] !== undefined)?.lines[type]
   return (
     <span class="grow">
       <strong>
         <Name text={label} max={60} />
       </strong>{' '}
       <code class="muted">{type}</code>
-      <span class="type-text muted">{runsHere === false ? reason : description}</span>
+      <span class="type-text muted">{runsHere === false ? reason : (wanted ?? description)}</span>
     </span>
   )
 }
@@ -106,12 +118,12 @@ type ChosenType = Pick<StageType, 'type' | 'label'>
 /** Adds the stage and moves the focus to its name. */
 function addTo(
   draft: Draft,
-  { type, label }: ChosenType,
+  { label, ...stage }: ChosenType & Json,
   place: { of: string; position: Position } | undefined,
   onAdded: (refId: string) => void,
 ): void {
-  const added = addStage(draft.definition.peek(), { type, name: freeName(draft, label) }, place)
-  draft.replace(added.definition, editorWords.addItem(label))
+  const added = addStage(draft.definition.peek(), { ...stage, name: freeName(draft, label) }, place)
+  draft.replace(added.definition, `Add ${label}`)
   closeDialog()
   onAdded(added.refId)
   const index = toNodes(added.definition).findIndex(({ key }) => key === added.refId)
@@ -120,6 +132,43 @@ function addTo(
     draft.shown.value = ['stages', index, 'name']
   })
 }
+
+/** What people come for, with a line about when; other types stand below in the groups of the API. */
+const wants: readonly { readonly title: string; readonly lines: Readonly<Record<string, string>> }[] = [
+  {
+    title: 'Deploy',
+    lines: {
+      deploy: 'Create server groups of an image, and move the traffic to them.',
+      deployManifest: 'Apply objects to a Kubernetes cluster, and wait until they are stable.',
+      rollbackCluster: 'Bring back what ran before.',
+    },
+  },
+  {
+    title: 'Build',
+    lines: {
+      bake: 'Make an image of a repository, a folder or a package.',
+      jenkins: 'Run a job of a build server, and take its results.',
+      findImageFromCluster: 'Take the image that runs elsewhere, such as in the test environment.',
+    },
+  },
+  { title: 'Wait for a person', lines: { manualJudgment: 'Ask whether to go on, before production for example.' } },
+  {
+    title: 'Wait or check',
+    lines: {
+      wait: 'Let some time pass.',
+      checkPreconditions: 'Go on only if an expression, a stage or a cluster is as it should be.',
+    },
+  },
+  {
+    title: 'Run',
+    lines: {
+      runCommand: 'Run a command on this machine, such as a test.',
+      runJob: 'Run a program to its end.',
+      webhook: 'Call an address, and wait for the work behind it.',
+      pipeline: 'Run another pipeline.',
+    },
+  },
+]
 
 interface TypeGroup {
   readonly group: string
@@ -145,9 +194,13 @@ function groupsOf(all: readonly StageType[], text: string): readonly TypeGroup[]
           : 3
     return nearness + Number(runsHere === false) * 4
   }
-  const byGroup = Map.groupBy(matching, ({ group }) => group)
+  const byGroup = Map.groupBy(matching, ({ type, group, runsHere }) => {
+    if (runsHere === false) return 'Not on this instance'
+    return wants.find(({ lines }) => lines[type] !== undefined)?.title ?? group
+  })
   const groups = [...byGroup].map(([group, types]) => ({ group, types: types.toSorted((a, b) => rank(a) - rank(b)) }))
-  const best = ({ types }: TypeGroup) => Math.min(...types.map(rank))
+  const place = (group: string) => (wants.findIndex(({ title }) => title === group) + wants.length + 1) % (wants.length + 1)
+  const best = ({ group, types }: TypeGroup) => Math.min(...types.map(rank)) * 100 + place(group)
   return groups.toSorted((a, b) => best(a) - best(b))
 }
 

@@ -4,7 +4,9 @@ import { type CloudProvider, useCloudProviders } from '../api/cloud-providers.ts
 import { type ReadParameters, type ReadPath, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
+import { formatRelative, presentMs } from '../model/time.ts'
 import type { Draft } from './draft.ts'
+import type { ExpressionFunction } from './expression-help.ts'
 import { stagesOf } from './stages.ts'
 
 export interface Choice {
@@ -86,7 +88,7 @@ const sources: Readonly<Record<string, Source>> = {
     // A provider without a list searches by at least three characters.
     path: (place) => (imagesPathOf(place) ?? accountsRead.path) as ReadPath,
     parameters: (place) => (imagesPathOf(place) === undefined ? undefined : {}),
-    choices: (body) => named(body, 'imageName').slice(0, maxImages),
+    choices: imagesOf,
   },
   'base-images': {
     path: '/bakery/options',
@@ -136,6 +138,19 @@ const ownSources: Readonly<Record<string, (place: Place) => readonly Choice[]>> 
     return owners.flatMap(({ expectedArtifacts }) => named(expectedArtifacts, 'id', 'displayName'))
   },
   roles: () => (user.value?.roles ?? []).map((name) => choice(name)),
+}
+
+let loaded: Promise<readonly ExpressionFunction[]> | undefined
+
+/** Functions of expressions, asked of the API once. Without an answer there are none, and the next completion asks again. */
+export async function loadFunctions(): Promise<readonly ExpressionFunction[]> {
+  loaded ??= unwrap(client.GET('/capabilities/expressions')).then(({ functions }) => functions)
+  try {
+    return await loaded
+  } catch {
+    loaded = undefined
+    return []
+  }
 }
 
 /** Empty while they are not known; a source that fails offers nothing, and the field takes what is typed. */
@@ -188,14 +203,31 @@ function placeOf(draft: Draft, holder: Json, providers: readonly CloudProvider[]
 function choicesOf(name: string | undefined, place: Place, body: unknown): readonly Choice[] {
   const found = name === undefined ? [] : (sources[name]?.choices(body, place) ?? ownSources[name]?.(place) ?? [])
   const byValue = new Map(found.filter(({ value }) => value !== '').map((each) => [each.value, each]))
+  if (name === 'images') return [...byValue.values()]
   return [...byValue.values()].toSorted((a, b) => (a.label ?? a.value).localeCompare(b.label ?? b.value))
 }
 
-/** The provider of an account, for the field beside it. */
-export function useProviders(isWanted: boolean): (account: string) => string | undefined {
-  const { body } = useLive(accountsRead.path, isWanted ? accountsRead.parameters() : undefined, { refresh: 'open' }).reading.value
-  return (account) => accountsOf(body).find(({ name }) => name === account)?.type
+export function useAccounts(): readonly Account[] {
+  return accountsOf(useLive(accountsRead.path, accountsRead.parameters(), { refresh: 'open' }).reading.value.body)
 }
+
+/** The newest first, with their age and where they come from. */
+function imagesOf(body: unknown, { account }: Place): readonly Choice[] {
+  const createdMs = (image: Json) => Date.parse(textOf(objectOf(image['attributes'])['creationDate']) ?? '')
+  return objectsOf(body)
+    .filter(({ accounts }) => account === undefined || !Array.isArray(accounts) || accounts.includes(account))
+    .toSorted((one, other) => (createdMs(other) || 0) - (createdMs(one) || 0))
+    .slice(0, maxImages)
+    .map((image) => {
+      const { kind } = objectOf(objectOf(image['attributes'])['origin'])
+      const at = createdMs(image)
+      const note = [Number.isNaN(at) ? undefined : formatRelative(at, presentMs()), originWords[textOf(kind) ?? '']]
+      const value = textOf(image['imageId']) ?? textOf(image['imageName']) ?? ''
+      return { value, note: note.filter((part) => part !== undefined).join(', ') || undefined }
+    })
+}
+
+const originWords: Readonly<Record<string, string>> = { bake: 'baked', build: 'built', upload: 'uploaded' }
 
 function choice(value: string, label?: string): Choice {
   return { value, label: label === value ? undefined : label }
@@ -209,7 +241,7 @@ function noted(body: unknown, key: string, noteOf: (item: Json) => string | unde
   return objectsOf(body).map((item) => ({ value: textOf(item[key]) ?? '', note: noteOf(item) }))
 }
 
-interface Account {
+export interface Account {
   readonly name: string
   readonly type: string
   readonly regions: readonly string[]

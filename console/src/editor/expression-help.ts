@@ -2,7 +2,6 @@
 import { type Json, objectsOf, textOf } from '../model/read.ts'
 import type { Suggestion } from './field-help.ts'
 import { stagesOf, titleOfStage } from './stages.ts'
-import { textWords } from './text-words.ts'
 
 export interface ExpressionFunction {
   readonly name: string
@@ -18,17 +17,15 @@ export function wordInExpression(line: string): number | undefined {
 }
 
 const names: Readonly<Record<string, string>> = {
-  parameters: textWords.nameParameters,
-  trigger: textWords.nameTrigger,
-  execution: textWords.nameExecution,
-  deployedServerGroups: textWords.nameDeployed,
+  parameters: 'Values of the parameters.',
+  trigger: 'What started the run: type, user, payload, artifacts.',
+  execution: 'The run itself, with its stages.',
+  deployedServerGroups: 'Server groups that stages before have deployed.',
 }
 
 export function expressionSuggestions(definition: Json, functions: readonly ExpressionFunction[]): readonly Suggestion[] {
   const parameters = objectsOf(definition['parameterConfig']).flatMap(({ name, description }): Suggestion[] =>
-    textOf(name) === undefined
-      ? []
-      : [{ value: `parameters.${name}`, detail: textWords.aParameter, help: textOf(description) ?? '' }],
+    textOf(name) === undefined ? [] : [{ value: `parameters.${name}`, detail: 'parameter', help: textOf(description) ?? '' }],
   )
   const variables = stagesOf(definition).flatMap((stage) =>
     objectsOf(stage['type'] === 'evaluateVariables' ? stage['variables'] : []).flatMap(({ key, value }): Suggestion[] => {
@@ -40,7 +37,7 @@ export function expressionSuggestions(definition: Json, functions: readonly Expr
     ...parameters,
     ...variables,
     ...Object.entries(names).map(([value, help]) => ({ value, detail: '', help })),
-    ...functions.map(({ name, description }) => ({ value: `#${name}(`, detail: textWords.aFunction, help: description ?? '' })),
+    ...functions.map(({ name, description }) => ({ value: `#${name}(`, detail: 'function', help: description ?? '' })),
   ]
 }
 

@@ -6,32 +6,31 @@ import { useLive } from '../api/live.ts'
 import { IconButton } from '../components/button.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Field } from '../components/field.tsx'
+import { CheckList } from '../components/form-fields.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
-import { type Json, objectOf, textOf } from '../model/read.ts'
+import { type Json, objectOf, textOf, textsOf } from '../model/read.ts'
 import { formatTimes, isReadersZone } from '../model/time.ts'
-import { type Choice, useChoices, useProviders } from './choices.ts'
+import { plural } from '../words.ts'
+import { type Choice, useAccounts, useChoices } from './choices.ts'
 import type { FieldDescription } from './descriptions.ts'
 import type { Draft } from './draft.ts'
-import { CompletionSource } from './expression-completion.tsx'
 import {
   AddButton,
-  ChecksInput,
+  type InputProps,
   JsonInput,
   MapInput,
   MomentInput,
   NumberInput,
   SelectInput,
-  SuggestInput,
   TextInput,
   TextsInput,
-  type Tied,
 } from './inputs.tsx'
 import { isSamePath, type Path, valueAt, withValueAt } from './json-path.ts'
 import { Lazy } from './lazy.tsx'
 import { loadManifestsInput } from './manifests-input.tsx'
 import { isExpression } from './problems.ts'
-import { editorWords } from './words.ts'
+import { FieldContext } from './suggest.tsx'
 
 /** Above that, fields that are neither required nor set wait behind "More". */
 const maxShown = 8
@@ -73,38 +72,31 @@ function namesOf({ name, otherNames = [] }: FieldDescription): readonly string[]
   return [name, ...otherNames]
 }
 
-function MoreFields({ draft, base, fields, known }: Required<FieldListProps>) {
-  const [open, setOpen] = useState(false)
+/** What the fields above leave out: rarer fields, then those without a description. */
+export function MoreFields({ draft, base, fields, known }: Required<FieldListProps>) {
   const holder = objectOf(valueAt(draft.definition.value, base))
   const others = Object.keys(holder).filter((name) => !known.includes(name))
+  const [open, setOpen] = useState(fields.length === 0 && others.length > 0)
   const shown = draft.shown.value
-  const isWanted = shown !== undefined && fields.some(({ name }) => isWithin(shown, [...base, name]))
+  const isWanted = shown !== undefined && fields.some((field) => namesOf(field).some((name) => isWithin(shown, [...base, name])))
   useEffect(() => {
     if (isWanted) setOpen(true)
   }, [isWanted])
+  const count = fields.length + others.length
+  if (count === 0) return null
   return (
-    <>
-      {others.length > 0 && <OtherFields draft={draft} base={base} names={others} known={known} />}
-      {(fields.length > 0 || (others.length === 0 && isOpenEnded(base))) && (
-        <details class="advanced" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-          <summary>{fields.length === 0 ? editorWords.otherFields : editorWords.moreFields(fields.length)}</summary>
-          {open && (
-            <>
-              {fields.map((field) => (
-                <FieldView key={field.name} draft={draft} base={base} field={field} />
-              ))}
-              {others.length === 0 && <OtherFields draft={draft} base={base} names={[]} known={known} />}
-            </>
-          )}
-        </details>
+    <details class="advanced" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>More fields ({count})</summary>
+      {open && (
+        <>
+          {fields.map((field) => (
+            <FieldView key={field.name} draft={draft} base={base} field={field} />
+          ))}
+          {others.length > 0 && <OtherFields draft={draft} base={base} names={others} known={known} />}
+        </>
       )}
-    </>
+    </details>
   )
-}
-
-/** Stages have fields of plug-ins, which no description lists. */
-function isOpenEnded(base: Path): boolean {
-  return base.length === 2 && base[0] === 'stages'
 }
 
 function isWithin(path: Path, outer: Path): boolean {
@@ -125,7 +117,7 @@ function OtherFields({ draft, base, names, known }: OtherFieldsProps) {
   const change = (next: unknown) => {
     const given = Object.entries(objectOf(next)).filter(([name]) => !known.includes(name))
     draft.change(
-      editorWords.changeField(editorWords.otherFields),
+      'Change other fields',
       (definition) => {
         const kept = names.filter((name) => !given.some(([key]) => key === name))
         const without = kept.reduce((whole, name) => withValueAt(whole, [...base, name], undefined), definition)
@@ -135,22 +127,30 @@ function OtherFields({ draft, base, names, known }: OtherFieldsProps) {
     )
   }
   return (
-    <Field label={editorWords.otherFields} help={editorWords.otherFieldsHelp}>
+    <Field label="Other fields" help="Fields without a description, as JSON.">
       {(tied) => <JsonInput tied={tied} value={value} onChange={change} rows={3} />}
     </Field>
   )
 }
 
-interface FieldViewProps {
+export interface FieldViewProps {
   readonly draft: Draft
   readonly base: Path
   readonly field: FieldDescription
   readonly label?: string
+  /** Instead of the help of the description. */
+  readonly help?: ComponentChildren
+  /** Instead of the choices of the description. */
+  readonly choices?: readonly Choice[] | undefined
+  readonly placeholder?: string
+  readonly isCode?: boolean
+  /** Draws the input instead of the one for its kind. */
+  readonly render?: (input: InputProps) => ComponentChildren
 }
 
-export function FieldView({ draft, base, field, label = toLabel(field.name) }: FieldViewProps) {
-  const definition = draft.definition.value
-  const holder = objectOf(valueAt(definition, base))
+export function FieldView(props: FieldViewProps) {
+  const { draft, base, field, label = toLabel(field.name), help = <Help field={field} />, render } = props
+  const holder = objectOf(valueAt(draft.definition.value, base))
   // Where another key of the same meaning is set, that one is edited.
   const name = namesOf(field).find((each) => holder[each] !== undefined) ?? field.name
   const path = [...base, name]
@@ -158,66 +158,64 @@ export function FieldView({ draft, base, field, label = toLabel(field.name) }: F
   const box = useRef<HTMLDivElement>(null)
   const [isTouched, setTouched] = useState(false)
   const [wantsExpression, setWantsExpression] = useState(false)
-  const choices = useChoicesOf(field, draft, holder)
+  const offered = useChoicesOf(field, draft, holder)
+  const choices = props.choices ?? offered
   const problem = draft.problems.value.find((each) => isSamePath(each.path, path))
   const isShown = problem?.kind !== 'missing' || isTouched || draft.showsMissing.value
   const error = problem !== undefined && isShown ? problem.message : undefined
   useFocus(draft, path, box)
 
-  const set = (next: unknown) => draft.set(path, next, editorWords.changeField(label))
+  const set = (next: unknown) => draft.set(path, next, `Change ${label}`)
   const change = useProviderChange(draft, base, field, holder, set)
   const kind = manifestKindOf(field) ?? kindOf(field, value)
-  const asExpression =
-    manifestKindOf(field) === undefined &&
-    canSwitch(field) &&
-    (wantsExpression || (typeof value === 'string' && isExpression(value)))
-  const shown = name === field.name ? label : toLabel(name)
-  const isGroup = !asExpression && (kind === 'objects' || (kind === 'object' && field.fields !== undefined))
+  const mayBeExpression = manifestKindOf(field) === undefined && canSwitch(field)
+  const asExpression = mayBeExpression && (wantsExpression || isExpression(value))
+  const input = { value, onChange: change, choices, label, placeholder: props.placeholder, isCode: props.isCode }
   return (
-    // The draft ends a step of undo where typing ends.
-    <div
-      ref={box}
-      class={`form-field is-${kind}`}
-      onFocusOut={() => {
-        setTouched(true)
-        draft.endStep()
-      }}
-    >
-      {manifestKindOf(field) === undefined && canSwitch(field) && (
-        <ExpressionSwitch
-          label={shown}
-          isOn={asExpression}
-          onClick={() => {
-            setWantsExpression(!asExpression)
-            if (asExpression) set(undefined)
-          }}
-        />
-      )}
-      {kind === 'flag' && !asExpression ? (
-        <FlagInput label={shown} field={field} value={value} error={error} onChange={set} />
-      ) : isGroup ? (
-        <Group draft={draft} path={path} field={field} label={shown} error={error} />
-      ) : (
-        <CompletionSource.Provider value={field.expression ? draft : undefined}>
-          <Field label={shown} help={<Help field={field} />} error={error} required={field.required}>
+    <FieldContext.Provider value={{ draft, path, expression: field.expression }}>
+      {/* The draft ends a step of undo where typing ends. */}
+      <div
+        ref={box}
+        class={`form-field is-${kind}`}
+        onFocusOut={() => {
+          setTouched(true)
+          draft.endStep()
+        }}
+      >
+        {mayBeExpression && (
+          <ExpressionSwitch
+            label={label}
+            isOn={asExpression}
+            onClick={() => {
+              setWantsExpression(!asExpression)
+              if (asExpression) set(undefined)
+            }}
+          />
+        )}
+        {kind === 'flag' && !asExpression ? (
+          <FlagInput label={label} help={help} isUsual={field.default === true} value={value} error={error} onChange={set} />
+        ) : (kind === 'objects' || (kind === 'object' && field.fields !== undefined)) && !asExpression ? (
+          <Group draft={draft} path={path} field={field} label={label} help={help} error={error} />
+        ) : (
+          <Field label={label} help={help} error={error} required={field.required}>
             {(tied) =>
               asExpression ? (
                 <TextInput tied={tied} value={value} onChange={set} isCode />
               ) : (
-                <ValueInput kind={kind} tied={tied} value={value} onChange={change} choices={choices} label={shown} />
+                (render?.({ tied, value, onChange: change }) ?? <ValueInput kind={kind} tied={tied} {...input} />)
               )
             }
           </Field>
-        </CompletionSource.Provider>
-      )}
-      {kind === 'cron' && <CronVerdict expression={textOf(value) ?? ''} />}
-      {kind === 'webhook-source' && <WebhookAddress source={textOf(value)} />}
-    </div>
+        )}
+        {kind === 'cron' && <CronVerdict expression={textOf(value) ?? ''} />}
+        {kind === 'webhook-source' && <WebhookAddress source={textOf(value)} />}
+      </div>
+    </FieldContext.Provider>
   )
 }
 
 function ExpressionSwitch({ label, isOn, onClick }: { label: string; isOn: boolean; onClick: () => void }) {
-  const name = editorWords.asExpression(label)
+  const name = `Expression for ${label}`
   return (
     <button type="button" class="expression-switch" aria-pressed={isOn} aria-label={name} title={name} onClick={onClick}>
       {'${ }'}
@@ -247,11 +245,12 @@ function useChoicesOf(field: FieldDescription, draft: Draft, holder: Json): read
 /** An account that is chosen brings its provider, unless another one is set. */
 function useProviderChange(draft: Draft, base: Path, field: FieldDescription, holder: Json, set: (value: unknown) => void) {
   const isAccount = field.choicesFrom === 'accounts' && ['credentials', 'account'].includes(field.name)
-  const providerOf = useProviders(isAccount)
+  const accounts = useAccounts()
   return (next: unknown) => {
-    const provider = isAccount && holder['cloudProvider'] === undefined ? providerOf(textOf(next) ?? '') : undefined
+    const isWanted = isAccount && holder['cloudProvider'] === undefined
+    const provider = isWanted ? accounts.find(({ name }) => name === next)?.type : undefined
     set(next)
-    if (provider !== undefined) draft.set([...base, 'cloudProvider'], provider, editorWords.changeField(toLabel('cloudProvider')))
+    if (provider !== undefined) draft.set([...base, 'cloudProvider'], provider, 'Change Cloud provider')
   }
 }
 
@@ -269,6 +268,7 @@ const knownKinds = [
   'flag',
   'choice',
   'texts',
+  'checks',
   'objects',
   'object',
   'map',
@@ -277,7 +277,8 @@ const knownKinds = [
 ]
 
 /** A value of another shape than the description says is edited as JSON. */
-function kindOf({ kind, fields }: FieldDescription, value: unknown): string {
+function kindOf({ kind: described, fields, choices = [], choicesFrom }: FieldDescription, value: unknown): string {
+  const kind = described === 'texts' && choices.length > 0 && choicesFrom === undefined ? 'checks' : described
   if (!knownKinds.includes(kind) || (kind === 'object' && fields === undefined)) return 'json'
   if (value === undefined || value === null || isExpression(value)) return kind
   const isObject = typeof value === 'object' && !Array.isArray(value)
@@ -285,6 +286,7 @@ function kindOf({ kind, fields }: FieldDescription, value: unknown): string {
   const isText = typeof value === 'string'
   switch (kind) {
     case 'texts':
+    case 'checks':
       if (isText) return 'text'
       return isList && value.every((item) => typeof item !== 'object') ? kind : 'json'
     case 'objects':
@@ -299,20 +301,20 @@ function kindOf({ kind, fields }: FieldDescription, value: unknown): string {
   }
 }
 
+/** A text and a number take an expression as they are. */
 function canSwitch({ expression, kind }: FieldDescription): boolean {
-  return expression && !['text', 'long-text', 'json', 'cron'].includes(kind)
+  return expression && !['text', 'long-text', 'number', 'json', 'cron'].includes(kind)
 }
 
-interface ValueInputProps {
+interface ValueInputProps extends InputProps {
   readonly kind: string
-  readonly tied: Tied
-  readonly value: unknown
-  readonly onChange: (value: unknown) => void
   readonly choices: readonly Choice[]
   readonly label: string
+  readonly placeholder: string | undefined
+  readonly isCode: boolean | undefined
 }
 
-function ValueInput({ kind, choices, label, ...input }: ValueInputProps) {
+function ValueInput({ kind, choices, label, placeholder, isCode, ...input }: ValueInputProps) {
   switch (kind) {
     case 'number':
       return <NumberInput {...input} />
@@ -321,13 +323,13 @@ function ValueInput({ kind, choices, label, ...input }: ValueInputProps) {
     case 'choice':
       return <SelectInput {...input} choices={choices} />
     case 'texts':
-      return choices.length > 0 &&
-        choices.length <= 5 &&
-        choices.every(({ label: text, note }) => (text ?? note) === undefined) ? (
-        <ChecksInput value={input.value} onChange={input.onChange} choices={choices} label={label} />
-      ) : (
-        <TextsInput {...input} choices={choices} />
-      )
+      return <TextsInput {...input} choices={choices} />
+    case 'checks': {
+      const chosen = textsOf(input.value)
+      const all = [...new Set([...choices.map((choice) => choice.value), ...chosen])].map((id) => ({ id, label: id }))
+      const change = (next: readonly string[]) => input.onChange(next.length === 0 ? undefined : next)
+      return <CheckList label={label} head="" choices={all} chosen={chosen} onChange={change} />
+    }
     case 'map':
       return <MapInput {...input} label={label} />
     case 'json':
@@ -342,12 +344,10 @@ function ValueInput({ kind, choices, label, ...input }: ValueInputProps) {
           />
         </div>
       )
-    case 'cron':
-      return <TextInput {...input} isCode />
-    case 'long-text':
-      return <TextInput {...input} isLong />
-    default:
-      return choices.length === 0 ? <TextInput {...input} /> : <SuggestInput {...input} choices={choices} />
+    default: {
+      const [isLong, isProgram] = [kind === 'long-text', isCode || kind === 'cron']
+      return <TextInput {...input} choices={choices} placeholder={placeholder} isLong={isLong} isCode={isProgram} />
+    }
   }
 }
 
@@ -355,7 +355,7 @@ function Help({ field: { help, default: usual } }: { field: FieldDescription }) 
   const shown = usual === undefined || usual === '' || typeof usual === 'object' ? undefined : String(usual)
   return (
     <>
-      <HelpText text={help} /> {shown !== undefined && <span class="usual">{editorWords.usual(shown)}</span>}
+      <HelpText text={help} /> {shown !== undefined && <span class="usual">Default: {shown}.</span>}
     </>
   )
 }
@@ -367,15 +367,17 @@ function HelpText({ text }: { text: string }) {
 
 interface FlagInputProps {
   readonly label: string
-  readonly field: FieldDescription
+  readonly help: ComponentChildren
+  /** What it is unless it is set. */
+  readonly isUsual: boolean
   readonly value: unknown
   readonly error: string | undefined
   readonly onChange: (value: boolean) => void
 }
 
-function FlagInput({ label, field, value, error, onChange }: FlagInputProps) {
+function FlagInput({ label, help, isUsual, value, error, onChange }: FlagInputProps) {
   const id = useId()
-  const isOn = value === undefined || value === null ? field.default === true : value === true || value === 'true'
+  const isOn = value === undefined || value === null ? isUsual : value === true || value === 'true'
   return (
     <div class="field is-flag">
       <label class="check">
@@ -389,7 +391,7 @@ function FlagInput({ label, field, value, error, onChange }: FlagInputProps) {
         <span>{label}</span>
       </label>
       <p id={`${id}-help`} class="help">
-        <HelpText text={field.help} />
+        {help}
       </p>
       {error !== undefined && <p class="error">{error}</p>}
     </div>
@@ -401,10 +403,11 @@ interface GroupProps {
   readonly path: Path
   readonly field: FieldDescription
   readonly label: string
+  readonly help: ComponentChildren
   readonly error: string | undefined
 }
 
-function Group({ draft, path, field, label, error }: GroupProps) {
+function Group({ draft, path, field, label, help, error }: GroupProps) {
   const fields = field.fields ?? []
   const value = valueAt(draft.definition.value, path)
   return (
@@ -413,9 +416,7 @@ function Group({ draft, path, field, label, error }: GroupProps) {
         {label}
         {field.required && <span aria-hidden="true"> *</span>}
       </legend>
-      <p class="help">
-        <HelpText text={field.help} />
-      </p>
+      <p class="help">{help}</p>
       {field.kind === 'objects' ? (
         <ObjectList draft={draft} path={path} fields={fields} label={label} items={Array.isArray(value) ? value : []} />
       ) : (
@@ -435,7 +436,8 @@ interface ObjectListProps {
 }
 
 function ObjectList({ draft, path, items, fields, label }: ObjectListProps) {
-  const itemName = editorWords.itemOf(label)
+  // "Clusters" has items that are each a "cluster".
+  const itemName = label.replace(/ies$/, 'y').replace(/s$/, '').toLowerCase()
   // Items have no identity but their place.
   const rows = items.map((item, index) => ({ item, index }))
   return (
@@ -452,10 +454,7 @@ function ObjectList({ draft, path, items, fields, label }: ObjectListProps) {
           <FieldList draft={draft} base={[...path, index]} fields={fields} />
         </ListItem>
       ))}
-      <AddButton
-        label={editorWords.addItem(itemName)}
-        onClick={() => draft.set([...path, items.length], {}, editorWords.addItem(itemName))}
-      />
+      <AddButton label={`Add ${itemName}`} onClick={() => draft.set([...path, items.length], {}, `Add ${itemName}`)} />
     </>
   )
 }
@@ -486,7 +485,7 @@ export function ListItem({ draft, path, index, count, title, detail, isOpen, chi
   }, [isWanted])
   const problems = draft.problems.value.filter((problem) => isWithin(problem.path, [...path, index])).length
   const move = (by: -1 | 1) =>
-    draft.change(editorWords.moveItem(title), (definition) => {
+    draft.change(`Move ${title}`, (definition) => {
       const list = valueAt(definition, path) as readonly unknown[]
       return withValueAt(definition, path, list.toSpliced(index, 1).toSpliced(index + by, 0, list[index]))
     })
@@ -506,13 +505,13 @@ export function ListItem({ draft, path, index, count, title, detail, isOpen, chi
         {problems > 0 && <ProblemCount count={problems} />}
       </summary>
       <div class="list-item-tools">
-        {index > 0 && <IconButton icon="up" label={editorWords.moveUp(title)} small onClick={() => move(-1)} />}
-        {index < count - 1 && <IconButton icon="down" label={editorWords.moveDown(title)} small onClick={() => move(1)} />}
+        {index > 0 && <IconButton icon="up" label={`Move ${title} up`} small onClick={() => move(-1)} />}
+        {index < count - 1 && <IconButton icon="down" label={`Move ${title} down`} small onClick={() => move(1)} />}
         <IconButton
           icon="trash"
-          label={editorWords.removeItem(title)}
+          label={`Remove ${title}`}
           small
-          onClick={() => draft.set([...path, index], undefined, editorWords.removeItem(title))}
+          onClick={() => draft.set([...path, index], undefined, `Remove ${title}`)}
         />
       </div>
       {open && <div class="list-item-body">{children}</div>}
@@ -523,7 +522,7 @@ export function ListItem({ draft, path, index, count, title, detail, isOpen, chi
 export function ProblemCount({ count }: { count: number }) {
   return (
     <span class="problem-count">
-      <Icon name="warn" /> <span>{count}</span> <span class="visually-hidden">{editorWords.problemsHere(count)}</span>
+      <Icon name="warn" /> <span>{count}</span> <span class="visually-hidden">{plural(count, 'problem')} here</span>
     </span>
   )
 }
@@ -547,10 +546,8 @@ function CronVerdict({ expression }: { expression: string }) {
       {nextTimes.length > 0 && (
         <>
           <br />
-          {editorWords.firesNext(formatTimes(nextTimes))}
-          {timeZone !== undefined &&
-            !isReadersZone(timeZone) &&
-            ` ${editorWords.inZone(timeZone, formatTimes(nextTimes, timeZone))}`}
+          Next, in your zone: {formatTimes(nextTimes)}.
+          {timeZone !== undefined && !isReadersZone(timeZone) && ` In ${timeZone}: ${formatTimes(nextTimes, timeZone)}.`}
         </>
       )}
     </p>
@@ -562,7 +559,7 @@ function WebhookAddress({ source }: { source: string | undefined }) {
   const address = `${location.origin}${apiPath}/webhooks/webhook/${encodeURIComponent(source)}`
   return (
     <p class="verdict muted row tight">
-      <code class="cut">{address}</code> <CopyButton text={address} label={editorWords.copyAddress} />
+      <code class="cut">{address}</code> <CopyButton text={address} label="Copy the address" />
     </p>
   )
 }

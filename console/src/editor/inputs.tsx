@@ -1,16 +1,15 @@
 /** Inputs for the kinds of values that definitions hold. Each takes a value and reports the next one; undefined removes it. */
 
 import type { ComponentChildren } from 'preact'
-import { useId, useState } from 'preact/hooks'
+import { useContext, useId, useState } from 'preact/hooks'
 import { Button, IconButton } from '../components/button.tsx'
-import { Check } from '../components/check.tsx'
+import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { parseExactly, toExact } from '../model/exact-json.ts'
 import { objectOf, textOf } from '../model/read.ts'
 import type { Choice } from './choices.ts'
-import { useExpressionCompletion } from './expression-completion.tsx'
-import { isSameValue } from './json-path.ts'
-import { editorWords } from './words.ts'
+import { isSameValue, type Path } from './json-path.ts'
+import { FieldContext, useSuggestions } from './suggest.tsx'
 
 /** Ids that tie an input to label, help and error. */
 export interface Tied {
@@ -18,9 +17,10 @@ export interface Tied {
   readonly 'aria-describedby': string | undefined
   readonly 'aria-invalid': boolean
   readonly 'aria-required'?: boolean | undefined
+  readonly inputMode?: 'decimal'
 }
 
-interface InputProps {
+export interface InputProps {
   readonly tied: Tied
   readonly value: unknown
   readonly onChange: (value: unknown) => void
@@ -28,25 +28,35 @@ interface InputProps {
 
 const maxRows = 16
 
-export function TextInput({ tied, value, onChange, isLong, isCode }: InputProps & { isLong?: boolean; isCode?: boolean }) {
-  const text = textOf(value) ?? ''
-  const { attributes, onTyped, list } = useExpressionCompletion((next) => onChange(next || undefined))
+interface TextInputProps extends InputProps {
+  /** Offered for the whole text; one with a label shows that instead of its value. */
+  readonly choices?: readonly Choice[]
+  readonly isLong?: boolean | undefined
+  readonly isCode?: boolean | undefined
+  readonly isNarrow?: boolean | undefined
+  readonly placeholder?: string | undefined
+}
+
+export function TextInput(props: TextInputProps) {
+  const { tied, value, onChange, choices = [], isLong, isCode, isNarrow, placeholder } = props
+  const given = textOf(value) ?? ''
+  const text = choices.find((choice) => choice.value === given)?.label ?? given
+  const change = (typed: string) => onChange(choices.find(({ label }) => label === typed)?.value ?? (typed || undefined))
+  const { attributes, onTyped, list } = useSuggestions({ choices, onText: change, onChoice: onChange })
   const isArea = isLong === true || text.includes('\n') || text.length > 80
   // Another element would lose the focus: it changes when the field is left.
   const [isShownAsArea, setShownAsArea] = useState(isArea)
   const field = {
     ...tied,
     ...attributes,
-    class: isCode ? 'code' : '',
+    class: `${isCode ? 'code' : ''} ${isNarrow ? 'narrow' : ''}`,
     value: text,
+    placeholder,
     onInput: ({ currentTarget }: { currentTarget: HTMLInputElement | HTMLTextAreaElement }) => {
-      onChange(currentTarget.value || undefined)
+      change(currentTarget.value)
       onTyped(currentTarget)
     },
-    onBlur: () => {
-      attributes.onBlur?.()
-      setShownAsArea(isArea)
-    },
+    onBlurCapture: () => setShownAsArea(isArea),
   }
   const rows = Math.min(maxRows, Math.max(isLong ? 3 : 2, text.split('\n').length))
   return (
@@ -56,36 +66,9 @@ export function TextInput({ tied, value, onChange, isLong, isCode }: InputProps 
       ) : (
         <input {...field} autoComplete="off" spellcheck={false} />
       )}
+      {choices.length > 0 && <Icon name="down" />}
       {list}
     </div>
-  )
-}
-
-/** A text with suggestions. */
-export function SuggestInput({ tied, value, onChange, choices }: InputProps & { choices: readonly Choice[] }) {
-  const list = useId()
-  return (
-    <>
-      <input
-        {...tied}
-        list={choices.length === 0 ? undefined : list}
-        value={textOf(value) ?? ''}
-        onInput={(event) => onChange(event.currentTarget.value || undefined)}
-        autoComplete="off"
-        spellcheck={false}
-      />
-      <Suggestions id={list} choices={choices} />
-    </>
-  )
-}
-
-function Suggestions({ id, choices }: { id: string; choices: readonly Choice[] }) {
-  return (
-    <datalist id={id}>
-      {choices.map(({ value, label, note }) => (
-        <option key={value} value={value} label={label ?? note} />
-      ))}
-    </datalist>
   )
 }
 
@@ -95,34 +78,26 @@ export function SelectInput({ tied, value, onChange, choices }: InputProps & { c
   const isOther = text !== '' && !choices.some((choice) => choice.value === text)
   return (
     <select {...tied} value={text} onChange={(event) => onChange(event.currentTarget.value || undefined)}>
-      {!choices.some((choice) => choice.value === '') && <option value="">{editorWords.notSet}</option>}
+      {!choices.some((choice) => choice.value === '') && <option value="">Not set</option>}
       {isOther && <option value={text}>{text}</option>}
       {choices.map((choice) => (
         <option key={choice.value} value={choice.value}>
-          {choice.value === '' ? editorWords.none : [choice.label ?? choice.value, choice.note].filter(Boolean).join(', ')}
+          {choice.value === '' ? 'None' : [choice.label ?? choice.value, choice.note].filter(Boolean).join(', ')}
         </option>
       ))}
     </select>
   )
 }
 
-/** Text that is no number stays as it is, for the check to find. */
+/** Text that is no number stays as it is, for the check to find; it may be an expression. */
 export function NumberInput({ tied, value, onChange }: InputProps) {
   const [text, setText] = useState<string | undefined>(undefined)
-  const shown = text !== undefined && isSameValue(toNumber(text), value) ? text : (textOf(value) ?? '')
-  return (
-    <input
-      {...tied}
-      class="narrow"
-      inputMode="decimal"
-      autoComplete="off"
-      value={shown}
-      onInput={(event) => {
-        setText(event.currentTarget.value)
-        onChange(toNumber(event.currentTarget.value))
-      }}
-    />
-  )
+  const shown = text !== undefined && isSameValue(toNumber(text), value) ? text : value
+  const change = (typed: unknown) => {
+    setText(textOf(typed) ?? '')
+    onChange(toNumber(textOf(typed) ?? ''))
+  }
+  return <TextInput tied={{ ...tied, inputMode: 'decimal' }} value={shown} onChange={change} isNarrow />
 }
 
 function toNumber(text: string): number | bigint | string | undefined {
@@ -153,36 +128,39 @@ export function MomentInput({ tied, value, onChange }: InputProps) {
 }
 
 /** Text that is no JSON stays in the field until it is, or until another value comes. */
-export function JsonInput({ tied, value, onChange, rows = 4 }: InputProps & { rows?: number }) {
-  const [typed, setTyped] = useState<{ readonly text: string; readonly of: unknown } | undefined>(undefined)
-  const isOurs = typed !== undefined && isSameValue(typed.of, value)
-  const text = isOurs ? typed.text : value === undefined ? '' : JSON.stringify(value, null, 2)
-  const error = isOurs ? parseJson(typed.text).error : undefined
-  const errorId = `${tied.id}-json`
+export function JsonInput({ tied, value, onChange, rows = 4, at }: InputProps & { rows?: number; at?: Path }) {
+  const { kept, keep } = useKeptText(at)
+  const text = kept?.text ?? (value === undefined ? '' : JSON.stringify(value, null, 2))
+  const [typed, setTyped] = useState(text)
+  // The user's own spaces stay while the value is the same.
+  const shown = kept === undefined && isSameValue(parseJson(typed).value, value) ? typed : text
   return (
-    <>
-      <textarea
-        {...tied}
-        class="code"
-        aria-describedby={[tied['aria-describedby'], error !== undefined && errorId].filter(Boolean).join(' ') || undefined}
-        aria-invalid={error !== undefined || tied['aria-invalid']}
-        rows={Math.min(maxRows, Math.max(rows, text.split('\n').length))}
-        spellcheck={false}
-        value={text}
-        onInput={(event) => {
-          const next = event.currentTarget.value
-          const parsed = parseJson(next)
-          setTyped({ text: next, of: parsed.error === undefined ? parsed.value : value })
-          if (parsed.error === undefined) onChange(parsed.value)
-        }}
-      />
-      {error !== undefined && (
-        <p id={errorId} class="error">
-          {editorWords.notJson(error)}
-        </p>
-      )}
-    </>
+    <textarea
+      {...tied}
+      class="code"
+      aria-invalid={kept !== undefined || tied['aria-invalid']}
+      rows={Math.min(maxRows, Math.max(rows, shown.split('\n').length))}
+      spellcheck={false}
+      value={shown}
+      onInput={(event) => {
+        const next = event.currentTarget.value
+        const parsed = parseJson(next)
+        setTyped(next)
+        if (parsed.error === undefined) onChange(parsed.value)
+        keep(parsed.error === undefined ? undefined : next, `This is not JSON yet: ${parsed.error}`)
+      }}
+    />
   )
+}
+
+/** Text of the field that is no value: the draft keeps it, and does not save. */
+export function useKeptText(at?: Path) {
+  const place = useContext(FieldContext)
+  const path = at ?? place?.path ?? []
+  const kept = place?.draft.heldAt(path)
+  const keep = (text: string | undefined, why: string) =>
+    text === undefined ? place?.draft.release(path) : place?.draft.hold(path, text, why)
+  return { kept, keep }
 }
 
 function parseJson(text: string): { readonly value?: unknown; readonly error?: string } {
@@ -197,7 +175,6 @@ function parseJson(text: string): { readonly value?: unknown; readonly error?: s
 /** A list of texts: one chip each, and a field for the next. */
 export function TextsInput({ tied, value, onChange, choices }: InputProps & { choices: readonly Choice[] }) {
   const [next, setNext] = useState('')
-  const list = useId()
   const texts = Array.isArray(value) ? value.map((item) => textOf(item) ?? '') : []
   const rest = choices.filter((choice) => !texts.includes(choice.value))
   const labelOf = (text: string) => choices.find((choice) => choice.value === text)?.label ?? text
@@ -210,37 +187,34 @@ export function TextsInput({ tied, value, onChange, choices }: InputProps & { ch
     const left = texts.toSpliced(index, 1)
     onChange(left.length === 0 ? undefined : left)
   }
+  const { attributes, onTyped, list } = useSuggestions({ choices: rest, onText: setNext, onChoice: add })
+  const { onKeyDown } = attributes as { onKeyDown?: (event: KeyboardEvent) => void }
   return (
-    <div class="texts-input">
+    <div class="completed">
       {texts.length > 0 && <Chips texts={texts} labelOf={labelOf} onRemove={remove} />}
-      <div class="row tight-row">
-        <input
-          {...tied}
-          list={rest.length === 0 ? undefined : list}
-          value={next}
-          placeholder={editorWords.addAndEnter}
-          autoComplete="off"
-          spellcheck={false}
-          onInput={(event) => {
-            const text = event.currentTarget.value
-            // A choice from the list is complete at once.
-            if (
-              rest.some((choice) => choice.value === text) &&
-              !(event instanceof InputEvent && event.inputType === 'insertText')
-            )
-              add(text)
-            else setNext(text)
-          }}
-          onKeyDown={(event) => {
-            if (event.key === 'Enter' || (event.key === ',' && !next.includes('${'))) {
-              event.preventDefault()
-              add(next)
-            } else if (event.key === 'Backspace' && next === '' && texts.length > 0) remove(texts.length - 1)
-          }}
-          onBlur={() => add(next)}
-        />
-      </div>
-      <Suggestions id={list} choices={rest} />
+      <input
+        {...tied}
+        {...attributes}
+        value={next}
+        placeholder={rest.length > 0 ? 'Choose, or type and press Enter' : 'Type and press Enter'}
+        autoComplete="off"
+        spellcheck={false}
+        onInput={(event) => {
+          setNext(event.currentTarget.value)
+          onTyped(event.currentTarget)
+        }}
+        onKeyDown={(event) => {
+          onKeyDown?.(event)
+          if (event.defaultPrevented) return
+          if (event.key === 'Enter' || (event.key === ',' && !next.includes('${'))) {
+            event.preventDefault()
+            add(next)
+          } else if (event.key === 'Backspace' && next === '' && texts.length > 0) remove(texts.length - 1)
+        }}
+        onBlurCapture={() => add(next)}
+      />
+      {rest.length > 0 && <Icon name="down" />}
+      {list}
     </div>
   )
 }
@@ -257,37 +231,10 @@ function Chips({ texts, labelOf, onRemove }: ChipsProps) {
       {texts.map((text, index) => (
         <li key={text} class="chip">
           <Name text={labelOf(text)} max={40} />
-          <IconButton icon="close" label={editorWords.removeItem(labelOf(text))} small onClick={() => onRemove(index)} />
+          <IconButton icon="close" label={`Remove ${labelOf(text)}`} small onClick={() => onRemove(index)} />
         </li>
       ))}
     </ul>
-  )
-}
-
-/** Some of few texts. Others that the list has stay. */
-export function ChecksInput({
-  value,
-  onChange,
-  choices,
-  label,
-}: Omit<InputProps, 'tied'> & { choices: readonly Choice[]; label: string }) {
-  const texts = Array.isArray(value) ? value.map((item) => textOf(item) ?? '') : []
-  const all = [
-    ...choices,
-    ...texts.filter((text) => !choices.some((choice) => choice.value === text)).map((text) => ({ value: text })),
-  ]
-  const toggle = (text: string, on: boolean) => {
-    const left = on ? [...texts, text] : texts.filter((each) => each !== text)
-    onChange(left.length === 0 ? undefined : left)
-  }
-  return (
-    <fieldset class="row checks" aria-label={label}>
-      {all.map((choice: Choice) => (
-        <Check key={choice.value} checked={texts.includes(choice.value)} onChange={(on) => toggle(choice.value, on)}>
-          <Name text={choice.label ?? choice.value} max={60} />
-        </Check>
-      ))}
-    </fieldset>
   )
 }
 
@@ -308,22 +255,23 @@ export function MapInput({ tied, value, onChange, label }: InputProps & { label:
       {rows.map(({ key, item, index }) => (
         <div key={index} class="map-row">
           <KeyInput
-            label={editorWords.keyOf(label, index + 1)}
+            label={`${label}, name ${index + 1}`}
             value={key}
             isTaken={(text) => entries.some(([other], at) => at !== index && other === text)}
             onChange={(text) => replace(index, [text, item])}
           />
-          <MapValue label={editorWords.valueOf(key)} value={item} onChange={(next) => replace(index, [key, next ?? ''])} />
-          <IconButton icon="close" label={editorWords.removeItem(key)} onClick={() => set(entries.toSpliced(index, 1))} />
+          <MapValue name={key} value={item} onChange={(next) => replace(index, [key, next ?? ''])} />
+          <IconButton icon="close" label={`Remove ${key}`} onClick={() => set(entries.toSpliced(index, 1))} />
         </div>
       ))}
-      <AddButton id={tied.id} label={editorWords.addEntry} onClick={() => set([...entries, [free(), '']])} />
+      <AddButton id={tied.id} label="Add an entry" onClick={() => set([...entries, [free(), '']])} />
     </div>
   )
 }
 
 function KeyInput(props: { label: string; value: string; isTaken: (text: string) => boolean; onChange: (text: string) => void }) {
   const { label, value, isTaken, onChange } = props
+  const { keep } = useKeptText()
   const [text, setText] = useState<string | undefined>(undefined)
   return (
     <input
@@ -336,23 +284,20 @@ function KeyInput(props: { label: string; value: string; isTaken: (text: string)
         const next = event.currentTarget.value
         const isFree = next !== '' && !isTaken(next)
         setText(isFree ? undefined : next)
+        keep(isFree ? undefined : next, next === '' ? 'An entry has no name.' : `There are two entries ${next}.`)
         if (isFree) onChange(next)
       }}
-      onBlur={() => setText(undefined)}
     />
   )
 }
 
-function MapValue({ label, value, onChange }: { label: string; value: unknown; onChange: (value: unknown) => void }) {
-  const id = useId()
-  const tied: Tied = { id, 'aria-describedby': undefined, 'aria-invalid': false }
-  const named = { ...tied, 'aria-label': label }
+function MapValue({ name, value, onChange }: { name: string; value: unknown; onChange: (value: unknown) => void }) {
+  const place = useContext(FieldContext)
+  const tied = { id: useId(), 'aria-describedby': undefined, 'aria-invalid': false, 'aria-label': `Value of ${name}` }
   return typeof value === 'object' && value !== null ? (
-    <div>
-      <JsonInput tied={named} value={value} onChange={onChange} rows={2} />
-    </div>
+    <JsonInput tied={tied} value={value} onChange={onChange} rows={2} at={[...(place?.path ?? []), name]} />
   ) : (
-    <TextInput tied={named} value={typeof value === 'boolean' ? String(value) : value} onChange={onChange} />
+    <TextInput tied={tied} value={typeof value === 'boolean' ? String(value) : value} onChange={onChange} />
   )
 }
 

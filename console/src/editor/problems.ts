@@ -4,6 +4,7 @@
  */
 import { type Json, numberOf, objectOf, textOf } from '../model/read.ts'
 import { descriptionOf, type FieldDescription, type StageTypes } from './descriptions.ts'
+import { checks } from './forms/checks.ts'
 import { formatPath, type Path } from './json-path.ts'
 import { findCircle, refIdOf, requisitesOf, titleOfStage, toNodes } from './stages.ts'
 import { editorWords } from './words.ts'
@@ -42,6 +43,8 @@ export function findProblems(definition: Json, types: StageTypes | undefined): r
     const problems = description === undefined ? [] : problemsOf(stage, description.fields, [], !mayBeSkipped(stage))
     for (const { path, message, kind } of [...problemsOf(stage, common(types), [], false), ...problems])
       at(path, message, { kind })
+    const check = mayBeSkipped(stage) ? undefined : checks[textOf(stage['type']) ?? '']
+    for (const { path, message, kind } of check?.(stage, definition, index) ?? []) at(path, message, { kind })
     if (description?.runsHere === false) at(['type'], description.reason ?? editorWords.doesNotRun, { severity: 'warning' })
   }
   return found

@@ -14,6 +14,7 @@ import { descriptionOf, type FieldDescription } from './descriptions.ts'
 import type { Draft } from './draft.ts'
 import { ExecutionWindow } from './execution-window.tsx'
 import { FieldList, FieldView } from './fields.tsx'
+import { HandMadeForm, hasForm } from './forms/forms.tsx'
 import { NumberInput, TextInput } from './inputs.tsx'
 import { isSamePath, type Path } from './json-path.ts'
 import { ArtifactList, NotificationList } from './settings-lists.tsx'
@@ -23,6 +24,7 @@ import {
   moveStage,
   type Position,
   removeStage,
+  requisitesOf,
   type StageNode,
   setRequisites,
   stagesOf,
@@ -64,97 +66,90 @@ export function StageForm({ draft, node, onSelect }: StageFormProps) {
   const base: Path = ['stages', index]
   const types = draft.types.value
   const description = descriptionOf(types, stage)
-  const title = titleOfStage(stage)
-  const common = (types?.commonFields ?? []).filter(({ name }) => !ownFields.includes(name))
+  const type = textOf(stage['type'])
+  const isHandMade = description !== undefined && hasForm(description.type)
   const known = [...ownFields, ...(types?.commonFields ?? []).map(({ name }) => name)]
+  const props = { draft, base, fields: description?.fields ?? [], known }
   return (
     <Panel
       class="editor-panel"
       title={
         <>
-          <Name text={title} max={50} />
-          <span class="muted regular">{description?.label ?? textOf(stage['type'])}</span>
+          <Name text={titleOfStage(stage)} max={50} />
+          <span class="muted regular">{description?.label ?? type}</span>
         </>
       }
       actions={<StageActions draft={draft} node={node} onSelect={onSelect} />}
     >
       {types !== undefined && description === undefined && (
-        <Banner tone="info">{editorWords.unknownType(textOf(stage['type']) ?? '')}</Banner>
+        <Banner tone="info">
+          This instance has no description of the stage type {type}. Its fields are kept as they are, and edited as JSON.
+        </Banner>
       )}
       {description?.runsHere === false && <Banner tone="warning">{description.reason ?? editorWords.doesNotRun}</Banner>}
-      {description !== undefined && <p class="muted">{description.description}</p>}
-      <FieldView draft={draft} base={base} field={nameField} label={editorWords.name} />
-      <RunsAfter draft={draft} node={node} />
-      <section class="form-section">
-        <h3>{description?.label ?? editorWords.fields}</h3>
-        {/* Without a description every field of the stage is one that it does not know. */}
-        <FieldList
-          key={`${key} ${description?.type}`}
-          draft={draft}
-          base={base}
-          fields={description?.fields ?? []}
-          known={known}
-        />
-      </section>
-      <Sections draft={draft} base={base} stage={stage} fields={description?.fields ?? []} />
-      <Section title={editorWords.furtherSettings} summary={undefined}>
-        {common.map((field) => (
-          <FieldView key={field.name} draft={draft} base={base} field={field} />
-        ))}
-        <p class="muted">
-          {editorWords.reference} <code>{textOf(stage['refId']) ?? '-'}</code>, {editorWords.type}{' '}
-          <code>{textOf(stage['type']) ?? '-'}</code>
-        </p>
-      </Section>
+      {description !== undefined && !isHandMade && <p class="muted">{description.description}</p>}
+      <FieldView draft={draft} base={base} field={nameField} label="Name" />
+      {/* Without a description every field of the stage is one that it does not know. */}
+      {isHandMade ? (
+        <HandMadeForm key={key} type={description.type} {...props} />
+      ) : (
+        <FieldList key={`${key} ${description?.type}`} {...props} />
+      )}
+      <Sections draft={draft} node={node} fields={props.fields} />
     </Panel>
   )
 }
 
 interface SectionsProps {
   readonly draft: Draft
-  readonly base: Path
-  readonly stage: Json
+  readonly node: StageNode
   /** Those of its type. */
   readonly fields: readonly FieldDescription[]
 }
 
-/** What every stage has besides its name and its requisites. */
-function Sections({ draft, base, stage, fields }: SectionsProps) {
+/** What every stage has besides its name. */
+function Sections({ draft, node, fields }: SectionsProps) {
+  const { stage, index } = node
+  const base: Path = ['stages', index]
   const set = (name: string, value: unknown, label: string) => draft.set([...base, name], value, label)
   const { expression } = objectOf(stage['stageEnabled'])
   const setCondition = (next: unknown) =>
-    set('stageEnabled', next === undefined ? undefined : { type: 'expression', expression: next }, editorWords.condition)
+    set('stageEnabled', next === undefined ? undefined : { type: 'expression', expression: next }, 'Condition')
+  const common = (draft.types.value?.commonFields ?? []).filter(({ name }) => !ownFields.includes(name))
   return (
     <>
-      <Section title={editorWords.ifItFails} summary={editorWords.onFailure[onFailureOf(stage)]}>
-        <OnFailure draft={draft} base={base} stage={stage} />
-        <Timeout stage={stage} onChange={(value) => set('stageTimeoutMs', value, editorWords.timeout)} />
-      </Section>
-      <Section title={editorWords.whenItRuns} summary={summaryOfCondition(stage)}>
-        <Field label={editorWords.condition} help={editorWords.conditionHelp}>
+      <Section title="When it runs" summary={summaryOfTime(draft, stage)}>
+        <RunsAfter draft={draft} node={node} />
+        <Field label="Condition" help="Runs the stage when this expression is true, and skips it otherwise. ${} may be left out.">
           {(tied) => <TextInput tied={tied} isCode value={expression} onChange={setCondition} />}
         </Field>
         <ExecutionWindow draft={draft} base={base} stage={stage} />
       </Section>
-      <Section title={editorWords.notifications} summary={countOf(stage['notifications'])}>
+      <Section title="If it fails" summary={onFailure[onFailureOf(stage)]}>
+        <OnFailure draft={draft} base={base} stage={stage} />
+        <Timeout stage={stage} onChange={(value) => set('stageTimeoutMs', value, 'Timeout')} />
+      </Section>
+      <Section title="Notifications" summary={countOf(stage['notifications'])}>
         <NotificationList draft={draft} path={[...base, 'notifications']} of="stage" />
       </Section>
-      {fields.every(({ name }) => name !== 'expectedArtifacts') && (
-        <Section title={editorWords.producedArtifacts} summary={countOf(stage['expectedArtifacts'])}>
-          <ArtifactList draft={draft} path={[...base, 'expectedArtifacts']} />
-        </Section>
-      )}
-      <Section title={editorWords.comments} summary={textOf(stage['comments'])?.slice(0, 60)}>
-        <Field label={editorWords.comments} help={editorWords.commentsHelp}>
+      <Section title="Comments, artifacts, and more" summary={textOf(stage['comments'])?.slice(0, 60)}>
+        <Field label="Comments" help="For readers of the pipeline.">
           {(tied) => (
-            <TextInput
-              tied={tied}
-              isLong
-              value={stage['comments']}
-              onChange={(value) => set('comments', value, editorWords.comments)}
-            />
+            <TextInput tied={tied} isLong value={stage['comments']} onChange={(value) => set('comments', value, 'Comments')} />
           )}
         </Field>
+        {fields.every(({ name }) => name !== 'expectedArtifacts') && (
+          <fieldset class="form-group">
+            <legend>Artifacts that it produces</legend>
+            <ArtifactList draft={draft} path={[...base, 'expectedArtifacts']} />
+          </fieldset>
+        )}
+        {common.map((field) => (
+          <FieldView key={field.name} draft={draft} base={base} field={field} />
+        ))}
+        <p class="muted">
+          Reference <code>{textOf(stage['refId']) ?? '-'}</code>, type <code>{textOf(stage['type']) ?? '-'}</code>
+        </p>
       </Section>
     </>
   )
@@ -166,7 +161,7 @@ const nameField: FieldDescription = {
   required: false,
   onlyChoices: false,
   expression: true,
-  help: editorWords.stageNameHelp,
+  help: '',
 }
 
 function countOf(list: unknown): string | undefined {
@@ -174,10 +169,16 @@ function countOf(list: unknown): string | undefined {
   return length === 0 ? undefined : String(length)
 }
 
-function summaryOfCondition(stage: Json): string | undefined {
-  const { expression } = objectOf(stage['stageEnabled'])
-  const parts = [textOf(expression), stage['restrictExecutionDuringTimeWindow'] === true ? editorWords.inWindow : undefined]
-  return parts.filter((part) => part !== undefined).join(', ') || undefined
+function summaryOfTime(draft: Draft, stage: Json): string {
+  const nodes = toNodes(draft.definition.value)
+  const before = nodes.filter(({ key }) => requisitesOf(stage).includes(key)).map((node) => titleOfStage(node.stage))
+  const condition = textOf(objectOf(stage['stageEnabled'])['expression'])
+  const parts = [
+    before.length === 0 ? 'at once' : `after ${before.join(', ')}`,
+    condition === undefined ? undefined : `if ${condition}`,
+    stage['restrictExecutionDuringTimeWindow'] === true ? 'in the execution window' : undefined,
+  ]
+  return parts.filter((part) => part !== undefined).join(', ')
 }
 
 interface SectionProps {
@@ -216,26 +217,26 @@ function StageActions({ draft, node: { key, stage }, onSelect }: StageFormProps)
     label,
     icon,
     denied,
-    onSelect: () => draft.change(editorWords.moveItem(title), (definition) => moveStage(definition, key, by)),
+    onSelect: () => draft.change(`Move ${title}`, (definition) => moveStage(definition, key, by)),
   })
   const copy = () => {
-    const copied = copyStage(draft.definition.peek(), key, editorWords.copyOf(title))
+    const copied = copyStage(draft.definition.peek(), key, `${title} (copy)`)
     if (copied === undefined) return
-    draft.replace(copied.definition, editorWords.copyStage(title))
+    draft.replace(copied.definition, `Copy ${title}`)
     onSelect(copied.refId)
   }
   const remove = () => removeSelected(draft, key, onSelect)
   return (
     <Menu
-      label={editorWords.actionsOf(title)}
+      label={`Actions of ${title}`}
       items={[
         add('after'),
         add('before'),
         add('parallel'),
-        { label: editorWords.copy, icon: 'copy', denied, onSelect: copy },
-        move(editorWords.earlier, 'up', -1),
-        move(editorWords.later, 'down', 1),
-        { label: editorWords.remove, icon: 'trash', destructive: true, denied, onSelect: remove },
+        { label: 'Copy', icon: 'copy', denied, onSelect: copy },
+        move('Earlier in the list', 'up', -1),
+        move('Later in the list', 'down', 1),
+        { label: 'Remove', icon: 'trash', destructive: true, denied, onSelect: remove },
       ]}
     />
   )
@@ -247,7 +248,7 @@ export function removeSelected(draft: Draft, key: string, onSelect: (key: string
   const at = nodes.findIndex((node) => node.key === key)
   const node = nodes[at]
   if (node === undefined || draft.readOnly.peek() !== undefined) return
-  draft.change(editorWords.removeItem(titleOfStage(node.stage)), (definition) => removeStage(definition, key))
+  draft.change(`Remove ${titleOfStage(node.stage)}`, (definition) => removeStage(definition, key))
   const left = toNodes(draft.definition.peek())
   onSelect((left[at] ?? left.at(-1))?.key)
 }
@@ -257,17 +258,17 @@ function RunsAfter({ draft, node }: { draft: Draft; node: StageNode }) {
   const definition = draft.definition.value
   const nodes = toNodes(definition)
   const followers = followersOf(nodes, key)
-  const required = Array.isArray(stage['requisiteStageRefIds']) ? stage['requisiteStageRefIds'].map(String) : []
+  const required = requisitesOf(stage)
   const missing = required.filter((id) => !nodes.some((other) => other.key === id))
   const error = draft.problems.value.find(({ path }) => isSamePath(path, ['stages', index, 'requisiteStageRefIds']))?.message
   const toggle = (id: string, on: boolean) =>
-    draft.change(editorWords.runsAfter, (whole) =>
+    draft.change('Runs after', (whole) =>
       setRequisites(whole, key, on ? [...required, id] : required.filter((other) => other !== id)),
     )
   if (stagesOf(definition).length < 2 && missing.length === 0) return null
   return (
     <fieldset class="field runs-after">
-      <legend>{editorWords.runsAfter}</legend>
+      <legend>Runs after</legend>
       <div class="checks-list">
         {nodes
           .filter((other) => required.includes(other.key) || (other.key !== key && !followers.has(other.key)))
@@ -283,13 +284,19 @@ function RunsAfter({ draft, node }: { draft: Draft; node: StageNode }) {
           </Check>
         ))}
       </div>
-      {required.length === 0 && <p class="help">{editorWords.runsFirst}</p>}
+      {required.length === 0 && <p class="help">Nothing: it starts at once.</p>}
       {error !== undefined && <p class="error">{error}</p>}
     </fieldset>
   )
 }
 
-type OnFailureChoice = keyof typeof editorWords.onFailure
+const onFailure = {
+  stop: 'Stop the pipeline',
+  stopBranch: 'Stop this branch only',
+  stopAfterOthers: 'Stop this branch, and fail when the others have ended',
+  goOn: 'Go on',
+} as const
+type OnFailureChoice = keyof typeof onFailure
 
 const failureFlags: Readonly<Record<OnFailureChoice, readonly [fail: boolean, goOn: boolean, others: boolean]>> = {
   stop: [true, false, false],
@@ -308,7 +315,7 @@ function onFailureOf(stage: Json): OnFailureChoice {
 function OnFailure({ draft, base, stage }: { draft: Draft; base: Path; stage: Json }) {
   const selected = onFailureOf(stage)
   const choose = (choice: OnFailureChoice) =>
-    draft.change(editorWords.ifItFails, (definition) => {
+    draft.change('If it fails', (definition) => {
       const [failPipeline, continuePipeline, completeOtherBranchesThenFail] = failureFlags[choice]
       const stages = stagesOf(definition)
       const at = base[1] as number
@@ -317,11 +324,11 @@ function OnFailure({ draft, base, stage }: { draft: Draft; base: Path; stage: Js
     })
   return (
     <fieldset class="field">
-      <legend class="visually-hidden">{editorWords.ifItFails}</legend>
+      <legend class="visually-hidden">If it fails</legend>
       {(Object.keys(failureFlags) as OnFailureChoice[]).map((choice) => (
         <label key={choice} class="check">
           <input type="radio" name={`on-failure-${base.join()}`} checked={choice === selected} onChange={() => choose(choice)} />{' '}
-          {editorWords.onFailure[choice]}
+          {onFailure[choice]}
         </label>
       ))}
     </fieldset>
@@ -333,7 +340,7 @@ function Timeout({ stage, onChange }: { stage: Json; onChange: (value: unknown) 
   const { stageTimeoutMs } = stage
   const ms = numberOf(stageTimeoutMs)
   return (
-    <Field label={editorWords.timeout} help={editorWords.timeoutHelp}>
+    <Field label="Timeout in minutes" help="Longest time of the stage; without it the engine decides.">
       {(tied) => (
         <NumberInput
           tied={tied}

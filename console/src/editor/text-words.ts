@@ -3,19 +3,11 @@ import { plural } from '../words.ts'
 
 export const textWords = {
   // Text
-  completionsLabel: 'Completions of the expression',
-  completions: (count: number) => plural(count, 'completion'),
   required: 'required',
   defaultValue: (value: string) => `Without it: ${value}.`,
   oneOf: (choices: string) => `One of ${choices}.`,
   otherNames: (names: string) => `Also as ${names}.`,
   noExpression: 'Expressions in it are not evaluated when the stage begins.',
-  aParameter: 'parameter',
-  aFunction: 'function',
-  nameParameters: 'Values of the parameters.',
-  nameTrigger: 'What started the run: type, user, payload, artifacts.',
-  nameExecution: 'The run itself, with its stages.',
-  nameDeployed: 'Server groups that stages before have deployed.',
 
   // Dry run
   dryRun: 'Dry run',
