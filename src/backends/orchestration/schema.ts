@@ -56,4 +56,18 @@ export const orchestrationMigrations: readonly string[] = [
   CREATE INDEX orchestration_executions_by_trigger_user ON orchestration_executions (trigger_user, build_time, id)
     WHERE type = 'PIPELINE' AND trigger_user IS NOT NULL;
   `,
+  `
+  -- What searches look at: types of triggers, and text as search-text.ts writes it, which does not change after submission.
+  CREATE TABLE orchestration_searched (
+    id           TEXT PRIMARY KEY REFERENCES orchestration_executions ON DELETE CASCADE,
+    trigger_type TEXT,
+    text         TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO orchestration_searched
+    SELECT id, json_extract(trigger, '$.type'), lower(char(10) || concat_ws(char(10),
+      (SELECT group_concat(key || '=' || atom, char(10)) FROM json_each(trigger, '$.parameters')),
+      json_extract(body, '$.name'), json_extract(trigger, '$.tag'), json_extract(trigger, '$.branch'),
+      json_extract(trigger, '$.hash'), json_extract(trigger, '$.version')) || char(10))
+    FROM orchestration_executions WHERE type = 'PIPELINE' AND json_valid(trigger) AND json_valid(body);
+  `,
 ]

@@ -4,6 +4,7 @@ import { parseJson, UnsafeJsonError } from '../../json/json.ts'
 import { fieldOf, textOf } from '../../json/values.ts'
 import { SharedPartStore } from '../hosting/shared-parts.ts'
 import type { Execution, ExecutionType, Trigger } from './model.ts'
+import { searchTextOf } from './search-text.ts'
 import { isComplete, type Status } from './statuses.ts'
 
 interface Lineage {
@@ -40,6 +41,10 @@ export interface SearchQuery {
   to: number
   statuses: readonly Status[] | undefined
   oldestFirst: boolean
+  /** Types of triggers; all unless given. */
+  types?: readonly string[]
+  /** What its text contains. @see searchTextOf */
+  terms?: readonly string[]
 }
 
 interface SearchRow {
@@ -77,6 +82,8 @@ export class ExecutionStore {
         ${this.#format(execution)}, ${formatStored(trigger.rest['trigger'])}, ${root ?? null}, ${depth}, ${user ?? null},
         ${triggerUser === user ? null : triggerUser})`
     this.#parts.keep(id, trigger.parts)
+    if (type === 'PIPELINE')
+      this.#sql.run`INSERT INTO orchestration_searched VALUES (${id}, ${execution.trigger.type}, ${searchTextOf(execution)})`
   }
 
   /** Writes everything but the trigger, which does not change after submission, unless nothing has changed. @returns whether it was written */
@@ -202,11 +209,11 @@ export class ExecutionStore {
 
   /** The next `limit` pipeline executions of one application, or of all, by build time. */
   searchPage(query: SearchQuery, after: SearchRow | undefined, limit: number): SearchRow[] {
-    const { application, name, user, from, to, statuses, oldestFirst } = query
+    const { application, name, user, from, to, statuses, oldestFirst, types = [], terms = [] } = query
     // Each end of the range once: with two of them, SQLite would not begin where the last page has ended.
     const [first, last] = oldestFirst ? [from, to] : [to, from]
     const start = after === undefined ? [first] : [after.buildTime, after.id]
-    const values = [last, ...start, ...given(application), ...given(name), ...(statuses ?? [])]
+    const values = [last, ...start, ...given(application), ...given(name), ...(statuses ?? []), ...types, ...terms]
     const [direction, beyond, within] = oldestFirst ? ['ASC', '>', '<='] : ['DESC', '<', '>=']
     const begin = after === undefined ? `build_time ${beyond}= ?` : `(build_time, id) ${beyond} (?, ?)`
     const order = `ORDER BY build_time ${direction}, id ${direction} LIMIT ?`
@@ -216,7 +223,7 @@ export class ExecutionStore {
       SELECT id, build_time, trigger FROM orchestration_executions ${source}
         type = 'PIPELINE' AND build_time ${within} ? AND ${begin} ${application === undefined ? '' : `AND ${column} = ?`}
         ${name === undefined ? '' : "AND json_extract(body, '$.name') = ?"}${statusCondition(statuses)}
-        ${order}`
+        ${searchedCondition(types, terms)} ${order}`
     const ofUser = `SELECT * FROM (${page('WHERE user = ? AND')}) UNION ALL SELECT * FROM (${page('WHERE trigger_user = ? AND')}) ${order}`
     const rows =
       user === undefined
@@ -290,6 +297,13 @@ function parseStored(text: string): unknown {
 
 function statusCondition(wanted: readonly Status[] | undefined): string {
   return wanted === undefined ? '' : ` AND status IN (${wanted.map(() => '?').join(', ')})`
+}
+
+function searchedCondition(types: readonly string[], terms: readonly string[]): string {
+  if (types.length + terms.length === 0) return ''
+  const ofTypes = types.length === 0 ? '' : ` AND trigger_type IN (${types.map(() => '?').join(', ')})`
+  return `AND EXISTS (SELECT 1 FROM orchestration_searched AS searched WHERE searched.id = orchestration_executions.id${ofTypes}
+    ${terms.map(() => 'AND instr(text, ?) > 0').join(' ')})`
 }
 
 function given<T>(value: T | undefined): T[] {

@@ -1,8 +1,8 @@
 /** Executions, the runs of pipelines: lists, searches, and changes while they run. */
 import { z } from 'zod'
 import { pathTo, type QueryValue } from '../../http/encode-path.ts'
-import { parseJson } from '../../json/json.ts'
-import { fieldAt, isObject } from '../../json/values.ts'
+import { formatJson, parseJson } from '../../json/json.ts'
+import { fieldAt, isObject, type JsonObject } from '../../json/values.ts'
 import { checkDone, readJson } from '../../upstreams/read-answer.ts'
 import { findByName, listDefinitions } from '../access/find-definition.ts'
 import { changeRun, learnApplication } from '../access/learn-application.ts'
@@ -35,6 +35,8 @@ const searchQuery = {
   triggerTimeStartBoundary: moment.optional().describe('Submitted at or after this moment, milliseconds since the epoch.'),
   triggerTimeEndBoundary: moment.optional().describe('Submitted at or before this moment, milliseconds since the epoch.'),
   user: nonEmpty.optional().describe('Started by this user: `authentication.user` or `trigger.user` is this name.'),
+  parameter: nonEmpty.optional().describe('Started with this parameter, as `name=value`; the name alone is for any value.'),
+  text: nonEmpty.optional().describe('Words that its name, parameters, version, branch, commit, build or artifacts contain.'),
   statuses: textModel.optional().describe('Comma-separated; all unless given.'),
   startIndex: integer.default(0),
   size: integer.default(10),
@@ -146,9 +148,9 @@ export const executionOperations: Operation[] = [
     demands: [...readsApplication, ...filteredBy('application')],
     summary: 'Search executions',
     description:
-      'Executions of an application by trigger, user, time and status, newest first. `*` searches all that the caller may read. ' +
-      'An external Orca cannot search by user: Fairlead asks it for executions whose `trigger.user` matches, and leaves out of the ' +
-      'page what is not of this user.',
+      'Executions of an application by trigger, user, parameter, text, time and status, newest first. `*` searches all that the caller ' +
+      'may read. An external Orca cannot search by user, parameter or text: Fairlead asks it for executions whose trigger has this user ' +
+      'and parameter, and leaves out of the page what is not of this user or lacks the text.',
     query: searchQuery,
     handle: search,
     cost: 5,
@@ -183,23 +185,40 @@ async function listByIds({ query }: OperationRequest): Promise<StreamedAnswer | 
 }
 
 async function search(request: OperationRequest, { upstreams }: Platform): Promise<unknown> {
-  const { user, trigger, ...query } = request.query
+  const { user, parameter, text, trigger, ...query } = request.query
   const path = pathTo`/applications/${request.path['application'] as string}/pipelines/search`
-  if (user === undefined || upstreams.isEmbedded('orca')) return new StreamedAnswer('orca', { path, query: request.query })
-  const found = await request.json('orca', { path, query: { ...query, trigger: withUser(trigger, String(user)) } })
-  return Array.isArray(found) ? found.filter((execution) => isOf(execution, user)) : found
+  const isPlain = user === undefined && parameter === undefined && text === undefined
+  if (isPlain || upstreams.isEmbedded('orca')) return new StreamedAnswer('orca', { path, query: request.query })
+  const wanted = { ...(user !== undefined && { user: RegExp.escape(String(user)) }), ...parameterPattern(parameter) }
+  const found = await request.json('orca', { path, query: { ...query, trigger: withPattern(trigger, wanted) } })
+  if (!Array.isArray(found)) return found
+  return found.filter((execution) => (user === undefined || isOf(execution, user)) && hasText(execution, text))
+}
+
+function parameterPattern(parameter: QueryValue): JsonObject {
+  if (parameter === undefined) return {}
+  const [name = '', ...value] = String(parameter).split('=')
+  return { parameters: { [name]: value.length === 0 ? '(?s).*' : RegExp.escape(value.join('=')) } }
 }
 
 /** Texts of a trigger pattern are regular expressions. A pattern that cannot be read is for the service to reject. */
-function withUser(pattern: QueryValue, user: string): string {
-  const literal = { user: RegExp.escape(user) }
-  if (pattern === undefined || pattern === '') return toBase64Json(literal)
+function withPattern(pattern: QueryValue, wanted: JsonObject): QueryValue {
+  if (pattern === undefined || pattern === '') return Object.keys(wanted).length === 0 ? undefined : toBase64Json(wanted)
   try {
     const given: unknown = parseJson(Buffer.from(String(pattern), 'base64').toString())
-    return isObject(given) ? toBase64Json({ ...literal, ...given }) : String(pattern)
+    return isObject(given) ? toBase64Json({ ...wanted, ...given }) : String(pattern)
   } catch {
     return String(pattern)
   }
+}
+
+function hasText(execution: unknown, text: QueryValue): boolean {
+  if (text === undefined) return true
+  const found = formatJson([fieldAt(execution, 'name'), fieldAt(execution, 'trigger')]).toLowerCase()
+  return String(text)
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => found.includes(word))
 }
 
 function isOf(execution: unknown, user: unknown): boolean {

@@ -260,6 +260,28 @@ test('a search by user finds submitters and users of triggers', async (t) => {
   assert.equal((await search('user=&size=50')).length, 20)
 })
 
+test('a search by parameter and text covers all runs', async (t) => {
+  const library = await startLibrary(t)
+  const start = (trigger: Record<string, unknown>) => {
+    library.clock.pass(1)
+    return library.run({ id: 'C', name: 'Release', trigger: { type: 'manual', ...trigger }, stages: [W('1', 600)] })
+  }
+  const one = await start({ parameters: { version: '2.4.0', count: 3 }, hash: 'ABC123' })
+  const two = await start({ parameters: { version: '2.4.01' }, artifacts: [{ type: 'docker/image', reference: 'r/web:7' }] })
+  const search = async (query: Record<string, string>) =>
+    idsOf(await library.list(`/applications/*/pipelines/search?${new URLSearchParams(query)}`))
+
+  assert.deepEqual(await search({ parameter: 'version=2.4.0' }), [one])
+  assert.deepEqual(await search({ parameter: 'version' }), [two, one])
+  assert.deepEqual(await search({ parameter: 'count=3' }), [one])
+  assert.deepEqual(await search({ parameter: '2.4.0' }), [])
+  assert.deepEqual(await search({ text: '2.4.0' }), [two, one])
+  assert.deepEqual(await search({ text: 'release abc' }), [one])
+  assert.deepEqual(await search({ text: 'web:7', triggerTypes: 'manual' }), [two])
+  assert.deepEqual(await search({ text: '2.4.0', size: '1', startIndex: '1' }), [one])
+  assert.deepEqual(await search({ text: '%' }), [])
+})
+
 test('a search covers many runs; lists skip unreadable ones', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-lists-'))
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))

@@ -16,6 +16,7 @@ function open() {
        VALUES (?, 'PIPELINE', 'web', 'SUCCEEDED', 1, ?, '{"name":"main"}', '{}', 'ann')`,
   )
   for (let index = 0; index < count; index++) insert.run(`e${String(index).padStart(2, '0')}`, index < 20 ? 1000 : 2000)
+  db.exec("INSERT INTO orchestration_searched SELECT id, 'cron', 'x' FROM orchestration_executions")
   const prepared: string[] = []
   const prepare = db.prepare.bind(db)
   db.prepare = (sql: string): StatementSync => {
@@ -38,6 +39,7 @@ for (const [what, query] of Object.entries<Partial<SearchQuery>>({
   'a user': { user: 'ann' },
   'a name': { name: 'main' },
   'a status': { statuses: ['SUCCEEDED'] },
+  'a text': { terms: ['x'], types: ['cron'] },
 })) {
   for (const oldestFirst of [true, false]) {
     test(`pages of ${what} hold each execution once, ${oldestFirst ? 'oldest' : 'newest'} first`, () => {

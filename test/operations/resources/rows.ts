@@ -128,6 +128,16 @@ export const executionRows: Row[] = [
     call: 'orca GET /applications/web/pipelines/search?triggerTypes=manual&triggerTimeStartBoundary=1700000000000&startIndex=0&size=10&reverse=false&expand=false',
     gives: list,
   },
+  {
+    id: 'searchForPipelineExecutionsByTriggerUsingGET',
+    ask: 'GET /applications/web/executions/search?parameter=v%3D1.0&text=Main',
+    call: `orca GET /applications/web/pipelines/search?startIndex=0&size=10&reverse=false&expand=false&trigger=${base64Query({ parameters: { v: RegExp.escape('1.0') } })}`,
+    gives: [
+      { id: '1', name: 'main' },
+      { id: '2', name: 'other' },
+    ],
+    answer: [{ id: '1', name: 'main' }],
+  },
   ...[undefined, { type: 'cron' }].map((pattern) => ({
     id: 'searchForPipelineExecutionsByTriggerUsingGET',
     ask: `GET /applications/web/executions/search?user=a.b${pattern === undefined ? '' : `&trigger=${base64Query(pattern)}`}`,

@@ -13,6 +13,7 @@ import { StoredLists } from '../../stores/stored-lists.ts'
 import type { Engine } from '../engine.ts'
 import { executionView, unexpandedView } from '../execution-view.ts'
 import type { Trigger } from '../model.ts'
+import { searchTermsOf } from '../search-text.ts'
 import { maskExecution } from '../secrets.ts'
 import type { Status } from '../statuses.ts'
 import type { ExecutionKey } from '../store.ts'
@@ -26,7 +27,8 @@ type ListQuery = Query<'limit' | 'statuses' | 'expand'>
 type ApplicationQuery = ListQuery & Query<'pipelineNameFilter' | 'pipelineLimit'>
 type ConfigQuery = ListQuery & Query<'pipelineConfigIds' | 'executionIds'>
 type TriggerQuery = Query<'triggerTypes' | 'eventId' | 'trigger' | 'triggerTimeStartBoundary' | 'triggerTimeEndBoundary'>
-type SearchQuery = TriggerQuery & Query<'pipelineName' | 'user' | 'statuses' | 'startIndex' | 'size' | 'reverse' | 'expand'>
+type SearchQuery = TriggerQuery &
+  Query<'pipelineName' | 'user' | 'parameter' | 'text' | 'statuses' | 'startIndex' | 'size' | 'reverse' | 'expand'>
 
 const maxKept = 1000
 
@@ -172,26 +174,28 @@ function projectConfigIds(project: unknown): string[] {
   return textsOf(objectsOf(fieldAt(project, 'config', 'pipelineConfigs')).map((each) => each['pipelineConfigId']))
 }
 
-/** Rows that are looked at before others have their turn; the trigger of each may hold a whole execution. */
-const pageSize = 8
+/** Rows that are looked at before others have their turn: where the trigger of each is read, which may hold a whole execution, and otherwise. */
+const [readPageSize, foundPageSize] = [8, 500]
 
 async function search(engine: Engine, application: string, query: SearchQuery): Promise<string[]> {
   const { from, to, startIndex, size } = boundsOf(query)
   const types = textList(query.triggerTypes)
   const pattern = parseTriggerPattern(query.trigger)
   const meter = createRegexMeter()
-  const oldestFirst = query.reverse?.toLowerCase() === 'true'
-  const statuses = wantedStatuses(query.statuses)
-  const found: string[] = []
+  const terms = searchTermsOf(query.parameter, query.text)
   const wanted = {
     application: application === '*' ? undefined : application,
     name: textOf(query.pipelineName),
     user: textOf(query.user),
-    ...{ from, to, statuses, oldestFirst },
+    types: types.includes('*') ? [] : types,
+    statuses: wantedStatuses(query.statuses),
+    oldestFirst: query.reverse?.toLowerCase() === 'true',
+    ...{ from, to, terms },
   }
+  const eventId = textOf(query.eventId)
+  const readsTrigger = pattern !== undefined || eventId !== undefined
   const isFound = (trigger: Trigger): boolean =>
-    (types.length === 0 || types.includes('*') || types.includes(trigger.type)) &&
-    (query.eventId === undefined || query.eventId === '' || trigger['eventId'] === query.eventId) &&
+    (eventId === undefined || trigger['eventId'] === eventId) &&
     (pattern === undefined || matchesTrigger(trigger, pattern, meter))
   const { store } = engine.options
   /** A search must not find out what a view masks. */
@@ -199,10 +203,12 @@ async function search(engine: Engine, application: string, query: SearchQuery): 
     const execution = pattern === undefined ? undefined : store.load(id)
     return execution === undefined || matchesTrigger(maskExecution(execution).trigger, pattern, meter)
   }
+  const pageSize = readsTrigger ? readPageSize : Math.min(foundPageSize, startIndex + size)
+  const found: string[] = []
   let page = store.searchPage(wanted, undefined, pageSize)
   while (page.length > 0) {
     for (const { id, trigger } of page) {
-      if (isFound(trigger()) && isFoundMasked(id)) found.push(id)
+      if (!readsTrigger || (isFound(trigger()) && isFoundMasked(id))) found.push(id)
       if (found.length >= startIndex + size) return found.slice(startIndex)
     }
     await setImmediate()

@@ -1,0 +1,39 @@
+/** Text by which searches find an execution: its name, its parameters, and the version that it is a run of. */
+import { fieldAt, objectOf, objectsOf } from '../../json/values.ts'
+import type { Execution } from './model.ts'
+import { maskExecution } from './secrets.ts'
+
+/** Of a trigger, whose values may be long. */
+const maxLength = 4000
+
+/** In small letters, a value in each line, parameters as `name=value`; secrets are masked, as in views. */
+export function searchTextOf(execution: Execution): string {
+  const { name, trigger } = maskExecution(execution)
+  const parameters = Object.entries(objectOf(trigger.parameters)).map(([key, value]) => `${key}=${textFor(value)}`)
+  const { tag, branch, hash, version, action } = trigger
+  const artifacts = objectsOf(trigger.artifacts).flatMap((artifact) => [
+    artifact['name'],
+    artifact['version'],
+    artifact['reference'],
+  ])
+  const values = [name, tag, branch, hash, version, action, fieldAt(trigger, 'buildInfo', 'number'), ...artifacts].map(textFor)
+  const lines = [...parameters, ...values].filter((line) => line !== '')
+  return `\n${lines.join('\n').slice(0, maxLength)}\n`.toLowerCase()
+}
+
+function textFor(value: unknown): string {
+  return typeof value === 'string' ? value : value === undefined || value === null ? '' : (JSON.stringify(value) ?? '')
+}
+
+/**
+ * What the text must contain.
+ *
+ * @param parameter `name=value`; the name alone is for any value
+ * @param text Words, each of them somewhere
+ */
+export function searchTermsOf(parameter: string | undefined, text: string | undefined): readonly string[] {
+  const words = (text ?? '').split(/\s+/).filter((word) => word !== '')
+  const line =
+    parameter === undefined || parameter === '' ? [] : [parameter.includes('=') ? `\n${parameter}\n` : `\n${parameter}=`]
+  return [...line, ...words].map((term) => term.toLowerCase())
+}
