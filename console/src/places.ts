@@ -19,6 +19,7 @@ export const places: readonly RailPlace[] = [
   { path: '', label: words.home, icon: 'home', goKey: 'h' },
   { path: 'applications', label: words.applications, icon: 'apps', goKey: 'a' },
   { path: 'environments', label: 'Environments', icon: 'layers', goKey: 'e', isLess: true },
+  { path: 'runs', label: 'Runs', icon: 'play', isLess: true, goKey: 'r' },
   { path: 'projects', label: words.projects, icon: 'project', isLess: true },
   { path: 'infrastructure', label: words.infrastructure, icon: 'box', isLess: true, goKey: 'i' },
   { path: 'access', label: words.access, icon: 'lock', isLess: true, goKey: 'x' },

@@ -26,6 +26,10 @@ export const routes: readonly ScreenRoute[] = [
     load: async () => (await import('./screens/pipelines.tsx')).Pipelines,
   },
   { path: 'environments', load: async () => (await import('./screens/environments.tsx')).EnvironmentsScreen },
+  ...['runs', 'applications/:application/runs'].map((path) => ({
+    path,
+    load: async () => (await import('./screens/runs.tsx')).Runs,
+  })),
   { path: 'search', load: async () => (await import('./screens/search.tsx')).Search },
   { path: 'executions/compare', load: async () => (await import('./screens/compare.tsx')).Compare },
   { path: 'executions/:id', load: async () => (await import('./screens/execution.tsx')).ExecutionScreen },

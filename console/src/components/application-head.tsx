@@ -41,6 +41,7 @@ export function ApplicationHead({ application, tab, state, actions }: Applicatio
         tabs={[
           { label: words.overview, href: to.application(application) },
           { label: words.pipelines, href: to.pipelines(application) },
+          { label: 'Runs', href: to.runs(application) },
           { label: words.loadBalancers, href: to.loadBalancers(application) },
           { label: words.securityGroups, href: to.securityGroups(application) },
           ...(hasResources ? [{ label: words.resources, href: to.resources(application) }] : []),

@@ -1,8 +1,9 @@
 /** A table of rows that may be links; columns of less weight are left out on narrow screens. */
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { words } from '../words.ts'
 import { Button } from './button.tsx'
+import { NewRows, useHeldRows } from './held-rows.tsx'
 
 export interface Column<Row> {
   readonly key: string
@@ -22,13 +23,17 @@ interface DataTableProps<Row> {
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
+  /** For rows that change while they are read: what they are of, such as the filter. They then keep their places. */
+  readonly heldOf?: string
 }
 
 /** Rows that are drawn at first, and more of them at each request. */
 const step = 500
 
-export function DataTable<Row>({ label, columns, rows, keyOf }: DataTableProps<Row>) {
+export function DataTable<Row>({ label, columns, rows, keyOf, heldOf }: DataTableProps<Row>) {
   const [max, setMax] = useState(step)
+  const body = useRef<HTMLTableSectionElement>(null)
+  const { rows: shown, ...held } = useHeldRows(body, rows, keyOf, heldOf)
   const table = (
     <table class="table" aria-label={label}>
       <thead>
@@ -40,12 +45,12 @@ export function DataTable<Row>({ label, columns, rows, keyOf }: DataTableProps<R
           ))}
         </tr>
       </thead>
-      <tbody>
-        {rows.slice(0, max).map((row) => (
-          <tr key={keyOf(row)}>
+      <tbody ref={body}>
+        {shown.slice(0, max).map(({ item, isGone }) => (
+          <tr key={keyOf(item)} class={isGone ? 'is-gone' : undefined}>
             {columns.map((column) => (
               <td key={column.key} class={styleOf(column)}>
-                {column.cell(row)}
+                {column.cell(item)}
               </td>
             ))}
           </tr>
@@ -53,16 +58,18 @@ export function DataTable<Row>({ label, columns, rows, keyOf }: DataTableProps<R
       </tbody>
     </table>
   )
-  if (rows.length <= max) return table
   return (
     <>
+      {heldOf !== undefined && <NewRows {...held} />}
       {table}
-      <p class="panel-note row">
-        {words.cut(max, rows.length)}
-        <Button small onClick={() => setMax(max + step)}>
-          {words.showMore}
-        </Button>
-      </p>
+      {rows.length > max && (
+        <p class="panel-note row">
+          {words.cut(max, rows.length)}
+          <Button small onClick={() => setMax(max + step)}>
+            {words.showMore}
+          </Button>
+        </p>
+      )}
     </>
   )
 }

@@ -1,8 +1,10 @@
 /** A filter that lives in the address, so that a link shows the same. */
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { formatQuery } from '../address.ts'
 import { words } from '../words.ts'
 import { Button } from './button.tsx'
+import { useSteady } from './kept.tsx'
 import { EmptyState } from './states.tsx'
 
 /** Replaces values of the query in the address of the page. */
@@ -11,26 +13,38 @@ export function useQueryChange(): (changes: Readonly<Record<string, string | und
   return (changes) => route(path + formatQuery({ ...query, ...changes }), true)
 }
 
-export function FilterField({
-  name = 'q',
-  value,
-  label = words.filter,
-}: {
-  name?: string
-  value: string | undefined
-  label?: string
-}) {
-  const change = useQueryChange()
-  return (
-    <input
-      type="search"
-      aria-label={label}
-      placeholder={label}
-      value={value ?? ''}
-      onInput={(event) => change({ [name]: event.currentTarget.value || undefined })}
-    />
-  )
+interface FilterFieldProps {
+  readonly name?: string
+  readonly value: string | undefined
+  readonly label?: string
+  /** The server filters: it is asked when the reader has paused. */
+  readonly isAsked?: boolean
 }
+
+/** How long a reader pauses before the server is asked. */
+const pauseMs = 350
+
+export function FilterField({ name = 'q', value, label = words.filter, isAsked = false }: FilterFieldProps) {
+  const change = useQueryChange()
+  const [typed, setTyped] = useState<string | undefined>(undefined)
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  const apply = useSteady((text: string) => {
+    clearTimeout(timer.current)
+    setTyped(undefined)
+    change({ ...(isAsked && firstPage), [name]: text || undefined })
+  })
+  useEffect(() => () => clearTimeout(timer.current), [])
+  const onInput = ({ currentTarget: { value: text } }: { readonly currentTarget: HTMLInputElement }) => {
+    if (!isAsked) return apply(text)
+    setTyped(text)
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => apply(text), pauseMs)
+  }
+  return <input type="search" aria-label={label} placeholder={label} value={typed ?? value ?? ''} onInput={onInput} />
+}
+
+/** Another filter begins at the newest. */
+export const firstPage = { start: undefined, before: undefined }
 
 interface FilterSelectProps {
   /** The name in the query. */
@@ -57,7 +71,7 @@ export function FilterSelect({ name, label, value, options, any, leastOptions = 
     <select
       aria-label={label}
       value={value ?? ''}
-      onChange={(event) => change({ ...cleared, [name]: event.currentTarget.value || undefined })}
+      onChange={(event) => change({ ...cleared, ...firstPage, [name]: event.currentTarget.value || undefined })}
     >
       <option value="">{any}</option>
       {!isKnown && <option value={value}>{value}</option>}

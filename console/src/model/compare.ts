@@ -2,6 +2,7 @@
 import { compare, pairs } from './compared-values.ts'
 import { durationOf, type Execution, type Stage, startedBy, titleOf } from './execution.ts'
 import { type Json, listOf, objectOf, textOf } from './read.ts'
+import { triggerWord } from './runs.ts'
 import { executionStatus, isComplete } from './status.ts'
 import { formatDuration } from './time.ts'
 
@@ -145,23 +146,6 @@ function startChanges(older: Execution, newer: Execution): readonly Change[] {
 function by(run: Execution): string {
   const user = startedBy(run)
   return user === undefined ? '' : ` by ${user}`
-}
-
-const triggerWords: Readonly<Record<string, string>> = {
-  manual: 'by hand',
-  cron: 'by schedule',
-  git: 'by a push',
-  docker: 'by a new image',
-  pipeline: 'by another pipeline',
-  webhook: 'by a webhook',
-  pubsub: 'by a message',
-  helm: 'by a new chart',
-  jenkins: 'by a build of Jenkins',
-}
-
-/** How a run was started, as people say it. */
-export function triggerWord(type: string | undefined): string {
-  return triggerWords[type ?? ''] ?? (type === undefined ? 'by hand' : `by ${type}`)
 }
 
 /** Fields that the engine writes, or that say the same as an image does. */

@@ -1,0 +1,110 @@
+/** Runs as a table: state, what each is of, who started it; the cause of a failure in one line. */
+import { useMemo } from 'preact/hooks'
+import { to } from '../address.ts'
+import { useLive } from '../api/live.ts'
+import {
+  type Execution,
+  findFailure,
+  newestFirst,
+  shortId,
+  startedBy,
+  statusOf,
+  titleOf,
+  toStageTree,
+} from '../model/execution.ts'
+import { contentOf, triggerWord } from '../model/runs.ts'
+import { isComplete, isFailed } from '../model/status.ts'
+import { type Column, DataTable } from './data-table.tsx'
+import { Name } from './name.tsx'
+import { StatusText } from './status-mark.tsx'
+import { Duration, Time } from './time.tsx'
+
+interface RunTableProps {
+  readonly runs: readonly Execution[]
+  readonly label: string
+  /** What stands beside it and so is not repeated. */
+  readonly without?: 'application' | 'pipeline'
+  /** The filter: rows of the same keep their places. */
+  readonly heldOf: string
+}
+
+export function RunTable({ runs, label, without, heldOf }: RunTableProps) {
+  const causes = useCauses(runs)
+  const columns: readonly Column<Execution>[] = [
+    { key: 'state', head: 'Status', cell: (run) => <StatusText status={statusOf(run)} /> },
+    { key: 'run', head: 'Run', grow: true, cell: (run) => <Run run={run} without={without} cause={causes.get(run.id)} /> },
+    {
+      key: 'content',
+      head: 'Version and parameters',
+      hideBelow: 'narrow',
+      cell: (run) => <Name text={contentOf(run).join(' · ')} max={60} />,
+    },
+    { key: 'start', head: 'Started by', hideBelow: 'phone', cell: (run) => <Starter run={run} /> },
+    { key: 'time', head: 'Started', cell: (run) => <Time at={run.startTime ?? run.buildTime} /> },
+    { key: 'length', head: 'Duration', hideBelow: 'phone', align: 'end', cell: (run) => <Length run={run} /> },
+  ]
+  return (
+    <div class="run-table">
+      <DataTable label={label} rows={newestFirst(runs)} keyOf={({ id }) => id} heldOf={heldOf} columns={columns} />
+    </div>
+  )
+}
+
+interface RunProps extends Pick<RunTableProps, 'without'> {
+  readonly run: Execution
+  readonly cause: string | undefined
+}
+
+function Run({ run, without, cause }: RunProps) {
+  const content = contentOf(run)
+  return (
+    <>
+      <a class="row-link" href={to.execution(run.id)}>
+        {without === undefined && (
+          <span class="muted">
+            <Name text={run.application} max={30} /> /{' '}
+          </span>
+        )}
+        {without !== 'pipeline' && <Name text={run.name ?? 'Run'} max={50} />} <span class="run-id">{shortId(run.id)}</span>
+      </a>
+      {cause !== undefined && (
+        <p class="run-cause clamped">
+          <Name text={cause} max={160} />
+        </p>
+      )}
+      {content.length > 0 && (
+        <p class="muted narrow-only">
+          <Name text={content.join(' · ')} max={80} />
+        </p>
+      )}
+    </>
+  )
+}
+
+function Starter({ run }: { run: Execution }) {
+  const user = startedBy(run)
+  return (
+    <>
+      {user !== undefined && <Name text={user} max={24} />} <span class="muted">{triggerWord(run.trigger.type)}</span>
+    </>
+  )
+}
+
+function Length({ run: { status, startTime, endTime } }: { run: Execution }) {
+  return isComplete(status) && !endTime ? <>–</> : <Duration from={startTime} until={endTime} />
+}
+
+/** Lists come without the details that have the reasons: they are read for the failed ones alone. */
+function useCauses(runs: readonly Execution[]): ReadonlyMap<string, string> {
+  const executionIds = runs.flatMap(({ id, status }) => (isFailed(status) ? [id] : [])).join()
+  const { body } = useLive('/executions', executionIds === '' ? undefined : { query: { executionIds, expand: true } }, {
+    refresh: 'open',
+  }).reading.value
+  return useMemo(() => new Map((body ?? []).map((run) => [run.id, causeOf(run)])), [body])
+}
+
+function causeOf(run: Execution): string {
+  const failure = findFailure(toStageTree(run.stages))
+  if (failure === undefined) return String(run['cancellationReason'] ?? 'It failed before a stage began.')
+  return `${titleOf(failure.path[0] ?? failure.stage)}: ${failure.reason ?? 'failed without a reason'}`
+}
