@@ -16,6 +16,7 @@ import { agentProtocol, type DesiredLoadBalancer, type DesiredState, type Observ
 import { Standby } from './standby.ts'
 import { type AgentProgram, ownAgentFile, startAgent, toAgentProgram } from './start-agent.ts'
 import { Supervisor } from './supervisor.ts'
+import { samplePeriodMs, TrafficHistory, type TrafficSamples } from './traffic-history.ts'
 
 export interface AgentWorkOptions {
   readonly dataDir: string
@@ -41,6 +42,7 @@ export class AgentWork {
   readonly #supervisor: Supervisor
   readonly #standby: Standby
   readonly #control: Control
+  readonly #history = new TrafficHistory()
   #sequence = 1
   #revision = 0
   #isStopping = false
@@ -69,9 +71,23 @@ export class AgentWork {
     process.on('SIGTERM', () => this.#end('SIGTERM'))
     process.on('SIGINT', () => this.#end('SIGINT'))
     keepLogSmall(dataDir)
+    setInterval(() => this.#sample(), samplePeriodMs).unref()
     watchFolder(dataDir, () => this.#stopWithoutFolder())
     keepSocket({ server, pathOf: () => socketPathFor(dataDir, 'agent.sock'), listen: (path) => listen(server, path), log })
     log.info({ pid: process.pid, version, dataDir }, 'the agent runs')
+  }
+
+  #sample(): void {
+    const { balancers, log } = this.#options
+    try {
+      this.#history.record(Date.now(), balancers.takeCounts(), this.#supervisor.measureMemory())
+    } catch (err) {
+      log.error({ err }, 'the traffic of instances cannot be sampled')
+    }
+  }
+
+  samples(): TrafficSamples {
+    return this.#history.samples()
   }
 
   /** The observed state has changed. */

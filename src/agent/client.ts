@@ -12,6 +12,7 @@ import { agentLogName, instancesFolderName } from './places.ts'
 import { agentProtocol, type DesiredState, type ObservedState } from './protocol.ts'
 import { agentPauseMs, stableMs } from './restart-pause.ts'
 import { type AgentProgram, ownAgentFile, startAgent, toAgentProgram } from './start-agent.ts'
+import type { TrafficSamples } from './traffic-history.ts'
 
 export interface AgentClientOptions {
   readonly dataDir: string
@@ -102,6 +103,14 @@ export class AgentClient {
   /** Calls the listener after each change of `observed` or `problem`. */
   onChange(listener: () => void): void {
     this.#listeners.add(listener)
+  }
+
+  /** None of an agent that keeps none. @throws {Error} when it cannot be reached */
+  async samples(): Promise<TrafficSamples> {
+    const answer = await this.#find('/samples').catch((cause: unknown) => {
+      throw new Error(this.#explainAbsence(cause), { cause })
+    })
+    return answer?.status === 200 ? (JSON.parse(answer.text) as TrafficSamples) : {}
   }
 
   /** The newest bytes of what an instance wrote; undefined when there is no such console, or no agent. */

@@ -7,12 +7,14 @@ import type { ConsolePart, ConsoleWish } from './console.ts'
 import { type ObservedHead, ObservedLedger } from './observed-lines.ts'
 import type { DesiredInstance, DesiredState, ObservedState } from './protocol.ts'
 import { type AgentProgram, checkAgentProgram } from './start-agent.ts'
+import type { TrafficSamples } from './traffic-history.ts'
 
 interface ControlledAgent {
   /** @returns false when a newer state is there already */
   apply(state: DesiredState): boolean
   head(): ObservedHead
   observe(): ObservedState
+  samples(): TrafficSamples
   consolePart(instanceId: string, wish: ConsoleWish, maxBytes: number): ConsolePart | undefined
   /** Ends everything; the agent ends after the answer. */
   stop(): Promise<void>
@@ -76,6 +78,7 @@ export class Control {
       const part = this.#agent.consolePart(decodeURIComponent(name), wishOf(url), numberIn(url, 'maxBytes', maxTailBytes))
       send(response, part === undefined ? 404 : 200, part ?? { error: 'There is no console of this instance.' })
     },
+    'GET /samples': ({ response }) => send(response, 200, this.#agent.samples()),
     'POST /stop': async ({ response }) => {
       await this.#agent.stop()
       send(response, 200, {})

@@ -22,7 +22,7 @@ import { endProcesses, findMembers, isOfItsUser, isSameProcess, type ProcessOwne
 import type { AgentLog } from './log.ts'
 import type { Mark, Marks } from './marks.ts'
 import { probe } from './probe.ts'
-import type { ProcessEntry, ProcessTable } from './processes.ts'
+import { memoryOf, type ProcessEntry, type ProcessTable } from './processes.ts'
 import type { DesiredInstance, InstanceEvent, InstancePhase, ObservedInstance, Probe } from './protocol.ts'
 import {
   describeCommand,
@@ -195,6 +195,12 @@ export class ProgramInstance {
     const { memoryBytes, processes } = this.#desired?.program.limits ?? {}
     const isLimited = memoryBytes !== undefined || processes !== undefined
     return this.#run !== undefined && isLimited && this.#context.controlGroups === undefined
+  }
+
+  /** Of all its processes together. */
+  memoryBytes(entries: ProcessEntry[]): number {
+    const members = findMembers(this.#owner(), this.#context.table, entries)
+    return members.reduce((sum, { pid }) => sum + memoryOf(pid), 0)
   }
 
   /** Ends the program when its processes exceed their limits together. */

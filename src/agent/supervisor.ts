@@ -69,6 +69,13 @@ export class Supervisor {
     return instance && readConsolePart(instance.consoleFile, wish, maxBytes)
   }
 
+  /** Bytes by the id of an instance that runs; none where the system has no `/proc`. */
+  measureMemory(): Map<string, number> {
+    if (process.platform !== 'linux' || this.#instances.size === 0) return new Map()
+    const entries = this.#context.table.list()
+    return new Map([...this.#instances].flatMap(([id, each]) => (each.isDown ? [] : [[id, each.memoryBytes(entries)] as const])))
+  }
+
   async stop(): Promise<void> {
     this.apply([])
     await Promise.all([...this.#instances.values()].map((instance) => instance.remove()))

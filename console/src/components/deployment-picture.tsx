@@ -17,6 +17,7 @@ import type { Execution, Stage } from '../model/execution.ts'
 import { accountOf, groupPlace, loadBalancersOf, type ServerGroup, versionOf } from '../model/server-groups.ts'
 import { formatClock } from '../model/time.ts'
 import { ErrorBoundary } from './error-boundary.tsx'
+import { GroupCharts } from './group-charts.tsx'
 import { HealthMarks } from './health-marks.tsx'
 import { Icon } from './icon.tsx'
 import { Name } from './name.tsx'
@@ -113,6 +114,9 @@ function Picture({ application, pictures, deployment, isThen = false }: PictureP
           ))}
         </ul>
       </div>
+      {deployment === undefined && (
+        <GroupCharts groups={pictures.filter(({ fate }) => fate === undefined).map(({ group }) => group)} />
+      )}
       {events.length > 0 && (
         <ol class="deployment-events" aria-label="What happened">
           {events.map(({ atMs, text, kind }) => (

@@ -18,6 +18,7 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusBadge, StatusText } from '../components/status-mark.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { Time } from '../components/time.tsx'
+import { Lazy } from '../editor/lazy.tsx'
 import { useLetters } from '../letter-keys.ts'
 import { objectOf, textOf } from '../model/read.ts'
 import {
@@ -45,6 +46,8 @@ import {
   useServerGroupActions,
 } from './server-group-actions.tsx'
 import { ServerGroupEvents } from './server-group-events.tsx'
+
+const loadCharts = async () => (await import('../components/group-charts.tsx')).GroupCharts
 
 const tabs = [
   { id: 'instances', label: words.instances },
@@ -150,12 +153,15 @@ function Instances({ group, context }: { group: ServerGroup; context: ServerGrou
   const toInstance = (id: string) => to.instance(context.application, { account, region, id })
   const instances = instancesOf(group)
   return (
-    <div class="panel is-flush">
-      {instances.length === 0 ? (
-        <EmptyState text={words.instancesEmpty} />
-      ) : (
-        <DataTable label={words.instances} columns={columnsOf(toInstance, actionsOf)} rows={instances} keyOf={instanceId} />
-      )}
+    <div class="stack">
+      <Lazy load={loadCharts} props={{ groups: [group] }} />
+      <div class="panel is-flush">
+        {instances.length === 0 ? (
+          <EmptyState text={words.instancesEmpty} />
+        ) : (
+          <DataTable label={words.instances} columns={columnsOf(toInstance, actionsOf)} rows={instances} keyOf={instanceId} />
+        )}
+      </div>
     </div>
   )
 }

@@ -41,6 +41,8 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
   readonly #body: RequestBody | undefined
   #phase: Phase = 'collecting'
   #member: Member | undefined
+  /** When it got the request, in milliseconds of `performance.now()`. */
+  #sentMs = 0
   #connection: MemberConnection | undefined
   /** A kept connection has failed: further attempts take new ones. */
   #fresh = false
@@ -101,6 +103,7 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
     const usual = this.#isIdempotent ? 'any' : 'fresh'
     const connection = member.take(this.#head.upgrades ? 'tunnel' : this.#fresh ? 'new' : usual)
     this.#member = member
+    this.#sentMs = performance.now()
     this.#connection = connection
     this.#movedMs = this.#entrance.sweep.nowMs
     connection.begin(this, this.#head.method === 'HEAD')
@@ -242,6 +245,7 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
     const answer = this.#answer
     if (connection === undefined) return
     this.#connection = undefined
+    this.#member?.count((answer?.status ?? 500) >= 500, this.#sentMs)
     if (answer?.keepsAlive === true && this.#body?.hasEnded !== false && !this.#head.upgrades)
       this.#member?.keep(connection, answer.keepAliveSeconds)
     else connection.destroy()
@@ -266,6 +270,7 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
     this.#connection = undefined
     this.#leaveMember()
     if (failure.wasConnected) this.#error = failure.error
+    if (failure.wasConnected && !wasKept) member?.count(true, this.#sentMs)
     const isWithinBounds = member !== undefined && this.#furtherChoice().fail(member, failure, wasKept)
     if (this.#response.headersSent) {
       // A response that is cut off must not look complete.

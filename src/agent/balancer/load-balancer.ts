@@ -1,5 +1,6 @@
 /** The instances of one load balancer, and which of them gets the next request. */
 import type { DesiredLoadBalancer, DesiredMember, HealthCheck, ObservedMember } from '../protocol.ts'
+import type { TrafficCounts } from '../traffic-history.ts'
 import { Member, type MemberOptions } from './member.ts'
 
 /** A request or connection that has found no instance. */
@@ -158,6 +159,11 @@ export class RunningBalancer {
   get retryAfterSeconds(): number {
     const isStarting = this.#members.some(({ inService, health }) => inService && health.state === 'starting')
     return isStarting ? 1 : Math.min(Math.max(1, Math.ceil(this.#check.intervalMs / 1000)), 30)
+  }
+
+  /** What each has worked on since the last call. */
+  takeCounts(): (readonly [instanceId: string, counts: TrafficCounts])[] {
+    return [...this.#members, ...this.#leaving].map((member) => [member.instanceId, member.takeCounts()])
   }
 
   /** Those that are no longer wanted and still at work are listed, too, out of service. */

@@ -1,5 +1,6 @@
 /** An instance behind a load balancer: its health, its connections, and what it works on. */
 import type { DesiredMember, ObservedMember } from '../protocol.ts'
+import type { TrafficCounts } from '../traffic-history.ts'
 import type { Bounds } from './bounds.ts'
 import { HealthWatch, type HealthWatchOptions } from './health-watch.ts'
 import { MemberConnection } from './member-connection.ts'
@@ -25,6 +26,9 @@ export class Member {
   inFlight = 0
   /** Since it is out of service, in milliseconds of `performance.now()`. */
   drainsSince: number | undefined
+  #requests = 0
+  #errors = 0
+  #latencyUs = 0
   readonly #options: MemberOptions
   /** The one used last is at the end: it is the least likely to be closed by the instance. */
   readonly #idle: MemberConnection[] = []
@@ -65,6 +69,20 @@ export class Member {
   leave(): void {
     this.inFlight--
     if (this.inFlight === 0 && !this.inService) this.#options.onIdle(this)
+  }
+
+  /** For each request: only integers. @param sinceMs When the instance got it, in milliseconds of `performance.now()` */
+  count(isError: boolean, sinceMs: number): void {
+    this.#requests++
+    if (isError) this.#errors++
+    this.#latencyUs += Math.round((performance.now() - sinceMs) * 1000)
+  }
+
+  /** What was counted since the last call. */
+  takeCounts(): TrafficCounts {
+    const counts = { requests: this.#requests, errors: this.#errors, latencyUs: this.#latencyUs }
+    this.#requests = this.#errors = this.#latencyUs = 0
+    return counts
   }
 
   /** Keeps a connection whose response is complete. */

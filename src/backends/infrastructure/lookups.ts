@@ -1,9 +1,10 @@
 /** Choices of a deployment: networks, instance types, key pairs, certificates and the like. */
 import type { JsonObject } from '../../json/values.ts'
-import { pathValue } from '../requests/request-values.ts'
+import { BackendError } from '../backend.ts'
+import { pathValue, pathValues, queryValue } from '../requests/request-values.ts'
 import type { Access } from '../rights/access.ts'
 import type { CloudProvider } from './provider.ts'
-import { type Answer, accessOf, get, type InfrastructureRoute, none, notFound, providerOf } from './route.ts'
+import { type Answer, accessOf, get, type InfrastructureRoute, isReadable, none, notFound, providerOf } from './route.ts'
 import { byName } from './views.ts'
 
 type Kind = 'networks' | 'subnets' | 'instanceTypes' | 'certificates'
@@ -44,13 +45,33 @@ const operationNames: Answer = (_request, { providers }) =>
 
 const descriptions: Answer = (_request, { types }) => types.map(({ id, description }) => ({ id, ...description }))
 
+const metrics: Answer = (request, infrastructure) => {
+  const { provider, account, region } = pathValues(request, 'provider', 'account', 'region')
+  const names = infrastructure.types.find(({ id }) => id === provider)?.description.metrics ?? []
+  return names.map((name) => ({ cloudProvider: provider, account, region, namespace: 'Fairlead', id: name, name }))
+}
+
+const noMetric = notFound('Metric', 'metric', 'account', 'region')
+
+/** Of the server group that the query names. */
+const statistics: Answer = async (request, infrastructure) => {
+  const { provider, account, region, metric } = pathValues(request, 'provider', 'account', 'region', 'metric')
+  const found = providerOf(infrastructure, provider)
+  const group = found?.metrics && found.serverGroup(account, region, queryValue(request, 'serverGroup') ?? '')
+  if (found?.metrics === undefined || group === undefined) return noMetric(request, infrastructure)
+  if (!isReadable(await accessOf(request, infrastructure), group)) return noMetric(request, infrastructure)
+  const values = await found.metrics.statistics(metric, group).catch((error: Error) => {
+    throw new BackendError(503, error.message)
+  })
+  return values ?? noMetric(request, infrastructure)
+}
+
 /** No provider here has any of these. */
 const unknownHere = [
   '/keyPairs',
   '/roles/:provider',
   '/storage',
   '/installedPlugins',
-  '/cloudMetrics/:provider/:account/:region',
   '/servicebroker/:account/services',
   '/ecs/ecsClusters',
   '/ecs/ecsClusterDescriptions/:account/:region',
@@ -68,7 +89,8 @@ export const lookupRoutes: InfrastructureRoute[] = [
   get('/certificates/:provider', ofOne('certificates')),
   get('/features/stages', operationNames),
   get('/capabilities/cloudProviders', descriptions),
-  get('/cloudMetrics/:provider/:account/:region/:metric/statistics', notFound('Metric', 'metric', 'account', 'region')),
+  get('/cloudMetrics/:provider/:account/:region', metrics),
+  get('/cloudMetrics/:provider/:account/:region/:metric/statistics', statistics),
   get('/servicebroker/:account/serviceInstance', notFound('Service instance', 'account')),
   ...unknownHere.map((path) => get(path, none)),
 ]

@@ -59,6 +59,7 @@ export interface CloudProvider {
   instanceTypes?(): readonly JsonObject[]
   certificates?(): readonly JsonObject[]
   readonly images?: ImageReads
+  readonly metrics?: MetricReads
   readonly manifests?: ManifestReads
   /** What creates the server groups of an application, such as deployments of Kubernetes. */
   serverGroupManagers?(application: string): readonly OwnResource[]
@@ -91,6 +92,15 @@ export interface LogChoice {
   readonly container?: string | undefined
   /** That before the last restart of the container. */
   readonly previous?: boolean | undefined
+}
+
+export interface MetricReads {
+  /**
+   * Values over time of all instances of a server group together; undefined: there is no such metric.
+   *
+   * @throws {Error} where they cannot be read at the moment
+   */
+  statistics(name: string, serverGroup: ServerGroup): Promise<JsonObject | undefined>
 }
 
 export interface ManifestReads {

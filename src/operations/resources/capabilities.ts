@@ -64,6 +64,7 @@ const CloudProvider = z
     refused: z.record(z.string(), z.string()).describe('Operations that do not fit its resources, with the reason.'),
     help: z.record(z.string(), z.string()).describe('Help texts of fields of the forms, by name.'),
     hasManifests: z.boolean().optional().describe('Whether it deploys manifests, with plans and drift.'),
+    metrics: z.array(z.string()).optional().describe('Metrics that are kept for each server group.'),
     imagesPath: z
       .string()
       .optional()

@@ -32,7 +32,11 @@ const KeyPair = described('KeyPair', 'account', 'region', 'keyName', 'keyFingerp
 const Certificate = described('Certificate', 'serverCertificateName', 'serverCertificateId', 'arn', 'path')
 const CloudRole = described('CloudRole', 'name', 'accountName')
 const CloudMetric = described('CloudMetric', 'name', 'namespace', 'cloudProvider')
-const MetricStatistics = z.looseObject({ unit: z.string().nullish(), datapoints: z.array(AnyObject).nullish() })
+const MetricStatistics = z.looseObject({
+  unit: z.string().nullish(),
+  period: z.number().nullish().describe('Seconds that a value is about.'),
+  datapoints: z.array(AnyObject).nullish(),
+})
 
 const { get, post } = operationsWith({ forward: 'clouddriver' })
 const ofApplication = operationsWith({ demands: readsApplication, forward: 'clouddriver' })
@@ -137,8 +141,14 @@ export const infrastructureOperations: Operation[] = [
   }),
   ofAccount.get('getCloudMetricStatisticsUsingGET', `${metricsPath}/{metricName}/statistics`, {
     summary: 'Get values of a metric',
-    description: 'Values of a metric over time; every other query parameter is a filter.',
-    query: { startTime: textModel.optional(), endTime: textModel.optional() },
+    description:
+      'Values of a metric over time; every other query parameter is a filter. The embedded infrastructure service keeps a quarter of ' +
+      'an hour for each server group.',
+    query: {
+      startTime: textModel.optional(),
+      endTime: textModel.optional(),
+      serverGroup: textModel.optional().describe('The embedded service needs it.'),
+    },
     forward: { service: 'clouddriver', otherQuery: true },
     answer: MetricStatistics,
   }),

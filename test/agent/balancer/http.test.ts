@@ -370,3 +370,17 @@ test('clients keep their connection over many requests', async (t) => {
 
   assert.equal(ports.size, 1)
 })
+
+test('requests and errors of an instance are counted until they are taken', async (t) => {
+  const instance = await startInstance(t, 'a', ({ url }, response) => {
+    response.statusCode = url === '/broken' ? 500 : 200
+    response.end()
+  })
+  const rig = await openRig(t, { members: [instance.member] })
+  await rig.untilUp('a')
+
+  for (const path of ['/', '/broken', '/']) await (await fetch(new URL(path, rig.url))).text()
+
+  assert.partialDeepStrictEqual(rig.balancers.takeCounts().get('a'), { requests: 3, errors: 1 })
+  assert.deepEqual(rig.balancers.takeCounts().get('a'), { requests: 0, errors: 0, latencyUs: 0 })
+})

@@ -77,6 +77,8 @@ export interface ProviderDescription {
   readonly hasManifests?: true
   /** Help texts of fields of the forms, by name. */
   readonly help: Readonly<Record<string, string>>
+  /** Names of the metrics that `CloudProvider.metrics` has. */
+  readonly metrics?: readonly string[]
   /** Where all images are listed, and uploaded below it; undefined where they are only searched. */
   readonly imagesPath?: string
 }

@@ -16,7 +16,7 @@ import type { SecretHolder } from '../../../secrets/secret-values.ts'
 import type { ArtifactAccount } from '../../artifact-accounts/artifact-account.ts'
 import type { Account, Instance, Job, LoadBalancer, SecurityGroup, ServerGroup } from '../../model.ts'
 import type { OperationTypes } from '../../operation-type.ts'
-import type { CloudProvider, ConsoleView, ImageReads } from '../../provider.ts'
+import type { CloudProvider, ConsoleView, ImageReads, MetricReads } from '../../provider.ts'
 import { Builders } from './builders.ts'
 import { Desired } from './desired.ts'
 import { toSecurityGroup } from './firewalls.ts'
@@ -31,6 +31,7 @@ import { toActivityView } from './reading.ts'
 import { isShownJob, Readings } from './readings.ts'
 import { Reconciler } from './reconciler.ts'
 import type { LocalAccountSettings, LocalSettings } from './settings.ts'
+import { toStatistics } from './traffic-metrics.ts'
 import { openAccountUsers } from './users.ts'
 import { toDesiredState } from './wanted.ts'
 
@@ -47,6 +48,7 @@ export class LocalProvider implements CloudProvider {
   readonly operations: OperationTypes
   readonly images: ImageReads
   readonly artifactAccount: ArtifactAccount
+  readonly metrics: MetricReads
   /** For bakes. */
   readonly builders: Builders
   readonly parts: OperationParts
@@ -80,6 +82,14 @@ export class LocalProvider implements CloudProvider {
     this.operations = openOperations(this.parts)
     this.images = createImageReads(images, settings)
     this.artifactAccount = createImageArtifacts(context, images, settings)
+    this.metrics = {
+      statistics: async (name, { instances }) =>
+        toStatistics(
+          name,
+          await agent.samples(),
+          instances.map(({ id }) => id),
+        ),
+    }
     this.builders = new Builders(agent, dataDir, this.parts)
   }
 

@@ -9,6 +9,7 @@ import { type BakeSettings, bakeKeys, toBakeSettings } from './bakes/settings.ts
 import { desiredMigrations } from './desired.ts'
 import { LocalProvider } from './local.ts'
 import { type LocalSettings, localKeys, toLocalSettings } from './settings.ts'
+import { metricNames } from './traffic-metrics.ts'
 
 /** Opens the client of the agent, which runs what is deployed to this machine. */
 export type OpenAgent = (options: Pick<AgentClientOptions, 'dataDir' | 'log' | 'version'>) => AgentClient
@@ -34,6 +35,7 @@ export function createLocalProvider(open: OpenAgent, times: BakeTimes): Provider
       forms: ['loadBalancer', 'securityGroup'],
       refused: {},
       help: { certificate: 'A name of local.certificates.' },
+      metrics: metricNames,
       imagesPath: standalone.imagesPath,
     },
     deckPlugin: { id: 'fairlead.local', name: 'Programs on this machine', folder: 'deck-plugin/' },

@@ -1,0 +1,48 @@
+/** Requests, errors, latency and memory of instances in the last minutes; kept in memory alone. */
+
+/** Counted since they were last taken. */
+export interface TrafficCounts {
+  readonly requests: number
+  /** Answers with a status of 500 or more, and requests that got none. */
+  readonly errors: number
+  /** Of all requests together. */
+  readonly latencyUs: number
+}
+
+export interface TrafficSample extends TrafficCounts {
+  /** End of its period, in milliseconds since the epoch. */
+  readonly atMs: number
+  /** Undefined where the system does not tell, and while no process runs. */
+  readonly memoryBytes: number | undefined
+}
+
+/** Samples by the id of an instance, oldest first. */
+export type TrafficSamples = Readonly<Record<string, readonly TrafficSample[]>>
+
+export const samplePeriodMs = 10_000
+/** A quarter of an hour. */
+const keptSamples = 90
+
+const nothing: TrafficCounts = { requests: 0, errors: 0, latencyUs: 0 }
+
+export class TrafficHistory {
+  readonly #samples = new Map<string, TrafficSample[]>()
+
+  /** Instances that are named in neither have ended: their samples go with time. */
+  record(atMs: number, counts: ReadonlyMap<string, TrafficCounts>, memory: ReadonlyMap<string, number>): void {
+    for (const id of new Set([...counts.keys(), ...memory.keys()])) {
+      const samples = this.#samples.get(id) ?? []
+      samples.push({ atMs, ...(counts.get(id) ?? nothing), memoryBytes: memory.get(id) })
+      this.#samples.set(id, samples)
+    }
+    const oldestMs = atMs - keptSamples * samplePeriodMs
+    for (const [id, samples] of this.#samples) {
+      while (samples[0] !== undefined && samples[0].atMs <= oldestMs) samples.shift()
+      if (samples.length === 0) this.#samples.delete(id)
+    }
+  }
+
+  samples(): TrafficSamples {
+    return Object.fromEntries(this.#samples)
+  }
+}

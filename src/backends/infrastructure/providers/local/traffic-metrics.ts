@@ -1,0 +1,49 @@
+/** Metrics of server groups of this machine: what load balancers count of their instances, and the memory that these use. */
+import { samplePeriodMs, type TrafficSample, type TrafficSamples } from '../../../../agent/traffic-history.ts'
+import type { JsonObject } from '../../../../json/values.ts'
+
+interface Metric {
+  readonly unit: string
+  /** Of all samples of a period; undefined: there is no value. */
+  readonly value: (samples: readonly TrafficSample[]) => number | undefined
+}
+
+const metrics: Readonly<Record<string, Metric>> = {
+  requests: { unit: 'Count', value: (samples) => sum(samples, ({ requests }) => requests) },
+  errors: { unit: 'Count', value: (samples) => sum(samples, ({ errors }) => errors) },
+  latency: {
+    unit: 'Milliseconds',
+    value: (samples) => {
+      const requests = sum(samples, (sample) => sample.requests)
+      return requests === 0 ? undefined : sum(samples, ({ latencyUs }) => latencyUs) / requests / 1000
+    },
+  },
+  memory: {
+    unit: 'Bytes',
+    value: (samples) => {
+      const known = samples.flatMap(({ memoryBytes }) => memoryBytes ?? [])
+      return known.length === 0 ? undefined : known.reduce((total, bytes) => total + bytes, 0)
+    },
+  },
+}
+
+function sum(samples: readonly TrafficSample[], of: (sample: TrafficSample) => number): number {
+  return samples.reduce((total, sample) => total + of(sample), 0)
+}
+
+export const metricNames: readonly string[] = Object.keys(metrics)
+
+/** @returns undefined for a metric that does not exist */
+export function toStatistics(name: string, samples: TrafficSamples, ids: readonly string[]): JsonObject | undefined {
+  const metric = Object.hasOwn(metrics, name) ? metrics[name] : undefined
+  if (metric === undefined) return undefined
+  const all = ids.flatMap((id) => samples[id] ?? [])
+  const periods = Map.groupBy(all, ({ atMs }) => Math.round(atMs / samplePeriodMs) * samplePeriodMs)
+  const datapoints = [...periods]
+    .sort(([a], [b]) => a - b)
+    .flatMap(([timestamp, ofPeriod]) => {
+      const value = metric.value(ofPeriod)
+      return value === undefined ? [] : [{ timestamp, [metric.unit === 'Count' ? 'sum' : 'average']: value }]
+    })
+  return { unit: metric.unit, period: samplePeriodMs / 1000, datapoints }
+}

@@ -1,0 +1,40 @@
+/** Metrics of server groups of this machine. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { TrafficHistory } from '../../../src/agent/traffic-history.ts'
+import { toStatistics } from '../../../src/backends/infrastructure/providers/local/traffic-metrics.ts'
+
+const minuteMs = 60_000
+
+test('values of instances are put together by their period', () => {
+  const history = new TrafficHistory()
+  const counts = (requests: number, latencyUs: number) => ({ requests, errors: 1, latencyUs })
+  history.record(
+    10_001,
+    new Map([
+      ['a', counts(2, 4000)],
+      ['b', counts(2, 8000)],
+    ]),
+    new Map([['a', 5]]),
+  )
+  history.record(20_001, new Map([['a', counts(0, 0)]]), new Map())
+
+  const valuesOf = (name: string) => toStatistics(name, history.samples(), ['a', 'b', 'gone'])?.['datapoints']
+  assert.deepEqual(valuesOf('requests'), [
+    { timestamp: 10_000, sum: 4 },
+    { timestamp: 20_000, sum: 0 },
+  ])
+  assert.deepEqual(valuesOf('latency'), [{ timestamp: 10_000, average: 3 }], 'without requests there is no latency')
+  assert.deepEqual(valuesOf('memory'), [{ timestamp: 10_000, average: 5 }], 'unknown memory is not zero')
+  assert.equal(toStatistics('constructor', history.samples(), []), undefined)
+})
+
+test('a quarter of an hour is kept', () => {
+  const history = new TrafficHistory()
+  const memory = new Map([['a', 1]])
+  for (let atMs = 0; atMs < 60 * minuteMs; atMs += 10_000) history.record(atMs, new Map(), memory)
+  assert.equal(history.samples()['a']?.length, 90)
+
+  history.record(90 * minuteMs, new Map(), new Map())
+  assert.deepEqual(history.samples(), {})
+})
