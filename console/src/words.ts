@@ -539,11 +539,33 @@ export function describeError(error: ApiError, of: 'read' | 'change' = 'read'): 
   const mayHaveStarted = 'A change may still have started: check the tasks before you try again.'
   if (status === 504) {
     const advice = isRead ? 'The page tries again by itself.' : mayHaveStarted
-    return { title: `${service ?? 'A service'} did not answer in time.`, advice }
+    return { title: `${capital(serviceWord(service) ?? 'a service')} did not answer in time.`, advice }
   }
   if (status === 502) {
     const advice = isRead ? 'The page tries again by itself; what other services answer is current.' : mayHaveStarted
-    return { title: `${service ?? 'A service'} does not answer (${message}).`, advice }
+    return { title: `${capital(serviceWord(service) ?? 'a service')} does not answer (${message}).`, advice }
   }
   return { title: message, advice: '' }
+}
+
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+const services: Readonly<Record<string, string>> = {
+  clouddriver: 'the deployment service',
+  echo: 'the event service',
+  fiat: 'the permission service',
+  front50: 'the definition store',
+  igor: 'the build service',
+  kayenta: 'the canary service',
+  keel: 'managed delivery',
+  orca: 'the pipeline engine',
+  rosco: 'the bakery',
+  swabbie: 'the cleanup service',
+}
+
+/** A back end as people call it; undefined for none. */
+export function serviceWord(service: string | undefined): string | undefined {
+  return service === undefined ? undefined : (services[service] ?? `the service ${service}`)
 }

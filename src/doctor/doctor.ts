@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts'
 import { checkDirectory } from '../directory/check-directory.ts'
 import {
   type Check,
+  createCheck,
   type Finding,
   findingsOn,
   runChecks,
@@ -22,7 +23,9 @@ import { checkRedis } from './check-redis.ts'
 import { checkSecrets } from './check-secrets.ts'
 import { checkServices } from './check-services.ts'
 import { checkTls } from './check-tls.ts'
+import { withGuide } from './guides.ts'
 import { findPublicAddress, type PublicAddress } from './public-address.ts'
+import { findStartObstacles } from './start-obstacles.ts'
 
 export interface DoctorOptions {
   readonly config: Config
@@ -58,7 +61,7 @@ export async function examine(options: DoctorOptions): Promise<Examination> {
   const addresses = listAddresses(config.login, { baseUrl: place.url, contextPath })
   const judged = judgePublicAddress(options, place, addresses.length > 0)
   const findings = [...said, ...judged, ...(await runChecks(await checksOf(options, place), timeouts))]
-  return { verdict: worstOf(findings), publicUrl: place.url, addresses, findings }
+  return { verdict: worstOf(findings), publicUrl: place.url, addresses, findings: findings.map(withGuide) }
 }
 
 async function checksOf(
@@ -77,9 +80,22 @@ async function checksOf(
     ...checkProviders(config, timeouts),
     ...checkPeerCertificates(config, timeouts, now()),
     checkDataDir(backends.dataDir),
+    checkNextStart(config),
     ...checkSecrets(config),
     ...checkClock(config, timeouts, now),
   ]
+}
+
+/** What would keep the gateway from starting with this configuration; what runs already is no obstacle. */
+function checkNextStart(config: Config): Check {
+  return createCheck('Next start', async (report) => {
+    const obstacles = await findStartObstacles(config, { ignoresLocks: true })
+    const lasting = obstacles.filter(({ passing }) => !passing)
+    if (lasting.length === 0) return [report.ok('look for what would prevent it', 'nothing would')]
+    return lasting.map(({ text }) =>
+      report.problem('look for what would prevent it', text, 'correct it before the next restart; fairlead check finds the same'),
+    )
+  })
 }
 
 /** The directory with the roles of users of any login method; an external permission service has its own sources of roles. */

@@ -40,22 +40,26 @@ const kernelFileSystems: ReadonlySet<number> = new Set([
   ...[0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0x64626720, 0x74726163, 0x73636673, 0x1cd1, 0x62656570, 0xcafe4a11],
 ])
 
-/** Nothing is created or changed, so that it does not matter which user asks. */
-export async function findStartObstacles(config: Config): Promise<Obstacle[]> {
+/**
+ * Nothing is created or changed, so that it does not matter which user asks.
+ *
+ * @param ignoresLocks For a gateway that holds them itself.
+ */
+export async function findStartObstacles(config: Config, { ignoresLocks = false } = {}): Promise<Obstacle[]> {
   const { dataDir } = config.backends
   return [
-    ...findDataDirObstacles(dataDir),
+    ...findDataDirObstacles(dataDir, ignoresLocks),
     ...findFirstUserObstacles(config),
-    ...findAuditObstacles(config.audit),
+    ...findAuditObstacles(config.audit, ignoresLocks),
     ...(await findPortObstacles(config.http)),
   ]
 }
 
-function findDataDirObstacles(dataDir: string): Obstacle[] {
+function findDataDirObstacles(dataDir: string, ignoresLocks: boolean): Obstacle[] {
   const advice = 'Set data.dir or FAIRLEAD_DATA_DIR to another one, or give this user write access.'
   const written = attempt(() => checkFolder(dataDir))
   if (written !== undefined) return [lasting(`The data directory ${dataDir} cannot be written: ${written}. ${advice}`)]
-  if (!existsSync(dataDir)) return []
+  if (ignoresLocks || !existsSync(dataDir)) return []
   const locked = existsSync(join(dataDir, 'lock.db')) ? attempt(() => lockDataDir(dataDir).close()) : undefined
   // While another process works on them, they are what that process has made of them.
   if (locked !== undefined) return [passing(locked)]
@@ -105,7 +109,7 @@ function findFirstUserObstacles({ login, backends }: Config): Obstacle[] {
     : [lasting(`The first administrator (fairlead.admin.user, fairlead.admin.password): ${refused}`)]
 }
 
-function findAuditObstacles(audit: Config['audit']): Obstacle[] {
+function findAuditObstacles(audit: Config['audit'], ignoresLocks: boolean): Obstacle[] {
   if (audit?.sink.kind !== 'file') return []
   const { file } = audit.sink
   const advice = 'Set audit.file to another one, or give this user write access.'
@@ -116,7 +120,7 @@ function findAuditObstacles(audit: Config['audit']): Obstacle[] {
     if (known !== undefined) accessSync(file, constants.W_OK)
   })
   if (broken !== undefined) return [lasting(`The audit log ${file} cannot be used: ${broken}. ${advice}`)]
-  const locked = existsSync(`${file}.lock`) ? attempt(() => lockFile(`${file}.lock`).close()) : undefined
+  const locked = !ignoresLocks && existsSync(`${file}.lock`) ? attempt(() => lockFile(`${file}.lock`).close()) : undefined
   return locked === undefined ? [] : [passing(`The audit log ${file} cannot be used now: ${locked}.`)]
 }
 

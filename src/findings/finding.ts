@@ -12,6 +12,8 @@ export interface Finding {
   readonly found: string
   /** What to do; undefined when there is nothing to do. */
   readonly advice?: string
+  /** Path of the guide in the documentation, such as `docs/guides/tls.md`. */
+  readonly guide?: string
 }
 
 type Findings = readonly Finding[]

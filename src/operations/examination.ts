@@ -26,6 +26,7 @@ export const ExaminationModel = z
           tried: z.string(),
           found: z.string(),
           advice: z.string().optional().describe('What to do; absent when there is nothing to do.'),
+          guide: z.string().optional().describe('Path of the guide in the documentation.'),
         }),
       )
       .readonly(),

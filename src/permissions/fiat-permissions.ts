@@ -145,6 +145,22 @@ export class Permissions {
     return answer.kind === 'view' ? answer.view : undefined
   }
 
+  /**
+   * What a user with these roles might do. Undefined where the service cannot suppose roles, as an external one.
+   *
+   * @throws {GatewayError} PERMISSIONS_UNAVAILABLE
+   */
+  async viewWithRoles({ username }: User, roles: readonly string[]): Promise<PermissionView | undefined> {
+    if (!this.enabled || !this.#upstreams.isEmbedded('fiat')) return undefined
+    const signal = this.#within(this.#settings.lookupTimeoutMs)
+    const call = { path: pathTo`/authorize/${username}`, query: { roles: roles.join(',') }, signal }
+    try {
+      return this.#readView(await this.#upstreams.call('fiat', call, anonymousIdentity), username)
+    } catch (cause) {
+      throw permissionsUnavailable(cause)
+    }
+  }
+
   /** @throws {GatewayError} PERMISSIONS_UNAVAILABLE */
   async isAdmin(user: User | undefined): Promise<boolean> {
     return this.enabled && (await this.loadView(user))?.admin === true
@@ -153,13 +169,15 @@ export class Permissions {
   /**
    * Whether the service lets the user create the application, for installations that restrict that.
    *
+   * @param roles Supposed, instead of those of the user
    * @throws {GatewayError} PERMISSIONS_UNAVAILABLE; UPSTREAM_FAILED when the service does not understand the question
    */
-  async mayCreateApplication(user: User, application: string): Promise<boolean> {
+  async mayCreateApplication(user: User, application: string, roles?: readonly string[]): Promise<boolean> {
     if (!this.enabled) return true
     const call = {
       method: 'POST',
       path: pathTo`/authorize/${user.username}/applications/create`,
+      ...(roles !== undefined && { query: { roles: roles.join(',') } }),
       body: { name: application },
       signal: this.#within(this.#settings.lookupTimeoutMs),
     } as const

@@ -176,7 +176,11 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
       answer = 'failed'
       await Promise.all(held.splice(0).map((route) => route.fulfill(refusals.failed)))
       const text = (await failed.first().textContent()) ?? ''
-      assert.match(text, /clouddriver does not answer \(refused\)\. The page tries again.*Try again.*Request 5f3a9c0e/, path)
+      assert.match(
+        text,
+        /The deployment service does not answer \(refused\)\. The page tries again.*Try again.*Request 5f3a9c0e/,
+        path,
+      )
 
       answer = 'forbidden'
       await failed.first().getByRole('button', { name: 'Try again' }).click()
@@ -213,7 +217,7 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
       }
     }
     await readTwice()
-    await page.getByText(/Data from .* clouddriver does not answer \(refused\)\. Next try in \d+ s\./).waitFor()
+    await page.getByText(/Data from .* The deployment service does not answer \(refused\)\. Next try in \d+ s\./).waitFor()
     const indicator = page.getByRole('banner').getByText(/^(Live|Polling|Reconnecting|Stale)$/)
     const said = page.locator('[role="status"].visually-hidden').last()
     assert.deepEqual(

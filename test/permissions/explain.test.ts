@@ -118,6 +118,16 @@ test('a decision is explained by rule, permissions and roles', async (t) => {
     { kind: 'application', name: 'web', permissions: { READ: ['readers'], WRITE: ['writers'] } },
   ])
   assert.equal((await explain('admin', 'operation=savePipelineUsingPOST&application=web')).decision, 'allowed')
+
+  const save = 'operation=savePipelineUsingPOST&application=web'
+  const supposed = await explain('admin', `${save}&username=newcomer&roles=Writers,other`)
+  assert.deepEqual(
+    [supposed.decision, supposed.roles[0]],
+    ['allowed', { name: 'writers', source: 'SUPPOSED', from: 'the question' }],
+  )
+  assert.equal((await explain('admin', `${save}&username=newcomer&roles=readers`)).decision, 'denied')
+  assert.equal((await explain('admin', `${save}&username=newcomer`)).known, false)
+  assert.equal((await explain('rita', `${save}&roles=writers`)).status, 403)
 })
 
 test('several questions are answered at once, and none is a change', async (t) => {
@@ -337,6 +347,7 @@ test('only administrators ask about others, and nobody else learns who exists', 
   const aboutStranger = await explain({ ...question, username: 'nobody-at-all' }, root)
   assert.deepEqual([aboutStranger.known, aboutStranger.decision], [false, 'denied'])
   assert.equal(aboutStranger.reasons[0]?.rule, 'the permission service does not know the user')
+  assert.equal((await explain({ ...question, username: 'nobody-at-all', roles: 'dev' }, root)).status, 400)
 })
 
 test('while the permission service does not answer, nothing is explained', async (t) => {

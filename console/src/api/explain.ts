@@ -10,12 +10,17 @@ export type Question = Schemas['AccessQuestions']['questions'][number]
 
 /** How many questions one request may hold. */
 export const questionsPerRequest = 50
+const retryMs = 10_000
 
-/** In the order of the questions; undefined asks nothing. Answered once, and again on `refresh`. */
+/** In the order of the questions; undefined asks nothing. Answered once, after a failure, and again on `refresh`. */
 export function useExplanations(questions: readonly Question[] | undefined): Live<readonly Explanation[]> {
   const key = JSON.stringify(questions)
   const answers = useMemo(() => new Answers(questions), [key])
-  useEffect(() => answers.refresh(), [answers])
+  useEffect(() => {
+    answers.refresh()
+    const timer = setInterval(() => answers.reading.peek().error !== undefined && answers.refresh(), retryMs)
+    return () => clearInterval(timer)
+  }, [answers])
   return answers
 }
 

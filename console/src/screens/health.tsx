@@ -1,27 +1,24 @@
-/** Whether the platform is well: readiness, calls to the services, numbers, and for administrators what the doctor finds. */
+/** Whether the platform is well: what needs attention and its fix first, then readiness, services and numbers. */
 import { signal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
-import { adminWords } from '../admin-words.ts'
+import { useEffect, useState } from 'preact/hooks'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { type Reading, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
-import { Button } from '../components/button.tsx'
-import { CopyButton } from '../components/copy-button.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
-import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
-import { ErrorState, Loaded, Loading, Stale } from '../components/states.tsx'
-import { StatusMark } from '../components/status-mark.tsx'
+import { ErrorState, Loading, Stale } from '../components/states.tsx'
+import { StatusBadge, StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
-import { readMetrics, type Sample, sumOf } from '../model/metrics.ts'
 import { textsOf } from '../model/read.ts'
 import type { Kind } from '../model/status.ts'
 import { formatDuration } from '../model/time.ts'
-import { words } from '../words.ts'
+import { capital, serviceWord } from '../words.ts'
+import { Findings } from './findings.tsx'
 
 const metricsMs = 60_000
+const retryMs = 5000
 
 export function Health() {
   const ready = useLive('/health/readiness', {}, { refresh: 'steady' })
@@ -29,14 +26,15 @@ export function Health() {
   return (
     <>
       <PageHead
-        tab={adminWords.health}
-        title={adminWords.health}
-        state={version !== undefined && <span class="chip">{adminWords.versionIs(version.version)}</span>}
+        tab="Health"
+        title="Health"
+        state={version !== undefined && <span class="chip">Version {version.version}</span>}
       />
       <div class="stack">
         <Readiness reading={ready.reading.value} onRetry={() => ready.refresh()} />
-        {user.value?.isAdmin === true && <Doctor />}
+        {user.value?.isAdmin === true && <Findings />}
         <Metrics />
+        <BuildServers />
       </div>
     </>
   )
@@ -49,150 +47,82 @@ function Readiness({ reading, onRetry }: { reading: Reading<Schemas['Health']>; 
   const health = refused?.status === undefined ? last : refused
   if (health === undefined) return error === undefined ? <Loading rows={1} /> : <ErrorState error={error} onRetry={onRetry} />
   const [waits, troubles] = [textsOf(health.waitingFor), textsOf(health.troubles)]
-  const kind: Kind = health.status !== 'UP' ? 'failed' : troubles.length > 0 ? 'warning' : 'succeeded'
+  const isUp = health.status === 'UP'
+  const kind: Kind = !isUp ? 'failed' : troubles.length > 0 ? 'warning' : 'succeeded'
+  const word = !isUp ? 'not ready' : troubles.length > 0 ? 'ready, with troubles' : 'ready'
   return (
     <>
       {refused === undefined && <Stale reading={reading} />}
-      <Panel title={words.state}>
-        <div class="answer">
-          <p class="mark-cell">
-            <StatusMark kind={kind} /> {health.status === 'UP' ? adminWords.ready : adminWords.notReady}
-          </p>
-          <Texts head={adminWords.waitsFor} texts={waits} />
-          <Texts head={adminWords.troubles} texts={troubles} />
-        </div>
-      </Panel>
+      <section class="panel readiness" aria-label="Readiness">
+        <StatusBadge status={{ kind, word: `Fairlead is ${word}` }} />
+        <ul>
+          {waits.map((text) => (
+            <li key={text}>
+              Waits for <Name text={text} max={300} />
+            </li>
+          ))}
+          {troubles.map((text) => (
+            <li key={text}>
+              <Name text={text} max={300} />
+            </li>
+          ))}
+        </ul>
+      </section>
     </>
   )
 }
 
-function Texts({ head, texts }: { head: string; texts: readonly string[] }) {
-  if (texts.length === 0) return null
+/** Those of the build service, whose jobs stages and triggers use. */
+function BuildServers() {
+  const names = useLive('/v2/builds', { query: {} }, { refresh: 'slow' }).reading.value.body
+  const servers = textsOf(names)
+  if (servers.length === 0) return null
   return (
-    <div>
-      <h3>{head}</h3>
-      <ul>
-        {texts.map((text) => (
-          <li key={text}>
-            <StatusMark kind="warning" /> <Name text={text} max={300} />
-          </li>
+    <Panel title="Build servers" count={servers.length}>
+      <p class="chips">
+        {servers.map((name) => (
+          <span key={name} class="chip">
+            <Name text={name} max={60} />
+          </span>
         ))}
-      </ul>
-    </div>
-  )
-}
-
-const verdictKinds: Readonly<Record<Schemas['Examination']['verdict'], Kind>> = {
-  ok: 'succeeded',
-  warning: 'warning',
-  problem: 'failed',
-}
-
-function Doctor() {
-  const live = useLive('/doctor', {}, { refresh: 'open' })
-  const isFirst = live.reading.value.readAtMs === undefined
-  return (
-    <Panel
-      title={adminWords.doctor}
-      flush
-      actions={
-        <Button small icon="refresh" onClick={() => live.refresh()}>
-          {adminWords.doctorRun}
-        </Button>
-      }
-    >
-      {isFirst && <p class="panel-note">{adminWords.doctorWaits}</p>}
-      <Loaded live={live} rows={3}>
-        {(answer) => <Examined {...answer} />}
-      </Loaded>
+      </p>
     </Panel>
   )
 }
 
-function Examined({ findings, publicUrl, addresses }: Schemas['Examination']) {
-  const open = findings.filter(({ verdict }) => verdict !== 'ok')
-  const good = findings.filter(({ verdict }) => verdict === 'ok')
-  return (
-    <>
-      <p class="panel-note">
-        {open.length === 0 ? adminWords.doctorGood(good.length) : adminWords.doctorFindings(open.length)} {adminWords.publicUrl}:{' '}
-        <Name text={publicUrl} max={100} />
-      </p>
-      <Findings findings={open} />
-      {addresses.length > 0 && (
-        <div class="panel-note">
-          <h3>{adminWords.registered}</h3>
-          <ul>
-            {addresses.map(({ url, what, login }) => (
-              <li key={`${login} ${url}`}>
-                {login}, {what}: <Name text={url} max={200} /> <CopyButton text={url} label={words.copyPath(url)} />
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
-      {good.length > 0 && (
-        <details>
-          <summary class="panel-note">{adminWords.inOrder(good.length)}</summary>
-          <Findings findings={good} />
-        </details>
-      )}
-    </>
-  )
-}
-
-function Findings({ findings }: { findings: Schemas['Examination']['findings'] }) {
-  return (
-    <ul class="rows">
-      {findings.map(({ subject, verdict, tried, found, advice }, index) => (
-        <li key={index} class="finding">
-          <StatusMark kind={verdictKinds[verdict]} label={adminWords.verdicts[verdict]} />
-          <div>
-            <strong>
-              <Name text={subject} max={120} />
-            </strong>
-            <p>
-              <Name text={found} max={600} />
-            </p>
-            {advice !== undefined && (
-              <p>
-                <Icon name="right" /> <Name text={advice} max={600} />
-              </p>
-            )}
-            <p class="quiet">
-              <Name text={tried} max={300} />
-            </p>
-          </div>
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-/** Undefined before the first answer; empty where the metrics cannot be read. */
+/** Undefined before the first answer. */
 const samples = signal<readonly Sample[] | undefined>(undefined)
 
-async function readSamples(): Promise<void> {
-  try {
-    samples.value = readMetrics(await unwrap(client.GET('/metrics', { parseAs: 'text' })))
-  } catch {
-    samples.value ??= []
-  }
+/** Read each minute; sooner after a failure, which leaves the last numbers. */
+function useSamples(): boolean {
+  const [hasFailed, setFailed] = useState(false)
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const read = async () => {
+      const found = await unwrap(client.GET('/metrics', { parseAs: 'text' })).catch(() => undefined)
+      if (found !== undefined) samples.value = readMetrics(found)
+      setFailed(found === undefined)
+      timer = setTimeout(read, found === undefined ? retryMs : metricsMs)
+    }
+    void read()
+    return () => clearTimeout(timer)
+  }, [])
+  return hasFailed
 }
 
 function Metrics() {
-  useEffect(() => {
-    void readSamples()
-    const timer = setInterval(() => document.visibilityState === 'visible' && void readSamples(), metricsMs)
-    return () => clearInterval(timer)
-  }, [])
+  const hasFailed = useSamples()
   const found = samples.value
-  if (found === undefined) return <Loading />
-  if (found.length === 0) return <p class="quiet">{adminWords.noMetrics}</p>
+  if (found === undefined && !hasFailed) return <Loading />
   return (
     <>
-      <Services found={found} />
-      <Numbers found={found} />
+      {hasFailed && (
+        <p class="stale" role="status">
+          The metrics cannot be read now: services and numbers are {found === undefined ? 'unknown' : 'those of the last answer'}.
+        </p>
+      )}
+      {found !== undefined && <Services found={found} />}
+      {found !== undefined && <Numbers found={found} />}
     </>
   )
 }
@@ -201,9 +131,9 @@ function Services({ found }: { found: readonly Sample[] }) {
   const rows = toServices(found)
   if (rows.length === 0) return null
   return (
-    <Panel title={adminWords.services} flush>
-      <DataTable label={adminWords.services} rows={rows} keyOf={({ service }) => service} columns={serviceColumns} />
-      <p class="panel-note">{adminWords.sinceStart}</p>
+    <Panel title="Services" flush>
+      <DataTable label="Services" rows={rows} keyOf={({ service }) => service} columns={serviceColumns} />
+      <p class="panel-note">Counts since the start of the replica that answered.</p>
     </Panel>
   )
 }
@@ -235,25 +165,26 @@ function toServices(found: readonly Sample[]) {
 const serviceColumns: readonly Column<Service>[] = [
   {
     key: 'service',
-    head: adminWords.service,
+    head: 'Service',
     grow: true,
     cell: ({ service, failures, calls }) => (
       <span class="mark-cell">
-        <StatusMark kind={calls === 0 ? 'unknown' : failures > 0 ? 'warning' : 'succeeded'} /> {service}
+        <StatusMark kind={calls === 0 ? 'unknown' : failures > 0 ? 'warning' : 'succeeded'} />{' '}
+        {capital(serviceWord(service) ?? service)}
       </span>
     ),
   },
-  { key: 'calls', head: adminWords.calls, align: 'end', cell: ({ calls }) => calls.toLocaleString() },
-  { key: 'failures', head: adminWords.failures, align: 'end', cell: ({ failures }) => failures.toLocaleString() },
+  { key: 'calls', head: 'Calls', align: 'end', hideBelow: 'phone', cell: ({ calls }) => calls.toLocaleString() },
+  { key: 'failures', head: 'Failures', align: 'end', cell: ({ failures }) => failures.toLocaleString() },
   {
     key: 'mean',
-    head: adminWords.meanTime,
+    head: 'Mean time',
     align: 'end',
     cell: ({ meanMs }) => (meanMs === undefined ? '–' : formatDuration(meanMs)),
   },
   {
     key: 'flight',
-    head: adminWords.inFlight,
+    head: 'In flight',
     align: 'end',
     hideBelow: 'phone',
     cell: ({ inFlight }) => inFlight.toLocaleString(),
@@ -263,35 +194,64 @@ const serviceColumns: readonly Column<Service>[] = [
 function Numbers({ found }: { found: readonly Sample[] }) {
   const count = (name: string, fits?: (labels: Sample['labels']) => boolean) => sumOf(found, name, fits)?.toLocaleString()
   const executions = (status: string) => count('fairlead_executions', (labels) => labels['status'] === status)
-  const age = sumOf(found, 'fairlead_engine_queue_age_seconds', ({ queue }) => queue === 'due')
+  const seconds = (value: number | undefined) => (value === undefined ? undefined : formatDuration(value * 1000))
   const startedAt = sumOf(found, 'process_start_time_seconds')
   const memory = sumOf(found, 'process_resident_memory_bytes')
-  const lag = sumOf(found, 'nodejs_eventloop_lag_p99_seconds')
   const numbers = [
-    [`${adminWords.executionsRun}: ${words.running}`, executions('RUNNING')],
-    [`${adminWords.executionsRun}: ${words.queued}`, executions('NOT_STARTED')],
-    [adminWords.queueAge, age === undefined ? undefined : formatDuration(age * 1000)],
-    [adminWords.requestsServed, count('fairlead_requests_total')],
-    [adminWords.requestsFailed, count('fairlead_requests_total', ({ status = '' }) => status.startsWith('5')) ?? '0'],
-    [adminWords.inFlight, count('fairlead_requests_in_flight')],
-    [adminWords.sessions, count('fairlead_sessions')],
-    [adminWords.auditFailures, count('fairlead_audit_failures_total')],
-    [adminWords.memory, memory === undefined ? undefined : `${Math.round(memory / 1_000_000).toLocaleString()} MB`],
-    [adminWords.lag, lag === undefined ? undefined : formatDuration(lag * 1000)],
-    [adminWords.startedAt, startedAt === undefined ? undefined : <Time key="started" at={startedAt * 1000} />],
+    ['Runs that are running', executions('RUNNING')],
+    ['Runs that wait for their turn', executions('NOT_STARTED')],
+    ['Oldest message in the queue', seconds(sumOf(found, 'fairlead_engine_queue_age_seconds', ({ queue }) => queue === 'due'))],
+    ['Requests answered', count('fairlead_requests_total')],
+    // A counter without a failure has no sample.
+    ['Of these failed (5xx)', count('fairlead_requests_total', ({ status = '' }) => status.startsWith('5')) ?? '0'],
+    ['Requests in flight', count('fairlead_requests_in_flight')],
+    ['Login sessions', count('fairlead_sessions')],
+    ['Audit records not written', count('fairlead_audit_failures_total')],
+    ['Memory', memory === undefined ? undefined : `${Math.round(memory / 1_000_000).toLocaleString()} MB`],
+    ['Event-loop delay (99th percentile)', seconds(sumOf(found, 'nodejs_eventloop_lag_p99_seconds'))],
+    ['Started', startedAt === undefined ? undefined : <Time key="started" at={startedAt * 1000} />],
   ] as const
   return (
-    <Panel title={adminWords.numbers}>
+    <Panel title="Numbers">
       <dl class="numbers">
-        {numbers
-          .filter(([, value]) => value !== undefined)
-          .map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
+        {numbers.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value ?? <span class="muted">unknown</span>}</dd>
+          </div>
+        ))}
       </dl>
     </Panel>
   )
+}
+
+/** A line of the text format of Prometheus. */
+interface Sample {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+const line = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/
+const label = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g
+
+/** Lines that are none cost themselves only. */
+function readMetrics(text: string): readonly Sample[] {
+  return text.split('\n').flatMap((row): readonly Sample[] => {
+    const found = row.startsWith('#') ? null : line.exec(row)
+    const value = Number(found?.[3])
+    if (found === null || !Number.isFinite(value)) return []
+    const labels = Object.fromEntries([...(found[2] ?? '').matchAll(label)].map(([, key, text]) => [key, text]))
+    return [{ name: found[1] ?? '', labels, value }]
+  })
+}
+
+/** Undefined where there is no sample. */
+function sumOf(
+  samples: readonly Sample[],
+  name: string,
+  fits: (labels: Sample['labels']) => boolean = () => true,
+): number | undefined {
+  const values = samples.filter((sample) => sample.name === name && fits(sample.labels)).map(({ value }) => value)
+  return values.length === 0 ? undefined : values.reduce((total, value) => total + value, 0)
 }

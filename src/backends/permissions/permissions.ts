@@ -54,7 +54,7 @@ function shareWhileUnchanged<T>({ permissionVersion, now }: BackendContext, load
   return () => loadOnce(cache, String(permissionVersion()), load)
 }
 
-/** The view of the user whom a path names. */
+/** The view of the user whom a path names, by the roles that the query supposes or those that are known. */
 function createViews(service: Service) {
   const { context, settings } = service
   const rules: ViewRules = { ...settings, adminRoles: context.settings.adminRoles }
@@ -62,7 +62,9 @@ function createViews(service: Service) {
   return async (request: FastifyRequest) => {
     const [resources] = await Promise.all([load(), service.sync.ready])
     const name = toUserKey(pathValue(request, 'user'))
-    return { view: toView(name, knownRoles(service, resources, name), resources, rules), resources, rules }
+    const supposed = queryValue(request, 'roles')
+    const roles = supposed === undefined ? knownRoles(service, resources, name) : mergeRoles(supposed.split(','), [], undefined)
+    return { view: toView(name, roles, resources, rules), resources, rules }
   }
 }
 

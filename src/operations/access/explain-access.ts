@@ -1,5 +1,6 @@
 /** Explanations of access: the decision, its rules, who enforces it, and the origin of roles. */
 import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
 import type { User } from '../../http/request-state.ts'
 import { toUserKey } from '../../names/user-name.ts'
 import type { Permissions } from '../../permissions/fiat-permissions.ts'
@@ -33,7 +34,9 @@ const AccessExplanation = z
     roles: z.array(
       z.object({
         name: z.string(),
-        source: z.string().describe('As the permission service calls it: EXTERNAL, FILE, LDAP, GOOGLE_GROUPS, GITHUB_TEAMS.'),
+        source: z
+          .string()
+          .describe('As the permission service calls it: EXTERNAL, FILE, LDAP, GOOGLE_GROUPS, GITHUB_TEAMS; or SUPPOSED.'),
         from: z.string().describe('The same in words.'),
       }),
     ),
@@ -61,6 +64,9 @@ const question = {
   buildService: textModel.optional().describe('The build service that it would be about.'),
   serviceAccount: textModel.optional().describe('The service account that a trigger would run as.'),
   username: textModel.optional().describe('Another user. For administrators.'),
+  roles: textModel
+    .optional()
+    .describe('Roles that the user is supposed to have, separated by commas, instead of the known ones. For administrators.'),
 }
 type Question = Readonly<Record<string, unknown>>
 
@@ -69,6 +75,7 @@ const maxQuestions = 50
 const Questions = z.object({ questions: z.array(z.object(question)).min(1).max(maxQuestions) }).meta({ id: 'AccessQuestions' })
 
 const errors = {
+  400: 'The permission service cannot suppose roles.',
   403: 'Only administrators may ask about others, and with no token that is limited to applications or other operations.',
   404: 'There is no such operation; the nearest ones are named.',
 }
@@ -113,7 +120,8 @@ async function explainAccess(
   const own = state.user?.username ?? 'anonymous'
   const username = textOf(query['username']) ?? own
   const isOwn = toUserKey(username) === toUserKey(own)
-  if (!isOwn) await requireAdministrator(state, platform)
+  const roles = textOf(query['roles'])?.split(',')
+  if (!isOwn || roles !== undefined) await requireAdministrator(state, platform)
   const isLimited = isLimitedToUse(state)
   if (!isOwn && isLimited) throw tokenLimited('it is limited in use, and so tells only of its own user')
   const found = findApiOperation(operations, String(query['operation']))
@@ -124,16 +132,19 @@ async function explainAccess(
   }
   const subject = toSubject(found, query)
   const user = isOwn && state.user !== undefined ? state.user : toUser(username)
-  const view = await platform.permissions.loadView(user)
+  const view = await (roles === undefined ? platform.permissions.loadView(user) : supposeRoles(user, roles, platform))
   const { call } = request
-  const judged = await judgeFor({ call, permissions: platform.permissions, operation, user, view, subject })
+  const judged = await judgeFor({ call, permissions: platform.permissions, operation, user, view, subject, roles })
   const enforcement = enforcementOf(operation, platform)
   const mayLook = !isOwn || (view?.admin === true && !isLimited)
   return {
     ...known,
     known: view !== undefined,
     admin: view?.admin === true,
-    roles: explainRoles(view, isOwn ? state.user?.method : await lastMethodOf(username, platform)),
+    roles:
+      roles === undefined
+        ? explainRoles(view, isOwn ? state.user?.method : await lastMethodOf(username, platform))
+        : (view?.roles ?? []).map(({ name }) => ({ name, source: 'SUPPOSED', from: 'the question' })),
     ...(isOwn ? withTokenLimits(judged, operation, request, subject) : judged),
     ...(mayLook && { resources: await loadResourcePermissions(call, subject) }),
     ...(enforcement && { enforcement }),
@@ -171,6 +182,8 @@ interface AccessQuestion {
   readonly user: User
   readonly view: PermissionView | undefined
   readonly subject: AccessSubject
+  /** Supposed, instead of those of the user. */
+  readonly roles?: readonly string[] | undefined
 }
 
 /** @throws {GatewayError} PERMISSIONS_UNAVAILABLE */
@@ -181,11 +194,18 @@ export async function judgeFor(question: AccessQuestion): Promise<AccessVerdict>
 
 /** Undefined unless a job of the operation would create the application. */
 async function judgeCreation(question: AccessQuestion): Promise<boolean | undefined> {
-  const { call, permissions, operation, user, view, subject } = question
+  const { call, permissions, operation, user, view, subject, roles } = question
   const { application } = subject
   if (application === undefined || view === undefined || !operation.demands.some(({ kind }) => kind === 'jobs')) return undefined
   if ((await applicationExists(call, application)) !== false) return undefined
-  return view.admin || permissions.mayCreateApplication(user, application)
+  return view.admin || permissions.mayCreateApplication(user, application, roles)
+}
+
+/** @throws {GatewayError} BAD_ARGUMENT where the permission service cannot do that */
+async function supposeRoles(user: User, roles: readonly string[], { permissions }: Platform): Promise<PermissionView> {
+  const view = await permissions.viewWithRoles(user, roles)
+  if (view !== undefined) return view
+  throw new GatewayError('BAD_ARGUMENT', 'Only the embedded permission service can suppose roles: leave out `roles`.')
 }
 
 /** The login method of the session used last; undefined when there is none, or it is unknown. */
