@@ -112,11 +112,9 @@ step('starts a pipeline with parameters', async ({ fleet, page, open, heading, c
 step('judges, and sees the run succeed', async ({ page, click }) => {
   await page.getByText('Ship it?').first().waitFor()
   await page.getByText('Look first.').waitFor()
-  assert.equal(await page.getByRole('button', { name: 'Continue' }).first().getAttribute('aria-disabled'), 'true')
-  await click('radio', 'all')
+  assert.ok(await page.getByRole('radio', { name: 'all' }).isChecked(), 'the only answer is chosen')
+  await page.getByText('Continue starts Deploy.').waitFor()
   await click('button', 'Continue')
-  await page.getByText('The answer is “all”. Next: Deploy.').waitFor()
-  await click('button', 'Continue release')
   await runIs(page, 'succeeded')
   await page.getByRole('button', { name: /^Deploy ?, succeeded/ }).waitFor()
   assert.deepEqual(await findBarriers(page), [])
@@ -127,10 +125,14 @@ step('starts it again for the next version, and hears each change once', async (
   await click('link', 'Start again')
   await page.getByLabel('Version').fill('1.1.0')
   await click('button', 'Start release')
-  await page.getByText('Look first.').waitFor()
-  await click('radio', 'all')
+  await page.setViewportSize({ width: 390, height: 844 })
+  const judged = page.getByRole('form', { name: 'Judgment of Ship it?' })
+  await judged.getByText('Look first.').waitFor()
+  assert.deepEqual(await findBarriers(page), [])
+  const box = await judged.boundingBox()
+  assert.ok(box !== null && box.y + box.height <= 844, 'it is answered without scrolling')
   await click('button', 'Continue')
-  await click('button', 'Continue release')
+  await page.setViewportSize({ width: 1280, height: 720 })
   await runIs(page, 'succeeded')
   const heard = (await page.evaluate('heard')) as string[]
   assert.equal(heard.at(-1), 'release succeeded')
@@ -361,6 +363,7 @@ step('walks a graph with folded stages by keyboard', async ({ page, open, click 
   await click('button', 'Start wide')
   await runIs(page, 'failed')
   const focused = () => page.evaluate('document.activeElement.textContent')
+  await page.getByRole('region', { name: 'Gate failed' }).getByRole('link', { name: 'Edit this stage' }).waitFor()
   await page.getByRole('button', { name: /^Gate ?, failed, .*after 8 × Region, 3 of 4$/ }).focus()
   await page.keyboard.press('ArrowDown')
   assert.equal(await focused(), '1 inner')
@@ -492,6 +495,38 @@ step('creates, changes and deletes a security group and a load balancer', async 
   await page.getByLabel(/To confirm, type/).fill('web-extra')
   await dialog.getByRole('button', { name: 'Delete web-extra' }).click()
   await extra.waitFor({ state: 'detached' })
+})
+
+step('reads why a run has failed, within the pipeline that it has started', async ({ fleet, page, open, click }) => {
+  const place = { cloudProvider: 'local', credentials: 'dev', account: 'dev', region: 'east' }
+  const job = { refId: '1', requisiteStageRefIds: [], type: 'runJob', name: 'Migrate', ...place, imageId: 'shop:1.0.0' }
+  const child = { refId: '1', requisiteStageRefIds: [], type: 'pipeline', name: 'Checks', application: 'web', pipeline: 'check' }
+  const check = (command: string) =>
+    savePipeline(fleet, { id: 'check', application: 'web', name: 'check', stages: [{ ...job, command }] })
+  await check('echo done')
+  await savePipeline(fleet, { id: 'night', application: 'web', name: 'night', stages: [child] })
+  const night = async (status: string) => {
+    const { body } = await fleet.ask('POST', '/pipelines/v2/web/night', { type: 'manual' })
+    const id = String((body as { ref: string }).ref)
+      .split('/')
+      .at(-1) as string
+    await fleet.ends(id, status, 'pipelines')
+    return id
+  }
+  await night('SUCCEEDED')
+  await check('echo table of orders is missing; exit 3')
+  await open(`executions/${await night('TERMINAL')}`)
+  const cause = page.getByRole('region', { name: /^Migrate failed in run check/ })
+  await cause.getByText(/^table of orders is missing/).waitFor()
+  assert.match((await cause.getByRole('alert').textContent()) ?? '', /^The job \S+ failed with exit code 3/)
+  assert.equal(await cause.getByRole('link', { name: /^job-/ }).count(), 1, 'names in the message are links')
+  assert.deepEqual(await findBarriers(page), [])
+  await click('link', 'Whole output')
+  await page
+    .getByRole('log')
+    .getByText(/table of orders is missing/)
+    .last()
+    .waitFor()
 })
 
 step('reads how a job has ended, and what it wrote', async ({ fleet, page, open, heading, click }) => {
@@ -728,8 +763,6 @@ step('does all of that by keyboard alone', async ({ browser, fleet }) => {
     await keyed.getByText('Go on?').first().waitFor()
     await tabTo(keyed, /^Continue$/)
     await keyboard.press('Enter')
-    await tabTo(keyed, /^Continue ship$/)
-    await keyboard.press('Enter')
     await badge('succeeded')
   }
 
@@ -763,7 +796,7 @@ step('does all of that by keyboard alone', async ({ browser, fleet }) => {
 
 step('meets no barrier on any screen, in light and dark', async ({ browser, fleet }) => {
   const { body } = await fleet.ask('GET', '/applications/web/executions/search?size=1')
-  const [execution] = body as [{ id: string }]
+  const [execution] = body as [{ id: string; stages: { id: string }[] }]
   const [group] = (await fleet.ask('GET', '/applications/web/serverGroups')).body as [
     { name: string; instances: { id: string }[] },
   ]
@@ -796,7 +829,7 @@ step('meets no barrier on any screen, in light and dark', async ({ browser, flee
     `applications/web/instances/dev/east/${instance}`,
     `applications/web/instances/dev/east/${instance}?tab=console`,
     `executions/${execution.id}`,
-    `executions/${execution.id}?view=time&tab=context`,
+    `executions/${execution.id}?view=time&stage=${execution.stages[0]?.id}&tab=record`,
     'executions/01KB3W6Y0TJ9Q4M8H5R2ZC7VXA',
     'applications/nothing-here',
     'nowhere',

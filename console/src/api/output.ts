@@ -191,7 +191,7 @@ function withoutCutLine(text: string): string {
 }
 
 /** One text, or a list of logs with their names. */
-function toText(output: unknown, container: string | undefined): string {
+export function toText(output: unknown, container: string | undefined): string {
   if (typeof output === 'string') return output
   const all = objectsOf(output)
   const wanted = all.filter(({ name }) => name === container)

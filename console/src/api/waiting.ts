@@ -1,5 +1,5 @@
 /** Executions that have not ended, and those of them that wait for the reader. */
-import { type Execution, isWaiting } from '../model/execution.ts'
+import { type Execution, isWaiting, type Stage } from '../model/execution.ts'
 import { textsOf } from '../model/read.ts'
 import { type Refresh, useLive } from './live.ts'
 import { user } from './session.ts'
@@ -30,7 +30,7 @@ export function useActiveExecutions(refresh: Refresh, isWanted = true) {
 }
 
 export function waitingOf(executions: readonly Execution[] = []): readonly Execution[] {
-  return executions.filter(({ stages }) => stages.some((stage) => isWaiting(stage) && mayJudge(stage.context)))
+  return executions.filter(({ stages }) => stages.some((stage) => isWaiting(stage) && judgesOf(stage) === undefined))
 }
 
 /** Without any, all users who may execute the pipeline judge. */
@@ -38,8 +38,10 @@ export function rolesToJudge(context: Readonly<Record<string, unknown>>): readon
   return textsOf(context['selectedStageRoles'] ?? context['requiredJudgmentRoles'])
 }
 
-function mayJudge(context: Readonly<Record<string, unknown>>): boolean {
+/** Roles of which a judgment needs one, where the user has none of them. */
+export function judgesOf({ context }: Stage): readonly string[] | undefined {
   const required = rolesToJudge(context)
   const roles = user.value?.roles ?? []
-  return required.length === 0 || user.value?.isAdmin === true || required.some((role) => roles.includes(role))
+  const may = required.length === 0 || user.value?.isAdmin === true || required.some((role) => roles.includes(role))
+  return may ? undefined : required
 }

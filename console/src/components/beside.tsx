@@ -1,6 +1,9 @@
 /** A list or graph with what is chosen in it: side by side on wide screens, the chosen one as a page of its own on narrow ones. */
 import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
 import { Icon } from './icon.tsx'
+import { useWide } from './use-phone.ts'
 
 interface BesideProps {
   readonly children: ComponentChildren
@@ -8,17 +11,26 @@ interface BesideProps {
   readonly side: ComponentChildren | undefined
   /** Names the region of the chosen thing. */
   readonly label: string
-  /** The address without a choice: the way back on narrow screens. */
+  /** The address without a choice: the way back on narrow screens, and by Esc. */
   readonly back: { readonly href: string; readonly label: string }
 }
 
 export function Beside({ children, side, label, back }: BesideProps) {
   const hasSide = side !== undefined && side !== null && side !== false
+  const aside = useRef<HTMLElement>(null)
+  const isWide = useWide()
+  useEscape(hasSide ? back.href : undefined)
+  const isOpened = useRef(false)
+  // Where it takes the place of the list, the reader goes on there; beside the list, the focus stays.
+  useEffect(() => {
+    if (isOpened.current && hasSide && !isWide) aside.current?.focus()
+    isOpened.current = true
+  }, [hasSide, label])
   return (
     <div class={`beside ${hasSide ? 'has-side' : ''}`}>
       <div class="beside-main">{children}</div>
       {hasSide && (
-        <aside class="beside-side" aria-label={label}>
+        <aside class="beside-side" aria-label={label} tabIndex={-1} ref={aside}>
           <a class="beside-back" href={back.href}>
             <Icon name="left" /> {back.label}
           </a>
@@ -27,4 +39,18 @@ export function Beside({ children, side, label, back }: BesideProps) {
       )}
     </div>
   )
+}
+
+/** Esc closes what is chosen, after menus, dialogs and fields have had it. */
+function useEscape(href: string | undefined): void {
+  const { route: navigate } = useLocation()
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (href === undefined || event.key !== 'Escape' || event.defaultPrevented) return
+      const isElsewhere = event.target instanceof Element && event.target.closest('input, textarea, select, .cm-editor') !== null
+      if (!isElsewhere && document.querySelector('dialog[open], [role="menu"]') === null) navigate(href, true)
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  })
 }

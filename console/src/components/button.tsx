@@ -66,7 +66,7 @@ export function ActionButton({ action, small = false }: { action: MenuItem; smal
     )
   }
   return (
-    <a class="button" href={href}>
+    <a class={`button ${small ? 'small' : ''}`} href={href}>
       {icon !== undefined && <Icon name={icon} />} {label}
     </a>
   )

@@ -1,23 +1,39 @@
-/** A text by a user: never markup; addresses that begin with http become links. */
+/** A text by a user or a service: never markup; addresses and the names of known things become links. */
+import { to } from '../address.ts'
 import { markHidden, showHidden } from '../model/names.ts'
 
-const address = /(https?:\/\/[^\s<>"']+[^\s<>"'.,;:!?)\]])/
+/** An address, or the id of an execution. */
+const linked = 'https?:\\/\\/[^\\s<>"\']+[^\\s<>"\'.,;:!?)\\]]|\\b01[0-9A-HJKMNP-TV-Z]{24}\\b'
 
-export function PlainText({ text }: { text: string }) {
-  const parts = text.slice(0, 20_000).split(address)
+interface PlainTextProps {
+  readonly text: string
+  /** Where things lead that the text may name. */
+  readonly links?: ReadonlyMap<string, string>
+}
+
+export function PlainText({ text, links = new Map() }: PlainTextProps) {
+  const parts = text.slice(0, 20_000).split(patternOf(links))
   return (
     <bdi class="plain-text">
-      {parts.map((part, index) =>
-        index % 2 === 1 ? (
-          <a key={index} href={part} target="_blank" rel="noopener noreferrer">
+      {parts.map((part, index) => {
+        if (index % 2 === 0) return showHiddenLines(part)
+        const isAddress = part.startsWith('http')
+        const outside = isAddress && { target: '_blank', rel: 'noopener noreferrer' }
+        return (
+          <a key={index} href={links.get(part) ?? (isAddress ? part : to.execution(part))} {...outside}>
             {showHidden(part)}
           </a>
-        ) : (
-          showHiddenLines(part)
-        ),
-      )}
+        )
+      })}
     </bdi>
   )
+}
+
+/** Longer names first: one may begin with another. */
+function patternOf(links: ReadonlyMap<string, string>): RegExp {
+  const names = [...links.keys()].toSorted((a, b) => b.length - a.length)
+  const known = names.map((name) => `(?<![\\w-])${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}(?![\\w-])`)
+  return new RegExp(`(${[...known, linked].join('|')})`)
 }
 
 /** Line breaks stay. */

@@ -6,7 +6,7 @@ import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { findFailure, reasonOf, type Stage, type StageTree, stageStatus, titleOf } from '../model/execution.ts'
 import type { GraphPlaces } from '../model/graph-layout.ts'
-import { showHidden, stepWords } from '../model/names.ts'
+import { showHidden, stageWord } from '../model/names.ts'
 import {
   ancestorsOf,
   commonTitle,
@@ -302,7 +302,7 @@ function underOf(node: GraphNode): string {
 function typeOf(node: GraphNode): string {
   if (node.kind === 'missing') return words.missingRequisite
   if (node.kind === 'stack') return countWords(node.stages)
-  if (node.kind === 'stage') return stepWords(node.stage.type)
+  if (node.kind === 'stage') return stageWord(node.stage.type)
   return [node.stages[0], node.stages.at(-1)].map((stage) => stage && titleOf(stage)).join(' … ')
 }
 

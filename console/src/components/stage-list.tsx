@@ -1,6 +1,7 @@
 /** The stages of an execution as rows: indented by nesting, or on an axis of time. */
 import { useMemo } from 'preact/hooks'
 import { durationOf, type Execution, type Stage, type StageTree, stageStatus, titleOf } from '../model/execution.ts'
+import { stageWord } from '../model/names.ts'
 import type { Kind } from '../model/status.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { attemptsOf, axisOf, type Segment, segmentsOf } from '../model/timing.ts'
@@ -45,7 +46,7 @@ export function StageList({ execution, tree, selected, onSelect, showsTime }: St
           depth,
           within,
           title: titleOf(stage),
-          type: stage.type,
+          type: stageWord(stage.type),
           from: stage.startTime,
           length: stage.endTime ? durationOf(stage, 0) : undefined,
           isRunning: !stage.endTime && durationOf(stage, nowMs) !== undefined,

@@ -38,3 +38,18 @@ export function stepWords(name: string): string {
   const text = name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
+
+const stageWords: Readonly<Record<string, string>> = {
+  manualJudgment: 'judgment',
+  jenkins: 'build',
+  runCommand: 'command',
+  runJob: 'job',
+  runJobManifest: 'job',
+  restrictExecutionDuringTimeWindow: 'execution window',
+  createServerGroup: 'new server group',
+}
+
+/** The type of a stage as people say it: `checkPreconditions` is "check preconditions". */
+export function stageWord(type: string): string {
+  return stageWords[type] ?? stepWords(type).toLowerCase()
+}

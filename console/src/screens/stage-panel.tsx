@@ -1,11 +1,7 @@
 /** The selected stage: what it did, why it failed, what can be done. */
-import { useState } from 'preact/hooks'
 import { to } from '../address.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
-import { useLive } from '../api/live.ts'
-import { startOperation, useRight } from '../api/rights.ts'
-import { Banner } from '../components/banner.tsx'
-import { ActionButton, Button } from '../components/button.tsx'
+import { ActionButton } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
@@ -20,13 +16,17 @@ import { Tabs } from '../components/tabs.tsx'
 import { Duration, Time } from '../components/time.tsx'
 import { Lazy } from '../editor/lazy.tsx'
 import { type Execution, isWaiting, reasonOf, remainingWait, type Stage, stageStatus, titleOf } from '../model/execution.ts'
-import { objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
-import { healthReason, instanceId, instancesOf } from '../model/server-groups.ts'
-import { instanceStatus, isFailed } from '../model/status.ts'
+import { stageWord } from '../model/names.ts'
+import { objectOf, textOf } from '../model/read.ts'
+import { healthReason, instanceId } from '../model/server-groups.ts'
+import { deployedBy, type GroupPlace, operationsLogOf, outputOf } from '../model/stage-output.ts'
+import { instanceStatus, isComplete, isFailed } from '../model/status.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { words } from '../words.ts'
-import { BuildLog, buildFacts, buildOf } from './build-stage.tsx'
-import { confirmJudgment, judgedBy, useStageActions } from './execution-actions.tsx'
+import { buildFacts } from './build-stage.tsx'
+import { useStageActions } from './execution-actions.tsx'
+import { StageLog, useNotUp } from './stage-output.tsx'
+import { placeLinks } from './stage-places.ts'
 
 const loadStageManifests = async () => (await import('../manifests/stage-manifests.tsx')).StageManifests
 
@@ -35,117 +35,162 @@ const maxExamined = 3
 const maxInstances = 5
 
 const tabs = [
-  { id: 'summary', label: words.summary },
+  { id: 'summary', label: 'Summary' },
   { id: 'tasks', label: words.steps },
-  { id: 'context', label: words.context },
-  { id: 'outputs', label: words.outputs },
-  { id: 'log', label: words.log },
+  { id: 'log', label: 'Log' },
+  { id: 'record', label: 'Record' },
 ] as const
 
 interface StagePanelProps {
   readonly execution: Execution
   readonly stage: Stage
   readonly inner: readonly Stage[]
-  readonly tab: string | undefined
+  /** `tab` and `line` of the address. */
+  readonly query: Readonly<Record<string, string>>
+  /** The screen says why it failed. */
+  readonly isExplained: boolean
+  /** The address without the stage, where the reader has chosen it. */
+  readonly close: string | undefined
 }
 
-export function StagePanel({ execution, stage, inner, tab }: StagePanelProps) {
+export function StagePanel({ execution, stage, inner, query, isExplained, close }: StagePanelProps) {
   const change = useQueryChange()
   const actions = useStageActions(execution, stage)
-  const log = logOf(stage)
-  const build = buildOf(stage)
-  const offered = tabsOf(stage)
-  const selected = selectedTab(stage, tab)
-  const status = stageStatus(stage)
+  const selected = selectedTab(execution, stage, query['tab'])
   return (
     <Panel
       class="stage-panel"
       title={
         <>
-          <StatusMark kind={status.kind} />
+          <StatusMark kind={stageStatus(stage).kind} />
           <Name text={titleOf(stage)} max={60} />
-          <span class="muted regular">{stage.type}</span>
+          <span class="muted regular">{stageWord(stage.type)}</span>
         </>
       }
-      actions={actions.map((action) => <ActionButton key={action.label} action={action} small />)}
+      actions={
+        close !== undefined && (
+          <a class="icon-button" href={close} aria-label="Close" title="Close (Esc)">
+            <Icon name="close" />
+          </a>
+        )
+      }
     >
-      {isWaiting(stage) && <Judgment key={stage.id} execution={execution} stage={stage} />}
       <Tabs
         label={titleOf(stage)}
-        tabs={offered}
+        tabs={tabsOf(execution, stage)}
         selected={selected}
-        onSelect={(id) => change({ stage: stage.id, tab: id === 'summary' ? undefined : id })}
+        onSelect={(id) => change({ stage: stage.id, tab: id === 'summary' ? undefined : id, line: undefined })}
       >
-        {selected === 'summary' && <Summary execution={execution} stage={stage} inner={inner} />}
+        {selected === 'summary' && (
+          <>
+            <Summary execution={execution} stage={stage} inner={inner} isExplained={isExplained} />
+            {actions.length > 0 && (
+              <div class="foot row">
+                {actions.map((action) => (
+                  <ActionButton key={action.label} action={action} small />
+                ))}
+              </div>
+            )}
+          </>
+        )}
         {selected === 'tasks' && <Steps stage={stage} />}
-        {selected === 'context' && <JsonTree value={stage.context} name="context" />}
-        {selected === 'outputs' &&
-          (Object.keys(stage.outputs).length === 0 ? (
-            <p class="quiet">{words.noOutputs}</p>
-          ) : (
-            <JsonTree value={stage.outputs} name="outputs" />
-          ))}
-        {selected === 'log' && build !== undefined && (
-          <BuildLog key={stage.id} stage={stage} build={build} name={titleOf(stage)} />
-        )}
-        {selected === 'log' && build === undefined && log !== undefined && (
-          <LogView key={stage.id} text={log} name={titleOf(stage)} isEnded />
-        )}
+        {selected === 'log' && <Log stage={stage} inner={inner} line={query['line']} />}
+        {selected === 'record' && <JsonTree value={{ context: stage.context, outputs: stage.outputs }} name="stage" />}
       </Tabs>
     </Panel>
   )
 }
 
-function tabsOf(stage: Stage) {
-  return tabs.filter(({ id }) => id !== 'log' || buildOf(stage) !== undefined || logOf(stage) !== undefined)
+function tabsOf({ stages }: Execution, stage: Stage) {
+  const all = [stage, ...stages.filter(({ parentStageId }) => parentStageId === stage.id)]
+  const hasLog = outputOf(all) !== undefined || operationsLogOf(stage) !== undefined
+  return tabs.filter(({ id }) => id !== 'log' || hasLog)
 }
 
-function selectedTab(stage: Stage, tab: string | undefined) {
-  return tabsOf(stage).find(({ id }) => id === tab)?.id ?? 'summary'
+function selectedTab(execution: Execution, stage: Stage, tab: string | undefined) {
+  return tabsOf(execution, stage).find(({ id }) => id === tab)?.id ?? 'summary'
 }
 
 /** As the address names it: the first is none. */
-export function nextTab(stage: Stage, tab: string | undefined): string | undefined {
-  const offered = tabsOf(stage)
-  const at = offered.findIndex(({ id }) => id === selectedTab(stage, tab))
+export function nextTab(execution: Execution, stage: Stage, tab: string | undefined): string | undefined {
+  const offered = tabsOf(execution, stage)
+  const at = offered.findIndex(({ id }) => id === selectedTab(execution, stage, tab))
   const next = offered[(at + 1) % offered.length]
   return next?.id === 'summary' ? undefined : next?.id
 }
 
-function Summary({ execution, stage, inner }: { execution: Execution; stage: Stage; inner: readonly Stage[] }) {
-  const reason = reasonOf(stage)
-  const child = textOf(stage.context['executionId'])
-  const groups = deployedBy([stage, ...inner]).filter(({ account }) => account !== '')
+interface SummaryProps extends Pick<StagePanelProps, 'execution' | 'stage' | 'inner' | 'isExplained'> {}
+
+function Summary({ execution, stage, inner, isExplained }: SummaryProps) {
+  const { application } = execution
+  const reason = isExplained ? undefined : reasonOf(stage)
+  const groups = deployedBy([stage, ...inner])
   const isOfManifests = hasManifests(useCloudProviders(), textOf(stage.context['cloudProvider']))
   return (
     <>
+      <p class="row stage-state">
+        <StatusText status={stageStatus(stage)} />
+        {stage.startTime && (
+          <span class="muted">
+            <Duration from={stage.startTime} until={stage.endTime} />, started <Time at={stage.startTime} />
+          </span>
+        )}
+      </p>
       {reason !== undefined && (
-        <Banner tone={isFailed(stage.status) ? 'failed' : 'warning'}>
-          <PlainText text={reason} />
-        </Banner>
+        <p class={`reason is-${isFailed(stage.status) ? 'failed' : 'warning'}`}>
+          <PlainText text={reason} links={placeLinks(application, [stage, ...inner], reason)} />
+        </p>
       )}
-      <KeyValue
-        facts={[
-          [words.state, <StatusText key="state" status={stageStatus(stage)} />],
-          [words.started, stage.startTime ? <Time at={stage.startTime} /> : undefined],
-          [words.length, stage.startTime ? <Duration from={stage.startTime} until={stage.endTime} /> : undefined],
-          [words.left, remainingWait(stage, 0) === undefined ? undefined : <Left key="left" stage={stage} />],
-          [words.judgedBy, stage.type === 'manualJudgment' && !isWaiting(stage) ? judgedBy(stage) : undefined],
-          [words.judgedWith, textOf(stage.context['judgmentInput'])],
-          [words.account, textOf(stage.context['account']) ?? textOf(stage.context['credentials'])],
-          [words.startedExecution, child === undefined ? undefined : <a href={to.execution(child)}>{child}</a>],
-          [words.deployed, groups.length > 0 && <Deployed key="deployed" application={execution.application} groups={groups} />],
-          ...buildFacts(stage),
-          [words.why, textOf(stage.context['skipReason'])],
-        ]}
-      />
+      <Facts stage={stage} application={application} groups={groups} />
       {isFailed(stage.status) &&
         groups
           .slice(0, maxExamined)
-          .map((group) => <NotUp key={`${group.region} ${group.name}`} application={execution.application} place={group} />)}
-      {isOfManifests && <Lazy load={loadStageManifests} props={{ application: execution.application, stage }} />}
+          .map((group) => <NotUp key={`${group.region} ${group.name}`} application={application} place={group} />)}
+      {isOfManifests && <Lazy load={loadStageManifests} props={{ application, stage }} />}
       {inner.length > 0 && <Inner execution={execution} inner={inner} />}
     </>
+  )
+}
+
+interface FactsProps {
+  readonly stage: Stage
+  readonly application: string
+  readonly groups: readonly GroupPlace[]
+}
+
+function Facts({ stage, application, groups }: FactsProps) {
+  const { context } = stage
+  const child = textOf(context['executionId'])
+  const judge = textOf(context['lastModifiedBy']) ?? textOf(objectOf(stage.lastModified)['user'])
+  const command = textOf(context['command'])
+  return (
+    <KeyValue
+      facts={[
+        ['Left', remainingWait(stage, 0) === undefined ? undefined : <Left key="left" stage={stage} />],
+        ['Judged by', stage.type === 'manualJudgment' && !isWaiting(stage) ? judge : undefined],
+        ['Answer', textOf(context['judgmentInput'])],
+        [words.account, textOf(context['account']) ?? textOf(context['credentials'])],
+        ['Started run', child && <a href={to.execution(child)}>{textOf(context['executionName']) ?? child}</a>],
+        [
+          'Deployed',
+          groups.length > 0 && (
+            <span class="row">
+              {groups.map((group) => (
+                <NameLink
+                  key={`${group.region} ${group.name}`}
+                  href={to.serverGroup(application, group)}
+                  text={group.name}
+                  max={60}
+                />
+              ))}
+            </span>
+          ),
+        ],
+        ['Command', command && <code class="command">{command.slice(0, 600)}</code>],
+        ...buildFacts(stage),
+        [words.why, textOf(context['skipReason'])],
+      ]}
+    />
   )
 }
 
@@ -154,40 +199,14 @@ function Left({ stage }: { stage: Stage }) {
   return <span class="number">{formatDuration(remainingWait(stage, now.value) ?? 0)}</span>
 }
 
-/** Server groups that the stage or one of its inner stages has created. */
-function deployedBy(stages: readonly Stage[]): readonly { account: string; region: string; name: string }[] {
-  const found = stages.flatMap(({ context }) => {
-    const account = textOf(context['account']) ?? textOf(context['credentials']) ?? ''
-    return Object.entries(objectOf(context['deploy.server.groups'])).flatMap(([region, names]) =>
-      textsOf(names).map((name) => ({ account, region, name })),
-    )
-  })
-  return [...new Map(found.map((group) => [`${group.region} ${group.name}`, group])).values()]
-}
-
-function Deployed({ application, groups }: { application: string; groups: ReturnType<typeof deployedBy> }) {
-  return (
-    <span class="row">
-      {groups.map((group) => (
-        <NameLink key={`${group.region} ${group.name}`} href={to.serverGroup(application, group)} text={group.name} max={60} />
-      ))}
-    </span>
-  )
-}
-
 /** Instances that are not up in a server group that a failed stage has made, each with the way to what it wrote. */
-function NotUp({ application, place }: { application: string; place: { account: string; region: string; name: string } }) {
+function NotUp({ application, place }: { application: string; place: GroupPlace }) {
   const { account, region, name } = place
-  const group = useLive(
-    '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}',
-    { path: { applicationName: application, account, region, serverGroupName: name } },
-    { refresh: 'steady' },
-  ).reading.value.body
-  const instances = group === undefined ? [] : instancesOf(group).filter(({ healthState }) => healthState !== 'Up')
+  const instances = useNotUp(application, place)?.instances ?? []
   if (instances.length === 0) return null
   return (
     <>
-      <h3 class="sub">{words.notUpIn(name)}</h3>
+      <h3 class="sub">Not up in {name} now</h3>
       <ul class="rows boxed-rows">
         {instances.slice(0, maxInstances).map((instance) => {
           const { kind, word } = instanceStatus(instance.healthState)
@@ -195,7 +214,7 @@ function NotUp({ application, place }: { application: string; place: { account: 
           return (
             <li key={id} class="run-row">
               <StatusMark kind={kind} label={word} />
-              <NameLink class="row-link" href={to.instance(application, { account, region, id })} text={id} max={40} />
+              <NameLink class="row-link" href={to.instance(application, { account, region, id })} text={id} max={24} />
               <span class="grow cut muted">
                 <Name text={healthReason(instance) ?? word} max={160} />
               </span>
@@ -223,9 +242,7 @@ function Inner({ execution, inner }: { execution: Execution; inner: readonly Sta
             <li key={stage.id} class="run-row">
               <StatusMark kind={kind} label={word} />
               <NameLink class="row-link" href={to.execution(execution.id, { stage: stage.id })} text={titleOf(stage)} max={60} />
-              <span class="grow cut muted">
-                {reasonOf(stage) !== undefined && <Name text={reasonOf(stage) ?? ''} max={120} />}
-              </span>
+              <span class="grow muted">{stageWord(stage.type)}</span>
               <Duration from={stage.startTime} until={stage.endTime} />
             </li>
           )
@@ -236,7 +253,12 @@ function Inner({ execution, inner }: { execution: Execution; inner: readonly Sta
 }
 
 function Steps({ stage }: { stage: Stage }) {
-  if (stage.tasks.length === 0) return <p class="quiet">{stage.startTime ? words.noSteps : words.notBegun}</p>
+  if (stage.tasks.length === 0) {
+    const text = stage.startTime
+      ? 'This stage has no steps of its own; those of its inner stages are there.'
+      : 'This stage has not begun.'
+    return <p class="quiet">{text}</p>
+  }
   return (
     <StepRows
       class="boxed-rows"
@@ -248,48 +270,10 @@ function Steps({ stage }: { stage: Stage }) {
   )
 }
 
-/** Output of a command or a job, else the history of the operations. */
-function logOf({ context }: Stage): string | undefined {
-  const output = textOf(context['buildOutput']) ?? textOf(context['logs']) ?? textOf(context['stdout'])
-  if (output !== undefined) return output
-  const lines = objectsOf(context['kato.tasks']).flatMap((task) =>
-    objectsOf(task['history']).map((entry) => `${textOf(entry['phase']) ?? ''}  ${textOf(entry['status']) ?? ''}`),
-  )
-  return lines.length === 0 ? undefined : lines.join('\n')
-}
-
-function Judgment({ execution, stage }: { execution: Execution; stage: Stage }) {
-  const { reason } = useRight({ operation: startOperation, application: execution.application })
-  const inputs = objectsOf(stage.context['judgmentInputs']).flatMap(({ value }) => textOf(value) ?? [])
-  const [input, setInput] = useState<string | undefined>(undefined)
-  const instructions = textOf(stage.context['instructions'])
-  const denied = reason ?? (inputs.length > 0 && input === undefined ? words.chooseAnswer : undefined)
-  return (
-    <div class="judgment">
-      {instructions !== undefined && (
-        <p>
-          <PlainText text={instructions} />
-        </p>
-      )}
-      {inputs.length > 0 && (
-        <fieldset class="row" aria-label={words.judgmentInput}>
-          {inputs.map((value) => (
-            <label key={value} class="check">
-              <input type="radio" name="judgment" checked={input === value} onChange={() => setInput(value)} />{' '}
-              <Name text={value} />
-            </label>
-          ))}
-        </fieldset>
-      )}
-      <div class="row">
-        <Button kind="primary" denied={denied} onClick={() => confirmJudgment(execution, stage, 'continue', input)}>
-          {words.continueRun}
-        </Button>
-        <Button denied={reason} onClick={() => confirmJudgment(execution, stage, 'stop', input)}>
-          {words.stopRun}
-        </Button>
-        {denied !== undefined && <span class="muted">{denied}</span>}
-      </div>
-    </div>
-  )
+/** Its own output, else what its operations report. */
+function Log({ stage, inner, line }: { stage: Stage; inner: readonly Stage[]; line: string | undefined }) {
+  const output = outputOf([stage, ...inner])
+  const [name, isEnded] = [titleOf(stage), isComplete(stage.status)]
+  if (output !== undefined) return <StageLog output={output} name={name} isEnded={isEnded} line={line} />
+  return <LogView text={operationsLogOf(stage) ?? ''} name={name} isEnded />
 }

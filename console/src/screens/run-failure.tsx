@@ -1,0 +1,215 @@
+/** Why a run has failed: the cause, the last output of what failed, and what changed since the last success. */
+import type { ComponentChildren } from 'preact'
+import { to } from '../address.ts'
+import { useLive } from '../api/live.ts'
+import { searchPath } from '../api/waiting.ts'
+import { ActionButton } from '../components/button.tsx'
+import { Name, NameLink } from '../components/name.tsx'
+import { Panel } from '../components/panel.tsx'
+import { PlainText } from '../components/plain-text.tsx'
+import { Loading } from '../components/states.tsx'
+import { StatusMark } from '../components/status-mark.tsx'
+import { Time } from '../components/time.tsx'
+import {
+  type Execution,
+  type Failure,
+  findFailure,
+  reasonOf,
+  type Stage,
+  shortId,
+  titleOf,
+  toStageTree,
+} from '../model/execution.ts'
+import { stepWords } from '../model/names.ts'
+import { healthReason, instanceId } from '../model/server-groups.ts'
+import { deployedBy, type GroupPlace, outputOf } from '../model/stage-output.ts'
+import { useStageActions } from './execution-actions.tsx'
+import { OutputTail, useNotUp } from './stage-output.tsx'
+import { placeLinks } from './stage-places.ts'
+
+/** Child pipelines that are followed to the stage that failed. */
+const maxChildren = 5
+
+interface RunFailureProps {
+  /** The run that is shown. */
+  readonly run: Execution
+  /** The run in which the stage failed, and its failure. */
+  readonly execution?: Execution
+  readonly failure: Failure
+  readonly depth?: number
+}
+
+/** Follows the failure into the pipelines that stages have started. */
+export function RunFailure({ run, execution = run, failure, depth = 0 }: RunFailureProps) {
+  const { child } = failure
+  const { body, error } = useLive('/pipelines/{id}', child === undefined ? undefined : { path: { id: child } }).reading.value
+  const inner = body && findFailure(toStageTree(body.stages))
+  if (body !== undefined && inner !== undefined && depth < maxChildren) {
+    return <RunFailure run={run} execution={body} failure={inner} depth={depth + 1} />
+  }
+  const isFound = child === undefined || body !== undefined || error !== undefined
+  return <Cause run={run} execution={execution} failure={failure} isFound={isFound} />
+}
+
+interface CauseProps {
+  readonly run: Execution
+  readonly execution: Execution
+  readonly failure: Failure
+  /** False until it is known that no child pipeline says more. */
+  readonly isFound: boolean
+}
+
+function Cause({ run, execution, failure: { stage, path, reason }, isFound }: CauseProps) {
+  const [top = stage] = path
+  const isOwn = execution.id === run.id
+  const own = findFailure(toStageTree(run.stages))?.path[0] ?? top
+  const actions = [
+    ...useStageActions(run, own).filter(({ href }) => isOwn || href === undefined),
+    ...useStageActions(execution, top).filter(({ href }) => !isOwn && href !== undefined),
+  ]
+  return (
+    <Panel
+      class="cause"
+      title={
+        <>
+          <StatusMark kind="failed" />
+          <span>
+            <Name text={titleOf(top)} max={60} /> failed
+            {!isOwn && (
+              <span class="regular">
+                {' '}
+                in run{' '}
+                <a href={to.execution(execution.id, { stage: top.id })}>{`${execution.name ?? ''} ${shortId(execution.id)}`}</a>
+              </span>
+            )}
+          </span>
+        </>
+      }
+      actions={actions.map((action) => <ActionButton key={action.label} action={action} small />)}
+    >
+      <p role="alert">
+        {reason === undefined ? (
+          noReason(stage)
+        ) : (
+          <PlainText text={withoutEcho(reason)} links={placeLinks(execution.application, path, reason)} />
+        )}
+      </p>
+      {isFound && (
+        <div class="cause-parts">
+          <LastOutput execution={execution} top={top} path={path} />
+          <SinceSuccess execution={execution} />
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+function noReason(stage: Stage): string {
+  const step = stage.tasks.at(-1)?.name
+  const last = step === undefined ? '' : ` Its last step was “${stepWords(step)}”.`
+  return `“${titleOf(stage)}” gives no reason.${last} The record of the stage may help an operator.`
+}
+
+/** Services repeat how a job ended: "failed with exit code 3. It ended with exit code 3, 8 ms after its start." */
+function withoutEcho(reason: string): string {
+  return reason.replace(/( failed with exit code \d+)\. It ended with exit code \d+,/, '$1,')
+}
+
+/** Of the command, build or job that failed, else of an instance that is not up. */
+function LastOutput({ execution, top, path }: { execution: Execution; top: Stage; path: readonly Stage[] }) {
+  const output = outputOf([...path].reverse())
+  const [group] = output === undefined ? deployedBy(path) : []
+  if (output === undefined) {
+    return group === undefined ? null : (
+      <InstanceOutput application={execution.application} place={group} reason={path.map(reasonOf).join(' ')} />
+    )
+  }
+  const name = titleOf(top)
+  return (
+    <Part title="Last output" action={<a href={to.execution(execution.id, { stage: top.id, tab: 'log' })}>Whole output</a>}>
+      <OutputTail output={output} name={name} />
+    </Part>
+  )
+}
+
+interface InstanceOutputProps {
+  readonly application: string
+  readonly place: GroupPlace
+  /** It may name one of the instances. */
+  readonly reason: string
+}
+
+function InstanceOutput({ application, place, reason }: InstanceOutputProps) {
+  const found = useNotUp(application, place)
+  const instances = found?.instances ?? []
+  const instance = instances.find((one) => reason.includes(instanceId(one))) ?? instances[0]
+  if (found === undefined || instance === undefined) return null
+  const { account, region, name } = place
+  const at = { account, region, id: instanceId(instance) }
+  return (
+    <Part
+      title={
+        <>
+          Last output of <NameLink href={to.instance(application, at)} text={at.id} max={24} />
+        </>
+      }
+      action={<a href={to.instance(application, at, { tab: 'console' })}>Whole output</a>}
+    >
+      <p class="muted">
+        {healthReason(instance)} {instances.length} of {found.group.instances?.length} instances of{' '}
+        <NameLink href={to.serverGroup(application, place)} text={name} max={60} /> are not up now.
+      </p>
+      <OutputTail
+        output={{ kind: 'program', program: { ...at, provider: found.group.cloudProvider ?? undefined } }}
+        name={at.id}
+      />
+    </Part>
+  )
+}
+
+function Part({
+  title,
+  action,
+  children,
+}: {
+  title: ComponentChildren
+  action?: ComponentChildren
+  children: ComponentChildren
+}) {
+  return (
+    <section>
+      <header class="row">
+        <h3 class="grow">{title}</h3>
+        {action}
+      </header>
+      {children}
+    </section>
+  )
+}
+
+/** What differs from the last run of the pipeline before it that has succeeded. */
+function SinceSuccess({ execution: { id, name, application, buildTime, pipelineConfigId } }: { execution: Execution }) {
+  const query = { statuses: 'SUCCEEDED', triggerTimeEndBoundary: String(buildTime), size: 1, expand: true }
+  const isStored = Boolean(name && pipelineConfigId && buildTime)
+  const found = useLive(
+    searchPath,
+    isStored ? { path: { application }, query: { ...query, pipelineName: name ?? '' } } : undefined,
+    { refresh: 'open' },
+  ).reading.value
+  if (!isStored || found.error !== undefined) return null
+  if (found.body === undefined) return <Loading rows={3} />
+  const [last] = found.body
+  if (last === undefined) return <Part title="Since the last success">No earlier run of {name} has succeeded.</Part>
+  return (
+    <Part
+      title={
+        <>
+          Changed since <a href={to.execution(last.id)}>{shortId(last.id)}</a> succeeded, <Time at={last.buildTime} />
+        </>
+      }
+      action={<a href={to.compare({ left: id, right: last.id, only: 'changes' })}>Compare</a>}
+    >
+      <p class="muted">Compare the two runs to see what changed.</p>
+    </Part>
+  )
+}
