@@ -15,7 +15,9 @@ import { StageList } from '../components/stage-list.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { usePhone, useWide } from '../components/use-phone.ts'
+import { Lazy } from '../editor/lazy.tsx'
 import { useLetters } from '../letter-keys.ts'
+import { deploymentsOf } from '../model/deployment.ts'
 import {
   type Execution,
   findFailure,
@@ -35,7 +37,7 @@ import { Judgment } from './judgment.tsx'
 import { RunFailure } from './run-failure.tsx'
 import { RunHead, toSibling } from './run-head.tsx'
 import { awaitsDelivery, RunNotifications } from './run-notifications.tsx'
-import { nextTab, StagePanel } from './stage-panel.tsx'
+import { loadDeploymentPicture, nextTab, StagePanel } from './stage-panel.tsx'
 
 const views = [
   { id: 'graph', label: words.graph },
@@ -76,6 +78,9 @@ function Run({ execution, query }: { execution: Execution; query: Readonly<Recor
   const selected = chosen ?? (isWide ? usualStage(execution, tree) : undefined)
   const waiting = chosen !== undefined && isWaiting(chosen) ? chosen : execution.stages.find(isWaiting)
   const failure = execution.status === 'TERMINAL' ? findFailure(tree) : undefined
+  // Where a stage is chosen that deploys, its panel has the picture.
+  const showsPicture =
+    deploymentsOf(execution).length > 0 && (selected === undefined || deploymentsOf(execution, selected).length === 0)
   const select = (stage: string) => change({ stage, tab: undefined, line: undefined })
   const back = to.execution(execution.id, { view: query['view'] })
   useRunLetters(execution, selected, query['tab'], select)
@@ -103,6 +108,7 @@ function Run({ execution, query }: { execution: Execution; query: Readonly<Recor
         }
       >
         <Stages execution={execution} tree={tree} view={query['view']} selected={selected} onSelect={select} />
+        {showsPicture && <Lazy load={loadDeploymentPicture} props={{ application: execution.application, execution }} />}
         <RunNotifications execution={execution} />
       </Beside>
     </div>
@@ -183,20 +189,8 @@ function Stages({ execution, tree, view: wanted, selected, onSelect }: StagesPro
           </Button>
         )}
       </div>
-<<<<<<< HEAD
-      <div class="execution">
-        {view === 'graph' && canDraw ? (
-          <div class="panel">
-            <StageGraph graph={graph} {...shared} onFold={fold} />
-          </div>
-        ) : (
-          <div class="panel is-flush">{list}</div>
-        )}
-        {children}
-=======
       <div class={`panel ${isDrawn ? '' : 'is-flush'}`}>
-        {isDrawn ? <StageGraph graph={graph} {...shared} onFold={fold} fallback={list} /> : list}
->>>>>>> 53e27ca0 (feat(console): a failed run opens with its cause, last output and the way to mend it; stages beside the graph; judged in one click)
+        {isDrawn ? <StageGraph graph={graph} {...shared} onFold={fold} /> : list}
       </div>
     </>
   )

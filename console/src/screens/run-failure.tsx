@@ -10,6 +10,7 @@ import { PlainText } from '../components/plain-text.tsx'
 import { Loading } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
+import { describeChanges } from '../model/compare.ts'
 import {
   type Execution,
   type Failure,
@@ -156,7 +157,7 @@ function InstanceOutput({ application, place, reason }: InstanceOutputProps) {
       action={<a href={to.instance(application, at, { tab: 'console' })}>Whole output</a>}
     >
       <p class="muted">
-        {healthReason(instance)} {instances.length} of {found.group.instances?.length} instances of{' '}
+        {!reason.includes(at.id) && healthReason(instance)} {instances.length} of {found.group.instances?.length} instances of{' '}
         <NameLink href={to.serverGroup(application, place)} text={name} max={60} /> are not up now.
       </p>
       <OutputTail
@@ -188,7 +189,8 @@ function Part({
 }
 
 /** What differs from the last run of the pipeline before it that has succeeded. */
-function SinceSuccess({ execution: { id, name, application, buildTime, pipelineConfigId } }: { execution: Execution }) {
+function SinceSuccess({ execution }: { execution: Execution }) {
+  const { id, name, application, buildTime, pipelineConfigId } = execution
   const query = { statuses: 'SUCCEEDED', triggerTimeEndBoundary: String(buildTime), size: 1, expand: true }
   const isStored = Boolean(name && pipelineConfigId && buildTime)
   const found = useLive(
@@ -209,7 +211,22 @@ function SinceSuccess({ execution: { id, name, application, buildTime, pipelineC
       }
       action={<a href={to.compare({ left: id, right: last.id, only: 'changes' })}>Compare</a>}
     >
-      <p class="muted">Compare the two runs to see what changed.</p>
+      <Changes older={last} newer={execution} />
     </Part>
+  )
+}
+
+const maxChanges = 8
+
+function Changes({ older, newer }: { older: Execution; newer: Execution }) {
+  const changes = describeChanges(older, newer).filter(({ kind }) => kind !== 'duration' && kind !== 'stage')
+  if (changes.length === 0) return <p class="muted">Parameters, definition, images and commit are the same.</p>
+  return (
+    <ul class="bullets">
+      {changes.slice(0, maxChanges).map(({ text, href }) => (
+        <li key={text}>{href === undefined ? <Name text={text} max={200} /> : <NameLink href={href} text={text} max={200} />}</li>
+      ))}
+      {changes.length > maxChanges && <li>and {changes.length - maxChanges} more</li>}
+    </ul>
   )
 }

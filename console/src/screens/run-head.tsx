@@ -17,6 +17,7 @@ import { PageHead } from '../components/page-head.tsx'
 import { StatusBadge } from '../components/status-mark.tsx'
 import { Duration, Time } from '../components/time.tsx'
 import { usePhone } from '../components/use-phone.ts'
+import { triggerWord } from '../model/compare.ts'
 import { type Execution, newestFirst, type Stage, shortId, startedBy, statusOf } from '../model/execution.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { deployedBy } from '../model/stage-output.ts'
@@ -103,16 +104,6 @@ export function toSibling({ id, pipelineConfigId }: Execution, step: 1 | -1, nav
   })
 }
 
-const triggerWords: Readonly<Record<string, string>> = {
-  manual: 'by hand',
-  cron: 'by its schedule',
-  git: 'by a push',
-  webhook: 'by a webhook',
-  pubsub: 'by a message',
-  jenkins: 'by a build',
-  docker: 'by a new image',
-}
-
 function Facts({ execution }: { execution: Execution }) {
   const { trigger, application, stages } = execution
   const by = startedBy(execution)
@@ -122,7 +113,7 @@ function Facts({ execution }: { execution: Execution }) {
       <span class="muted">
         {by === undefined ? 'Started' : <Name text={by} max={40} />}
         {by !== undefined && ' started it'}{' '}
-        {parent === undefined ? (triggerWords[trigger.type] ?? `by ${trigger.type}`) : <Parent trigger={trigger} id={parent} />},{' '}
+        {parent === undefined ? triggerWord(trigger.type) : <Parent trigger={trigger} id={parent} />},{' '}
         <Time at={execution.startTime ?? execution.buildTime} />
       </span>
       <Source trigger={trigger} />
@@ -133,7 +124,7 @@ function Facts({ execution }: { execution: Execution }) {
           <Name text={artifact} max={60} />
         </span>
       ))}
-      <Deployed application={application} stages={stages} />
+      <Served application={application} stages={stages} />
     </div>
   )
 }
@@ -217,21 +208,10 @@ function artifactsOf({ trigger }: Execution): readonly string[] {
   return [...new Set(found)].slice(0, maxArtifacts)
 }
 
-/** Server groups that it created, and what their load balancers serve. */
-function Deployed({ application, stages }: { application: string; stages: readonly Stage[] }) {
-  const groups = deployedBy(stages)
-  if (groups.length === 0) return null
+/** The way to what it has deployed. */
+function Served({ application, stages }: { application: string; stages: readonly Stage[] }) {
+  if (deployedBy(stages).length === 0) return null
   const clusters = stages.flatMap(({ context }) => [context, ...objectsOf(context['clusters'])])
   const balancers = [...new Set(clusters.flatMap((cluster) => textsOf(objectOf(cluster)['loadBalancers'])))]
-  return (
-    <>
-      <span class="chip">
-        <span class="muted">deployed</span>
-        {groups.map((group) => (
-          <NameLink key={`${group.region} ${group.name}`} href={to.serverGroup(application, group)} text={group.name} max={60} />
-        ))}
-      </span>
-      {balancers.length > 0 && <ApplicationOpenLinks application={application} names={balancers} />}
-    </>
-  )
+  return balancers.length === 0 ? null : <ApplicationOpenLinks application={application} names={balancers} />
 }

@@ -15,6 +15,7 @@ import { StepRows } from '../components/step-rows.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { Duration, Time } from '../components/time.tsx'
 import { Lazy } from '../editor/lazy.tsx'
+import { deploymentsOf } from '../model/deployment.ts'
 import { type Execution, isWaiting, reasonOf, remainingWait, type Stage, stageStatus, titleOf } from '../model/execution.ts'
 import { stageWord } from '../model/names.ts'
 import { objectOf, textOf } from '../model/read.ts'
@@ -28,6 +29,7 @@ import { useStageActions } from './execution-actions.tsx'
 import { StageLog, useNotUp } from './stage-output.tsx'
 import { placeLinks } from './stage-places.ts'
 
+export const loadDeploymentPicture = async () => (await import('../components/deployment-picture.tsx')).DeploymentPicture
 const loadStageManifests = async () => (await import('../manifests/stage-manifests.tsx')).StageManifests
 
 /** Server groups of a failed stage that are looked at, and instances of each. */
@@ -125,6 +127,7 @@ function Summary({ execution, stage, inner, isExplained }: SummaryProps) {
   const { application } = execution
   const reason = isExplained ? undefined : reasonOf(stage)
   const groups = deployedBy([stage, ...inner])
+  const hasPicture = deploymentsOf(execution, stage).length > 0
   const isOfManifests = hasManifests(useCloudProviders(), textOf(stage.context['cloudProvider']))
   return (
     <>
@@ -141,7 +144,8 @@ function Summary({ execution, stage, inner, isExplained }: SummaryProps) {
           <PlainText text={reason} links={placeLinks(application, [stage, ...inner], reason)} />
         </p>
       )}
-      <Facts stage={stage} application={application} groups={groups} />
+      {hasPicture && <Lazy load={loadDeploymentPicture} props={{ application, execution, stage }} />}
+      <Facts stage={stage} application={application} groups={hasPicture ? [] : groups} />
       {isFailed(stage.status) &&
         groups
           .slice(0, maxExamined)
