@@ -380,19 +380,8 @@ export const words = {
   startPipeline: (name: string) => `Start ${name}`,
   startLikeLast: 'Start with parameters of the last run',
   openLast: 'Open the last run',
-  noParameters: 'This pipeline has no parameters.',
-  advanced: 'Advanced',
-  dryRun: 'Dry run: stages succeed without doing anything',
-  needed: 'Enter a value.',
-  secretsAreStored: 'The value is stored with the run, and readers of the application can see it.',
   yes: 'yes',
   no: 'no',
-  valuesOf: (run: string) => `With the values of run ${run}.`,
-  waitsForOthers: (count: number) =>
-    `${plural(count, 'other run')} ${count === 1 ? 'is' : 'are'} active; this one waits for ${count === 1 ? 'it' : 'them'}.`,
-  othersRun: (count: number) => `${plural(count, 'other run')} ${count === 1 ? 'is' : 'are'} active.`,
-  startUnclear:
-    'The start was accepted, but no execution appeared within 10 s. The pipeline may be disabled or in a quiet period.',
 
   // Execution
   execution: 'Execution',

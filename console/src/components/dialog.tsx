@@ -77,6 +77,7 @@ export function Dialog({ title, children, footer, onClose = closeDialog, class: 
       data-stays={!closable || undefined}
       onCancel={onCancel}
       onSubmit={onSubmit}
+      onKeyDown={submitByKey}
     >
       <header class="dialog-head">
         <h2 id={id}>{typeof title === 'string' ? cutMiddle(title, maxTitle) : title}</h2>
@@ -86,4 +87,12 @@ export function Dialog({ title, children, footer, onClose = closeDialog, class: 
       {footer !== undefined && <footer class="dialog-foot">{footer}</footer>}
     </dialog>
   )
+}
+
+/** Ctrl Enter sends the form of the dialog from wherever the focus is, also from a field of several lines. */
+function submitByKey(event: KeyboardEvent): void {
+  const form = (event.currentTarget as HTMLElement).querySelector('form')
+  if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || form === null) return
+  event.preventDefault()
+  form.requestSubmit()
 }

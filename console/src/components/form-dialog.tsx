@@ -65,18 +65,10 @@ export function FormDialog(props: FormDialogProps) {
   )
   return (
     <Dialog title={title} footer={footer} onClose={onClose} class={wide ? '' : 'is-narrow'}>
-      <form id={id} onSubmit={onSubmit} onKeyDown={submitByKey} noValidate={!isChecked}>
+      <form id={id} onSubmit={onSubmit} noValidate={!isChecked}>
         {children}
         {error !== undefined && <FailedAction error={error} />}
       </form>
     </Dialog>
   )
-}
-
-/** Ctrl Enter sends the form, also from a field of several lines. */
-function submitByKey(event: KeyboardEvent): void {
-  if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.target instanceof HTMLButtonElement) return
-  event.preventDefault()
-  const form = event.currentTarget as HTMLFormElement
-  form.requestSubmit()
 }

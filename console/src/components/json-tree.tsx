@@ -1,4 +1,4 @@
-/** A JSON value as a tree that can be folded and searched by the browser. */
+/** A JSON value as a tree that can be folded, and searched by the browser or a filter. */
 import { useState } from 'preact/hooks'
 import { showHidden } from '../model/names.ts'
 import { words } from '../words.ts'
@@ -10,6 +10,42 @@ const openEntries = 30
 const openDepth = 2
 /** Entries of one value that are drawn at first, and more of them at each request. */
 const step = 200
+
+/** With a filter: what has the text in a name or a value, and the way to it. */
+export function SearchedTree({ value, name }: { value: unknown; name: string }) {
+  const [text, setText] = useState('')
+  const query = text.trim().toLowerCase()
+  const shown = query === '' ? value : matching(value, query)
+  return (
+    <>
+      <input
+        type="search"
+        class="tree-filter"
+        aria-label={`Filter ${name}`}
+        placeholder={`Filter ${name}`}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      {shown === undefined ? (
+        <p class="quiet">Nothing has “{text}” in its name or value.</p>
+      ) : (
+        <div class="json" key={query}>
+          <Node value={shown} path={name} depth={query === '' ? 0 : -openDepth * 10} />
+        </div>
+      )}
+    </>
+  )
+}
+
+function matching(value: unknown, query: string): unknown {
+  if (typeof value !== 'object' || value === null) return String(value).toLowerCase().includes(query) ? value : undefined
+  const entries = Object.entries(value).flatMap(([key, item]) => {
+    const kept = key.toLowerCase().includes(query) ? item : matching(item, query)
+    return kept === undefined ? [] : [[key, kept] as const]
+  })
+  // A list keeps the places of what it holds.
+  return entries.length === 0 ? undefined : Object.assign(Array.isArray(value) ? [] : {}, Object.fromEntries(entries))
+}
 
 export function JsonTree({ value, name }: { value: unknown; name: string }) {
   return (

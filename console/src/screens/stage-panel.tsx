@@ -4,7 +4,7 @@ import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { ActionButton } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
-import { JsonTree } from '../components/json-tree.tsx'
+import { SearchedTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { LogView } from '../components/log-view.tsx'
 import { Name, NameLink } from '../components/name.tsx'
@@ -97,7 +97,7 @@ export function StagePanel({ execution, stage, inner, query, isExplained, close 
         )}
         {selected === 'tasks' && <Steps stage={stage} />}
         {selected === 'log' && <Log stage={stage} inner={inner} line={query['line']} />}
-        {selected === 'record' && <JsonTree value={{ context: stage.context, outputs: stage.outputs }} name="stage" />}
+        {selected === 'record' && <SearchedTree value={{ context: stage.context, outputs: stage.outputs }} name="record" />}
       </Tabs>
     </Panel>
   )

@@ -1,20 +1,21 @@
 /** Starts a pipeline with valid parameters. */
 
 import type { ComponentProps, VNode } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useId, useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { ApiError } from '../api/api-error.ts'
 import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
-import { activeStatuses } from '../api/waiting.ts'
 import { Check } from '../components/check.tsx'
 import { Field } from '../components/field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
+import { Suggestions } from '../components/form-fields.tsx'
 import { Name } from '../components/name.tsx'
-import { shortId } from '../model/execution.ts'
+import { newestFirst, shortId } from '../model/execution.ts'
 import { objectOf, objectsOf, textOf } from '../model/read.ts'
-import { words } from '../words.ts'
+import { isComplete } from '../model/status.ts'
+import { plural, words } from '../words.ts'
 
 type Pipeline = Schemas['Pipeline']
 type Parameter = Schemas['Parameter']
@@ -27,7 +28,8 @@ interface StartDialogProps {
 }
 
 const maxRadios = 5
-const maxOthers = 10
+const maxRuns = 10
+const maxImages = 30
 /** The 202 does not prove a start. */
 const attempts = 10
 const attemptMs = 1000
@@ -83,6 +85,8 @@ function Form({ pipeline, initial, from, onClose }: FormProps) {
   const [dryRun, setDryRun] = useState(false)
   const [isTried, setTried] = useState(false)
   const parameters = useMemo(() => parametersOf(pipeline), [pipeline])
+  const runs = useRuns(pipeline)
+  const images = useImages(pipeline)
   const shown = parameters.filter((parameter) => isShown(parameter, values))
   const isMissing = ({ name, required }: Parameter) => required === true && (values[name] ?? '').trim() === ''
   const start = async (isOpen: () => boolean) => {
@@ -103,49 +107,76 @@ function Form({ pipeline, initial, from, onClose }: FormProps) {
       onClose={onClose}
       run={start}
     >
-      <Lead pipeline={pipeline} from={shown.length > 0 ? from : undefined} />
-      {shown.length === 0 && <p>{words.noParameters}</p>}
+      <Lead pipeline={pipeline} from={shown.length > 0 ? from : undefined} runs={runs} />
       {shown.map((parameter) => (
         <ParameterField
           key={parameter.name}
           parameter={parameter}
           value={values[parameter.name] ?? ''}
-          error={isTried && isMissing(parameter) ? words.needed : undefined}
-          onChange={(value) => setValues({ ...values, [parameter.name]: value })}
+          error={isTried && isMissing(parameter) ? 'Enter a value.' : undefined}
+          suggestions={[...new Set([...images(parameter.name), ...earlierValues(runs, parameter.name)])]}
+          onChange={(value) => setValues((before) => ({ ...before, [parameter.name]: value }))}
         />
       ))}
-      <details class="advanced">
-        <summary>{words.advanced}</summary>
-        <Check checked={dryRun} onChange={setDryRun}>
-          {words.dryRun}
-        </Check>
-      </details>
+      <Check checked={dryRun} onChange={setDryRun}>
+        Dry run: stages succeed without doing anything
+      </Check>
     </FormDialog>
   )
 }
 
-function Lead({ pipeline, from }: Pick<FormProps, 'pipeline' | 'from'>) {
+type Runs = readonly Schemas['Execution'][]
+
+function Lead({ pipeline, from, runs }: Pick<FormProps, 'pipeline' | 'from'> & { runs: Runs }) {
+  const { description, parameterConfig, limitConcurrent } = pipeline
+  const active = runs.filter(({ status }) => !isComplete(status)).length
+  const others = `${plural(active, 'other run')} ${active === 1 ? 'is' : 'are'} active`
   return (
     <>
-      {pipeline.description && (
+      {description && (
         <p class="muted">
-          <Name text={pipeline.description} max={400} />
+          <Name text={description} max={400} />
         </p>
       )}
-      <Others pipeline={pipeline} />
-      {from !== undefined && <p class="muted">{words.valuesOf(shortId(from))}</p>}
+      {active > 0 && (
+        <p class="muted">
+          {limitConcurrent === true ? `${others}; this one waits for ${active === 1 ? 'it' : 'them'}.` : `${others}.`}
+        </p>
+      )}
+      {from !== undefined && <p class="muted">With the values of run {shortId(from)}.</p>}
+      {(parameterConfig ?? []).length === 0 && <p>This pipeline has no parameters.</p>}
     </>
   )
 }
 
-/** Other runs of the pipeline, and whether a new one waits for them. */
-function Others({ pipeline: { id, limitConcurrent } }: { pipeline: Pipeline }) {
-  const query = { pipelineConfigIds: id ?? '', statuses: activeStatuses, limit: maxOthers, expand: false }
+/** Newest runs of the pipeline. */
+function useRuns({ id }: Pipeline): Runs {
+  const query = { pipelineConfigIds: id ?? '', limit: maxRuns, expand: false }
   const runs = useLive('/executions', id === undefined ? undefined : { query }, { refresh: 'open' }).reading.value.body ?? []
-  const count = runs.filter(({ pipelineConfigId }) => pipelineConfigId === id).length
-  if (count === 0) return null
-  return <p class="muted">{limitConcurrent === true ? words.waitsForOthers(count) : words.othersRun(count)}</p>
+  return newestFirst(runs.filter(({ pipelineConfigId }) => pipelineConfigId === id))
 }
+
+function earlierValues(runs: Runs, name: string): readonly string[] {
+  return runs.flatMap(({ trigger }) => textOf(objectOf(trigger.parameters)[name]) ?? [])
+}
+
+/** Versions of images by the parameter that chooses one: of `"imageId": "shop:${parameters.version}"`, those of `shop`. */
+function useImages({ stages }: Pipeline): (parameter: string) => readonly string[] {
+  const [image, parameter, provider] = useMemo(() => {
+    const text = JSON.stringify(stages ?? [])
+    const found = /"imageId":"([\w./-]+):\$\{ ?parameters\.(\w+) ?\}"/.exec(text)
+    return [found?.[1], found?.[2], /"cloudProvider":"(\w+)"/.exec(text)?.[1] ?? '']
+  }, [stages])
+  const query = image === undefined ? undefined : { query: { provider, q: image, count: maxImages } }
+  const images = useLive('/images/find', query, { refresh: 'open' }).reading.value.body ?? []
+  const versions = images.flatMap(({ imageName, repository, tag }) => {
+    const [name, version] = repository ? [repository, tag] : (imageName ?? '').split(':')
+    return name === image && version ? [version] : []
+  })
+  return (name) => (name === parameter ? versions : [])
+}
+
+const startUnclear = 'The start was accepted, but no run appeared within 10 s. The pipeline may be disabled or in a quiet period.'
 
 /** @throws {ApiError} @returns the id of the execution, once it can be read */
 export async function startPipeline(
@@ -168,13 +199,13 @@ export async function startPipeline(
   )
   const { ref, eventId } = objectOf(answer)
   const id = textOf(ref)?.split('/').at(-1) ?? textOf(eventId)
-  if (id === undefined) throw new ApiError({ status: 202, message: words.startUnclear })
+  if (id === undefined) throw new ApiError({ status: 202, message: startUnclear })
   for (let attempt = 0; attempt < attempts; attempt++) {
     const { response } = await client.GET('/pipelines/{id}', { params: { path: { id } } })
     if (response.ok) return id
     await new Promise((resolve) => setTimeout(resolve, attemptMs))
   }
-  throw new ApiError({ status: 202, message: words.startUnclear })
+  throw new ApiError({ status: 202, message: startUnclear })
 }
 
 /** A conditional parameter is shown while another one has the value that it names. */
@@ -196,6 +227,8 @@ interface ParameterFieldProps {
   readonly parameter: Parameter
   readonly value: string
   readonly error: string | undefined
+  /** Where it has no options. */
+  readonly suggestions: readonly string[]
   readonly onChange: (value: string) => void
 }
 
@@ -205,7 +238,10 @@ function ParameterField(props: ParameterFieldProps) {
   const options =
     parameter['hasOptions'] === true ? objectsOf(parameter.options).flatMap(({ value: option }) => textOf(option) ?? []) : []
   const isSecret = /password|secret|token/i.test(name)
-  const help = [description, isSecret && words.secretsAreStored].filter(Boolean).join(' ') || undefined
+  const help =
+    [description, isSecret && 'The value is stored with the run, and readers of the application can see it.']
+      .filter(Boolean)
+      .join(' ') || undefined
   const shown = <Name text={label || name} />
   if (options.length > 0 && options.length <= maxRadios) {
     return <Radios {...props} label={shown} help={help} options={options} />
@@ -214,7 +250,7 @@ function ParameterField(props: ParameterFieldProps) {
     return (
       <div class="field">
         <Check checked={value === 'true'} onChange={(isOn) => onChange(String(isOn))}>
-          <strong>{shown}</strong> <span class="muted">{value === 'true' ? words.yes : words.no}</span>
+          <strong>{shown}</strong> <span class="muted">{value === 'true' ? 'yes' : 'no'}</span>
         </Check>
         {help !== undefined && <p class="help">{help}</p>}
       </div>
@@ -233,7 +269,8 @@ interface ParameterInputProps extends ParameterFieldProps {
   readonly isSecret: boolean
 }
 
-function ParameterInput({ parameter, value, onChange, tied, options, isSecret }: ParameterInputProps) {
+function ParameterInput({ parameter, value, onChange, tied, options, suggestions, isSecret }: ParameterInputProps) {
+  const list = useId()
   const set = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value)
   if (options.length > 0) {
     return (
@@ -249,7 +286,15 @@ function ParameterInput({ parameter, value, onChange, tied, options, isSecret }:
   }
   if (parameter['constraint'] === 'date') return <input {...tied} type="date" value={value} onInput={set} />
   if (isSecret) return <input {...tied} type="password" autoComplete="off" value={value} onInput={set} />
-  return <textarea {...tied} rows={Math.min(8, value.split('\n').length)} spellcheck={false} value={value} onInput={set} />
+  if (suggestions.length === 0 || [value, ...suggestions].some((text) => text.includes('\n'))) {
+    return <textarea {...tied} rows={Math.min(8, value.split('\n').length)} spellcheck={false} value={value} onInput={set} />
+  }
+  return (
+    <>
+      <input {...tied} list={list} autoComplete="off" spellcheck={false} value={value} onInput={set} />
+      <Suggestions id={list} values={suggestions} />
+    </>
+  )
 }
 
 interface RadiosProps extends ParameterFieldProps {
