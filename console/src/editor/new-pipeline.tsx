@@ -1,6 +1,5 @@
-/** Where a new pipeline begins: empty, as a copy, or from text. */
-
-import { useEffect, useRef, useState } from 'preact/hooks'
+/** Where a new pipeline begins: with a template, empty, as a copy, or from text. */
+import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
@@ -19,11 +18,30 @@ import { words } from '../words.ts'
 import { readDefinitionFile } from './definition-file.ts'
 import { type Draft, withoutStamps } from './draft.ts'
 import { Editor } from './editor.tsx'
+import { type Way, Ways } from './forms/form.tsx'
 import { SelectInput } from './inputs.tsx'
 import { createDraft, openDraft, readDefinition } from './open-draft.ts'
+import {
+  type Answers,
+  missingOf,
+  Questions,
+  type TemplateId,
+  TemplateWays,
+  templates,
+  toDefinition,
+  useTemplates,
+} from './templates.tsx'
 import { editorWords } from './words.ts'
 
-type Beginning = keyof typeof editorWords.beginnings
+type OtherBeginning = 'empty' | 'copy' | 'text' | 'file'
+type Beginning = TemplateId | OtherBeginning
+
+const others: readonly Way<OtherBeginning>[] = [
+  { id: 'empty', label: 'Empty', help: 'Add stages one by one.' },
+  { id: 'copy', label: 'A copy', help: 'Of another pipeline of this application.' },
+  { id: 'file', label: 'A file', help: 'JSON or YAML, such as an export of another instance.' },
+  { id: 'text', label: 'Text', help: 'Write or paste JSON or YAML.' },
+]
 
 export function NewPipeline({ params, query }: ScreenProps) {
   const { application = '' } = params as { application?: string }
@@ -57,28 +75,37 @@ function Begin({ application, from, onBegun }: BeginProps) {
   )
 }
 
+/** What the new pipeline is made of. */
+interface Base {
+  readonly beginning: Beginning
+  readonly answers: Answers
+  /** Id of the pipeline to copy. */
+  readonly original: string | undefined
+  readonly file: OpenedFile | undefined
+}
+
 function BeginForm({ application, from, onBegun, denied }: BeginProps & { readonly denied: string | undefined }) {
   const { route: navigate } = useLocation()
-  const [base, setBase] = useState<Base>({ beginning: from === undefined ? 'empty' : 'copy', original: from, file: undefined })
-  const [name, setName] = useState('')
+  const beginning: Beginning = from === undefined ? 'image' : 'copy'
+  const [base, setBase] = useState<Base>({ beginning, answers: {}, original: from, file: undefined })
+  const [typed, setTyped] = useState<string | undefined>(undefined)
   const [isTried, setTried] = useState(false)
   const form = useRef<HTMLFormElement>(null)
   const path = '/applications/{application}/pipelineConfigs'
   const pipelines = useLive(path, { path: { application } }, { refresh: 'open' }).reading.value.body ?? []
-  const originalName = pipelines.find(({ id }) => id === base.original)?.name
-  useEffect(() => {
-    if (name === '' && originalName !== undefined && base.beginning === 'copy') setName(editorWords.copyOf(originalName))
-  }, [originalName, base.beginning])
-  useEffect(() => {
-    form.current?.querySelector<HTMLElement>('input:not([type="radio"])')?.focus()
-  }, [])
+  const known = useTemplates(application, base.answers)
+  const name = typed ?? nameOf(base, pipelines)
   const nameError = errorOfName(name.trim(), pipelines)
-  const baseError = errorOfBase(base)
+  const baseError = isTemplate(base.beginning) ? undefined : errorOfBase(base)
+  const isComplete = !isTemplate(base.beginning) || missingOf(known, base.beginning).length === 0
   const { error, submit } = useSubmit({
-    what: editorWords.begin,
-    isReady: denied === undefined && nameError === undefined && baseError === undefined,
+    what: 'Create pipeline',
+    isReady: denied === undefined && nameError === undefined && baseError === undefined && isComplete,
     run: async () => {
-      const draft = createDraft(application, { ...(await readBase(application, base)), name: name.trim(), application })
+      const definition = isTemplate(base.beginning)
+        ? toDefinition(base.beginning, known.answers, known.place)
+        : await readBase(application, base)
+      const draft = createDraft(application, { ...definition, name: name.trim(), application })
       navigate(to.newPipeline(application, base.beginning === 'text' ? { tab: 'text' } : {}), true)
       onBegun(draft)
     },
@@ -88,119 +115,124 @@ function BeginForm({ application, from, onBegun, denied }: BeginProps & { readon
     submit(event)
     requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
   }
-  const open = async (chosen: File | undefined) => {
-    const file = chosen === undefined ? undefined : await openFile(chosen)
-    setBase((before) => ({ ...before, file }))
-    if (name.trim() === '') setName(textOf(file?.definition?.['name']) ?? '')
+  const choose = (chosen: Beginning) => {
+    setBase({ ...base, beginning: chosen })
+    setTried(false)
   }
   return (
     <form class="panel begin" ref={form} onSubmit={begin} noValidate>
-      <TextField
-        label={editorWords.name}
-        help={editorWords.pipelineNameHelp}
-        value={name}
-        error={isTried || name.trim() !== '' ? nameError : undefined}
-        required
-        onChange={setName}
-      />
-      <Beginnings chosen={base.beginning} onChoose={(beginning) => setBase({ ...base, beginning })} />
-      <BaseField
-        base={base}
-        error={isTried || base.file?.error !== undefined ? baseError : undefined}
-        pipelines={pipelines}
-        onOriginal={(original) => setBase({ ...base, original })}
-        onFile={(file) => void open(file)}
-      />
-      {error !== undefined && <FailedAction error={error} />}
-      <div class="row">
-        <Button type="submit" kind="primary" denied={denied}>
-          {editorWords.begin}
-        </Button>
-        <a class="button" href={to.pipelines(application)}>
-          {words.cancel}
-        </a>
-        <span class="muted">{editorWords.beginNote}</span>
+      <TemplateWays templates={known} chosen={base.beginning} onChoose={choose} />
+      <Ways label="Or begin with" ways={others} chosen={base.beginning as OtherBeginning} onChoose={choose} />
+      <div class="begin-fields">
+        {isTemplate(base.beginning) ? (
+          <Questions
+            id={base.beginning}
+            templates={known}
+            isTried={isTried}
+            onAnswer={(question, value) => setBase({ ...base, answers: { ...base.answers, [question]: value } })}
+          />
+        ) : (
+          <BaseField
+            base={base}
+            error={isTried || base.file?.error !== undefined ? baseError : undefined}
+            pipelines={pipelines}
+            onOriginal={(original) => setBase({ ...base, original })}
+            onFile={(file) => setBase({ ...base, file })}
+          />
+        )}
+        <TextField
+          label={editorWords.name}
+          value={name}
+          error={isTried || name.trim() !== '' ? nameError : undefined}
+          required
+          onChange={setTyped}
+        />
+        {error !== undefined && <FailedAction error={error} />}
+        <div class="row">
+          <Button type="submit" kind="primary" denied={denied}>
+            Create pipeline
+          </Button>
+          <a class="button" href={to.pipelines(application)}>
+            {words.cancel}
+          </a>
+          <span class="muted">Nothing is stored before you save.</span>
+        </div>
       </div>
     </form>
   )
 }
 
-/** What the new pipeline is made of. */
-interface Base {
-  readonly beginning: Beginning
-  /** Id of the pipeline to copy. */
-  readonly original: string | undefined
-  readonly file: OpenedFile | undefined
+function isTemplate(beginning: Beginning): beginning is TemplateId {
+  return Object.hasOwn(templates, beginning)
+}
+
+type Known = readonly { readonly id?: string; readonly name: string }[]
+
+/** Until the user gives another one. */
+function nameOf({ beginning, original, file }: Base, pipelines: Known): string {
+  const copied = pipelines.find(({ id }) => id === original)?.name
+  if (beginning === 'copy') return copied === undefined ? '' : editorWords.copyOf(copied)
+  if (beginning === 'file') return textOf(file?.definition?.['name']) ?? ''
+  if (!isTemplate(beginning)) return ''
+  const { name } = templates[beginning]
+  const isTaken = (wanted: string) => pipelines.some((pipeline) => pipeline.name.toLowerCase() === wanted)
+  for (let number = 1; ; number++) {
+    const wanted = number === 1 ? name : `${name} ${number}`
+    if (!isTaken(wanted)) return wanted
+  }
 }
 
 interface BaseFieldProps {
   readonly base: Base
   readonly error: string | undefined
-  readonly pipelines: readonly { readonly id?: string; readonly name: string }[]
+  readonly pipelines: Known
   readonly onOriginal: (id: string | undefined) => void
-  readonly onFile: (file: File | undefined) => void
+  readonly onFile: (file: OpenedFile | undefined) => void
 }
 
 function BaseField({ base: { beginning, original }, error, pipelines, onOriginal, onFile }: BaseFieldProps) {
   if (beginning === 'copy') {
     const choices = pipelines.map(({ id = '', name }) => ({ value: id, label: name }))
     return (
-      <Field label={editorWords.original} error={error} required>
+      <Field label="Pipeline to copy" error={error} required>
         {(tied) => <SelectInput tied={tied} value={original} onChange={(value) => onOriginal(textOf(value))} choices={choices} />}
       </Field>
     )
   }
   if (beginning !== 'file') return null
+  const open = async (file: File | undefined) => onFile(file === undefined ? undefined : await openFile(file))
   return (
-    <Field label={editorWords.file} error={error} required>
+    <Field label="File" error={error} required>
       {(tied) => (
         <input
           {...tied}
           type="file"
           accept=".json,.yaml,.yml,.txt,application/json"
-          onChange={(event) => onFile(event.currentTarget.files?.[0])}
+          onChange={(event) => void open(event.currentTarget.files?.[0])}
         />
       )}
     </Field>
   )
 }
 
-function errorOfName(name: string, pipelines: readonly { readonly name: string }[]): string | undefined {
+function errorOfName(name: string, pipelines: Known): string | undefined {
   if (name === '') return editorWords.nameMissing
   const isTaken = pipelines.some((pipeline) => pipeline.name.toLowerCase() === name.toLowerCase())
   return isTaken ? editorWords.nameTaken(name) : undefined
 }
 
 function errorOfBase({ beginning, original, file }: Base): string | undefined {
-  if (beginning === 'copy' && original === undefined) return editorWords.chooseOne
-  if (beginning === 'file' && file?.definition === undefined) return file?.error ?? editorWords.chooseFile
+  if (beginning === 'copy' && original === undefined) return 'Choose a pipeline.'
+  if (beginning === 'file' && file?.definition === undefined) return file?.error ?? 'Choose a file.'
   return undefined
 }
 
 /** @throws {ApiError} */
 async function readBase(application: string, { beginning, original, file }: Base): Promise<Json> {
   if (beginning === 'copy' && original !== undefined) return copyOf(await readDefinition(application, original))
-  return beginning === 'file' ? copyOf(file?.definition ?? {}) : empty
+  if (beginning === 'file') return copyOf(file?.definition ?? {})
+  return { keepWaitingPipelines: false, limitConcurrent: true, triggers: [], stages: [] }
 }
-
-function Beginnings({ chosen, onChoose }: { chosen: Beginning; onChoose: (beginning: Beginning) => void }) {
-  return (
-    <fieldset class="field">
-      <legend>{editorWords.beginWith}</legend>
-      {(Object.keys(editorWords.beginnings) as Beginning[]).map((each) => (
-        <label key={each} class="check begin-choice">
-          <input type="radio" name="beginning" checked={each === chosen} onChange={() => onChoose(each)} />
-          <span>
-            <strong>{editorWords.beginnings[each].label}</strong>
-            <span class="help">{editorWords.beginnings[each].help}</span>
-          </span>
-        </label>
-      ))}
-    </fieldset>
-  )
-}
-
-const empty: Json = { keepWaitingPipelines: false, limitConcurrent: true, triggers: [], stages: [] }
 
 interface OpenedFile {
   readonly definition?: Json
@@ -211,7 +243,7 @@ async function openFile(file: File): Promise<OpenedFile> {
   try {
     const { parsed } = await readDefinitionFile(file)
     if (parsed.kind === 'definition') return { definition: parsed.definition }
-    return { error: editorWords.fileUnreadable(file.name, parsed.problem.message) }
+    return { error: `${file.name} is no pipeline. ${parsed.problem.message}` }
   } catch (cause) {
     return { error: (cause as Error).message }
   }

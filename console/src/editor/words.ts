@@ -34,20 +34,6 @@ export const editorWords = {
   deleteEffect: 'Its triggers start nothing more. Its executions stay until they expire. The pipeline cannot be restored.',
   deleteAction: (name: string) => `Delete ${name}`,
   nameTaken: (name: string) => `This application has a pipeline ${name} already.`,
-  chooseOne: 'Choose a pipeline.',
-  beginWith: 'Begin with',
-  beginnings: {
-    empty: { label: 'Nothing', help: 'Add stages one by one.' },
-    copy: { label: 'A copy', help: 'All of another pipeline of this application, under a new name.' },
-    text: { label: 'Text', help: 'Paste or write JSON or YAML.' },
-    file: { label: 'A file', help: 'A pipeline as JSON or YAML, such as an export of another instance.' },
-  },
-  original: 'Pipeline to copy',
-  file: 'File',
-  chooseFile: 'Choose a file.',
-  fileUnreadable: (name: string, message: string) => `${name} is no pipeline. ${message}`,
-  begin: 'Begin',
-  beginNote: 'Nothing is stored before you save.',
 
   // Graph
   form: 'Form',
