@@ -111,7 +111,8 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     await page.route('**/capabilities/stageTypes', (route) => typed.promise.then(() => route.continue()))
     await admin.open('')
     await page.getByRole('link', { name: 'Create pipeline' }).first().press('Enter')
-    await page.getByRole('textbox', { name: 'Name' }).waitFor()
+    await page.getByRole('radio', { name: /^Empty/ }).press('Space')
+    await page.getByRole('textbox', { name: 'Name' }).focus()
     await keyboard.type('typed')
     await keyboard.press('Enter')
     for (const name of ['One', 'Two']) {
@@ -309,7 +310,7 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     await choose('- no pipeline')
     await page.getByText(/^a\.yaml is no pipeline\./).waitFor()
     await choose('name: begun\ndescription: soon\nid: of-another')
-    await page.getByRole('button', { name: 'Begin' }).click()
+    await page.getByRole('button', { name: 'Create pipeline' }).click()
     assert.equal(await page.getByLabel('Description', { exact: true }).inputValue(), 'soon')
     await page.getByLabel('Description', { exact: true }).fill('later')
     for (let reload = 0; reload < 2; reload++) {
@@ -321,7 +322,7 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
     await page.waitForURL(/\/pipelines$/)
     await page.getByRole('link', { name: 'Create pipeline' }).first().click()
-    await page.getByRole('button', { name: 'Begin' }).waitFor()
+    await page.getByRole('button', { name: 'Create pipeline' }).waitFor()
   })
 
   await step('a login that ends, and a reload, lose no change', async () => {
@@ -417,7 +418,7 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     await page.locator('.pipeline-row').getByText('disabled').waitFor({ state: 'detached' })
     assert.equal((await stored(admin, 'doomed'))['disabled'], false)
     await act('Copy')
-    await page.getByRole('button', { name: 'Begin' }).click()
+    await page.getByRole('button', { name: 'Create pipeline' }).click()
     await save(admin, 'doomed twice (copy)')
     const copy = new URL(page.url()).pathname.split('/').at(-2) ?? ''
     assert.deepEqual(stagesOf(await stored(admin, copy)), stagesOf(await stored(admin, 'doomed')))

@@ -106,8 +106,7 @@ function TypeRow({ type: { type, label, runsHere, reason, description } }: { typ
     <span class="grow">
       <strong>
         <Name text={label} max={60} />
-      </strong>{' '}
-      <code class="muted">{type}</code>
+      </strong>
       <span class="type-text muted">{runsHere === false ? reason : (wanted ?? description)}</span>
     </span>
   )

@@ -53,7 +53,7 @@ export const templates: Readonly<Record<TemplateId, Template>> = {
     name: 'push to production',
     label: 'Push to production',
     help: 'A push is baked, runs in the test environment, and goes to production when a person agrees.',
-    steps: ['Bake', 'Test', 'Judge', 'Production'],
+    steps: ['Bake', 'Test', 'Judge', 'Prod'],
     asks: ['account', 'source', 'branch', 'builder', 'balancer'],
     stages: (answers, place) => [
       bake(answers, place),
