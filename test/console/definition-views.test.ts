@@ -6,7 +6,7 @@ import { readDefinitionFile } from '../../console/src/editor/definition-file.ts'
 import { describeChanges } from '../../console/src/editor/describe-changes.ts'
 import type { StageTypes } from '../../console/src/editor/descriptions.ts'
 import { Draft } from '../../console/src/editor/draft.ts'
-import { conditionHolds, findExpressions, nextCondition, toOutcome, toQuestion } from '../../console/src/editor/dry-run.ts'
+import { findExpressions, toOutcome, toQuestion, wouldRun } from '../../console/src/editor/dry-run.ts'
 import { expressionSuggestions, matchingSuggestions, wordInExpression } from '../../console/src/editor/expression-help.ts'
 import { describeAt, suggestionsAt, valueFieldAt } from '../../console/src/editor/field-help.ts'
 import { summaryOf, toDraft, toRevisions } from '../../console/src/editor/history.ts'
@@ -243,39 +243,35 @@ test('a dry run asks for each expression with what its stage would see', () => {
   }
   const definition = { ...release, stages: [pause, inserted, changed] }
   const [part, ...others] = findExpressions(definition, types)
-  assert.deepEqual([part?.title, others], ['Call', []])
+  assert.deepEqual([part?.node.key, others], ['2', []])
   if (part === undefined) return
   assert.deepEqual(
     part.expressions.map(({ field, text }) => `${field}: ${text}`),
     ['stageEnabled: size > 1', 'url: https://example.org/${parameters.version}', 'list[1].b: ${ #stage("Pause") }'],
   )
-  const question = toQuestion(part, definition, new Set(['1']))
-  assert.deepEqual([question.requisites, question.missing], [['1'], ['Inserted']])
+  const { requisites, missing, variables } = toQuestion(part, definition, new Set(['1']))
+  assert.deepEqual([requisites, missing], [['1'], ['Inserted']])
   assert.deepEqual(
-    question.places.map((place) => question.variables[place]?.value),
+    variables.slice(-3).map(({ value }) => value),
     ['${size > 1}', 'https://example.org/${parameters.version}', '${ #stage("Pause") }'],
   )
   assert.ok(
-    question.variables.some(({ key, value }) => key === 'size' && value === 2),
+    variables.some(({ key, value }) => key === 'size' && value === 2),
     'own fields are in sight',
   )
 })
 
 test('a dry run says what an expression gives, or why not', () => {
   const text = '${parameters.region}'
-  const expression = { field: 'x', text, isCondition: false, hasOwnTime: false, name: undefined }
+  const expression = { field: 'x', text, hasOwnTime: false }
   const entry = (level: string, why: string) => ({
     detail: { 'parameters.region': [{ level, description: `Failed to evaluate [value] parameters.region: ${why}` }] },
   })
-  assert.deepEqual(toOutcome(expression, 0, { result: [{ value: 'eu' }] }), { kind: 'value', value: 'eu' })
-  assert.deepEqual(toOutcome(expression, 0, { result: [{ value: text }], ...entry('ERROR', 'no such name.') }), {
-    kind: 'error',
-    message: 'no such name.',
-  })
-  const isNull = toOutcome(expression, 0, { result: [{}], ...entry('INFO', 'parameters.region is null') })
-  assert.deepEqual(isNull, { kind: 'null', value: null, message: 'parameters.region is null' })
-  assert.equal(conditionHolds(isNull), false)
-  assert.equal(conditionHolds({ kind: 'value', value: 'True' }), true)
-  assert.equal(nextCondition({ kind: 'value', value: 'eu == "us"' }), '${eu == "us"}')
-  assert.equal(nextCondition({ kind: 'value', value: 'false' }), undefined)
+  assert.deepEqual(toOutcome(expression, 0, { result: [{ value: 'eu' }] }), { kind: 'value', value: 'eu', message: '' })
+  const failed = toOutcome(expression, 0, { result: [{ value: text }], ...entry('ERROR', 'no such name.') })
+  assert.deepEqual([failed.kind, failed.message], ['error', 'No such name.'])
+  const isNull = toOutcome(expression, 0, { result: [{}], ...entry('INFO', 'it is null') })
+  assert.deepEqual(isNull, { kind: 'null', value: null, message: 'It is null' })
+  const runs = [isNull, { ...isNull, value: 'True' }, { ...isNull, value: 'eu' }].map(wouldRun)
+  assert.deepEqual(runs, [false, true, undefined])
 })

@@ -1,5 +1,5 @@
-/** What each expression of the draft would give with the results of a run. Nothing is stored or started. */
-
+/** What each expression of the draft would give with the results of a run, and whether the engine accepts the draft. */
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { type ApiError, asApiError } from '../api/api-error.ts'
@@ -7,29 +7,21 @@ import { client, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { Banner } from '../components/banner.tsx'
 import { Button } from '../components/button.tsx'
-import { Check } from '../components/check.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
-import { EmptyState, ErrorState, FailedAction, Loading } from '../components/states.tsx'
-import { type Execution, shortId, statusOf } from '../model/execution.ts'
-import { showHidden } from '../model/names.ts'
+import { EmptyState, ErrorState, Loading } from '../components/states.tsx'
+import { type Execution, newestFirst, shortId, statusOf } from '../model/execution.ts'
+import { markHidden } from '../model/names.ts'
 import { type Json, textOf, textsOf } from '../model/read.ts'
 import { formatRelative, now } from '../model/time.ts'
+import { plural } from '../words.ts'
 import { showValue } from './describe-changes.ts'
+import type { StageTypes } from './descriptions.ts'
 import type { Draft, TabProps } from './draft.ts'
-import {
-  conditionHolds,
-  findExpressions,
-  nextCondition,
-  type Outcome,
-  type StageExpression,
-  type StageExpressions,
-  toOutcome,
-  toQuestion,
-} from './dry-run.ts'
-import { textWords } from './text-words.ts'
+import { conditionField, type EvaluatedStage, findExpressions, type Outcome, toOutcome, toQuestion, wouldRun } from './dry-run.ts'
+import { titleOfStage } from './stages.ts'
 
 const maxRuns = 20
 /** After the last change of the draft. */
@@ -38,67 +30,70 @@ const evaluateDelayMs = 400
 export function DryRunTab({ draft }: TabProps) {
   const { query } = useLocation()
   const id = textOf(draft.stored.value?.definition['id'])
-  const runs = useLive(
-    '/executions',
-    id === undefined ? undefined : { query: { pipelineConfigIds: id, limit: maxRuns, expand: false } },
-    { refresh: 'open' },
-  )
-  const { body, error } = runs.reading.value
-  const list = (body ?? []).toSorted((one, other) => (other.buildTime ?? 0) - (one.buildTime ?? 0))
-  const chosen = query['execution'] ?? list[0]?.id
+  const reads = { query: { pipelineConfigIds: id ?? '', limit: maxRuns, expand: false } }
+  const live = useLive('/executions', id === undefined ? undefined : reads, { refresh: 'open' })
+  const { body, error } = live.reading.value
+  const runs = newestFirst(body ?? [])
+  const chosen = query['execution'] ?? runs[0]?.id
   return (
-    <div class="stack">
-      <PlanCheck draft={draft} />
-      <Panel title={textWords.dryRun}>
-        <p class="muted">{textWords.dryRunIntro}</p>
-        {list.length > 0 && <RunChoice runs={list} chosen={chosen} />}
-        {error !== undefined && body === undefined ? (
-          <ErrorState error={error} onRetry={() => runs.refresh()} />
-        ) : id !== undefined && body === undefined ? (
-          <Loading rows={4} />
-        ) : chosen === undefined ? (
-          <EmptyState icon="play" text={textWords.noRuns} />
-        ) : (
-          <Evaluation key={chosen} draft={draft} runId={chosen} />
-        )}
-      </Panel>
-    </div>
+    <Panel title="Dry run" actions={<PlanCheck draft={draft} />}>
+      <p class="muted">What each expression of the draft gives with the results of a former run. Nothing is stored or started.</p>
+      {error !== undefined && body === undefined ? (
+        <ErrorState error={error} onRetry={() => live.refresh()} />
+      ) : id !== undefined && body === undefined ? (
+        <Loading rows={4} />
+      ) : chosen === undefined ? (
+        <EmptyState icon="play" text="This pipeline has not run yet, so there are no results to evaluate with. Start it once." />
+      ) : (
+        <Evaluation key={chosen} draft={draft} runId={chosen} choice={<RunChoice runs={runs} chosen={chosen} />} />
+      )}
+    </Panel>
   )
 }
 
-function RunChoice({ runs, chosen }: { runs: readonly Execution[]; chosen: string | undefined }) {
+function RunChoice({ runs, chosen }: { runs: readonly Execution[]; chosen: string }) {
   const change = useQueryChange()
   return (
-    <div class="toolbar">
-      <label class="row">
-        <span>{textWords.run}</span>
-        <select value={chosen} onChange={(event) => change({ execution: event.currentTarget.value })}>
-          {runs.map((run) => (
-            <option key={run.id} value={run.id}>
-              {describeRun(run)}
-            </option>
-          ))}
-          {chosen !== undefined && !runs.some(({ id }) => id === chosen) && <option value={chosen}>{shortId(chosen)}</option>}
-        </select>
-      </label>
-    </div>
+    <label class="row">
+      <span>Run</span>
+      <select value={chosen} onChange={(event) => change({ execution: event.currentTarget.value })}>
+        {runs.map((run) => (
+          <option key={run.id} value={run.id}>
+            {shortId(run.id)}, {statusOf(run).word}, {formatRelative(run.startTime ?? run.buildTime ?? 0, now.peek())}
+          </option>
+        ))}
+        {!runs.some(({ id }) => id === chosen) && <option value={chosen}>{shortId(chosen)}</option>}
+      </select>
+    </label>
   )
 }
 
-function describeRun(run: Execution): string {
-  const at = run.startTime ?? run.buildTime
-  return [shortId(run.id), statusOf(run).word, at ? formatRelative(at, now.peek()) : ''].filter((text) => text !== '').join(', ')
+function Evaluation({ draft, runId, choice }: { draft: Draft; runId: string; choice: ComponentChildren }) {
+  const run = useLive('/pipelines/{id}', { path: { id: runId } }, { refresh: 'open' })
+  const { body, error: runError } = run.reading.value
+  const { stages, error, retry } = useEvaluation(draft, body)
+  if (runError !== undefined && body === undefined) return <ErrorState error={runError} onRetry={() => run.refresh()} />
+  if (error !== undefined) return <ErrorState error={error} onRetry={retry} />
+  if (stages === undefined) return <Loading rows={6} />
+  if (stages.length === 0) return <EmptyState icon="check" text="The draft has no expressions." />
+  const failures = stages.reduce((sum, stage) => sum + failuresOf(stage), 0)
+  return (
+    <>
+      <div class="toolbar" role="status">
+        {choice}
+        <strong>{failures === 0 ? 'All expressions give a value.' : `${plural(failures, 'expression')} without a value.`}</strong>
+      </div>
+      {stages
+        .toSorted((one, other) => Math.min(1, failuresOf(other)) - Math.min(1, failuresOf(one)))
+        .map((stage, index) => (
+          <StageRows key={index} stage={stage} />
+        ))}
+    </>
+  )
 }
 
-interface Row {
-  readonly expression: StageExpression
-  readonly outcome: Outcome
-}
-
-interface EvaluatedStage {
-  readonly part: StageExpressions
-  readonly rows: readonly Row[]
-  readonly missing: readonly string[]
+function failuresOf({ rows }: EvaluatedStage): number {
+  return rows.filter(({ expression, outcome }) => outcome.kind !== 'value' && !expression.hasOwnTime).length
 }
 
 /** Evaluates again when the draft changes; what was found stays until then. */
@@ -112,13 +107,10 @@ function useEvaluation(draft: Draft, run: Execution | undefined) {
     if (run === undefined || types === undefined) return
     let isCurrent = true
     const evaluate = async () => {
-      try {
-        const found = await evaluateDraft(definition, findExpressions(definition, types), run)
-        if (isCurrent) setStages(found)
-        if (isCurrent) setError(undefined)
-      } catch (cause) {
-        if (isCurrent) setError(asApiError(cause))
-      }
+      const found = await evaluateDraft(definition, types, run).catch(asApiError)
+      if (!isCurrent) return
+      if (Array.isArray(found)) setStages(found as readonly EvaluatedStage[])
+      setError(Array.isArray(found) ? undefined : (found as ApiError))
     }
     const timer = setTimeout(evaluate, stages === undefined ? 0 : evaluateDelayMs)
     return () => {
@@ -129,199 +121,119 @@ function useEvaluation(draft: Draft, run: Execution | undefined) {
   return { stages, error, retry: () => setAttempt(attempt + 1) }
 }
 
-function Evaluation({ draft, runId }: { draft: Draft; runId: string }) {
-  const run = useLive('/pipelines/{id}', { path: { id: runId } }, { refresh: 'open' })
-  const { body, error: runError } = run.reading.value
-  const { stages, error, retry } = useEvaluation(draft, body)
-  const [onlyFailures, setOnlyFailures] = useState(false)
-  if (runError !== undefined && body === undefined) return <ErrorState error={runError} onRetry={() => run.refresh()} />
-  if (error !== undefined) return <ErrorState error={error} onRetry={retry} />
-  if (stages === undefined) return <Loading rows={6} />
-  if (stages.length === 0) return <p>{textWords.noExpressions}</p>
-  const failures = stages.flatMap(({ rows }) => rows).filter(isFailure).length
-  return (
-    <>
-      <div class="toolbar" role="status">
-        <strong>{textWords.failures(failures)}</strong>
-        {failures > 0 && (
-          <Check checked={onlyFailures} onChange={setOnlyFailures}>
-            {textWords.onlyFailures}
-          </Check>
-        )}
-      </div>
-      {stages.map((stage) => (
-        <StageRows key={stage.part.key} stage={stage} onlyFailures={onlyFailures} />
-      ))}
-    </>
+/** @throws {ApiError} */
+function evaluateDraft(definition: Json, types: StageTypes, run: Execution): Promise<readonly EvaluatedStage[]> {
+  const inRun = new Set(run.stages.flatMap(({ refId, parentStageId }) => (refId && !parentStageId ? [refId] : [])))
+  return Promise.all(
+    findExpressions(definition, types).map(async (part) => {
+      const { requisites, variables, missing } = toQuestion(part, definition, inRun)
+      const query = { executionId: run.id, requisiteStageRefIds: requisites.join(','), spelVersion: 'v4' } as const
+      const params = { path: { id: run.id }, query }
+      const answer = await unwrap(client.POST('/pipelines/{id}/evaluateVariables', { params, body: [...variables] }))
+      const first = variables.length - part.expressions.length
+      const rows = part.expressions.map((expression, index) => ({
+        expression,
+        outcome: toOutcome(expression, first + index, answer),
+      }))
+      return { title: titleOfStage(part.node.stage), rows, missing }
+    }),
   )
 }
 
-function StageRows({ stage: { part, rows, missing }, onlyFailures }: { stage: EvaluatedStage; onlyFailures: boolean }) {
-  const shown = onlyFailures ? rows.filter(isFailure) : rows
-  if (shown.length === 0) return null
+function StageRows({ stage: { title, rows, missing } }: { stage: EvaluatedStage }) {
   return (
     <section class="dry-stage">
       <h3>
-        <Name text={part.title} max={60} />
+        <Name text={title} max={60} />
       </h3>
-      {missing.length > 0 && <Banner tone="info">{textWords.missingInRun(missing.join(', '))}</Banner>}
+      {missing.length > 0 && (
+        <Banner tone="info">The run does not have these stages, so their results are missing: {missing.join(', ')}.</Banner>
+      )}
       <dl>
-        {shown.map((row) => (
-          <ExpressionRow key={row.expression.field} row={row} />
+        {rows.map(({ expression: { field, text, hasOwnTime }, outcome }) => (
+          <div key={field} class={`dry-row is-${outcome.kind}`}>
+            <dt>
+              <code class="field-name">{field}</code>
+              <div class="muted">
+                <Code text={text} />
+              </div>
+            </dt>
+            <dd>
+              <OutcomeText outcome={outcome} />
+              {field === conditionField && <Condition outcome={outcome} />}
+              {hasOwnTime && <p class="muted">Evaluated at its own time, not when the stage begins.</p>}
+            </dd>
+          </div>
         ))}
       </dl>
     </section>
   )
 }
 
-function isFailure({ expression, outcome }: Row): boolean {
-  return outcome.kind !== 'value' && !expression.hasOwnTime
-}
-
-function ExpressionRow({ row: { expression, outcome } }: { row: Row }) {
-  return (
-    <div class={`dry-row is-${outcome.kind}`}>
-      <dt>
-        <code class="field-name">
-          <Name text={expression.field} max={80} />
-        </code>
-        {expression.name !== undefined && (
-          <span class="muted">
-            {' '}
-            <Name text={expression.name} max={40} />
-          </span>
-        )}
-        <pre class="muted">
-          <bdi>{show(expression.text)}</bdi>
-        </pre>
-      </dt>
-      <dd>
-        <OutcomeText outcome={outcome} />
-        {expression.isCondition && (
-          <p class="outcome">{conditionHolds(outcome) ? textWords.conditionRuns : textWords.conditionSkips}</p>
-        )}
-        {expression.hasOwnTime && <p class="muted">{textWords.ownTime}</p>}
-      </dd>
-    </div>
-  )
-}
-
-function OutcomeText({ outcome }: { outcome: Outcome }) {
-  if (outcome.kind === 'error') {
-    return (
-      <p class="outcome">
-        <Icon name="warn" /> {show(outcome.message)}
-      </p>
-    )
-  }
+function OutcomeText({ outcome: { kind, value, message } }: { outcome: Outcome }) {
   return (
     <>
-      <pre>
-        <bdi>{show(showValue(outcome.value))}</bdi>
-      </pre>
-      {outcome.kind === 'null' && (
-        <p class="outcome">
-          <Icon name="info" /> {outcome.message === '' ? textWords.nullValue : show(outcome.message)}
+      {kind !== 'error' && <Code text={showValue(value)} />}
+      {kind !== 'value' && (
+        <p class={`status-text ${kind === 'error' ? 'is-failed' : 'is-warning'}`}>
+          <Icon name={kind === 'error' ? 'warn' : 'info'} />
+          <span>{markHidden(message) || 'Nothing is there.'}</span>
         </p>
       )}
     </>
   )
 }
 
+function Condition({ outcome }: { outcome: Outcome }) {
+  const runs = wouldRun(outcome)
+  return runs === undefined ? null : <p>{runs ? 'The stage would run.' : 'The stage would be skipped.'}</p>
+}
+
 const maxShown = 4000
 
-function show(text: string): string {
-  const cut = text.length > maxShown ? `${text.slice(0, maxShown)}…` : text
-  return cut.split('\n').map(showHidden).join('\n')
-}
-
-/** @throws {ApiError} */
-async function evaluateDraft(definition: Json, parts: readonly StageExpressions[], run: Execution): Promise<EvaluatedStage[]> {
-  const inRun = new Set(run.stages.flatMap(({ refId, parentStageId }) => (refId && !parentStageId ? [refId] : [])))
-  const found: EvaluatedStage[] = []
-  for (const part of parts) {
-    const question = toQuestion(part, definition, inRun)
-    const ask = (variables: typeof question.variables) =>
-      unwrap(
-        client.POST('/pipelines/{id}/evaluateVariables', {
-          params: {
-            path: { id: run.id },
-            query: { executionId: run.id, requisiteStageRefIds: question.requisites.join(','), spelVersion: 'v4' },
-          },
-          body: variables.map(({ key, value }) => ({ key, value })),
-        }),
-      )
-    const answer = await ask(question.variables)
-    const rows: Row[] = []
-    for (const [index, expression] of part.expressions.entries()) {
-      const outcome = toOutcome(expression, question.places[index] ?? -1, answer)
-      const next = expression.isCondition ? nextCondition(outcome) : undefined
-      if (next === undefined) rows.push({ expression, outcome })
-      else {
-        const variables = [...question.variables, { key: ' condition', value: next }]
-        rows.push({
-          expression,
-          outcome: toOutcome({ ...expression, text: next }, question.variables.length, await ask(variables)),
-        })
-      }
-    }
-    found.push({ part, rows, missing: question.missing })
-  }
-  return found
-}
-
-interface Plan {
-  readonly errors: readonly string[]
-  readonly error?: ApiError
+function Code({ text }: { text: string }) {
+  return (
+    <pre>
+      <bdi>{text.slice(0, maxShown).split('\n').map(markHidden).join('\n')}</bdi>
+      {text.length > maxShown && '…'}
+    </pre>
+  )
 }
 
 /** The engine's own check of a draft. */
 function PlanCheck({ draft }: { draft: Draft }) {
-  const [outcome, setOutcome] = useState<Plan | undefined>(undefined)
+  const [errors, setErrors] = useState<readonly string[] | undefined>(undefined)
   const [isBusy, setBusy] = useState(false)
   const definition = draft.definition.value
-  useEffect(() => setOutcome(undefined), [definition])
+  useEffect(() => setErrors(undefined), [definition])
   const check = async () => {
     setBusy(true)
+    const body = { ...definition, name: textOf(definition['name']) ?? '', application: draft.application, plan: true }
     try {
-      await unwrap(
-        client.POST('/pipelines/start', {
-          body: { ...definition, name: textOf(definition['name']) ?? '', application: draft.application, plan: true },
-        }),
-      )
-      setOutcome({ errors: [] })
+      await unwrap(client.POST('/pipelines/start', { body }))
+      setErrors([])
     } catch (cause) {
       const error = asApiError(cause)
       const listed = textsOf((error.body as Json | undefined)?.['errors'])
-      setOutcome(error.status === 400 ? { errors: listed.length > 0 ? listed : [error.message] } : { errors: [], error })
+      setErrors(listed.length > 0 ? listed : [error.message])
     }
     setBusy(false)
   }
   return (
-    <Panel
-      title={textWords.plan}
-      actions={
-        <Button aria-busy={isBusy} aria-disabled={isBusy} onClick={() => !isBusy && void check()}>
-          {textWords.checkPlan}
-        </Button>
-      }
-    >
-      <p class="muted">{textWords.planNote}</p>
-      <div aria-live="polite">{outcome !== undefined && <PlanOutcome {...outcome} />}</div>
-    </Panel>
-  )
-}
-
-function PlanOutcome({ errors, error }: Plan) {
-  if (error !== undefined) return <FailedAction error={error} />
-  if (errors.length === 0) return <p>{textWords.planGood}</p>
-  return (
-    <ul class="plan-errors">
-      {errors.map((message) => (
-        <li key={message}>
-          <Icon name="warn" /> {show(message)}
-        </li>
+    <div class="row" aria-live="polite">
+      {errors?.length === 0 && (
+        <span class="status-text is-succeeded">
+          <Icon name="check" /> The engine accepts the draft.
+        </span>
+      )}
+      {errors?.map((message) => (
+        <span key={message} class="status-text is-failed">
+          <Icon name="warn" /> <Name text={message} max={200} />
+        </span>
       ))}
-    </ul>
+      <Button aria-busy={isBusy} aria-disabled={isBusy} onClick={() => !isBusy && void check()}>
+        Check with the engine
+      </Button>
+    </div>
   )
 }

@@ -1,4 +1,4 @@
-/** Expressions of a draft, the questions that give their values with the results of a run, and the answers in plain words. */
+/** Expressions of a draft, and what they give with the results of a run. Nothing is stored or started. */
 import { type Json, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { descriptionOf, type StageTypes } from './descriptions.ts'
 import { formatPath, type Path } from './json-path.ts'
@@ -10,174 +10,133 @@ export interface StageExpression {
   /** As people write it: `clusters[0].imageId`. */
   readonly field: string
   readonly text: string
-  /** The condition `stageEnabled`: it decides whether the stage runs. */
-  readonly isCondition: boolean
   /** The engine evaluates it at another time than the rest of the stage, or never. */
   readonly hasOwnTime: boolean
-  /** Under this name later expressions of the stage see the value. */
-  readonly name: string | undefined
 }
 
 export interface StageExpressions {
-  readonly key: string
-  readonly title: string
-  readonly stage: Json
+  readonly node: StageNode
   readonly expressions: readonly StageExpression[]
 }
 
-/** In the order in which the stages run; stages without expressions are left out. */
-export function findExpressions(definition: Json, types: StageTypes | undefined): readonly StageExpressions[] {
-  return inRunOrder(toNodes(definition)).flatMap(({ key, stage }) => {
-    const expressions = expressionsOf(stage, types)
-    return expressions.length === 0 ? [] : [{ key, title: titleOfStage(stage), stage, expressions }]
-  })
-}
-
+/** The condition decides whether the stage runs; it may be written without `${}`. */
+export const conditionField = 'stageEnabled'
 /** Read by the engine before a stage begins. */
 const structure = ['refId', 'requisiteStageRefIds', 'type']
 
+/** In the order in which the stages run; stages without expressions are left out. */
+export function findExpressions(definition: Json, types: StageTypes | undefined): readonly StageExpressions[] {
+  const found = inRunOrder(toNodes(definition)).map((node) => ({ node, expressions: expressionsOf(node.stage, types) }))
+  return found.filter(({ expressions }) => expressions.length > 0)
+}
+
 function expressionsOf(stage: Json, types: StageTypes | undefined): readonly StageExpression[] {
   const fields = [...(descriptionOf(types, stage)?.fields ?? []), ...(types?.commonFields ?? [])]
-  const condition = conditionOf(stage)
-  const found: StageExpression[] = condition === undefined ? [] : [condition]
+  const { expression: condition, type } = objectOf(stage[conditionField])
+  const found: StageExpression[] = []
+  if (type === 'expression' && textOf(condition)?.trim()) {
+    found.push({ field: conditionField, text: String(condition), hasOwnTime: false })
+  }
   for (const [key, value] of Object.entries(stage)) {
-    if (key === 'stageEnabled' || structure.includes(key)) continue
-    const field = fields.find(({ name }) => name === key)
-    collect(value, [key], field?.expression === false && !isVariables(stage, key), found)
+    if (key === conditionField || structure.includes(key)) continue
+    const isVariables = stage['type'] === 'evaluateVariables' && key === 'variables'
+    const hasOwnTime = fields.find(({ name }) => name === key)?.expression === false && !isVariables
+    for (const [path, text] of textsIn(value, [key])) found.push({ field: formatPath(path), text, hasOwnTime })
   }
-  return isVariables(stage, 'variables') ? found.map((each) => withName(each, stage)) : found
+  return found
 }
 
-function isVariables(stage: Json, key: string): boolean {
-  return stage['type'] === 'evaluateVariables' && key === 'variables'
-}
-
-/** Each variable is known to those below it. */
-function withName(expression: StageExpression, stage: Json): StageExpression {
-  const index = /^variables\[(\d+)\]\.value$/.exec(expression.field)?.[1]
-  const name = index === undefined ? undefined : textOf(objectsOf(stage['variables'])[Number(index)]?.['key'])
-  return { ...expression, name }
-}
-
-/** An expression may be written there without `${}`. */
-function conditionOf(stage: Json): StageExpression | undefined {
-  const { expression, type } = objectOf(stage['stageEnabled'])
-  if (type !== 'expression' || typeof expression !== 'string' || expression.trim() === '') return undefined
-  return { field: 'stageEnabled', text: expression, isCondition: true, hasOwnTime: false, name: undefined }
-}
-
-function collect(value: unknown, path: Path, hasOwnTime: boolean, found: StageExpression[]): void {
-  if (isExpression(value)) {
-    found.push({ field: formatPath(path), text: value as string, isCondition: false, hasOwnTime, name: undefined })
-  } else if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) collect(item, [...path, index], hasOwnTime, found)
-  } else if (typeof value === 'object' && value !== null) {
-    for (const [key, item] of Object.entries(value)) {
-      if (isExpression(key)) collect(key, [...path, key], hasOwnTime, found)
-      collect(item, [...path, key], hasOwnTime, found)
-    }
-  }
-}
-
-interface Variable {
-  readonly key: string
-  readonly value: unknown
+/** Keys may be expressions, too. */
+function textsIn(value: unknown, path: Path): readonly (readonly [Path, string])[] {
+  if (isExpression(value)) return [[path, String(value)]]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, item]) => {
+    const here = [...path, Array.isArray(value) ? Number(key) : key]
+    return [...textsIn(key, here), ...textsIn(item, here)]
+  })
 }
 
 /** One call of `evaluateVariables`. */
 interface StageQuestion {
   /** Stages of the run whose results are in sight. */
   readonly requisites: readonly string[]
-  readonly variables: readonly Variable[]
-  /** Place of each expression among the variables. */
-  readonly places: readonly number[]
+  /** Own fields of the stage, then its expressions. */
+  readonly variables: readonly { readonly key: string; readonly value: unknown }[]
   /** Stages that come before and that the run does not have. */
   readonly missing: readonly string[]
 }
 
 /** @param inRun References of the stages of the run. */
-export function toQuestion(part: StageExpressions, definition: Json, inRun: ReadonlySet<string>): StageQuestion {
+export function toQuestion({ node, expressions }: StageExpressions, definition: Json, inRun: ReadonlySet<string>): StageQuestion {
+  const { stage } = node
   const nodes = toNodes(definition)
-  const missing = new Set<string>()
-  const requisites = new Set<string>()
-  requisitesInRun(
-    nodes.find(({ key }) => key === part.key),
-    nodes,
-    inRun,
-    { requisites, missing },
-  )
-  const own = Object.entries(part.stage).filter(([key, value]) => !structure.includes(key) && !hasExpression(value))
-  const variables: Variable[] = own.map(([key, value]) => ({ key, value }))
-  const places = part.expressions.map(({ text, name, isCondition }, index) => {
-    variables.push({ key: name ?? ` ${index}`, value: isCondition && !isExpression(text) ? `\${${text}}` : text })
-    return variables.length - 1
-  })
-  return { requisites: [...requisites], variables, places, missing: [...missing] }
-}
-
-/** Instead of a stage that the run does not have, those that it requires. */
-function requisitesInRun(
-  node: StageNode | undefined,
-  nodes: readonly StageNode[],
-  inRun: ReadonlySet<string>,
-  found: { readonly requisites: Set<string>; readonly missing: Set<string> },
-): void {
-  for (const id of node === undefined ? [] : requisitesOf(node.stage)) {
-    if (inRun.has(id)) {
-      found.requisites.add(id)
-      continue
+  const [missing, requisites] = [new Set<string>(), new Set<string>()]
+  /** Instead of a stage that the run does not have, those that it requires. */
+  const require = (of: Json) => {
+    for (const id of requisitesOf(of)) {
+      const before = nodes.find((other) => refIdOf(other.stage) === id)?.stage
+      const title = before === undefined ? id : titleOfStage(before)
+      if (inRun.has(id)) requisites.add(id)
+      else if (!missing.has(title)) {
+        missing.add(title)
+        require(before ?? {})
+      }
     }
-    const before = nodes.find(({ stage }) => refIdOf(stage) === id)
-    const title = before === undefined ? id : titleOfStage(before.stage)
-    if (found.missing.has(title)) continue
-    found.missing.add(title)
-    requisitesInRun(before, nodes, inRun, found)
+  }
+  require(stage)
+  const own = Object.entries(stage).filter(([key, value]) => !structure.includes(key) && textsIn(value, []).length === 0)
+  const asked = expressions.map(({ field, text }) => ({
+    key: variableName(stage, field) ?? ` ${field}`,
+    value: field === conditionField && !isExpression(text) ? `\${${text}}` : text,
+  }))
+  return {
+    requisites: [...requisites],
+    variables: [...own.map(([key, value]) => ({ key, value })), ...asked],
+    missing: [...missing],
   }
 }
 
-function hasExpression(value: unknown): boolean {
-  return JSON.stringify(value)?.includes('${') === true
+/** Each variable of the stage is known to those below it. */
+function variableName(stage: Json, field: string): string | undefined {
+  const index = /^variables\[(\d+)\]\.value$/.exec(field)?.[1]
+  return stage['type'] === 'evaluateVariables' ? textOf(objectsOf(stage['variables'])[Number(index)]?.['key']) : undefined
 }
 
-export type Outcome =
-  | { readonly kind: 'value'; readonly value: unknown }
-  /** A part of it is not there, so the whole is null or has a gap. */
-  | { readonly kind: 'null'; readonly value: unknown; readonly message: string }
-  | { readonly kind: 'error'; readonly message: string }
+/** `null`: a part of it is not there, so the whole is null or has a gap. */
+export interface Outcome {
+  readonly kind: 'value' | 'null' | 'error'
+  readonly value: unknown
+  readonly message: string
+}
+
+export interface EvaluatedStage extends Pick<StageQuestion, 'missing'> {
+  readonly title: string
+  readonly rows: readonly { readonly expression: StageExpression; readonly outcome: Outcome }[]
+}
 
 interface Answer {
   readonly result?: readonly Json[] | undefined
   readonly detail?: unknown
 }
 
-export function toOutcome(expression: StageExpression, place: number, { result = [], detail }: Answer): Outcome {
-  const value = objectOf(result[place])['value']
-  const failures = Object.entries(objectOf(detail))
-    .filter(([name]) => expression.text.includes(name))
-    .flatMap(([, entries]) => objectsOf(entries))
-  const error = failures.find(({ level }) => level !== 'INFO')
-  if (error !== undefined) return { kind: 'error', message: plainMessage(error) }
-  const info = failures[0]
-  if (info !== undefined || value === undefined || value === null) {
-    return { kind: 'null', value: value ?? null, message: info === undefined ? '' : plainMessage(info) }
-  }
-  return { kind: 'value', value }
+export function toOutcome({ text }: StageExpression, place: number, { result = [], detail }: Answer): Outcome {
+  const value = objectOf(result[place])['value'] ?? null
+  const failures = Object.entries(objectOf(detail)).flatMap(([name, entries]) => (text.includes(name) ? objectsOf(entries) : []))
+  const failure = failures.find(({ level }) => level !== 'INFO') ?? failures[0]
+  const message = failure === undefined ? '' : plainMessage(failure)
+  const isError = failure !== undefined && failure['level'] !== 'INFO'
+  return { kind: isError ? 'error' : failure !== undefined || value === null ? 'null' : 'value', value, message }
 }
 
 /** Without the expression that stands beside it anyway. */
 function plainMessage(entry: Json): string {
   const text = textOf(entry['description']) ?? ''
   const message = text.replace(/^Failed to evaluate (?:\[[^\]]*\] )?[\s\S]*?: (?=\S)/, '')
-  return /^(?:the|an?) /.test(message) ? message.charAt(0).toUpperCase() + message.slice(1) : message
+  return message.charAt(0).toUpperCase() + message.slice(1)
 }
 
-/** Whether the stage would run; undefined while that is not known. */
-export function conditionHolds(outcome: Outcome): boolean {
-  return outcome.kind === 'value' && (outcome.value === true || String(outcome.value).toLowerCase() === 'true')
-}
-
-/** A condition may give another expression, as a text that is neither true nor false. */
-export function nextCondition(outcome: Outcome): string | undefined {
-  if (outcome.kind !== 'value' || typeof outcome.value !== 'string') return undefined
-  return /^\s*(?:true|false)?\s*$/i.test(outcome.value) ? undefined : `\${${outcome.value}}`
+/** Of a condition: whether the stage would run; undefined where it gives neither true nor false. */
+export function wouldRun({ value }: Outcome): boolean | undefined {
+  const text = String(value).toLowerCase()
+  return text === 'true' ? true : text === 'false' || value === null ? false : undefined
 }

@@ -75,7 +75,7 @@ function Broken({ message, onRevert }: { message: string; onRevert: () => void }
   return (
     <>
       <span class="status-text is-failed">
-        <Icon name="warn" /> {message}
+        <Icon name="warn" /> <span>{message}</span>
       </span>
       <Button small onClick={onRevert}>
         Back to the last readable text
