@@ -6,7 +6,7 @@ import { readDefinitionFile } from '../../console/src/editor/definition-file.ts'
 import { describeChanges } from '../../console/src/editor/describe-changes.ts'
 import type { StageTypes } from '../../console/src/editor/descriptions.ts'
 import { Draft } from '../../console/src/editor/draft.ts'
-import { findExpressions, toOutcome, toQuestion, wouldRun } from '../../console/src/editor/dry-run.ts'
+import { failuresIn, toQuestion, withValues } from '../../console/src/editor/dry-run.ts'
 import { expressionSuggestions, matchingSuggestions, wordInExpression } from '../../console/src/editor/expression-help.ts'
 import { describeAt, suggestionsAt, valueFieldAt } from '../../console/src/editor/field-help.ts'
 import { summaryOf, toDraft, toRevisions } from '../../console/src/editor/history.ts'
@@ -219,6 +219,9 @@ test('changes are listed by stage and field', () => {
     ],
   )
   assert.equal(parts[2]?.fields[0]?.after, 'New', 'references have names')
+  const scaled = (max: number) => ({ stages: [{ refId: '1', type: 'deploy', clusters: [{ account: 'a', capacity: { max } }] }] })
+  const [deploy] = describeChanges(scaled(1), scaled(2))
+  assert.deepEqual(deploy?.fields, [{ field: 'clusters 1 capacity max', before: 1, after: 2 }])
   assert.deepEqual(describeChanges(release, { ...release, updateTs: '7', lastModifiedBy: 'ann' }), [])
 })
 
@@ -242,36 +245,39 @@ test('a dry run asks for each expression with what its stage would see', () => {
     list: ['a', { b: '${ #stage("Pause") }' }],
   }
   const definition = { ...release, stages: [pause, inserted, changed] }
-  const [part, ...others] = findExpressions(definition, types)
-  assert.deepEqual([part?.node.key, others], ['2', []])
-  if (part === undefined) return
+  const question = toQuestion(changed, definition, new Set(['1']), types)
+  assert.deepEqual([question?.requisites, question?.missing], [['1'], ['Inserted']])
   assert.deepEqual(
-    part.expressions.map(({ field, text }) => `${field}: ${text}`),
-    ['stageEnabled: size > 1', 'url: https://example.org/${parameters.version}', 'list[1].b: ${ #stage("Pause") }'],
-  )
-  const { requisites, missing, variables } = toQuestion(part, definition, new Set(['1']))
-  assert.deepEqual([requisites, missing], [['1'], ['Inserted']])
-  assert.deepEqual(
-    variables.slice(-3).map(({ value }) => value),
-    ['${size > 1}', 'https://example.org/${parameters.version}', '${ #stage("Pause") }'],
+    question?.variables.slice(-3).map(({ key, value }) => [key, value]),
+    [
+      ['url', 'https://example.org/${parameters.version}'],
+      ['stageEnabled', { ...condition, expression: '${size > 1}' }],
+      ['list', ['a', { b: '${ #stage("Pause") }' }]],
+    ],
   )
   assert.ok(
-    variables.some(({ key, value }) => key === 'size' && value === 2),
+    question.variables.some(({ key, value }) => key === 'size' && value === 2),
     'own fields are in sight',
   )
+  assert.equal(toQuestion(pause, definition, new Set(), types), undefined)
+  const result = question.variables.map(({ key, value }) => ({ value: key === 'url' ? 'https://example.org/2' : value }))
+  assert.equal(withValues(changed, question, { result })['url'], 'https://example.org/2')
 })
 
-test('a dry run says what an expression gives, or why not', () => {
-  const text = '${parameters.region}'
-  const expression = { field: 'x', text, hasOwnTime: false }
-  const entry = (level: string, why: string) => ({
-    detail: { 'parameters.region': [{ level, description: `Failed to evaluate [value] parameters.region: ${why}` }] },
-  })
-  assert.deepEqual(toOutcome(expression, 0, { result: [{ value: 'eu' }] }), { kind: 'value', value: 'eu', message: '' })
-  const failed = toOutcome(expression, 0, { result: [{ value: text }], ...entry('ERROR', 'no such name.') })
-  assert.deepEqual([failed.kind, failed.message], ['error', 'No such name.'])
-  const isNull = toOutcome(expression, 0, { result: [{}], ...entry('INFO', 'it is null') })
-  assert.deepEqual(isNull, { kind: 'null', value: null, message: 'It is null' })
-  const runs = [isNull, { ...isNull, value: 'True' }, { ...isNull, value: 'eu' }].map(wouldRun)
-  assert.deepEqual(runs, [false, true, undefined])
+test('variables of a stage see those above them', () => {
+  const stage = { refId: '1', type: 'evaluateVariables', variables: [{ key: 'size', value: '${1 + 1}' }] }
+  const question = toQuestion(stage, { stages: [stage] }, new Set(), types)
+  assert.deepEqual(question?.variables, [{ key: 'size', value: '${1 + 1}' }])
+  assert.deepEqual(question && withValues(stage, question, { result: [{ value: 2 }] })['variables'], [{ key: 'size', value: 2 }])
+})
+
+test('a dry run says why an expression gives nothing', () => {
+  const entry = (level: string, why: string) => ({ level, description: `Failed to evaluate [value] parameters.region: ${why}` })
+  assert.deepEqual(
+    failuresIn({ detail: { 'parameters.region': [entry('ERROR', 'no such name.'), entry('INFO', 'it is null')] } }),
+    [
+      { expression: 'parameters.region', message: 'no such name.', isError: true },
+      { expression: 'parameters.region', message: 'it is null', isError: false },
+    ],
+  )
 })

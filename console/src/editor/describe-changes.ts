@@ -49,9 +49,21 @@ function toPart(key: string, members: readonly DefinitionChange[], versions: rea
       ? { key, title, kind: 'added', fields: factsOf(first.after, versions) }
       : { key, title, kind: 'removed', fields: [] }
   }
-  const fields = members.map((each) => toField(each, versions))
+  const fields = members.flatMap(withItems).map((each) => toField(each, versions))
   const isMoved = members.every(({ path }) => path.at(-1) === 'requisiteStageRefIds' || path[1] === orderKey)
   return { key, title, kind: isMoved ? 'moved' : 'changed', fields }
+}
+
+/** Lists of as many objects are compared one by one, each by its name or its number. */
+function withItems(change: DefinitionChange): readonly DefinitionChange[] {
+  const [before, after] = [objectsOf(change.before), objectsOf(change.after)]
+  const isPaired = before.length > 0 && before.length === after.length && before.length === (change.before as Json[]).length
+  if (!isPaired) return [change]
+  return before.flatMap((item, index) => {
+    const name = textOf(item['name']) ?? textOf(item['key']) ?? String(index + 1)
+    const inner = listChanges(item, after[index] as Json)
+    return inner.flatMap((each) => withItems({ ...each, path: [...change.path, name, ...each.path] }))
+  })
 }
 
 /** What a path is about: "Stage Bake", "Order of the stages", or the pipeline. */

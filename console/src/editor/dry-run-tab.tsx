@@ -5,7 +5,6 @@ import { useLocation } from 'preact-iso/router'
 import { type ApiError, asApiError } from '../api/api-error.ts'
 import { client, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
-import { Banner } from '../components/banner.tsx'
 import { Button } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
@@ -17,11 +16,11 @@ import { markHidden } from '../model/names.ts'
 import { type Json, textOf, textsOf } from '../model/read.ts'
 import { formatRelative, now } from '../model/time.ts'
 import { plural } from '../words.ts'
-import { showValue } from './describe-changes.ts'
+import { DefinitionDiff } from './definition-diff.tsx'
 import type { StageTypes } from './descriptions.ts'
 import type { Draft, TabProps } from './draft.ts'
-import { conditionField, type EvaluatedStage, findExpressions, type Outcome, toOutcome, toQuestion, wouldRun } from './dry-run.ts'
-import { titleOfStage } from './stages.ts'
+import { type Failure, failuresIn, toQuestion, withValues } from './dry-run.ts'
+import { stagesOf, titleOfStage } from './stages.ts'
 
 const maxRuns = 20
 /** After the last change of the draft. */
@@ -68,136 +67,119 @@ function RunChoice({ runs, chosen }: { runs: readonly Execution[]; chosen: strin
   )
 }
 
-function Evaluation({ draft, runId, choice }: { draft: Draft; runId: string; choice: ComponentChildren }) {
+interface EvaluationProps {
+  readonly draft: Draft
+  readonly runId: string
+  readonly choice: ComponentChildren
+}
+
+function Evaluation({ draft, runId, choice }: EvaluationProps) {
   const run = useLive('/pipelines/{id}', { path: { id: runId } }, { refresh: 'open' })
   const { body, error: runError } = run.reading.value
-  const { stages, error, retry } = useEvaluation(draft, body)
+  const { found, error, retry } = useEvaluation(draft, body)
   if (runError !== undefined && body === undefined) return <ErrorState error={runError} onRetry={() => run.refresh()} />
   if (error !== undefined) return <ErrorState error={error} onRetry={retry} />
-  if (stages === undefined) return <Loading rows={6} />
-  if (stages.length === 0) return <EmptyState icon="check" text="The draft has no expressions." />
-  const failures = stages.reduce((sum, stage) => sum + failuresOf(stage), 0)
+  if (found === undefined) return <Loading rows={6} />
+  const { definition, notes, expressions } = found
   return (
     <>
       <div class="toolbar" role="status">
         {choice}
-        <strong>{failures === 0 ? 'All expressions give a value.' : `${plural(failures, 'expression')} without a value.`}</strong>
+        <strong>
+          {expressions === 0
+            ? 'The draft has no expressions.'
+            : notes.length === 0
+              ? 'All expressions give a value.'
+              : `${plural(notes.length, 'expression')} without a value`}
+        </strong>
       </div>
-      {stages
-        .toSorted((one, other) => Math.min(1, failuresOf(other)) - Math.min(1, failuresOf(one)))
-        .map((stage, index) => (
-          <StageRows key={index} stage={stage} />
-        ))}
+      {notes.length > 0 && (
+        <ul class="plain-list dry-notes">
+          {notes.map((note) => (
+            <NoteRow key={`${note.title} ${note.expression}`} note={note} />
+          ))}
+        </ul>
+      )}
+      {expressions > 0 && <DefinitionDiff before={draft.definition.value} after={definition} labels={labels} />}
     </>
   )
 }
 
-function failuresOf({ rows }: EvaluatedStage): number {
-  return rows.filter(({ expression, outcome }) => outcome.kind !== 'value' && !expression.hasOwnTime).length
+const labels = { before: 'Draft', after: 'With this run' }
+
+interface Note extends Failure {
+  readonly title: string
+}
+
+function NoteRow({ note: { title, expression, message, isError } }: { note: Note }) {
+  return (
+    <li class={isError ? 'is-failed' : 'is-warning'}>
+      <Icon name={isError ? 'warn' : 'info'} />
+      <span>
+        <Name text={title} max={60} />: <code>{markHidden(expression)}</code> {markHidden(message)}
+      </span>
+    </li>
+  )
+}
+
+interface Evaluated {
+  readonly definition: Json
+  readonly notes: readonly Note[]
+  /** Stages with expressions. */
+  readonly expressions: number
 }
 
 /** Evaluates again when the draft changes; what was found stays until then. */
 function useEvaluation(draft: Draft, run: Execution | undefined) {
   const definition = draft.definition.value
   const types = draft.types.value
-  const [stages, setStages] = useState<readonly EvaluatedStage[] | undefined>(undefined)
+  const [found, setFound] = useState<Evaluated | undefined>(undefined)
   const [error, setError] = useState<ApiError | undefined>(undefined)
   const [attempt, setAttempt] = useState(0)
   useEffect(() => {
     if (run === undefined || types === undefined) return
     let isCurrent = true
-    const evaluate = async () => {
-      const found = await evaluateDraft(definition, types, run).catch(asApiError)
+    const show = (evaluated: Evaluated | undefined, failed: ApiError | undefined) => {
       if (!isCurrent) return
-      if (Array.isArray(found)) setStages(found as readonly EvaluatedStage[])
-      setError(Array.isArray(found) ? undefined : (found as ApiError))
+      if (evaluated !== undefined) setFound(evaluated)
+      setError(failed)
     }
-    const timer = setTimeout(evaluate, stages === undefined ? 0 : evaluateDelayMs)
+    const evaluate = () =>
+      evaluateDraft(definition, types, run).then(
+        (evaluated) => show(evaluated, undefined),
+        (cause) => show(undefined, asApiError(cause)),
+      )
+    const timer = setTimeout(evaluate, found === undefined ? 0 : evaluateDelayMs)
     return () => {
       isCurrent = false
       clearTimeout(timer)
     }
   }, [run, definition, types, attempt])
-  return { stages, error, retry: () => setAttempt(attempt + 1) }
+  return { found, error, retry: () => setAttempt(attempt + 1) }
 }
 
 /** @throws {ApiError} */
-function evaluateDraft(definition: Json, types: StageTypes, run: Execution): Promise<readonly EvaluatedStage[]> {
+async function evaluateDraft(definition: Json, types: StageTypes, run: Execution): Promise<Evaluated> {
   const inRun = new Set(run.stages.flatMap(({ refId, parentStageId }) => (refId && !parentStageId ? [refId] : [])))
-  return Promise.all(
-    findExpressions(definition, types).map(async (part) => {
-      const { requisites, variables, missing } = toQuestion(part, definition, inRun)
-      const query = { executionId: run.id, requisiteStageRefIds: requisites.join(','), spelVersion: 'v4' } as const
+  const parts = await Promise.all(
+    stagesOf(definition).map(async (stage) => {
+      const question = toQuestion(stage, definition, inRun, types)
+      if (question === undefined) return { stage, notes: [], expressions: 0 }
+      const query = { executionId: run.id, requisiteStageRefIds: question.requisites.join(','), spelVersion: 'v4' } as const
       const params = { path: { id: run.id }, query }
-      const answer = await unwrap(client.POST('/pipelines/{id}/evaluateVariables', { params, body: [...variables] }))
-      const first = variables.length - part.expressions.length
-      const rows = part.expressions.map((expression, index) => ({
-        expression,
-        outcome: toOutcome(expression, first + index, answer),
+      const answer = await unwrap(client.POST('/pipelines/{id}/evaluateVariables', { params, body: [...question.variables] }))
+      const title = titleOfStage(stage)
+      const missing = question.missing.map((name) => ({
+        ...{ title, expression: name, isError: false },
+        message: 'is no stage of the run, so its results are missing.',
       }))
-      return { title: titleOfStage(part.node.stage), rows, missing }
+      const notes = [...missing, ...failuresIn(answer).map((failure) => ({ ...failure, title }))]
+      return { stage: withValues(stage, question, answer), notes, expressions: 1 }
     }),
   )
-}
-
-function StageRows({ stage: { title, rows, missing } }: { stage: EvaluatedStage }) {
-  return (
-    <section class="dry-stage">
-      <h3>
-        <Name text={title} max={60} />
-      </h3>
-      {missing.length > 0 && (
-        <Banner tone="info">The run does not have these stages, so their results are missing: {missing.join(', ')}.</Banner>
-      )}
-      <dl>
-        {rows.map(({ expression: { field, text, hasOwnTime }, outcome }) => (
-          <div key={field} class={`dry-row is-${outcome.kind}`}>
-            <dt>
-              <code class="field-name">{field}</code>
-              <div class="muted">
-                <Code text={text} />
-              </div>
-            </dt>
-            <dd>
-              <OutcomeText outcome={outcome} />
-              {field === conditionField && <Condition outcome={outcome} />}
-              {hasOwnTime && <p class="muted">Evaluated at its own time, not when the stage begins.</p>}
-            </dd>
-          </div>
-        ))}
-      </dl>
-    </section>
-  )
-}
-
-function OutcomeText({ outcome: { kind, value, message } }: { outcome: Outcome }) {
-  return (
-    <>
-      {kind !== 'error' && <Code text={showValue(value)} />}
-      {kind !== 'value' && (
-        <p class={`status-text ${kind === 'error' ? 'is-failed' : 'is-warning'}`}>
-          <Icon name={kind === 'error' ? 'warn' : 'info'} />
-          <span>{markHidden(message) || 'Nothing is there.'}</span>
-        </p>
-      )}
-    </>
-  )
-}
-
-function Condition({ outcome }: { outcome: Outcome }) {
-  const runs = wouldRun(outcome)
-  return runs === undefined ? null : <p>{runs ? 'The stage would run.' : 'The stage would be skipped.'}</p>
-}
-
-const maxShown = 4000
-
-function Code({ text }: { text: string }) {
-  return (
-    <pre>
-      <bdi>{text.slice(0, maxShown).split('\n').map(markHidden).join('\n')}</bdi>
-      {text.length > maxShown && '…'}
-    </pre>
-  )
+  const notes = parts.flatMap((part) => part.notes).toSorted((one, other) => Number(other.isError) - Number(one.isError))
+  const expressions = parts.reduce((sum, part) => sum + part.expressions, 0)
+  return { definition: { ...definition, stages: parts.map(({ stage }) => stage) }, notes, expressions }
 }
 
 /** The engine's own check of a draft. */

@@ -114,6 +114,15 @@ function RevisionFacts({ revision, isNewest }: { revision: Revision; isNewest: b
   )
 }
 
+function RevisionTitle({ revision: { savedAtMs, author } }: { revision: Revision }) {
+  return (
+    <>
+      Saved <Time at={savedAtMs} />
+      {author !== undefined && <Name text={` by ${author}`} max={40} />}
+    </>
+  )
+}
+
 const comparisons = [
   { id: 'previous', label: 'the revision before' },
   { id: 'draft', label: 'your draft' },
@@ -140,7 +149,7 @@ function ChosenRevision({ revision, draft }: { revision: Revision; draft: Draft 
     )
   )
   return (
-    <Panel title={when} actions={actions}>
+    <Panel title={<RevisionTitle revision={revision} />} actions={actions}>
       {previous !== undefined && (
         <div class="toolbar">
           <span>Compared with</span>
