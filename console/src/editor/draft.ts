@@ -15,7 +15,7 @@
  * - `draft.readOnly.value`: why it cannot be changed; changes are ignored then.
  */
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
-import { hasInexact, keepsDigits } from '../model/exact-json.ts'
+import { digitsLost, hasInexact, keepsDigits } from '../model/exact-json.ts'
 import type { Json } from '../model/read.ts'
 import { numberOf, objectOf, textOf } from '../model/read.ts'
 import { type DefinitionChange, type KeyPath, listChanges, type MergeChoice, mergeDefinitions } from './changes.ts'
@@ -23,7 +23,6 @@ import type { StageTypes } from './descriptions.ts'
 import { isSamePath, isSameValue, type Path, valueAt, withValueAt } from './json-path.ts'
 import { findProblems, type Problem } from './problems.ts'
 import { toNodes } from './stages.ts'
-import { editorWords } from './words.ts'
 
 export interface TabProps {
   readonly draft: Draft
@@ -213,7 +212,7 @@ export class Draft {
     const base = this.stored.peek()?.definition
     this.#held.value = []
     this.unreadable.value = undefined
-    if (base !== undefined) this.replace(base, editorWords.discard)
+    if (base !== undefined) this.replace(base, 'Discard changes')
   }
 
   /**
@@ -242,7 +241,7 @@ export class Draft {
   /** From the next save on the pipeline has no lock. */
   unlock(): void {
     this.isUnlocked.value = true
-    this.set(['locked'], undefined, editorWords.unlock)
+    this.set(['locked'], undefined, 'Unlock')
   }
 
   /** The stored pipeline is gone: the next save creates a new one. */
@@ -284,8 +283,11 @@ export function withoutStamps(definition: Json): Json {
 /** A locked pipeline is changed where it is made, one of a template in the template. */
 function describeReadOnly(stored: Json | undefined): string | undefined {
   if (stored === undefined) return undefined
-  if (!keepsDigits && hasInexact(stored)) return editorWords.digitsLost
+  if (!keepsDigits && hasInexact(stored)) return digitsLost
   const locked = objectOf(stored['locked'])
-  if (locked['ui'] === true) return editorWords.locked(textOf(locked['description']))
-  return stored['type'] === 'templatedPipeline' ? editorWords.templated : undefined
+  const why = textOf(locked['description'])
+  if (locked['ui'] === true)
+    return `This pipeline is locked${why === undefined ? '' : ` (${why})`}: it is changed where it is made, not here.`
+  if (stored['type'] !== 'templatedPipeline') return undefined
+  return 'This pipeline comes from a template. Change the template, or its variables where they are kept.'
 }

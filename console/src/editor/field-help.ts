@@ -5,7 +5,6 @@ import { type Path, valueAt } from './json-path.ts'
 import { expectedArtifactFields, generalFields, notificationFields, parameterFields, triggerTypes } from './pipeline-fields.ts'
 import { refIdOf, stagesOf, titleOfStage } from './stages.ts'
 import type { TextPlace } from './text-place.ts'
-import { textWords } from './text-words.ts'
 
 export interface Suggestion {
   /** What is inserted. */
@@ -124,18 +123,16 @@ export function describeAt(types: StageTypes, definition: Json, path: Path): rea
     return found === undefined ? [] : [found.label, found.description]
   }
   const field = fieldAt(types, definition, path)
-  return field === undefined
-    ? []
-    : [`${field.name}: ${field.kind}${field.required ? `, ${textWords.required}` : ''}`, describeField(field)]
+  return field === undefined ? [] : [`${field.name}: ${field.kind}${field.required ? ', required' : ''}`, describeField(field)]
 }
 
 function describeField({ help, choices, onlyChoices, default: value, expression, otherNames = [] }: FieldDescription): string {
   return [
     help,
-    onlyChoices && choices !== undefined ? textWords.oneOf(choices.join(', ')) : '',
-    value === undefined ? '' : textWords.defaultValue(JSON.stringify(value)),
-    otherNames.length === 0 ? '' : textWords.otherNames(otherNames.join(', ')),
-    expression ? '' : textWords.noExpression,
+    onlyChoices && choices !== undefined ? `One of ${choices.join(', ')}.` : '',
+    value === undefined ? '' : `Without it: ${JSON.stringify(value)}.`,
+    otherNames.length === 0 ? '' : `Also as ${otherNames.join(', ')}.`,
+    expression ? '' : 'Expressions in it are not evaluated when the stage begins.',
   ]
     .filter((text) => text !== '')
     .join(' ')

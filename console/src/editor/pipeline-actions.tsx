@@ -13,7 +13,6 @@ import { act } from '../components/notices.tsx'
 import { showHidden } from '../model/names.ts'
 import { type Json, textOf } from '../model/read.ts'
 import { sendDefinition } from './send-definition.ts'
-import { editorWords } from './words.ts'
 
 interface PipelineActions {
   readonly application: string
@@ -28,29 +27,26 @@ interface PipelineActions {
 }
 
 export function pipelineActions(options: PipelineActions): readonly MenuItem[] {
-  const { application, pipeline, denied, isEditing = false, order, onDeleted } = options
+  const { application, pipeline, denied, isEditing = false, onDeleted } = options
   const name = textOf(pipeline['name']) ?? ''
   const id = textOf(pipeline['id']) ?? name
-  const isDisabled = pipeline['disabled'] === true
   const change = (changes: Json) => changeStored(application, id, changes)
-  const edit: MenuItem = { label: editorWords.editIt, icon: 'edit', letter: 'e', href: to.editPipeline(application, id) }
-  const copy = denied === undefined ? { href: to.newPipeline(application, { from: id }) } : { denied }
-  const askName = () => openDialog(<RenameDialog name={name} onRename={(next) => change({ name: next })} />)
-  const rename: MenuItem = { label: editorWords.rename, icon: 'edit', denied, onSelect: askName }
+  const own: readonly MenuItem[] = [
+    { label: 'Edit', icon: 'edit', letter: 'e', href: to.editPipeline(application, id) },
+    { label: 'Rename', icon: 'edit', denied, onSelect: () => openDialog(<RenameDialog name={name} onRename={change} />) },
+  ]
   return [
-    ...(isEditing ? [] : [edit]),
-    { label: editorWords.history, icon: 'clock', letter: 'h', href: to.editPipeline(application, id, { tab: 'history' }) },
-    { label: editorWords.copyIt, icon: 'copy', ...copy },
-    ...(isEditing ? [] : [rename]),
+    ...(isEditing ? [] : own),
+    { label: 'History', icon: 'clock', letter: 'h', href: to.editPipeline(application, id, { tab: 'history' }) },
     {
-      label: isDisabled ? editorWords.enable : editorWords.disable,
-      icon: 'power',
-      denied,
-      onSelect: () => confirmSwitch(name, isDisabled, () => change({ disabled: !isDisabled })),
+      label: 'Copy …',
+      icon: 'copy',
+      ...(denied === undefined ? { href: to.newPipeline(application, { from: id }) } : { denied }),
     },
-    ...moves({ application, name, id, order, denied }),
+    switchAction(name, pipeline['disabled'] === true, denied, change),
+    ...moves({ ...options, name, id }),
     {
-      label: editorWords.deleteIt,
+      label: 'Delete',
       icon: 'trash',
       destructive: true,
       denied,
@@ -59,20 +55,23 @@ export function pipelineActions(options: PipelineActions): readonly MenuItem[] {
   ]
 }
 
-function confirmSwitch(name: string, isDisabled: boolean, run: () => Promise<void>): void {
-  confirm({
-    title: isDisabled ? editorWords.enableTitle(name) : editorWords.disableTitle(name),
-    effect: isDisabled ? editorWords.enableEffect : editorWords.disableEffect(name),
-    action: isDisabled ? editorWords.enableAction(name) : editorWords.disableAction(name),
-    run,
-  })
+type Change = (changes: Json) => Promise<void>
+
+function switchAction(name: string, isDisabled: boolean, denied: string | undefined, change: Change): MenuItem {
+  const verb = isDisabled ? 'Enable' : 'Disable'
+  const effect = isDisabled
+    ? 'Users may start it, and its triggers do.'
+    : `Neither users nor triggers of ${name} start it. Running executions continue.`
+  const run = () => change({ disabled: !isDisabled })
+  const onSelect = () => confirm({ title: `${verb} ${name}?`, effect, action: `${verb} ${name}`, run })
+  return { label: verb, icon: 'power', denied, onSelect }
 }
 
 function confirmDeletion(application: string, name: string, onDeleted: (() => void) | undefined): void {
   confirm({
-    title: editorWords.deleteTitle(name),
-    effect: editorWords.deleteEffect,
-    action: editorWords.deleteAction(name),
+    title: `Delete ${name}?`,
+    effect: 'Its triggers start nothing more. Its executions stay until they expire. The pipeline cannot be restored.',
+    action: `Delete ${name}`,
     level: 2,
     // A name that is long or cannot be typed is not asked for.
     ...(name.length <= 60 && showHidden(name) === name && { typed: name.trim() }),
@@ -89,11 +88,13 @@ type Moved = Pick<PipelineActions, 'application' | 'order' | 'denied'> & { reado
 function moves({ application, name, id, order, denied }: Moved): readonly MenuItem[] {
   const at = order?.indexOf(id) ?? -1
   if (order === undefined || at < 0) return []
-  const move = (by: -1 | 1) => () =>
-    act(editorWords.moveIt(name), () => reorder(application, order.toSpliced(at, 1).toSpliced(at + by, 0, id)))
+  const move = (label: string, icon: 'up' | 'down', next: number): MenuItem => {
+    const run = () => reorder(application, order.toSpliced(at, 1).toSpliced(next, 0, id))
+    return { label, icon, denied, onSelect: () => act(`Move ${name}`, run) }
+  }
   return [
-    ...(at > 0 ? [{ label: editorWords.moveUpList, icon: 'up' as const, denied, onSelect: move(-1) }] : []),
-    ...(at < order.length - 1 ? [{ label: editorWords.moveDownList, icon: 'down' as const, denied, onSelect: move(1) }] : []),
+    ...(at > 0 ? [move('Move up', 'up', at - 1)] : []),
+    ...(at < order.length - 1 ? [move('Move down', 'down', at + 1)] : []),
   ]
 }
 
@@ -107,16 +108,21 @@ async function reorder(application: string, order: readonly string[]): Promise<v
   }
 }
 
-function RenameDialog({ name, onRename }: { name: string; onRename: (name: string) => Promise<void> }) {
+function RenameDialog({ name, onRename }: { name: string; onRename: Change }) {
   const [next, setNext] = useState(name)
   const isReady = next.trim() !== '' && next.trim() !== name
   const run = async () => {
-    await onRename(next.trim())
+    await onRename({ name: next.trim() })
     return undefined
   }
   return (
-    <FormDialog title={editorWords.renameTitle(name)} action={editorWords.rename} isReady={isReady} run={run}>
-      <TextField label={editorWords.name} help={editorWords.renameHelp} value={next} onChange={setNext} />
+    <FormDialog title={`Rename ${name}`} action="Rename" isReady={isReady} run={run}>
+      <TextField
+        label="Name"
+        help="Its executions keep the name that they had. Triggers and stages find it by its id."
+        value={next}
+        onChange={setNext}
+      />
     </FormDialog>
   )
 }

@@ -2,13 +2,12 @@
 import { ApiError } from '../api/api-error.ts'
 import { actionHeaders, client, type Schemas, warningsOf } from '../api/client.ts'
 import { reportWarning } from '../components/notices.tsx'
-import { hasInexact, keepsDigits } from '../model/exact-json.ts'
+import { digitsLost, hasInexact, keepsDigits } from '../model/exact-json.ts'
 import { type Json, textOf } from '../model/read.ts'
-import { editorWords } from './words.ts'
 
 /** Creates or overwrites a pipeline, and shows what the server warns of; with `updateTs`, unless the stored one is newer. @throws {ApiError} */
 export async function sendDefinition(definition: Json): Promise<void> {
-  if (!keepsDigits && hasInexact(definition)) throw new ApiError({ status: 0, message: editorWords.digitsLost })
+  if (!keepsDigits && hasInexact(definition)) throw new ApiError({ status: 0, message: digitsLost })
   const warnings = await warningsOf(
     client.POST('/pipelines', {
       params: { query: { staleCheck: true } },
@@ -16,5 +15,5 @@ export async function sendDefinition(definition: Json): Promise<void> {
       body: definition as Schemas['Pipeline'],
     }),
   )
-  reportWarning(editorWords.savedWithWarnings(textOf(definition['name']) ?? ''), warnings)
+  reportWarning(`${textOf(definition['name']) ?? 'The pipeline'} is saved, with warnings`, warnings)
 }

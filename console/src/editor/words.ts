@@ -1,38 +1,9 @@
 /** Texts of the pipeline editor, loaded with it. */
 
 export const editorWords = {
-  history: 'History',
   newPipeline: 'New pipeline',
-  discard: 'Discard changes',
-  savedWithWarnings: (name: string) => `${name} is saved, with warnings`,
-  locked: (why: string | undefined) =>
-    `This pipeline is locked${why === undefined ? '' : ` (${why})`}: it is changed where it is made, not here.`,
-  unlock: 'Unlock',
-  digitsLost:
-    'This pipeline has a number that this browser cannot keep: digits would be lost. Save it with Chrome 114, Firefox 135 or Safari 18.4, or newer.',
-  templated: 'This pipeline comes from a template. Change the template, or its variables where they are kept.',
 
   // A pipeline as a whole
-  editIt: 'Edit',
-  copyIt: 'Copy …',
-  rename: 'Rename',
-  renameTitle: (name: string) => `Rename ${name}`,
-  renameHelp: 'Its executions keep the name that they had. Triggers and stages find it by its id.',
-  disable: 'Disable',
-  disableTitle: (name: string) => `Disable ${name}?`,
-  disableEffect: (name: string) => `Neither users nor triggers of ${name} start it. Running executions continue.`,
-  disableAction: (name: string) => `Disable ${name}`,
-  enable: 'Enable',
-  enableTitle: (name: string) => `Enable ${name}?`,
-  enableEffect: 'Users may start it, and its triggers do.',
-  enableAction: (name: string) => `Enable ${name}`,
-  moveIt: (name: string) => `Move ${name}`,
-  moveUpList: 'Move up',
-  moveDownList: 'Move down',
-  deleteIt: 'Delete',
-  deleteTitle: (name: string) => `Delete ${name}?`,
-  deleteEffect: 'Its triggers start nothing more. Its executions stay until they expire. The pipeline cannot be restored.',
-  deleteAction: (name: string) => `Delete ${name}`,
   nameTaken: (name: string) => `This application has a pipeline ${name} already.`,
 
   // Graph

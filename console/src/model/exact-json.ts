@@ -16,6 +16,9 @@ interface ReviverContext {
 const { rawJSON } = JSON as unknown as ExactJson
 
 export const keepsDigits = rawJSON !== undefined
+/** Why a pipeline is not saved with another browser. */
+export const digitsLost =
+  'This pipeline has a number that this browser cannot keep: digits would be lost. Save it with Chrome 114, Firefox 135 or Safari 18.4, or newer.'
 
 /** How every `JSON.stringify` writes a bigint; the language throws instead. */
 Object.defineProperty(BigInt.prototype, 'toJSON', {
