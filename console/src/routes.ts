@@ -37,7 +37,7 @@ export const routes: readonly ScreenRoute[] = [
   { path: 'tasks/:id', load: async () => (await import('./screens/task.tsx')).TaskScreen },
   ...['', '/:account/:region/:name'].map((below) => ({
     path: `applications/:application/load-balancers${below}`,
-    load: orManifest(async () => (await import('./screens/application-load-balancers.tsx')).ApplicationLoadBalancers, 'name'),
+    load: orManifest(async () => (await import('./screens/load-balancers.tsx')).ApplicationLoadBalancers, 'name'),
   })),
   ...['', '/:account/:region/:name'].map((below) => ({
     path: `applications/:application/security-groups${below}`,
@@ -63,7 +63,7 @@ export const routes: readonly ScreenRoute[] = [
   { path: 'projects', load: async () => (await import('./screens/projects.tsx')).Projects },
   { path: 'projects/:name', load: async () => (await import('./screens/project.tsx')).ProjectScreen },
   { path: 'infrastructure', load: async () => (await import('./screens/infrastructure-lists.tsx')).Infrastructure },
-  { path: 'infrastructure/load-balancers', load: async () => (await import('./screens/infrastructure-lists.tsx')).LoadBalancers },
+  { path: 'infrastructure/load-balancers', load: async () => (await import('./screens/load-balancers.tsx')).LoadBalancers },
   { path: 'infrastructure/images', load: async () => (await import('./screens/images.tsx')).Images },
   { path: 'infrastructure/security-groups', load: async () => (await import('./screens/security-groups.tsx')).SecurityGroups },
   { path: 'infrastructure/networks', load: async () => (await import('./screens/infrastructure-lists.tsx')).Networks },

@@ -16,11 +16,11 @@ import { Name } from '../components/name.tsx'
 import { OpenLinks } from '../components/open-link.tsx'
 import { Panel } from '../components/panel.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
-import { StatusMark } from '../components/status-mark.tsx'
+import { StatusBadge, StatusMark } from '../components/status-mark.tsx'
 import { isFullName } from '../manifests/names.ts'
 import { placeOf } from '../model/infrastructure.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
-import { instanceStatus } from '../model/status.ts'
+import { instanceStatus, type Status } from '../model/status.ts'
 import { words } from '../words.ts'
 import { EditBalancer } from './balancer-dialog.tsx'
 import { askToDelete } from './deletion.tsx'
@@ -35,10 +35,6 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
   const isEdited = hasForm(providers, provider, 'loadBalancer')
   const isOfManifest = hasManifests(providers, provider)
   const groups = objectsOf(balancer.serverGroups)
-  const inService = groups.flatMap(instancesOf).filter(isInService).length
-  // A disabled group takes no traffic on purpose.
-  const expected = groups.filter((group) => group['isDisabled'] !== true).flatMap(instancesOf)
-  const missing = expected.filter((instance) => !isInService(instance)).length
   const check = objectOf(balancer['healthCheck'])
   const problems = textsOf(balancer['problems'])
   const key = objectKey('loadBalancer', account, region, name)
@@ -80,20 +76,7 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
         <>
           <PendingChip object={key} />
           <OpenLinks balancers={[balancer]} />
-          {inService === 0 ? (
-            <span class="status-badge is-warning">
-              <StatusMark kind="warning" /> {adminWords.servesNothing}
-            </span>
-          ) : (
-            <span class="status-badge is-succeeded">
-              <StatusMark kind="succeeded" /> {adminWords.inService(inService)}
-            </span>
-          )}
-          {missing > 0 && (
-            <span class="status-badge is-failed">
-              <StatusMark kind="failed" /> {adminWords.notInService(missing)}
-            </span>
-          )}
+          <StatusBadge status={serviceOf(balancer)} />
           {application !== undefined && !isOfManifest && (
             <Menu
               label={words.actionsOf(name)}
@@ -153,6 +136,17 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
       </div>
     </Panel>
   )
+}
+
+/** What is in service, and what should be: a disabled group takes no traffic on purpose. */
+export function serviceOf({ serverGroups }: Balancer): Status {
+  const groups = objectsOf(serverGroups)
+  const inService = groups.flatMap(instancesOf).filter(isInService).length
+  const expected = groups.filter((group) => group['isDisabled'] !== true).flatMap(instancesOf)
+  const missing = expected.filter((instance) => !isInService(instance)).length
+  if (inService === 0) return { kind: 'warning', word: adminWords.servesNothing }
+  if (missing === 0) return { kind: 'succeeded', word: adminWords.inService(inService) }
+  return { kind: 'failed', word: `${adminWords.inService(inService)}, ${adminWords.notInService(missing)}` }
 }
 
 interface GroupProps {
@@ -301,7 +295,7 @@ function stateWord(state: string | undefined): string {
   return state === 'InService' ? adminWords.isInService : instanceStatus(state).word
 }
 
-function listenerText(listener: Json): string {
+export function listenerText(listener: Json): string {
   const outside = [textOf(listener['externalProtocol']), textOf(listener['externalPort'])].filter(Boolean).join(' ')
   const inside = [textOf(listener['internalProtocol']), textOf(listener['internalPort'])].filter(Boolean).join(' ')
   return inside === '' || inside === outside ? outside : `${outside} → ${inside}`

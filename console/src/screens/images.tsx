@@ -7,15 +7,16 @@ import type { Schemas } from '../api/client.ts'
 import { useCloudProvider } from '../api/cloud-providers.ts'
 import { type Live, refreshMatching, useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
+import { Beside } from '../components/beside.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { DataTable } from '../components/data-table.tsx'
-import { FilterField, FilterSelect, useQueryChange } from '../components/filter-field.tsx'
+import { FilterField, FilterSelect } from '../components/filter-field.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { LogView } from '../components/log-view.tsx'
 import { Menu } from '../components/menu.tsx'
-import { Name } from '../components/name.tsx'
+import { Name, NameLink } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
@@ -59,61 +60,67 @@ export function Images({ query }: ScreenProps) {
           {() => null}
         </Loaded>
       ) : imagesPath !== undefined ? (
-        <ListedImages provider={provider} path={imagesPath} filter={filter} chosen={query['image']} />
+        <ListedImages provider={provider} path={imagesPath} filter={filter} query={query} />
       ) : (
-        <FoundImages provider={provider} filter={filter} chosen={query['image']} />
+        <FoundImages provider={provider} filter={filter} query={query} />
       )}
     </>
   )
 }
 
-interface ListedImagesProps {
+interface FoundImagesProps {
   readonly provider: string
-  readonly path: string
   readonly filter: string
-  readonly chosen: string | undefined
+  readonly query: ScreenProps['query']
 }
 
-function ListedImages({ provider, path, filter, chosen }: ListedImagesProps) {
+function ListedImages({ provider, path, filter, query }: FoundImagesProps & { readonly path: string }) {
   // The list answers images as the search does.
   const live = useLive(path as '/images/find', {}, { refresh: 'steady' })
-  return <Found provider={provider} live={live} filter={filter} chosen={chosen} />
+  return <Found provider={provider} live={live} filter={filter} query={query} />
 }
 
-function FoundImages({ provider, filter, chosen }: { provider: string; filter: string; chosen: string | undefined }) {
+function FoundImages({ provider, filter, query }: FoundImagesProps) {
   const isShort = filter.length < minCharacters
   const live = useLive('/images/find', isShort ? undefined : { query: { provider, q: filter, count: 100 } }, { refresh: 'open' })
   if (isShort) return <EmptyState icon="search" text={adminWords.imagesShort} />
-  return <Found provider={provider} live={live} filter="" chosen={chosen} />
+  return <Found provider={provider} live={live} filter="" query={query} />
 }
 
-interface FoundProps {
-  readonly provider: string
-  readonly live: Live<readonly Image[]>
-  readonly filter: string
-  readonly chosen: string | undefined
-}
+type FoundProps = FoundImagesProps & { readonly live: Live<readonly Image[]> }
 
-function Found({ provider, live, filter, chosen }: FoundProps) {
+function Found({ provider, live, filter, query: { image: chosen, ...rest } }: FoundProps) {
   return (
     <Loaded live={live} rows={6} empty={<EmptyState text={adminWords.imagesEmpty} />}>
       {(images) => {
         const shown = images.filter((image) => idOf(image).toLowerCase().includes(filter.toLowerCase()))
         const image = images.find((one) => idOf(one) === chosen)
         return (
-          <div class="stack">
-            {image !== undefined && <ImagePanel key={chosen} provider={provider} image={image} />}
-            {chosen !== undefined && image === undefined && <EmptyState text={adminWords.gone(words.image, chosen)} />}
-            {shown.length === 0 ? <EmptyState icon="search" text={adminWords.imagesEmpty} /> : <List images={shown} />}
-          </div>
+          <Beside
+            label={chosen ?? ''}
+            back={{ href: to.infrastructure('images', rest), label: adminWords.images }}
+            side={
+              chosen !== undefined &&
+              (image === undefined ? (
+                <EmptyState text={adminWords.gone(words.image, chosen)} />
+              ) : (
+                <ImagePanel key={chosen} provider={provider} image={image} />
+              ))
+            }
+          >
+            {shown.length === 0 ? (
+              <EmptyState icon="search" text={adminWords.imagesEmpty} />
+            ) : (
+              <List images={shown} query={rest} />
+            )}
+          </Beside>
         )
       }}
     </Loaded>
   )
 }
 
-function List({ images }: { images: readonly Image[] }) {
-  const change = useQueryChange()
+function List({ images, query }: { images: readonly Image[]; query: ScreenProps['query'] }) {
   return (
     <div class="panel is-flush">
       <div class="panel-body">
@@ -127,9 +134,7 @@ function List({ images }: { images: readonly Image[] }) {
               head: words.image,
               grow: true,
               cell: (image) => (
-                <button type="button" class="link" onClick={() => change({ image: idOf(image) })}>
-                  <Name text={idOf(image)} max={80} />
-                </button>
+                <NameLink href={to.infrastructure('images', { ...query, image: idOf(image) })} text={idOf(image)} max={80} />
               ),
             },
             {

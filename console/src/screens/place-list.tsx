@@ -1,6 +1,8 @@
 /** Lists of objects of cloud providers, and the frame of the screens that show them. */
 import type { ComponentChildren } from 'preact'
+import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
+import { Beside } from '../components/beside.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { FilterField, FilterSelect, NoMatch } from '../components/filter-field.tsx'
 import { Name, NameLink } from '../components/name.tsx'
@@ -129,19 +131,20 @@ export function chosenOf(query: ScreenProps['query']): Place | undefined {
 
 interface FrameProps {
   readonly tab: string
+  /** In the address. */
+  readonly section: string
   readonly chosen?: ComponentChildren
   readonly actions?: ComponentChildren
   readonly children: ComponentChildren
 }
 
-export function InfrastructureFrame({ tab, chosen, actions, children }: FrameProps) {
+export function InfrastructureFrame({ tab, section, chosen, actions, children }: FrameProps) {
   return (
     <>
       <InfrastructureHead tab={tab} actions={actions} />
-      <div class="stack">
-        {chosen}
-        <div>{children}</div>
-      </div>
+      <Beside label={tab} back={{ href: to.infrastructure(section), label: tab }} side={chosen}>
+        {children}
+      </Beside>
     </>
   )
 }

@@ -5,10 +5,10 @@ import { hasForm, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
+import { Beside } from '../components/beside.tsx'
 import { Button } from '../components/button.tsx'
 import { DataTable } from '../components/data-table.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { Icon } from '../components/icon.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { Menu } from '../components/menu.tsx'
@@ -28,14 +28,11 @@ export function SecurityGroups({ query }: ScreenProps) {
   return (
     <InfrastructureFrame
       tab={adminWords.securityGroups}
+      section="security-groups"
       actions={
-        <button
-          type="button"
-          class="button"
-          onClick={() => openDialog(<EditSecurityGroup group={undefined} place={undefined} />)}
-        >
-          <Icon name="plus" /> {adminWords.createSecurityGroup}
-        </button>
+        <Button icon="plus" onClick={() => openDialog(<EditSecurityGroup group={undefined} place={undefined} />)}>
+          {adminWords.createSecurityGroup}
+        </Button>
       }
       chosen={chosen && <ChosenSecurityGroup key={placeKey(chosen)} place={chosen} />}
     >
@@ -81,28 +78,32 @@ export function ApplicationSecurityGroups({ params, query }: ScreenProps) {
   return (
     <>
       <ApplicationHead application={application} tab={words.securityGroups} actions={create} />
-      <div class="stack">
-        {account !== undefined && region !== undefined && name !== undefined && groups !== undefined && (
-          <ChosenSecurityGroup place={{ provider, account, region, name }} />
-        )}
-        <div>
-          <Loaded live={live} rows={6}>
-            {() => (
-              <List
-                label={words.securityGroups}
-                empty={adminWords.applicationSecurityGroupsEmpty(application)}
-                query={name === undefined ? query : { ...query, name }}
-                rows={groups ?? []}
-                textOfRow={placeText}
-                // The path of a chosen group has its place, which a filter could not replace.
-                placeOfRow={name === undefined ? (place) => place : () => ({})}
-                keyOf={placeKey}
-                columns={placeColumns((place) => to.securityGroup(application, place))}
-              />
-            )}
-          </Loaded>
-        </div>
-      </div>
+      <Beside
+        label={name ?? ''}
+        back={{ href: to.securityGroups(application), label: `All security groups of ${application}` }}
+        side={
+          account !== undefined &&
+          region !== undefined &&
+          name !== undefined &&
+          groups !== undefined && <ChosenSecurityGroup key={name} place={{ provider, account, region, name }} />
+        }
+      >
+        <Loaded live={live} rows={6}>
+          {() => (
+            <List
+              label={words.securityGroups}
+              empty={adminWords.applicationSecurityGroupsEmpty(application)}
+              query={name === undefined ? query : { ...query, name }}
+              rows={groups ?? []}
+              textOfRow={placeText}
+              // The path of a chosen group has its place, which a filter could not replace.
+              placeOfRow={name === undefined ? (place) => place : () => ({})}
+              keyOf={placeKey}
+              columns={placeColumns((place) => to.securityGroup(application, place))}
+            />
+          )}
+        </Loaded>
+      </Beside>
     </>
   )
 }
