@@ -44,9 +44,9 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
   const { body, error } = attributes.reading.value
   const shared = { application, balancers: balancers.reading.value.body ?? [], query }
   const toPipelines = (
-    <EmptyState icon="box" text={words.clustersEmpty}>
+    <EmptyState icon="box" text="Nothing is deployed. A pipeline with a deploy stage creates the first server group.">
       <a class="button" href={to.pipelines(application)}>
-        {words.openPipelines}
+        Open pipelines
       </a>
     </EmptyState>
   )
@@ -173,17 +173,11 @@ function OverviewFilters({ filter, groups, by }: OverviewFiltersProps) {
       <FilterSelect {...choiceOf('account', account, groups.map(accountOf))} />
       <FilterSelect {...choiceOf('region', region, regions)} />
       <FilterSelect {...choiceOf('stack', stack, groups.map(stackOf))} />
-      <FilterSelect name="health" label={words.healthFilter} value={health} any={words.anyHealth} options={words.healthChoices} />
-      <FilterSelect
-        name="disabled"
-        label={words.traffic}
-        value={disabled}
-        any={words.anyTraffic}
-        options={words.trafficChoices}
-      />
+      <FilterSelect name="health" label="Health" value={health} any="Any health" options={words.healthChoices} />
+      <FilterSelect name="disabled" label="Traffic" value={disabled} any="Enabled and disabled" options={words.trafficChoices} />
       <FilterSelect
         name="group"
-        label={words.groupBy}
+        label="Group by"
         value={by === 'cluster' ? undefined : by}
         any={words.groupings.cluster}
         options={groupings.slice(1).map((each) => [each, words.groupings[each]])}
@@ -201,9 +195,13 @@ function LargeOverview({ clusters, query, ...list }: LargeOverviewProps) {
   const accounts = clusters.map(({ account }) => account)
   const fields = (
     <>
-      <FilterField value={filter.q} label={words.filterClusters} />
+      <FilterField value={filter.q} label="Filter by cluster or account" />
       <FilterSelect {...choiceOf('account', filter.account, accounts)} />
-      <span class="muted">{shown.length === clusters.length ? words.readInView : words.cut(shown.length, clusters.length)}</span>
+      <span class="muted">
+        {shown.length === clusters.length
+          ? 'Server groups are read as their cluster comes into view.'
+          : words.cut(shown.length, clusters.length)}
+      </span>
     </>
   )
   const noMatch = shown.length === 0 ? words.noClusterMatches(describeFilter(filter)) : undefined

@@ -82,7 +82,7 @@ export function EditBalancer({ application, balancer, filled = {} }: EditBalance
         )}
         <TextField
           label={adminWords.healthCheck}
-          help={adminWords.healthCheckHelp}
+          help="HTTP:/health, or TCP."
           value={values.healthCheck}
           onChange={(healthCheck) => set({ healthCheck })}
         />
@@ -131,8 +131,8 @@ function Listeners({ provider, listeners, onChange }: ListenersProps) {
       records={listeners}
       onChange={onChange}
       label={adminWords.listener}
-      removeLabel={adminWords.removeListener}
-      addLabel={adminWords.addListener}
+      removeLabel="Remove listener"
+      addLabel="Add listener"
       added={newListener}
     >
       {(listener, set) => (
@@ -144,21 +144,21 @@ function Listeners({ provider, listeners, onChange }: ListenersProps) {
             onChange={(externalProtocol) => set({ externalProtocol })}
           />
           <TextField
-            label={adminWords.port}
+            label="Port"
             value={listener.externalPort}
             onChange={(externalPort) => set({ externalPort })}
             numeric
             required
           />
           <ChoiceField
-            label={adminWords.toInstances}
+            label="To instances by"
             value={listener.internalProtocol}
             choices={['HTTP', 'TCP']}
             onChange={(internalProtocol) => set({ internalProtocol })}
           />
           {listener.externalProtocol === 'HTTPS' && (
             <TextField
-              label={adminWords.certificate}
+              label="Certificate"
               help={help?.['certificate']}
               value={listener.certificate}
               onChange={(certificate) => set({ certificate })}
@@ -184,7 +184,7 @@ function SecurityGroupChoice({ provider, values: { account, region, securityGrou
   const names = [...new Set([...groups.flatMap(({ name }) => textOf(name) ?? []), ...securityGroups])]
   if (names.length === 0) return null
   return (
-    <Field label={adminWords.securityGroups} help={adminWords.securityGroupsHelp}>
+    <Field label={adminWords.securityGroups} help="None admits every client.">
       {(tied) => (
         <span class="chips" id={tied.id} role="group" aria-label={adminWords.securityGroups}>
           {names.map((name) => (

@@ -40,7 +40,7 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
   const key = objectKey('loadBalancer', account, region, name)
   const remove = (owner: string) =>
     confirm({
-      ...askToDelete(name, adminWords.deleteBalancerEffect, { account, region }),
+      ...askToDelete(name, 'Its listeners close, and clients can no longer connect. This cannot be undone.', { account, region }),
       change: () => ({
         application: owner,
         description: adminWords.deleteAction(name),
@@ -110,11 +110,11 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
               [textOf(check['target']), secondsText(check['interval'])].filter((text) => text !== undefined).join(', '),
             ],
             [adminWords.securityGroups, textsOf(balancer.securityGroups).join(', ')],
-            [adminWords.problems, problems.length > 0 && <Name text={problems.join(' ')} max={400} />],
+            ['Problems', problems.length > 0 && <Name text={problems.join(' ')} max={400} />],
           ]}
         />
         {groups.length === 0 ? (
-          <p class="quiet">{adminWords.receivesNone}</p>
+          <p class="quiet">No server group is attached.</p>
         ) : (
           <div class="who-serves">
             {groups.map((group) => (
@@ -144,7 +144,7 @@ export function serviceOf({ serverGroups }: Balancer): Status {
   const inService = groups.flatMap(instancesOf).filter(isInService).length
   const expected = groups.filter((group) => group['isDisabled'] !== true).flatMap(instancesOf)
   const missing = expected.filter((instance) => !isInService(instance)).length
-  if (inService === 0) return { kind: 'warning', word: adminWords.servesNothing }
+  if (inService === 0) return { kind: 'warning', word: 'serves nothing' }
   if (missing === 0) return { kind: 'succeeded', word: adminWords.inService(inService) }
   return { kind: 'failed', word: `${adminWords.inService(inService)}, ${adminWords.notInService(missing)}` }
 }
@@ -163,7 +163,8 @@ function Group({ group, balancer, application, denied, isFixed }: GroupProps) {
   const { account, region } = placeOf(balancer)
   const name = textOf(group['name']) ?? ''
   const isDisabled = group['isDisabled'] === true
-  const instances = instancesOf(group)
+  // Those of a disabled group take no traffic, all of them.
+  const instances = isDisabled ? [] : instancesOf(group)
   const isMoved = !isFixed && !isDisabled
   const context = { balancer, application, denied }
   return (
@@ -176,16 +177,16 @@ function Group({ group, balancer, application, denied, isFixed }: GroupProps) {
             <Name text={name} max={50} />
           </a>
         )}
-        {isDisabled && <p class="quiet">{adminWords.disabledGroup}</p>}
+        {isDisabled && <p class="quiet">disabled: takes no traffic</p>}
       </div>
       <ul>
-        {instances.length === 0 && textsOf(group['detachedInstances']).length === 0 && (
-          <li class="quiet">{adminWords.noInstances}</li>
+        {!isDisabled && instances.length === 0 && textsOf(group['detachedInstances']).length === 0 && (
+          <li class="quiet">no instance</li>
         )}
         {instances.map((instance) => (
           <li key={textOf(instance['id'])}>
             <StatusMark
-              kind={isInService(instance) ? 'succeeded' : isDisabled ? 'disabled' : 'failed'}
+              kind={isInService(instance) ? 'succeeded' : 'failed'}
               label={stateWord(textOf(objectOf(instance['health'])['state']))}
             />
             <InstanceName id={idOf(instance)} {...context} />
@@ -270,7 +271,7 @@ function Move({ id, isOut, balancer, application, denied }: InstanceProps & { re
   }
   return (
     <button type="button" class="button small" aria-disabled={denied !== undefined} title={denied} onClick={ask}>
-      <Icon name={isOut ? 'plus' : 'power'} /> {isOut ? adminWords.putIn : adminWords.takeOut}
+      <Icon name={isOut ? 'plus' : 'power'} /> {isOut ? adminWords.putIn : 'Take out of traffic'}
     </button>
   )
 }
@@ -292,7 +293,7 @@ function isInService(instance: Json): boolean {
 
 /** Load balancers say it in words of their own. */
 function stateWord(state: string | undefined): string {
-  return state === 'InService' ? adminWords.isInService : instanceStatus(state).word
+  return state === 'InService' ? 'in service' : instanceStatus(state).word
 }
 
 export function listenerText(listener: Json): string {

@@ -67,15 +67,15 @@ function Traffic({ group, serving }: { group: ServerGroup; serving: readonly Ser
       </span>
     )
   }
-  if (loadBalancersOf(group).length === 0) return <span class="traffic muted">{words.enabledNoBalancer}</span>
+  if (loadBalancersOf(group).length === 0) return <span class="traffic muted">no load balancer</span>
   const isServing = (one: ServerGroup) => isEnabled(one) && loadBalancersOf(one).length > 0 && countsOf(one).up > 0
   if (!isServing(group)) {
     return (
       <span class="traffic is-disabled">
-        <StatusMark kind="warning" size={12} /> {words.noneServes}
+        <StatusMark kind="warning" size={12} /> no instance is up
       </span>
     )
   }
   const rivals = serving.filter(isServing)
-  return <span class="traffic is-serving">{rivals.length === 1 ? words.allTraffic : words.sharesTraffic}</span>
+  return <span class="traffic is-serving">{rivals.length === 1 ? '100 % of traffic' : 'shares the traffic'}</span>
 }

@@ -53,7 +53,7 @@ export function Images({ query }: ScreenProps) {
           leastOptions={1}
           clears={['image']}
         />
-        <FilterField value={filter} label={adminWords.imagesFilter} />
+        <FilterField value={filter} label="Name of the image" />
       </div>
       {provider === undefined ? (
         <Loaded live={accounts} rows={6} empty={<EmptyState text={adminWords.imagesEmpty} />}>
@@ -83,7 +83,7 @@ function ListedImages({ provider, path, filter, query }: FoundImagesProps & { re
 function FoundImages({ provider, filter, query }: FoundImagesProps) {
   const isShort = filter.length < minCharacters
   const live = useLive('/images/find', isShort ? undefined : { query: { provider, q: filter, count: 100 } }, { refresh: 'open' })
-  if (isShort) return <EmptyState icon="search" text={adminWords.imagesShort} />
+  if (isShort) return <EmptyState icon="search" text="Search for at least 3 characters of the name." />
   return <Found provider={provider} live={live} filter="" query={query} />
 }
 
@@ -174,18 +174,18 @@ function ImagePanel({ provider, image }: { provider: string; image: Image }) {
             [adminWords.createdAt, <Time key="created" at={createdAt(image)} />],
             [adminWords.madeFrom, originOf(image)],
             [
-              adminWords.pipelineRun,
+              'Baked by',
               run !== undefined && (
                 <a key="run" href={to.execution(run)}>
                   {words.openDetails}
                 </a>
               ),
             ],
-            [adminWords.imageSize, bytes === undefined ? undefined : `${bytes.toLocaleString()} B`],
-            [adminWords.files, numberOf(attributes['files'])?.toLocaleString()],
+            ['Size', bytes === undefined ? undefined : `${bytes.toLocaleString()} B`],
+            ['Files', numberOf(attributes['files'])?.toLocaleString()],
             [words.digest, digest !== undefined && <Name text={digest} max={40} />],
-            [adminWords.labels, labels.length > 0 && <Name text={labels.join(', ')} max={300} />],
-            [adminWords.runsIn, <Uses key="uses" using={using} />],
+            ['Labels', labels.length > 0 && <Name text={labels.join(', ')} max={300} />],
+            ['Runs in', <Uses key="uses" using={using} />],
           ]}
         />
         {bake !== undefined && <BakeLog id={bake} />}
@@ -217,7 +217,10 @@ function ImageActions({ provider, image, using }: ImageActionsProps) {
     using === undefined ? words.loading : using.length > 0 ? adminWords.imageUsed(using.map(({ name }) => name)) : undefined
   const remove = () =>
     confirm({
-      ...askToDelete(id, adminWords.deleteImageEffect),
+      ...askToDelete(
+        id,
+        'Its files are removed. Server groups that run it could not start further instances. This cannot be undone.',
+      ),
       run: async (isOpen) => {
         await completeTask({
           application,
@@ -234,7 +237,7 @@ function ImageActions({ provider, image, using }: ImageActionsProps) {
       label={words.actionsOf(id)}
       items={[
         ...(deploying.length === 0
-          ? [{ label: adminWords.deploy, icon: 'play' as const, denied: adminWords.noDeployingPipeline }]
+          ? [{ label: 'Deploy …', icon: 'play' as const, denied: 'No pipeline deploys this image.' }]
           : deploying.map(({ id: pipeline, name, application: owner, parameters }, at) => ({
               ...(at === 0 && { letter: 'd' }),
               label: adminWords.deployBy(name),
@@ -276,7 +279,7 @@ function useUsing(image: string): readonly ServerGroup[] | undefined {
 
 function Uses({ using }: { using: readonly ServerGroup[] | undefined }) {
   if (using === undefined) return <span class="muted">{words.loading}</span>
-  if (using.length === 0) return <>{adminWords.runsNowhere}</>
+  if (using.length === 0) return <>nowhere</>
   return (
     <span class="chips">
       {using.map((group) => {
@@ -296,10 +299,10 @@ function Uses({ using }: { using: readonly ServerGroup[] | undefined }) {
 function BakeLog({ id }: { id: string }) {
   const live = useLive('/bakery/logs/{region}/{statusId}', { path: { region: 'global', statusId: id } }, { refresh: 'open' })
   const { body, error } = live.reading.value
-  if (error?.status === 404) return <p class="quiet">{adminWords.noBakeLog}</p>
+  if (error?.status === 404) return <p class="quiet">The log of this bake is no longer kept.</p>
   return (
     <details open>
-      <summary>{adminWords.bakeLog}</summary>
+      <summary>Bake log</summary>
       <Loaded live={live} rows={2}>
         {() => <LogView text={toBakeLog(body)} name={id} isEnded />}
       </Loaded>

@@ -31,7 +31,7 @@ export function Networks({ query }: ScreenProps) {
         {(byProvider) => (
           <List<Schemas['Network']>
             label={adminWords.networks}
-            empty={adminWords.networksEmpty}
+            empty="No network is known."
             query={query}
             rows={Object.values(byProvider).flat()}
             placeOfRow={({ cloudProvider, account, region }) => ({ provider: cloudProvider, account, region })}
@@ -44,8 +44,7 @@ export function Networks({ query }: ScreenProps) {
                 grow: true,
                 cell: ({ name, id, deprecated }) => (
                   <>
-                    <Name text={name ?? id ?? ''} max={70} />{' '}
-                    {deprecated === true && <span class="chip">{adminWords.deprecated}</span>}
+                    <Name text={name ?? id ?? ''} max={70} /> {deprecated === true && <span class="chip">deprecated</span>}
                   </>
                 ),
               },
@@ -89,27 +88,27 @@ const accountColumns: readonly Column<Schemas['Account']>[] = [
     cell: ({ name, ...account }) => (
       <>
         <Name text={name} max={50} />{' '}
-        {account['unreachable'] && <StatusText status={{ kind: 'warning', word: adminWords.unreachable }} />}
+        {account['unreachable'] && <StatusText status={{ kind: 'warning', word: 'does not answer' }} />}
       </>
     ),
   },
   { key: 'provider', head: words.provider, cell: (account) => <span class="one-line">{providerOf(account)}</span> },
   {
     key: 'regions',
-    head: adminWords.regions,
+    head: 'Regions',
     hideBelow: 'narrow',
     cell: (account) => <Name text={regionsOf(account).join(', ')} max={80} />,
   },
   {
     key: 'permissions',
-    head: adminWords.permissions,
+    head: 'Permissions',
     grow: true,
     hideBelow: 'phone',
     cell: ({ permissions }) => <Permissions permissions={permissions} />,
   },
   {
     key: 'write',
-    head: adminWords.mayWrite,
+    head: 'You may change',
     cell: ({ authorized }) => (
       <StatusText status={authorized ? { kind: 'succeeded', word: words.yes } : { kind: 'disabled', word: words.no }} />
     ),

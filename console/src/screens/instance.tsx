@@ -67,10 +67,10 @@ function Details({ instance }: { instance: Instance }) {
             [words.account, instance.account],
             [words.region, instance.region],
             [words.zoneOf, instance.zone],
-            [words.address, [textOf(instance['privateIpAddress']), textOf(instance['port'])].filter(Boolean).join(':')],
+            ['Address', [textOf(instance['privateIpAddress']), textOf(instance['port'])].filter(Boolean).join(':')],
             [words.since, <Time key="since" at={instance.launchTime} />],
-            [words.restarts, numberOf(process['restarts'])],
-            [words.process, numberOf(process['pid'])],
+            ['Restarts', numberOf(process['restarts'])],
+            ['Process', numberOf(process['pid'])],
           ]}
         />
       </Panel>
@@ -82,7 +82,7 @@ function Details({ instance }: { instance: Instance }) {
 
 function Checks({ checks }: { checks: readonly Json[] }) {
   return (
-    <Panel title={words.checks} flush>
+    <Panel title="Health checks" flush>
       <ul class="rows">
         {checks.map((check, index) => {
           const status = instanceStatus(textOf(check['state']))

@@ -153,8 +153,8 @@ function Details({ job }: { job: Job }) {
           [words.provider, job.provider],
           [words.image, textOf(job['image'])],
           [words.started, <Time key="started" at={job.createdTime} />],
-          [adminWords.ended, job.completedTime && <Time key="ended" at={job.completedTime} />],
-          [adminWords.exitCode, textOf(completion['exitCode'])],
+          ['Ended', job.completedTime && <Time key="ended" at={job.completedTime} />],
+          ['Exit code', textOf(completion['exitCode'])],
         ]}
       />
     </Panel>

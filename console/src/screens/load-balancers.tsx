@@ -70,7 +70,7 @@ export function ApplicationLoadBalancers({ params, query }: ScreenProps) {
               textOfRow={(balancer) => placeText(placeOf(balancer))}
               placeOfRow={name === undefined ? placeOf : () => ({})}
               keyOf={(balancer) => placeKey(placeOf(balancer))}
-              columns={columnsOf(application)}
+              columns={columnsOf(application).slice(0, name === undefined ? undefined : 2)}
             />
           )}
         </Loaded>
@@ -112,7 +112,11 @@ function CreateBalancer({ application }: { application: string }) {
   const isOffered = providers.length === 0 || providers.some(({ forms }) => forms.includes('loadBalancer'))
   const create = () => openDialog(<EditBalancer application={application} balancer={undefined} />)
   return (
-    <Button icon="plus" denied={reason ?? (isOffered ? undefined : adminWords.noBalancerForm)} onClick={create}>
+    <Button
+      icon="plus"
+      denied={reason ?? (isOffered ? undefined : 'No account here takes load balancers from a form. Deploy a manifest instead.')}
+      onClick={create}
+    >
       {adminWords.createBalancer}
     </Button>
   )

@@ -1,5 +1,4 @@
 /** Where an object of infrastructure is: the fields of its form, and the application that owns it. */
-import { adminWords } from '../admin-words.ts'
 import { hasForm, useCloudProviders } from '../api/cloud-providers.ts'
 import { ChoiceField } from '../components/form-fields.tsx'
 import { words } from '../words.ts'
@@ -39,7 +38,7 @@ export function PlaceFields({ places, values: { account, region }, onChange }: P
         label={words.account}
         value={account}
         choices={places.map((place) => place.account)}
-        help={places.length === 0 ? adminWords.noAccount : undefined}
+        help={places.length === 0 ? 'No account with such a form that you may change.' : undefined}
         onChange={(chosen) =>
           onChange({ account: chosen, region: places.find((place) => place.account === chosen)?.regions[0] ?? '' })
         }

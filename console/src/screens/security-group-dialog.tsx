@@ -95,21 +95,21 @@ function Rules({ rules, onChange }: { rules: readonly RuleDraft[]; onChange: (ru
         records={rules}
         onChange={onChange}
         label={adminWords.rule}
-        removeLabel={adminWords.removeRule}
-        addLabel={adminWords.addRule}
+        removeLabel="Remove rule"
+        addLabel="Add rule"
         added={newRule}
       >
         {(rule, set) => (
           <>
             <ChoiceField
-              label={adminWords.sourceKind}
+              label="Kind of source"
               value={rule.isGroup ? adminWords.securityGroup : adminWords.network}
               choices={[adminWords.network, adminWords.securityGroup]}
               onChange={(kind) => set({ isGroup: kind === adminWords.securityGroup })}
             />
             <TextField
               label={adminWords.source}
-              help={rule.isGroup ? undefined : adminWords.networkHelp}
+              help={rule.isGroup ? undefined : 'Such as 10.0.0.0/8.'}
               value={rule.source}
               onChange={(source) => set({ source })}
               required
@@ -121,13 +121,13 @@ function Rules({ rules, onChange }: { rules: readonly RuleDraft[]; onChange: (ru
               onChange={(protocol) => set({ protocol })}
             />
             <TextField
-              label={adminWords.fromPort}
-              help={adminWords.allPorts}
+              label="From port"
+              help="Empty: all ports."
               value={rule.startPort}
               onChange={(startPort) => set({ startPort })}
               numeric
             />
-            <TextField label={adminWords.toPort} value={rule.endPort} onChange={(endPort) => set({ endPort })} numeric />
+            <TextField label="To port" value={rule.endPort} onChange={(endPort) => set({ endPort })} numeric />
           </>
         )}
       </RecordRows>
@@ -140,7 +140,10 @@ export function deleteSecurityGroup(
   { provider, account, region }: { readonly provider: string; readonly account: string; readonly region: string },
 ): void {
   confirm({
-    ...askToDelete(name, adminWords.deleteSecurityGroupEffect, { account, region }),
+    ...askToDelete(name, 'Its rules are removed. It is refused while something uses it. This cannot be undone.', {
+      account,
+      region,
+    }),
     run: async () => {
       await completeTask({
         application: application ?? applicationOf(name),

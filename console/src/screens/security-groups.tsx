@@ -40,7 +40,7 @@ export function SecurityGroups({ query }: ScreenProps) {
         {(byAccount) => (
           <List
             label={adminWords.securityGroups}
-            empty={adminWords.securityGroupsEmpty}
+            empty="No security group. Without one, load balancers accept connections from every network."
             query={query}
             rows={securityGroupsOf(byAccount)}
             textOfRow={placeText}
@@ -69,7 +69,9 @@ export function ApplicationSecurityGroups({ params, query }: ScreenProps) {
   const create = (
     <Button
       icon="plus"
-      denied={right.reason ?? (isOffered ? undefined : adminWords.noSecurityGroupForm)}
+      denied={
+        right.reason ?? (isOffered ? undefined : 'No account here takes security groups from a form. Deploy a manifest instead.')
+      }
       onClick={() => openDialog(<EditSecurityGroup group={undefined} place={undefined} application={application} />)}
     >
       {adminWords.createSecurityGroup}
@@ -154,9 +156,7 @@ function ChosenSecurityGroup({ place: { provider, account, region, name } }: { p
               ]}
             />
             <Rules head={adminWords.rules} rules={objectsOf(group.inboundRules)} />
-            {objectsOf(group.outboundRules).length > 0 && (
-              <Rules head={adminWords.outbound} rules={objectsOf(group.outboundRules)} />
-            )}
+            {objectsOf(group.outboundRules).length > 0 && <Rules head="Outbound rules" rules={objectsOf(group.outboundRules)} />}
             {textsOf(group['warnings']).map((text) => (
               <p key={text} class="quiet">
                 {text}
@@ -184,7 +184,7 @@ function Rules({ head, rules }: { head: string; rules: readonly Json[] }) {
         { key: 'protocol', head: adminWords.protocol, cell: ({ rule }) => textOf(rule['protocol']) ?? '–' },
         {
           key: 'ports',
-          head: adminWords.ports,
+          head: 'Ports',
           cell: ({ rule }) =>
             objectsOf(rule['portRanges'])
               .map(({ startPort, endPort }) =>

@@ -87,25 +87,31 @@ export function useServerGroupActions(group: ServerGroup, context: ServerGroupCo
       icon: 'right',
       onSelect: () => navigate(to.serverGroup(context.application, { account, region: group.region, name: group.name })),
     },
-    { job: 'resizeServerGroup', label: words.resize, icon: 'resize', denied, onSelect: () => acts.resize() },
+    { job: 'resizeServerGroup', label: 'Resize', icon: 'resize', denied, onSelect: () => acts.resize() },
     isEnabled(group)
-      ? { job: 'disableServerGroup', label: words.disable, icon: 'power', denied, onSelect: () => acts.disable() }
-      : { job: 'enableServerGroup', label: words.enable, icon: 'power', denied, onSelect: () => acts.enable() },
+      ? { job: 'disableServerGroup', label: 'Disable', icon: 'power', denied, onSelect: () => acts.disable() }
+      : { job: 'enableServerGroup', label: 'Enable', icon: 'power', denied, onSelect: () => acts.enable() },
     {
       job: 'rollbackServerGroup',
-      label: words.rollBack,
+      label: 'Roll back',
       icon: 'undo',
-      denied: denied ?? (!isEnabled(group) ? words.rollBackDisabled : others.length === 0 ? words.rollBackAlone : undefined),
+      denied:
+        denied ??
+        (!isEnabled(group)
+          ? 'It takes no traffic.'
+          : others.length === 0
+            ? 'There is no other server group to go back to.'
+            : undefined),
       onSelect: () => acts.rollBack(),
     },
     {
       job: 'cloneServerGroup',
-      label: words.clone,
+      label: 'Clone',
       icon: 'copy',
       denied: denied ?? refused?.['cloneServerGroup'],
       onSelect: () => acts.clone(),
     },
-    { job: 'destroyServerGroup', label: words.destroy, icon: 'trash', denied, destructive: true, onSelect: () => acts.destroy() },
+    { job: 'destroyServerGroup', label: 'Destroy', icon: 'trash', denied, destructive: true, onSelect: () => acts.destroy() },
   ]
 }
 
@@ -154,7 +160,7 @@ class ServerGroupActs {
           <p>{words.disableEffect(name, countsOf(this.#group).total)}</p>
           <p>
             {takers.length === 0
-              ? words.nothingTakesOver
+              ? 'No other server group of this cluster takes traffic: requests will fail.'
               : words.takesOver(takers.map((other) => `${other.name} (${countsOf(other).up} up)`))}
           </p>
         </>
@@ -281,9 +287,9 @@ function placeOf(group: ServerGroup): Record<string, unknown> {
 
 function factsOf(group: ServerGroup) {
   return [
-    [words.serverGroup, group.name],
+    ['Server group', group.name],
     [words.place, `${accountOf(group)} / ${group.region}`],
-    [words.runs, versionOf(group) ?? '–'],
+    ['Runs', versionOf(group) ?? '–'],
   ] as const
 }
 
@@ -295,7 +301,7 @@ function ResizeField({ desired, now }: { desired: TextSignal; now: number }) {
     <DesiredField desired={desired}>
       <span class="help">
         {wanted === 0
-          ? words.resizeToNothing
+          ? 'All instances stop; the server group stays.'
           : wanted < now
             ? words.stops(now - wanted)
             : wanted > now
@@ -332,7 +338,7 @@ function CloneFields({ image, desired, strategy }: Readonly<Record<'image' | 'de
       <TextField label={words.image} value={image.value} onChange={(text) => (image.value = text)} />
       <DesiredField desired={desired} />
       <label class="field">
-        <span>{words.cloneStrategy}</span>
+        <span>Other server groups of the cluster</span>
         <select value={strategy.value} onChange={(event) => (strategy.value = event.currentTarget.value)}>
           {words.cloneStrategies.map(([value, text]) => (
             <option key={value} value={value}>
@@ -348,7 +354,7 @@ function CloneFields({ image, desired, strategy }: Readonly<Record<'image' | 'de
 function TargetField({ target, choices }: { target: TextSignal; choices: readonly ServerGroup[] }) {
   return (
     <label class="field">
-      <span>{words.restoreTo}</span>
+      <span>Go back to</span>
       <select value={target.value} onChange={(event) => (target.value = event.currentTarget.value)}>
         {choices.map((choice) => (
           <option key={choice.name} value={choice.name}>
@@ -395,14 +401,14 @@ export function useInstanceActions(group: ServerGroup, { application }: ServerGr
       },
       {
         job: 'rebootInstances',
-        label: words.reboot,
+        label: 'Reboot',
         icon: 'refresh',
         denied,
         onSelect: ask('rebootInstances', words.rebootQuestion(id)),
       },
       {
         job: 'terminateInstances',
-        label: words.terminate,
+        label: 'Terminate',
         icon: 'trash',
         destructive: true,
         denied,
@@ -410,10 +416,10 @@ export function useInstanceActions(group: ServerGroup, { application }: ServerGr
       },
       {
         job: 'terminateInstanceAndDecrementServerGroup',
-        label: words.terminateAndShrink,
+        label: 'Terminate and shrink',
         icon: 'trash',
         destructive: true,
-        denied: denied ?? (isSmallest ? words.isSmallest : undefined),
+        denied: denied ?? (isSmallest ? 'The server group is at its minimum size.' : undefined),
         onSelect: ask('terminateInstanceAndDecrementServerGroup', words.shrinkQuestion(id, desired ?? countsOf(group).total)),
       },
     ]

@@ -39,14 +39,18 @@ export function ServerGroupEvents({ application, group }: EventsProps) {
         <Loaded
           live={events}
           empty={
-            ofInstances.length === 0 ? <EmptyState icon="list" text={words.eventsEmpty} /> : table(words.events, ofInstances)
+            ofInstances.length === 0 ? (
+              <EmptyState icon="list" text="Its provider reports no events." />
+            ) : (
+              table(words.events, ofInstances)
+            )
           }
         >
           {(found) => table(words.events, toEvents(found, instancesOf(group)))}
         </Loaded>
       </Panel>
       <Panel title={words.scalingActivities} flush={(activities.reading.value.body ?? []).length > 0}>
-        <Loaded live={activities} empty={<EmptyState icon="resize" text={words.scalingEmpty} />}>
+        <Loaded live={activities} empty={<EmptyState icon="resize" text="It has not been scaled." />}>
           {(found) => table(words.scalingActivities, toEvents(found))}
         </Loaded>
       </Panel>
@@ -73,7 +77,7 @@ function columnsOf(toInstance: (id: string) => string): readonly Column<EventRow
     { key: 'time', head: words.time, cell: ({ atMs }) => <Time at={atMs} /> },
     {
       key: 'text',
-      head: words.event,
+      head: 'Event',
       grow: true,
       cell: ({ text, cause }) => (
         <>

@@ -157,7 +157,7 @@ function Instances({ group, context }: { group: ServerGroup; context: ServerGrou
       <Lazy load={loadCharts} props={{ groups: [group] }} />
       <div class="panel is-flush">
         {instances.length === 0 ? (
-          <EmptyState text={words.instancesEmpty} />
+          <EmptyState text="This server group has no instances." />
         ) : (
           <DataTable label={words.instances} columns={columnsOf(toInstance, actionsOf)} rows={instances} keyOf={instanceId} />
         )}
@@ -208,9 +208,9 @@ function Details({ group }: { group: ServerGroup }) {
           [words.region, group.region],
           [words.provider, group.cloudProvider],
           [words.desired, capacity?.desired],
-          [words.size, capacity && `${capacity.min ?? '–'} – ${capacity.max ?? '–'}`],
+          ['Minimum – maximum', capacity && `${capacity.min ?? '–'} – ${capacity.max ?? '–'}`],
           [words.loadBalancers, loadBalancersOf(group).join(', ')],
-          [words.instanceType, group.instanceType],
+          ['Instance type', group.instanceType],
           [words.image, versionOf(group)],
           [words.digest, textOf(image['digest']) && <code>{textOf(image['digest'])}</code>],
           [words.created, <Time key="created" at={group.createdTime} />],
