@@ -156,6 +156,8 @@ export interface ConsolePart {
   readonly endOffset: number
   /** Bytes after the wanted offset that are no longer there. */
   readonly lostBytes: number
+  /** Of the last lines: the number of the first of them, counted from the oldest output that is kept. */
+  readonly line?: number
 }
 
 /**
@@ -179,7 +181,17 @@ export function readConsolePart(file: string, wish: ConsoleWish, maxBytes: numbe
     nextOffset: offset + output.length,
     endOffset: kept.end,
     lostBytes: 'tail' in wish ? 0 : offset - wanted,
+    ...('tail' in wish && { line: lineAt(kept, offset) }),
   }
+}
+
+function lineAt(kept: KeptOutput, offset: number): number {
+  let line = 1
+  for (let start = kept.start; start < offset; start += pieceBytes) {
+    const piece = kept.read(start, Math.min(offset, start + pieceBytes))
+    for (let at = piece.indexOf(10); at >= 0; at = piece.indexOf(10, at + 1)) line++
+  }
+  return line
 }
 
 /** The two latest files as one range of offsets. */

@@ -120,6 +120,7 @@ for (const [text, tail, expected] of [
       nextOffset: end,
       endOffset: end,
       lostBytes: 0,
+      line: text.slice(0, end - expected.length).split('\n').length,
     })
   })
 }

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { byteOfLine, lineAtByte, toLogText } from '../../console/src/model/log-blocks.ts'
 import { type Chromium, openChromium } from '../support/chromium.ts'
 import { startGateway } from '../support/gateway.ts'
 import { silence, startUpstream } from '../support/upstream.ts'
@@ -13,19 +12,6 @@ const partBytes = 1_048_576
 const whole = Buffer.from(Array.from({ length: lineCount }, (_, at) => `line ${at} für alle\n`).join(''))
 const byteOf = (line: number) => whole.indexOf(`line ${line} `)
 
-test('a line is found by its first byte in the whole output', () => {
-  const startByte = byteOf(100)
-  const { blocks } = toLogText(whole.subarray(startByte, byteOf(1000)).toString())
-  for (const line of [100, 101, 299, 300, 999]) {
-    const found = lineAtByte(blocks, startByte, byteOf(line))
-    assert.ok(found)
-    assert.equal(found.block.text.split('\n')[found.at], `line ${line} für alle`)
-    assert.equal(byteOfLine(blocks, startByte, found), byteOf(line))
-  }
-  assert.equal(lineAtByte(blocks, startByte, byteOf(99)), undefined)
-  assert.equal(lineAtByte(blocks, startByte, byteOf(1000)), undefined)
-})
-
 /** A page whose output is long; of it, the service keeps what follows line 40,000 when it is asked for all. */
 async function start(t: TestContext, browser: Chromium) {
   const offsets: number[] = []
@@ -33,12 +19,16 @@ async function start(t: TestContext, browser: Chromium) {
   const partAt = (asked: string | null) => {
     const offset = asked === '0' ? byteOf(40_000) : Number(asked ?? byteOf(lineCount - 2000))
     const nextOffset = Math.min(offset + partBytes, whole.length)
-    return { output: whole.subarray(offset, nextOffset).toString(), offset, nextOffset, endOffset: whole.length }
+    const output = whole.subarray(offset, nextOffset).toString()
+    return { output, offset, nextOffset, endOffset: whole.length, ...(asked === null && { line: lineCount - 2000 + 1 }) }
   }
   const clouddriver = await startUpstream(t, ({ path, query }) => {
     if (!path.endsWith('/console'))
       return { id: 'i-1', name: 'i-1', account: 'dev', region: 'east', healthState: 'Up', health: [] }
-    const asked = new URLSearchParams(query).get('offset')
+    const parameters = new URLSearchParams(query)
+    const [asked, wanted] = [parameters.get('offset'), parameters.get('find')]
+    if (parameters.get('tail') === '0') return { output: '', offset: whole.length, nextOffset: whole.length, line: lineCount + 1 }
+    if (wanted !== null) return { output: '', matches: [{ offset: whole.indexOf(wanted), line: 1 }] }
     if (asked !== null) offsets.push(Number(asked))
     return isHeld && asked !== null && Number(asked) < byteOf(lineCount - 2000) ? silence : partAt(asked)
   })
@@ -66,7 +56,7 @@ test('earlier output appears on scrolling up', { timeout: 900_000 }, async (t) =
   await first.waitFor({ state: 'attached' })
   const firstBlock = log.locator('.log-block').first()
   const topOf = async () => {
-    const box = await log.locator('.log-block', { hasText: `line ${lineCount - 2000} ` }).boundingBox()
+    const box = await log.locator('.log-line', { hasText: `line ${lineCount - 2000} ` }).boundingBox()
     assert.ok(box !== null)
     return box.y
   }
@@ -114,7 +104,7 @@ test('the address of output marks a line', { timeout: 900_000 }, async (t) => {
   const browser = await openChromium(t)
   if (browser === undefined) return
   const { page, offsets, open, log } = await start(t, browser)
-  const marked = page.locator('.log-line')
+  const marked = page.locator('.log-line[aria-current]')
   const lineInAddress = () => new URL(page.url()).searchParams.get('line')
 
   await t.test('among what came long before the end, which is read without a pause', async () => {
@@ -129,7 +119,8 @@ test('the address of output marks a line', { timeout: 900_000 }, async (t) => {
     }
     assert.equal(await log.getByText(`line ${lineCount - 1} `).count(), 1)
     await page.clock.resume()
-    assert.equal(await marked.textContent(), 'line 5000 für alle')
+    assert.equal(await marked.textContent(), 'line 5000 für alle\n')
+    assert.equal(await marked.locator('.log-number').getAttribute('data-number'), '5001')
     assert.equal(offsets[0], byteOf(5000) - 65_536)
     const [line, box] = [await marked.boundingBox(), await log.boundingBox()]
     assert.ok(line !== null && box !== null && line.y > box.y && line.y + line.height < box.y + box.height, 'in view')
@@ -144,22 +135,24 @@ test('the address of output marks a line', { timeout: 900_000 }, async (t) => {
   await t.test('a click chooses another, and once more none', async () => {
     await open(`&line=${byteOf(58_000)}`)
     await marked.waitFor()
-    const box = await marked.boundingBox()
-    assert.ok(box !== null)
-    await page.mouse.click(box.x + 20, box.y + box.height * 1.5)
+    const other = log.getByRole('button', { name: 'Link to line 58002', exact: true })
+    await other.click()
     await waitUntil(() => lineInAddress() === String(byteOf(58_001)), 'the next line')
-    await page.getByText('line 58001 für alle', { exact: true }).click({ position: { x: 20, y: 5 } })
+    await other.click()
     await waitUntil(() => lineInAddress() === null, 'no line')
     assert.equal(await marked.count(), 0)
   })
 
-  await t.test('the letter l chooses the line of a hit', async () => {
+  await t.test('all output is searched, and the letter l chooses the line of a hit', async () => {
     await open('')
+    await page.getByLabel('Find').fill('line 45000 ')
+    await page.locator('mark.is-current').waitFor()
     await page.getByLabel('Find').fill('line 59000 ')
+    await page.locator('mark.is-current', { hasText: 'line 59000 ' }).waitFor()
     await page.locator('mark.is-current').waitFor()
     await log.press('l')
     await waitUntil(() => lineInAddress() === String(byteOf(59_000)), 'the line of the hit')
-    assert.equal(await marked.textContent(), 'line 59000 für alle')
+    assert.equal(await marked.textContent(), 'line 59000 für alle\n')
     assert.equal(await page.locator('mark.is-current').textContent(), 'line 59000 ')
   })
 })

@@ -1,7 +1,7 @@
 /** Output of an instance, followed from its end: the newest lines first, then what is new, by offset, and on demand what came before. */
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { byteLength, toTextOfBytes } from '../model/log-blocks.ts'
+import { byteLength, type Found, toTextOfBytes } from '../model/log-lines.ts'
 import { objectsOf, textOf } from '../model/read.ts'
 import { type ApiError, asApiError } from './api-error.ts'
 import { client, unwrap } from './client.ts'
@@ -10,12 +10,14 @@ import { loginEnded } from './login-state.ts'
 export interface Output {
   /** Undefined until the first answer. */
   readonly text: string | undefined
-  /** Place of the text, in characters: it begins at 0, rises with what is dropped, and falls with what is read before it. */
-  readonly from: number
   /** Bytes of the whole output before the text. */
   readonly startByte: number
+  /** Number of the first line of the text, as far as the service counts. */
+  readonly firstLine: number
   /** There may be earlier output that the page has room for. */
   readonly hasEarlier: boolean
+  /** The page has no room for all that follows the line that was asked for. */
+  readonly hasLater?: boolean
   readonly error: ApiError | undefined
 }
 
@@ -41,26 +43,48 @@ const partBytes = 1_048_576
 const maxCharacters = 4_000_000
 const keptCharacters = 3_000_000
 
-const nothingYet: Output = { text: undefined, from: 0, startByte: 0, hasEarlier: false, error: undefined }
+const nothingYet: Output = { text: undefined, startByte: 0, firstLine: 1, hasEarlier: false, error: undefined }
 
 interface OutputReader {
   readonly output: Signal<Output>
   /** Reads what came before the text. */
   readonly readEarlier: () => void
+  /** Reads on from shortly before a line instead; undefined: from the last lines. */
+  readonly readAt: (byte: number | undefined) => void
+  /** Lines of all output; undefined where the service does not search. */
+  readonly find: (text: string) => Promise<Found | undefined>
 }
 
 /** @param line First byte of a line that shall be among the text */
 export function useOutput(place: Place, line: number | undefined): OutputReader {
   const output = useSignal(nothingYet)
-  const [wanted] = useState(line)
+  const [wanted, readAt] = useState(line)
   const followed = useRef<FollowedOutput | undefined>(undefined)
+  const key = JSON.stringify(place)
+  const shown = useRef(key)
   useEffect(() => {
+    // What was read of the same output stays until a line far away has come.
+    if (shown.current !== key) output.value = nothingYet
+    shown.current = key
     const current = new FollowedOutput(output, place, wanted)
     followed.current = current
     void current.follow()
     return () => current.close()
-  }, [JSON.stringify(place)])
-  return { output, readEarlier: () => followed.current?.readEarlier() }
+  }, [key, wanted])
+  return { output, readEarlier: () => followed.current?.readEarlier(), readAt, find: (text) => findIn(place, text) }
+}
+
+async function findIn(place: Place, text: string): Promise<Found | undefined> {
+  const { matches, hasMoreMatches } = await ask(place, { find: text })
+  return matches && { bytes: matches.map(({ offset }) => offset), isCut: hasMoreMatches === true }
+}
+
+type Part = { readonly tail: number } | { readonly offset: number } | { readonly find: string }
+
+function ask({ account, region, id, provider, container, isPrevious }: Place, part: Part) {
+  const path = { account, region, instanceId: id }
+  const query = { provider, ...part, ...(container !== undefined && { container }), ...(isPrevious && { previous: 'true' }) }
+  return unwrap(client.GET('/instances/{account}/{region}/{instanceId}/console', { params: { path, query } }))
 }
 
 /** Reads the output of one program as long as it is shown. */
@@ -73,12 +97,13 @@ class FollowedOutput {
   #nextOffset: number | undefined
   #failures = 0
   #isReadingEarlier = false
+  /** A place whose line is known, beyond the text until now. */
+  #end: { readonly byte: number; readonly line: number } | undefined
 
   constructor(output: Signal<Output>, place: Place, wanted: number | undefined) {
     this.#output = output
     this.#place = place
     this.#wanted = wanted
-    output.value = nothingYet
   }
 
   async follow(): Promise<void> {
@@ -93,7 +118,7 @@ class FollowedOutput {
       }
     }
     const pauseMs = hasMore ? 0 : Math.min(longestPollMs, pollMs * 2 ** this.#failures)
-    if (!this.#hasEnded) this.#timer = setTimeout(() => void this.follow(), pauseMs)
+    if (this.#output.peek().hasLater !== true && !this.#hasEnded) this.#timer = setTimeout(() => void this.follow(), pauseMs)
   }
 
   readEarlier(): void {
@@ -115,21 +140,18 @@ class FollowedOutput {
     if (!this.#hasEnded) this.#output.value = { ...this.#output.peek(), error: asApiError(error) }
   }
 
-  #ask(part: { readonly tail: number } | { readonly offset: number }) {
-    const { account, region, id, provider, container, isPrevious } = this.#place
-    const path = { account, region, instanceId: id }
-    const query = { provider, ...part, ...(container !== undefined && { container }), ...(isPrevious && { previous: 'true' }) }
-    return unwrap(client.GET('/instances/{account}/{region}/{instanceId}/console', { params: { path, query } }))
-  }
-
   /** @returns whether more is to be read at once @throws {ApiError} */
   async #read(): Promise<boolean> {
     const wanted = this.#wanted
     const goesOn = this.#nextOffset !== undefined
     const first = wanted === undefined ? { tail: firstLines } : { offset: Math.max(0, wanted - beforeBytes) }
-    const answer = await this.#ask(this.#nextOffset === undefined ? first : { offset: this.#nextOffset })
+    // Lines are counted at the end of the output alone.
+    const counted = goesOn || wanted === undefined ? undefined : ask(this.#place, { tail: 0 }).catch(() => undefined)
+    const answer = await ask(this.#place, this.#nextOffset === undefined ? first : { offset: this.#nextOffset })
+    const atEnd = await counted
+    if (atEnd !== undefined) this.#end = { byte: atEnd.offset ?? 0, line: atEnd.line ?? 0 }
     if (this.#hasEnded) return false
-    const { offset = 0, nextOffset: next, endOffset = 0 } = answer
+    const { offset = 0, nextOffset: next, endOffset = 0, line = 1 } = answer
     const part = toText(answer.output, this.#place.container)
     const text = goesOn || wanted === undefined || offset === 0 ? part : withoutCutLine(part)
     const before = this.#output.peek()
@@ -137,23 +159,34 @@ class FollowedOutput {
     this.#nextOffset = next
     const start = goesOn ? before.startByte : next === undefined ? 0 : startAfter(offset, part, text)
     const whole = goesOn ? (before.text ?? '') + text : text
-    const cut = cutOf(whole)
+    const hasLater = wanted !== undefined && next !== undefined && endOffset > next && !hasRoom(whole)
+    const cut = hasLater ? 0 : cutOf(whole)
     const shown = whole.slice(cut)
     const startByte = start + byteLength(whole.slice(0, cut))
+    const counts = goesOn ? before.firstLine : line
+    const firstLine = this.#firstLine(shown, startByte) ?? counts + linesIn(whole.slice(0, cut))
     const hasEarlier = next !== undefined && startByte > 0 && hasRoom(shown) && (!goesOn || before.hasEarlier)
     if (shown !== before.text || before.error !== undefined) {
-      this.#output.value = { text: shown, from: (goesOn ? before.from : 0) + cut, startByte, hasEarlier, error: undefined }
+      this.#output.value = { text: shown, startByte, firstLine, hasEarlier, hasLater, error: undefined }
     }
     return next !== undefined && endOffset > next && text !== ''
+  }
+
+  /** Once the text reaches the place whose number is known. */
+  #firstLine(text: string, startByte: number): number | undefined {
+    const known = this.#end
+    if (known === undefined || known.line === 0 || startByte + byteLength(text) < known.byte) return undefined
+    this.#end = undefined
+    return known.line - linesIn(toTextOfBytes(text, known.byte - startByte))
   }
 
   /** @throws {ApiError} */
   async #readBefore(): Promise<void> {
     const end = this.#output.peek().startByte
     const wantedOffset = Math.max(0, end - partBytes)
-    const { output: part, offset = 0, nextOffset: next = 0 } = await this.#ask({ offset: wantedOffset })
+    const { output: part, offset = 0, nextOffset: next = 0 } = await ask(this.#place, { offset: wantedOffset })
     // What is kept may be cut meanwhile.
-    const { text: shown, from, startByte } = this.#output.peek()
+    const { text: shown, firstLine, startByte } = this.#output.peek()
     if (this.#hasEnded || shown === undefined || startByte !== end) return
     if (offset >= end || next < end) {
       this.#output.value = { ...this.#output.peek(), hasEarlier: false }
@@ -164,8 +197,18 @@ class FollowedOutput {
     const start = startAfter(offset, before, text)
     const whole = text + shown
     const hasEarlier = start > 0 && offset === wantedOffset && hasRoom(whole)
-    this.#output.value = { text: whole, from: from - text.length, startByte: start, hasEarlier, error: undefined }
+    this.#output.value = {
+      text: whole,
+      startByte: start,
+      firstLine: Math.max(1, firstLine - linesIn(text)),
+      hasEarlier,
+      error: undefined,
+    }
   }
+}
+
+function linesIn(text: string): number {
+  return text.split('\n').length - 1
 }
 
 function hasRoom(text: string): boolean {

@@ -1,17 +1,32 @@
-/** Output of a program: follows the end while the reader is there, can be searched, wrapped and downloaded. */
-
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+/** Output of a program: numbered lines with their colours, groups that fold, search of all of it, and an address for each line. */
+import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
+import { toPlain, toSpans } from '../model/ansi.ts'
 import { downloadText } from '../model/download.ts'
-import { byteOfLine, type LogBlock, type LogText, lineAtByte, splitByHits, toLogText, toPlain } from '../model/log-blocks.ts'
+import {
+  type Found,
+  isHidden,
+  type LogGroup,
+  type LogLine,
+  type LogText,
+  lineAtByte,
+  splitByHits,
+  toLogText,
+} from '../model/log-lines.ts'
+import { formatDuration } from '../model/time.ts'
 import { words } from '../words.ts'
 import { IconButton } from './button.tsx'
 import { Check } from './check.tsx'
+import { useQueryChange } from './filter-field.tsx'
 import { kept, useGradually } from './kept.tsx'
+import { LogSearch, useSearch } from './log-search.tsx'
 
 const atEndPx = 24
+/** A piece has about so many lines; where it begins in the output never changes. */
+const bytesEach = 4096
 /** Pieces that are drawn before the browser paints: more than a screen full of lines. */
-const blocksAtOnce = 5
-/** Hits so far beyond the view are marked. */
+const blocksAtOnce = 16
+/** Pieces so far beyond the view have numbers, colours and marks; others are text that the browser finds. */
 const nearPx = '400px'
 const lineHeight = 1.45
 
@@ -20,10 +35,14 @@ interface LogViewProps {
   readonly name: string
   /** Nothing more will be written. */
   readonly isEnded?: boolean
-  /** Place of the text in the output, in characters; it falls when earlier output is put before the text. */
-  readonly from?: number
+  /** Bytes of the whole output before the text, and the number of its first line. */
+  readonly startByte?: number
+  readonly firstLine?: number
   readonly earlier?: Earlier
-  readonly lines?: LineChoice
+  /** Searches all output; without it, the text is searched. */
+  readonly find?: ((query: string) => Promise<Found | undefined>) | undefined
+  /** To a line that is not in the text. */
+  readonly onJump?: (byte: number) => void
 }
 
 /** Output before the text. */
@@ -32,54 +51,79 @@ interface Earlier {
   readonly read: (() => void) | undefined
 }
 
-/** A line that has an address: the first of its bytes, which stays the same while older output is dropped. */
-interface LineChoice {
-  /** Bytes of the whole output before the text. */
-  readonly startByte: number
-  readonly byte: number | undefined
-  onChoose(byte: number): void
-}
+/** The element that scrolls. */
+type Box = { readonly current: HTMLElement | null }
 
-export function LogView({ text, name, isEnded = false, from = 0, earlier, lines: choice }: LogViewProps) {
-  const [wraps, setWraps] = useState(true)
+export function LogView(props: LogViewProps) {
+  const { text, name, isEnded = false, startByte = 0, firstLine = 1, earlier, find, onJump } = props
+  const [look, setLook] = useState({ wraps: true, times: false })
   const box = useRef<HTMLPreElement>(null)
-  const { blocks } = useLogText(text, from)
+  const log = useLogText(text, startByte, firstLine)
+  const chosen = useChosenLine(log)
+  const folding = useFolds(log)
+  const blocks = useBlocks(folding.shown)
   const count = useGradually(blocks.length, blocksAtOnce)
   const drawn = blocks.slice(blocks.length - count)
-  const { follows, setFollows, onScroll } = useFollowing(box, choice?.byte === undefined, () => {
+  const { follows, setFollows, onScroll } = useFollowing(box, chosen.line === undefined, () => {
     if (count === blocks.length) earlier?.read?.()
   })
-  const search = useSearch(blocks, box)
-  usePlace(box, drawn[0]?.from, !follows)
-  const { chosen, choose, onClick } = useChosenLine(blocks, drawn, box, choice, follows)
-  const onKey = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return
-    const letters: Readonly<Record<string, () => void>> = {
-      f: () => setFollows(!follows),
-      w: () => setWraps(!wraps),
-      n: () => search.step(1),
-      N: () => search.step(-1),
-      l: () => choose(box.current?.querySelector('mark.is-current')?.firstChild, 0),
+  const goTo = (byte: number) => {
+    const line = lineAtByte(log, byte)
+    if (line === undefined) {
+      chosen.show(byte)
+      return onJump?.(byte)
     }
-    const act = letters[event.key]
+    folding.show(line)
+    setFollows(false)
+    chosen.show(line.byte)
+  }
+  const search = useSearch(log, find, goTo)
+  const near = useNear(box, drawn.length)
+  usePlace(box, drawn[0]?.lines[0]?.byte, !follows)
+  useScrollTo(box, chosen.wanted, log)
+  const acts: Readonly<Record<string, () => void>> = {
+    f: () => setFollows(!follows),
+    w: () => setLook({ ...look, wraps: !look.wraps }),
+    t: () => setLook({ ...look, times: !look.times }),
+    n: () => search.step(1),
+    N: () => search.step(-1),
+    l: () => search.current !== undefined && chosen.choose(search.current),
+  }
+  const onKey = (event: KeyboardEvent) => {
+    const act = event.ctrlKey || event.metaKey || event.altKey ? undefined : acts[event.key]
     if (act === undefined) return
     event.preventDefault()
     event.stopPropagation()
     act()
   }
-  const lines = blocks.reduce((sum, block) => sum + block.lines, 0)
+  const onClick = ({ target }: MouseEvent) => {
+    const line = (target as Element).closest<HTMLElement>('.log-line')
+    const byte = Number(line?.dataset['byte'])
+    if ((target as Element).closest('.log-number') !== null) chosen.choose(byte)
+    else if ((target as Element).closest('.log-fold') !== null) folding.toggle(byte)
+  }
   return (
     <div class="log">
       <div class="log-tools row">
         {!isEnded && (
           <Check checked={follows} onChange={setFollows}>
-            {words.follow}
+            Follow
           </Check>
         )}
-        <Check checked={wraps} onChange={setWraps}>
-          {words.wrap}
+        <Check checked={look.wraps} onChange={(wraps) => setLook({ ...look, wraps })}>
+          Wrap lines
         </Check>
-        <SearchField search={search} />
+        {log.lines.some(({ time }) => time !== '') && (
+          <Check checked={look.times} onChange={(times) => setLook({ ...look, times })}>
+            Times
+          </Check>
+        )}
+        {folding.hasGroups && (
+          <Check checked={folding.areOpen} onChange={folding.openAll}>
+            Unfold groups
+          </Check>
+        )}
+        <LogSearch search={search} />
         <IconButton
           icon="download"
           label={words.download}
@@ -87,31 +131,125 @@ export function LogView({ text, name, isEnded = false, from = 0, earlier, lines:
           onClick={() => downloadText(`${name}.log`, 'text/plain;charset=utf-8', text)}
         />
       </div>
-      {earlier !== undefined && earlier.read === undefined && <p class="muted">{words.droppedOutput}</p>}
+      {earlier !== undefined && earlier.read === undefined && (
+        <p class="muted">The beginning of the output is no longer on this page.</p>
+      )}
       <pre
         ref={box}
         role="log"
         // What is added would be read aloud without an end.
         aria-live="off"
-        class={wraps ? 'wraps' : ''}
+        class={`${look.wraps ? 'wraps' : ''} ${look.times ? 'has-times' : ''}`}
         tabIndex={0}
-        aria-label={words.outputOf(name, lines)}
+        aria-label={words.outputOf(name, log.lines.length)}
+        style={{ '--digits': `${String(log.lines.at(-1)?.number ?? 0).length}ch` }}
         onScroll={onScroll}
         onKeyDown={onKey}
         onClick={onClick}
       >
         <div>
-          {text === '' && <span class="muted">{words.noOutput}</span>}
-          {drawn.map((block) => {
-            const query = search.marksIn(block) ? search.query : ''
-            const current = search.current?.block === block ? search.current.at : undefined
-            const line = chosen?.block === block ? chosen.at : undefined
-            return <Block key={block.from} block={block} query={query} current={current} line={line} />
-          })}
+          {text === '' && <span class="muted">No output yet.</span>}
+          {drawn.map((block, at) => (
+            <Block
+              key={block.key}
+              block={block}
+              isRich={near.has(String(block.key)) || at >= drawn.length - 2 || block.has(chosen.line, search.current)}
+              query={search.query}
+              hit={block.has(search.current) ? search.current : undefined}
+              chosen={block.has(chosen.line) ? chosen.line : undefined}
+              folded={block.lines.flatMap(({ opens }) => (opens !== undefined && folding.isFolded(opens) ? opens.from : []))}
+            />
+          ))}
         </div>
       </pre>
     </div>
   )
+}
+
+function useLogText(text: string, startByte: number, firstLine: number): LogText {
+  const last = useRef<LogText | undefined>(undefined)
+  return useMemo(() => {
+    last.current = toLogText(text, startByte, firstLine, last.current)
+    return last.current
+  }, [text, startByte, firstLine])
+}
+
+/** The line that the address names. */
+function useChosenLine(log: LogText) {
+  const { query } = useLocation()
+  const change = useQueryChange()
+  const [, redraw] = useReducer((count: number) => count + 1, 0)
+  const named = query['line']
+  const byte = named !== undefined && /^\d{1,15}$/.test(named) ? Number(named) : undefined
+  const line = byte === undefined ? undefined : lineAtByte(log, byte)?.byte
+  const wanted = useRef(byte)
+  const choose = (chosen: number) => change({ line: chosen === line ? undefined : String(chosen) })
+  const show = (shown: number) => {
+    wanted.current = shown
+    redraw(undefined as never)
+  }
+  return { line, choose, wanted, show }
+}
+
+/** A wanted line comes into view as soon as it is drawn. */
+function useScrollTo(box: Box, wanted: { current: number | undefined }, log: LogText): void {
+  useLayoutEffect(() => {
+    const byte = wanted.current === undefined ? undefined : lineAtByte(log, wanted.current)?.byte
+    const line = byte === undefined ? undefined : box.current?.querySelector(`.log-line[data-byte="${byte}"]`)
+    if (line == null) return
+    wanted.current = undefined
+    line.scrollIntoView({ block: 'center' })
+  })
+}
+
+function useFolds(log: LogText) {
+  const [changed, setChanged] = useState<ReadonlyMap<number, boolean>>(new Map())
+  const isFolded = ({ from, isFolded: atFirst }: LogGroup) => changed.get(from) ?? atFirst
+  const groups = useMemo(() => log.lines.flatMap(({ opens }) => opens ?? []), [log])
+  const folded = groups.filter(isFolded)
+  const shown = useMemo(
+    () => (folded.length === 0 ? log.lines : log.lines.filter((line) => !isHidden(line, isFolded))),
+    [log, folded.map(({ from }) => from).join()],
+  )
+  return {
+    shown,
+    isFolded,
+    hasGroups: groups.length > 0,
+    areOpen: folded.length === 0,
+    openAll: (isOpen: boolean) => setChanged(new Map(groups.map(({ from }) => [from, !isOpen]))),
+    toggle(byte: number) {
+      const group = log.lines.find((line) => line.byte === byte)?.opens
+      if (group !== undefined) setChanged((before) => new Map(before).set(group.from, !isFolded(group)))
+    },
+    /** Opens the groups around a line. */
+    show({ within }: LogLine) {
+      const around: LogGroup[] = []
+      for (let group = within; group !== undefined; group = group.outer) around.push(group)
+      if (around.some(isFolded)) setChanged((before) => new Map([...before, ...around.map(({ from }) => [from, false] as const)]))
+    },
+  }
+}
+
+interface Block {
+  readonly key: number
+  readonly lines: readonly LogLine[]
+  /** Whether one of its lines begins with one of these bytes. */
+  has(...bytes: readonly (number | undefined)[]): boolean
+}
+
+/** Pieces stay the same while output is written after them. */
+function useBlocks(lines: readonly LogLine[]): readonly Block[] {
+  const last = useRef<ReadonlyMap<number, Block>>(new Map())
+  return useMemo(() => {
+    const pieces = Map.groupBy(lines, ({ byte }) => Math.floor(byte / bytesEach))
+    const blocks = [...pieces].map(([key, members]): Block => {
+      const former = last.current.get(key)
+      const isSame = former?.lines.length === members.length && members.every((line, at) => line === former.lines[at])
+      return isSame ? former : { key, lines: members, has: (...bytes) => members.some(({ byte }) => bytes.includes(byte)) }
+    })
+    last.current = new Map(blocks.map((block) => [block.key, block]))
+    return blocks
+  }, [lines])
 }
 
 /** Whether the end stays in view: until the reader goes up, and again at the end. */
@@ -134,63 +272,6 @@ function useFollowing(box: Box, atFirst: boolean, onTop: () => void) {
   return { follows, setFollows, onScroll }
 }
 
-/** The line that the address names, and the choice of another one by a click. */
-function useChosenLine(
-  blocks: readonly LogBlock[],
-  drawn: readonly LogBlock[],
-  box: Box,
-  choice: LineChoice | undefined,
-  follows: boolean,
-) {
-  const byte = choice?.byte
-  const chosen = choice && byte !== undefined ? lineAtByte(blocks, choice.startByte, byte) : undefined
-  const isDrawn = chosen !== undefined && drawn.includes(chosen.block)
-  useLayoutEffect(() => {
-    if (isDrawn && !follows) box.current?.querySelector('.log-line')?.scrollIntoView({ block: 'center' })
-  }, [isDrawn])
-  const choose = (node: Node | null | undefined, offset: number) => {
-    const element = node?.parentElement?.closest<HTMLElement>('.log-block')
-    const block = blocks.find(({ from }) => String(from) === element?.dataset['from'])
-    if (choice === undefined || node == null || element == null || block === undefined) return
-    const before = document.createRange()
-    before.setStart(element, 0)
-    before.setEnd(node, offset)
-    choice.onChoose(byteOfLine(blocks, choice.startByte, { block, at: before.toString().split('\n').length - 1 }))
-  }
-  const onClick = ({ clientX, clientY }: MouseEvent) => {
-    // Who selects text chooses no line.
-    if (choice === undefined || getSelection()?.isCollapsed === false) return
-    const place = document.caretPositionFromPoint?.(clientX, clientY)
-    choose(place?.offsetNode, place?.offset ?? 0)
-  }
-  return { chosen, choose, onClick }
-}
-
-/** The element that scrolls. */
-type Box = { readonly current: HTMLElement | null }
-
-function useLogText(text: string, from: number): LogText {
-  const last = useRef<LogText | undefined>(undefined)
-  return useMemo(() => {
-    last.current = toLogText(text, from, last.current)
-    return last.current
-  }, [text, from])
-}
-
-/** Keeps what the reader sees in its place when pieces come before it. Browsers do that themselves, but not at the very top. */
-function usePlace(box: Box, first: number | undefined, isWanted: boolean): void {
-  const before = useRef(first)
-  const top = before.current === first ? undefined : box.current?.scrollTop
-  useLayoutEffect(() => {
-    const { current } = box
-    const former = current?.querySelector(`.log-block[data-from="${before.current}"]`)
-    before.current = first
-    if (!isWanted || current === null || former == null || top === undefined) return
-    const added = former.getBoundingClientRect().top - (current.firstElementChild ?? former).getBoundingClientRect().top
-    current.scrollTop = top + added
-  }, [first])
-}
-
 /** Keeps the end in view, whatever makes the text higher. */
 function useEnd(box: Box, follows: boolean): void {
   useLayoutEffect(() => {
@@ -205,66 +286,34 @@ function useEnd(box: Box, follows: boolean): void {
   }, [follows])
 }
 
-interface Search {
-  readonly query: string
-  readonly total: number
-  /** The hit that is in view: its number, counted from 1, its piece, and its place in it. */
-  readonly current: { readonly number: number; readonly block: LogBlock; readonly at: number } | undefined
-  find(query: string): void
-  /** To the next hit, or the one before. */
-  step(by: 1 | -1): void
-  marksIn(block: LogBlock): boolean
-}
-
-function useSearch(blocks: readonly LogBlock[], box: Box): Search {
-  const [{ query, at }, setState] = useState({ query: '', at: 0 })
-  const near = useNear(box, query !== '', blocks)
-  // Output that follows is searched alone.
-  const counts = useMemo(() => new WeakMap<LogBlock, number>(), [query])
-  const hits = useMemo(() => {
-    if (query === '') return []
-    return blocks.map((block) => {
-      const count = counts.get(block) ?? (splitByHits(toPlain(block.text), query).length - 1) / 2
-      counts.set(block, count)
-      return { block, count }
-    })
-  }, [blocks, query])
-  const total = hits.reduce((sum, { count }) => sum + count, 0)
-  const number = total === 0 ? 0 : at % total
-  let before = 0
-  const found = hits.find(({ count }) => {
-    if (number < before + count) return true
-    before += count
-    return false
-  })
-  const current = found && { number: number + 1, block: found.block, at: number - before }
+/** Keeps what the reader sees in its place when lines come before it. Browsers do that themselves, but not at the very top. */
+function usePlace(box: Box, first: number | undefined, isWanted: boolean): void {
+  const before = useRef(first)
+  const top = before.current === first ? undefined : box.current?.scrollTop
   useLayoutEffect(() => {
-    if (current !== undefined) box.current?.querySelector('mark.is-current')?.scrollIntoView({ block: 'center' })
-  }, [query, at])
-  return {
-    query,
-    total,
-    current,
-    find: (wanted) => setState({ query: wanted, at: 0 }),
-    step: (by) => total > 0 && setState({ query, at: (number + by + total) % total }),
-    marksIn: (block) => block === current?.block || near.has(String(block.from)),
-  }
+    const { current } = box
+    const former = current?.querySelector(`.log-line[data-byte="${before.current}"]`)
+    before.current = first
+    if (!isWanted || current === null || former == null || top === undefined) return
+    const added = former.getBoundingClientRect().top - (current.firstElementChild ?? former).getBoundingClientRect().top
+    current.scrollTop = top + added
+  }, [first])
 }
 
-/** Pieces near the view. To mark every hit of a long output would take the browser seconds. */
-function useNear(box: Box, isWanted: boolean, blocks: readonly LogBlock[]): ReadonlySet<string> {
+/** Pieces near the view: to draw every line of a long output would take the browser seconds. */
+function useNear(box: Box, count: number): ReadonlySet<string> {
   const [near, setNear] = useState<ReadonlySet<string>>(new Set())
   useEffect(() => {
     const { current } = box
-    if (!isWanted || current === null) return
+    if (current === null) return
     const seen = new IntersectionObserver(
       (changes) =>
         setNear((before) => {
           const after = new Set(before)
           for (const { target, isIntersecting } of changes) {
-            const from = (target as HTMLElement).dataset['from'] ?? ''
-            if (isIntersecting) after.add(from)
-            else after.delete(from)
+            const key = (target as HTMLElement).dataset['from'] ?? ''
+            if (isIntersecting) after.add(key)
+            else after.delete(key)
           }
           return after
         }),
@@ -272,103 +321,88 @@ function useNear(box: Box, isWanted: boolean, blocks: readonly LogBlock[]): Read
     )
     for (const block of current.querySelectorAll('.log-block')) seen.observe(block)
     return () => seen.disconnect()
-  }, [isWanted, blocks.length])
+  }, [count])
   return near
 }
 
-function SearchField({ search: { query, total, current, find, step } }: { search: Search }) {
-  const onKey = (event: KeyboardEvent) => {
-    if (event.key !== 'Enter') return
-    event.preventDefault()
-    step(event.shiftKey ? -1 : 1)
-  }
-  return (
-    <>
-      <input
-        class="grow"
-        type="search"
-        aria-label={words.find}
-        placeholder={words.find}
-        value={query}
-        onInput={(event) => find(event.currentTarget.value)}
-        onKeyDown={onKey}
-      />
-      <span class="muted number" role="status">
-        {query !== '' && words.hitOf(current?.number ?? 0, total)}
-      </span>
-      {total > 1 && (
-        <>
-          <IconButton icon="up" label={words.previousHit} title={words.previousHit} onClick={() => step(-1)} />
-          <IconButton icon="down" label={words.nextHit} title={words.nextHit} onClick={() => step(1)} />
-        </>
-      )}
-    </>
-  )
-}
-
 interface BlockProps {
-  readonly block: LogBlock
-  /** Empty where hits are not marked. */
+  readonly block: Block
+  readonly isRich: boolean
   readonly query: string
-  /** The hit in it that is in view. */
-  readonly current: number | undefined
-  /** The number of the line in it that is marked. */
-  readonly line: number | undefined
+  /** First bytes of the hit that is in view, and of the line that the address names. */
+  readonly hit: number | undefined
+  readonly chosen: number | undefined
+  /** First lines of groups that are folded. */
+  readonly folded: readonly number[]
 }
 
 /** The browser lays it out when it comes near the view, and finds and copies its text all the same. */
-const Block = kept(({ block: { from, text, lines }, query, current, line }: BlockProps) => {
-  const plain = toPlain(text)
+const Block = kept(({ block: { key, lines }, isRich, query, hit, chosen, folded }: BlockProps) => (
+  <div class="log-block" data-from={key} style={{ containIntrinsicBlockSize: `auto ${lines.length * lineHeight}em` }}>
+    {isRich
+      ? lines.map((line) => (
+          <Line
+            key={line.byte}
+            line={line}
+            query={query}
+            isHit={line.byte === hit}
+            isChosen={line.byte === chosen}
+            isFolded={folded.includes(line.number)}
+          />
+        ))
+      : lines.map(({ text }) => `${toPlain(text)}\n`).join('')}
+  </div>
+))
+
+interface LineProps {
+  readonly line: LogLine
+  readonly query: string
+  readonly isHit: boolean
+  readonly isChosen: boolean
+  readonly isFolded: boolean
+}
+
+function Line({ line: { number, byte, text, time, opens, within }, query, isHit, isChosen, isFolded }: LineProps) {
+  const lengthMs = opens?.startMs === undefined || opens.endMs === undefined ? undefined : opens.endMs - opens.startMs
+  const marked = <Text text={text} query={query} isHit={isHit} />
   return (
-    <div class="log-block" data-from={from} style={{ containIntrinsicBlockSize: `auto ${lines * lineHeight}em` }}>
-      {line === undefined ? (
-        <Hits text={plain} query={query} current={current} />
+    <div class={`log-line ${within ? 'is-within' : ''}`} data-byte={byte} aria-current={isChosen || undefined}>
+      <button type="button" class="log-number" tabIndex={-1} data-number={number} aria-label={`Link to line ${number}`} />
+      {time !== '' && <time class="log-time">{time.slice(11, 23).replace(/Z$/, '')} </time>}
+      {opens === undefined ? (
+        marked
       ) : (
-        <WithLine text={plain} line={line} query={query} current={current} />
+        <button type="button" class="log-fold" aria-expanded={!isFolded}>
+          {marked}
+          {lengthMs !== undefined && <span class="muted"> {formatDuration(lengthMs)}</span>}
+        </button>
       )}
+      {'\n'}
     </div>
   )
-})
-
-interface HitsProps {
-  readonly text: string
-  readonly query: string
-  readonly current: number | undefined
 }
 
-function Hits({ text, query, current }: HitsProps) {
-  if (query === '') return <>{text}</>
+function Text({ text, query, isHit }: { text: string; query: string; isHit: boolean }) {
   return (
     <>
-      {splitByHits(text, query).map((part, at) =>
-        at % 2 === 0 ? (
-          part
+      {toSpans(text).map(({ text: part, style }, at) => {
+        const marked = splitByHits(part, query).map((piece, place) =>
+          place % 2 === 0 ? (
+            piece
+          ) : (
+            <mark key={place} class={isHit ? 'is-current' : undefined}>
+              {piece}
+            </mark>
+          ),
+        )
+        return style === undefined ? (
+          marked
         ) : (
-          <mark key={at} class={(at - 1) / 2 === current ? 'is-current' : undefined}>
-            {part}
-          </mark>
-        ),
-      )}
-    </>
-  )
-}
-
-/** No hit goes beyond a line, so those before the marked one can be counted apart. */
-function WithLine({ text, line, query, current }: HitsProps & { readonly line: number }) {
-  const all = text.split('\n')
-  const [before, marked = '', after] = [all.slice(0, line), all[line], all.slice(line + 1)]
-  const head = before.map((one) => `${one}\n`).join('')
-  const countIn = (part: string) => (query === '' ? 0 : (splitByHits(part, query).length - 1) / 2)
-  const beforeMarked = countIn(head)
-  const beforeRest = beforeMarked + countIn(marked)
-  const from = (count: number) => (current === undefined ? undefined : current - count)
-  return (
-    <>
-      <Hits text={head} query={query} current={current} />
-      <span class="log-line" aria-current="true">
-        <Hits text={marked} query={query} current={from(beforeMarked)} />
-      </span>
-      {after.length > 0 && <Hits text={`\n${after.join('\n')}`} query={query} current={from(beforeRest)} />}
+          <span key={at} style={style}>
+            {marked}
+          </span>
+        )
+      })}
     </>
   )
 }

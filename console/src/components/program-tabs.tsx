@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useOutput } from '../api/output.ts'
 import { describeError, words } from '../words.ts'
+import { Button } from './button.tsx'
 import { useQueryChange } from './filter-field.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { LogView } from './log-view.tsx'
@@ -68,22 +69,31 @@ interface OutputProps extends Place {
 
 /** What the program has written. */
 export function ProgramOutput({ line, ...place }: OutputProps) {
-  const change = useQueryChange()
   const byte = line !== undefined && /^\d+$/.test(line) ? Number(line) : undefined
-  const { output, readEarlier } = useOutput(place, byte)
-  const { text, from, startByte, hasEarlier, error } = output.value
+  const { output, readEarlier, readAt, find } = useOutput(place, byte)
+  const { text, startByte, firstLine, hasEarlier, hasLater, error } = output.value
   if (text === undefined)
     return error === undefined ? <Loading rows={8} /> : <ErrorState error={error} onRetry={() => location.reload()} />
   return (
     <>
       {error !== undefined && <p class="stale">{describeError(error).title}</p>}
       {byte !== undefined && byte < startByte && <p class="muted">{words.lineGone}</p>}
+      {hasLater && (
+        <p class="muted row">
+          What was written later is not on this page.
+          <Button small onClick={() => readAt(undefined)}>
+            Go to the end
+          </Button>
+        </p>
+      )}
       <LogView
         text={text}
         name={place.id}
-        from={from}
+        startByte={startByte}
+        firstLine={firstLine}
+        find={find}
+        onJump={readAt}
         {...(startByte > 0 && { earlier: { read: hasEarlier ? readEarlier : undefined } })}
-        lines={{ startByte, byte, onChoose: (chosen) => change({ line: chosen === byte ? undefined : String(chosen) }) }}
       />
     </>
   )

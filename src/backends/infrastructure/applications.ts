@@ -5,6 +5,7 @@ import { formatJson } from '../../json/json.ts'
 import { BackendError } from '../backend.ts'
 import { pathValue, pathValues, queryCount, queryFlag, queryValue, queryValues } from '../requests/request-values.ts'
 import { balancersOfGroups } from './clusters.ts'
+import { findLines } from './find-lines.ts'
 import type { Instance, Job, LoadBalancer, ServerGroup } from './model.ts'
 import {
   type Answer,
@@ -136,17 +137,19 @@ const console: Answer = async (request, infrastructure) => {
   const { account, region, id } = pathValues(request, 'account', 'region', 'id')
   const wanted = queryValue(request, 'provider')
   const wish = consoleWish(request)
+  const text = queryValue(request, 'find')
   const choice = { container: queryValue(request, 'container'), previous: queryFlag(request, 'previous') }
   for (const provider of infrastructure.providers) {
     if (wanted !== undefined && provider.id !== wanted.toLowerCase()) continue
     const isJob = (job: Job) => job.id === id && job.account === account && job.location === region
     const owner = provider.instance(account, region, id) ?? provider.jobs().find(isJob)
     await checkApplication(request, infrastructure, owner?.moniker.app ?? null)
-    const found = await provider.console(account, region, id, wish, choice)
+    const read = (part: ConsoleWish | undefined) => provider.console(account, region, id, part, choice)
+    const found = await read(text === undefined ? wish : { offset: 0 })
     if (found === undefined) continue
     const { owner: application = null, ...view } = found
     await checkApplication(request, infrastructure, application)
-    return view
+    return text === undefined ? view : { ...view, ...(await findLines(view, text, read)) }
   }
   throw missing(request, 'Instance', 'id')
 }

@@ -115,6 +115,12 @@ export const ConsoleOutput = z
     nextOffset: z.int().optional().describe('Where the next part begins.'),
     endOffset: z.int().optional().describe('Where the output ends at present; there is more when it is beyond `nextOffset`.'),
     lostBytes: z.int().optional().describe('Bytes from the wanted offset on that were dropped before.'),
+    line: z.int().optional().describe('With `tail`: number of the first line of `output`, counted from the oldest that is kept.'),
+    matches: z
+      .array(z.looseObject({ offset: z.int(), line: z.int() }))
+      .optional()
+      .describe('With `find`: the lines that have the text, by the offset of their first byte and their number.'),
+    hasMoreMatches: z.boolean().optional().describe('With `find`: there are more than those.'),
   })
   .meta({ id: 'ConsoleOutput' })
 

@@ -25,12 +25,16 @@ export const instanceOperations: Operation[] = [
     description:
       'Output of an instance or a job. With `tail` or `offset`, the embedded service answers a part with its offsets: bytes since the ' +
       'instance first started, which stay the same when old output is dropped. To follow, ask with `tail`, then repeatedly with ' +
-      '`offset` as `nextOffset` said. An `offset` beyond the end reads from the oldest output. An external service does not know these ' +
-      'parameters: its answer has no `nextOffset` and holds all.',
+      '`offset` as `nextOffset` said. An `offset` beyond the end reads from the oldest output. With `find`, it answers the lines of all ' +
+      'that is kept which have the text. An external service, and that of Kubernetes, does not know these parameters: its answer has ' +
+      'neither `nextOffset` nor `matches`, and holds all.',
     query: {
       provider: textModel.default('aws'),
       tail: countModel.optional().describe('Newest lines, at most 1 MiB; not together with `offset`.'),
       offset: countModel.optional().describe('First byte of the wanted output; an answer holds at most 1 MiB.'),
+      find: textModel
+        .optional()
+        .describe('A text, in letters of either case: the answer has no output but `matches`, at most 1,000.'),
       container: textModel.optional().describe('Only this container, where an instance has several.'),
       previous: textModel.optional().describe('`true`: the output before the last restart of the container.'),
     },

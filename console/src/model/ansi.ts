@@ -1,0 +1,142 @@
+/** Colours and weights that programs write for terminals, as styles that can be read in both themes. */
+
+type Style = {
+  readonly color?: string
+  readonly background?: string
+  readonly fontWeight?: number
+  readonly fontStyle?: string
+  readonly textDecoration?: string
+  readonly opacity?: number
+}
+
+export interface Span {
+  readonly text: string
+  /** Undefined: as all text. */
+  readonly style: Style | undefined
+}
+
+type Rgb = readonly [red: number, green: number, blue: number]
+
+interface State {
+  fore?: Rgb | undefined
+  back?: Rgb | undefined
+  bold?: boolean
+  faint?: boolean
+  italic?: boolean
+  line?: boolean
+  inverse?: boolean
+}
+
+/** The sixteen usual colours. */
+const usual =
+  '000000 cd3131 0d8c50 a07800 2472c8 bc3fbc 1196b4 8c8c8c 767676 f14c4c 23b464 c8a01e 3b8eea d670d6 29b8db e5e5e5'.split(' ')
+const steps = [0, 95, 135, 175, 215, 255]
+
+/** One of 256: the usual ones, a cube of 6 × 6 × 6, and greys. */
+export function colourOf(index: number): Rgb {
+  const known = usual[index]
+  if (known !== undefined) return [0, 2, 4].map((from) => Number.parseInt(known.slice(from, from + 2), 16)) as unknown as Rgb
+  if (index > 231) return [0, 1, 2].map(() => 8 + (index - 232) * 10) as unknown as Rgb
+  const at = index - 16
+  return [Math.floor(at / 36), Math.floor(at / 6) % 6, at % 6].map((step) => steps[step] ?? 0) as unknown as Rgb
+}
+
+export const esc = String.fromCharCode(27)
+/** Styles, and whatever else tells a terminal what to do. */
+const sequence = new RegExp(`${esc}(?:\\[([\\d;:]*)([A-Za-z])|\\][^\\u0007${esc}]*(?:\\u0007|${esc}\\\\)|[()][A-Z0-9]|[=>])`, 'g')
+const controls = /(?![\t\n])\p{Cc}/gu
+
+/** Without what terminals take as orders; other control characters become visible. */
+export function toPlain(text: string): string {
+  return showControls(text.replace(sequence, ''))
+}
+
+function showControls(text: string): string {
+  return text.replace(controls, (character) => {
+    const code = character.charCodeAt(0)
+    return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? '\u2421' : '\ufffd'
+  })
+}
+
+/** The parts of a line, each in one style; together they are its plain text. */
+export function toSpans(line: string): readonly Span[] {
+  const spans: Span[] = []
+  const state: State = {}
+  let from = 0
+  const add = (text: string) => text !== '' && spans.push({ text: showControls(text), style: styleOf(state) })
+  for (const match of line.matchAll(sequence)) {
+    add(line.slice(from, match.index))
+    from = match.index + match[0].length
+    if (match[2] === 'm') apply(state, (match[1] ?? '').split(/[;:]/).map(Number))
+  }
+  add(line.slice(from))
+  return spans
+}
+
+const flags: Readonly<Record<number, Partial<State>>> = {
+  1: { bold: true },
+  2: { faint: true },
+  3: { italic: true },
+  4: { line: true },
+  7: { inverse: true },
+  22: { bold: false, faint: false },
+  23: { italic: false },
+  24: { line: false },
+  27: { inverse: false },
+  39: { fore: undefined },
+  49: { back: undefined },
+}
+
+/** @see ECMA-48, section 8.3.117 */
+function apply(state: State, codes: readonly number[]): void {
+  for (let at = 0; at < codes.length; at++) {
+    const code = codes[at] ?? 0
+    const place = code >= 40 && code !== 90 && (code < 90 || code >= 100) ? 'back' : 'fore'
+    if (code === 0) for (const key of Object.keys(state) as (keyof State)[]) delete state[key]
+    else if (code === 38 || code === 48) {
+      const [kind, ...values] = codes.slice(at + 1)
+      state[place] = kind === 5 ? colourOf(values[0] ?? 0) : (values.slice(0, 3) as unknown as Rgb)
+      at += kind === 5 ? 2 : 4
+    } else if (flags[code] !== undefined) Object.assign(state, flags[code])
+    else if (code >= 90 && code <= 107) state[place] = colourOf((code % 10) + 8)
+    else if (code >= 30 && code <= 47) state[place] = colourOf(code % 10)
+  }
+}
+
+function styleOf({ fore, back, bold, faint, italic, line, inverse }: State): Style | undefined {
+  const [text, ground] = inverse ? [back, fore ?? ([128, 128, 128] as const)] : [fore, back]
+  const style: Style = {
+    ...(text !== undefined &&
+      ground === undefined && { color: `light-dark(${toCss(legibleOn('light', text))}, ${toCss(legibleOn('dark', text))})` }),
+    ...(ground !== undefined && { background: toCss(ground), color: lightOf(ground) > 0.18 ? '#000' : '#fff' }),
+    ...(bold && { fontWeight: 600 }),
+    ...(italic && { fontStyle: 'italic' }),
+    ...(line && { textDecoration: 'underline' }),
+    // More than that would be hard to read.
+    ...(faint && text === undefined && { color: 'var(--muted)' }),
+  }
+  return Object.keys(style).length === 0 ? undefined : style
+}
+
+function toCss(colour: Rgb): string {
+  return `rgb(${colour.map(Math.round).join(' ')})`
+}
+
+/** As much darker or lighter as it takes to be read on the ground of output. */
+export function legibleOn(theme: 'light' | 'dark', colour: Rgb): Rgb {
+  for (let share = 0; share <= 1; share += 0.05) {
+    const mixed = colour.map((part) => (theme === 'light' ? part * (1 - share) : part + (255 - part) * share)) as unknown as Rgb
+    const light = lightOf(mixed)
+    if (theme === 'light' ? light < 0.14 : light > 0.28) return mixed
+  }
+  return theme === 'light' ? [0, 0, 0] : [255, 255, 255]
+}
+
+/** @see WCAG 2.2, relative luminance */
+function lightOf(colour: Rgb): number {
+  const [red = 0, green = 0, blue = 0] = colour.map((part) => {
+    const share = part / 255
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+  })
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}

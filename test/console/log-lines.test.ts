@@ -1,0 +1,128 @@
+/** Output as lines: what stays while more is written, groups, times and colours, and what a search finds. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { colourOf, legibleOn, toPlain, toSpans } from '../../console/src/model/ansi.ts'
+import { isHidden, lineAtByte, splitByHits, toLogText } from '../../console/src/model/log-lines.ts'
+
+const esc = '\u001b'
+const lines = (from: number, count: number) => Array.from({ length: count }, (_, at) => `line ${from + at}\n`).join('')
+
+test('lines stay the same while output is written', () => {
+  const before = toLogText(`${lines(0, 450)}unfinis`)
+  const after = toLogText(`${lines(0, 450)}unfinished\n${lines(451, 10)}`, 0, 1, before)
+  assert.ok(before.lines.slice(0, -1).every((line, at) => line === after.lines[at]))
+  assert.deepEqual(
+    [449, 450, 451].map((at) => [after.lines[at]?.number, after.lines[at]?.text]),
+    [
+      [450, 'line 449'],
+      [451, 'unfinished'],
+      [452, 'line 451'],
+    ],
+  )
+  assert.equal(toLogText(lines(7, 450), 0, 1, before).lines[0]?.text, 'line 7')
+  assert.equal(toLogText('', 0, 1, before).lines.length, 0)
+})
+
+test('a line is found by its bytes', () => {
+  const log = toLogText('für alle\n🚢 zwei\ndrei', 100, 7)
+  assert.deepEqual(
+    log.lines.map(({ number, byte }) => [number, byte]),
+    [
+      [7, 100],
+      [8, 110],
+      [9, 120],
+    ],
+  )
+  assert.equal(lineAtByte(log, 113)?.number, 8)
+  assert.equal(lineAtByte(log, 123)?.number, 9)
+  assert.equal(lineAtByte(log, 99), undefined)
+  assert.equal(lineAtByte(log, 124), undefined)
+})
+
+test('groups of build servers fold with what is in them, and have their length', () => {
+  const log = toLogText(
+    [
+      '2026-01-01T10:00:00.0Z ##[group]Restore',
+      '2026-01-01T10:00:07.5Z one',
+      '2026-01-01T10:00:08.0Z ##[endgroup]',
+      `section_start:100:all\r${esc}[0KAll`,
+      `section_start:101:inner[collapsed=true]\r${esc}[0KInner`,
+      'two',
+      `section_end:104:inner\r${esc}[0K`,
+      `section_end:109:all\r${esc}[0K`,
+      '::group::Tests',
+      '::error::three',
+      '::endgroup::',
+      '::group::Open',
+      'last',
+    ].join('\n'),
+  )
+  const groups = log.lines.flatMap(({ opens }) => opens ?? [])
+  assert.deepEqual(
+    groups.map(({ title, isFolded, startMs = 0, endMs = 0 }) => [title, isFolded, endMs - startMs]),
+    [
+      ['Restore', true, 8000],
+      ['All', false, 9000],
+      ['Inner', true, 3000],
+      // What fails or still runs is shown.
+      ['Tests', false, 0],
+      ['Open', false, 0],
+    ],
+  )
+  const shown = log.lines.filter((line) => !isHidden(line, (group) => group.isFolded))
+  assert.deepEqual(
+    shown.map(({ number, text }) => `${number} ${text}`),
+    ['1 Restore', '4 All', '5 Inner', '9 Tests', '10 ::error::three', '12 Open', '13 last'],
+  )
+  assert.equal(log.lines[1]?.time, '2026-01-01T10:00:07.5Z')
+  assert.equal(toLogText('10 %\r50 %\rdone\r\n').lines[0]?.text, 'done')
+})
+
+test('colours of terminals', () => {
+  assert.deepEqual(toSpans(`a ${esc}[1mb${esc}[0m c`), [
+    { text: 'a ', style: undefined },
+    { text: 'b', style: { fontWeight: 600 } },
+    { text: ' c', style: undefined },
+  ])
+  const [colour] = toSpans(`${esc}[38;2;250;250;250mx`)
+  assert.match(colour?.style?.color ?? '', /^light-dark\(rgb\(\d+ \d+ \d+\), rgb\(250 250 250\)\)$/)
+  assert.deepEqual(toSpans(`${esc}[44mx`)[0]?.style, { background: 'rgb(36 114 200)', color: '#fff' })
+  assert.equal(toPlain(`${esc}[31mred${esc}[0m\tx\u0007\u007f\u0085`), 'red\tx␇␡\ufffd')
+})
+
+test('every colour can be read in both themes', () => {
+  const light = (part: number) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+  const of = ([r = 0, g = 0, b = 0]: readonly number[]) =>
+    0.2126 * light(r / 255) + 0.7152 * light(g / 255) + 0.0722 * light(b / 255)
+  const grounds = { light: of([0xec, 0xef, 0xf3]), dark: of([0x1f, 0x28, 0x33]) }
+  for (let index = 0; index < 256; index++) {
+    for (const theme of ['light', 'dark'] as const) {
+      const [a = 0, b = 0] = [of(legibleOn(theme, colourOf(index))), grounds[theme]].toSorted((one, other) => other - one)
+      assert.ok((a + 0.05) / (b + 0.05) >= 4.5, `${index} ${theme}`)
+    }
+  }
+})
+
+test('a search takes no letter for a pattern, and either case', () => {
+  assert.deepEqual(splitByHits('A.c abc a.C', 'a.c'), ['', 'A.c', ' abc ', 'a.C', ''])
+  for (const query of ['\\', '^', '$', '-', '/', '[', '(', '{', '|', '?', 'İ', '🚢'])
+    assert.deepEqual(splitByHits(`x${query}y`, query), ['x', query, 'y'], query)
+})
+
+test('lines do not hold on to the outputs that they came from', () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const heap = () => {
+    collect()
+    return process.memoryUsage().heapUsed / 1_048_576
+  }
+  let log = toLogText('a line that is cut out\n'.repeat(100_000))
+  const before = heap()
+  for (let count = 0; count < 100; count++)
+    log = toLogText(`${log.text}${'another line that is cut out\n'.repeat(20)}`, 0, 1, log)
+  // With each former text there would be 230 MiB more.
+  assert.ok(heap() - before < 10, `${heap() - before} MiB`)
+  assert.equal(log.lines.length, 102_000)
+})
