@@ -48,7 +48,7 @@ const controls = /(?![\t\n])\p{Cc}/gu
 
 /** Without what terminals take as orders; other control characters become visible. */
 export function toPlain(text: string): string {
-  return showControls(text.replace(sequence, ''))
+  return showControls(text.replace(/\r$/gm, '').replace(sequence, ''))
 }
 
 function showControls(text: string): string {

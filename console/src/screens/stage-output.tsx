@@ -5,7 +5,7 @@ import { toText } from '../api/output.ts'
 import { LogView } from '../components/log-view.tsx'
 import { ProgramOutput } from '../components/program-tabs.tsx'
 import { Loaded } from '../components/states.tsx'
-import { toPlain } from '../model/log-blocks.ts'
+import { toPlain } from '../model/ansi.ts'
 import { instancesOf } from '../model/server-groups.ts'
 import type { GroupPlace, Program, StageBuild, StageOutput } from '../model/stage-output.ts'
 
