@@ -205,17 +205,5 @@ export const adminWords = {
 
   // Compare
   field: 'Field',
-  compare: 'Compare',
-  compareTitle: 'Compare two executions',
-  compareNeedsTwo: 'Choose two executions: give the address two ids, left and right.',
-  leftRun: 'Left',
-  rightRun: 'Right',
-  onlyChanges: 'Only differences',
-  same: 'The executions do not differ here.',
-  differs: (count: number) => plural(count, 'difference'),
-  swap: 'Swap sides',
   parameters: 'Parameters and trigger',
-  notThereRun: 'missing',
-  chooseRun: 'Id of an execution',
-  samePipeline: 'Other runs of this pipeline',
 } as const

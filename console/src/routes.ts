@@ -21,6 +21,7 @@ export const routes: readonly ScreenRoute[] = [
   { path: 'applications/:application/pipelines', load: async () => (await import('./screens/pipelines.tsx')).Pipelines },
   { path: 'applications/:application/pipelines/new', load: async () => (await import('./editor/new-pipeline.tsx')).NewPipeline },
   { path: 'applications/:application/pipelines/:id/edit', load: async () => (await import('./editor/editor.tsx')).EditPipeline },
+  { path: 'applications/:application/pipelines/:id', load: async () => (await import('./screens/pipeline.tsx')).PipelineScreen },
   {
     path: 'applications/:application/pipelines/:id/start',
     load: async () => (await import('./screens/pipelines.tsx')).Pipelines,

@@ -7,8 +7,10 @@ import { toEvents } from '../../console/src/model/events.ts'
 import { holdRows } from '../../console/src/model/held-rows.ts'
 import { securityGroupsOf } from '../../console/src/model/infrastructure.ts'
 import { cutMiddle, showDisguised, showHidden } from '../../console/src/model/names.ts'
-import { matchesPipeline, tagsOfPipelines } from '../../console/src/model/pipelines.ts'
+import { levelsOf, matchesPipeline, tagsOfPipelines } from '../../console/src/model/pipelines.ts'
+import { contentOf, searchOfRuns } from '../../console/src/model/runs.ts'
 import { readableVariables } from '../../console/src/model/task-variables.ts'
+import { describeTrigger } from '../../console/src/model/triggers.ts'
 
 const keyOf = (row: string) => row.charAt(0)
 /** What is shown, with `-` after what is gone, and how many wait. */
@@ -147,5 +149,35 @@ test('a security group belongs to the application that its record or its name sa
   assert.deepEqual(
     securityGroupsOf({ dev: { local: { east: groups } }, prod: null }).map(({ name, application }) => `${name} ${application}`),
     ['web-a web', 'x web', 'web-b cart'],
+  )
+})
+
+test('the address of a list of runs is a search', () => {
+  const hour = 3_600_000
+  const page = { startIndex: 0, size: 50, expand: false }
+  assert.deepEqual(searchOfRuns({ status: 'failed', from: '24h', q: 'web', version: '2.4', start: '-1' }, 30 * hour), {
+    ...{ ...page, statuses: 'TERMINAL', text: 'web 2.4', triggerTimeStartBoundary: String(6 * hour) },
+  })
+  assert.deepEqual(searchOfRuns({ status: 'stopped', to: '2000', before: '1000', start: '50', from: 'never' }, 0), {
+    ...{ ...page, startIndex: 50, statuses: 'STOPPED,FAILED_CONTINUE', triggerTimeEndBoundary: '1000' },
+  })
+})
+
+test('a run is of a version, a commit and its parameters', () => {
+  const trigger = { hash: 'abcdef0123', branch: 'main', parameters: { region: 'eu', fast: true, list: [1] } }
+  assert.deepEqual(contentOf({ trigger } as never), ['main', 'abcdef01', 'region eu', 'fast true'])
+})
+
+test('triggers are told in words, and stages by steps', () => {
+  const words = (trigger: object) => describeTrigger(trigger as never, (id) => (id === 'p1' ? 'build' : undefined))
+  assert.equal(words({ type: 'git', project: 'acme', slug: 'shop', branch: 'main' }), 'A push to acme/shop on main')
+  assert.equal(words({ type: 'pipeline', pipeline: 'p1', status: ['successful'] }), 'When build succeeds')
+  assert.equal(words({ type: 'jenkins', job: 'web', master: 'ci' }), 'A build of web on ci')
+  assert.equal(words({ type: 'webhook', source: 'ci' }), 'A webhook to ci')
+  const stage = (refId: string, ...requisiteStageRefIds: string[]) => ({ refId, requisiteStageRefIds })
+  const levels = levelsOf([stage('3', '1', '2'), stage('1'), stage('2', '1'), stage('4', '1'), stage('5', '5')])
+  assert.deepEqual(
+    levels.map((stages) => stages.map(({ refId }) => refId)),
+    [['1'], ['2', '4'], ['3'], ['5']],
   )
 })

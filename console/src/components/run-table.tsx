@@ -33,12 +33,7 @@ export function RunTable({ runs, label, without, heldOf }: RunTableProps) {
   const columns: readonly Column<Execution>[] = [
     { key: 'state', head: 'Status', cell: (run) => <StatusText status={statusOf(run)} /> },
     { key: 'run', head: 'Run', grow: true, cell: (run) => <Run run={run} without={without} cause={causes.get(run.id)} /> },
-    {
-      key: 'content',
-      head: 'Version and parameters',
-      hideBelow: 'narrow',
-      cell: (run) => <Name text={contentOf(run).join(' · ')} max={60} />,
-    },
+    ...(without === 'pipeline' ? [] : [contentColumn]),
     { key: 'start', head: 'Started by', hideBelow: 'phone', cell: (run) => <Starter run={run} /> },
     { key: 'time', head: 'Started', cell: (run) => <Time at={run.startTime ?? run.buildTime} /> },
     { key: 'length', head: 'Duration', hideBelow: 'phone', align: 'end', cell: (run) => <Length run={run} /> },
@@ -50,13 +45,21 @@ export function RunTable({ runs, label, without, heldOf }: RunTableProps) {
   )
 }
 
+/** Below it, the cell of the run says the same. */
+const contentColumn: Column<Execution> = {
+  key: 'content',
+  head: 'Version and parameters',
+  hideBelow: 'narrow',
+  cell: (run) => <Name text={contentOf(run).join(' · ')} max={60} />,
+}
+
 interface RunProps extends Pick<RunTableProps, 'without'> {
   readonly run: Execution
   readonly cause: string | undefined
 }
 
 function Run({ run, without, cause }: RunProps) {
-  const content = contentOf(run)
+  const content = contentOf(run).join(' · ')
   return (
     <>
       <a class="row-link" href={to.execution(run.id)}>
@@ -66,15 +69,15 @@ function Run({ run, without, cause }: RunProps) {
           </span>
         )}
         {without !== 'pipeline' && <Name text={run.name ?? 'Run'} max={50} />} <span class="run-id">{shortId(run.id)}</span>
-      </a>
+      </a>{' '}
+      {content !== '' && (
+        <span class={`muted ${without === 'pipeline' ? '' : 'narrow-only'}`}>
+          <Name text={content} max={80} />
+        </span>
+      )}
       {cause !== undefined && (
         <p class="run-cause clamped">
           <Name text={cause} max={160} />
-        </p>
-      )}
-      {content.length > 0 && (
-        <p class="muted narrow-only">
-          <Name text={content.join(' · ')} max={80} />
         </p>
       )}
     </>

@@ -1,10 +1,10 @@
-/** Filters of a list of pipelines: name, state of the last run, tag. */
+/** Pipelines: filters of a list of them, and the order of their stages. */
 import type { components } from '../api/schema.d.ts'
 import { type Execution, newestFirst } from './execution.ts'
-import { objectsOf, textOf } from './read.ts'
+import { type Json, objectsOf, textOf, textsOf } from './read.ts'
 import { isComplete } from './status.ts'
 
-type Pipeline = components['schemas']['Pipeline']
+export type Pipeline = components['schemas']['Pipeline']
 type Run = Pick<Execution, 'pipelineConfigId' | 'buildTime'> & { readonly status: string }
 
 /** What the address leaves of the pipelines; a missing value leaves all. */
@@ -44,4 +44,22 @@ function tagsOf({ tags }: Pipeline): readonly string[] {
 /** Each once, sorted. */
 export function tagsOfPipelines(pipelines: readonly Pipeline[]): readonly string[] {
   return [...new Set(pipelines.flatMap(tagsOf))].toSorted((a, b) => a.localeCompare(b))
+}
+
+/** Links may also have the name. */
+export function findPipeline(pipelines: readonly Pipeline[], idOrName: string): Pipeline | undefined {
+  return pipelines.find(({ id }) => id === idOrName) ?? pipelines.find(({ name }) => name === idOrName)
+}
+
+/** Stages by how many others come before them at least; a circle does not end it. */
+export function levelsOf(stages: readonly Json[]): readonly (readonly Json[])[] {
+  const levels = new Map<string, number>()
+  for (let round = 0; round < stages.length; round++) {
+    for (const stage of stages) {
+      const before = textsOf(stage['requisiteStageRefIds']).map((ref) => levels.get(ref) ?? -1)
+      levels.set(textOf(stage['refId']) ?? '', Math.min(stages.length, Math.max(-1, ...before) + 1))
+    }
+  }
+  const grouped = Map.groupBy(stages, (stage) => levels.get(textOf(stage['refId']) ?? '') ?? 0)
+  return [...grouped].toSorted(([one], [other]) => one - other).map(([, members]) => members)
 }

@@ -1,92 +1,81 @@
-/** Two executions side by side: what differed. */
-
+/** Two runs side by side: what changed, in sentences; the values that differ are behind a fold. */
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
-import { adminWords } from '../admin-words.ts'
-import { type Reading, refreshAll, useLive } from '../api/live.ts'
+import { refreshAll, useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
 import { Check } from '../components/check.tsx'
 import { DataTable } from '../components/data-table.tsx'
-import { useQueryChange } from '../components/filter-field.tsx'
+import { FilterSelect, useQueryChange } from '../components/filter-field.tsx'
 import { TextField } from '../components/form-fields.tsx'
-import { Icon } from '../components/icon.tsx'
-import { Name, NameLink } from '../components/name.tsx'
+import { Icon, type IconName } from '../components/icon.tsx'
+import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
+import { RunTable } from '../components/run-table.tsx'
 import { EmptyState, ErrorState, Loading } from '../components/states.tsx'
-import { StatusText } from '../components/status-mark.tsx'
-import { Time } from '../components/time.tsx'
+import { describeChanges as describeFields, showValue } from '../editor/describe-changes.ts'
+import { type Revision, toRevisions } from '../editor/history.ts'
+import { type Change, describeChanges } from '../model/compare.ts'
 import { type ComparedValue, compareExecutions } from '../model/compared-values.ts'
-import { type Execution, newestFirst, shortId, startedBy, statusOf } from '../model/execution.ts'
+import { type Execution, newestFirst, shortId, statusOf } from '../model/execution.ts'
 import { isComplete } from '../model/status.ts'
-import { formatDuration } from '../model/time.ts'
+import { formatRelative, now } from '../model/time.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
 
-const maxOthers = 20
+const maxOthers = 50
+const maxRevisions = 50
+/** Instead of an id in the address: the run that the other one is compared with. */
+const baselines = [
+  ['previous', 'the run before'],
+  ['last-success', 'the last success'],
+] as const
 
+/** @param query `left` is the older one, `right` the newer; an only one is compared with the run before. */
 export function Compare({ query }: ScreenProps) {
   const { left = '', right = '' } = query
-  const change = useQueryChange()
+  const id = right || left
   return (
     <>
-      <PageHead
-        tab={adminWords.compareTitle}
-        title={adminWords.compareTitle}
-        actions={
-          left !== '' &&
-          right !== '' && (
-            <>
-              <Check checked={query['only'] === 'changes'} onChange={(isOn) => change({ only: isOn ? 'changes' : undefined })}>
-                {adminWords.onlyChanges}
-              </Check>
-              <Button icon="undo" onClick={() => change({ left: right, right: left })}>
-                {adminWords.swap}
-              </Button>
-            </>
-          )
-        }
-      />
-      {left === '' || right === '' ? (
-        <div class="stack">
-          <Choose key={`${left} ${right}`} left={left} right={right} />
-          {left !== '' && <Others left={left} />}
-        </div>
+      <PageHead tab="Compare runs" title="Compare runs" />
+      {id === '' ? (
+        <Choose />
       ) : (
-        <Both key={`${left} ${right}`} left={left} right={right} onlyChanges={query['only'] === 'changes'} />
+        <Chosen key={id} id={id} base={right === '' ? 'previous' : left || 'previous'} onlyChanges={query['only'] !== 'all'} />
       )}
     </>
   )
 }
 
-/** For an address that does not name both. */
-function Choose({ left, right }: { left: string; right: string }) {
+/** For an address that names none. */
+function Choose() {
   const { route: navigate } = useLocation()
-  const [values, setValues] = useState({ left, right })
+  const [ids, setIds] = useState({ left: '', right: '' })
   const compare = (event: Event) => {
     event.preventDefault()
-    const ids = { left: values.left.trim(), right: values.right.trim() }
-    if (ids.left !== '' && ids.right !== '') navigate(to.compare(ids))
+    if (ids.right.trim() !== '') navigate(to.compare({ left: ids.left.trim() || 'previous', right: ids.right.trim() }))
   }
   return (
-    <Panel title={adminWords.compareNeedsTwo}>
+    <Panel title="Which runs">
       <form onSubmit={compare}>
         <div class="question">
-          {(['left', 'right'] as const).map((side) => (
-            <TextField
-              key={side}
-              label={side === 'left' ? adminWords.leftRun : adminWords.rightRun}
-              help={adminWords.chooseRun}
-              required
-              value={values[side]}
-              onChange={(id) => setValues({ ...values, [side]: id })}
-            />
-          ))}
+          <TextField
+            label="Run"
+            help="Id of a run, as in its address."
+            required
+            value={ids.right}
+            onChange={(id) => setIds({ ...ids, right: id })}
+          />
+          <TextField
+            label="Compared with"
+            help="Id of an earlier run; the run before it unless given."
+            value={ids.left}
+            onChange={(id) => setIds({ ...ids, left: id })}
+          />
         </div>
         <div class="foot">
           <Button kind="primary" type="submit">
-            {adminWords.compare}
+            Compare runs
           </Button>
         </div>
       </form>
@@ -94,145 +83,209 @@ function Choose({ left, right }: { left: string; right: string }) {
   )
 }
 
-/** Runs of the same pipeline, to choose the other side from. */
-function Others({ left }: { left: string }) {
-  const pipelineConfigIds = useExecution(left).reading.value.body?.pipelineConfigId ?? undefined
-  const live = useLive(
-    '/executions',
-    pipelineConfigIds === undefined ? undefined : { query: { pipelineConfigIds, limit: maxOthers, expand: false } },
-    { refresh: 'open' },
-  )
-  const runs = (live.reading.value.body ?? []).filter(({ id }) => id !== left)
-  if (runs.length === 0) return null
-  return (
-    <Panel title={adminWords.samePipeline} flush>
-      <DataTable
-        label={adminWords.samePipeline}
-        rows={newestFirst(runs)}
-        keyOf={({ id }) => id}
-        columns={[
-          {
-            key: 'run',
-            head: words.execution,
-            grow: true,
-            cell: (run) => (
-              <NameLink
-                href={to.compare({ left: run.id, right: left, only: 'changes' })}
-                text={`${run.name ?? ''} ${shortId(run.id)}`}
-                max={60}
-              />
-            ),
-          },
-          { key: 'state', head: words.state, cell: (run) => <StatusText status={statusOf(run)} /> },
-          { key: 'started', head: words.started, cell: (run) => <Time at={run.startTime} /> },
-        ]}
-      />
-    </Panel>
-  )
+function useExecution(id: string | undefined) {
+  return useLive('/pipelines/{id}', id === undefined ? undefined : { path: { id } }, {
+    refresh: 'live',
+    isBusy: ({ status }) => !isComplete(status),
+  })
 }
 
-function useExecution(id: string) {
-  return useLive('/pipelines/{id}', { path: { id } }, { refresh: 'live', isBusy: ({ status }) => !isComplete(status) })
-}
-
-function Both({ left, right, onlyChanges }: { left: string; right: string; onlyChanges: boolean }) {
-  const lives = [useExecution(left), useExecution(right)] as const
-  const readings = lives.map(({ reading }) => reading.value) as [Reading<Execution>, Reading<Execution>]
-  const failed = readings.findIndex(({ body, error }) => body === undefined && error !== undefined)
-  const error = readings[failed]?.error
+function Chosen({ id, base, onlyChanges }: { id: string; base: string; onlyChanges: boolean }) {
+  const newer = useExecution(id).reading.value
+  const pipelineConfigIds = newer.body?.pipelineConfigId ?? undefined
+  const query = { pipelineConfigIds: pipelineConfigIds ?? '', limit: maxOthers, expand: false }
+  const others = useLive('/executions', pipelineConfigIds === undefined ? undefined : { query }, { refresh: 'open' }).reading
+    .value
+  const isNamed = baselines.some(([name]) => name === base)
+  const earlier = newestFirst(others.body ?? []).filter(({ id: other, buildTime }) => {
+    return other !== id && (buildTime ?? 0) <= (newer.body?.buildTime ?? 0)
+  })
+  const found = isNamed ? earlier.find(({ status }) => base === 'previous' || status === 'SUCCEEDED')?.id : base
+  const older = useExecution(found).reading.value
+  const error = newer.body === undefined ? newer.error : older.body === undefined ? (older.error ?? others.error) : undefined
   if (error !== undefined) return <ErrorState error={error} onRetry={() => refreshAll()} />
-  const [{ body: one }, { body: other }] = readings
-  if (one === undefined || other === undefined) return <Loading rows={8} />
-  const { facts, stages } = compareExecutions(one, other)
-  const sides = [one, other] as const
+  const isAlone = newer.body !== undefined && isNamed && found === undefined && (others.body !== undefined || !pipelineConfigIds)
+  if (isAlone)
+    return <EmptyState icon="search" text={`There is no earlier run${base === 'previous' ? '' : ' that succeeded'}.`} />
+  if (newer.body === undefined || older.body === undefined) return <Loading rows={8} />
   return (
-    <div class="stack">
-      <Panel title={words.summary} flush>
-        <div class="compare">
-          <DataTable
-            label={words.summary}
-            rows={summaryOf(sides)}
-            keyOf={({ name }) => name}
-            columns={[
-              { key: 'name', head: words.name, cell: ({ name }) => name },
-              { key: 'left', head: adminWords.leftRun, cell: ({ values }) => values[0] },
-              { key: 'right', head: adminWords.rightRun, cell: ({ values }) => values[1] },
-            ]}
-          />
-        </div>
-      </Panel>
-      <Differences title={adminWords.parameters} differences={facts} onlyChanges={onlyChanges} />
-      {stages.map(({ name, differences }) => (
-        <Differences key={name} title={name} differences={differences} onlyChanges={onlyChanges} />
-      ))}
+    <>
+      <Baseline id={id} base={base} found={older.body} earlier={earlier} />
+      <Both older={older.body} newer={newer.body} onlyChanges={onlyChanges} />
+    </>
+  )
+}
+
+interface BaselineProps {
+  readonly id: string
+  readonly base: string
+  readonly found: Execution
+  readonly earlier: readonly Execution[]
+}
+
+function Baseline({ id, base, found, earlier }: BaselineProps) {
+  const { route: navigate } = useLocation()
+  const runs = earlier.map((run) => {
+    const time = formatRelative(run.buildTime ?? 0, now.peek())
+    return [run.id, `${shortId(run.id)}, ${statusOf(run).word}, ${time}`] as const
+  })
+  return (
+    <div class="filters">
+      <span>Compared with</span>
+      <FilterSelect
+        name="left"
+        label="Compared with"
+        value={base}
+        any="the run before"
+        options={[...baselines.slice(1), ...runs]}
+      />
+      <Button icon="undo" onClick={() => navigate(to.compare({ left: id, right: found.id }))}>
+        Swap
+      </Button>
     </div>
   )
 }
 
-function summaryOf(sides: readonly [Execution, Execution]) {
-  const each = <Value,>(read: (execution: Execution) => Value) => sides.map(read) as [Value, Value]
-  return [
-    {
-      name: words.execution,
-      values: each((run) => <NameLink href={to.execution(run.id)} text={`${run.name ?? ''} ${shortId(run.id)}`} max={60} />),
-    },
-    { name: words.state, values: each((run) => <StatusText status={statusOf(run)} />) },
-    { name: words.started, values: each((run) => <Time at={run.startTime} />) },
-    {
-      name: words.length,
-      values: each((run) => (run.startTime && run.endTime ? formatDuration(run.endTime - run.startTime) : '–')),
-    },
-    { name: words.startedBy, values: each((run) => <Name text={startedBy(run) ?? '–'} max={40} />) },
-  ]
+interface BothProps {
+  readonly older: Execution
+  readonly newer: Execution
 }
 
-interface DifferencesProps {
-  readonly title: string
-  readonly differences: readonly ComparedValue[]
-  readonly onlyChanges: boolean
+const icons: Readonly<Record<Change['kind'], IconName>> = {
+  parameter: 'settings',
+  image: 'box',
+  commit: 'link',
+  definition: 'edit',
+  stage: 'pipeline',
+  duration: 'clock',
+  trigger: 'play',
 }
 
-function Differences({ title, differences, onlyChanges }: DifferencesProps) {
-  const shown = onlyChanges ? differences.filter(({ differs }) => differs) : differences
-  const count = differences.filter(({ differs }) => differs).length
-  if (onlyChanges && count === 0) return null
+function Both({ older, newer, onlyChanges }: BothProps & { readonly onlyChanges: boolean }) {
+  const changes = useChanges(older, newer)
   return (
-    <Panel
-      title={<Name text={title} max={80} />}
-      actions={<span class="muted">{count === 0 ? adminWords.same : adminWords.differs(count)}</span>}
-      flush
-    >
-      {shown.length === 0 ? (
-        <EmptyState text={adminWords.same} />
-      ) : (
-        <div class="compare">
-          <DataTable
-            label={title}
-            rows={shown}
-            keyOf={({ path }) => path}
-            columns={[
-              {
-                key: 'path',
-                head: adminWords.field,
-                cell: ({ path, differs }) => (
-                  <span class="mark-cell">
-                    {differs && <Icon name="warn" />}
-                    <Name text={path} max={60} />
-                    {differs && <span class="visually-hidden">{adminWords.differs(1)}</span>}
-                  </span>
-                ),
-              },
-              { key: 'left', head: adminWords.leftRun, cell: ({ left }) => <Value text={left} /> },
-              { key: 'right', head: adminWords.rightRun, cell: ({ right }) => <Value text={right} /> },
-            ]}
-          />
-        </div>
-      )}
-    </Panel>
+    <div class="stack">
+      <div class="panel is-flush">
+        <RunTable runs={[older, newer]} label="Compared runs" heldOf={older.id} />
+      </div>
+      <Panel title="What changed" count={changes.length}>
+        {changes.length === 0 ? (
+          <p class="quiet">Nothing: input, definition, stages and durations are the same.</p>
+        ) : (
+          <ul class="changes">
+            {changes.map(({ kind, text, href }) => (
+              <li key={text}>
+                <Icon name={icons[kind]} />
+                {href === undefined ? (
+                  <Name text={text} max={300} />
+                ) : (
+                  <a href={href}>
+                    <Name text={text} max={300} />
+                  </a>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Panel>
+      <Values older={older} newer={newer} onlyChanges={onlyChanges} />
+    </div>
   )
 }
 
-function Value({ text }: { text: string | undefined }) {
-  if (text === undefined) return <span class="muted">{adminWords.notThereRun}</span>
-  return <Name text={text} max={400} />
+/** What the store knows of the definition is better than what the records of both runs hint at. */
+function useChanges(older: Execution, newer: Execution): readonly Change[] {
+  const id = newer.pipelineConfigId ?? undefined
+  const isSame = id !== undefined && older.pipelineConfigId === id
+  const parameters = isSame ? { path: { pipelineConfigId: id }, query: { limit: maxRevisions } } : undefined
+  const { body } = useLive('/pipelineConfigs/{pipelineConfigId}/history', parameters, { refresh: 'open' }).reading.value
+  const changes = describeChanges(older, newer)
+  const revisions = toRevisions(body)
+  const [from, until] = [older.buildTime ?? 0, newer.buildTime ?? 0]
+  const isKnown = revisions.some(({ savedAtMs = Number.POSITIVE_INFINITY }) => savedAtMs <= Math.min(from, until))
+  if (!isKnown) return changes
+  const between = revisions.filter(({ savedAtMs = 0 }) => savedAtMs > from && savedAtMs <= until)
+  const saved = between.flatMap((revision) => savedChanges(revision, newer.application, id ?? ''))
+  const isResult = ({ kind }: Change) => kind === 'stage' || kind === 'duration'
+  const input = changes.filter((change) => change.kind !== 'definition' && !isResult(change))
+  return [...input, ...saved, ...changes.filter(isResult)]
+}
+
+const maxFields = 8
+
+function savedChanges(
+  { id, author, savedAtMs, definition, previous }: Revision,
+  application: string,
+  pipeline: string,
+): readonly Change[] {
+  if (previous === undefined) return []
+  const by = `${author ?? 'someone'}, ${formatRelative(savedAtMs ?? 0, now.peek())}`
+  const href = to.editPipeline(application, pipeline, { tab: 'history', revision: id })
+  const sentences = describeFields(previous, definition).flatMap(({ title, kind, fields }) =>
+    fields.length === 0
+      ? [`${title} was ${kind}`]
+      : fields
+          .filter(({ field }) => field !== 'index')
+          .map(({ field, before, after }) => `${title}: ${fieldSentence(field, before, after)}`),
+  )
+  return sentences.slice(0, maxFields).map((text) => ({ kind: 'definition', text: `${text} (by ${by})`, href }))
+}
+
+const maxValue = 60
+
+function fieldSentence(field: string, before: unknown, after: unknown): string {
+  const [one, other] = [showValue(before), showValue(after)]
+  if (Math.max(one.length, other.length) > maxValue) return `${field} changed`
+  return one === ''
+    ? `${field} is now ${other}`
+    : other === ''
+      ? `${field} is no longer ${one}`
+      : `${field} went from ${one} to ${other}`
+}
+
+/** All values of both records, for what no sentence says. */
+function Values({ older, newer, onlyChanges }: BothProps & { readonly onlyChanges: boolean }) {
+  const change = useQueryChange()
+  const [isOpen, setOpen] = useState(!onlyChanges)
+  return (
+    <details class="panel compare" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Values of both records</summary>
+      {isOpen && (
+        <>
+          <div class="panel-note">
+            <Check checked={onlyChanges} onChange={(isOn) => change({ only: isOn ? undefined : 'all' })}>
+              Only differences
+            </Check>
+          </div>
+          <ValueTable rows={valuesOf(older, newer).filter(({ differs }) => differs || !onlyChanges)} />
+        </>
+      )}
+    </details>
+  )
+}
+
+function valuesOf(older: Execution, newer: Execution): readonly ComparedValue[] {
+  const { facts, stages } = compareExecutions(older, newer)
+  const ofStages = stages.flatMap(({ name, differences }) =>
+    differences.map((each) => ({ ...each, path: `${name}: ${each.path}` })),
+  )
+  return [...facts, ...ofStages]
+}
+
+function ValueTable({ rows }: { rows: readonly ComparedValue[] }) {
+  if (rows.length === 0) return <EmptyState text="The records do not differ." />
+  const side = (text: string | undefined) =>
+    text === undefined ? <span class="muted">missing</span> : <Name text={text} max={400} />
+  return (
+    <DataTable
+      label="Values of both records"
+      rows={rows}
+      keyOf={({ path }) => path}
+      columns={[
+        { key: 'path', head: 'Field', cell: ({ path }) => <Name text={path} max={80} /> },
+        { key: 'left', head: 'Before', cell: ({ left }) => side(left) },
+        { key: 'right', head: 'After', cell: ({ right }) => side(right) },
+      ]}
+    />
+  )
 }

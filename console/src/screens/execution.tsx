@@ -134,7 +134,7 @@ function useRunLetters(execution: Execution, selected: Stage | undefined, tab: s
     n: () => toFailed(1),
     p: () => toFailed(-1),
     t: () => selected !== undefined && change({ stage: selected.id, tab: nextTab(execution, selected, tab) }),
-    c: () => navigate(to.compare({ left: execution.id })),
+    c: () => navigate(to.compare({ left: 'previous', right: execution.id })),
     '[': () => toSibling(execution, 1, navigate),
     ']': () => toSibling(execution, -1, navigate),
   })

@@ -2,7 +2,6 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
-import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { saveOperation, startOperation, useRight } from '../api/rights.ts'
 import { applicationEvents } from '../api/streams.ts'
@@ -21,14 +20,12 @@ import { Duration } from '../components/time.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { pipelineActions } from '../editor/pipeline-actions.tsx'
 import { type Execution, hasActive, newestFirst } from '../model/execution.ts'
-import { matchesPipeline, type PipelineFilter, tagsOfPipelines } from '../model/pipelines.ts'
+import { findPipeline, matchesPipeline, type Pipeline, type PipelineFilter, tagsOfPipelines } from '../model/pipelines.ts'
 import { isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 import { StartDialog } from './start-dialog.tsx'
 import { EventFilter, TriggerEvents } from './trigger-events.tsx'
-
-export type Pipeline = Schemas['Pipeline']
 
 const stripRuns = 30
 const rowHeight = 57
@@ -87,11 +84,6 @@ function CreatePipeline({ application }: { application: string }) {
       <Icon name="plus" /> {words.createPipeline}
     </a>
   )
-}
-
-/** Links may also have the name. */
-function findPipeline(pipelines: readonly Pipeline[], idOrName: string): Pipeline | undefined {
-  return pipelines.find(({ id }) => id === idOrName) ?? pipelines.find(({ name }) => name === idOrName)
 }
 
 /** The start of a pipeline has an address, which shows the dialog above the list. */
@@ -247,7 +239,7 @@ function Row({ application, pipeline, runs, order, listed }: RowProps) {
   const denied = disabled === true ? words.pipelineDisabled : right.reason
   return (
     <div class="run-row pipeline-row">
-      <PipelineName pipeline={pipeline} href={last === undefined ? to.startPipeline(application, id) : to.execution(last.id)} />
+      <PipelineName pipeline={pipeline} href={to.pipeline(application, id)} />
       <RunStrip runs={sorted} label={words.runsOf(name)} />
       <span class="grow last-run">
         {last !== undefined && listed === 0 && <LastRun run={last} />}
@@ -287,23 +279,38 @@ interface StartProps {
   readonly denied: string | undefined
 }
 
-function StartButton({ application, id, name, denied }: StartProps & { readonly name: string }) {
+interface StartButtonProps extends StartProps {
+  readonly name: string
+  readonly isPrimary?: boolean
+}
+
+export function StartButton({ application, id, name, denied, isPrimary = false }: StartButtonProps) {
   const label = words.startPipeline(name)
   if (denied !== undefined) {
     return (
-      <Button small icon="play" denied={denied} aria-label={`${label}: ${denied}`}>
+      <Button small={!isPrimary} icon="play" denied={denied} aria-label={`${label}: ${denied}`}>
         {words.start}
       </Button>
     )
   }
   return (
-    <a class="button small" data-key="s" href={to.startPipeline(application, id)} aria-label={label}>
+    <a
+      class={`button ${isPrimary ? 'is-primary' : 'small'}`}
+      data-key="s"
+      href={to.startPipeline(application, id)}
+      aria-label={label}
+    >
       <Icon name="play" /> {words.start}
     </a>
   )
 }
 
-function startActions({ application, id, last, denied }: StartProps & { readonly last: Execution | undefined }): MenuItem[] {
+export function startActions({
+  application,
+  id,
+  last,
+  denied,
+}: StartProps & { readonly last: Execution | undefined }): MenuItem[] {
   const start = (from?: string) => (denied === undefined ? { href: to.startPipeline(application, id, { from }) } : { denied })
   const first: MenuItem = { label: words.start, icon: 'play', ...start() }
   if (last === undefined) return [first]
