@@ -496,6 +496,21 @@ step('creates, changes and deletes a security group and a load balancer', async 
   await extra.waitFor({ state: 'detached' })
 })
 
+step('reads how a job has ended, and what it wrote', async ({ fleet, page, open, heading, click }) => {
+  await open('applications/web/jobs')
+  await page.getByText('No job.').waitFor()
+  const imageId = 'shop:1.0.0'
+  await fleet.run({ type: 'runJob', application: 'web', name: 'migrate', imageId, command: 'echo to do; exit 3' }, 'TERMINAL')
+  await page.keyboard.press('r')
+  await click('link', 'migrate')
+  await heading('migrate')
+  await page.getByText('It ended with exit code 3').waitFor()
+  await page.getByRole('tab', { name: 'Console output' }).click()
+  await page.getByText('to do').waitFor()
+  await open('applications/web/jobs/dev/east/none')
+  await page.getByText('There is no job none.').waitFor()
+})
+
 step('reads why a run has failed, within the pipeline that it has started', async ({ fleet, page, open, click }) => {
   const place = { cloudProvider: 'local', credentials: 'dev', account: 'dev', region: 'east' }
   const job = { refId: '1', requisiteStageRefIds: [], type: 'runJob', name: 'Migrate', ...place, imageId: 'shop:1.0.0' }
@@ -526,21 +541,6 @@ step('reads why a run has failed, within the pipeline that it has started', asyn
     .getByText(/table of orders is missing/)
     .last()
     .waitFor()
-})
-
-step('reads how a job has ended, and what it wrote', async ({ fleet, page, open, heading, click }) => {
-  await open('applications/web/jobs')
-  await page.getByText('No job.').waitFor()
-  const imageId = 'shop:1.0.0'
-  await fleet.run({ type: 'runJob', application: 'web', name: 'migrate', imageId, command: 'echo to do; exit 3' }, 'TERMINAL')
-  await page.keyboard.press('r')
-  await click('link', 'migrate')
-  await heading('migrate')
-  await page.getByText('It ended with exit code 3').waitFor()
-  await page.getByRole('tab', { name: 'Console output' }).click()
-  await page.getByText('to do').waitFor()
-  await open('applications/web/jobs/dev/east/none')
-  await page.getByText('There is no job none.').waitFor()
 })
 
 step('deploys an image, and removes the one that runs nowhere', async ({ page, open, click }) => {

@@ -18,10 +18,12 @@ export interface StubbedCluster {
   isPaused: boolean
   /** Whether the account's cluster does not answer. */
   isAway: boolean
+  /** Whether the run has failed, which otherwise goes on. */
+  hasFailed: boolean
 }
 
 export async function stubCluster(page: Page): Promise<StubbedCluster> {
-  const cluster: StubbedCluster = { jobs: [], plans: [], isRolledOut: false, isPaused: false, isAway: false }
+  const cluster: StubbedCluster = { jobs: [], plans: [], isRolledOut: false, isPaused: false, isAway: false, hasFailed: false }
   await page.route(
     (url) => !url.pathname.startsWith('/console'),
     async (route) => {
@@ -119,7 +121,7 @@ function reads(cluster: StubbedCluster): Readonly<Record<string, unknown>> {
       { ...place('job migrate'), id: 'uid-job', name: 'migrate', location, provider: 'kubernetes', jobState: 'Failed' },
     ],
     '/applications/shop/pipelines': [],
-    [`/pipelines/${runId}`]: run(),
+    [`/pipelines/${runId}`]: run(cluster),
   }
 }
 
@@ -363,7 +365,8 @@ function logs(query: URLSearchParams): Json {
 
 export const runId = '01KB3W6Y0TJ9Q4M8H5R2ZC7VXA'
 
-function run(): Json {
+function run({ hasFailed }: StubbedCluster): Json {
+  const status = hasFailed ? 'TERMINAL' : 'RUNNING'
   const context = {
     cloudProvider: 'kubernetes',
     account,
@@ -375,7 +378,7 @@ function run(): Json {
     refId: '1',
     type: 'deployManifest',
     name: 'Deploy',
-    status: 'RUNNING',
+    status,
     startTime: Date.now() - 90_000,
     requisiteStageRefIds: [],
     context,
@@ -387,7 +390,7 @@ function run(): Json {
     type: 'PIPELINE',
     application: 'shop',
     name: 'ship',
-    status: 'RUNNING',
+    status,
     startTime: Date.now() - 95_000,
     trigger: { type: 'manual', user: 'ann' },
     stages: [stage],

@@ -188,6 +188,13 @@ test('an application in a cluster is looked at and changed', { timeout: 900_000 
     await page.getByText('1 added, 1 changed, 1 removed').waitFor()
     await page.getByRole('link', { name: 'service front' }).waitFor()
     await page.getByText('cannot be pulled').waitFor()
+    cluster.hasFailed = true
+    await page.reload()
+    const cause = page.getByRole('region', { name: 'Deploy failed' })
+    await cause.getByText('cannot be pulled').waitFor()
+    await cause.getByRole('log', { name: 'Last lines of pod web-3-a' }).waitFor()
+    assert.deepEqual(await findBarriers(page), [])
+    cluster.hasFailed = false
   })
 
   await t.test('the example is deployed from its manifests', async () => {

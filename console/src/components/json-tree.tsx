@@ -89,7 +89,7 @@ function Entry(props: EntryProps) {
   if (typeof value !== 'object' || value === null || Object.keys(value).length === 0) {
     return (
       <li>
-        <span class="json-key">{showHidden(name)}</span> <Leaf value={value} />{' '}
+        <span class="json-key">{showHidden(name)}</span> <Node value={value} path={path} depth={0} />{' '}
         <CopyButton text={String(value)} label={words.copyPath(path)} />
       </li>
     )

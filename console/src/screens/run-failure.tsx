@@ -1,6 +1,7 @@
 /** Why a run has failed: the cause, the last output of what failed, and what changed since the last success. */
 import type { ComponentChildren } from 'preact'
 import { to } from '../address.ts'
+import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { searchPath } from '../api/waiting.ts'
 import { ActionButton } from '../components/button.tsx'
@@ -10,6 +11,7 @@ import { PlainText } from '../components/plain-text.tsx'
 import { Loading } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
+import { Lazy } from '../editor/lazy.tsx'
 import { describeChanges } from '../model/compare.ts'
 import {
   type Execution,
@@ -22,11 +24,14 @@ import {
   toStageTree,
 } from '../model/execution.ts'
 import { stepWords } from '../model/names.ts'
+import { textOf } from '../model/read.ts'
 import { healthReason, instanceId } from '../model/server-groups.ts'
 import { deployedBy, type GroupPlace, outputOf } from '../model/stage-output.ts'
 import { useStageActions } from './execution-actions.tsx'
 import { OutputTail, useNotUp } from './stage-output.tsx'
 import { placeLinks } from './stage-places.ts'
+
+const loadFailedObjects = async () => (await import('../manifests/failed-objects.tsx')).FailedObjects
 
 /** Child pipelines that are followed to the stage that failed. */
 const maxChildren = 5
@@ -120,6 +125,14 @@ function withoutEcho(reason: string): string {
 function LastOutput({ execution, top, path }: { execution: Execution; top: Stage; path: readonly Stage[] }) {
   const output = outputOf([...path].reverse())
   const [group] = output === undefined ? deployedBy(path) : []
+  const leaf = path.at(-1) ?? top
+  if (hasManifests(useCloudProviders(), textOf(leaf.context['cloudProvider'])) && output === undefined) {
+    return (
+      <section>
+        <Lazy load={loadFailedObjects} props={{ application: execution.application, stage: leaf }} />
+      </section>
+    )
+  }
   if (output === undefined) {
     return group === undefined ? null : (
       <InstanceOutput application={execution.application} place={group} reason={path.map(reasonOf).join(' ')} />

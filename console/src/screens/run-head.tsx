@@ -61,7 +61,8 @@ export function RunHead({ execution }: { execution: Execution }) {
 function RunActions({ execution }: { execution: Execution }) {
   const { route: navigate } = useLocation()
   const actions = useExecutionActions(execution)
-  const shown = usePhone() ? 1 : 2
+  // Of a failed run, what changed is shown with its cause.
+  const shown = usePhone() || execution.status === 'TERMINAL' ? 1 : 2
   const rest = actions.slice(shown)
   return (
     <>

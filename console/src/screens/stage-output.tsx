@@ -59,17 +59,27 @@ function BuildTail({ build, name }: { build: StageBuild; name: string }) {
   )
 }
 
-function ProgramTail({ program: { account, region, id, provider }, name }: { program: Program; name: string }) {
-  const live = useLive(
-    '/instances/{account}/{region}/{instanceId}/console',
-    { path: { account, region, instanceId: id }, query: { ...(provider !== undefined && { provider }), tail: tailLines } },
-    { refresh: 'open' },
-  )
-  if (live.reading.value.error?.status === 404) return <p class="muted">Its output is no longer kept.</p>
+export function ProgramTail({ program, name }: { program: Program; name: string }) {
+  const live = useTail(program, {})
+  const { body, error } = live.reading.value
+  const isEmpty = body !== undefined && toText(body.output, undefined).trim() === ''
+  // A container that starts again and again has written why before its last start.
+  const before = useTail(isEmpty && program.id.startsWith('pod ') ? program : undefined, { previous: 'true' }).reading.value.body
+  if (error?.status === 404) return <p class="muted">Its output is no longer kept.</p>
   return (
     <Loaded live={live} rows={6}>
-      {({ output }) => <Tail text={toText(output, undefined)} name={name} />}
+      {({ output }) => <Tail text={toText(before?.output ?? output, undefined)} name={name} />}
     </Loaded>
+  )
+}
+
+function useTail(program: Program | undefined, more: { previous?: string }) {
+  const { account = '', region = '', id = '', provider } = program ?? {}
+  const query = { ...(provider !== undefined && { provider }), tail: tailLines, ...more }
+  return useLive(
+    '/instances/{account}/{region}/{instanceId}/console',
+    program && { path: { account, region, instanceId: id }, query },
+    { refresh: 'open' },
   )
 }
 

@@ -10,7 +10,7 @@ import { refreshMatching, useLive } from '../api/live.ts'
 import { Check } from '../components/check.tsx'
 import { Field } from '../components/field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
-import { Suggestions } from '../components/form-fields.tsx'
+import { CheckField, Suggestions } from '../components/form-fields.tsx'
 import { Name } from '../components/name.tsx'
 import { newestFirst, shortId } from '../model/execution.ts'
 import { objectOf, objectsOf, textOf } from '../model/read.ts'
@@ -118,9 +118,7 @@ function Form({ pipeline, initial, from, onClose }: FormProps) {
           onChange={(value) => setValues((before) => ({ ...before, [parameter.name]: value }))}
         />
       ))}
-      <Check checked={dryRun} onChange={setDryRun}>
-        Dry run: stages succeed without doing anything
-      </Check>
+      <CheckField label="Dry run: stages succeed without doing anything" checked={dryRun} onChange={setDryRun} />
     </FormDialog>
   )
 }
