@@ -8,7 +8,7 @@ export const routes: readonly ScreenRoute[] = [
   { path: 'applications/:application', load: async () => (await import('./screens/application.tsx')).ApplicationOverview },
   {
     path: 'applications/:application/clusters/:account/:cluster',
-    load: async () => (await import('./screens/cluster.tsx')).ClusterScreen,
+    load: async () => (await import('./screens/clusters.tsx')).ClusterScreen,
   },
   {
     path: 'applications/:application/server-groups/:account/:region/:name',

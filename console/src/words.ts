@@ -184,9 +184,6 @@ export const words = {
   // Server groups
   clusterEmpty: (name: string) => `${name} has no server group now.`,
   serverGroupsOf: (cluster: string) => `Server groups of ${cluster}`,
-  overviewOf: (application: string) => `Overview of ${application}`,
-  noClusterMatches: (filter: string) =>
-    `No cluster matches “${filter}”. Of so many clusters, the filter knows names and accounts only.`,
   anyOf: { account: 'All accounts', region: 'All regions', stack: 'All stacks', provider: 'All providers' },
   stack: 'Stack',
   healthChoices: [
@@ -206,9 +203,6 @@ export const words = {
     ['CANCELED', 'Cancelled'],
   ] as const,
   groupings: { cluster: 'By cluster', region: 'By region', image: 'By image' },
-  noGroupMatches: (filter: string) => `No server group matches “${filter}”.`,
-  noSuchGroup: (name: string) => `There is no server group ${name}. It may have been destroyed.`,
-  noSuchInstance: (id: string) => `There is no instance ${id}. It may have been replaced.`,
   up: (count: number) => `${count} up`,
   down: (count: number) => `${count} down`,
   upOf: (up: number, total: number) => `${up} of ${total} up`,
@@ -238,28 +232,13 @@ export const words = {
   scalingActivities: 'Scaling',
   unknown: 'unknown',
   tryAnyway: 'Try anyway',
-  resizeTitle: (name: string) => `Resize ${name}?`,
   resizeEffect: (name: string, now: number, range: { min?: number | null; max?: number | null } | null | undefined) =>
     `${name} has ${plural(now, 'instance')}.${range ? ` Its range is ${range.min ?? '–'} to ${range.max ?? '–'}.` : ''} Instances that stop finish their requests first.`,
-  resizeAction: (name: string) => `Resize ${name}`,
-  resizeTask: (name: string, size: number) => `Resize ${name} to ${size}`,
-  stops: (count: number) => `${plural(count, 'instance')} will stop after draining.`,
-  starts: (count: number) => `${plural(count, 'instance')} will start.`,
-  disableTitle: (name: string) => `Disable ${name}?`,
   disableEffect: (name: string, count: number) =>
     `${name} takes no more traffic; its ${count === 1 ? 'one instance keeps' : `${count} instances keep`} running.`,
-  disableAction: (name: string) => `Disable ${name}`,
   takesOver: (names: readonly string[]) => `${names.join(', ')} ${names.length === 1 ? 'takes' : 'take'} all traffic.`,
-  enableAction: (name: string) => `Enable ${name}`,
-  rollBackTitle: (name: string) => `Roll back ${name}?`,
-  rollBackEffect: (name: string) =>
-    `The chosen server group is enabled first; when it is healthy, ${name} is disabled and keeps running.`,
-  rollBackAction: (name: string) => `Roll back ${name}`,
-  rollBackTask: (name: string, target: string) => `Roll back ${name} to ${target}`,
-  destroyTitle: (name: string) => `Destroy ${name}?`,
   destroyEffect: (name: string, count: number, enabled: boolean) =>
     `${enabled ? `${name} is disabled first, then its` : 'Its'} ${count === 1 ? 'one instance stops' : `${count} instances stop`} and the server group is removed. This cannot be undone.`,
-  destroyAction: (name: string) => `Destroy ${name}`,
   terminateQuestion: (id: string) => ({
     title: `Terminate ${id}?`,
     effect: `${id} stops; its server group starts another instance.`,
@@ -275,10 +254,6 @@ export const words = {
     effect: `${id} stops and starts again; meanwhile it takes no traffic.`,
     action: `Reboot ${id}`,
   }),
-  cloneTitle: (name: string) => `Clone ${name}?`,
-  cloneEffect: (name: string) =>
-    `A new server group starts in the cluster, with everything as in ${name} but what you change here.`,
-  cloneAction: (name: string) => `Clone ${name}`,
   cloneStrategies: [
     ['', 'stay as they are'],
     ['redblack', 'are disabled once the new one is up'],

@@ -10,7 +10,7 @@ import { Banner } from './banner.tsx'
 import { openDialog } from './dialog.tsx'
 import { FormDialog } from './form-dialog.tsx'
 
-interface Question {
+export interface Question {
   readonly title: string
   /** What happens, and whether it can be undone. */
   readonly effect: ComponentChildren

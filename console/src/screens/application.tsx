@@ -150,7 +150,7 @@ function Overview({ application, groups, balancers, query }: OverviewProps & { r
   return (
     <Filtered
       fields={<OverviewFilters filter={filter} groups={groups} by={by} />}
-      noMatch={clusters.length === 0 ? words.noGroupMatches(describeFilter(filter)) : undefined}
+      noMatch={clusters.length === 0 ? `No server group matches “${describeFilter(filter)}”.` : undefined}
       filters={filterNames}
     >
       <ClusterList clusters={clusters} balancers={balancers} context={context} filter={key} by={by} />
@@ -204,7 +204,10 @@ function LargeOverview({ clusters, query, ...list }: LargeOverviewProps) {
       </span>
     </>
   )
-  const noMatch = shown.length === 0 ? words.noClusterMatches(describeFilter(filter)) : undefined
+  const noMatch =
+    shown.length === 0
+      ? `No cluster matches “${describeFilter(filter)}”. Of so many clusters, the filter knows names and accounts only.`
+      : undefined
   return (
     <Filtered fields={fields} noMatch={noMatch} filters={filterNames}>
       <ClustersInView {...list} clusters={shown} filter={key} />

@@ -4,7 +4,6 @@ import { adminWords } from '../admin-words.ts'
 import { type Change, objectKey, pendingOf } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
 import { hasForm, hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
-import { refreshMatching } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { openDialog } from '../components/dialog.tsx'
@@ -32,33 +31,11 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
   const application = textOf(objectOf(balancer.moniker)['app'])
   const right = useRight(application === undefined ? undefined : { operation: changeOperation, application, account })
   const providers = useCloudProviders()
-  const isEdited = hasForm(providers, provider, 'loadBalancer')
   const isOfManifest = hasManifests(providers, provider)
   const groups = objectsOf(balancer.serverGroups)
   const check = objectOf(balancer['healthCheck'])
   const problems = textsOf(balancer['problems'])
   const key = objectKey('loadBalancer', account, region, name)
-  const remove = (owner: string) =>
-    confirm({
-      ...askToDelete(name, 'Its listeners close, and clients can no longer connect. This cannot be undone.', { account, region }),
-      change: () => ({
-        application: owner,
-        description: adminWords.deleteAction(name),
-        job: [
-          {
-            type: 'deleteLoadBalancer',
-            cloudProvider: provider,
-            credentials: account,
-            loadBalancerName: name,
-            region,
-            regions: [region],
-          },
-        ],
-        object: key,
-      }),
-      onSubmitted: () => refreshMatching('oadBalancers'),
-    })
-  const used = groups.flatMap((group) => textOf(group['name']) ?? [])
   return (
     <Panel
       title={
@@ -78,24 +55,7 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
           <OpenLinks balancers={[balancer]} />
           <StatusBadge status={serviceOf(balancer)} />
           {application !== undefined && !isOfManifest && (
-            <Menu
-              label={words.actionsOf(name)}
-              items={[
-                {
-                  label: adminWords.edit,
-                  icon: 'resize',
-                  denied: right.reason ?? (isEdited ? undefined : adminWords.notEdited),
-                  onSelect: () => openDialog(<EditBalancer application={application} balancer={balancer} />),
-                },
-                {
-                  label: adminWords.delete,
-                  icon: 'trash',
-                  destructive: true,
-                  denied: right.reason ?? (used.length > 0 ? adminWords.usedBy(used) : undefined),
-                  onSelect: () => remove(application),
-                },
-              ]}
-            />
+            <BalancerMenu application={application} balancer={balancer} denied={right.reason} />
           )}
         </>
       }
@@ -138,6 +98,46 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
   )
 }
 
+interface BalancerMenuProps {
+  readonly application: string
+  readonly balancer: Balancer
+  readonly denied: string | undefined
+}
+
+function BalancerMenu({ application, balancer, denied }: BalancerMenuProps) {
+  const { account, region, provider, name } = placeOf(balancer)
+  const isEdited = hasForm(useCloudProviders(), provider, 'loadBalancer')
+  const used = objectsOf(balancer.serverGroups).flatMap((group) => textOf(group['name']) ?? [])
+  const place = { credentials: account, region, regions: [region] }
+  const remove = () =>
+    askToDelete({
+      ...{ application, name, place: { account, region }, list: 'oadBalancers' },
+      effect: 'Its listeners close, and clients can no longer connect.',
+      job: { type: 'deleteLoadBalancer', cloudProvider: provider, loadBalancerName: name, ...place },
+      object: objectKey('loadBalancer', account, region, name),
+    })
+  return (
+    <Menu
+      label={words.actionsOf(name)}
+      items={[
+        {
+          label: adminWords.edit,
+          icon: 'resize',
+          denied: denied ?? (isEdited ? undefined : adminWords.notEdited),
+          onSelect: () => openDialog(<EditBalancer application={application} balancer={balancer} />),
+        },
+        {
+          label: adminWords.delete,
+          icon: 'trash',
+          destructive: true,
+          denied: denied ?? (used.length > 0 ? `Used by ${used.join(', ')}.` : undefined),
+          onSelect: remove,
+        },
+      ]}
+    />
+  )
+}
+
 /** What is in service, and what should be: a disabled group takes no traffic on purpose. */
 export function serviceOf({ serverGroups }: Balancer): Status {
   const groups = objectsOf(serverGroups)
@@ -146,7 +146,7 @@ export function serviceOf({ serverGroups }: Balancer): Status {
   const missing = expected.filter((instance) => !isInService(instance)).length
   if (inService === 0) return { kind: 'warning', word: 'serves nothing' }
   if (missing === 0) return { kind: 'succeeded', word: adminWords.inService(inService) }
-  return { kind: 'failed', word: `${adminWords.inService(inService)}, ${adminWords.notInService(missing)}` }
+  return { kind: 'failed', word: `${adminWords.inService(inService)}, ${missing} not in service` }
 }
 
 interface GroupProps {
@@ -234,7 +234,7 @@ function Move({ id, isOut, balancer, application, denied }: InstanceProps & { re
   if (pendingOf(key) !== undefined) return <PendingChip object={key} />
   const change = (): Change => ({
     application,
-    description: isOut ? adminWords.putInTask(id, name) : adminWords.takeOutTask(id, name),
+    description: isOut ? adminWords.putInTask(id, name) : `Take ${id} out of ${name}`,
     job: [
       {
         type: isOut ? 'registerInstancesWithLoadBalancer' : 'deregisterInstancesFromLoadBalancer',
@@ -260,9 +260,9 @@ function Move({ id, isOut, balancer, application, denied }: InstanceProps & { re
             change,
           }
         : {
-            title: adminWords.takeOutTitle(id),
-            effect: <p>{adminWords.takeOutEffect(id, name)}</p>,
-            action: adminWords.takeOutAction(id),
+            title: `Take ${id} out of traffic?`,
+            effect: <p>{`${name} sends no more requests to ${id}. The instance keeps running, and can be put back.`}</p>,
+            action: `Take out ${id}`,
             typed: id,
             account,
             change,
@@ -304,5 +304,5 @@ export function listenerText(listener: Json): string {
 
 function secondsText(value: unknown): string | undefined {
   const seconds = numberOf(value)
-  return seconds === undefined ? undefined : adminWords.every(seconds)
+  return seconds === undefined ? undefined : `every ${seconds} s`
 }

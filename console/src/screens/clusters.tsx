@@ -1,13 +1,16 @@
 /** Clusters with their server groups, as the overview and the screen of one cluster show them. */
 import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
+import { pendingTasks } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
+import { applicationCrumbs } from '../components/application-head.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { OpenLinks } from '../components/open-link.tsx'
+import { PageHead } from '../components/page-head.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { Lazy } from '../editor/lazy.tsx'
@@ -29,6 +32,7 @@ import {
   toClusters,
 } from '../model/server-groups.ts'
 import { thisMinute } from '../model/time.ts'
+import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 import { GroupLine } from './group-line.tsx'
 import { groupKey, type ServerGroupContext, useServerGroupActions } from './server-group-actions.tsx'
@@ -251,5 +255,52 @@ function GroupRow({ group, context, isAlone }: GroupRowProps) {
       actions={useServerGroupActions(group, context)}
       serving={serving}
     />
+  )
+}
+
+/** One cluster: its server groups, wherever they run. */
+export function ClusterScreen({ params }: ScreenProps) {
+  const [application = '', account = '', name = ''] = ['application', 'account', 'cluster'].map((key) => params[key])
+  const isChanging = pendingTasks.value.some((pending) => pending.application === application)
+  const events = applicationEvents(application, 'infrastructure')
+  const groups = useLive(
+    '/applications/{applicationName}/serverGroups',
+    { path: { applicationName: application }, query: { clusters: `${account}:${name}` } },
+    { refresh: isChanging ? 'live' : 'steady', isBusy: () => isChanging, events },
+  )
+  const balancers = useLive('/applications/{application}/loadBalancers', { path: { application } }, { refresh: 'steady', events })
+  const found = groups.reading.value.body
+  const context = useMemo(() => ({ application, groups: found ?? [] }), [application, found])
+  const shared = { balancers: balancers.reading.value.body ?? [], context }
+  return (
+    <>
+      <PageHead tab={name} title={<Name text={name} />} crumbs={applicationCrumbs(application)}>
+        <p class="muted">{`${words.cluster}, ${account}`}</p>
+      </PageHead>
+      <Loaded
+        live={groups}
+        rows={4}
+        empty={
+          <EmptyState text={words.clusterEmpty(name)}>
+            <a class="button" href={to.application(application)}>
+              {`Overview of ${application}`}
+            </a>
+          </EmptyState>
+        }
+      >
+        {(all) =>
+          toClusters(all).map((cluster) => (
+            <ClusterCard
+              key={`${cluster.account}/${cluster.name}`}
+              cluster={cluster}
+              {...shared}
+              filter=""
+              by="cluster"
+              isWhole
+            />
+          ))
+        }
+      </Loaded>
+    </>
   )
 }

@@ -1,27 +1,33 @@
-/** The question before an object of infrastructure is deleted. */
+/** The question before an object of infrastructure is deleted, and its deletion. */
 import { adminWords } from '../admin-words.ts'
-import { words } from '../words.ts'
+import { type Change, completeTask } from '../api/actions.ts'
+import { refreshMatching } from '../api/live.ts'
+import { confirm } from '../components/confirm-dialog.tsx'
 
-interface Place {
-  readonly account: string
-  readonly region: string
+interface Deletion extends Pick<Change, 'application' | 'object'> {
+  readonly name: string
+  readonly effect: string
+  readonly place?: { readonly account: string; readonly region: string }
+  readonly job: Change['job'][number]
+  /** Part of the path of the lists that have it. */
+  readonly list: string
+  /** Unless the reader has closed the dialog meanwhile. */
+  readonly onDeleted?: () => void
 }
 
-/** To be completed with what the confirmation does. */
-export function askToDelete(name: string, effect: string, place?: Place) {
-  return {
-    title: adminWords.deleteTitle(name),
-    effect: <p>{effect}</p>,
+export function askToDelete({ application, object, name, effect, place, job, list, onDeleted }: Deletion): void {
+  confirm({
+    title: `Delete ${name}?`,
+    effect: <p>{effect} This cannot be undone.</p>,
     action: adminWords.deleteAction(name),
     level: 2,
     typed: name,
     destructive: true,
-    facts:
-      place === undefined
-        ? []
-        : ([
-            [words.account, place.account],
-            [words.region, place.region],
-          ] as const),
-  } as const
+    facts: place === undefined ? [] : Object.entries({ Account: place.account, Region: place.region }),
+    run: async (isOpen) => {
+      await completeTask({ application, description: adminWords.deleteAction(name), job: [job], object })
+      refreshMatching(list)
+      if (isOpen()) onDeleted?.()
+    },
+  })
 }

@@ -2,13 +2,12 @@
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
-import { completeTask, objectKey } from '../api/actions.ts'
+import { objectKey } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
 import { useCloudProvider } from '../api/cloud-providers.ts'
-import { type Live, refreshMatching, useLive } from '../api/live.ts'
+import { type Live, useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { Beside } from '../components/beside.tsx'
-import { confirm } from '../components/confirm-dialog.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { DataTable } from '../components/data-table.tsx'
 import { FilterField, FilterSelect } from '../components/filter-field.tsx'
@@ -216,21 +215,12 @@ function ImageActions({ provider, image, using }: ImageActionsProps) {
   const used =
     using === undefined ? words.loading : using.length > 0 ? adminWords.imageUsed(using.map(({ name }) => name)) : undefined
   const remove = () =>
-    confirm({
-      ...askToDelete(
-        id,
-        'Its files are removed. Server groups that run it could not start further instances. This cannot be undone.',
-      ),
-      run: async (isOpen) => {
-        await completeTask({
-          application,
-          description: adminWords.deleteAction(id),
-          job: [{ type: 'deleteImage', cloudProvider: provider, credentials: account, account, imageId: id }],
-          object: objectKey('image', id),
-        })
-        refreshMatching('/images')
-        if (isOpen()) navigate(to.infrastructure('images'))
-      },
+    askToDelete({
+      ...{ application, name: id, list: '/images' },
+      effect: 'Its files are removed. Server groups that run it could not start further instances.',
+      job: { type: 'deleteImage', cloudProvider: provider, credentials: account, account, imageId: id },
+      object: objectKey('image', id),
+      onDeleted: () => navigate(to.infrastructure('images')),
     })
   return (
     <Menu
@@ -240,7 +230,7 @@ function ImageActions({ provider, image, using }: ImageActionsProps) {
           ? [{ label: 'Deploy …', icon: 'play' as const, denied: 'No pipeline deploys this image.' }]
           : deploying.map(({ id: pipeline, name, application: owner, parameters }, at) => ({
               ...(at === 0 && { letter: 'd' }),
-              label: adminWords.deployBy(name),
+              label: `Start ${name}`,
               icon: 'play' as const,
               href: to.startPipeline(
                 owner,
@@ -322,7 +312,7 @@ function createdAt(image: Image): number | undefined {
 
 function originOf(image: Image): string | undefined {
   const origin = objectOf(objectOf(image['attributes'])['origin'])
-  if (textOf(origin['kind']) === 'upload') return adminWords.uploadedBy(textOf(origin['user']) ?? words.unknown)
+  if (textOf(origin['kind']) === 'upload') return `upload by ${textOf(origin['user']) ?? words.unknown}`
   const base = textOf(origin['baseOs'])
-  return base === undefined ? textOf(origin['kind']) : adminWords.bakedFrom(base)
+  return base === undefined ? textOf(origin['kind']) : `bake from ${base}`
 }

@@ -28,7 +28,12 @@ export function InstanceScreen({ params, query }: ScreenProps) {
     { refresh: 'steady', events: applicationEvents(application, 'infrastructure') },
   )
   return (
-    <Loaded live={live} title={id} rows={8} empty={<EmptyState text={words.noSuchInstance(id)} />}>
+    <Loaded
+      live={live}
+      title={id}
+      rows={8}
+      empty={<EmptyState text={`There is no instance ${id}. It may have been replaced.`} />}
+    >
       {(instance) => {
         const status = statusOfInstance(instance)
         const group = instance.serverGroup

@@ -131,7 +131,7 @@ export function JobScreen({ params, query }: ScreenProps) {
                 <Details job={job} />
               </ProgramTabs>
             ) : (
-              <EmptyState icon="terminal" text={adminWords.noSuchJob(id)} />
+              <EmptyState icon="terminal" text={`There is no job ${id}. Its record may have been removed.`} />
             )}
           </>
         )

@@ -45,7 +45,7 @@ export function ApplicationLoadBalancers({ params, query }: ScreenProps) {
       <ApplicationHead application={application} tab={adminWords.loadBalancers} actions={create} />
       <Beside
         label={name ?? ''}
-        back={{ href: to.loadBalancers(application), label: adminWords.allLoadBalancers(application) }}
+        back={{ href: to.loadBalancers(application), label: `All load balancers of ${application}` }}
         side={
           name !== undefined && (
             <Loaded live={live} empty={empty}>

@@ -4,7 +4,6 @@ import { adminWords } from '../admin-words.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
-import { confirm } from '../components/confirm-dialog.tsx'
 import { Difference } from '../components/difference.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { ChoiceField, TextField } from '../components/form-fields.tsx'
@@ -139,28 +138,13 @@ export function deleteSecurityGroup(
   { name, application }: Schemas['SecurityGroup'],
   { provider, account, region }: { readonly provider: string; readonly account: string; readonly region: string },
 ): void {
-  confirm({
-    ...askToDelete(name, 'Its rules are removed. It is refused while something uses it. This cannot be undone.', {
-      account,
-      region,
-    }),
-    run: async () => {
-      await completeTask({
-        application: application ?? applicationOf(name),
-        description: adminWords.deleteAction(name),
-        job: [
-          {
-            type: 'deleteSecurityGroup',
-            cloudProvider: provider,
-            credentials: account,
-            securityGroupName: name,
-            region,
-            regions: [region],
-          },
-        ],
-        object: objectKey('securityGroup', account, region, name),
-      })
-      refreshMatching('/securityGroups')
+  askToDelete({
+    ...{ application: application ?? applicationOf(name), name, place: { account, region }, list: '/securityGroups' },
+    effect: 'Its rules are removed. It is refused while something uses it.',
+    job: {
+      ...{ type: 'deleteSecurityGroup', cloudProvider: provider, credentials: account },
+      ...{ securityGroupName: name, region, regions: [region] },
     },
+    object: objectKey('securityGroup', account, region, name),
   })
 }

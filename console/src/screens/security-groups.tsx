@@ -94,7 +94,7 @@ export function ApplicationSecurityGroups({ params, query }: ScreenProps) {
           {() => (
             <List
               label={words.securityGroups}
-              empty={adminWords.applicationSecurityGroupsEmpty(application)}
+              empty={`${application} has no security group. Names of its groups begin with ${application}-.`}
               query={name === undefined ? query : { ...query, name }}
               rows={groups ?? []}
               textOfRow={placeText}

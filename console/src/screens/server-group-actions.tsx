@@ -8,7 +8,7 @@ import { useCloudProvider } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { applicationEvents } from '../api/streams.ts'
-import { confirm } from '../components/confirm-dialog.tsx'
+import { confirm, type Question } from '../components/confirm-dialog.tsx'
 import { TextField } from '../components/form-fields.tsx'
 import type { MenuItem } from '../components/menu.tsx'
 import { act } from '../components/notices.tsx'
@@ -131,21 +131,16 @@ class ServerGroupActs {
     const now = capacity?.desired ?? countsOf(this.#group).total
     const desired = signal(String(this.#filledSize() ?? now))
     const isPinned = capacity?.pinned === true || capacity?.min === capacity?.max
-    confirm({
-      title: words.resizeTitle(name),
+    this.#ask('Resize', {
       effect: <p>{words.resizeEffect(name, now, isPinned ? undefined : capacity)}</p>,
-      action: words.resizeAction(name),
       level: () => (toSize(desired.value) === 0 ? 2 : 1),
-      facts: this.#facts(),
-      account: accountOf(this.#group),
-      typed: name,
       fields: <ResizeField desired={desired} now={now} />,
       change: () => {
         const size = toSize(desired.value)
         const [min, max] = isPinned
           ? [size, size]
           : [Math.min(capacity?.min ?? size, size), Math.max(capacity?.max ?? size, size)]
-        return this.#change(words.resizeTask(name, size), { type: 'resizeServerGroup', capacity: { min, max, desired: size } })
+        return this.#change(`Resize ${name} to ${size}`, { type: 'resizeServerGroup', capacity: { min, max, desired: size } })
       },
     })
   }
@@ -153,8 +148,7 @@ class ServerGroupActs {
   disable(): void {
     const { name } = this.#group
     const takers = servingSiblings(this.#group, this.#context.groups)
-    confirm({
-      title: words.disableTitle(name),
+    this.#ask('Disable', {
       effect: (
         <>
           <p>{words.disableEffect(name, countsOf(this.#group).total)}</p>
@@ -165,16 +159,12 @@ class ServerGroupActs {
           </p>
         </>
       ),
-      action: words.disableAction(name),
-      typed: name,
-      facts: this.#facts(),
-      account: accountOf(this.#group),
-      change: () => this.#change(words.disableAction(name), { type: 'disableServerGroup' }),
+      change: () => this.#change(`Disable ${name}`, { type: 'disableServerGroup' }),
     })
   }
 
   enable(): void {
-    const what = words.enableAction(this.#group.name)
+    const what = `Enable ${this.#group.name}`
     act(what, () => submitTask(this.#change(what, { type: 'enableServerGroup' })))
   }
 
@@ -185,16 +175,11 @@ class ServerGroupActs {
     if (older === undefined) return
     const filled = objectOf(this.#filled['rollbackContext'])['restoreServerGroupName']
     const target = signal(choices.find((choice) => choice.name === filled)?.name ?? older.name)
-    confirm({
-      title: words.rollBackTitle(name),
-      effect: <p>{words.rollBackEffect(name)}</p>,
-      action: words.rollBackAction(name),
-      facts: this.#facts(),
-      account: accountOf(this.#group),
-      typed: name,
+    this.#ask('Roll back', {
+      effect: <p>{`The chosen server group is enabled first; when it is healthy, ${name} is disabled and keeps running.`}</p>,
       fields: <TargetField target={target} choices={choices} />,
       change: () =>
-        this.#change(words.rollBackTask(name, target.value), {
+        this.#change(`Roll back ${name} to ${target.value}`, {
           type: 'rollbackServerGroup',
           rollbackType: 'EXPLICIT',
           rollbackContext: {
@@ -216,19 +201,14 @@ class ServerGroupActs {
     const image = signal(textOf(this.#filled['imageId']) ?? before)
     const desired = signal(String(this.#filledSize() ?? usual))
     const strategy = signal(textOf(this.#filled['strategy']) ?? '')
-    confirm({
-      title: words.cloneTitle(name),
-      effect: <p>{words.cloneEffect(name)}</p>,
-      action: words.cloneAction(name),
-      facts: this.#facts(),
-      account,
-      typed: name,
+    this.#ask('Clone', {
+      effect: <p>{`A new server group starts in the cluster, with everything as in ${name} but what you change here.`}</p>,
       fields: <CloneFields image={image} desired={desired} strategy={strategy} />,
       change: () => {
         const size = toSize(desired.value)
         const isChanged = image.value.trim() !== before && image.value.trim() !== ''
         const isResized = desired.value !== usual && desired.value !== ''
-        return this.#change(words.cloneAction(name), {
+        return this.#change(`Clone ${name}`, {
           type: 'cloneServerGroup',
           application: this.#context.application,
           ...(moniker?.stack && { stack: moniker.stack }),
@@ -244,16 +224,11 @@ class ServerGroupActs {
 
   destroy(): void {
     const { name } = this.#group
-    confirm({
-      title: words.destroyTitle(name),
+    this.#ask('Destroy', {
       effect: <p>{words.destroyEffect(name, countsOf(this.#group).total, isEnabled(this.#group))}</p>,
-      action: words.destroyAction(name),
       level: 2,
-      typed: name,
       destructive: true,
-      facts: this.#facts(),
-      account: accountOf(this.#group),
-      change: () => this.#change(words.destroyAction(name), { type: 'destroyServerGroup' }),
+      change: () => this.#change(`Destroy ${name}`, { type: 'destroyServerGroup' }),
     })
   }
 
@@ -261,8 +236,13 @@ class ServerGroupActs {
     return numberOf(objectOf(this.#filled['capacity'])['desired'])
   }
 
-  #facts() {
-    return factsOf(this.#group)
+  #ask(verb: string, question: Omit<Question, 'title' | 'action'> & { readonly change: () => Change }): void {
+    const { name } = this.#group
+    confirm({
+      ...{ title: `${verb} ${name}?`, action: `${verb} ${name}`, typed: name },
+      ...{ facts: factsOf(this.#group), account: accountOf(this.#group) },
+      ...question,
+    })
   }
 
   #change(description: string, job: { type: string } & Record<string, unknown>): Change {
@@ -303,9 +283,9 @@ function ResizeField({ desired, now }: { desired: TextSignal; now: number }) {
         {wanted === 0
           ? 'All instances stop; the server group stays.'
           : wanted < now
-            ? words.stops(now - wanted)
+            ? `${plural(now - wanted, 'instance')} will stop after draining.`
             : wanted > now
-              ? words.starts(wanted - now)
+              ? `${plural(wanted - now, 'instance')} will start.`
               : ''}
       </span>
     </DesiredField>

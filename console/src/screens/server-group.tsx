@@ -62,7 +62,12 @@ export function ServerGroupScreen({ params, query }: ScreenProps) {
   )
   const { live, context } = useServerGroup(application, { account, region, name })
   return (
-    <Loaded live={live} title={name} rows={8} empty={<EmptyState text={words.noSuchGroup(name)} />}>
+    <Loaded
+      live={live}
+      title={name}
+      rows={8}
+      empty={<EmptyState text={`There is no server group ${name}. It may have been destroyed.`} />}
+    >
       {(group) => <Group group={group} context={context} tab={query['tab']} />}
     </Loaded>
   )
@@ -154,7 +159,6 @@ function Instances({ group, context }: { group: ServerGroup; context: ServerGrou
   const instances = instancesOf(group)
   return (
     <div class="stack">
-      <Lazy load={loadCharts} props={{ groups: [group] }} />
       <div class="panel is-flush">
         {instances.length === 0 ? (
           <EmptyState text="This server group has no instances." />
@@ -162,6 +166,7 @@ function Instances({ group, context }: { group: ServerGroup; context: ServerGrou
           <DataTable label={words.instances} columns={columnsOf(toInstance, actionsOf)} rows={instances} keyOf={instanceId} />
         )}
       </div>
+      <Lazy load={loadCharts} props={{ groups: [group] }} />
     </div>
   )
 }
