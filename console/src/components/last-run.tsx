@@ -2,7 +2,6 @@
 import { to } from '../address.ts'
 import { type Execution, shortId, startedBy, statusOf } from '../model/execution.ts'
 import { isComplete } from '../model/status.ts'
-import { words } from '../words.ts'
 import { Name } from './name.tsx'
 import { StatusMark } from './status-mark.tsx'
 import { Duration, Time } from './time.tsx'
@@ -17,7 +16,7 @@ export function LastRun({ run }: { run: Execution }) {
         {isComplete(run.status) ? <Time at={run.endTime ?? run.startTime} /> : <Duration from={run.startTime ?? run.buildTime} />}
         {startedBy(run) !== undefined && (
           <>
-            {`, ${words.by} `}
+            {', by '}
             <Name text={startedBy(run) ?? ''} max={24} />
           </>
         )}

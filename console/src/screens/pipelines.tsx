@@ -16,21 +16,26 @@ import { Menu, type MenuItem } from '../components/menu.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { RunStrip } from '../components/run-strip.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
-import { Duration } from '../components/time.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { pipelineActions } from '../editor/pipeline-actions.tsx'
 import { type Execution, hasActive, newestFirst } from '../model/execution.ts'
 import { findPipeline, matchesPipeline, type Pipeline, type PipelineFilter, tagsOfPipelines } from '../model/pipelines.ts'
-import { isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 import { StartDialog } from './start-dialog.tsx'
 import { EventFilter, TriggerEvents } from './trigger-events.tsx'
 
+const pipelineStates = [
+  ['RUNNING', 'Running'],
+  ['SUCCEEDED', 'Succeeded'],
+  ['TERMINAL', 'Failed'],
+  ['CANCELED', 'Cancelled'],
+  ['NEVER', 'Has not run yet'],
+  ['DISABLED', 'Disabled'],
+] as const
+
 const stripRuns = 30
 const rowHeight = 57
-/** The height of a run that is listed below its pipeline. */
-const listedHeight = 30
 /** Ids of one call for strips. */
 const idsPerCall = 20
 
@@ -46,25 +51,19 @@ export function Pipelines({ params, query }: ScreenProps) {
     <>
       <ApplicationHead application={application} tab={words.pipelines} actions={<CreatePipeline application={application} />} />
       {missing && <Banner tone="failed">{words.noSuchPipeline(params['id'] ?? '', application)}</Banner>}
-      {quiet?.inQuietPeriod === true && <Banner tone="warning">{words.quietPeriod}</Banner>}
+      {quiet?.inQuietPeriod === true && (
+        <Banner tone="warning">A quiet period is active: triggers start nothing. Starts by hand work.</Banner>
+      )}
       <Loaded
         live={live}
         rows={6}
         empty={
-          <EmptyState icon="pipeline" text={words.pipelinesEmpty(application)}>
+          <EmptyState icon="pipeline" text={`${application} has no pipeline. Create one, or import JSON or YAML.`}>
             <CreatePipeline application={application} />
           </EmptyState>
         }
       >
-        {(pipelines) => (
-          <List
-            application={application}
-            pipelines={pipelines}
-            filter={filterOf(query)}
-            listed={words.listedRuns.find(([count]) => count === query['runs'])?.[0]}
-            query={query}
-          />
-        )}
+        {(pipelines) => <List application={application} pipelines={pipelines} filter={filterOf(query)} query={query} />}
       </Loaded>
     </>
   )
@@ -74,14 +73,14 @@ function CreatePipeline({ application }: { application: string }) {
   const { reason } = useRight({ operation: saveOperation, application })
   if (reason !== undefined) {
     return (
-      <Button icon="plus" denied={reason} aria-label={`${words.createPipeline}: ${reason}`}>
-        {words.createPipeline}
+      <Button icon="plus" denied={reason} aria-label={`Create pipeline: ${reason}`}>
+        Create pipeline
       </Button>
     )
   }
   return (
     <a class="button" href={to.newPipeline(application)}>
-      <Icon name="plus" /> {words.createPipeline}
+      <Icon name="plus" /> Create pipeline
     </a>
   )
 }
@@ -110,8 +109,6 @@ interface ListProps {
   readonly application: string
   readonly pipelines: readonly Pipeline[]
   readonly filter: PipelineFilter
-  /** How many of its last runs are listed below each pipeline, as the address has it. */
-  readonly listed: string | undefined
   readonly query: ScreenProps['query']
 }
 
@@ -122,12 +119,12 @@ function filterOf({ q = '', status, tag }: ScreenProps['query']): PipelineFilter
 }
 
 function describeFilter({ q, status, tag }: PipelineFilter): string {
-  const state = words.pipelineStates.find(([value]) => value === status)?.[1] ?? status
+  const state = pipelineStates.find(([value]) => value === status)?.[1] ?? status
   return [q, state, tag].filter(Boolean).join(', ')
 }
 
 function List(props: ListProps) {
-  const { application, pipelines, filter, listed, query } = props
+  const { application, pipelines, filter, query } = props
   // Rows read their runs as they come into view; this filter needs the last run of all.
   const last = useLive(
     '/applications/{application}/pipelines',
@@ -138,22 +135,15 @@ function List(props: ListProps) {
     <>
       <div class="filters">
         <FilterField value={filter.q} />
-        <FilterSelect
-          name="status"
-          label={words.pipelineState}
-          value={filter.status}
-          any={words.anyPipelineState}
-          options={words.pipelineStates}
-        />
+        <FilterSelect name="status" label="Last run" value={filter.status} any="Any last run" options={pipelineStates} />
         <FilterSelect
           name="tag"
-          label={words.tag}
+          label="Tag"
           value={filter.tag}
-          any={words.anyTag}
+          any="Any tag"
           options={tagsOfPipelines(pipelines).map((tag) => [tag, tag])}
           leastOptions={1}
         />
-        <FilterSelect name="runs" label={words.runsShown} value={listed} any={words.runsAsBars} options={words.listedRuns} />
         <EventFilter query={query} />
       </div>
       <div class="stack">
@@ -171,31 +161,25 @@ function List(props: ListProps) {
 }
 
 /** @param runs The last run of each pipeline; read for the filter by state only. */
-function Rows({ application, pipelines, filter, listed, runs = [] }: ListProps & { readonly runs?: readonly Execution[] }) {
+function Rows({ application, pipelines, filter, runs = [] }: ListProps & { readonly runs?: readonly Execution[] }) {
   const shown = pipelines.filter((pipeline) => matchesPipeline(pipeline, filter, runs))
   const order = describeFilter(filter) === '' ? pipelines.flatMap(({ id }) => id ?? []) : undefined
   const batches = useMemo(() => {
     const ids = shown.flatMap(({ id }) => id ?? [])
     return new Map(ids.map((id, at) => [id, ids.slice(at - (at % idsPerCall), at - (at % idsPerCall) + idsPerCall)]))
   }, [shown.map(({ id }) => id).join()])
-  if (shown.length === 0) return <NoMatch text={words.noPipelineMatches(describeFilter(filter))} filters={filterNames} />
+  if (shown.length === 0) return <NoMatch text={`No pipeline matches “${describeFilter(filter)}”.`} filters={filterNames} />
   return (
     <div class="panel is-flush">
       <VirtualList
         items={shown}
         keyOf={({ id, name }) => id ?? name}
-        rowHeight={rowHeight + listedHeight * Number(listed ?? 0)}
+        rowHeight={rowHeight}
         label={words.pipelines}
         drawAll={20}
         overscan={3}
         row={(pipeline) => (
-          <RowWithRuns
-            application={application}
-            pipeline={pipeline}
-            batch={batches.get(pipeline.id ?? '') ?? []}
-            order={order}
-            listed={Number(listed ?? 0)}
-          />
+          <RowWithRuns application={application} pipeline={pipeline} batch={batches.get(pipeline.id ?? '') ?? []} order={order} />
         )}
       />
     </div>
@@ -209,27 +193,25 @@ interface RowWithRunsProps {
   readonly batch: readonly string[]
   /** Ids of all pipelines; undefined while a filter hides some. */
   readonly order: readonly string[] | undefined
-  /** How many of its last runs are listed. */
-  readonly listed: number
 }
 
-function RowWithRuns({ application, pipeline, batch, order, listed }: RowWithRunsProps) {
+function RowWithRuns({ application, pipeline, batch, order }: RowWithRunsProps) {
   const runs = useLive(
     '/executions',
     { query: { pipelineConfigIds: batch.join(','), limit: stripRuns, expand: false } },
     { refresh: 'live', isBusy: hasActive, events: applicationEvents(application, 'executions') },
   ).reading.value.body
   const own = useMemo(() => runs?.filter(({ pipelineConfigId }) => pipelineConfigId === pipeline.id), [runs, pipeline.id])
-  return <Row application={application} pipeline={pipeline} runs={own} order={order} listed={listed} />
+  return <Row application={application} pipeline={pipeline} runs={own} order={order} />
 }
 
-interface RowProps extends Pick<RowWithRunsProps, 'application' | 'order' | 'listed'> {
+interface RowProps extends Pick<RowWithRunsProps, 'application' | 'order'> {
   readonly pipeline: Pipeline
   /** Undefined while they are not known. */
   readonly runs: readonly Execution[] | undefined
 }
 
-function Row({ application, pipeline, runs, order, listed }: RowProps) {
+function Row({ application, pipeline, runs, order }: RowProps) {
   const { name, disabled } = pipeline
   const id = pipeline.id ?? name
   const right = useRight({ operation: startOperation, application })
@@ -242,7 +224,7 @@ function Row({ application, pipeline, runs, order, listed }: RowProps) {
       <PipelineName pipeline={pipeline} href={to.pipeline(application, id)} />
       <RunStrip runs={sorted} label={words.runsOf(name)} />
       <span class="grow last-run">
-        {last !== undefined && listed === 0 && <LastRun run={last} />}
+        {last !== undefined && <LastRun run={last} />}
         {runs?.length === 0 && <span class="muted">{words.neverRan}</span>}
       </span>
       <StartButton application={application} id={id} name={name} denied={denied} />
@@ -253,7 +235,6 @@ function Row({ application, pipeline, runs, order, listed }: RowProps) {
           ...pipelineActions({ application, pipeline, order, denied: save.reason }),
         ]}
       />
-      {listed > 0 && sorted.length > 0 && <ListedRuns runs={sorted.slice(0, listed)} label={words.runsOf(name)} />}
     </div>
   )
 }
@@ -316,21 +297,7 @@ export function startActions({
   if (last === undefined) return [first]
   return [
     first,
-    { label: words.openLast, icon: 'right', href: to.execution(last.id) },
-    { label: words.startLikeLast, icon: 'undo', ...start(last.id) },
+    { label: 'Open the last run', icon: 'right', href: to.execution(last.id) },
+    { label: 'Start with parameters of the last run', icon: 'undo', ...start(last.id) },
   ]
-}
-
-function ListedRuns({ runs, label }: { runs: readonly Execution[]; label: string }) {
-  return (
-    <ul class="listed-runs" aria-label={label}>
-      {runs.map((run) => (
-        <li key={run.id}>
-          <LastRun run={run} />
-          <span class="muted hide-phone">{run.trigger?.type}</span>
-          <span class="muted">{isComplete(run.status) && <Duration from={run.startTime} until={run.endTime} />}</span>
-        </li>
-      ))}
-    </ul>
-  )
 }

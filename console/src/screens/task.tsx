@@ -35,7 +35,12 @@ export function TaskScreen({ params }: ScreenProps) {
     },
   )
   return (
-    <Loaded live={live} title={words.task} rows={8} empty={<EmptyState icon="search" text={words.noSuchTask} />}>
+    <Loaded
+      live={live}
+      title="Task"
+      rows={8}
+      empty={<EmptyState icon="search" text="There is no such task, or you may not read it." />}
+    >
       {(task) => <Details task={task} />}
     </Loaded>
   )
@@ -70,7 +75,7 @@ function Details({ task }: { task: Task }) {
         <Panel title={words.steps} flush>
           <StepRows steps={task.steps} />
         </Panel>
-        <Panel title={words.variables}>
+        <Panel title="Variables">
           <JsonTree value={readableVariables(task.variables)} name="variables" />
         </Panel>
       </div>
@@ -85,7 +90,7 @@ function Start({ task }: { task: Task }) {
     <p class="muted">
       {by !== undefined && (
         <>
-          {words.startedBy} <Name text={by} max={40} />,{' '}
+          Started by <Name text={by} max={40} />,{' '}
         </>
       )}
       <Time at={task.startTime ?? task.buildTime} />

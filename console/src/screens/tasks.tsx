@@ -20,12 +20,19 @@ import { executionStatus, isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 
+const taskStates = [
+  ['RUNNING', 'Running'],
+  ['SUCCEEDED', 'Succeeded'],
+  ['TERMINAL', 'Failed'],
+  ['CANCELED', 'Cancelled'],
+] as const
+
 const rowHeight = 45
 const limit = 100
 const filterNames = ['q', 'status']
 
 function stateWord(status: string): string {
-  return words.taskStates.find(([state]) => state === status)?.[1] ?? status
+  return taskStates.find(([state]) => state === status)?.[1] ?? status
 }
 
 export function Tasks({ params, query: { q = '', status } }: ScreenProps) {
@@ -43,9 +50,9 @@ export function Tasks({ params, query: { q = '', status } }: ScreenProps) {
         rows={8}
         empty={
           status === undefined ? (
-            <EmptyState icon="task" text={words.tasksEmpty} />
+            <EmptyState icon="task" text="Nothing was done here lately." />
           ) : (
-            <NoMatch text={words.noTaskMatches(stateWord(status))} filters={filterNames} />
+            <NoMatch text={`No task matches “${stateWord(status)}”.`} filters={filterNames} />
           )
         }
       >
@@ -60,11 +67,9 @@ function List({ tasks, q, status }: { tasks: readonly Task[]; q: string; status:
     <FilteredList
       filter={q}
       items={tasks.filter(({ name }) => (name ?? '').toLowerCase().includes(q.toLowerCase()))}
-      noMatch={words.noTaskMatches([q, status && stateWord(status)].filter(Boolean).join(', '))}
+      noMatch={`No task matches “${[q, status && stateWord(status)].filter(Boolean).join(', ')}”.`}
       filters={filterNames}
-      more={
-        <FilterSelect name="status" label={words.taskState} value={status} any={words.anyTaskState} options={words.taskStates} />
-      }
+      more={<FilterSelect name="status" label="State" value={status} any="Any state" options={taskStates} />}
       keyOf={({ id }) => id}
       rowHeight={rowHeight}
       label={words.tasks}
@@ -99,14 +104,14 @@ function Row({ task }: { task: Task }) {
 function CancelInRow({ task }: { task: Task }) {
   const right = useRight({ operation: changeOperation, application: task.application })
   if (!right.allowed) return null
-  const label = words.cancelTaskTitle(task.name ?? task.id)
+  const label = `Cancel “${task.name ?? task.id}”?`
   return <IconButton icon="stop" label={label} data-key="c" title={words.cancelTask} onClick={() => confirmCancelTask(task)} />
 }
 
 export function confirmCancelTask({ id, name }: Task): void {
   confirm({
-    title: words.cancelTaskTitle(name ?? id),
-    effect: <p>{words.cancelTaskEffect}</p>,
+    title: `Cancel “${name ?? id}”?`,
+    effect: <p>The task stops at its next step. What it has sent is not undone.</p>,
     action: words.cancelTask,
     dismissal: words.keepRunning,
     destructive: true,

@@ -12,7 +12,15 @@ import { shortId } from '../model/execution.ts'
 import { textOf } from '../model/read.ts'
 import type { Kind } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
+
+const eventOutcomes = [
+  ['all', 'All events'],
+  ['started', 'Events that started runs'],
+  ['nothing', 'Events that started nothing'],
+  ['failed', 'Failed events'],
+] as const
+
+const eventOutcome = { started: 'started', nothing: 'started nothing', failed: 'failed' }
 
 type TriggerEvent = Schemas['TriggerEvent']
 type TriggerOutcome = Schemas['TriggerOutcome']
@@ -25,10 +33,10 @@ export function EventFilter({ query }: { query: ScreenProps['query'] }) {
   return (
     <FilterSelect
       name="events"
-      label={words.triggerEvents}
+      label="Trigger events"
       value={query['events']}
-      any={words.eventsHidden}
-      options={words.eventOutcomes}
+      any="Hide trigger events"
+      options={eventOutcomes}
       clears={['of']}
     />
   )
@@ -54,14 +62,23 @@ export function TriggerEvents({ application, pipelines, query }: TriggerEventsPr
   const options = pipelines.map(({ id, name }) => [id ?? name, name] as const)
   return (
     <Panel
-      title={words.triggerEvents}
+      title="Trigger events"
       flush
-      actions={<FilterSelect name="of" label={words.ofPipeline} value={pipeline} any={words.anyPipeline} options={options} />}
+      actions={<FilterSelect name="of" label="Of pipeline" value={pipeline} any="Any pipeline" options={options} />}
     >
       <Loaded
         live={live}
         rows={4}
-        empty={<EmptyState icon="pipeline" text={isFiltered ? words.noSuchTriggerEvents : words.noTriggerEvents} />}
+        empty={
+          <EmptyState
+            icon="pipeline"
+            text={
+              isFiltered
+                ? 'No event matches the filters.'
+                : 'No trigger has received an event yet. Add a trigger to a pipeline, then push a commit or send a webhook.'
+            }
+          />
+        }
       >
         {(events) => (
           <ol class="rows">
@@ -79,7 +96,7 @@ function EventRow({ event }: { event: TriggerEvent }) {
   const { type, source, outcome, time, reason, triggers } = event
   return (
     <li class="run-row">
-      <StatusMark kind={kinds[outcome]} label={words.eventOutcome[outcome]} />
+      <StatusMark kind={kinds[outcome]} label={eventOutcome[outcome]} />
       <span>
         {type} <Name text={[source, ...summaryOf(event)].filter(Boolean).join(' ')} max={80} />
       </span>
