@@ -123,7 +123,9 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     await page.getByText('Denied.').waitFor()
     assert.equal(new URL(page.url()).searchParams.get('username'), 'ben')
     await page.reload()
-    await page.getByText('Denied.').waitFor()
+    await page.getByText('ben has not signed in yet. The login form would give: dev, ops.').waitFor()
+    await click('link', 'Suppose these roles')
+    await page.getByText('the user has no role of').waitFor()
   })
 
   await t.test('filters, exports and verifies the audit log', async () => {

@@ -12,12 +12,14 @@ import {
   toRoleRights,
   unheldRights,
 } from '../model/permissions.ts'
-import { settingsWords } from '../settings-words.ts'
 import { Banner } from './banner.tsx'
 import { Button, IconButton } from './button.tsx'
 import { Check } from './check.tsx'
 import { focusBeside } from './focus.ts'
 import { Suggestions } from './form-fields.tsx'
+
+const rightWords = { READ: 'read', EXECUTE: 'start', WRITE: 'change' } as const
+const list = new Intl.ListFormat('en-GB')
 
 interface PermissionsFieldProps {
   readonly application: string
@@ -32,20 +34,22 @@ export function PermissionsField({ application, permissions, onChange }: Permiss
     setRows(next)
     onChange(toPermissions(next, permissions))
   }
-  const unheld = unheldRights(rows).map((right) => settingsWords.rightWords[right])
+  const unheld = unheldRights(rows).map((right) => rightWords[right])
   const lost = user.value?.isAdmin === true ? [] : lostRights(rows, user.value?.roles ?? [])
   return (
     <div class="permissions answer">
       {rows.length > 0 && <RoleTable rows={rows} onChange={change} />}
       <p>
         <Button small icon="plus" onClick={() => change([...rows, { role: '', has: ['READ'] }])}>
-          {settingsWords.addRole}
+          Add role
         </Button>
       </p>
-      {isOpen(rows) && <p class="muted">{settingsWords.openToAll(application)}</p>}
-      {unheld.length > 0 && <p class="muted">{settingsWords.unheld(application, unheld)}</p>}
+      {isOpen(rows) && <p class="muted">{`Every user may read, start and change ${application}.`}</p>}
+      {unheld.length > 0 && (
+        <p class="muted">{`Only administrators may ${list.format(unheld)} ${application}: no role is named for it.`}</p>
+      )}
       {lost.length > 0 && (
-        <Banner tone="warning">{settingsWords.loses(lost.map((right) => settingsWords.rightWords[right]))}</Banner>
+        <Banner tone="warning">{`You could no longer ${list.format(lost.map((right) => rightWords[right]))} this application yourself.`}</Banner>
       )}
     </div>
   )
@@ -64,7 +68,7 @@ function RoleTable({ rows, onChange }: RoleTableProps) {
         <thead>
           <tr>
             <th scope="col" class="grow">
-              {settingsWords.role}
+              Role
             </th>
             {rights.map((right) => (
               <th key={right} scope="col">
@@ -72,7 +76,7 @@ function RoleTable({ rows, onChange }: RoleTableProps) {
               </th>
             ))}
             <th scope="col">
-              <span class="visually-hidden">{settingsWords.delete}</span>
+              <span class="visually-hidden">Delete</span>
             </th>
           </tr>
         </thead>
@@ -107,7 +111,7 @@ function RoleRow({ row, list, onChange, onRemove }: RoleRowProps) {
     <tr>
       <td class="grow">
         <input
-          aria-label={settingsWords.role}
+          aria-label="Role"
           list={list}
           value={row.role}
           onInput={(event) => onChange({ ...row, role: event.currentTarget.value })}
@@ -118,14 +122,14 @@ function RoleRow({ row, list, onChange, onRemove }: RoleRowProps) {
       {rights.map((right) => (
         <td key={right}>
           <Check checked={row.has.includes(right)} onChange={() => onChange({ ...row, has: toggle(right) })}>
-            <span class="visually-hidden">{settingsWords.mayRight(row.role, settingsWords.rightWords[right])}</span>
+            <span class="visually-hidden">{`${row.role || 'The role'} may ${rightWords[right]}`}</span>
           </Check>
         </td>
       ))}
       <td>
         <IconButton
           icon="trash"
-          label={settingsWords.removeRole(row.role)}
+          label={`Remove ${row.role || 'the role'}`}
           onClick={(event) => {
             focusBeside(event.currentTarget)
             onRemove()

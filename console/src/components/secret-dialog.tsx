@@ -1,5 +1,4 @@
 /** Shows a secret that the API gives away once; only the statement that it was stored closes the dialog. */
-import { adminWords } from '../admin-words.ts'
 import { Button } from './button.tsx'
 import { CopyButton } from './copy-button.tsx'
 import { closeDialog, Dialog } from './dialog.tsx'
@@ -14,7 +13,7 @@ interface SecretDialogProps {
 export function SecretDialog({ title, text, label, secret }: SecretDialogProps) {
   const footer = (
     <Button kind="primary" onClick={closeDialog}>
-      {adminWords.stored}
+      I have stored it
     </Button>
   )
   return (

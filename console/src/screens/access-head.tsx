@@ -1,20 +1,19 @@
 /** The head of the screens about the access of the user, with the tabs between them. */
 import type { ComponentChildren } from 'preact'
 import { to } from '../address.ts'
-import { adminWords } from '../admin-words.ts'
 import { PageHead } from '../components/page-head.tsx'
 import { LinkTabs } from '../components/tabs.tsx'
 
 export function AccessHead({ tab, actions }: { tab: string; actions?: ComponentChildren }) {
   return (
-    <PageHead tab={`${adminWords.access}: ${tab}`} title={adminWords.access} actions={actions}>
+    <PageHead tab={`${'Access'}: ${tab}`} title="Access" actions={actions}>
       <LinkTabs
-        label={adminWords.access}
+        label="Access"
         tabs={[
-          { label: adminWords.whoAmI, href: to.access() },
-          { label: adminWords.explain, href: to.access('explain') },
-          { label: adminWords.tokens, href: to.access('tokens') },
-          { label: adminWords.logins, href: to.access('logins') },
+          { label: 'Who you are', href: to.access() },
+          { label: 'Explain', href: to.access('explain') },
+          { label: 'Tokens', href: to.access('tokens') },
+          { label: 'Logins', href: to.access('logins') },
         ]}
       />
     </PageHead>

@@ -1,10 +1,9 @@
 /** Who the user is, by which roles, and what that allows on each application. */
 import { to } from '../address.ts'
-import { adminWords } from '../admin-words.ts'
 import { client, unwrap } from '../api/client.ts'
 import { type Explanation, questionsPerRequest, useExplanations } from '../api/explain.ts'
 import { refreshAll, useLive } from '../api/live.ts'
-import { changeOperation, startOperation, useRight } from '../api/rights.ts'
+import { changeOperation, readOperation, startOperation, useRight } from '../api/rights.ts'
 import { user } from '../api/session.ts'
 import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
@@ -21,11 +20,10 @@ import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 import { AccessHead } from './access-head.tsx'
 
-export const readOperation = 'GET /applications/{application}'
 const rights = [
-  { operation: readOperation, label: adminWords.read },
-  { operation: startOperation, label: adminWords.start },
-  { operation: changeOperation, label: adminWords.change },
+  { operation: readOperation, label: 'Read' },
+  { operation: startOperation, label: 'Start' },
+  { operation: changeOperation, label: 'Change' },
 ] as const
 /** Applications whose rights one request asks for. */
 const shownApplications = Math.floor(questionsPerRequest / rights.length)
@@ -33,7 +31,7 @@ const shownApplications = Math.floor(questionsPerRequest / rights.length)
 export function Access({ query: { q = '' } }: ScreenProps) {
   return (
     <>
-      <AccessHead tab={adminWords.whoAmI} />
+      <AccessHead tab="Who you are" />
       <div class="stack">
         <Identity />
         <Rights filter={q} />
@@ -48,9 +46,9 @@ function Identity() {
   const sync = useRight({ operation: 'POST /auth/roles/sync' })
   const readAgain = () =>
     confirm({
-      title: adminWords.readRolesTitle,
-      effect: adminWords.readRolesEffect,
-      action: adminWords.readRoles,
+      title: 'Read the roles of all users again?',
+      effect: 'Fairlead reads its sources of roles again. Changed roles apply from the next request on.',
+      action: 'Read roles again',
       run: async () => {
         await unwrap(client.POST('/auth/roles/sync', {}))
         live.refresh()
@@ -59,17 +57,17 @@ function Identity() {
     })
   const actions = isAdmin && sync.allowed && (
     <Button small icon="refresh" onClick={readAgain}>
-      {adminWords.readRoles}
+      Read roles again
     </Button>
   )
   return (
-    <Panel title={<Name text={adminWords.youAre(username)} />} actions={actions}>
+    <Panel title={<Name text={`You are signed in as ${username}.`} />} actions={actions}>
       <Loaded live={live} rows={2}>
         {([explanation]) => (
           <KeyValue
             facts={[
               [words.email, email && <Name text={email} />],
-              [adminWords.roles, explanation === undefined ? undefined : <Roles explanation={explanation} />],
+              ['Roles', explanation === undefined ? undefined : <Roles explanation={explanation} />],
               [words.account, allowedAccounts.length > 0 && <Name text={allowedAccounts.join(', ')} max={200} />],
             ]}
           />
@@ -80,14 +78,13 @@ function Identity() {
 }
 
 /** Each with where it comes from. */
-export function Roles({ explanation: { roles, admin, known } }: { explanation: Explanation }) {
-  if (!known) return <>{adminWords.neverLoggedIn}</>
-  if (roles.length === 0 && !admin) return <>{adminWords.noRoles}</>
+export function Roles({ explanation: { roles, admin } }: { explanation: Explanation }) {
+  if (roles.length === 0 && !admin) return <>No role. What needs none is open; ask an administrator for the rest.</>
   return (
     <span class="chips">
       {admin && (
         <span class="chip">
-          <Icon name="lock" /> {adminWords.administrator}
+          <Icon name="lock" /> {'administrator'}
         </span>
       )}
       {roles.map(({ name, from }) => (
@@ -102,8 +99,8 @@ export function Roles({ explanation: { roles, admin, known } }: { explanation: E
 function Rights({ filter }: { filter: string }) {
   const live = useLive('/applications', {}, { refresh: 'slow' })
   return (
-    <Panel title={adminWords.mayHere} flush>
-      <Loaded live={live} empty={<EmptyState icon="apps" text={adminWords.noApplications} />}>
+    <Panel title="What you may do" flush>
+      <Loaded live={live} empty={<EmptyState icon="apps" text="No application that you may read." />}>
         {(applications) => {
           const matching = applications
             .map(({ name }) => name)
@@ -131,7 +128,7 @@ function Matrix({ applications }: { applications: readonly string[] }) {
     <Loaded live={live} rows={applications.length}>
       {(explanations) => (
         <DataTable
-          label={adminWords.mayHere}
+          label="What you may do"
           rows={applications.map((application, index) => ({
             application,
             answers: explanations.slice(index * rights.length, (index + 1) * rights.length),
@@ -170,7 +167,7 @@ function Decision({ answer, application, operation }: DecisionProps) {
   return (
     <a class="mark-cell" href={to.access('explain', { operation, application })} title={reasonOf(answer)}>
       <StatusMark kind={decisionKind(answer.decision)} />
-      {adminWords[answer.decision]}
+      {answer.decision}
     </a>
   )
 }

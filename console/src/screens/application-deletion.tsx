@@ -12,7 +12,7 @@ import { NameLink } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { Loaded } from '../components/states.tsx'
 import { accountOf, groupPlace, type ServerGroup } from '../model/server-groups.ts'
-import { settingsWords } from '../settings-words.ts'
+import { plural } from '../words.ts'
 
 /** Refused while something is deployed, as the engine would refuse it. */
 export function DeleteTab({ application, right }: { application: string; right: Right }) {
@@ -31,7 +31,7 @@ export function DeleteTab({ application, right }: { application: string; right: 
   const remove = () => confirmDeletion(application, count, () => navigate(to.applications()))
   const button = <DeleteButton application={application} count={count} right={right} onClick={remove} />
   return (
-    <Panel title={settingsWords.delete}>
+    <Panel title="Delete">
       <Loaded live={groups} rows={2} empty={button}>
         {(deployed) => (deployed.length === 0 ? button : <Deployed application={application} groups={deployed} />)}
       </Loaded>
@@ -41,20 +41,21 @@ export function DeleteTab({ application, right }: { application: string; right: 
 
 function confirmDeletion(application: string, pipelines: number, onDeleted: () => void): void {
   confirm({
-    title: settingsWords.deleteTitle(application),
+    title: `Delete ${application}?`,
     effect: (
       <p>
-        {settingsWords.deleteLead(application, pipelines)} {settingsWords.deleteFinal}
+        {`Removes ${application}, its ${plural(pipelines, 'pipeline')} and its permissions. Executions stay until they expire.`}{' '}
+        {'This cannot be undone.'}
       </p>
     ),
-    action: settingsWords.deleteApplication(application),
+    action: `Delete ${application}`,
     level: 2,
     typed: application,
     destructive: true,
     run: async (isOpen) => {
       await completeTask({
         application,
-        description: settingsWords.deleteApplication(application),
+        description: `Delete ${application}`,
         job: [{ type: 'deleteApplication', application: { name: application } }],
         object: objectKey('application', application),
       })
@@ -68,7 +69,7 @@ function confirmDeletion(application: string, pipelines: number, onDeleted: () =
 function Deployed({ application, groups }: { application: string; groups: readonly ServerGroup[] }) {
   return (
     <>
-      <p>{settingsWords.deleteRefused(application)}</p>
+      <p>{`${application} cannot be deleted while something is deployed:`}</p>
       <ul class="bullets">
         {groups.map((group) => (
           <li key={Object.values(groupPlace(group)).join(' ')}>
@@ -91,10 +92,10 @@ interface DeleteButtonProps {
 function DeleteButton({ application, count, right, onClick }: DeleteButtonProps) {
   return (
     <>
-      <p>{settingsWords.deleteLead(application, count)}</p>
+      <p>{`Removes ${application}, its ${plural(count, 'pipeline')} and its permissions. Executions stay until they expire.`}</p>
       <div class="foot">
         <Button kind="destructive" icon="trash" denied={right.reason} onClick={onClick}>
-          {settingsWords.deleteApplication(application)}
+          {`Delete ${application}`}
         </Button>
         {right.reason !== undefined && <span class="muted">{right.reason}</span>}
       </div>

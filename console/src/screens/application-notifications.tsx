@@ -1,18 +1,15 @@
 /** Notifications of an application: who hears of its runs, and how. */
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { actionHeaders, client, unwrap, warningsOf } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import type { Right } from '../api/rights.ts'
 import { Button } from '../components/button.tsx'
-import { openDialog } from '../components/dialog.tsx'
 import { CheckList, ChoiceField, TextField } from '../components/form-fields.tsx'
 import { act, reportWarning } from '../components/notices.tsx'
-import { Panel } from '../components/panel.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
 import { Loaded } from '../components/states.tsx'
 import { type Json, objectsOf, textOf, textsOf } from '../model/read.ts'
-import { settingsWords } from '../settings-words.ts'
-import { ReviewDialog, type ReviewProps, SaveBar, useEdits } from './settings-form.tsx'
+import { SettingsForm } from './settings-form.tsx'
 
 const channels = [
   'email',
@@ -28,16 +25,44 @@ const channels = [
 ] as const
 
 export function NotificationsTab({ application, right }: { application: string; right: Right }) {
-  const live = useNotifications(application)
+  const live = useLive('/notifications/{type}/{application}', { path: { type: 'application', application } }, { refresh: 'slow' })
+  const metadata = useLive('/notifications/metadata', {}, { refresh: 'open' }).reading.value.body ?? []
+  const known = [...channels, ...metadata.map(({ notificationType }) => toKind(notificationType))]
   return (
     <Loaded live={live} rows={3}>
-      {(record) => <Notifications application={application} record={record} right={right} />}
+      {() => (
+        <SettingsForm
+          application={application}
+          form="notifications"
+          title="Notifications"
+          right={right}
+          live={live}
+          storedIn={(record: Json) => ({ ...toList(record), lastModifiedBy: record['lastModifiedBy'] })}
+          save={(edits, record) => saveNotifications(application, toRecord(record, objectsOf(edits['notifications']?.to)))}
+        >
+          {({ notifications }, set) => (
+            <Rows
+              list={objectsOf(notifications)}
+              onChange={(next) => set('notifications', next)}
+              {...{ application, channels: known, right }}
+            />
+          )}
+        </SettingsForm>
+      )}
     </Loaded>
   )
 }
 
-function useNotifications(application: string) {
-  return useLive('/notifications/{type}/{application}', { path: { type: 'application', application } }, { refresh: 'slow' })
+async function saveNotifications(application: string, body: Json): Promise<void> {
+  const warnings = await warningsOf(
+    client.POST('/notifications/{type}/{application}', {
+      params: { path: { type: 'application', application } },
+      headers: actionHeaders,
+      body,
+    }),
+  )
+  reportWarning(`Notifications of ${application} saved`, warnings)
+  refreshMatching('/notifications')
 }
 
 /** Spinnaker writes its kinds in capitals where definitions have small letters. */
@@ -61,44 +86,35 @@ function toRecord(record: Json, notifications: readonly Json[]): Json {
   return { ...Object.fromEntries(others), ...Object.fromEntries(byType) }
 }
 
-function Notifications({ application, record, right }: { application: string; record: Json; right: Right }) {
-  const { values, set, edits, reset } = useEdits(application, 'notifications', toList(record))
-  const metadata = useLive('/notifications/metadata', {}, { refresh: 'open' }).reading.value.body ?? []
-  const known = [...channels, ...metadata.map(({ notificationType }) => toKind(notificationType))]
-  const list = objectsOf(values.notifications)
+interface RowsProps {
+  readonly application: string
+  readonly list: readonly Json[]
+  readonly channels: readonly string[]
+  readonly right: Right
+  readonly onChange: (list: readonly Json[]) => void
+}
+
+function Rows({ application, list, channels: known, right, onChange }: RowsProps) {
   return (
-    <Panel title={settingsWords.notifications}>
-      <div class="answer">
-        <p class="muted">{settingsWords.notificationsMeaning}</p>
-        {list.length === 0 && <p>{settingsWords.noNotifications}</p>}
-        <RecordRows
-          records={list}
-          onChange={(next) => set('notifications', next)}
-          label={settingsWords.notification}
-          removeLabel={settingsWords.removeNotification}
-          addLabel={settingsWords.addNotification}
-          added={{ type: 'email', level: 'application', address: '', when: ['pipeline.failed'] }}
-        >
-          {(notification, put) => (
-            <>
-              <NotificationFields notification={notification} channels={known} put={put} />
-              <TestButton
-                application={application}
-                notification={notification}
-                number={list.indexOf(notification) + 1}
-                right={right}
-              />
-            </>
-          )}
-        </RecordRows>
-      </div>
-      <SaveBar
-        edits={edits}
-        right={right}
-        onDiscard={reset}
-        onReview={() => openDialog(<ReviewNotifications application={application} edits={edits} onSaved={reset} />)}
-      />
-    </Panel>
+    <div class="answer">
+      <p class="muted">Who is notified of every run of this application. Each run shows what became of its messages.</p>
+      {list.length === 0 && <p>No notification. Runs of this application send no message.</p>}
+      <RecordRows
+        records={list}
+        onChange={onChange}
+        label={(number) => `Notification ${number}`}
+        removeLabel="Remove notification"
+        addLabel="Add notification"
+        added={{ type: 'email', level: 'application', address: '', when: ['pipeline.failed'] }}
+      >
+        {(notification, put) => (
+          <>
+            <NotificationFields notification={notification} channels={known} put={put} />
+            <TestButton {...{ application, notification, right }} number={list.indexOf(notification) + 1} />
+          </>
+        )}
+      </RecordRows>
+    </div>
   )
 }
 
@@ -108,28 +124,23 @@ interface NotificationFieldsProps {
   readonly put: (change: Json) => void
 }
 
-const events = Object.entries(settingsWords.events).map(([id, label]) => ({ id, label }))
+const events = [
+  { id: 'pipeline.starting', label: 'a run starts' },
+  { id: 'pipeline.complete', label: 'a run succeeds' },
+  { id: 'pipeline.failed', label: 'a run fails' },
+]
 
 function NotificationFields({ notification, channels: known, put }: NotificationFieldsProps) {
   return (
     <>
       <ChoiceField
-        label={settingsWords.channel}
+        label="Channel"
         value={textOf(notification['type']) ?? ''}
         choices={known}
         onChange={(type) => put({ type })}
       />
-      <TextField
-        label={settingsWords.recipient}
-        value={textOf(notification['address']) ?? ''}
-        onChange={(address) => put({ address })}
-      />
-      <CheckList
-        label={settingsWords.when}
-        choices={events}
-        chosen={textsOf(notification['when'])}
-        onChange={(when) => put({ when })}
-      />
+      <TextField label="To" value={textOf(notification['address']) ?? ''} onChange={(address) => put({ address })} />
+      <CheckList label="When" choices={events} chosen={textsOf(notification['when'])} onChange={(when) => put({ when })} />
     </>
   )
 }
@@ -156,40 +167,19 @@ function TestButton({ application, notification, number, right }: TestButtonProp
         body: { type, address },
       }),
     )
-    setResult(delivered ? settingsWords.testDelivered : settingsWords.testFailed(reason ?? ''))
+    setResult(delivered ? 'The test was delivered.' : `The test was not delivered: ${reason ?? ''}`)
   }
   return (
     <p class="row">
       <Button
         small
         denied={right.reason}
-        aria-label={settingsWords.sendTestTo(number)}
-        onClick={() => act(settingsWords.sendTestTo(number), send)}
+        aria-label={`Send a test of notification ${number}`}
+        onClick={() => act(`Send a test of notification ${number}`, send)}
       >
-        {settingsWords.sendTest}
+        Send a test
       </Button>
       <span role="status">{result}</span>
     </p>
   )
-}
-
-function ReviewNotifications({ application, edits, onSaved }: ReviewProps) {
-  const live = useNotifications(application)
-  useEffect(() => live.refresh(), [])
-  const record: Json = live.reading.value.body ?? {}
-  const save = async () => {
-    const warnings = await warningsOf(
-      client.POST('/notifications/{type}/{application}', {
-        params: { path: { type: 'application', application } },
-        headers: actionHeaders,
-        body: toRecord(record, objectsOf(edits['notifications']?.to)),
-      }),
-    )
-    reportWarning(settingsWords.savedWithWarnings(application), warnings)
-    refreshMatching('/notifications')
-    onSaved()
-    return undefined
-  }
-  const stored = { ...toList(record), lastModifiedBy: record['lastModifiedBy'] }
-  return <ReviewDialog application={application} edits={edits} stored={stored} save={save} />
 }

@@ -16,8 +16,7 @@ import { reportWarning } from '../components/notices.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
-import { settingsWords } from '../settings-words.ts'
-import { words } from '../words.ts'
+import { plural, words } from '../words.ts'
 
 type Secret = Schemas['Secret']
 type Uses = Schemas['SecretUses']
@@ -31,21 +30,20 @@ export function SecretsTab({ application, right }: { application: string; right:
   const live = useLive('/applications/{application}/secrets', { path: { application } }, { refresh: 'slow' })
   const set = (
     <Button icon="plus" denied={right.reason} onClick={() => openDialog(<SetSecret application={application} />)}>
-      {settingsWords.addSecret}
+      Add secret
     </Button>
   )
   return (
-    <Panel title={settingsWords.secrets} actions={set}>
+    <Panel title="Secrets" actions={set}>
       <div class="answer">
-        <p class="muted">{settingsWords.secretsMeaning}</p>
-        <Loaded live={live} rows={3} empty={<EmptyState icon="lock" text={settingsWords.noSecrets} />}>
+        <p class="muted">Pipelines, builds and programs use a secret by its reference. Values can be set, and are never shown.</p>
+        <Loaded
+          live={live}
+          rows={3}
+          empty={<EmptyState icon="lock" text="No secret. Add one, and write its reference where a value belongs." />}
+        >
           {(secrets) => (
-            <DataTable
-              label={settingsWords.secrets}
-              rows={secrets}
-              keyOf={({ name }) => name}
-              columns={columnsOf(application, right)}
-            />
+            <DataTable label="Secrets" rows={secrets} keyOf={({ name }) => name} columns={columnsOf(application, right)} />
           )}
         </Loaded>
       </div>
@@ -57,7 +55,7 @@ function columnsOf(application: string, right: Right): readonly Column<Secret>[]
   return [
     {
       key: 'name',
-      head: settingsWords.secretName,
+      head: 'Name',
       grow: true,
       cell: ({ name, note }) => (
         <>
@@ -70,22 +68,22 @@ function columnsOf(application: string, right: Right): readonly Column<Secret>[]
     },
     {
       key: 'reference',
-      head: settingsWords.secretReference,
+      head: 'Reference',
       hideBelow: 'narrow',
       cell: ({ name }) => <code>secret:{name}</code>,
     },
-    { key: 'version', head: settingsWords.secretVersion, align: 'end', cell: ({ version }) => version },
+    { key: 'version', head: 'Version', align: 'end', cell: ({ version }) => version },
     {
       key: 'set',
-      head: settingsWords.secretSet,
+      head: 'Set',
       hideBelow: 'phone',
       cell: ({ setTime, setBy }) => (
         <>
-          <Time at={setTime} /> <span class="muted">{settingsWords.secretSetBy(setBy)}</span>
+          <Time at={setTime} /> <span class="muted">{`by ${setBy}`}</span>
         </>
       ),
     },
-    { key: 'used', head: settingsWords.secretUsed, hideBelow: 'narrow', cell: ({ lastUseTime }) => <Time at={lastUseTime} /> },
+    { key: 'used', head: 'Last used', hideBelow: 'narrow', cell: ({ lastUseTime }) => <Time at={lastUseTime} /> },
     {
       key: 'actions',
       head: words.actions,
@@ -103,18 +101,18 @@ function SecretMenu({ application, secret, right }: SecretProps & { readonly rig
       label={words.actionsOf(name)}
       items={[
         {
-          label: settingsWords.showUses,
+          label: 'Show uses',
           icon: 'search',
           onSelect: () => openDialog(<UsesDialog {...{ application, secret }} />),
         },
         {
-          label: settingsWords.setNewValue,
+          label: 'Set a new value',
           icon: 'refresh',
           denied,
           onSelect: () => openDialog(<SetSecret application={application} secret={secret} />),
         },
         {
-          label: settingsWords.delete,
+          label: 'Delete',
           icon: 'trash',
           destructive: true,
           denied,
@@ -129,14 +127,14 @@ function SetSecret({ application, secret }: { readonly application: string; read
   const [name, setName] = useState(secret?.name ?? '')
   const [value, setValue] = useState('')
   const [note, setNote] = useState(secret?.note ?? '')
-  const action = secret === undefined ? settingsWords.addSecret : settingsWords.setSecret(secret.name)
+  const action = secret === undefined ? 'Add secret' : `Set ${secret.name}`
   const set = async () => {
     const path = { application, name: name.trim() }
     const body = { value, ...(note !== '' && { note }) }
     const { isMasked } = await unwrap(
       client.PUT('/applications/{application}/secrets/{name}', { params: { path }, headers: actionHeaders, body }),
     )
-    if (isMasked === false) reportWarning(settingsWords.secretIsSet(path.name), settingsWords.secretNotMasked)
+    if (isMasked === false) reportWarning(`${path.name} is set`, 'The value is too short or too common to be masked in logs.')
     refreshMatching('/applications/{application}/secrets')
     return undefined
   }
@@ -144,15 +142,15 @@ function SetSecret({ application, secret }: { readonly application: string; read
     <FormDialog title={action} action={action} isReady={name.trim() !== '' && value !== ''} run={set}>
       {secret === undefined && (
         <TextField
-          label={settingsWords.secretName}
-          help={settingsWords.secretNameHelp}
+          label="Name"
+          help="Letters, digits, dots, hyphens and underscores."
           value={name}
           required
           input={{ placeholder: 'db-password', maxLength: 128 }}
           onChange={setName}
         />
       )}
-      <Field label={settingsWords.secretValue} help={settingsWords.secretValueHelp} required>
+      <Field label="Value" help="It cannot be read again." required>
         {(tied) => (
           <input
             {...tied}
@@ -164,8 +162,8 @@ function SetSecret({ application, secret }: { readonly application: string; read
         )}
       </Field>
       <TextField
-        label={settingsWords.secretNote}
-        help={settingsWords.secretNoteHelp}
+        label="Note"
+        help="Shown to all who may read the application."
         value={note}
         input={{ maxLength: 500 }}
         onChange={setNote}
@@ -177,9 +175,9 @@ function SetSecret({ application, secret }: { readonly application: string; read
 function deleteSecret({ application, secret }: SecretProps): void {
   const { name } = secret
   confirm({
-    title: settingsWords.deleteSecretTitle(name),
-    effect: <p>{settingsWords.deleteSecretEffect}</p>,
-    action: settingsWords.deleteSecret(name),
+    title: `Delete ${name}?`,
+    effect: <p>References to it will fail. Running instances keep their value.</p>,
+    action: `Delete ${name}`,
     destructive: true,
     level: 2,
     typed: name,
@@ -195,7 +193,7 @@ function deleteSecret({ application, secret }: SecretProps): void {
 function UsesDialog(props: SecretProps) {
   const close = <Button onClick={closeDialog}>{words.close}</Button>
   return (
-    <Dialog title={settingsWords.usesOf(props.secret.name)} footer={close}>
+    <Dialog title={`Uses of ${props.secret.name}`} footer={close}>
       <SecretUses {...props} />
     </Dialog>
   )
@@ -206,7 +204,11 @@ function SecretUses({ application, secret: { name } }: SecretProps) {
   return (
     <Loaded live={live} rows={2}>
       {({ running, uses }) =>
-        running.length + uses.length === 0 ? <p>{settingsWords.noUses}</p> : <UseLists running={running} uses={uses} />
+        running.length + uses.length === 0 ? (
+          <p>This secret has not been used yet.</p>
+        ) : (
+          <UseLists running={running} uses={uses} />
+        )
       }
     </Loaded>
   )
@@ -215,20 +217,20 @@ function SecretUses({ application, secret: { name } }: SecretProps) {
 function UseLists({ running, uses }: Pick<Uses, 'running' | 'uses'>) {
   return (
     <div class="answer">
-      {running.length > 0 && <h3>{settingsWords.runningWith}</h3>}
+      {running.length > 0 && <h3>In use now</h3>}
       <ul>
         {running.map(({ place, version, count, isCurrent }) => (
           <li key={`${place} ${version}`}>
-            <Name text={place} max={80} /> {settingsWords.hasVersion(version, count)}{' '}
-            {!isCurrent && <span class="chip">{settingsWords.oldVersion}</span>}
+            <Name text={place} max={80} /> {`version ${version}, ${plural(count, 'instance')}`}{' '}
+            {!isCurrent && <span class="chip">old version</span>}
           </li>
         ))}
       </ul>
-      {uses.length > 0 && <h3>{settingsWords.latestUses}</h3>}
+      {uses.length > 0 && <h3>Latest uses</h3>}
       <ul>
         {uses.slice(0, 20).map(({ place, version, user, lastTime }) => (
           <li key={`${place} ${version} ${user}`}>
-            <Name text={place} max={80} /> {settingsWords.usedBy(version, user)} <Time at={lastTime} />
+            <Name text={place} max={80} /> {`version ${version}, as ${user},`} <Time at={lastTime} />
           </li>
         ))}
       </ul>

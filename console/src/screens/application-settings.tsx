@@ -6,7 +6,6 @@ import { useQueryChange } from '../components/filter-field.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import type { ScreenProps } from '../screen.ts'
-import { settingsWords } from '../settings-words.ts'
 import { words } from '../words.ts'
 import { AttributesTab } from './application-attributes.tsx'
 import { DeleteTab } from './application-deletion.tsx'
@@ -15,12 +14,12 @@ import { SecretsTab } from './application-secrets.tsx'
 import { useKeptEdits } from './settings-form.tsx'
 
 const tabs = [
-  { id: 'general', label: settingsWords.general },
-  { id: 'permissions', label: settingsWords.permissions },
-  { id: 'guards', label: settingsWords.guards },
-  { id: 'notifications', label: settingsWords.notifications },
-  { id: 'secrets', label: settingsWords.secrets },
-  { id: 'delete', label: settingsWords.delete },
+  { id: 'general', label: 'General' },
+  { id: 'permissions', label: 'Permissions' },
+  { id: 'guards', label: 'Traffic guards' },
+  { id: 'notifications', label: 'Notifications' },
+  { id: 'secrets', label: 'Secrets' },
+  { id: 'delete', label: 'Delete' },
 ] as const
 
 export function ApplicationSettings({ params, query }: ScreenProps) {
@@ -34,7 +33,7 @@ export function ApplicationSettings({ params, query }: ScreenProps) {
     <>
       <ApplicationHead application={application} tab={words.settings} />
       <Loaded live={live} rows={6} empty={<EmptyState icon="search" text={words.noSuchApplication(application)} />}>
-        {({ attributes }) => (
+        {() => (
           <Tabs
             label={words.settings}
             tabs={tabs}
@@ -48,7 +47,7 @@ export function ApplicationSettings({ params, query }: ScreenProps) {
             ) : selected === 'secrets' ? (
               <SecretsTab application={application} right={right} />
             ) : (
-              <AttributesTab key="attributes" application={application} stored={attributes} tab={selected} right={right} />
+              <AttributesTab application={application} tab={selected} right={right} />
             )}
           </Tabs>
         )}

@@ -3,10 +3,9 @@
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
-import { adminWords } from '../admin-words.ts'
 import { type Explanation, useExplanations } from '../api/explain.ts'
 import { useLive } from '../api/live.ts'
-import { changeOperation, saveOperation, startOperation } from '../api/rights.ts'
+import { changeOperation, readOperation, saveOperation, startOperation } from '../api/rights.ts'
 import { user } from '../api/session.ts'
 import { Button } from '../components/button.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
@@ -18,7 +17,7 @@ import { Panel } from '../components/panel.tsx'
 import { Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import type { ScreenProps } from '../screen.ts'
-import { decisionKind, Roles, readOperation } from './access.tsx'
+import { decisionKind, Roles } from './access.tsx'
 import { AccessHead } from './access-head.tsx'
 
 /** Operations by what people call them. */
@@ -65,7 +64,7 @@ const maxSuggestions = 500
 export function Explain({ query }: ScreenProps) {
   return (
     <>
-      <AccessHead tab={adminWords.explain} />
+      <AccessHead tab="Explain" />
       <div class="stack">
         <Question key={JSON.stringify(query)} query={query} />
         {query['operation'] !== undefined && <Answer query={query} />}
@@ -81,6 +80,7 @@ function Question({ query }: Pick<ScreenProps, 'query'>) {
     operation: query['operation'] ?? startOperation,
     application: query['application'] ?? '',
     account: query['account'] ?? '',
+    roles: query['roles'] ?? '',
   })
   const applications = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body
   const accounts = useLive('/credentials', { query: {} }, { refresh: 'slow' }).reading.value.body
@@ -90,19 +90,19 @@ function Question({ query }: Pick<ScreenProps, 'query'>) {
     if (values.operation.trim() !== '') navigate(to.access('explain', values))
   }
   return (
-    <Panel title={adminWords.explainLead}>
+    <Panel title="Ask whether a user may do something, and why.">
       <form onSubmit={ask}>
         <div class="question">
-          <UserField value={values.username} onChange={(username) => set({ username })} />
+          <UserFields username={values.username} roles={values.roles} onChange={set} />
           <OperationFields operation={values.operation} onChange={(operation) => set({ operation })} />
           <TextField
-            label={adminWords.onApplication}
+            label="On application"
             value={values.application}
             suggestions={namesOf(applications)}
             onChange={(application) => set({ application })}
           />
           <TextField
-            label={adminWords.inAccount}
+            label="In account"
             value={values.account}
             suggestions={namesOf(accounts)}
             onChange={(account) => set({ account })}
@@ -110,20 +110,47 @@ function Question({ query }: Pick<ScreenProps, 'query'>) {
         </div>
         <div class="foot">
           <Button type="submit" kind="primary">
-            {adminWords.ask}
+            Ask
           </Button>
-          <code class="muted">{values.operation}</code>
         </div>
       </form>
     </Panel>
   )
 }
 
-/** Administrators ask about others. */
-function UserField({ value, onChange }: { value: string; onChange: (username: string) => void }) {
+interface UserFieldsProps {
+  readonly username: string
+  readonly roles: string
+  readonly onChange: (change: { readonly username?: string; readonly roles?: string }) => void
+}
+
+/** Administrators ask about others, also about those who have not signed in yet. */
+function UserFields({ username, roles, onChange }: UserFieldsProps) {
+  const names = (useFormUsers() ?? []).map((one) => one.username)
   if (user.value?.isAdmin !== true) return null
   const input = { placeholder: user.value.username }
-  return <TextField label={adminWords.userName} value={value} input={input} onChange={onChange} />
+  return (
+    <>
+      <TextField
+        label="User"
+        value={username}
+        input={input}
+        suggestions={names.slice(0, maxSuggestions)}
+        onChange={(username) => onChange({ username })}
+      />
+      <TextField
+        label="Suppose these roles"
+        help="Separated by commas. Empty: the roles that are known."
+        value={roles}
+        onChange={(roles) => onChange({ roles })}
+      />
+    </>
+  )
+}
+
+/** Users of the login form, for administrators; undefined where there are none. */
+function useFormUsers() {
+  return useLive('/auth/users', user.value?.isAdmin === true ? {} : undefined, { refresh: 'slow' }).reading.value.body
 }
 
 function namesOf(things: readonly { readonly name: string }[] | undefined): readonly string[] {
@@ -140,7 +167,7 @@ function OperationFields({ operation, onChange }: { operation: string; onChange:
   }
   return (
     <>
-      <Field label={adminWords.operation}>
+      <Field label="What">
         {(tied) => (
           <select {...tied} value={isOther ? another : operation} onChange={choose}>
             {verbs.map((group) => (
@@ -152,14 +179,14 @@ function OperationFields({ operation, onChange }: { operation: string; onChange:
                 ))}
               </optgroup>
             ))}
-            <option value={another}>{adminWords.otherOperation}</option>
+            <option value={another}>Another operation …</option>
           </select>
         )}
       </Field>
       {isOther && (
         <TextField
-          label={adminWords.operationId}
-          help={adminWords.operationHelp}
+          label="Operation"
+          help="Its id, or method and path, as the API reference shows them."
           value={operation}
           required
           onChange={onChange}
@@ -169,35 +196,39 @@ function OperationFields({ operation, onChange }: { operation: string; onChange:
   )
 }
 
-function Answer({ query: { operation = '', application, account, username } }: Pick<ScreenProps, 'query'>) {
-  const live = useExplanations([
-    { operation, ...(application && { application }), ...(account && { account }), ...(username && { username }) },
-  ])
-  return <Loaded live={live}>{([answer]) => (answer === undefined ? null : <Explained answer={answer} />)}</Loaded>
+function Answer({ query }: Pick<ScreenProps, 'query'>) {
+  const { operation = '', ...named } = query
+  const given = ['application', 'account', 'username', 'roles'].flatMap((name) => (named[name] ? [[name, named[name]]] : []))
+  const live = useExplanations([{ operation, ...Object.fromEntries(given) }])
+  return <Loaded live={live}>{([answer]) => (answer === undefined ? null : <Explained answer={answer} query={query} />)}</Loaded>
 }
 
-function Explained({ answer }: { answer: Explanation }) {
-  const { decision, username, request, demands, reasons, open, enforcement, resources = [] } = answer
-  const lead = `${username}: ${request}`
+const decisions = { allowed: 'Allowed.', denied: 'Denied.', depends: 'It depends.' } as const
+
+function Explained({ answer, query }: { answer: Explanation; query: ScreenProps['query'] }) {
+  const { decision, username, request, known: isKnown, demands, reasons, open, enforcement, resources = [] } = answer
+  const { operation = '', application } = query
+  const verb = verbs.flatMap((group) => group.verbs).find(([id]) => id === operation)?.[1] ?? `use ${request}`
   return (
     <Panel
-      title={<Name text={lead} max={120} />}
-      actions={<CopyButton text={`${location.href}\n${toText(answer)}`} label={adminWords.copyAnswer} />}
+      title={<Name text={`May ${username} ${verb}${application ? ` on ${application}` : ''}?`} max={120} />}
+      actions={<CopyButton text={`${location.href}\n${toText(answer)}`} label="Copy question and answer" />}
     >
       <div class="answer">
         <p class={`status-badge is-${decisionKind(decision)}`} style={{ justifySelf: 'start' }}>
-          <StatusMark kind={decisionKind(decision)} /> {adminWords.decisions[decision]}
+          <StatusMark kind={decisionKind(decision)} /> {decisions[decision]}
         </p>
-        <Reasons reasons={distinct(reasons)} />
+        {isKnown ? <Reasons reasons={distinct(reasons)} /> : <Unknown username={username} query={query} />}
         {open.length > 0 && <OpenQuestions texts={open} />}
         <KeyValue
           facts={[
-            [adminWords.demands, demands],
-            [adminWords.givenRoles, <Roles key="roles" explanation={answer} />],
-            [adminWords.refusedBy, enforcement?.note],
+            ['Needs', demands],
+            ['Request', <code key="request">{request}</code>],
+            ['Roles', isKnown && <Roles key="roles" explanation={answer} />],
+            ['Who refuses', enforcement?.note],
             ...resources.map(
               ({ kind, name, permissions }) =>
-                [adminWords.rolesOf(kind, name), <Permissions key={`${kind} ${name}`} permissions={permissions} />] as const,
+                [`Roles on the ${kind} ${name}`, <Permissions key={`${kind} ${name}`} permissions={permissions} />] as const,
             ),
           ]}
         />
@@ -206,12 +237,33 @@ function Explained({ answer }: { answer: Explanation }) {
   )
 }
 
+/** A user who has not signed in: which roles are known nevertheless, and what they would allow. */
+function Unknown({ username, query }: { username: string; query: ScreenProps['query'] }) {
+  const found = useFormUsers()?.find((one) => one.username.toLowerCase() === username.toLowerCase())
+  const roles = found?.roles.join(', ') ?? ''
+  if (found === undefined) {
+    return (
+      <p>
+        {username} has not signed in yet, and is no user of the login form. Roles come with the first sign-in: enter those that
+        you expect to see what they would allow.
+      </p>
+    )
+  }
+  if (roles === '') return <p>{username} has not signed in yet. The login form gives no role.</p>
+  return (
+    <p>
+      {username} has not signed in yet. The login form would give: <strong>{roles}</strong>.{' '}
+      <a href={to.access('explain', { ...query, roles })}>Suppose these roles</a>
+    </p>
+  )
+}
+
 function Reasons({ reasons }: Pick<Explanation, 'reasons'>) {
   return (
     <ul>
       {reasons.map(({ need, allowed, rule }) => (
         <li key={`${need} ${rule}`}>
-          <StatusMark kind={allowed ? 'succeeded' : 'failed'} label={allowed ? adminWords.allowed : adminWords.denied} />
+          <StatusMark kind={allowed ? 'succeeded' : 'failed'} label={allowed ? 'allowed' : 'denied'} />
           <span>
             <strong>
               <Name text={need} max={200} />
@@ -228,7 +280,7 @@ function Reasons({ reasons }: Pick<Explanation, 'reasons'>) {
 function OpenQuestions({ texts }: { texts: readonly string[] }) {
   return (
     <div>
-      <h3>{adminWords.openQuestions}</h3>
+      <h3>A decision also needs</h3>
       <ul>
         {texts.map((text) => (
           <li key={text}>
@@ -243,7 +295,7 @@ function OpenQuestions({ texts }: { texts: readonly string[] }) {
 /** Roles by what they may do, or that every user may. */
 export function Permissions({ permissions }: { permissions: Readonly<Record<string, readonly string[]>> | undefined }) {
   const given = Object.entries(permissions ?? {}).filter(([, roles]) => roles.length > 0)
-  if (given.length === 0) return <span class="muted">{adminWords.unrestricted}</span>
+  if (given.length === 0) return <span class="muted">Every user: no role is named.</span>
   return (
     <span class="chips">
       {given.map(([right, roles]) => (
@@ -262,5 +314,5 @@ function distinct(reasons: Explanation['reasons']): Explanation['reasons'] {
 
 function toText({ username, request, decision, demands, reasons }: Explanation): string {
   const lines = distinct(reasons).map(({ need, allowed, rule }) => `- ${allowed ? '+' : 'x'} ${need}: ${rule}`)
-  return [`${username}, ${request}: ${adminWords.decisions[decision]}`, `${adminWords.demands}: ${demands}`, ...lines].join('\n')
+  return [`${username}, ${request}: ${decisions[decision]}`, `Needs: ${demands}`, ...lines].join('\n')
 }

@@ -1,6 +1,5 @@
 /** Where the user is signed in, and the end of it. */
 import { to } from '../address.ts'
-import { adminWords } from '../admin-words.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
@@ -23,20 +22,20 @@ export function Logins() {
   return (
     <>
       <AccessHead
-        tab={adminWords.logins}
+        tab="Logins"
         actions={
           others.length > 0 && (
             <Button icon="signout" onClick={endOthers}>
-              {adminWords.endOthers}
+              End all others
             </Button>
           )
         }
       />
-      <Loaded live={live} empty={<EmptyState icon="user" text={adminWords.loginsEmpty} />}>
+      <Loaded live={live} empty={<EmptyState icon="user" text="No login is kept: you come with credentials in every request." />}>
         {(logins) => (
           <div class="panel is-flush">
-            <DataTable label={adminWords.logins} rows={logins} keyOf={({ id }) => id} columns={columns} />
-            {logins.length === shownLogins && <p class="muted">{adminWords.loginsMore(shownLogins)}</p>}
+            <DataTable label="Logins" rows={logins} keyOf={({ id }) => id} columns={columns} />
+            {logins.length === shownLogins && <p class="muted">{`Only the ${shownLogins} logins used last are shown.`}</p>}
           </div>
         )}
       </Loaded>
@@ -47,25 +46,25 @@ export function Logins() {
 const columns: readonly Column<Login>[] = [
   {
     key: 'browser',
-    head: adminWords.browser,
+    head: 'Browser',
     grow: true,
     cell: (login) => (
       <>
-        <Name text={browserOf(login)} max={60} /> {login.current && <span class="chip">{adminWords.thisOne}</span>}
+        <Name text={browserOf(login)} max={60} /> {login.current && <span class="chip">this one</span>}
       </>
     ),
   },
-  { key: 'address', head: adminWords.fromAddress, cell: ({ address }) => <Name text={address ?? '–'} max={40} /> },
-  { key: 'method', head: adminWords.method, hideBelow: 'narrow', cell: ({ method }) => method },
+  { key: 'address', head: 'From', cell: ({ address }) => <Name text={address ?? '–'} max={40} /> },
+  { key: 'method', head: 'By', hideBelow: 'narrow', cell: ({ method }) => method },
   {
     key: 'created',
-    head: adminWords.signedInAt,
+    head: 'Signed in',
     hideBelow: 'phone',
     cell: ({ createdAt }) => <Time at={createdAt === undefined ? undefined : Date.parse(createdAt)} />,
   },
   {
     key: 'used',
-    head: adminWords.lastUsed,
+    head: 'Last used',
     hideBelow: 'phone',
     cell: ({ lastUsedAt }) => <Time at={Date.parse(lastUsedAt)} />,
   },
@@ -80,7 +79,7 @@ const columns: readonly Column<Login>[] = [
         </a>
       ) : (
         <Button small onClick={() => end(login)}>
-          {adminWords.end}
+          End
         </Button>
       ),
   },
@@ -88,7 +87,7 @@ const columns: readonly Column<Login>[] = [
 
 /** The product and the system of a user agent, without the rest of it. */
 function browserOf({ userAgent }: Login): string {
-  if (userAgent === undefined) return adminWords.unknownBrowser
+  if (userAgent === undefined) return 'A browser'
   const product = /(Edg|OPR|Firefox|Chrome|Safari|curl)\/(\d+)/.exec(userAgent)
   const system = /(Windows|Mac OS X|Android|iPhone|iPad|Linux)/.exec(userAgent)?.[1]
   if (product === null) return userAgent
@@ -98,9 +97,9 @@ function browserOf({ userAgent }: Login): string {
 
 function end(login: Login): void {
   confirm({
-    title: adminWords.endTitle,
-    effect: <p>{adminWords.endEffect(browserOf(login), login.address ?? '–')}</p>,
-    action: adminWords.endAction,
+    title: 'End this login?',
+    effect: <p>{`${browserOf(login)} at ${login.address ?? '–'} has to sign in again. API tokens stay valid.`}</p>,
+    action: 'End login',
     run: async () => {
       await unwrap(client.DELETE('/auth/sessions/{id}', { params: { path: { id: login.id }, query: {} } }))
       refreshMatching('/auth/sessions')
@@ -110,9 +109,9 @@ function end(login: Login): void {
 
 function endOthers(): void {
   confirm({
-    title: adminWords.endOthersTitle,
-    effect: <p>{adminWords.endOthersEffect}</p>,
-    action: adminWords.endOthersAction,
+    title: 'End all other logins?',
+    effect: <p>Every other browser of yours has to sign in again. This one stays signed in. API tokens stay valid.</p>,
+    action: 'End all other logins',
     run: async () => {
       await unwrap(client.DELETE('/auth/sessions', { params: { query: {} } }))
       refreshMatching('/auth/sessions')

@@ -1,42 +1,40 @@
-/** What the tabs of the settings share: edits above what is stored, the bar that saves them, and the review before that. */
+/** A form of the settings: edits above what is stored, the bar that saves them, and the review before that. */
 import { type Signal, signal } from '@preact/signals'
-import { useLayoutEffect, useState } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
+import type { Live } from '../api/live.ts'
 import type { Right } from '../api/rights.ts'
 import { Banner } from '../components/banner.tsx'
 import { Button } from '../components/button.tsx'
+import { Denied } from '../components/denied.tsx'
+import { openDialog } from '../components/dialog.tsx'
 import { Difference } from '../components/difference.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { openLeaveDialog } from '../components/leave-dialog.tsx'
+import { Panel } from '../components/panel.tsx'
 import { useLeaveGuard } from '../leave.ts'
 import { conflictsOf, type Edits, edit, withEdits } from '../model/edits.ts'
 import { type Json, textOf } from '../model/read.ts'
-import { settingsWords } from '../settings-words.ts'
-import { words } from '../words.ts'
+import { plural, words } from '../words.ts'
 
-/** Words of the attributes, which the review shows. */
-export const settingLabels: Readonly<Record<string, string>> = {
+/** Words of the settings, which the review and the revisions show. */
+const labels: Readonly<Record<string, string>> = {
   email: words.email,
   description: words.description,
-  cloudProviders: settingsWords.providers,
-  instancePort: settingsWords.instancePort,
-  platformHealthOnly: settingsWords.platformHealthOnly,
-  repoType: `${settingsWords.repository}: ${settingsWords.repoType}`,
-  repoProjectKey: `${settingsWords.repository}: ${settingsWords.repoProject}`,
-  repoSlug: `${settingsWords.repository}: ${settingsWords.repoName}`,
-  aliases: settingsWords.aliases,
-  permissions: settingsWords.permissions,
-  trafficGuards: settingsWords.guards,
-  notifications: settingsWords.notifications,
+  cloudProviders: 'Cloud providers',
+  instancePort: 'Port of instances',
+  platformHealthOnly: 'Only the health that the platform reports counts',
+  repoType: 'Repository: Kind',
+  repoProjectKey: 'Repository: Project',
+  repoSlug: 'Repository: Name',
+  aliases: 'Other names',
+  permissions: 'Permissions',
+  trafficGuards: 'Traffic guards',
+  notifications: 'Notifications',
 }
 
-interface EditedForm<T extends Json> {
-  /** What the fields show. */
-  readonly values: T
-  readonly set: (key: string, value: unknown) => void
-  readonly edits: Edits
-  /** Counts up when edits were thrown away: fields that keep rows of their own begin anew. */
-  readonly generation: number
-  readonly reset: () => void
+export function labelOf(key: string): string {
+  return labels[key] ?? key
 }
 
 type Form = 'attributes' | 'notifications'
@@ -50,34 +48,55 @@ function editsOf(application: string): Readonly<Record<Form, Signal<Edits>>> {
   return found
 }
 
-export function useEdits<T extends Json>(application: string, form: Form, stored: T): EditedForm<T> {
-  const edits = editsOf(application)[form]
-  const [generation, setGeneration] = useState(0)
-  return {
-    values: withEdits(stored, edits.value),
-    set: (key, value) => {
-      edits.value = edit(edits.peek(), stored, key, value)
-    },
-    edits: edits.value,
-    generation,
-    reset: () => {
-      edits.value = {}
-      setGeneration((count) => count + 1)
-    },
-  }
-}
-
 /** Asks before the settings of the application are left with changes. */
 export function useKeptEdits(application: string): void {
   const count = () => Object.values(editsOf(application)).reduce((sum, { value }) => sum + Object.keys(value).length, 0)
   useLeaveGuard({
     isNeeded: () => count() > 0,
     ask: (leave) =>
-      openLeaveDialog(settingsWords.leaveText(application, count()), () => {
+      openLeaveDialog(`${plural(count(), 'setting')} of ${application} ${count() === 1 ? 'is' : 'are'} not saved.`, () => {
         kept.delete(application)
         leave()
       }),
   })
+}
+
+interface SettingsFormProps<Body, Stored extends Json> {
+  readonly application: string
+  readonly form: Form
+  readonly title: string
+  readonly right: Right
+  readonly live: Live<Body>
+  /** The settings in the body, with `lastModifiedBy`. */
+  readonly storedIn: (body: Body) => Stored
+  /** @throws {ApiError} */
+  readonly save: (edits: Edits, body: Body) => Promise<void>
+  /** The fields. The key counts up when edits were thrown away: fields that keep rows of their own begin anew. */
+  readonly children: (values: Stored, set: (key: string, value: unknown) => void, key: number) => ComponentChildren
+}
+
+/** Shown once the body is read. */
+export function SettingsForm<Body, Stored extends Json>(props: SettingsFormProps<Body, Stored>) {
+  const { application, form, title, right, live, storedIn, children } = props
+  const [key, setKey] = useState(0)
+  const { body } = live.reading.value
+  if (body === undefined) return null
+  const edits = editsOf(application)[form]
+  const stored = storedIn(body)
+  const reset = () => {
+    edits.value = {}
+    setKey(key + 1)
+  }
+  const set = (name: string, value: unknown) => {
+    edits.value = edit(edits.peek(), stored, name, value)
+  }
+  const review = () => openDialog(<Review {...props} edits={edits.peek()} onSaved={reset} />)
+  return (
+    <Panel title={title}>
+      {children(withEdits(stored, edits.value), set, key)}
+      <SaveBar edits={edits.value} right={right} onReview={review} onDiscard={reset} />
+    </Panel>
+  )
 }
 
 interface SaveBarProps {
@@ -87,9 +106,9 @@ interface SaveBarProps {
   readonly onDiscard: () => void
 }
 
-export function SaveBar({ edits, right, onReview, onDiscard }: SaveBarProps) {
+function SaveBar({ edits, right, onReview, onDiscard }: SaveBarProps) {
   const count = Object.keys(edits).length
-  const denied = right.reason ?? (count === 0 ? settingsWords.nothingChanged : undefined)
+  const denied = right.reason ?? (count === 0 ? 'Nothing is changed.' : undefined)
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 's') return
@@ -102,48 +121,42 @@ export function SaveBar({ edits, right, onReview, onDiscard }: SaveBarProps) {
   return (
     <div class="foot">
       <Button kind="primary" denied={denied} onClick={onReview}>
-        {settingsWords.review}
+        Review changes
       </Button>
-      {count > 0 && <Button onClick={onDiscard}>{settingsWords.discard}</Button>}
-      <span class="muted">{denied ?? settingsWords.changed(count)}</span>
+      {count > 0 && <Button onClick={onDiscard}>Discard</Button>}
+      <span class="muted">{denied === undefined ? plural(count, 'change') : <Denied reason={denied} />}</span>
     </div>
   )
 }
 
-export interface ReviewProps {
-  readonly application: string
-  readonly edits: Edits
-  readonly onSaved: () => void
-}
+type ReviewProps<Body, Stored extends Json> = Pick<
+  SettingsFormProps<Body, Stored>,
+  'application' | 'live' | 'storedIn' | 'save'
+> & { readonly edits: Edits; readonly onSaved: () => void }
 
-interface ReviewDialogProps {
-  readonly application: string
-  readonly edits: Edits
-  /** As it is now, with who stored it. */
-  readonly stored: Json
-  readonly save: () => Promise<undefined>
-}
-
-/** What is stored beside what will be, with what another user has changed meanwhile. */
-export function ReviewDialog({ application, edits, stored, save }: ReviewDialogProps) {
+/** What is stored now beside what will be, with what another user has changed meanwhile. */
+function Review<Body, Stored extends Json>(props: ReviewProps<Body, Stored>) {
+  const { application, live, storedIn, save, edits, onSaved } = props
+  useEffect(() => live.refresh(), [])
+  const { body } = live.reading.value
+  if (body === undefined) return null
+  const stored: Json = storedIn(body)
   const conflicts = conflictsOf(edits, stored)
+  const run = async () => {
+    await save(edits, body)
+    onSaved()
+    return undefined
+  }
+  const values = Object.entries(edits).map(([key, { to: after }]) => ({ name: labelOf(key), before: stored[key], after }))
   return (
-    <FormDialog title={settingsWords.reviewTitle(application)} action={settingsWords.reviewAction(application)} run={save}>
+    <FormDialog title={`Save the settings of ${application}?`} action={`Save ${application}`} run={run}>
       {conflicts.length > 0 && (
         <Banner tone="warning">
-          {settingsWords.changedMeanwhile(
-            textOf(stored['lastModifiedBy']) ?? settingsWords.anotherUser,
-            conflicts.map((key) => settingLabels[key] ?? key).join(', '),
-          )}
+          {textOf(stored['lastModifiedBy']) ?? 'Another user'} changed {conflicts.map(labelOf).join(', ')} while you were editing.
+          Saving replaces that with your values.
         </Banner>
       )}
-      <Difference
-        values={Object.entries(edits).map(([key, { to: after }]) => ({
-          name: settingLabels[key] ?? key,
-          before: stored[key],
-          after,
-        }))}
-      />
+      <Difference values={values} />
     </FormDialog>
   )
 }

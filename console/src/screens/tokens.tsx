@@ -3,7 +3,6 @@
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { adminWords } from '../admin-words.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
@@ -24,12 +23,17 @@ import { Time } from '../components/time.tsx'
 import { splitList } from '../model/read.ts'
 import { formatRelative, presentMs } from '../model/time.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
+import { plural, words } from '../words.ts'
 import { AccessHead } from './access-head.tsx'
 
 type Token = Schemas['ApiToken']
 
 const dayMs = 86_400_000
+const overlaps = [
+  { seconds: 0, label: 'no time: it ends at once' },
+  { seconds: 3600, label: '1 hour' },
+  { seconds: 86_400, label: '1 day' },
+]
 
 export function Tokens({ query }: ScreenProps) {
   const { isAdmin, canMintApiTokens, maxUserTokenLifetimeDays: maxDays } = user.value ?? {}
@@ -38,27 +42,30 @@ export function Tokens({ query }: ScreenProps) {
   if (maxDays === undefined) {
     return (
       <>
-        <AccessHead tab={adminWords.tokens} />
-        <EmptyState icon="lock" text={adminWords.tokensOff} />
+        <AccessHead tab="Tokens" />
+        <EmptyState icon="lock" text="API tokens are switched off; the setting api-tokens.enabled switches them on." />
       </>
     )
   }
-  const denied = canMintApiTokens === true ? undefined : adminWords.tokensDenied
+  const denied =
+    canMintApiTokens === true
+      ? undefined
+      : 'Only members of certain roles may create tokens: see the setting api-tokens.allowed-minting-roles.'
   const create = (
     <Button kind="primary" icon="plus" denied={denied} onClick={() => openDialog(<CreateToken maxDays={maxDays} />)}>
-      {adminWords.createToken}
+      Create token
     </Button>
   )
   return (
     <>
-      <AccessHead tab={adminWords.tokens} actions={create} />
+      <AccessHead tab="Tokens" actions={create} />
       {isAdmin === true && (
         <div class="filters">
           <Segments
-            label={adminWords.whose}
+            label="Tokens"
             options={[
-              { id: 'mine', label: adminWords.mine },
-              { id: 'all', label: adminWords.ofAll },
+              { id: 'mine', label: 'Mine' },
+              { id: 'all', label: 'Of all users' },
             ]}
             selected={showsAll ? 'all' : 'mine'}
             onSelect={(scope) => change({ scope: scope === 'all' ? scope : undefined })}
@@ -77,7 +84,7 @@ function Mine({ create }: { create: VNode }) {
     <Loaded
       live={live}
       empty={
-        <EmptyState icon="lock" text={adminWords.tokensEmpty}>
+        <EmptyState icon="lock" text="You have no token. A token lets a program act with your rights, or fewer.">
           {create}
         </EmptyState>
       }
@@ -90,7 +97,10 @@ function Mine({ create }: { create: VNode }) {
 function All() {
   const live = useLive('/auth/apiTokens/admin/users', {}, { refresh: 'slow' })
   return (
-    <Loaded live={live} empty={<EmptyState icon="lock" text={adminWords.tokensEmpty} />}>
+    <Loaded
+      live={live}
+      empty={<EmptyState icon="lock" text="You have no token. A token lets a program act with your rights, or fewer." />}
+    >
       {(tokens) => <List tokens={tokens} hasOwners />}
     </Loaded>
   )
@@ -100,7 +110,7 @@ function List({ tokens, hasOwners = false }: { tokens: readonly Token[]; hasOwne
   return (
     <div class="panel is-flush">
       <DataTable
-        label={adminWords.tokens}
+        label="Tokens"
         rows={tokens.toSorted((a, b) => a.name.localeCompare(b.name))}
         keyOf={({ id }) => id}
         columns={hasOwners ? columns : columns.filter(({ key }) => key !== 'owner')}
@@ -112,34 +122,34 @@ function List({ tokens, hasOwners = false }: { tokens: readonly Token[]; hasOwne
 const columns: readonly Column<Token>[] = [
   {
     key: 'name',
-    head: adminWords.tokenName,
+    head: 'Name',
     grow: true,
     cell: ({ name, readOnly }) => (
       <>
         <strong>
           <Name text={name} max={60} />
         </strong>{' '}
-        {readOnly && <span class="chip">{adminWords.readOnly}</span>}
+        {readOnly && <span class="chip">Reads only</span>}
       </>
     ),
   },
-  { key: 'owner', head: adminWords.owner, cell: ({ principalId }) => <Name text={principalId} max={30} /> },
+  { key: 'owner', head: 'Owner', cell: ({ principalId }) => <Name text={principalId} max={30} /> },
   {
     key: 'limits',
-    head: adminWords.limits,
+    head: 'Limits',
     hideBelow: 'narrow',
     cell: (token) => <Name text={limitsOf(token)} max={80} />,
   },
   {
     key: 'expires',
-    head: adminWords.expires,
-    cell: ({ expiresAt }) => (expiresAt === undefined ? adminWords.never : <Time at={Date.parse(expiresAt)} />),
+    head: 'Expires',
+    cell: ({ expiresAt }) => (expiresAt === undefined ? 'never' : <Time at={Date.parse(expiresAt)} />),
   },
   {
     key: 'used',
-    head: adminWords.lastUsed,
+    head: 'Last used',
     hideBelow: 'phone',
-    cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? adminWords.notUsed : <Time at={Date.parse(lastUsedAt)} />),
+    cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? 'never' : <Time at={Date.parse(lastUsedAt)} />),
   },
   {
     key: 'actions',
@@ -149,8 +159,8 @@ const columns: readonly Column<Token>[] = [
       <Menu
         label={words.actionsOf(token.name)}
         items={[
-          { label: adminWords.rotate, icon: 'refresh', onSelect: () => openDialog(<RotateToken token={token} />) },
-          { label: adminWords.revoke, icon: 'trash', destructive: true, onSelect: () => revoke(token) },
+          { label: 'Rotate', icon: 'refresh', onSelect: () => openDialog(<RotateToken token={token} />) },
+          { label: 'Revoke', icon: 'trash', destructive: true, onSelect: () => revoke(token) },
         ]}
       />
     ),
@@ -158,16 +168,16 @@ const columns: readonly Column<Token>[] = [
 ]
 
 function limitsOf({ applications, operations }: Token): string {
-  return [...(applications ?? []), ...(operations ?? [])].join(', ') || adminWords.noLimits
+  return [...(applications ?? []), ...(operations ?? [])].join(', ') || 'everything you may do'
 }
 
 function revoke({ id, name, lastUsedAt }: Token): void {
   const used =
-    lastUsedAt === undefined ? adminWords.neverUsed : adminWords.lastUsedAt(formatRelative(Date.parse(lastUsedAt), presentMs()))
+    lastUsedAt === undefined ? 'It was never used.' : `Last used ${formatRelative(Date.parse(lastUsedAt), presentMs())}.`
   confirm({
-    title: adminWords.revokeTitle(name),
-    effect: <p>{adminWords.revokeEffect(name, used)}</p>,
-    action: adminWords.revokeAction(name),
+    title: `Revoke ${name}?`,
+    effect: <p>{`${name} stops working at once, everywhere. ${used} This cannot be undone.`}</p>,
+    action: `Revoke ${name}`,
     destructive: true,
     run: async () => {
       await unwrap(client.DELETE('/auth/apiTokens/{id}', { params: { path: { id } } }))
@@ -180,9 +190,9 @@ function secretOf({ name, token }: Schemas['IssuedApiToken']) {
   refreshMatching('/auth/apiTokens')
   return (
     <SecretDialog
-      title={adminWords.tokenCreated(name)}
-      text={adminWords.secretOnce}
-      label={adminWords.copySecret}
+      title={`The secret of ${name}`}
+      text="This secret is shown once. Store it now; Fairlead keeps only its hash."
+      label="Copy the secret"
       secret={token}
     />
   )
@@ -192,8 +202,8 @@ function RotateToken({ token: { id, name } }: { token: Token }) {
   const overlap = useSignal(0)
   return (
     <FormDialog
-      title={adminWords.rotateTitle(name)}
-      action={adminWords.rotateAction(name)}
+      title={`Rotate ${name}?`}
+      action={`Rotate ${name}`}
       run={async () =>
         secretOf(
           await unwrap(
@@ -202,11 +212,11 @@ function RotateToken({ token: { id, name } }: { token: Token }) {
         )
       }
     >
-      <p>{adminWords.rotateEffect(name)}</p>
-      <Field label={adminWords.overlap}>
+      <p>{`${name} gets another secret, which is shown once. Programs need it before the former one ends.`}</p>
+      <Field label="Accept the former secret for">
         {(tied) => (
           <select {...tied} onChange={(event) => (overlap.value = Number(event.currentTarget.value))}>
-            {adminWords.overlaps.map(({ seconds, label }) => (
+            {overlaps.map(({ seconds, label }) => (
               <option key={seconds} value={seconds}>
                 {label}
               </option>
@@ -229,28 +239,28 @@ function CreateToken({ maxDays }: { maxDays: number }) {
     return secretOf(await unwrap(client.POST('/auth/apiTokens', { body })))
   }
   return (
-    <FormDialog title={adminWords.createToken} action={adminWords.createToken} run={create}>
+    <FormDialog title="Create token" action="Create token" run={create}>
       <TextField
-        label={adminWords.tokenName}
-        help={adminWords.tokenNameHelp}
+        label="Name"
+        help="Of the program that uses it."
         value={values.name}
         required
         onChange={(name) => set({ name })}
       />
       <TextField
-        label={adminWords.expiresIn}
-        help={adminWords.expiresHelp(maxDays)}
+        label="Expires in days"
+        help={`At most ${plural(maxDays, 'day')}.`}
         value={values.days}
         input={{ type: 'number', min: 1, max: maxDays }}
         onChange={(days) => set({ days })}
       />
       <TextField
-        label={adminWords.onlyApplications}
-        help={adminWords.onlyApplicationsHelp}
+        label="Only these applications"
+        help="Separated by commas. Empty: all that you may use."
         value={values.applications}
         onChange={(applications) => set({ applications })}
       />
-      <CheckField label={adminWords.readOnly} checked={values.readOnly} onChange={(readOnly) => set({ readOnly })} />
+      <CheckField label="Reads only" checked={values.readOnly} onChange={(readOnly) => set({ readOnly })} />
     </FormDialog>
   )
 }

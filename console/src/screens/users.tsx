@@ -1,7 +1,6 @@
 /** Users of the login form: add, give roles and passwords, unlock, remove. For administrators. */
 
 import { useState } from 'preact/hooks'
-import { adminWords } from '../admin-words.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { user as self } from '../api/session.ts'
@@ -22,7 +21,7 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
 import { splitList } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
+import { plural, words } from '../words.ts'
 
 type User = Schemas['FormUser']
 
@@ -32,26 +31,29 @@ export function Users({ query: { q = '' } }: ScreenProps) {
   const isElsewhere = error?.status === 404 && body === undefined
   const add = (
     <Button kind="primary" icon="plus" onClick={() => openDialog(<AddUser />)}>
-      {adminWords.addUser}
+      Add user
     </Button>
   )
   return (
     <>
       <PageHead
-        tab={adminWords.users}
-        title={adminWords.users}
+        tab="Users"
+        title="Users"
         state={body !== undefined && <span class="count">{body.length.toLocaleString()}</span>}
         actions={!isElsewhere && body !== undefined && add}
       >
-        <p class="muted">{adminWords.usersMeaning}</p>
+        <p class="muted">Users of the login form that Fairlead keeps itself.</p>
       </PageHead>
       {isElsewhere ? (
-        <EmptyState icon="people" text={adminWords.usersElsewhere} />
+        <EmptyState
+          icon="people"
+          text="Users come from elsewhere: the login form has no users of its own. Add and remove people in the directory or at the identity provider."
+        />
       ) : (
         <Loaded
           live={live}
           empty={
-            <EmptyState icon="people" text={adminWords.usersEmpty}>
+            <EmptyState icon="people" text="No user yet.">
               {add}
             </EmptyState>
           }
@@ -74,10 +76,10 @@ function List({ users, filter }: { users: readonly User[]; filter: string }) {
         <FilterField value={filter} />
       </div>
       {shown.length === 0 ? (
-        <NoMatch text={adminWords.noMatch(adminWords.users.toLowerCase(), filter)} />
+        <NoMatch text={`None of the users matches “${filter}”.`} />
       ) : (
         <div class="panel is-flush">
-          <DataTable label={adminWords.users} rows={shown} keyOf={({ username }) => username} columns={columnsOf(isLastAdmin)} />
+          <DataTable label="Users" rows={shown} keyOf={({ username }) => username} columns={columnsOf(isLastAdmin)} />
         </div>
       )}
     </>
@@ -97,14 +99,14 @@ function columnsOf(isLastAdmin: (user: User) => boolean): readonly Column<User>[
     },
     {
       key: 'roles',
-      head: adminWords.roles,
+      head: 'Roles',
       grow: true,
       cell: (user) => <RoleChips user={user} />,
     },
-    { key: 'tokens', head: adminWords.tokens, align: 'end', hideBelow: 'narrow', cell: ({ tokens }) => tokens ?? '–' },
+    { key: 'tokens', head: 'Tokens', align: 'end', hideBelow: 'narrow', cell: ({ tokens }) => tokens ?? '–' },
     {
       key: 'used',
-      head: adminWords.lastUsed,
+      head: 'Last used',
       hideBelow: 'phone',
       cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? '–' : <Time at={Date.parse(lastUsedAt)} />),
     },
@@ -122,7 +124,7 @@ function RoleChips({ user: { roles, isAdmin } }: { user: User }) {
     <span class="chips">
       {isAdmin && (
         <span class="chip">
-          <Icon name="lock" /> {adminWords.administrator}
+          <Icon name="lock" /> {'administrator'}
         </span>
       )}
       {roles.map((role) => (
@@ -141,14 +143,14 @@ function Actions({ user, isLastAdmin }: { user: User; isLastAdmin: boolean }) {
     <Menu
       label={words.actionsOf(username)}
       items={[
-        { label: adminWords.newPassword, icon: 'refresh', onSelect: () => openDialog(<NewPassword username={username} />) },
-        { label: adminWords.editRoles, icon: 'people', onSelect: () => openDialog(<EditRoles user={user} />) },
-        { label: adminWords.unlock, icon: 'lock', onSelect: () => unlock(user) },
+        { label: 'New password', icon: 'refresh', onSelect: () => openDialog(<NewPassword username={username} />) },
+        { label: 'Roles …', icon: 'people', onSelect: () => openDialog(<EditRoles user={user} />) },
+        { label: 'Unlock', icon: 'lock', onSelect: () => unlock(user) },
         {
-          label: adminWords.remove,
+          label: 'Remove',
           icon: 'trash',
           destructive: true,
-          denied: isSelf ? adminWords.notYourself : isLastAdmin ? adminWords.notLastAdmin : undefined,
+          denied: isSelf ? 'You cannot remove yourself.' : isLastAdmin ? 'This is the last administrator.' : undefined,
           onSelect: () => remove(user),
         },
       ]}
@@ -158,20 +160,21 @@ function Actions({ user, isLastAdmin }: { user: User; isLastAdmin: boolean }) {
 
 function unlock({ username }: User): void {
   confirm({
-    title: adminWords.unlockTitle(username),
-    effect: <p>{adminWords.unlockEffect(username)}</p>,
-    action: adminWords.unlockAction(username),
+    title: `Unlock ${username}?`,
+    effect: <p>{`Wrong passwords so far are forgotten, and ${username} may log in at once.`}</p>,
+    action: `Unlock ${username}`,
     run: async () => {
       await unwrap(client.POST('/auth/users/{username}/unlock', { params: { path: { username } } }))
     },
   })
 }
 
-function remove({ username, tokens }: User): void {
+function remove({ username, tokens = 0 }: User): void {
+  const revoked = tokens === 0 ? '' : ` ${plural(tokens, 'token')} of ${username} ${tokens === 1 ? 'is' : 'are'} revoked.`
   confirm({
-    title: adminWords.removeTitle(username),
-    effect: <p>{adminWords.removeEffect(username, tokens ?? 0)}</p>,
-    action: adminWords.removeAction(username),
+    title: `Remove ${username}?`,
+    effect: <p>{`${username} can no longer log in.${revoked} This cannot be undone.`}</p>,
+    action: `Remove ${username}`,
     level: 2,
     typed: username,
     destructive: true,
@@ -186,9 +189,9 @@ function passwordOf({ username, password = '' }: Schemas['FormUserPassword']) {
   refreshMatching('/auth/users')
   return (
     <SecretDialog
-      title={adminWords.addedTitle(username)}
-      text={adminWords.passwordOnce(username)}
-      label={adminWords.copyPassword}
+      title={`The password of ${username}`}
+      text={`This password is shown once. Give it to ${username}; Fairlead keeps only its hash.`}
+      label="Copy the password"
       secret={password}
     />
   )
@@ -199,8 +202,8 @@ function AddUser() {
   const body = { username: values.username.trim(), roles: splitList(values.roles) }
   const add = async () => passwordOf(await unwrap(client.POST('/auth/users', { body })))
   return (
-    <FormDialog title={adminWords.addUser} action={adminWords.addUser} run={add}>
-      <p class="muted">{adminWords.addUserHelp}</p>
+    <FormDialog title="Add user" action="Add user" run={add}>
+      <p class="muted">Fairlead generates a password, which is shown once.</p>
       <TextField
         label={words.name}
         value={values.username}
@@ -213,7 +216,7 @@ function AddUser() {
 }
 
 function RolesField({ value, onChange }: { value: string; onChange: (roles: string) => void }) {
-  return <TextField label={adminWords.roles} help={adminWords.rolesHelp} value={value} onChange={onChange} />
+  return <TextField label="Roles" help="Separated by commas." value={value} onChange={onChange} />
 }
 
 function NewPassword({ username }: { username: string }) {
@@ -223,9 +226,9 @@ function NewPassword({ username }: { username: string }) {
       await unwrap(client.PUT('/auth/users/{username}/password', { params: { path: { username } }, body: { revokeTokens } })),
     )
   return (
-    <FormDialog title={adminWords.newPasswordTitle(username)} action={adminWords.newPasswordAction} run={set}>
-      <p>{adminWords.newPasswordEffect(username)}</p>
-      <CheckField label={adminWords.revokeTokensToo} checked={revokeTokens} onChange={setRevokeTokens} />
+    <FormDialog title={`A new password for ${username}?`} action="Generate password" run={set}>
+      <p>{`Fairlead generates a password, which is shown once. The former one ends, and ${username} has to log in again everywhere.`}</p>
+      <CheckField label="Revoke the API tokens as well" checked={revokeTokens} onChange={setRevokeTokens} />
     </FormDialog>
   )
 }
@@ -240,9 +243,11 @@ function EditRoles({ user: { username, roles, isAdmin } }: { user: User }) {
     return undefined
   }
   return (
-    <FormDialog title={adminWords.editRolesTitle(username)} action={adminWords.editRolesAction} run={save}>
+    <FormDialog title={`Roles of ${username}`} action="Save roles" run={save}>
       <RolesField value={text} onChange={setText} />
-      {isSelf && isAdmin && !keepsRoles && <Banner tone="warning">{adminWords.mayLoseAdmin}</Banner>}
+      {isSelf && isAdmin && !keepsRoles && (
+        <Banner tone="warning">You take a role from yourself. Without an administrator role you could not undo this.</Banner>
+      )}
     </FormDialog>
   )
 }
