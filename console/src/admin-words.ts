@@ -1,5 +1,4 @@
 /** Words of the screens about access, administration, infrastructure and comparison; loaded with the first of them. */
-import { plural } from './words.ts'
 
 export const adminWords = {
   // Users
