@@ -27,9 +27,9 @@ export function ExecutionWindow({ draft, base, stage }: { draft: Draft; base: Pa
     <>
       <div class="field is-flag">
         <Check checked={isOn} onChange={toggle}>
-          <span>{editorWords.windowOnly}</span>
+          <span>Only in an execution window</span>
         </Check>
-        <p class="help">{editorWords.windowHelp}</p>
+        <p class="help">Waits until the window opens. Times are those of the engine’s time zone.</p>
       </div>
       {isOn && (
         <>
@@ -57,7 +57,7 @@ function Days({ window, set }: PartProps) {
     set(['days'], chosen.includes(day) ? chosen.filter((other) => other !== day) : [...chosen, day].toSorted((a, b) => a - b))
   return (
     <fieldset class="field">
-      <legend>{editorWords.days}</legend>
+      <legend>Days</legend>
       <div class="row checks">
         {editorWords.dayNames.map((name, index) => (
           <Check key={name} checked={chosen.includes(index + 1)} onChange={() => toggle(index + 1)}>
@@ -73,23 +73,19 @@ function Times({ window, set }: PartProps) {
   const ranges = objectsOf(window['whitelist'])
   return (
     <fieldset class="field">
-      <legend>{editorWords.times}</legend>
+      <legend>Times of day</legend>
       {ranges.map((range, index) => {
         const change = (changed: Json | undefined) => set(['whitelist', index], changed)
         return (
           <div key={index} class="row time-range">
-            <TimeInput label={editorWords.rangeStart(index + 1)} range={range} of="start" onChange={change} />
+            <TimeInput label={`Start of time ${index + 1}`} range={range} of="start" onChange={change} />
             <span aria-hidden="true">–</span>
-            <TimeInput label={editorWords.rangeEnd(index + 1)} range={range} of="end" onChange={change} />
-            <IconButton
-              icon="close"
-              label={editorWords.removeItem(editorWords.range(index + 1))}
-              onClick={() => change(undefined)}
-            />
+            <TimeInput label={`End of time ${index + 1}`} range={range} of="end" onChange={change} />
+            <IconButton icon="close" label={`Remove time ${index + 1}`} onClick={() => change(undefined)} />
           </div>
         )
       })}
-      <AddButton label={editorWords.addRange} onClick={() => set(['whitelist', ranges.length], workingDay)} />
+      <AddButton label="Add a time" onClick={() => set(['whitelist', ranges.length], workingDay)} />
     </fieldset>
   )
 }
@@ -100,7 +96,7 @@ function Jitter({ window, set }: PartProps) {
   return (
     <>
       <Check checked={isOn} onChange={(on) => set(['jitter', 'enabled'], on)}>
-        {editorWords.jitter}
+        Wait a random time after the window opens
       </Check>
       {isOn && (
         <div class="row form-row">

@@ -64,10 +64,10 @@ export function GraphTab({ draft }: TabProps) {
         </div>
       )}
       {(!isNarrow || isForm) && (
-        <fieldset class="editor-form" disabled={!isEditable} aria-label={editorWords.form}>
+        <fieldset class="editor-form" disabled={!isEditable} aria-label="Form">
           {isNarrow && (
             <button type="button" class="button small back" onClick={() => change({ stage: undefined, section: undefined })}>
-              <Icon name="left" /> {editorWords.allStages}
+              <Icon name="left" /> {'All stages'}
             </button>
           )}
           {form}
@@ -88,9 +88,9 @@ function AddTools({ draft, of, onAdded, hasKeys }: AddToolsProps) {
   return (
     <div class="editor-tools row">
       <Button small icon="plus" onClick={() => openAddStage({ draft, onAdded, ...(of !== undefined && { of }) })}>
-        {editorWords.addStage}
+        Add stage
       </Button>
-      {hasKeys && <span class="muted">{editorWords.graphKeys}</span>}
+      {hasKeys && <span class="muted">Arrows move, Delete removes, Ctrl Z undoes.</span>}
     </div>
   )
 }
@@ -153,9 +153,9 @@ function Stages({ draft, selected, isList, onSelect }: StagesProps) {
   const remove = (key: string) => {
     const title = titleOfStage(stageOfKey(draft.definition.peek(), key)?.stage ?? {})
     removeSelected(draft, key, onSelect)
-    announcement.value = editorWords.removed(title)
+    announcement.value = `${title} was removed. Undo brings it back.`
   }
-  if (nodes.length === 0) return <EmptyState icon="pipeline" text={editorWords.noStages} />
+  if (nodes.length === 0) return <EmptyState icon="pipeline" text="This pipeline does nothing yet. Add its first stage." />
   if (isList || nodes.length > maxNodes) {
     return <StageRows draft={draft} nodes={nodes} selected={selected} onSelect={onSelect} />
   }

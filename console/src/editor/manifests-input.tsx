@@ -4,7 +4,6 @@ import { useRef, useState } from 'preact/hooks'
 import { isSameValue } from './json-path.ts'
 import { loadYaml } from './load-yaml.ts'
 import { loadYamlEditor } from './load-yaml-editor.tsx'
-import { editorWords } from './words.ts'
 
 interface ManifestsInputProps {
   readonly label: string
@@ -35,7 +34,7 @@ function ManifestsInput({ label, isOne, value, onChange, yaml, Editor }: LoadedP
   }
   const read = (text: string) => {
     const parsed = yaml.readDocuments(text)
-    if (parsed.kind === 'unreadable') return setProblem(editorWords.yamlProblem(parsed.line, parsed.message))
+    if (parsed.kind === 'unreadable') return setProblem(`Line ${parsed.line}: ${parsed.message}`)
     setProblem(undefined)
     const next = toValue(parsed.documents, isOne || (value !== undefined && !Array.isArray(value)))
     if (isSameValue(next, value)) return

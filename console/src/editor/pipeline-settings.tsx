@@ -10,10 +10,10 @@ import { editorWords } from './words.ts'
 
 export const sections = [
   { id: 'general', label: editorWords.settings, list: undefined },
-  { id: 'parameters', label: editorWords.parameters, list: 'parameterConfig' },
-  { id: 'triggers', label: editorWords.triggers, list: 'triggers' },
-  { id: 'notifications', label: editorWords.notifications, list: 'notifications' },
-  { id: 'artifacts', label: editorWords.artifacts, list: 'expectedArtifacts' },
+  { id: 'parameters', label: 'Parameters', list: 'parameterConfig' },
+  { id: 'triggers', label: 'Triggers', list: 'triggers' },
+  { id: 'notifications', label: 'Notifications', list: 'notifications' },
+  { id: 'artifacts', label: 'Artifacts', list: 'expectedArtifacts' },
 ] as const
 
 export type SectionId = (typeof sections)[number]['id']
@@ -42,7 +42,7 @@ const nameField: FieldDescription = {
   required: true,
   onlyChoices: false,
   expression: false,
-  help: editorWords.pipelineNameHelp,
+  help: 'Each name exists once in an application.',
 }
 
 export function PipelineSettings({ draft, section }: { draft: Draft; section: SectionId }) {

@@ -34,10 +34,13 @@ export function findProblems(definition: Json, types: StageTypes | undefined): r
   for (const { index, key, stage } of nodes) {
     const at = (path: Path, message: string, rest: Partial<Problem> = {}) =>
       found.push({ path: ['stages', index, ...path], message, stage: key, kind: 'wrong', severity: 'error', ...rest })
-    if (textOf(stage['type']) === undefined) at(['type'], editorWords.typeMissing)
-    if (refIdOf(stage) !== undefined && refIdOf(stage) !== key) at(['refId'], editorWords.refIdTaken(refIdOf(stage) ?? ''))
-    for (const id of requisitesOf(stage)) if (!known.has(id)) at(['requisiteStageRefIds'], editorWords.requisiteUnknown(id))
-    if (circle?.includes(key) === true) at(['requisiteStageRefIds'], editorWords.circle(circleNames(circle, nodes)))
+    if (textOf(stage['type']) === undefined) at(['type'], 'The stage has no type.')
+    if (refIdOf(stage) !== undefined && refIdOf(stage) !== key)
+      at(['refId'], `Another stage has the reference ${refIdOf(stage)}.`)
+    for (const id of requisitesOf(stage))
+      if (!known.has(id)) at(['requisiteStageRefIds'], `There is no stage with the reference ${id}.`)
+    if (circle?.includes(key) === true)
+      at(['requisiteStageRefIds'], `These stages wait for each other: ${circleNames(circle, nodes).join(', ')}.`)
     const description = descriptionOf(types, stage)
     if (types === undefined) continue
     const problems = description === undefined ? [] : problemsOf(stage, description.fields, [], !mayBeSkipped(stage))
@@ -67,15 +70,13 @@ function problemsOf(holder: Json, fields: readonly FieldDescription[], path: Pat
     const here = [...path, field.name]
     const name = [field.name, ...(field.otherNames ?? [])].find((each) => isGiven(holder[each]))
     if (name !== undefined) return name === field.name ? problemsOfValue(holder[name], field, here, isComplete) : []
-    return field.required && !mayLack
-      ? [{ path: here, message: editorWords.fieldMissing(formatPath(here)), kind: 'missing' }]
-      : []
+    return field.required && !mayLack ? [{ path: here, message: `Enter ${formatPath(here)}.`, kind: 'missing' }] : []
   })
 }
 
 function problemsOfValue(value: unknown, field: FieldDescription, path: Path, isComplete: boolean): FieldProblem[] {
   const wrong = isExpression(value) ? undefined : describeWrong(value, field)
-  if (wrong !== undefined) return [{ path, message: editorWords.fieldWrong(formatPath(path), wrong), kind: 'wrong' }]
+  if (wrong !== undefined) return [{ path, message: `${formatPath(path)} ${wrong}.`, kind: 'wrong' }]
   const { fields, kind } = field
   if (fields === undefined) return []
   if (kind === 'object' && isObject(value)) return problemsOf(value, fields, path, isComplete)
@@ -88,16 +89,16 @@ function describeWrong(value: unknown, { kind, choices = [], onlyChoices }: Fiel
   switch (kind) {
     case 'number':
     case 'moment':
-      return numberOf(value) === undefined ? editorWords.mustBeNumber : undefined
+      return numberOf(value) === undefined ? 'must be a number' : undefined
     case 'object':
     case 'map':
-      return isObject(value) ? undefined : editorWords.mustBeObject
+      return isObject(value) ? undefined : 'must be an object'
     case 'objects':
       return Array.isArray(value) && value.every((each) => isObject(each) || isExpression(each))
         ? undefined
-        : editorWords.mustBeObjects
+        : 'must be a list of objects'
     case 'choice':
-      return !onlyChoices || choices.includes(String(value)) ? undefined : editorWords.mustBeOneOf(choices)
+      return !onlyChoices || choices.includes(String(value)) ? undefined : `must be one of ${choices.join(', ')}`
     default:
       return undefined
   }

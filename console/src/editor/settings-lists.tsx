@@ -32,12 +32,12 @@ interface ItemListProps extends ListProps {
 function ItemList({ draft, path, itemName, fields, title, detail, fresh, empty, known, head }: ItemListProps) {
   const value = valueAt(draft.definition.value, path)
   if (value !== undefined && value !== null && (!Array.isArray(value) || objectsOf(value).length < value.length)) {
-    return <Banner tone="warning">{editorWords.notAList}</Banner>
+    return <Banner tone="warning">This is not a list of objects. Correct it in the text.</Banner>
   }
   const items = objectsOf(value)
   const rows = items.map((item, index) => ({ item, index }))
   const add = () => {
-    draft.set([...path, items.length], fresh(items), editorWords.addItem(itemName))
+    draft.set([...path, items.length], fresh(items), `Add ${itemName}`)
     draft.shown.value = [...path, items.length, fields({})[0]?.name ?? '']
   }
   return (
@@ -63,7 +63,7 @@ function ItemList({ draft, path, itemName, fields, title, detail, fresh, empty, 
           />
         </ListItem>
       ))}
-      <AddButton label={editorWords.addItem(itemName)} onClick={add} />
+      <AddButton label={`Add ${itemName}`} onClick={add} />
     </div>
   )
 }
@@ -74,12 +74,12 @@ export function NotificationList({ draft, path, of }: ListProps & { of: 'pipelin
     <ItemList
       draft={draft}
       path={path}
-      itemName={editorWords.notification}
+      itemName="notification"
       fields={() => fields}
       title={({ type, address }) => [textOf(type), textOf(address)].filter(Boolean).join(' ') || undefined}
       detail={({ when }) => textsOf(when).join(', ')}
       fresh={() => ({ type: 'email', level: of, when: [`${of}.failed`] })}
-      empty={editorWords.noNotifications}
+      empty="Nothing is sent."
     />
   )
 }
@@ -89,11 +89,11 @@ export function ArtifactList({ draft, path }: ListProps) {
     <ItemList
       draft={draft}
       path={path}
-      itemName={editorWords.artifact}
+      itemName="artifact"
       fields={() => expectedArtifactFields}
       title={({ displayName, id }) => textOf(displayName) ?? textOf(id)}
       fresh={() => ({ id: crypto.randomUUID(), displayName: '', matchArtifact: {} })}
-      empty={editorWords.noArtifacts}
+      empty="No artifact is expected."
     />
   )
 }
@@ -103,12 +103,12 @@ export function ParameterList({ draft }: { draft: Draft }) {
     <ItemList
       draft={draft}
       path={['parameterConfig']}
-      itemName={editorWords.parameter}
+      itemName="parameter"
       fields={() => parameterFields}
       title={({ name }) => textOf(name)}
-      detail={({ label, required }) => [textOf(label), required === true && editorWords.required].filter(Boolean).join(', ')}
+      detail={({ label, required }) => [textOf(label), required === true && 'required'].filter(Boolean).join(', ')}
       fresh={(items) => ({ name: freeName(items), required: false })}
-      empty={editorWords.noParameters}
+      empty="A start asks for nothing. Parameters let it ask for values."
     />
   )
 }
@@ -124,14 +124,14 @@ export function TriggerList({ draft }: { draft: Draft }) {
     <ItemList
       draft={draft}
       path={path}
-      itemName={editorWords.trigger}
+      itemName="trigger"
       fields={(item) => triggerTypes.find(({ type }) => type === item['type'])?.fields ?? []}
       known={['type', 'id']}
       head={(item, at) => <TriggerHead draft={draft} item={item} path={at} />}
       title={({ type }) => triggerTypes.find((each) => each.type === type)?.label ?? textOf(type)}
-      detail={(item) => [summaryOf(item), item['enabled'] !== true && editorWords.off].filter(Boolean).join(', ')}
+      detail={(item) => [summaryOf(item), item['enabled'] !== true && 'off'].filter(Boolean).join(', ')}
       fresh={() => ({ type: 'webhook', enabled: true, id: crypto.randomUUID() })}
-      empty={editorWords.noTriggers}
+      empty="Only users and programs start this pipeline. Triggers start it by themselves."
     />
   )
 }
@@ -144,7 +144,7 @@ function summaryOf(trigger: Json): string | undefined {
 function TriggerHead({ draft, item, path }: { draft: Draft; item: Json; path: Path }) {
   const known = triggerTypes.find(({ type }) => type === item['type'])
   const choose = (type: unknown) =>
-    draft.change(editorWords.changeField(editorWords.type), (definition) => {
+    draft.change('Change Type', (definition) => {
       const { id, enabled, description, runAsUser } = objectOf(valueAt(definition, path))
       const kept = Object.fromEntries(
         Object.entries({ id, enabled, description, runAsUser }).filter(([, value]) => value !== undefined),
@@ -152,7 +152,7 @@ function TriggerHead({ draft, item, path }: { draft: Draft; item: Json; path: Pa
       return withValueAt(definition, path, { type, ...kept })
     })
   return (
-    <Field label={editorWords.type} help={known?.description ?? editorWords.unknownTrigger}>
+    <Field label={editorWords.type} help={known?.description ?? 'This type is not known here. Its fields are kept as they are.'}>
       {(tied) => (
         <SelectInput
           tied={tied}
