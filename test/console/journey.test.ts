@@ -1,5 +1,7 @@
 /** A person at the console: from an empty application to a deployed and rolled-back program, and what goes wrong on the way. */
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import type { Locator, Page } from 'playwright-core'
@@ -8,6 +10,7 @@ import { type Chromium, openChromium } from '../support/chromium.ts'
 import { type Deployments, startDeployments } from '../support/deployments.ts'
 import { freePort } from '../support/free-port.ts'
 import { startGateway } from '../support/gateway.ts'
+import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 import { Reply, startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -74,8 +77,9 @@ step('deploys the example of a new installation', async ({ fleet, page, open, he
   await (await read).finished()
   const chip = page.locator('.removable-chips .chip')
   await chip.first().waitFor()
-  // Until what was read is shown.
-  await page.locator('datalist option[value="dev"]').first().waitFor({ state: 'attached' })
+  await page.getByRole('combobox', { name: 'Account' }).click()
+  await page.getByRole('option', { name: 'dev' }).waitFor()
+  await page.keyboard.press('Escape')
   assert.deepEqual(await chip.allTextContents(), ['hello-front'])
 })
 
@@ -356,6 +360,43 @@ step('creates, restricts and deletes an application', async ({ fleet, page, open
   await page.getByRole('dialog').getByRole('button', { name: 'Delete gone' }).click()
   await heading('Applications')
   await page.getByRole('link', { name: 'gone' }).waitFor({ state: 'detached' })
+})
+
+step('bakes, judges and deploys red/black from a template, in at most 15 clicks', async ({ fleet, page, open, heading }) => {
+  const folder = createFolder('template')
+  writeFileSync(join(folder, 'fairlead-image.yml'), 'command: [node, server.mjs]\n')
+  writeFileSync(join(folder, 'server.mjs'), "import('node:http').then((http) => http.createServer().listen(process.env.PORT))\n")
+  let clicks = 0
+  const click = async (role: 'button' | 'link' | 'radio', name: string | RegExp, within: Page | Locator = page) => {
+    clicks++
+    await within.getByRole(role, { name }).first().click()
+  }
+  const dialog = page.getByRole('dialog')
+  await open('applications')
+  await click('button', 'Create application')
+  await dialog.getByLabel('Name').fill('ship')
+  await dialog.getByLabel('Owner’s email address').fill('ops@example.org')
+  await click('button', 'Create application', dialog)
+  await heading('ship')
+  await click('link', 'Pipelines')
+  await click('link', 'Create pipeline')
+  await click('radio', /^Bake, judge, deploy/)
+  clicks++
+  await page.getByLabel('Account').selectOption('dev')
+  await page.getByLabel('Folder or repository').fill(folder)
+  await click('button', 'Create pipeline')
+  await click('button', 'Save')
+  await click('button', /^Save/, dialog)
+  await click('button', 'Start')
+  await click('button', /^Start/, dialog)
+  await page.waitForURL(/executions\//)
+  await click('button', 'Continue')
+  await click('button', /^Continue/, dialog)
+  const id = new URL(page.url()).pathname.split('/').at(-1)
+  const status = async () => (await fleet.read<{ status: string }>(`/pipelines/${id}`)).status
+  await waitUntil(async () => (await status()) === 'SUCCEEDED', 'the end of the run')
+  assert.ok(clicks <= 15, `${clicks} clicks`)
+  removeFolder(folder)
 })
 
 step('walks a graph with folded stages by keyboard', async ({ page, open, click }) => {

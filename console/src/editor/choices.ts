@@ -207,8 +207,9 @@ function choicesOf(name: string | undefined, place: Place, body: unknown): reado
   return [...byValue.values()].toSorted((a, b) => (a.label ?? a.value).localeCompare(b.label ?? b.value))
 }
 
-export function useAccounts(): readonly Account[] {
-  return accountsOf(useLive(accountsRead.path, accountsRead.parameters(), { refresh: 'open' }).reading.value.body)
+export function useAccounts(isWanted = true): readonly Account[] {
+  const parameters = isWanted ? accountsRead.parameters() : undefined
+  return accountsOf(useLive(accountsRead.path, parameters, { refresh: 'open' }).reading.value.body)
 }
 
 /** The newest first, with their age and where they come from. */

@@ -18,6 +18,11 @@ export interface FieldDescription {
   readonly fields?: readonly FieldDescription[]
 }
 
+/** A text that no description lists. */
+export function describeText(name: string, rest: Partial<FieldDescription> = {}): FieldDescription {
+  return { name, kind: 'text', required: false, onlyChoices: false, expression: true, help: '', ...rest }
+}
+
 export interface StageType {
   readonly type: string
   readonly label: string

@@ -6,9 +6,7 @@ import { Field } from '../components/field.tsx'
 import { type Json, listOf, numberOf, objectOf, objectsOf } from '../model/read.ts'
 import type { Draft } from './draft.ts'
 import { AddButton, NumberInput } from './inputs.tsx'
-import type { Path } from './json-path.ts'
-import { withValueAt } from './json-path.ts'
-import { editorWords } from './words.ts'
+import { type Path, withValueAt } from './json-path.ts'
 
 const switchField = 'restrictExecutionDuringTimeWindow'
 const windowField = 'restrictedExecutionWindow'
@@ -16,9 +14,9 @@ const windowField = 'restrictedExecutionWindow'
 export function ExecutionWindow({ draft, base, stage }: { draft: Draft; base: Path; stage: Json }) {
   const isOn = String(stage[switchField]) === 'true'
   const window = objectOf(stage[windowField])
-  const set = (path: Path, value: unknown) => draft.set([...base, windowField, ...path], value, editorWords.window)
+  const set = (path: Path, value: unknown) => draft.set([...base, windowField, ...path], value, 'Execution window')
   const toggle = (on: boolean) =>
-    draft.change(editorWords.window, (definition) => {
+    draft.change('Execution window', (definition) => {
       const switched = withValueAt(definition, [...base, switchField], on)
       const hasRanges = objectsOf(window['whitelist']).length > 0
       return on && !hasRanges ? withValueAt(switched, [...base, windowField, 'whitelist'], [workingDay]) : switched
@@ -59,7 +57,7 @@ function Days({ window, set }: PartProps) {
     <fieldset class="field">
       <legend>Days</legend>
       <div class="row checks">
-        {editorWords.dayNames.map((name, index) => (
+        {['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'].map((name, index) => (
           <Check key={name} checked={chosen.includes(index + 1)} onChange={() => toggle(index + 1)}>
             {name}
           </Check>
@@ -93,18 +91,20 @@ function Times({ window, set }: PartProps) {
 function Jitter({ window, set }: PartProps) {
   const jitter = objectOf(window['jitter'])
   const isOn = jitter['enabled'] === true
+  const delay = (name: 'minDelay' | 'maxDelay', label: string) => (
+    <Field label={label}>
+      {(tied) => <NumberInput tied={tied} value={jitter[name]} onChange={(value) => set(['jitter', name], value)} />}
+    </Field>
+  )
   return (
     <>
       <Check checked={isOn} onChange={(on) => set(['jitter', 'enabled'], on)}>
         Wait a random time after the window opens
       </Check>
       {isOn && (
-        <div class="row form-row">
-          {(['minDelay', 'maxDelay'] as const).map((name) => (
-            <Field key={name} label={editorWords.delays[name]}>
-              {(tied) => <NumberInput tied={tied} value={jitter[name]} onChange={(value) => set(['jitter', name], value)} />}
-            </Field>
-          ))}
+        <div class="form-row">
+          {delay('minDelay', 'At least, in seconds')}
+          {delay('maxDelay', 'At most, in seconds')}
         </div>
       )}
     </>

@@ -3,13 +3,14 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { apiPath } from '../address.ts'
 import { useLive } from '../api/live.ts'
+import { Banner } from '../components/banner.tsx'
 import { IconButton } from '../components/button.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Field } from '../components/field.tsx'
 import { CheckList } from '../components/form-fields.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
-import { type Json, objectOf, textOf, textsOf } from '../model/read.ts'
+import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { formatTimes, isReadersZone } from '../model/time.ts'
 import { plural } from '../words.ts'
 import { type Choice, useAccounts, useChoices } from './choices.ts'
@@ -25,6 +26,7 @@ import {
   SelectInput,
   TextInput,
   TextsInput,
+  type Tied,
 } from './inputs.tsx'
 import { isSamePath, type Path, valueAt, withValueAt } from './json-path.ts'
 import { Lazy } from './lazy.tsx'
@@ -103,32 +105,24 @@ function isWithin(path: Path, outer: Path): boolean {
   return isSamePath(path.slice(0, outer.length), outer)
 }
 
-interface OtherFieldsProps {
-  readonly draft: Draft
-  readonly base: Path
+interface OtherFieldsProps extends Omit<Required<FieldListProps>, 'fields'> {
   readonly names: readonly string[]
-  readonly known: readonly string[]
 }
 
 /** What no description mentions is kept, and edited as it is. */
 function OtherFields({ draft, base, names, known }: OtherFieldsProps) {
-  const holder = objectOf(valueAt(draft.definition.value, base))
-  const value = names.length === 0 ? undefined : Object.fromEntries(names.map((name) => [name, holder[name]]))
+  const pick = (holder: unknown, isWanted: (name: string) => boolean) =>
+    Object.fromEntries(Object.entries(objectOf(holder)).filter(([name]) => isWanted(name)))
+  const value = pick(valueAt(draft.definition.value, base), (name) => names.includes(name))
   const change = (next: unknown) => {
-    const given = Object.entries(objectOf(next)).filter(([name]) => !known.includes(name))
-    draft.change(
-      'Change other fields',
-      (definition) => {
-        const kept = names.filter((name) => !given.some(([key]) => key === name))
-        const without = kept.reduce((whole, name) => withValueAt(whole, [...base, name], undefined), definition)
-        return given.reduce((whole, [name, item]) => withValueAt(whole, [...base, name], item), without)
-      },
-      JSON.stringify([...base, '']),
-    )
+    const given = pick(next, (name) => !known.includes(name))
+    const edit = (definition: Json) =>
+      withValueAt(definition, base, { ...pick(valueAt(definition, base), (name) => !names.includes(name)), ...given })
+    draft.change('Change other fields', edit, JSON.stringify([...base, '']))
   }
   return (
     <Field label="Other fields" help="Fields without a description, as JSON.">
-      {(tied) => <JsonInput tied={tied} value={value} onChange={change} rows={3} />}
+      {(tied) => <JsonInput tied={tied} value={value} onChange={change} rows={3} at={[...base, '']} />}
     </Field>
   )
 }
@@ -167,46 +161,40 @@ export function FieldView(props: FieldViewProps) {
 
   const set = (next: unknown) => draft.set(path, next, `Change ${label}`)
   const change = useProviderChange(draft, base, field, holder, set)
-  const kind = manifestKindOf(field) ?? kindOf(field, value)
-  const mayBeExpression = manifestKindOf(field) === undefined && canSwitch(field)
+  const kind = kindOf(field, value)
+  const mayBeExpression = field.expression && switched.includes(kind)
   const asExpression = mayBeExpression && (wantsExpression || isExpression(value))
-  const input = { value, onChange: change, choices, label, placeholder: props.placeholder, isCode: props.isCode }
+  const body = () => {
+    if (kind === 'flag' && !asExpression) {
+      return <FlagInput label={label} help={help} isUsual={field.default === true} value={value} error={error} onChange={set} />
+    }
+    if ((kind === 'objects' || (kind === 'object' && field.fields !== undefined)) && !asExpression) {
+      return <Group draft={draft} path={path} field={field} label={label} help={help} error={error} />
+    }
+    const own = (tied: Tied) =>
+      render?.({ tied, value, onChange: change }) ?? (
+        <ValueInput {...props} kind={kind} tied={tied} value={value} onChange={change} choices={choices} label={label} />
+      )
+    return (
+      <Field label={label} help={help} error={error} required={field.required}>
+        {(tied) => (asExpression ? <TextInput tied={tied} value={value} onChange={set} isCode /> : own(tied))}
+      </Field>
+    )
+  }
+  const leave = () => {
+    setTouched(true)
+    // The draft ends a step of undo where typing ends.
+    draft.endStep()
+  }
+  const toggle = () => {
+    setWantsExpression(!asExpression)
+    if (asExpression) set(undefined)
+  }
   return (
     <FieldContext.Provider value={{ draft, path, expression: field.expression }}>
-      {/* The draft ends a step of undo where typing ends. */}
-      <div
-        ref={box}
-        class={`form-field is-${kind}`}
-        onFocusOut={() => {
-          setTouched(true)
-          draft.endStep()
-        }}
-      >
-        {mayBeExpression && (
-          <ExpressionSwitch
-            label={label}
-            isOn={asExpression}
-            onClick={() => {
-              setWantsExpression(!asExpression)
-              if (asExpression) set(undefined)
-            }}
-          />
-        )}
-        {kind === 'flag' && !asExpression ? (
-          <FlagInput label={label} help={help} isUsual={field.default === true} value={value} error={error} onChange={set} />
-        ) : (kind === 'objects' || (kind === 'object' && field.fields !== undefined)) && !asExpression ? (
-          <Group draft={draft} path={path} field={field} label={label} help={help} error={error} />
-        ) : (
-          <Field label={label} help={help} error={error} required={field.required}>
-            {(tied) =>
-              asExpression ? (
-                <TextInput tied={tied} value={value} onChange={set} isCode />
-              ) : (
-                (render?.({ tied, value, onChange: change }) ?? <ValueInput kind={kind} tied={tied} {...input} />)
-              )
-            }
-          </Field>
-        )}
+      <div ref={box} class={`form-field is-${kind}`} onFocusOut={leave}>
+        {mayBeExpression && <ExpressionSwitch label={label} isOn={asExpression} onClick={toggle} />}
+        {body()}
         {kind === 'cron' && <CronVerdict expression={textOf(value) ?? ''} />}
         {kind === 'webhook-source' && <WebhookAddress source={textOf(value)} />}
       </div>
@@ -245,7 +233,7 @@ function useChoicesOf(field: FieldDescription, draft: Draft, holder: Json): read
 /** An account that is chosen brings its provider, unless another one is set. */
 function useProviderChange(draft: Draft, base: Path, field: FieldDescription, holder: Json, set: (value: unknown) => void) {
   const isAccount = field.choicesFrom === 'accounts' && ['credentials', 'account'].includes(field.name)
-  const accounts = useAccounts()
+  const accounts = useAccounts(isAccount)
   return (next: unknown) => {
     const isWanted = isAccount && holder['cloudProvider'] === undefined
     const provider = isWanted ? accounts.find(({ name }) => name === next)?.type : undefined
@@ -254,67 +242,42 @@ function useProviderChange(draft: Draft, base: Path, field: FieldDescription, ho
   }
 }
 
-/** Objects of a cluster have no fields that a form could know. */
-function manifestKindOf({ name, fields }: FieldDescription): 'manifest' | 'manifests' | undefined {
-  if (fields !== undefined) return undefined
-  return name === 'manifest' ? 'manifest' : name === 'manifests' || name === 'patchBody' ? 'manifests' : undefined
-}
+const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isPlain = (value: unknown) => typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
+const isListOf = (fits: (item: unknown) => boolean) => (value: unknown) => Array.isArray(value) && value.every(fits)
 
-const knownKinds = [
-  'text',
-  'long-text',
-  'number',
-  'moment',
-  'flag',
-  'choice',
-  'texts',
-  'checks',
-  'objects',
-  'object',
-  'map',
-  'cron',
-  'webhook-source',
-]
+/** Kinds with an input of their own, and the values that it takes. */
+const fits: Readonly<Record<string, (value: unknown) => boolean>> = {
+  ...{ text: isPlain, 'long-text': isPlain, number: isPlain, moment: isPlain, choice: isPlain, cron: isPlain },
+  ...{ 'webhook-source': isPlain, map: isObject, object: isObject, objects: isListOf(isObject) },
+  ...{ texts: isListOf(isPlain), checks: isListOf(isPlain), manifest: () => true, manifests: () => true },
+  flag: (value) => typeof value === 'boolean' || value === 'true' || value === 'false',
+}
 
 /** A value of another shape than the description says is edited as JSON. */
-function kindOf({ kind: described, fields, choices = [], choicesFrom }: FieldDescription, value: unknown): string {
+function kindOf({ name, kind: described, fields, choices = [], choicesFrom }: FieldDescription, value: unknown): string {
+  // Objects of a cluster have no fields that a form could know.
+  if (fields === undefined && name === 'manifest') return 'manifest'
+  if (fields === undefined && (name === 'manifests' || name === 'patchBody')) return 'manifests'
   const kind = described === 'texts' && choices.length > 0 && choicesFrom === undefined ? 'checks' : described
-  if (!knownKinds.includes(kind) || (kind === 'object' && fields === undefined)) return 'json'
-  if (value === undefined || value === null || isExpression(value)) return kind
-  const isObject = typeof value === 'object' && !Array.isArray(value)
-  const isList = Array.isArray(value)
-  const isText = typeof value === 'string'
-  switch (kind) {
-    case 'texts':
-    case 'checks':
-      if (isText) return 'text'
-      return isList && value.every((item) => typeof item !== 'object') ? kind : 'json'
-    case 'objects':
-      return isList && value.every((item) => typeof item === 'object' && item !== null && !Array.isArray(item)) ? kind : 'json'
-    case 'object':
-    case 'map':
-      return isObject ? kind : 'json'
-    case 'flag':
-      return typeof value === 'boolean' || value === 'true' || value === 'false' ? kind : 'json'
-    default:
-      return isObject || isList || typeof value === 'boolean' ? 'json' : kind
-  }
+  if (fits[kind] === undefined || (kind === 'object' && fields === undefined)) return 'json'
+  if (value === undefined || value === null || isExpression(value) || fits[kind](value)) return kind
+  return described === 'texts' && isPlain(value) ? 'text' : 'json'
 }
 
-/** A text and a number take an expression as they are. */
-function canSwitch({ expression, kind }: FieldDescription): boolean {
-  return expression && !['text', 'long-text', 'number', 'json', 'cron'].includes(kind)
-}
+/** Others take an expression as they are, or hold none. */
+const switched = ['moment', 'flag', 'choice', 'texts', 'checks', 'objects', 'object', 'map']
 
 interface ValueInputProps extends InputProps {
   readonly kind: string
   readonly choices: readonly Choice[]
   readonly label: string
-  readonly placeholder: string | undefined
-  readonly isCode: boolean | undefined
+  readonly placeholder?: string | undefined
+  readonly isCode?: boolean | undefined
 }
 
-function ValueInput({ kind, choices, label, placeholder, isCode, ...input }: ValueInputProps) {
+function ValueInput({ kind, choices, label, placeholder, isCode, tied, value, onChange }: ValueInputProps) {
+  const input = { tied, value, onChange }
   switch (kind) {
     case 'number':
       return <NumberInput {...input} />
@@ -407,18 +370,18 @@ interface GroupProps {
   readonly error: string | undefined
 }
 
-function Group({ draft, path, field, label, help, error }: GroupProps) {
-  const fields = field.fields ?? []
-  const value = valueAt(draft.definition.value, path)
+function Group({ draft, path, field: { kind, required, fields = [] }, label, help, error }: GroupProps) {
+  // "Clusters" has items that are each a "cluster".
+  const itemName = label.replace(/ies$/, 'y').replace(/s$/, '').toLowerCase()
   return (
-    <fieldset class={`form-group ${field.kind === 'object' && fields.every(({ kind }) => kind === 'number') ? 'is-row' : ''}`}>
+    <fieldset class={`form-group ${kind === 'object' && fields.every((each) => each.kind === 'number') ? 'is-row' : ''}`}>
       <legend>
         {label}
-        {field.required && <span aria-hidden="true"> *</span>}
+        {required && <span aria-hidden="true"> *</span>}
       </legend>
       <p class="help">{help}</p>
-      {field.kind === 'objects' ? (
-        <ObjectList draft={draft} path={path} fields={fields} label={label} items={Array.isArray(value) ? value : []} />
+      {kind === 'objects' ? (
+        <ItemList draft={draft} path={path} kind={{ itemName, fields: () => fields }} />
       ) : (
         <FieldList draft={draft} base={path} fields={fields} />
       )}
@@ -427,40 +390,62 @@ function Group({ draft, path, field, label, help, error }: GroupProps) {
   )
 }
 
-interface ObjectListProps {
-  readonly draft: Draft
-  readonly path: Path
-  readonly items: readonly unknown[]
-  readonly fields: readonly FieldDescription[]
-  readonly label: string
+/** What a list has items of. */
+export interface ItemKind {
+  readonly itemName: string
+  readonly fields: (item: Json) => readonly FieldDescription[]
+  /** Instead of what is called a name, usually. */
+  readonly title?: (item: Json) => string | undefined
+  readonly detail?: (item: Json) => string | undefined
+  readonly fresh?: (items: readonly Json[]) => Json
+  /** Instead of a list without items. */
+  readonly empty?: string
+  /** Keys that `head` shows. */
+  readonly known?: readonly string[]
+  readonly head?: (item: Json, path: Path) => ComponentChildren
+  /** Instead of the fields. */
+  readonly form?: (path: Path) => ComponentChildren
 }
 
-function ObjectList({ draft, path, items, fields, label }: ObjectListProps) {
-  // "Clusters" has items that are each a "cluster".
-  const itemName = label.replace(/ies$/, 'y').replace(/s$/, '').toLowerCase()
-  // Items have no identity but their place.
-  const rows = items.map((item, index) => ({ item, index }))
+/** Objects of one kind, each of which opens as a form. */
+export function ItemList({ draft, path, kind }: { draft: Draft; path: Path; kind: ItemKind }) {
+  const { itemName, fields, title = titleOf, detail, fresh = () => ({}), empty, known = [], head, form } = kind
+  const value = valueAt(draft.definition.value, path)
+  if (value !== undefined && value !== null && (!Array.isArray(value) || objectsOf(value).length < value.length)) {
+    return <Banner tone="warning">This is not a list of objects. Correct it in the text.</Banner>
+  }
+  const items = objectsOf(value)
+  const add = () => {
+    draft.set([...path, items.length], fresh(items), `Add ${itemName}`)
+    draft.shown.value = [...path, items.length, fields({})[0]?.name ?? '']
+  }
   return (
-    <>
-      {rows.map(({ item, index }) => (
+    <div class="item-list">
+      {items.length === 0 && empty !== undefined && <p class="quiet">{empty}</p>}
+      {items.map((item, index) => (
+        // Items have no identity but their place.
         <ListItem
           key={index}
           draft={draft}
           path={path}
           index={index}
           count={items.length}
-          title={textOf(titleValue(objectOf(item))) ?? `${itemName} ${index + 1}`}
+          title={title(item) ?? `${itemName} ${index + 1}`}
+          detail={detail?.(item)}
         >
-          <FieldList draft={draft} base={[...path, index]} fields={fields} />
+          {head?.(item, [...path, index])}
+          {form?.([...path, index]) ?? (
+            <FieldList key={textOf(item['type'])} draft={draft} base={[...path, index]} fields={fields(item)} known={known} />
+          )}
         </ListItem>
       ))}
-      <AddButton label={`Add ${itemName}`} onClick={() => draft.set([...path, items.length], {}, `Add ${itemName}`)} />
-    </>
+      <AddButton label={`Add ${itemName}`} onClick={add} />
+    </div>
   )
 }
 
-function titleValue(item: Json): unknown {
-  return item['name'] ?? item['displayName'] ?? item['key'] ?? item['value'] ?? item['stack']
+function titleOf(item: Json): string | undefined {
+  return textOf(item['name'] ?? item['displayName'] ?? item['key'] ?? item['value'] ?? item['stack'])
 }
 
 interface ListItemProps {
@@ -471,13 +456,12 @@ interface ListItemProps {
   readonly count: number
   readonly title: string
   readonly detail?: string | undefined
-  readonly isOpen?: boolean
   readonly children: ComponentChildren
 }
 
 /** One of a list: folded where there are many, with its place and its removal. */
-export function ListItem({ draft, path, index, count, title, detail, isOpen, children }: ListItemProps) {
-  const [open, setOpen] = useState(isOpen ?? count <= maxOpenItems)
+function ListItem({ draft, path, index, count, title, detail, children }: ListItemProps) {
+  const [open, setOpen] = useState(count <= maxOpenItems)
   const shown = draft.shown.value
   const isWanted = shown !== undefined && isWithin(shown, [...path, index])
   useEffect(() => {

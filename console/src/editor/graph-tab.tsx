@@ -14,7 +14,7 @@ import { openAddStage } from './add-stage-dialog.tsx'
 import { descriptionOf } from './descriptions.ts'
 import type { Draft, TabProps } from './draft.ts'
 import { ProblemCount } from './fields.tsx'
-import { PipelineSettings, type SectionId, sections } from './pipeline-settings.tsx'
+import { PipelineSettings, type SectionId, sections } from './settings-lists.tsx'
 import { removeSelected, StageForm } from './stage-form.tsx'
 import { findCircle, inRunOrder, type Position, type StageNode, stageOfKey, titleOfStage, toNodes } from './stages.ts'
 import { editorWords } from './words.ts'
@@ -121,7 +121,7 @@ interface SectionsProps {
 function Sections({ draft, selected, onSelect }: SectionsProps) {
   const definition = draft.definition.value
   return (
-    <nav class="editor-sections" aria-label={editorWords.settings}>
+    <nav class="editor-sections" aria-label="Settings">
       {sections.map(({ id, label, list }) => {
         const count = list === undefined ? 0 : objectsOf(definition[list]).length
         const problems = draft.problems.value.filter(

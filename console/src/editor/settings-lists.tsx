@@ -1,139 +1,89 @@
-/** Lists of a pipeline that stages have as well, or that have kinds of their own: notifications, artifacts, parameters, triggers. */
-import type { ComponentChildren } from 'preact'
-import { Banner } from '../components/banner.tsx'
+/** Settings of a pipeline by section, and its lists that stages have as well. */
 import { Field } from '../components/field.tsx'
+import { Panel } from '../components/panel.tsx'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
-import type { FieldDescription } from './descriptions.ts'
+import { describeText } from './descriptions.ts'
 import type { Draft } from './draft.ts'
-import { FieldList, ListItem } from './fields.tsx'
-import { AddButton, SelectInput } from './inputs.tsx'
+import { FieldList, FieldView, type ItemKind, ItemList } from './fields.tsx'
+import { SelectInput } from './inputs.tsx'
 import { type Path, valueAt, withValueAt } from './json-path.ts'
-import { expectedArtifactFields, notificationFields, parameterFields, triggerTypes } from './pipeline-fields.ts'
-import { editorWords } from './words.ts'
+import { expectedArtifactFields, generalFields, notificationFields, parameterFields, triggerTypes } from './pipeline-fields.ts'
 
-interface ListProps {
-  readonly draft: Draft
-  readonly path: Path
+const parameters: ItemKind = {
+  itemName: 'parameter',
+  fields: () => parameterFields,
+  title: ({ name }) => textOf(name),
+  detail: ({ label, required }) => [textOf(label), required === true && 'required'].filter(Boolean).join(', '),
+  fresh: (items) => ({ name: freeName(items), required: false }),
+  empty: 'A start asks for nothing. Parameters let it ask for values.',
 }
 
-interface ItemListProps extends ListProps {
-  readonly itemName: string
-  readonly fields: (item: Json) => readonly FieldDescription[]
-  readonly title: (item: Json) => string | undefined
-  readonly detail?: (item: Json) => string | undefined
-  /** A new item. */
-  readonly fresh: (items: readonly Json[]) => Json
-  readonly empty: string
-  /** Keys that `head` shows. */
-  readonly known?: readonly string[]
-  readonly head?: (item: Json, path: Path) => ComponentChildren
+const triggers = (draft: Draft): ItemKind => ({
+  itemName: 'trigger',
+  fields: (item) => triggerTypes.find(({ type }) => type === item['type'])?.fields ?? [],
+  known: ['type', 'id'],
+  head: (item, path) => <TriggerHead draft={draft} item={item} path={path} />,
+  title: ({ type }) => triggerTypes.find((each) => each.type === type)?.label ?? textOf(type),
+  detail: (item) => [summaryOf(item), item['enabled'] !== true && 'off'].filter(Boolean).join(', '),
+  fresh: () => ({ type: 'webhook', enabled: true, id: crypto.randomUUID() }),
+  empty: 'Only users and programs start this pipeline. Triggers start it by themselves.',
+})
+
+export const notifications = (of: 'pipeline' | 'stage'): ItemKind => ({
+  itemName: 'notification',
+  fields: () => notificationFields(of),
+  title: ({ type, address }) => [textOf(type), textOf(address)].filter(Boolean).join(' ') || undefined,
+  detail: ({ when }) => textsOf(when).join(', '),
+  fresh: () => ({ type: 'email', level: of, when: [`${of}.failed`] }),
+  empty: 'Nothing is sent.',
+})
+
+export const artifacts: ItemKind = {
+  itemName: 'artifact',
+  fields: () => expectedArtifactFields,
+  title: ({ displayName, id }) => textOf(displayName) ?? textOf(id),
+  fresh: () => ({ id: crypto.randomUUID(), displayName: '', matchArtifact: {} }),
+  empty: 'No artifact is expected.',
 }
 
-function ItemList({ draft, path, itemName, fields, title, detail, fresh, empty, known, head }: ItemListProps) {
-  const value = valueAt(draft.definition.value, path)
-  if (value !== undefined && value !== null && (!Array.isArray(value) || objectsOf(value).length < value.length)) {
-    return <Banner tone="warning">This is not a list of objects. Correct it in the text.</Banner>
-  }
-  const items = objectsOf(value)
-  const rows = items.map((item, index) => ({ item, index }))
-  const add = () => {
-    draft.set([...path, items.length], fresh(items), `Add ${itemName}`)
-    draft.shown.value = [...path, items.length, fields({})[0]?.name ?? '']
-  }
+export const sections = [
+  { id: 'general', label: 'Settings', list: undefined, kind: undefined },
+  { id: 'parameters', label: 'Parameters', list: 'parameterConfig', kind: () => parameters },
+  { id: 'triggers', label: 'Triggers', list: 'triggers', kind: triggers },
+  { id: 'notifications', label: 'Notifications', list: 'notifications', kind: () => notifications('pipeline') },
+  { id: 'artifacts', label: 'Artifacts', list: 'expectedArtifacts', kind: () => artifacts },
+] as const
+
+export type SectionId = (typeof sections)[number]['id']
+
+/** Keys that another view shows, or that the store sets. */
+const elsewhere = [
+  ...['name', 'application', 'id', 'stages', 'parameterConfig', 'triggers', 'notifications', 'expectedArtifacts'],
+  ...['index', 'schema', 'updateTs', 'lastModifiedBy', 'lastModified', 'createTs'],
+]
+
+const nameField = describeText('name', { required: true, expression: false, help: 'Each name exists once in an application.' })
+
+export function PipelineSettings({ draft, section }: { draft: Draft; section: SectionId }) {
+  const { label, list, kind } = sections.find(({ id }) => id === section) ?? sections[0]
+  const count = list === undefined ? undefined : objectsOf(draft.definition.value[list]).length
   return (
-    <div class="item-list">
-      {items.length === 0 && <p class="quiet">{empty}</p>}
-      {rows.map(({ item, index }) => (
-        <ListItem
-          key={index}
-          draft={draft}
-          path={path}
-          index={index}
-          count={items.length}
-          title={title(item) ?? `${itemName} ${index + 1}`}
-          detail={detail?.(item)}
-        >
-          {head?.(item, [...path, index])}
-          <FieldList
-            key={textOf(item['type'])}
-            draft={draft}
-            base={[...path, index]}
-            fields={fields(item)}
-            {...(known !== undefined && { known })}
-          />
-        </ListItem>
-      ))}
-      <AddButton label={`Add ${itemName}`} onClick={add} />
-    </div>
-  )
-}
-
-export function NotificationList({ draft, path, of }: ListProps & { of: 'pipeline' | 'stage' }) {
-  const fields = notificationFields(of)
-  return (
-    <ItemList
-      draft={draft}
-      path={path}
-      itemName="notification"
-      fields={() => fields}
-      title={({ type, address }) => [textOf(type), textOf(address)].filter(Boolean).join(' ') || undefined}
-      detail={({ when }) => textsOf(when).join(', ')}
-      fresh={() => ({ type: 'email', level: of, when: [`${of}.failed`] })}
-      empty="Nothing is sent."
-    />
-  )
-}
-
-export function ArtifactList({ draft, path }: ListProps) {
-  return (
-    <ItemList
-      draft={draft}
-      path={path}
-      itemName="artifact"
-      fields={() => expectedArtifactFields}
-      title={({ displayName, id }) => textOf(displayName) ?? textOf(id)}
-      fresh={() => ({ id: crypto.randomUUID(), displayName: '', matchArtifact: {} })}
-      empty="No artifact is expected."
-    />
-  )
-}
-
-export function ParameterList({ draft }: { draft: Draft }) {
-  return (
-    <ItemList
-      draft={draft}
-      path={['parameterConfig']}
-      itemName="parameter"
-      fields={() => parameterFields}
-      title={({ name }) => textOf(name)}
-      detail={({ label, required }) => [textOf(label), required === true && 'required'].filter(Boolean).join(', ')}
-      fresh={(items) => ({ name: freeName(items), required: false })}
-      empty="A start asks for nothing. Parameters let it ask for values."
-    />
+    <Panel class="editor-panel" title={label} {...(count !== undefined && { count })}>
+      {list === undefined ? (
+        <>
+          <FieldView draft={draft} base={[]} field={nameField} label="Name" />
+          <FieldList draft={draft} base={[]} fields={generalFields} known={elsewhere} />
+        </>
+      ) : (
+        <ItemList draft={draft} path={[list]} kind={kind(draft)} />
+      )}
+    </Panel>
   )
 }
 
 function freeName(items: readonly Json[]): string {
   const taken = new Set(items.map(({ name }) => name))
   for (let number = items.length + 1; ; number++) if (!taken.has(`parameter${number}`)) return `parameter${number}`
-}
-
-export function TriggerList({ draft }: { draft: Draft }) {
-  const path: Path = ['triggers']
-  return (
-    <ItemList
-      draft={draft}
-      path={path}
-      itemName="trigger"
-      fields={(item) => triggerTypes.find(({ type }) => type === item['type'])?.fields ?? []}
-      known={['type', 'id']}
-      head={(item, at) => <TriggerHead draft={draft} item={item} path={at} />}
-      title={({ type }) => triggerTypes.find((each) => each.type === type)?.label ?? textOf(type)}
-      detail={(item) => [summaryOf(item), item['enabled'] !== true && 'off'].filter(Boolean).join(', ')}
-      fresh={() => ({ type: 'webhook', enabled: true, id: crypto.randomUUID() })}
-      empty="Only users and programs start this pipeline. Triggers start it by themselves."
-    />
-  )
 }
 
 function summaryOf(trigger: Json): string | undefined {
@@ -152,7 +102,7 @@ function TriggerHead({ draft, item, path }: { draft: Draft; item: Json; path: Pa
       return withValueAt(definition, path, { type, ...kept })
     })
   return (
-    <Field label={editorWords.type} help={known?.description ?? 'This type is not known here. Its fields are kept as they are.'}>
+    <Field label="Type" help={known?.description ?? 'This type is not known here. Its fields are kept as they are.'}>
       {(tied) => (
         <SelectInput
           tied={tied}

@@ -10,14 +10,14 @@ import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { openAddStage } from './add-stage-dialog.tsx'
-import { descriptionOf, type FieldDescription } from './descriptions.ts'
+import { describeText, descriptionOf, type FieldDescription } from './descriptions.ts'
 import type { Draft } from './draft.ts'
 import { ExecutionWindow } from './execution-window.tsx'
-import { FieldList, FieldView } from './fields.tsx'
+import { FieldList, FieldView, ItemList } from './fields.tsx'
 import { HandMadeForm, hasForm } from './forms/forms.tsx'
 import { NumberInput, TextInput } from './inputs.tsx'
 import { isSamePath, type Path } from './json-path.ts'
-import { ArtifactList, NotificationList } from './settings-lists.tsx'
+import { artifacts, notifications } from './settings-lists.tsx'
 import {
   copyStage,
   followersOf,
@@ -88,7 +88,7 @@ export function StageForm({ draft, node, onSelect }: StageFormProps) {
       )}
       {description?.runsHere === false && <Banner tone="warning">{description.reason ?? editorWords.doesNotRun}</Banner>}
       {description !== undefined && !isHandMade && <p class="muted">{description.description}</p>}
-      <FieldView draft={draft} base={base} field={nameField} label="Name" />
+      <FieldView draft={draft} base={base} field={describeText('name')} label="Name" />
       {/* Without a description every field of the stage is one that it does not know. */}
       {isHandMade ? (
         <HandMadeForm key={key} type={description.type} {...props} />
@@ -130,7 +130,7 @@ function Sections({ draft, node, fields }: SectionsProps) {
         <Timeout stage={stage} onChange={(value) => set('stageTimeoutMs', value, 'Timeout')} />
       </Section>
       <Section title="Notifications" summary={countOf(stage['notifications'])}>
-        <NotificationList draft={draft} path={[...base, 'notifications']} of="stage" />
+        <ItemList draft={draft} path={[...base, 'notifications']} kind={notifications('stage')} />
       </Section>
       <Section title="Comments, artifacts, and more" summary={textOf(stage['comments'])?.slice(0, 60)}>
         <Field label="Comments" help="For readers of the pipeline.">
@@ -141,7 +141,7 @@ function Sections({ draft, node, fields }: SectionsProps) {
         {fields.every(({ name }) => name !== 'expectedArtifacts') && (
           <fieldset class="form-group">
             <legend>Artifacts that it produces</legend>
-            <ArtifactList draft={draft} path={[...base, 'expectedArtifacts']} />
+            <ItemList draft={draft} path={[...base, 'expectedArtifacts']} kind={artifacts} />
           </fieldset>
         )}
         {common.map((field) => (
@@ -153,15 +153,6 @@ function Sections({ draft, node, fields }: SectionsProps) {
       </Section>
     </>
   )
-}
-
-const nameField: FieldDescription = {
-  name: 'name',
-  kind: 'text',
-  required: false,
-  onlyChoices: false,
-  expression: true,
-  help: '',
 }
 
 function countOf(list: unknown): string | undefined {

@@ -12,13 +12,6 @@ export const editorWords = {
 
   // Form
   name: 'Name',
-  type: 'Type',
-  window: 'Execution window',
-  dayNames: ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'],
-  delays: { minDelay: 'At least, in seconds', maxDelay: 'At most, in seconds' },
-
-  // Settings
-  settings: 'Settings',
 
   // Problems
   nameMissing: 'Enter a name.',

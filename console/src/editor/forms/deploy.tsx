@@ -1,46 +1,41 @@
 /** The form of deployments: each server group to create is a card. */
 import { useState } from 'preact/hooks'
+import { useCloudProviders } from '../../api/cloud-providers.ts'
 import { Banner } from '../../components/banner.tsx'
-import { type Json, objectsOf, textOf } from '../../model/read.ts'
-import { FieldView, ListItem, MoreFields } from '../fields.tsx'
-import { AddButton } from '../inputs.tsx'
-import { withValueAt } from '../json-path.ts'
+import { type Json, textOf } from '../../model/read.ts'
+import { useAccounts } from '../choices.ts'
+import { ItemList, MoreFields } from '../fields.tsx'
+import { isSamePath, withValueAt } from '../json-path.ts'
 import { imageSourcesOf } from './checks.ts'
 import { F, FormContext, useForm, Ways } from './form.tsx'
+import { freshGroup, placeIn } from './fresh.ts'
 import { StrategyFields, strategyFields } from './strategy.tsx'
 
 export function DeployForm() {
-  const { draft, base, fields, get } = useForm()
-  const clusters = get('clusters')
-  const list = fields.find(({ name }) => name === 'clusters')
-  if (list === undefined) return null
-  if (clusters !== undefined && objectsOf(clusters).length !== (clusters as readonly unknown[]).length) {
-    return <FieldView draft={draft} base={base} field={list} label="Server groups" />
-  }
+  const { draft, base, fields } = useForm()
+  const { fields: own = [] } = fields.find(({ name }) => name === 'clusters') ?? {}
   const path = [...base, 'clusters']
-  const items = objectsOf(clusters)
-  const error = draft.problems.value.find((problem) => problem.path.join() === path.join())?.message
+  const error = draft.problems.value.find((problem) => isSamePath(problem.path, path))?.message
+  const place = placeIn(draft.application, useAccounts(), useCloudProviders())
   return (
     <>
       {error !== undefined && <Banner tone="warning">{error}</Banner>}
-      {items.map((cluster, index) => (
-        <ListItem
-          key={index}
-          draft={draft}
-          path={path}
-          index={index}
-          count={items.length}
-          title={titleOf(cluster, draft.application)}
-          detail={textOf(cluster['account'] ?? cluster['credentials'])}
-        >
-          <FormContext.Provider value={{ draft, base: [...path, index], fields: list.fields ?? [] }}>
-            <ServerGroupForm />
-          </FormContext.Provider>
-        </ListItem>
-      ))}
-      <AddButton
-        label={items.length === 0 ? 'Add a server group' : 'Add another server group'}
-        onClick={() => draft.set([...path, items.length], copyOf(items.at(-1), draft.application), 'Add a server group')}
+      <ItemList
+        draft={draft}
+        path={path}
+        kind={{
+          itemName: 'server group',
+          fields: () => own,
+          title: (cluster) => titleOf(cluster, draft.application),
+          detail: (cluster) => textOf(cluster['account'] ?? cluster['credentials']),
+          // Another one is mostly the same elsewhere.
+          fresh: (items) => ({ ...(items.at(-1) ?? freshGroup(place)), ...(items.length > 0 && { stack: 'other' }) }),
+          form: (at) => (
+            <FormContext.Provider value={{ draft, base: at, fields: own }}>
+              <ServerGroupForm />
+            </FormContext.Provider>
+          ),
+        }}
       />
     </>
   )
@@ -49,11 +44,6 @@ export function DeployForm() {
 function titleOf(cluster: Json, application: string): string {
   const parts = [cluster['application'] ?? application, cluster['stack'], cluster['freeFormDetails']]
   return parts.flatMap((part) => textOf(part) ?? []).join('-')
-}
-
-/** Another one is mostly the same elsewhere. */
-function copyOf(cluster: Json | undefined, application: string): Json {
-  return cluster === undefined ? { application, capacity: { min: 1, desired: 1, max: 1 } } : { ...cluster, stack: 'other' }
 }
 
 const shown = [

@@ -2,7 +2,7 @@
 import { type ComponentChildren, createContext, type VNode } from 'preact'
 import { useContext, useId, useState } from 'preact/hooks'
 import { type Json, objectOf } from '../../model/read.ts'
-import type { FieldDescription } from '../descriptions.ts'
+import { describeText, type FieldDescription } from '../descriptions.ts'
 import type { Draft } from '../draft.ts'
 import { FieldView, type FieldViewProps } from '../fields.tsx'
 import { type Path, valueAt } from '../json-path.ts'
@@ -44,9 +44,7 @@ export function F({ name, kind, required, ...view }: FProps) {
   const steps = name.split('.')
   const last = steps.pop() as string
   const holders = steps.reduce((within, step) => within.find((field) => field.name === step)?.fields ?? [], fields)
-  const known = holders.find((field) => field.name === last) ?? {
-    ...{ name: last, kind: 'text', required: false, onlyChoices: false, expression: true, help: '' },
-  }
+  const known = holders.find((field) => field.name === last) ?? describeText(last)
   const field = { ...known, kind: kind ?? known.kind, required: required ?? known.required }
   return <FieldView key={name} draft={draft} base={[...base, ...steps]} field={field} {...view} />
 }

@@ -23,10 +23,10 @@ export function placeIn(application: string, accounts: readonly Account[], provi
 }
 
 export function freshGroup({ application, account }: Place): Json {
-  const [region, ...others] = account?.regions ?? []
+  const [region] = account?.regions ?? []
   return {
     ...(account !== undefined && { cloudProvider: account.type, account: account.name }),
-    ...(region !== undefined && others.length === 0 && { region }),
+    ...(region !== undefined && { region }),
     application,
     strategy: 'redblack',
     capacity: { min: 1, desired: 1, max: 1 },

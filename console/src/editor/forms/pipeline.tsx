@@ -1,6 +1,7 @@
 /** The form of a stage that runs another pipeline: its parameters are fields. */
 import { useLive } from '../../api/live.ts'
 import { objectOf, objectsOf, textOf } from '../../model/read.ts'
+import { describeText } from '../descriptions.ts'
 import { FieldView } from '../fields.tsx'
 import { F, useForm } from './form.tsx'
 
@@ -53,14 +54,7 @@ function Parameters({ definition }: { definition: unknown }) {
             key={key}
             draft={draft}
             base={[...base, 'pipelineParameters']}
-            field={{
-              name: key,
-              kind: 'text',
-              required: required === true && usual === undefined,
-              onlyChoices: false,
-              expression: true,
-              help: '',
-            }}
+            field={describeText(key, { required: required === true && usual === undefined })}
             label={textOf(label) ?? key}
             help={isUnknown ? 'The pipeline has no such parameter.' : textOf(description)}
             choices={objectsOf(options).flatMap(({ value }) => (textOf(value) === undefined ? [] : [{ value: String(value) }]))}
