@@ -67,7 +67,7 @@ export function GraphTab({ draft }: TabProps) {
         <fieldset class="editor-form" disabled={!isEditable} aria-label="Form">
           {isNarrow && (
             <button type="button" class="button small back" onClick={() => change({ stage: undefined, section: undefined })}>
-              <Icon name="left" /> {'All stages'}
+              <Icon name="left" /> All stages
             </button>
           )}
           {form}

@@ -14,6 +14,7 @@ import { describeText, descriptionOf, type FieldDescription } from './descriptio
 import type { Draft } from './draft.ts'
 import { ExecutionWindow } from './execution-window.tsx'
 import { FieldList, FieldView, ItemList } from './fields.tsx'
+import { Ways } from './forms/form.tsx'
 import { HandMadeForm, hasForm } from './forms/forms.tsx'
 import { NumberInput, TextInput } from './inputs.tsx'
 import { isSamePath, type Path } from './json-path.ts'
@@ -118,7 +119,7 @@ function Sections({ draft, node, fields }: SectionsProps) {
   const common = (draft.types.value?.commonFields ?? []).filter(({ name }) => !ownFields.includes(name))
   return (
     <>
-      <Section title="When it runs" summary={summaryOfTime(draft, stage)}>
+      <Section title="When it runs" summary={summaryOfTime(draft, stage)} isOpen={requisiteProblem(draft, index) !== undefined}>
         <RunsAfter draft={draft} node={node} />
         <Field label="Condition" help="Runs the stage when this expression is true, and skips it otherwise. ${} may be left out.">
           {(tied) => <TextInput tied={tied} isCode value={expression} onChange={setCondition} />}
@@ -176,12 +177,13 @@ interface SectionProps {
   readonly title: string
   /** What is set in it. */
   readonly summary: string | undefined
+  readonly isOpen?: boolean
   readonly children: ComponentChildren
 }
 
-function Section({ title, summary, children }: SectionProps) {
+function Section({ title, summary, isOpen, children }: SectionProps) {
   return (
-    <details class="form-section">
+    <details class="form-section" open={isOpen || undefined}>
       <summary>
         <h3>{title}</h3>
         {summary !== undefined && (
@@ -244,6 +246,10 @@ export function removeSelected(draft: Draft, key: string, onSelect: (key: string
   onSelect((left[at] ?? left.at(-1))?.key)
 }
 
+function requisiteProblem(draft: Draft, index: number): string | undefined {
+  return draft.problems.value.find(({ path }) => isSamePath(path, ['stages', index, 'requisiteStageRefIds']))?.message
+}
+
 function RunsAfter({ draft, node }: { draft: Draft; node: StageNode }) {
   const { key, index, stage } = node
   const definition = draft.definition.value
@@ -251,7 +257,7 @@ function RunsAfter({ draft, node }: { draft: Draft; node: StageNode }) {
   const followers = followersOf(nodes, key)
   const required = requisitesOf(stage)
   const missing = required.filter((id) => !nodes.some((other) => other.key === id))
-  const error = draft.problems.value.find(({ path }) => isSamePath(path, ['stages', index, 'requisiteStageRefIds']))?.message
+  const error = requisiteProblem(draft, index)
   const toggle = (id: string, on: boolean) =>
     draft.change('Runs after', (whole) =>
       setRequisites(whole, key, on ? [...required, id] : required.filter((other) => other !== id)),
@@ -313,17 +319,8 @@ function OnFailure({ draft, base, stage }: { draft: Draft; base: Path; stage: Js
       const changed = { ...stages[at], failPipeline, continuePipeline, completeOtherBranchesThenFail }
       return { ...definition, stages: stages.with(at, changed) }
     })
-  return (
-    <fieldset class="field">
-      <legend class="visually-hidden">If it fails</legend>
-      {(Object.keys(failureFlags) as OnFailureChoice[]).map((choice) => (
-        <label key={choice} class="check">
-          <input type="radio" name={`on-failure-${base.join()}`} checked={choice === selected} onChange={() => choose(choice)} />{' '}
-          {onFailure[choice]}
-        </label>
-      ))}
-    </fieldset>
-  )
+  const ways = Object.entries(onFailure).map(([id, label]) => ({ id: id as OnFailureChoice, label }))
+  return <Ways label="What happens then" ways={ways} chosen={selected} onChoose={choose} />
 }
 
 /** Entered in minutes, stored in milliseconds. */

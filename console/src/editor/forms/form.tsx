@@ -1,6 +1,6 @@
 /** Parts of the forms made by hand: a field by its name, a choice of a few ways, a fold. */
 import { type ComponentChildren, createContext, type VNode } from 'preact'
-import { useContext, useId, useState } from 'preact/hooks'
+import { useContext, useId } from 'preact/hooks'
 import { type Json, objectOf } from '../../model/read.ts'
 import { describeText, type FieldDescription } from '../descriptions.ts'
 import type { Draft } from '../draft.ts'
@@ -96,12 +96,11 @@ export function Ways<Id extends string>({ label, ways, chosen, onChoose, help }:
 }
 
 /** What is rarely needed. */
-export function Fold({ title, children, isOpen = false }: { title: string; children: ComponentChildren; isOpen?: boolean }) {
-  const [open, setOpen] = useState(isOpen)
+export function Fold({ title, children }: { title: string; children: ComponentChildren }) {
   return (
-    <details class="advanced" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details class="advanced">
       <summary>{title}</summary>
-      {open && children}
+      {children}
     </details>
   )
 }
