@@ -222,6 +222,20 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     assert.equal(stagesOf(await stored(admin, 'wrong'))[1]?.['waitTime'], '${ parameters.seconds }')
     const saved = await (await page.request.get(`${url}/applications/web/pipelineConfigs/wrong`)).text()
     assert.ok(saved.includes(longNumber), saved)
+    await page.getByText('Saved', { exact: true }).last().waitFor()
+    await page.getByRole('button', { name: 'Start' }).waitFor()
+    await admin.open('/wrong/edit?tab=text&run=01')
+    await page.getByLabel('Pipeline as JSON').click()
+    await page.keyboard.press('Control+Home')
+    await page.keyboard.type('x')
+    await page.keyboard.press('Control+s')
+    await page
+      .getByText(/^Line 1: /)
+      .first()
+      .waitFor()
+    assert.equal(await page.getByRole('dialog').count(), 0)
+    await page.getByRole('button', { name: 'Back to the last readable text' }).click()
+    await page.getByRole('link', { name: 'Back to the run' }).waitFor()
   })
 
   await step('what the server refuses is shown, and nothing is lost', async () => {

@@ -19,11 +19,12 @@ interface Labels {
   readonly after: string
 }
 
+const nothing: Json = { stages: [], parameterConfig: [], triggers: [], expectedArtifacts: [] }
 const usual = { before: 'Stored', after: 'Your changes' }
 
 export function DefinitionDiff({ before, after, labels = usual }: DefinitionDiffProps) {
   const [isText, setText] = useState(false)
-  const all = describeChanges(before ?? {}, after)
+  const all = describeChanges(before ?? nothing, after)
   const parts = before === undefined ? all.filter(({ key }) => key !== '') : all
   if (all.length === 0) return <p class="muted">Nothing is changed.</p>
   return (

@@ -5,7 +5,6 @@ import { ApiError } from '../api/api-error.ts'
 import { client, unwrap } from '../api/client.ts'
 import { type Live, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
-import { applicationEvents } from '../api/streams.ts'
 import { parseExactly } from '../model/exact-json.ts'
 import { type Json, objectOf } from '../model/read.ts'
 import { Draft, type KeptDraft } from './draft.ts'
@@ -59,7 +58,8 @@ const allPath = '/applications/{application}/pipelineConfigs'
 
 /** What is stored, kept current; undefined where the application has no such pipeline. */
 export function useDefinition(application: string, id: string): Pick<Live<unknown>, 'refresh'> & Found {
-  const options = { refresh: 'steady', events: applicationEvents(application, 'definitions') } as const
+  // A stream would read it once more when it begins.
+  const options = { refresh: 'steady' } as const
   // Only the list has a pipeline whose id no path can have.
   const isPart = isPathPart(id)
   const one = useLive(onePath, isPart ? { path: { application, pipelineName: id } } : undefined, options)

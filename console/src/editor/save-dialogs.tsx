@@ -117,6 +117,7 @@ function ConflictDialog({ draft, theirs, next }: NewerProps & { theirs: Json }) 
           onChoose={(choice) => setChoices(new Map([...choices, [keyOf(conflict.path), choice]]))}
         />
       ))}
+      {taken.length > 0 && <h3 class="sub">Taken over</h3>}
       <ul class="plain-list">
         {taken.map((path) => (
           <li key={keyOf(path)}>
@@ -124,9 +125,11 @@ function ConflictDialog({ draft, theirs, next }: NewerProps & { theirs: Json }) 
           </li>
         ))}
       </ul>
-      <Button small onClick={() => void copyText(JSON.stringify(mine, null, 2))}>
-        Copy mine
-      </Button>
+      <p>
+        <Button small onClick={() => void copyText(JSON.stringify(mine, null, 2))}>
+          Copy mine
+        </Button>
+      </p>
     </FormDialog>
   )
 }

@@ -57,9 +57,12 @@ export function useStageActions(execution: Execution, stage: Stage): readonly Me
 }
 
 /** Undefined for stages that are not of a stored definition. */
-function editAddress({ application, pipelineConfigId, type }: Execution, { refId, parentStageId }: Stage): string | undefined {
+function editAddress(
+  { id, application, pipelineConfigId, type }: Execution,
+  { refId, parentStageId }: Stage,
+): string | undefined {
   if (!pipelineConfigId || type !== 'PIPELINE' || parentStageId || !refId) return undefined
-  return to.editPipeline(application, pipelineConfigId, { stage: refId })
+  return to.editPipeline(application, pipelineConfigId, { stage: refId, run: id })
 }
 
 export function followers({ stages }: Execution, { refId }: Stage): readonly Stage[] {
