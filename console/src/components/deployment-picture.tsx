@@ -64,10 +64,17 @@ function RunPicture({ application, deployment }: { application: string; deployme
   )
   const { body, error } = live.reading.value
   const groups = (body ?? []).filter((group) => group.region === region)
+  // Where a run names no server group, the cluster shows its end only until the next one comes.
+  const endMs = deployment.events.at(-1)?.atMs ?? 0
+  const isPast = isOver && fresh.length === 0 && groups.some(({ createdTime }) => (createdTime ?? 0) > endMs)
   const created = groups.filter(({ createdTime }) => (createdTime ?? 0) >= startMs).map(({ name }) => name)
   // What a failed deployment has left is looked at as it is.
   const isThen = isOver && fresh.length > 0 && !(hasFailed && groups.some(({ name }) => fresh.includes(name)))
-  const pictures = isThen ? picturesThen(deployment, groups) : picturesOf(groups, fresh.length > 0 ? fresh : created, old)
+  const pictures = isPast
+    ? []
+    : isThen
+      ? picturesThen(deployment, groups)
+      : picturesOf(groups, fresh.length > 0 ? fresh : created, old)
   if (body === undefined && error === undefined && !isOver) return null
   return <Picture application={application} pictures={pictures} deployment={deployment} isThen={isThen} />
 }
