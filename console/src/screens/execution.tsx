@@ -70,7 +70,9 @@ export function ExecutionScreen({ params, query }: ScreenProps) {
   )
 }
 
-function Run({ execution, query }: { execution: Execution; query: Readonly<Record<string, string>> }) {
+type Query = ScreenProps['query']
+
+function Run({ execution, query }: { execution: Execution; query: Query }) {
   const change = useQueryChange()
   const tree = useMemo(() => toStageTree(execution.stages), [execution])
   const isWide = useWide()
@@ -78,41 +80,40 @@ function Run({ execution, query }: { execution: Execution; query: Readonly<Recor
   const selected = chosen ?? (isWide ? usualStage(execution, tree) : undefined)
   const waiting = chosen !== undefined && isWaiting(chosen) ? chosen : execution.stages.find(isWaiting)
   const failure = execution.status === 'TERMINAL' ? findFailure(tree) : undefined
-  // Where a stage is chosen that deploys, its panel has the picture.
-  const showsPicture =
-    deploymentsOf(execution).length > 0 && (selected === undefined || deploymentsOf(execution, selected).length === 0)
   const select = (stage: string) => change({ stage, tab: undefined, line: undefined })
   const back = to.execution(execution.id, { view: query['view'] })
   useRunLetters(execution, selected, query['tab'], select)
+  const side = selected && (
+    <StagePanel
+      key={selected.id}
+      execution={execution}
+      stage={selected}
+      inner={tree.inner.get(selected.id) ?? []}
+      query={query}
+      isExplained={isWide && failure?.path.includes(selected) === true}
+      close={isWide && chosen !== undefined ? back : undefined}
+    />
+  )
   return (
     <div class="run-page">
       <RunHead execution={execution} />
       <Notes execution={execution} />
       {waiting !== undefined && <Judgment key={waiting.id} execution={execution} stage={waiting} />}
       {failure !== undefined && <RunFailure key={failure.child} run={execution} failure={failure} />}
-      <Beside
-        label={selected === undefined ? '' : titleOf(selected)}
-        back={{ href: back, label: 'All stages' }}
-        side={
-          selected && (
-            <StagePanel
-              key={selected.id}
-              execution={execution}
-              stage={selected}
-              inner={tree.inner.get(selected.id) ?? []}
-              query={query}
-              isExplained={isWide && failure?.path.includes(selected) === true}
-              close={isWide && chosen !== undefined ? back : undefined}
-            />
-          )
-        }
-      >
+      <Beside label={selected === undefined ? '' : titleOf(selected)} back={{ href: back, label: 'All stages' }} side={side}>
         <Stages execution={execution} tree={tree} view={query['view']} selected={selected} onSelect={select} />
-        {showsPicture && <Lazy load={loadDeploymentPicture} props={{ application: execution.application, execution }} />}
+        <Picture execution={execution} selected={selected} />
         <RunNotifications execution={execution} />
       </Beside>
     </div>
   )
+}
+
+/** What the run deploys; the panel of a stage that deploys has it, too. */
+function Picture({ execution, selected }: { execution: Execution; selected: Stage | undefined }) {
+  const isBeside = selected !== undefined && deploymentsOf(execution, selected).length > 0
+  if (isBeside || deploymentsOf(execution).length === 0) return null
+  return <Lazy load={loadDeploymentPicture} props={{ application: execution.application, execution }} />
 }
 
 /** What runs, where the reader has chosen nothing. Of a run that has ended the whole matters, or its only stage. */

@@ -20,9 +20,7 @@ import { followers, patchStage } from './execution-actions.tsx'
 
 /** On phones it stays at the bottom of the screen. */
 export function Judgment({ execution, stage }: { execution: Execution; stage: Stage }) {
-  const right = useRight({ operation: startOperation, application: execution.application }).reason
-  const judges = judgesOf(stage)
-  const reason = right ?? (judges === undefined ? undefined : `Only ${judges.join(' or ')} may judge this.`)
+  const reason = useDenial(execution, stage)
   const inputs = objectsOf(stage.context['judgmentInputs']).flatMap(({ value }) => textOf(value) ?? [])
   const [input, setInput] = useState(inputs.length === 1 ? inputs[0] : undefined)
   const isOpen = inputs.length > 0 && input === undefined
@@ -62,6 +60,13 @@ export function Judgment({ execution, stage }: { execution: Execution; stage: St
       {error !== undefined && <FailedAction error={error} />}
     </form>
   )
+}
+
+/** Why the user may not judge it. */
+function useDenial({ application }: Execution, stage: Stage): string | undefined {
+  const right = useRight({ operation: startOperation, application }).reason
+  const judges = judgesOf(stage)
+  return right ?? (judges === undefined ? undefined : `Only ${judges.join(' or ')} may judge this.`)
 }
 
 interface AnswersProps {

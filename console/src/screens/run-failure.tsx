@@ -29,7 +29,7 @@ import { healthReason, instanceId } from '../model/server-groups.ts'
 import { deployedBy, type GroupPlace, outputOf } from '../model/stage-output.ts'
 import { useStageActions } from './execution-actions.tsx'
 import { OutputTail, useNotUp } from './stage-output.tsx'
-import { placeLinks } from './stage-places.ts'
+import { instancesIn, placeLinks } from './stage-places.ts'
 
 const loadFailedObjects = async () => (await import('../manifests/failed-objects.tsx')).FailedObjects
 
@@ -68,11 +68,7 @@ interface CauseProps {
 function Cause({ run, execution, failure: { stage, path, reason }, isFound }: CauseProps) {
   const [top = stage] = path
   const isOwn = execution.id === run.id
-  const own = findFailure(toStageTree(run.stages))?.path[0] ?? top
-  const actions = [
-    ...useStageActions(run, own).filter(({ href }) => isOwn || href === undefined),
-    ...useStageActions(execution, top).filter(({ href }) => !isOwn && href !== undefined),
-  ]
+  const actions = useCauseActions(run, execution, top)
   return (
     <Panel
       class="cause"
@@ -110,6 +106,13 @@ function Cause({ run, execution, failure: { stage, path, reason }, isFound }: Ca
   )
 }
 
+/** Restarts the run that is shown, and edits the stage where it failed. */
+function useCauseActions(run: Execution, execution: Execution, top: Stage) {
+  const own = findFailure(toStageTree(run.stages))?.path[0] ?? top
+  const ofRun = useStageActions(run, own).filter(({ href }) => href === undefined)
+  return [...ofRun, ...useStageActions(execution, top).filter(({ href }) => href !== undefined)]
+}
+
 function noReason(stage: Stage): string {
   const step = stage.tasks.at(-1)?.name
   const last = step === undefined ? '' : ` Its last step was “${stepWords(step)}”.`
@@ -135,7 +138,12 @@ function LastOutput({ execution, top, path }: { execution: Execution; top: Stage
   }
   if (output === undefined) {
     return group === undefined ? null : (
-      <InstanceOutput application={execution.application} place={group} reason={path.map(reasonOf).join(' ')} />
+      <InstanceOutput
+        application={execution.application}
+        place={group}
+        provider={textOf(leaf.context['cloudProvider'])}
+        reason={path.map(reasonOf).join(' ')}
+      />
     )
   }
   const name = titleOf(top)
@@ -149,47 +157,46 @@ function LastOutput({ execution, top, path }: { execution: Execution; top: Stage
 interface InstanceOutputProps {
   readonly application: string
   readonly place: GroupPlace
-  /** It may name one of the instances. */
+  readonly provider: string | undefined
+  /** It may name one of the instances, whose output is read at once. */
   readonly reason: string
 }
 
-function InstanceOutput({ application, place, reason }: InstanceOutputProps) {
-  const found = useNotUp(application, place)
-  const instances = found?.instances ?? []
-  const instance = instances.find((one) => reason.includes(instanceId(one))) ?? instances[0]
-  if (found === undefined || instance === undefined) return null
+function InstanceOutput({ application, place, provider, reason }: InstanceOutputProps) {
   const { account, region, name } = place
-  const at = { account, region, id: instanceId(instance) }
+  const found = useNotUp(application, place)
+  const [first] = found?.instances ?? []
+  const named = instancesIn(reason)[0]
+  const id = named ?? (first && instanceId(first))
+  if (id === undefined) return null
+  const at = { account, region, id }
   return (
     <Part
       title={
         <>
-          Last output of <NameLink href={to.instance(application, at)} text={at.id} max={24} />
+          Last output of <NameLink href={to.instance(application, at)} text={id} max={24} />
         </>
       }
       action={<a href={to.instance(application, at, { tab: 'console' })}>Whole output</a>}
     >
-      <p class="muted">
-        {!reason.includes(at.id) && healthReason(instance)} {instances.length} of {found.group.instances?.length} instances of{' '}
-        <NameLink href={to.serverGroup(application, place)} text={name} max={60} /> are not up now.
-      </p>
-      <OutputTail
-        output={{ kind: 'program', program: { ...at, provider: found.group.cloudProvider ?? undefined } }}
-        name={at.id}
-      />
+      {first !== undefined && (
+        <p class="muted">
+          {named === undefined && healthReason(first)} {found?.instances.length} of {found?.group.instances?.length} instances of{' '}
+          <NameLink href={to.serverGroup(application, place)} text={name} max={60} /> are not up now.
+        </p>
+      )}
+      <OutputTail output={{ kind: 'program', program: { ...at, provider } }} name={id} />
     </Part>
   )
 }
 
-function Part({
-  title,
-  action,
-  children,
-}: {
-  title: ComponentChildren
-  action?: ComponentChildren
-  children: ComponentChildren
-}) {
+interface PartProps {
+  readonly title: ComponentChildren
+  readonly action?: ComponentChildren
+  readonly children: ComponentChildren
+}
+
+function Part({ title, action, children }: PartProps) {
   return (
     <section>
       <header class="row">
@@ -222,7 +229,7 @@ function SinceSuccess({ execution }: { execution: Execution }) {
           Changed since <a href={to.execution(last.id)}>{shortId(last.id)}</a> succeeded, <Time at={last.buildTime} />
         </>
       }
-      action={<a href={to.compare({ left: id, right: last.id, only: 'changes' })}>Compare</a>}
+      action={<a href={to.compare({ left: last.id, right: id })}>Compare</a>}
     >
       <Changes older={last} newer={execution} />
     </Part>

@@ -57,7 +57,6 @@ interface StagePanelProps {
 
 export function StagePanel({ execution, stage, inner, query, isExplained, close }: StagePanelProps) {
   const change = useQueryChange()
-  const actions = useStageActions(execution, stage)
   const selected = selectedTab(execution, stage, query['tab'])
   return (
     <Panel
@@ -83,18 +82,7 @@ export function StagePanel({ execution, stage, inner, query, isExplained, close 
         selected={selected}
         onSelect={(id) => change({ stage: stage.id, tab: id === 'summary' ? undefined : id, line: undefined })}
       >
-        {selected === 'summary' && (
-          <>
-            <Summary execution={execution} stage={stage} inner={inner} isExplained={isExplained} />
-            {actions.length > 0 && (
-              <div class="foot row">
-                {actions.map((action) => (
-                  <ActionButton key={action.label} action={action} small />
-                ))}
-              </div>
-            )}
-          </>
-        )}
+        {selected === 'summary' && <Summary execution={execution} stage={stage} inner={inner} isExplained={isExplained} />}
         {selected === 'tasks' && <Steps stage={stage} />}
         {selected === 'log' && <Log stage={stage} inner={inner} line={query['line']} />}
         {selected === 'record' && <SearchedTree value={{ context: stage.context, outputs: stage.outputs }} name="record" />}
@@ -152,7 +140,20 @@ function Summary({ execution, stage, inner, isExplained }: SummaryProps) {
           .map((group) => <NotUp key={`${group.region} ${group.name}`} application={application} place={group} />)}
       {isOfManifests && <Lazy load={loadStageManifests} props={{ application, stage }} />}
       {inner.length > 0 && <Inner execution={execution} inner={inner} />}
+      <Actions execution={execution} stage={stage} />
     </>
+  )
+}
+
+function Actions({ execution, stage }: { execution: Execution; stage: Stage }) {
+  const actions = useStageActions(execution, stage)
+  if (actions.length === 0) return null
+  return (
+    <div class="foot row">
+      {actions.map((action) => (
+        <ActionButton key={action.label} action={action} small />
+      ))}
+    </div>
   )
 }
 

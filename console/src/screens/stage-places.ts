@@ -5,7 +5,9 @@ import { objectOf, textOf, textsOf } from '../model/read.ts'
 import { deployedBy, outputOf } from '../model/stage-output.ts'
 
 /** Instances of this machine; those of other providers have no ids that a text could be searched for. */
-const instance = /\bi-[0-9a-z]{26}\b/g
+export function instancesIn(text: string): readonly string[] {
+  return text.match(/\bi-[0-9a-z]{26}\b/g) ?? []
+}
 
 /** Server groups, jobs and instances by name. */
 export function placeLinks(application: string, stages: readonly Stage[], text: string): ReadonlyMap<string, string> {
@@ -16,7 +18,7 @@ export function placeLinks(application: string, stages: readonly Stage[], text: 
     if (account === undefined || region === undefined) continue
     const names = [objectOf(context['source'])['serverGroupName'], context['serverGroupName'], context['asgName']].map(textOf)
     for (const name of names) if (name !== undefined) links.set(name, to.serverGroup(application, { account, region, name }))
-    for (const [id] of text.matchAll(instance)) links.set(id, to.instance(application, { account, region, id }))
+    for (const id of instancesIn(text)) links.set(id, to.instance(application, { account, region, id }))
   }
   for (const group of deployedBy(stages)) links.set(group.name, to.serverGroup(application, group))
   const output = outputOf(stages)

@@ -1,21 +1,19 @@
 /** Starts a pipeline with valid parameters. */
 
-import type { ComponentProps, VNode } from 'preact'
-import { useId, useMemo, useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { ApiError } from '../api/api-error.ts'
 import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
-import { Check } from '../components/check.tsx'
-import { Field } from '../components/field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
-import { CheckField, Suggestions } from '../components/form-fields.tsx'
+import { CheckField } from '../components/form-fields.tsx'
 import { Name } from '../components/name.tsx'
 import { newestFirst, shortId } from '../model/execution.ts'
-import { objectOf, objectsOf, textOf } from '../model/read.ts'
+import { objectOf, textOf } from '../model/read.ts'
 import { isComplete } from '../model/status.ts'
 import { plural, words } from '../words.ts'
+import { ParameterField } from './parameter-field.tsx'
 
 type Pipeline = Schemas['Pipeline']
 type Parameter = Schemas['Parameter']
@@ -27,7 +25,6 @@ interface StartDialogProps {
   readonly onClose: () => void
 }
 
-const maxRadios = 5
 const maxRuns = 10
 const maxImages = 30
 /** The 202 does not prove a start. */
@@ -84,18 +81,18 @@ function Form({ pipeline, initial, from, onClose }: FormProps) {
   const [values, setValues] = useState(initial)
   const [dryRun, setDryRun] = useState(false)
   const [isTried, setTried] = useState(false)
-  const parameters = useMemo(() => parametersOf(pipeline), [pipeline])
   const runs = useRuns(pipeline)
   const images = useImages(pipeline)
-  const shown = parameters.filter((parameter) => isShown(parameter, values))
+  const shown = parametersOf(pipeline).filter((parameter) => isShown(parameter, values))
   const isMissing = ({ name, required }: Parameter) => required === true && (values[name] ?? '').trim() === ''
   const start = async (isOpen: () => boolean) => {
     const sent = Object.fromEntries(shown.map(({ name }) => [name, values[name] ?? '']))
     const execution = await startPipeline(pipeline, sent, dryRun)
     refreshMatching('/executions')
-    if (!isOpen()) return undefined
-    onClose()
-    navigate(to.execution(execution))
+    if (isOpen()) {
+      onClose()
+      navigate(to.execution(execution))
+    }
     return undefined
   }
   return (
@@ -219,105 +216,4 @@ function isShown(parameter: Parameter, values: Readonly<Record<string, string>>)
   if (comparator === '>=') return a >= b
   if (comparator === '<=') return a <= b
   return left === right
-}
-
-interface ParameterFieldProps {
-  readonly parameter: Parameter
-  readonly value: string
-  readonly error: string | undefined
-  /** Where it has no options. */
-  readonly suggestions: readonly string[]
-  readonly onChange: (value: string) => void
-}
-
-function ParameterField(props: ParameterFieldProps) {
-  const { parameter, value, error, onChange } = props
-  const { name, label, description, required, default: usual } = parameter
-  const options =
-    parameter['hasOptions'] === true ? objectsOf(parameter.options).flatMap(({ value: option }) => textOf(option) ?? []) : []
-  const isSecret = /password|secret|token/i.test(name)
-  const help =
-    [description, isSecret && 'The value is stored with the run, and readers of the application can see it.']
-      .filter(Boolean)
-      .join(' ') || undefined
-  const shown = <Name text={label || name} />
-  if (options.length > 0 && options.length <= maxRadios) {
-    return <Radios {...props} label={shown} help={help} options={options} />
-  }
-  if (options.length === 0 && (usual === true || usual === false || usual === 'true' || usual === 'false')) {
-    return (
-      <div class="field">
-        <Check checked={value === 'true'} onChange={(isOn) => onChange(String(isOn))}>
-          <strong>{shown}</strong> <span class="muted">{value === 'true' ? 'yes' : 'no'}</span>
-        </Check>
-        {help !== undefined && <p class="help">{help}</p>}
-      </div>
-    )
-  }
-  return (
-    <Field label={shown} help={help} error={error} required={required === true}>
-      {(tied) => <ParameterInput {...props} tied={tied} options={options} isSecret={isSecret} />}
-    </Field>
-  )
-}
-
-interface ParameterInputProps extends ParameterFieldProps {
-  readonly tied: Parameters<ComponentProps<typeof Field>['children']>[0]
-  readonly options: readonly string[]
-  readonly isSecret: boolean
-}
-
-function ParameterInput({ parameter, value, onChange, tied, options, suggestions, isSecret }: ParameterInputProps) {
-  const list = useId()
-  const set = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value)
-  if (options.length > 0) {
-    return (
-      <select {...tied} value={value} onChange={set}>
-        <option value="" />
-        {options.map((option) => (
-          <option key={option} value={option}>
-            {option}
-          </option>
-        ))}
-      </select>
-    )
-  }
-  if (parameter['constraint'] === 'date') return <input {...tied} type="date" value={value} onInput={set} />
-  if (isSecret) return <input {...tied} type="password" autoComplete="off" value={value} onInput={set} />
-  if (suggestions.length === 0 || [value, ...suggestions].some((text) => text.includes('\n'))) {
-    return <textarea {...tied} rows={Math.min(8, value.split('\n').length)} spellcheck={false} value={value} onInput={set} />
-  }
-  return (
-    <>
-      <input {...tied} list={list} autoComplete="off" spellcheck={false} value={value} onInput={set} />
-      <Suggestions id={list} values={suggestions} />
-    </>
-  )
-}
-
-interface RadiosProps extends ParameterFieldProps {
-  readonly label: VNode
-  readonly help: string | undefined
-  readonly options: readonly string[]
-}
-
-function Radios({ parameter: { name, required }, value, error, onChange, label, help, options }: RadiosProps) {
-  return (
-    <fieldset class="field">
-      <legend>
-        {label}
-        {required && <span aria-hidden="true"> *</span>}
-      </legend>
-      <div class="row">
-        {options.map((option) => (
-          <label key={option} class="check">
-            <input type="radio" name={name} value={option} checked={value === option} onChange={() => onChange(option)} />{' '}
-            <Name text={option} />
-          </label>
-        ))}
-      </div>
-      {help !== undefined && <p class="help">{help}</p>}
-      {error !== undefined && <p class="error">{error}</p>}
-    </fieldset>
-  )
 }
