@@ -45,6 +45,7 @@ const parts: Record<string, Part> = {
 /** They run only if they are named. */
 const longParts: Record<string, Part> = {
   prices: measurePrices,
+  console: (...given) => import('./console.ts').then(({ measureConsole }) => measureConsole(...given)),
   workers: measureWorkers,
   overload: measureOverload,
   attacks: measureAttacks,

@@ -4,7 +4,7 @@ import { apiPath } from '../address.ts'
 import { parseExactly } from '../model/exact-json.ts'
 import { noteServerTime } from '../model/time.ts'
 import { ApiError, toApiError } from './api-error.ts'
-import { loginEnded } from './login-state.ts'
+import { isReachable, loginEnded } from './login-state.ts'
 import type { components, paths } from './schema.d.ts'
 
 export type Schemas = components['schemas']
@@ -79,8 +79,10 @@ function unreachable(): ApiError {
 async function callApi(...call: Parameters<typeof fetch>): Promise<Response> {
   const response = await fetch(...call).catch((cause: unknown) => {
     if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
+    isReachable.value = false
     throw unreachable()
   })
+  isReachable.value = true
   noteServerTime(response.headers.get('date'))
   if (response.type !== 'opaqueredirect' && response.status !== 401) return response
   loginEnded.value = true

@@ -2,11 +2,11 @@
  * Reads that stay current: each is made once for all panels that show it, repeated at the pace of the fastest of them, and asks
  * by ETag for changes only. Changed answers reach the screen together, at most four times a second.
  */
-import { batch, type Signal, signal } from '@preact/signals'
+import { batch, effect, type Signal, signal, untracked } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { type ApiError, asApiError, toApiError } from './api-error.ts'
 import { parseAnswer, readAgain, urlOf } from './client.ts'
-import { loginEnded } from './login-state.ts'
+import { isReachable, loginEnded } from './login-state.ts'
 import type { paths } from './schema.d.ts'
 import { type Events, followEvents } from './streams.ts'
 
@@ -102,6 +102,11 @@ export function useLive<Path extends ReadPath>(
 /** Reads everything that is shown again, as after a login. */
 export function refreshAll(): void {
   for (const resource of resources.values()) resource.refresh()
+}
+
+/** Once the server answers again, reads that did not reach it wait no longer. */
+function retryUnreached(): void {
+  for (const resource of resources.values()) resource.retry()
 }
 
 /** After a change, everything below these words of a path may be different. */
@@ -258,6 +263,11 @@ class Resource<Body> implements Live<Body> {
     void this.#read()
   }
 
+  /** An answer about something else says nothing about a service that fails. */
+  retry(): void {
+    if (!this.#isReading && this.#latest.error?.status === 0) this.refresh()
+  }
+
   /** On return to the tab. */
   wake(): void {
     if (this.#interval() !== Number.POSITIVE_INFINITY || this.#ageMs() > openAgainMs) this.refresh()
@@ -366,10 +376,15 @@ function isOutage({ status }: ApiError): boolean {
   return status === 0 || status >= 500
 }
 
-/** 2, 4, 8 … 60 s with jitter, unless the server says when. */
-function waitAfter({ retryAfterMs }: ApiError, failures: number): number {
-  return retryAfterMs ?? Math.min(60_000, 1000 * 2 ** failures) * (0.9 + Math.random() / 5)
+/** 2, 4, 8 … 60 s with jitter, or 15 s where no server answers, unless the server says when. */
+function waitAfter({ status, retryAfterMs }: ApiError, failures: number): number {
+  return retryAfterMs ?? Math.min(status === 0 ? 15_000 : 60_000, 1000 * 2 ** failures) * (0.9 + Math.random() / 5)
 }
+
+addEventListener('online', retryUnreached)
+effect(() => {
+  if (isReachable.value) untracked(retryUnreached)
+})
 
 document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'hidden') {

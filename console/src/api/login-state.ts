@@ -1,4 +1,7 @@
-/** Whether the login of this page has ended; a file of its own, as calls and session both need it. */
+/** What calls find out about the login of this page and the server; a file of its own, as calls, streams and reads need it. */
 import { signal } from '@preact/signals'
 
 export const loginEnded = signal(false)
+
+/** Whether the last call reached the server. */
+export const isReachable = signal(true)

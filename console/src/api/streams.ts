@@ -8,7 +8,7 @@
 import { effect } from '@preact/signals'
 import { apiPath } from '../address.ts'
 import { objectOf, textOf, textsOf } from '../model/read.ts'
-import { loginEnded } from './login-state.ts'
+import { isReachable, loginEnded } from './login-state.ts'
 
 /** Parts of an application, as its stream names them. */
 export type Part = 'executions' | 'tasks' | 'infrastructure' | 'definitions'
@@ -241,6 +241,7 @@ async function readStream({ path, signal, begin, change }: StreamReader, after: 
     ...(after !== '' && { 'Last-Event-ID': after }),
   }
   const response = await fetch(apiPath + path, { headers, signal, redirect: 'manual', credentials: 'same-origin' })
+  isReachable.value = true
   if (response.type === 'opaqueredirect' || response.status === 401) {
     loginEnded.value = true
     return { isOffered: true, lastId: after }
