@@ -163,7 +163,7 @@ async function measureFirst(visit: Visit, slower: number): Promise<[content: num
   for (let count = 0; count < 5; count++) {
     const { page, devtools, open, close } = await openTab(visit)
     await devtools.send('Emulation.setCPUThrottlingRate', { rate: slower })
-    await open('')
+    await open('runs')
     usable.push(Number(await page.evaluate(`appears('main a[href*="executions/"]')`)))
     contents.push(Number(await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN")))
     await close()
@@ -204,7 +204,7 @@ const scrolling = `new Promise((resolve) => {
 
 async function measureScrolling(visit: Visit, results: Results): Promise<void> {
   const { page, open, close } = await openTab(visit)
-  await open(`runs?application=fleet`)
+  await open('applications/fleet/runs')
   await page.evaluate(`appears('main a[href*="executions/"]', 20)`)
   await sleep(1500)
   const frames = (await page.evaluate(scrolling)) as number[]

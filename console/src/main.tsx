@@ -2,7 +2,7 @@
 import './styles/main.css'
 import { render } from 'preact'
 import { asApiError } from './api/api-error.ts'
-import { loadUser } from './api/session.ts'
+import { loadUser, rememberUser } from './api/session.ts'
 import { App } from './app.tsx'
 import { ErrorState } from './components/states.tsx'
 import { guardTexts } from './guard-texts.ts'
@@ -14,11 +14,17 @@ const root = document.getElementById('app')
 
 async function start(): Promise<void> {
   if (root === null) return
-  try {
-    if (!(await loadUser())) return
+  const show = () => {
     loadKept()
     render(<App />, root)
+  }
+  const isShown = rememberUser()
+  if (isShown) show()
+  try {
+    if ((await loadUser()) && !isShown) show()
   } catch (cause) {
+    // The screens say themselves what fails.
+    if (isShown) return
     const error = asApiError(cause)
     document.title = words.cannotStart
     render(<ErrorState error={error} onRetry={() => location.reload()} />, root)

@@ -76,6 +76,8 @@ const hiddenMs = 600_000
 /** How long an answer that no panel shows is kept for the next one. */
 const keptMs = 120_000
 const openAgainMs = 60_000
+/** A read and a stream that are asked for within this time see the same. */
+const togetherMs = 250
 /** How long a read may take: one that is repeated, and others. */
 const longestAgainMs = 60_000
 const longestMs = 600_000
@@ -174,6 +176,10 @@ class Resource<Body> implements Live<Body> {
   #stopEvents: (() => void) | undefined
   #isFollowing = false
   #wasFollowing = false
+  #readBeganMs = Number.NEGATIVE_INFINITY
+  #followedAtMs = Number.NEGATIVE_INFINITY
+  /** A read that began later knows what the stream has not reported. */
+  #isCurrentSinceMs = Number.POSITIVE_INFINITY
   /** A change was reported since the last read began. */
   #hasChanged = false
   /** When the last read began that a change has caused. */
@@ -226,7 +232,10 @@ class Resource<Body> implements Live<Body> {
         this.#isFollowing = state !== undefined && (part === undefined || state.parts?.includes(part) === true)
         this.#wasFollowing ||= this.#isFollowing
         // The stream of a run begins with what has changed; that of an application does not.
-        if (this.#isFollowing && isNew && part !== undefined && hiddenSinceMs === undefined) this.refresh()
+        if (isNew) this.#followedAtMs = performance.now()
+        this.#isCurrentSinceMs = (state?.askedAtMs ?? Number.POSITIVE_INFINITY) - togetherMs
+        const mayHaveMissed = isNew && part !== undefined && this.#readBeganMs < this.#isCurrentSinceMs
+        if (this.#isFollowing && mayHaveMissed && hiddenSinceMs === undefined) this.refresh()
         else this.#schedule()
         judgeSoon()
       },
@@ -237,7 +246,9 @@ class Resource<Body> implements Live<Body> {
   #noteChange(): void {
     if (hiddenSinceMs !== undefined) return
     if (this.#events?.part === undefined) {
-      this.refresh()
+      // The first events of a stream say how things were when it began, as does a read that was sent with it.
+      const isFirst = performance.now() - this.#followedAtMs < togetherMs && this.#readBeganMs >= this.#isCurrentSinceMs
+      if (!isFirst) this.refresh()
       return
     }
     this.#hasChanged = true
@@ -275,6 +286,7 @@ class Resource<Body> implements Live<Body> {
 
   async #read(): Promise<void> {
     this.#isReading = true
+    this.#readBeganMs = performance.now()
     if (this.#hasChanged) this.#changeReadAtMs = Date.now()
     this.#hasChanged = false
     try {

@@ -12,11 +12,37 @@ export const user = signal<CurrentUser | undefined>(undefined)
 
 const channel = new BroadcastChannel('fairlead-console')
 
-/** Resolves to false when the browser leaves for the login. @throws {ApiError} */
+/** Who was signed in when this browser last had the console open: most likely, its reads need not wait for the answer who it is. */
+const rememberedKey = 'fairlead.user'
+
+export function rememberUser(): boolean {
+  try {
+    user.value = JSON.parse(localStorage.getItem(rememberedKey) ?? 'null') ?? undefined
+  } catch {
+    // Without storage, nobody is remembered.
+  }
+  return user.value !== undefined
+}
+
+function remember(current: CurrentUser | undefined): void {
+  try {
+    if (current === undefined) localStorage.removeItem(rememberedKey)
+    else localStorage.setItem(rememberedKey, JSON.stringify(current))
+  } catch {
+    // The next start waits.
+  }
+}
+
+/** Resolves to false when the browser leaves for the login, or reads the page again for another user. @throws {ApiError} */
 export async function loadUser(): Promise<boolean> {
   const current = await readUser()
+  remember(current)
   if (current === undefined) {
     location.replace(to.login(location.pathname + location.search))
+    return false
+  }
+  if (user.value !== undefined && user.value.username !== current.username) {
+    location.reload()
     return false
   }
   user.value = current

@@ -23,6 +23,8 @@ export interface Events {
 interface StreamState {
   /** Parts of an application; undefined: it is about one run. */
   readonly parts: readonly string[] | undefined
+  /** When it was asked for, in milliseconds of this page; undefined: another tab reads it. */
+  readonly askedAtMs: number | undefined
 }
 
 interface Follower {
@@ -94,6 +96,7 @@ class SharedStream {
   /** Whether this tab streams, and no other. */
   #leads = false
   #stop: AbortController | undefined
+  #askedAtMs: number | undefined
   #hiding: ReturnType<typeof setTimeout> | undefined
   #grace: ReturnType<typeof setTimeout> | undefined
 
@@ -128,7 +131,8 @@ class SharedStream {
   }
 
   #tellState(isNew: boolean): void {
-    this.#tell({ path: this.#path, kind: 'state', state: this.state, isNew })
+    const state = this.state && { ...this.state, askedAtMs: undefined }
+    this.#tell({ path: this.#path, kind: 'state', state, isNew })
   }
 
   #show(state: StreamState | undefined, isNew: boolean): void {
@@ -142,7 +146,7 @@ class SharedStream {
 
   readonly #begin = (parts: StreamState['parts']): void => {
     clearTimeout(this.#grace)
-    this.#show({ parts }, true)
+    this.#show({ parts, askedAtMs: this.#askedAtMs }, true)
     this.#tellState(true)
   }
 
@@ -169,7 +173,10 @@ class SharedStream {
     this.#leads = true
     const reader = { path: this.#path, signal, begin: this.#begin, change: this.#change }
     for (let lastId = ''; !signal.aborted; ) {
-      const end = await inFreeSlot(() => readStream(reader, lastId)).catch((): StreamEnd => ({ isOffered: true, lastId }))
+      const end = await inFreeSlot(() => {
+        this.#askedAtMs = performance.now()
+        return readStream(reader, lastId)
+      }).catch((): StreamEnd => ({ isOffered: true, lastId }))
       const pauseMs = end?.retryMs ?? retryMs
       if (end?.isPlanned !== true || signal.aborted) this.#breakOff()
       else this.#grace = setTimeout(this.#breakOff, pauseMs + graceMs)
