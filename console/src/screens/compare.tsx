@@ -5,7 +5,7 @@ import { to } from '../address.ts'
 import { refreshAll, useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
 import { Check } from '../components/check.tsx'
-import { DataTable } from '../components/data-table.tsx'
+import { Difference } from '../components/difference.tsx'
 import { FilterSelect, useQueryChange } from '../components/filter-field.tsx'
 import { TextField } from '../components/form-fields.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
@@ -17,7 +17,7 @@ import { EmptyState, ErrorState, Loading } from '../components/states.tsx'
 import { describeChanges as describeFields, showValue } from '../editor/describe-changes.ts'
 import { type Revision, toRevisions } from '../editor/history.ts'
 import { type Change, describeChanges } from '../model/compare.ts'
-import { type ComparedValue, compareExecutions } from '../model/compared-values.ts'
+import { compareExecutions } from '../model/compared-values.ts'
 import { type Execution, newestFirst, shortId, statusOf } from '../model/execution.ts'
 import { isComplete } from '../model/status.ts'
 import { formatRelative, now } from '../model/time.ts'
@@ -135,7 +135,7 @@ function Baseline({ id, base, found, earlier }: BaselineProps) {
       <FilterSelect
         name="left"
         label="Compared with"
-        value={base}
+        value={base === 'previous' ? undefined : base}
         any="the run before"
         options={[...baselines.slice(1), ...runs]}
       />
@@ -247,6 +247,7 @@ function fieldSentence(field: string, before: unknown, after: unknown): string {
 function Values({ older, newer, onlyChanges }: BothProps & { readonly onlyChanges: boolean }) {
   const change = useQueryChange()
   const [isOpen, setOpen] = useState(!onlyChanges)
+  const values = isOpen ? valuesOf(older, newer).filter(({ differs }) => differs || !onlyChanges) : []
   return (
     <details class="panel compare" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Values of both records</summary>
@@ -257,35 +258,23 @@ function Values({ older, newer, onlyChanges }: BothProps & { readonly onlyChange
               Only differences
             </Check>
           </div>
-          <ValueTable rows={valuesOf(older, newer).filter(({ differs }) => differs || !onlyChanges)} />
+          {values.length === 0 ? (
+            <EmptyState text="The records do not differ." />
+          ) : (
+            <Difference values={values} heads={heads} label="Values of both records" />
+          )}
         </>
       )}
     </details>
   )
 }
 
-function valuesOf(older: Execution, newer: Execution): readonly ComparedValue[] {
+const heads = { field: 'Field', before: 'Before', after: 'After' }
+
+function valuesOf(older: Execution, newer: Execution) {
   const { facts, stages } = compareExecutions(older, newer)
   const ofStages = stages.flatMap(({ name, differences }) =>
     differences.map((each) => ({ ...each, path: `${name}: ${each.path}` })),
   )
-  return [...facts, ...ofStages]
-}
-
-function ValueTable({ rows }: { rows: readonly ComparedValue[] }) {
-  if (rows.length === 0) return <EmptyState text="The records do not differ." />
-  const side = (text: string | undefined) =>
-    text === undefined ? <span class="muted">missing</span> : <Name text={text} max={400} />
-  return (
-    <DataTable
-      label="Values of both records"
-      rows={rows}
-      keyOf={({ path }) => path}
-      columns={[
-        { key: 'path', head: 'Field', cell: ({ path }) => <Name text={path} max={80} /> },
-        { key: 'left', head: 'Before', cell: ({ left }) => side(left) },
-        { key: 'right', head: 'After', cell: ({ right }) => side(right) },
-      ]}
-    />
-  )
+  return [...facts, ...ofStages].map(({ path, left, right, differs }) => ({ name: path, before: left, after: right, differs }))
 }
