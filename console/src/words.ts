@@ -73,6 +73,7 @@ export const words = {
     ['g h', 'Home'],
     ['g a', 'Applications'],
     ['g e', 'Environments'],
+    ['g r', 'Runs'],
     ['g p', 'Pipelines of the application'],
     ['g t', 'Tasks of the application'],
     ['g x', 'Access'],

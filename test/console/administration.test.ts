@@ -18,6 +18,8 @@ const screensWithReads = [
   'applications',
   'applications/web',
   'applications/web/pipelines',
+  'applications/web/pipelines/release',
+  'applications/web/runs',
   'applications/web/pipelines/release/edit',
   'applications/web/tasks',
   'applications/web/load-balancers',
@@ -268,6 +270,7 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
       'applications/nothing/security-groups',
       'applications/nothing/jobs',
       'executions/compare',
+      'runs?status=failed',
     ]
     for (const path of paths) assert.deepEqual(await findBarriersAt(page, path), [], path)
     await page.setViewportSize({ width: 1280, height: 900 })
