@@ -92,22 +92,7 @@ function Page({ application, pipeline, pipelines, runs, history }: PageProps) {
       <div class="pipeline-page">
         <div class="stack">
           <Stages application={application} pipeline={pipeline} />
-          <Panel title="Last runs" actions={<a href={to.runs(application, { pipeline: name })}>All runs</a>} flush>
-            <Loaded
-              live={runs}
-              rows={5}
-              empty={<EmptyState icon="pipeline" text={`${name} has not run in the last two weeks.`} />}
-            >
-              {() => (
-                <>
-                  <div class="panel-note">
-                    <RunStrip runs={known} label={words.runsOf(name)} />
-                  </div>
-                  <RunTable runs={known} label={words.runsOf(name)} without="pipeline" heldOf={pipeline.id ?? name} />
-                </>
-              )}
-            </Loaded>
-          </Panel>
+          <LastRuns application={application} pipeline={pipeline} runs={runs} known={known} />
         </div>
         <div class="stack">
           <Triggers pipeline={pipeline} pipelines={pipelines} application={application} />
@@ -116,6 +101,29 @@ function Page({ application, pipeline, pipelines, runs, history }: PageProps) {
         </div>
       </div>
     </>
+  )
+}
+
+function LastRuns({
+  application,
+  pipeline,
+  runs,
+  known,
+}: Omit<PageProps, 'pipelines' | 'history'> & { known: readonly Execution[] }) {
+  const { name, id } = pipeline
+  return (
+    <Panel title="Last runs" actions={<a href={to.runs(application, { pipeline: name })}>All runs</a>} flush>
+      <Loaded live={runs} rows={5} empty={<EmptyState icon="pipeline" text={`${name} has not run in the last two weeks.`} />}>
+        {() => (
+          <>
+            <div class="panel-note">
+              <RunStrip runs={known} label={words.runsOf(name)} />
+            </div>
+            <RunTable runs={known} label={words.runsOf(name)} without="pipeline" heldOf={id ?? name} />
+          </>
+        )}
+      </Loaded>
+    </Panel>
   )
 }
 
