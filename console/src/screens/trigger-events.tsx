@@ -48,6 +48,8 @@ interface TriggerEventsProps {
   readonly query: ScreenProps['query']
 }
 
+const noEvents = 'No trigger has received an event yet. Add a trigger to a pipeline, then push a commit or send a webhook.'
+
 export function TriggerEvents({ application, pipelines, query }: TriggerEventsProps) {
   const { events: chosen, of: pipeline } = query
   const outcome = (['started', 'nothing', 'failed'] as const).find((each) => each === chosen)
@@ -69,16 +71,7 @@ export function TriggerEvents({ application, pipelines, query }: TriggerEventsPr
       <Loaded
         live={live}
         rows={4}
-        empty={
-          <EmptyState
-            icon="pipeline"
-            text={
-              isFiltered
-                ? 'No event matches the filters.'
-                : 'No trigger has received an event yet. Add a trigger to a pipeline, then push a commit or send a webhook.'
-            }
-          />
-        }
+        empty={<EmptyState icon="pipeline" text={isFiltered ? 'No event matches the filters.' : noEvents} />}
       >
         {(events) => (
           <ol class="rows">
