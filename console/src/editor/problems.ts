@@ -2,10 +2,11 @@
  * What is wrong with a definition, found while the user types. The rules come from the descriptions that the API answers;
  * expressions are left alone, because their values are known later.
  */
-import { type Json, numberOf, objectOf, textOf } from '../model/read.ts'
+import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { descriptionOf, type FieldDescription, type StageTypes } from './descriptions.ts'
 import { checks } from './forms/checks.ts'
 import { formatPath, type Path } from './json-path.ts'
+import { parameterFields, triggerTypes } from './pipeline-fields.ts'
 import { findCircle, refIdOf, requisitesOf, titleOfStage, toNodes } from './stages.ts'
 import { editorWords } from './words.ts'
 
@@ -22,6 +23,28 @@ export interface Problem {
   readonly severity: 'error' | 'warning'
 }
 
+/** Lists beside the stages whose items have fields that they need. */
+const listed: Readonly<Record<string, (item: Json) => readonly FieldDescription[]>> = {
+  triggers: (trigger) => triggerTypes.find(({ type }) => type === trigger['type'])?.fields ?? [],
+  parameterConfig: () => parameterFields,
+}
+
+function problemsOfLists(definition: Json): readonly Problem[] {
+  return Object.entries(listed).flatMap(([list, fieldsOf]) =>
+    objectsOf(definition[list]).flatMap((item, index) =>
+      problemsOf(item, fieldsOf(item), [], item['enabled'] !== false).map(
+        ({ path, message, kind }): Problem => ({
+          path: [list, index, ...path],
+          message,
+          stage: undefined,
+          kind,
+          severity: 'error',
+        }),
+      ),
+    ),
+  )
+}
+
 /** @param types Undefined while they are unknown: only the graph and the head are checked then. */
 export function findProblems(definition: Json, types: StageTypes | undefined): readonly Problem[] {
   const nodes = toNodes(definition)
@@ -30,6 +53,7 @@ export function findProblems(definition: Json, types: StageTypes | undefined): r
   if (textOf(definition['name']) === undefined || String(definition['name']).trim() === '') {
     found.push({ path: ['name'], message: editorWords.nameMissing, stage: undefined, kind: 'missing', severity: 'error' })
   }
+  found.push(...problemsOfLists(definition))
   const circle = findCircle(nodes)
   for (const { index, key, stage } of nodes) {
     const at = (path: Path, message: string, rest: Partial<Problem> = {}) =>

@@ -30,6 +30,8 @@ interface Offer {
   readonly from: number
   readonly to: number
   readonly items: readonly Choice[]
+  /** Whether they are choices for the whole text. */
+  readonly isWhole: boolean
 }
 
 interface SuggestionProps {
@@ -57,22 +59,12 @@ export function useSuggestions({ choices, onText, onChoice = onText }: Suggestio
   const caret = useCaret(field)
   const functions = useRef<readonly ExpressionFunction[]>([])
 
-  const open = (next: Offer, first: number) => {
-    setChosen(first)
-    setOffer(next.items.length === 0 ? undefined : next)
-    if (next.items.length > 0) announcement.value = plural(next.items.length, 'suggestion')
-  }
   const look = (element: TextElement, isAll = false) => {
     field.current = element
-    const to = element.selectionStart ?? element.value.length
-    const from = draft && wordInExpression(element.value.slice(0, to))
-    if (draft !== undefined && from !== undefined) {
-      const found = matchingSuggestions(draft.definition.peek(), functions.current, element.value.slice(from, to))
-      const items = found.slice(0, maxNames).map(({ value, detail, help }) => ({ value: String(value), note: detail || help }))
-      return open({ from, to, items }, 0)
-    }
-    const items = isAll ? choices : choices.filter((choice) => matches(choice, element.value))
-    open({ from: 0, to: element.value.length, items: items.slice(0, maxChoices) }, -1)
+    const found = (draft && namesAt(element, draft, functions.current)) ?? choicesFor(element.value, choices, isAll)
+    setChosen(found.isWhole ? -1 : 0)
+    setOffer(found.items.length === 0 ? undefined : found)
+    if (found.items.length > 0) announcement.value = plural(found.items.length, 'suggestion')
   }
   const onTyped = (element: TextElement) => {
     look(element)
@@ -85,44 +77,61 @@ export function useSuggestions({ choices, onText, onChoice = onText }: Suggestio
   const take = ({ value }: Choice) => {
     const element = field.current
     if (offer === undefined || element === null) return
-    const { from, to } = offer
     setOffer(undefined)
-    if (from === 0 && to === element.value.length && choices.some((choice) => choice.value === value)) onChoice(value)
+    if (offer.isWhole) onChoice(value)
     else {
-      caret.current = from + value.length
-      onText(element.value.slice(0, from) + value + element.value.slice(to))
+      caret.current = offer.from + value.length
+      onText(element.value.slice(0, offer.from) + value + element.value.slice(offer.to))
     }
     element.focus()
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (offer === undefined) {
-      if (event.key === 'ArrowDown' && choices.length > 0) look(event.currentTarget as TextElement, true)
-      return
-    }
-    const { length } = offer.items
-    const item = offer.items[chosen]
-    if (step !== undefined) setChosen(chosen < 0 && step < 0 ? length - 1 : (chosen + step + length) % length)
-    else if (event.key === 'Escape') setOffer(undefined)
-    else if ((event.key === 'Enter' || event.key === 'Tab') && item !== undefined) take(item)
-    else return
+    const isHandled = offer === undefined ? event.key === 'ArrowDown' && choices.length > 0 : step(event.key, offer)
+    if (!isHandled) return
+    if (offer === undefined) look(event.currentTarget as TextElement, true)
     event.preventDefault()
     event.stopPropagation()
   }
+  const step = (key: string, { items }: Offer): boolean => {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[key]
+    const item = items[chosen]
+    if (by !== undefined) setChosen(chosen < 0 && by < 0 ? items.length - 1 : (chosen + by + items.length) % items.length)
+    else if (key === 'Escape') setOffer(undefined)
+    else if ((key === 'Enter' || key === 'Tab') && item !== undefined) take(item)
+    else return false
+    return true
+  }
+  if (draft === undefined && choices.length === 0) return { attributes: {}, onTyped: () => {}, list: null }
   const isOpen = offer !== undefined
   const attributes = {
-    ...(choices.length > 0 && {
-      role: 'combobox',
-      'aria-expanded': isOpen,
-      onClick: (event: MouseEvent) => look(event.currentTarget as TextElement, true),
-    }),
+    ...(choices.length > 0 && { role: 'combobox', 'aria-expanded': isOpen }),
     'aria-autocomplete': 'list',
     ...(isOpen && { 'aria-controls': id, 'aria-activedescendant': chosen < 0 ? undefined : `${id}-${chosen}` }),
+    onClick: (event: MouseEvent) => choices.length > 0 && look(event.currentTarget as TextElement, true),
     onKeyDown,
     onBlur: () => setOffer(undefined),
   }
-  if (draft === undefined && choices.length === 0) return { attributes: {}, onTyped: () => {}, list: null }
   return { attributes, onTyped, list: isOpen ? <Offered id={id} items={offer.items} chosen={chosen} onTake={take} /> : null }
+}
+
+/** Names for the word at the caret; undefined outside of expressions. */
+function namesAt(element: TextElement, draft: Draft, functions: readonly ExpressionFunction[]): Offer | undefined {
+  const to = element.selectionStart ?? element.value.length
+  const from = wordInExpression(element.value.slice(0, to))
+  if (from === undefined) return undefined
+  const found = matchingSuggestions(draft.definition.peek(), functions, element.value.slice(from, to)).slice(0, maxNames)
+  const items = found.map(({ value, detail, help }) => ({ value: String(value), note: detail || help }))
+  return { from, to, items, isWhole: false }
+}
+
+function choicesFor(text: string, choices: readonly Choice[], isAll: boolean): Offer {
+  const parts = text.toLowerCase().split(/\s+/)
+  const matches = ({ value, label, note }: Choice) => {
+    const searched = `${value} ${label ?? ''} ${note ?? ''}`.toLowerCase()
+    return parts.every((part) => searched.includes(part))
+  }
+  const items = isAll ? choices : choices.filter(matches)
+  return { from: 0, to: text.length, items: items.slice(0, maxChoices), isWhole: true }
 }
 
 /** Puts the caret behind what was taken, once the field shows it. */
@@ -134,14 +143,6 @@ function useCaret(field: { readonly current: TextElement | null }) {
     caret.current = undefined
   })
   return caret
-}
-
-function matches({ value, label, note }: Choice, text: string): boolean {
-  const searched = `${value} ${label ?? ''} ${note ?? ''}`.toLowerCase()
-  return text
-    .toLowerCase()
-    .split(/\s+/)
-    .every((part) => searched.includes(part))
 }
 
 interface OfferedProps {
