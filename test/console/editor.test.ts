@@ -159,6 +159,7 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     await node('First').focus()
     await page.keyboard.press('ArrowRight')
     await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Actions of Second' }).waitFor()
     await page.getByText('When it runs').click()
     await page.getByRole('group', { name: 'Runs after' }).getByLabel('First').uncheck()
     await page.getByRole('button', { name: 'Actions of Second' }).press('Enter')
