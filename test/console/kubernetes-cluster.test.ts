@@ -38,9 +38,12 @@ test('a rollout that fails is explained and undone at the console', { timeout: 9
   await t.test('the overview shows both revisions, and which one takes traffic', async () => {
     await open('applications/shop')
     const cluster = page.getByRole('region', { name: 'deployment web' }).first()
-    await cluster.getByRole('link', { name: /^Revision 2/ }).waitFor()
-    await cluster.getByText('100 % of traffic').waitFor()
-    await cluster.getByText('0 of 1 up').waitFor()
+    await cluster
+      .getByRole('link', { name: /^Revision 2/ })
+      .first()
+      .waitFor()
+    await cluster.getByText('100 % of traffic').first().waitFor()
+    await cluster.getByText('0 of 1 up').first().waitFor()
   })
 
   await t.test('the rollout is undone, and moves to its end', async () => {

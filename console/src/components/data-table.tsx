@@ -6,7 +6,8 @@ import { Button } from './button.tsx'
 import { NewRows, useHeldRows } from './held-rows.tsx'
 
 export interface Column<Row> {
-  readonly key: string
+  /** Its head unless given. */
+  readonly key?: string
   readonly head: string
   /** Its head is for screen readers only. */
   readonly isBare?: true
@@ -39,7 +40,7 @@ export function DataTable<Row>({ label, columns, rows, keyOf, heldOf }: DataTabl
       <thead>
         <tr>
           {columns.map((column) => (
-            <th key={column.key} scope="col" class={styleOf(column)}>
+            <th key={column.key ?? column.head} scope="col" class={styleOf(column)}>
               {column.isBare ? <span class="visually-hidden">{column.head}</span> : column.head}
             </th>
           ))}
@@ -49,7 +50,7 @@ export function DataTable<Row>({ label, columns, rows, keyOf, heldOf }: DataTabl
         {shown.slice(0, max).map(({ item, isGone }) => (
           <tr key={keyOf(item)} class={isGone ? 'is-gone' : undefined}>
             {columns.map((column) => (
-              <td key={column.key} class={styleOf(column)}>
+              <td key={column.key ?? column.head} class={styleOf(column)}>
                 {column.cell(item)}
               </td>
             ))}

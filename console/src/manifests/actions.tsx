@@ -46,17 +46,17 @@ export function useManifestActions(object: ActedObject): readonly MenuItem[] {
   const right = useRight({ operation: changeOperation, application, account: place.account })
   const pending = pendingOf(keyOfObject(place))
   const denied = pending !== undefined && pending.failure === undefined ? words.actionRuns : right.reason
-  const ofOwner = denied ?? (owner === undefined ? undefined : manifestWords.ownedBy(owner))
+  const ofOwner = denied ?? (owner === undefined ? undefined : `${owner} owns it: change that one.`)
   const acts = new ManifestActs(object)
   return [
-    { label: manifestWords.open, icon: 'right', onSelect: () => navigate(to.manifest(application, place)) },
+    { label: 'Open details', icon: 'right', onSelect: () => navigate(to.manifest(application, place)) },
     ...(isKind(place.name, 'deployment', 'replicaSet', 'statefulSet')
-      ? [{ label: manifestWords.scale, icon: 'resize', denied: ofOwner, onSelect: () => acts.scale() } as const]
+      ? [{ label: 'Scale', icon: 'resize', denied: ofOwner, onSelect: () => acts.scale() } as const]
       : []),
     ...rolloutItems(object, acts, denied),
     ...trafficItems(object, acts, ofOwner),
-    { label: manifestWords.edit, icon: 'edit', denied: ofOwner, onSelect: () => acts.edit() },
-    { label: manifestWords.remove, icon: 'trash', destructive: true, denied, onSelect: () => acts.remove() },
+    { label: 'Edit', icon: 'edit', denied: ofOwner, onSelect: () => acts.edit() },
+    { label: 'Delete', icon: 'trash', destructive: true, denied, onSelect: () => acts.remove() },
   ]
 }
 
@@ -66,16 +66,16 @@ function rolloutItems(
   denied: string | undefined,
 ): readonly MenuItem[] {
   if (!isKind(place.name, 'deployment', 'statefulSet', 'daemonSet')) return []
-  const whilePaused = denied ?? (isPaused === true ? manifestWords.pausedFirst : undefined)
+  const whilePaused = denied ?? (isPaused === true ? 'The rollout is paused: resume it first.' : undefined)
   const canPause = isKind(place.name, 'deployment') && isPaused !== undefined
   const isAlone = revisions?.length === 1
   return [
-    { label: manifestWords.restart, icon: 'refresh', denied: whilePaused, onSelect: () => acts.restart() },
+    { label: 'Restart', icon: 'refresh', denied: whilePaused, onSelect: () => acts.restart() },
     ...(canPause ? [pauseItem(isPaused, acts, denied)] : []),
     {
       label: manifestWords.undoRollout,
       icon: 'undo',
-      denied: whilePaused ?? (isAlone ? manifestWords.noOlderRevision : undefined),
+      denied: whilePaused ?? (isAlone ? 'There is no other revision.' : undefined),
       onSelect: () => acts.undo(),
     },
   ]
@@ -83,8 +83,8 @@ function rolloutItems(
 
 function pauseItem(isPaused: boolean, acts: ManifestActs, denied: string | undefined): MenuItem {
   return isPaused
-    ? { label: manifestWords.resume, icon: 'play', denied, onSelect: () => acts.resume() }
-    : { label: manifestWords.pause, icon: 'pause', denied, onSelect: () => acts.pause() }
+    ? { label: 'Resume rollout', icon: 'play', denied, onSelect: () => acts.resume() }
+    : { label: 'Pause rollout', icon: 'pause', denied, onSelect: () => acts.pause() }
 }
 
 function trafficItems({ place, traffic }: ActedObject, acts: ManifestActs, denied: string | undefined): readonly MenuItem[] {
@@ -92,9 +92,11 @@ function trafficItems({ place, traffic }: ActedObject, acts: ManifestActs, denie
   const { isEnabled, balancers } = traffic
   return [
     {
-      label: isEnabled ? manifestWords.disable : manifestWords.enable,
+      label: isEnabled ? 'Disable' : 'Enable',
       icon: 'power',
-      denied: denied ?? (balancers.length === 0 ? manifestWords.noTraffic : undefined),
+      denied:
+        denied ??
+        (balancers.length === 0 ? 'No load balancer is named in its annotation, so there is no traffic to switch.' : undefined),
       onSelect: () => (isEnabled ? acts.disable(balancers) : acts.enable()),
     },
   ]
@@ -117,13 +119,13 @@ class ManifestActs {
     const { name } = this.#object.place
     const wanted = signal(String(replicas ?? 1))
     this.#ask({
-      title: manifestWords.scaleTitle(name),
+      title: `Scale ${name}`,
       effect: manifestWords.scaleEffect(name, replicas),
-      action: manifestWords.scaleAction(name),
+      action: `Scale ${name}`,
       level: () => (toCount(wanted.value) === 0 ? 2 : 1),
       fields: <CountField label={manifestWords.replicas} value={wanted} />,
       change: () =>
-        this.#change(manifestWords.scaleTask(name, toCount(wanted.value)), {
+        this.#change(`Scale ${name} to ${toCount(wanted.value)}`, {
           type: 'scaleManifest',
           replicas: toCount(wanted.value),
         }),
@@ -132,10 +134,10 @@ class ManifestActs {
 
   restart(): void {
     const { name } = this.#object.place
-    const action = manifestWords.restartAction(name)
+    const action = `Restart ${name}`
     this.#ask({
-      title: manifestWords.restartTitle(name),
-      effect: manifestWords.restartEffect(name),
+      title: `Restart ${name}?`,
+      effect: `New pods replace those of ${name} one after another, with the same manifest.`,
       action,
       change: () => this.#change(action, { type: 'rollingRestartManifest' }),
     })
@@ -143,17 +145,17 @@ class ManifestActs {
 
   pause(): void {
     const { name } = this.#object.place
-    const action = manifestWords.pauseAction(name)
+    const action = `Pause ${name}`
     this.#ask({
-      title: manifestWords.pauseTitle(name),
-      effect: manifestWords.pauseEffect(name),
+      title: `Pause the rollout of ${name}?`,
+      effect: `Pods that run stay. Changes of ${name} wait until the rollout is resumed; undo and restart are refused meanwhile.`,
       action,
       change: () => this.#change(action, { type: 'pauseRolloutManifest' }),
     })
   }
 
   resume(): void {
-    this.#act(manifestWords.resumeAction(this.#object.place.name), { type: 'resumeRolloutManifest' })
+    this.#act(`Resume ${this.#object.place.name}`, { type: 'resumeRolloutManifest' })
   }
 
   /** @param chosen Offered first; unless given, the one before the current. */
@@ -161,10 +163,13 @@ class ManifestActs {
     const { name } = this.#object.place
     const older = this.#object.revisions?.filter(({ isCurrent }) => !isCurrent) ?? []
     const target = signal(String(chosen ?? older[0]?.number ?? ''))
-    const action = manifestWords.undoAction(name)
+    const action = `Undo ${name}`
     this.#ask({
-      title: manifestWords.undoTitle(name),
-      effect: older.length === 0 ? manifestWords.undoPrevious(name) : manifestWords.undoEffect(name),
+      title: `Undo the rollout of ${name}?`,
+      effect:
+        older.length === 0
+          ? `The pod template before the present one becomes that of ${name}, and its pods are replaced.`
+          : `The pod template of the chosen revision becomes that of ${name}, and its pods are replaced.`,
       action,
       ...(older.length > 0 && { fields: <RevisionField revisions={older} target={target} /> }),
       change: () =>
@@ -176,15 +181,15 @@ class ManifestActs {
   }
 
   enable(): void {
-    this.#act(manifestWords.enableAction(this.#object.place.name), { type: 'enableManifest' })
+    this.#act(`Enable ${this.#object.place.name}`, { type: 'enableManifest' })
   }
 
   disable(balancers: readonly string[]): void {
     const { name } = this.#object.place
-    const action = manifestWords.disableAction(name)
+    const action = `Disable ${name}`
     this.#ask({
-      title: manifestWords.disableTitle(name),
-      effect: manifestWords.disableEffect(name, balancers),
+      title: `Disable ${name}?`,
+      effect: `${name} leaves ${balancers.join(', ')} and takes no more traffic; its pods keep running.`,
       action,
       change: () => this.#change(action, { type: 'disableManifest' }),
     })
@@ -198,10 +203,10 @@ class ManifestActs {
     const { place } = this.#object
     const cascades = signal(true)
     const grace = signal('')
-    const action = manifestWords.deleteAction(place.name)
+    const action = `Delete ${place.name}`
     this.#ask({
-      title: manifestWords.deleteTitle(place.name),
-      effect: manifestWords.deleteEffect(place.name, placeText(place)),
+      title: `Delete ${place.name}?`,
+      effect: `${place.name} is removed from ${placeText(place)}. This cannot be undone.`,
       action,
       level: 2,
       destructive: true,
@@ -271,13 +276,13 @@ function DeleteFields({ cascades, grace }: { cascades: { value: boolean }; grace
   return (
     <>
       <CheckField
-        label={manifestWords.cascading}
+        label="Delete what it owns as well, such as its pods"
         checked={cascades.value}
         onChange={(isOn) => {
           cascades.value = isOn
         }}
       />
-      <CountField label={manifestWords.grace} value={grace} help={manifestWords.graceHelp} />
+      <CountField label="Grace period in seconds" value={grace} help="Empty for that of the pods." />
     </>
   )
 }

@@ -5,7 +5,6 @@ import { Time } from '../components/time.tsx'
 import { numberOf } from '../model/read.ts'
 import { timeOf } from './object.ts'
 import { useManifestAccounts } from './use-object.ts'
-import { manifestWords as words } from './words.ts'
 
 /** @param accounts Those that the page shows something of */
 export function AccountsAway({ accounts }: { accounts: readonly string[] }) {
@@ -14,8 +13,9 @@ export function AccountsAway({ accounts }: { accounts: readonly string[] }) {
     <>
       {away?.map(({ name, unreachable }) => (
         <Banner key={name} tone="warning">
-          {words.away(name)}, {words.awaySince} <Time at={numberOf(unreachable?.since) ?? timeOf(unreachable?.since)} />.{' '}
-          {words.awayEffect} {unreachable?.reason !== undefined && <Name text={unreachable.reason} max={300} />}
+          The cluster of the account {name} does not answer since{' '}
+          <Time at={numberOf(unreachable?.since) ?? timeOf(unreachable?.since)} />. The page shows its last known state.{' '}
+          {unreachable?.reason !== undefined && <Name text={unreachable.reason} max={300} />}
         </Banner>
       ))}
     </>

@@ -21,7 +21,7 @@ import {
 import { instanceStatus } from '../model/status.ts'
 import { GroupLine } from '../screens/group-line.tsx'
 import type { ServerGroupContext } from '../screens/server-group-actions.tsx'
-import { words } from '../words.ts'
+import { plural, words } from '../words.ts'
 import { type ActedObject, keyOfObject, useManifestActions } from './actions.tsx'
 import { bareName, isKind, kindOf, toFullName } from './names.ts'
 import { isPaused, type ObjectPlace, pillsOf, reasonsOf } from './object.ts'
@@ -95,7 +95,7 @@ function ManagerRows({ manager, cluster, context }: ManagerRowsProps) {
         ))}
         {older > 0 && (
           <li class="run-row older-row">
-            <a href={to.manifest(context.application, place, { tab: 'history' })}>{manifestWords.olderRevisions(older)}</a>
+            <a href={to.manifest(context.application, place, { tab: 'history' })}>{plural(older, 'older revision')}</a>
           </li>
         )}
       </ul>

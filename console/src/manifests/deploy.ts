@@ -4,7 +4,6 @@ import { client, unwrap } from '../api/client.ts'
 import { type Json, objectOf, textOf } from '../model/read.ts'
 import type { ObjectPlace } from './object.ts'
 import { type PlannedObject, toPlan } from './plan.ts'
-import { manifestWords } from './words.ts'
 
 export interface DeployTarget {
   readonly application: string
@@ -30,7 +29,7 @@ export function toDeployChange(target: DeployTarget, manifests: readonly Json[])
   const names = manifests.map((manifest) => textOf(objectOf(manifest['metadata'])['name']) ?? textOf(manifest['kind']) ?? '')
   return {
     application,
-    description: manifestWords.planDeployTask(names),
+    description: `Deploy ${names.join(', ')}`,
     job: [
       {
         type: 'deployManifest',

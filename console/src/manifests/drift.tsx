@@ -7,7 +7,7 @@ import { Time } from '../components/time.tsx'
 import { numberOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { type ObjectPlace, timeOf } from './object.ts'
 import { useManifestAccounts } from './use-object.ts'
-import { manifestWords as words } from './words.ts'
+import { manifestWords } from './words.ts'
 
 const maxShown = 20
 const maxFields = 12
@@ -44,9 +44,9 @@ export function DriftNotice({ application }: { application: string }) {
   if (found.length === 0) return null
   return (
     <Banner tone="warning">
-      <strong>{words.driftTitle(found.length)}</strong>
+      <strong>{manifestWords.driftTitle(found.length)}</strong>
       <details>
-        <summary>{words.driftShow}</summary>
+        <summary>Show what was changed</summary>
         <DriftList application={application} found={found} />
       </details>
     </Banner>
@@ -67,7 +67,7 @@ export function DriftList({ application, found }: { application: string; found: 
           </li>
         ))}
       </ul>
-      {found.length > maxShown && <p>{words.driftMore(found.length - maxShown)}</p>}
+      {found.length > maxShown && <p>{manifestWords.driftMore(found.length - maxShown)}</p>}
     </>
   )
 }
@@ -81,7 +81,7 @@ export function DriftOf({ application, place }: { application: string; place: Ob
   if (found.length === 0) return null
   return (
     <Banner tone="warning">
-      <strong>{words.driftOf}</strong>
+      <strong>This object was changed since its deployment.</strong>
       {found.map((drift) => (
         <p key={drift.manager}>
           <Cause drift={drift} />
@@ -94,7 +94,7 @@ export function DriftOf({ application, place }: { application: string; place: Ob
 function Cause({ drift: { manager, sinceMs, fields } }: { drift: Drift }) {
   return (
     <>
-      {manager !== '' && <Name text={words.driftBy(manager)} max={60} />} <Time at={sinceMs} />:{' '}
+      {manager !== '' && <Name text={`by ${manager}`} max={60} />} <Time at={sinceMs} />:{' '}
       {fields.slice(0, maxFields).map((field, at) => (
         <span key={field}>
           {at > 0 && ', '}
@@ -103,7 +103,7 @@ function Cause({ drift: { manager, sinceMs, fields } }: { drift: Drift }) {
           </code>
         </span>
       ))}
-      {fields.length > maxFields && ` ${words.driftMore(fields.length - maxFields)}`}
+      {fields.length > maxFields && ` ${manifestWords.driftMore(fields.length - maxFields)}`}
     </>
   )
 }

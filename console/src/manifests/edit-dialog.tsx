@@ -10,6 +10,7 @@ import { Lazy } from '../editor/lazy.tsx'
 import { loadYaml } from '../editor/load-yaml.ts'
 import { loadYamlEditor } from '../editor/load-yaml-editor.tsx'
 import type { Json } from '../model/read.ts'
+import { plural } from '../words.ts'
 import { type DeployTarget, loadPlan, toDeployChange } from './deploy.ts'
 import { findNoManifest, type PlannedObject } from './plan.ts'
 import { Plan } from './plan-view.tsx'
@@ -34,22 +35,22 @@ export function EditDialog({ target, text: first, original = first }: EditDialog
   const close = () => {
     if (text === original) return closeDialog()
     const stay = () => openDialog(<EditDialog target={{ ...target, account }} text={text} original={original} />)
-    openLeaveDialog(manifestWords.leaveText, () => {}, stay)
+    openLeaveDialog('The manifests that you have changed are not deployed. They would be lost.', () => {}, stay)
   }
   return (
     <FormDialog
       title={target.place === undefined ? manifestWords.newTitle : manifestWords.editOf(target.place.name)}
-      action={manifestWords.showPlan}
+      action="Show the plan"
       onClose={close}
       run={run}
       wide
     >
-      <p class="muted">{manifestWords.editLead}</p>
+      <p class="muted">Nothing is changed before you have seen the plan.</p>
       {target.accounts.length > 1 && (
-        <ChoiceField label={manifestWords.account} value={account} choices={target.accounts} onChange={setAccount} />
+        <ChoiceField label="Account" value={account} choices={target.accounts} onChange={setAccount} />
       )}
       <div class="manifest-editor">
-        <Lazy load={loadYamlEditor} props={{ text: first, label: manifestWords.yamlEditor, onChange: setText }} />
+        <Lazy load={loadYamlEditor} props={{ text: first, label: 'Manifests as YAML', onChange: setText }} />
       </div>
     </FormDialog>
   )
@@ -58,10 +59,10 @@ export function EditDialog({ target, text: first, original = first }: EditDialog
 /** @throws {ApiError} for a text that is not made of manifests */
 async function readManifests(text: string): Promise<readonly Json[]> {
   const read = (await loadYaml()).readDocuments(text)
-  if (read.kind === 'unreadable') throw refusal(manifestWords.line(read.line, read.message))
+  if (read.kind === 'unreadable') throw refusal(`Line ${read.line}: ${read.message}`)
   const wrong = findNoManifest(read.documents)
-  if (wrong !== undefined) throw refusal(manifestWords.noManifest(wrong))
-  if (read.documents.length === 0) throw refusal(manifestWords.nothingToDeploy)
+  if (wrong !== undefined) throw refusal(`Document ${wrong} is no manifest: it needs kind and metadata.`)
+  if (read.documents.length === 0) throw refusal('Enter at least one manifest.')
   return read.documents as readonly Json[]
 }
 
@@ -83,16 +84,16 @@ function PlanDialog({ target, text, original = text, manifests, plan }: PlanDial
   }
   return (
     <FormDialog
-      title={manifestWords.planTitle(plan.length)}
-      action={manifestWords.planDeploy}
-      dismissal={manifestWords.backToEditor}
+      title={`Deploy ${plural(plan.length, 'object')}?`}
+      action="Deploy"
+      dismissal="Back to the editor"
       onClose={() => openDialog(<EditDialog target={target} text={text} original={original} />)}
       isReady={!isRefused}
       run={run}
       wide
     >
-      {isNothing && <p class="muted">{manifestWords.planNothing}</p>}
-      {isRefused && <p class="error">{manifestWords.planRefused}</p>}
+      {isNothing && <p class="muted">The cluster has all of this already. A deployment changes nothing.</p>}
+      {isRefused && <p class="error">The cluster refuses this. Go back and correct it.</p>}
       <Plan objects={plan} />
     </FormDialog>
   )

@@ -37,16 +37,19 @@ export function DeployManifestExample({ place }: { place: ManifestExamplePlace }
   }
   const isNamed = namespace.trim() !== ''
   return (
-    <FormDialog title={manifestWords.exampleTitle(label)} action={words.deployExample} isReady={isNamed} run={run}>
-      <p>{manifestWords.exampleLead(application, account, namespace)}</p>
+    <FormDialog title={`Deploy the example to ${label}?`} action={words.deployExample} isReady={isNamed} run={run}>
+      <p>{`Fairlead deploys a small web program to the namespace ${namespace} of the account ${account}. It creates the application ${application} with:`}</p>
       <ul class="bullets">
         {manifestWords.exampleParts(pipelineName).map((part) => (
           <li key={part}>{part}</li>
         ))}
       </ul>
-      <p class="muted">{manifestWords.exampleEnd}</p>
+      <p class="muted">
+        Start the pipeline again with the other version to see the pods replaced. To remove everything, delete the deployment and
+        the service, then the application in its settings.
+      </p>
       <TextField
-        label={manifestWords.exampleNamespace}
+        label="Namespace"
         value={namespace}
         help={manifestWords.exampleImage(`${image}:${versions[0]}`)}
         suggestions={namespaces}
@@ -90,7 +93,7 @@ async function savePipeline({ provider, account }: ManifestExamplePlace, namespa
     refId: '1',
     requisiteStageRefIds: [],
     type: 'deployManifest',
-    name: manifestWords.exampleStage,
+    name: 'Deploy',
     cloudProvider: provider,
     account,
     source: 'text',
@@ -101,7 +104,7 @@ async function savePipeline({ provider, account }: ManifestExamplePlace, namespa
   const pipeline = {
     application,
     name: pipelineName,
-    description: manifestWords.examplePipeline,
+    description: 'Deploys the example program from its manifests. Start it with another version to replace the pods.',
     parameterConfig: [
       {
         name: 'version',

@@ -14,7 +14,8 @@ import { manifestWords } from './words.ts'
 
 export function Events({ view }: { view: ManifestView }) {
   const rows = eventsOf(view).map((event, at) => ({ ...event, at }))
-  if (rows.length === 0) return <EmptyState icon="list" text={manifestWords.noEvents} />
+  if (rows.length === 0)
+    return <EmptyState icon="list" text="The cluster keeps no event of it. Events are kept for about an hour." />
   return (
     <Panel title={words.events} flush>
       <DataTable
@@ -22,29 +23,22 @@ export function Events({ view }: { view: ManifestView }) {
         rows={rows}
         keyOf={({ at }) => String(at)}
         columns={[
-          { key: 'time', head: words.time, cell: ({ atMs }) => <Time at={atMs} /> },
+          { head: words.time, cell: ({ atMs }) => <Time at={atMs} /> },
           {
-            key: 'reason',
-            head: manifestWords.reason,
+            head: 'Reason',
             cell: ({ isWarning, reason }) => <StatusText status={{ kind: isWarning ? 'warning' : 'succeeded', word: reason }} />,
           },
           {
-            key: 'message',
             head: manifestWords.message,
             grow: true,
             cell: ({ message, count }) => (
               <>
                 <PlainText text={message} />
-                {count > 1 && <span class="muted"> {manifestWords.eventTimes(count)}</span>}
+                {count > 1 && <span class="muted"> {`${count.toLocaleString()} times`}</span>}
               </>
             ),
           },
-          {
-            key: 'source',
-            head: manifestWords.source,
-            hideBelow: 'narrow',
-            cell: ({ source }) => <Name text={source ?? ''} max={40} />,
-          },
+          { head: 'Source', hideBelow: 'narrow', cell: ({ source }) => <Name text={source ?? ''} max={40} /> },
         ]}
       />
     </Panel>
@@ -58,7 +52,7 @@ export function Artifacts({ view }: { view: ManifestView }) {
     name: textOf(artifact['name']) ?? '',
     reference: textOf(artifact['reference']) ?? '',
   }))
-  if (rows.length === 0) return <EmptyState text={manifestWords.noArtifacts} />
+  if (rows.length === 0) return <EmptyState text="It uses no image, config map or secret that a deployment could bind." />
   return (
     <Panel title={manifestWords.tabs.artifacts} flush>
       <DataTable
@@ -66,11 +60,10 @@ export function Artifacts({ view }: { view: ManifestView }) {
         rows={rows}
         keyOf={({ at }) => String(at)}
         columns={[
-          { key: 'type', head: manifestWords.artifactType, cell: ({ type }) => <Name text={type} max={40} /> },
-          { key: 'name', head: words.name, hideBelow: 'phone', cell: ({ name }) => <Name text={name} max={60} /> },
+          { head: 'Type', cell: ({ type }) => <Name text={type} max={40} /> },
+          { head: words.name, hideBelow: 'phone', cell: ({ name }) => <Name text={name} max={60} /> },
           {
-            key: 'reference',
-            head: manifestWords.reference,
+            head: 'Reference',
             grow: true,
             cell: ({ reference }) => (
               <code class="field-path">
@@ -88,8 +81,8 @@ export function Labels({ view }: { view: ManifestView }) {
   const metadata = metadataOf(view)
   return (
     <div class="stack">
-      <Texts title={manifestWords.labels} values={metadata['labels']} />
-      <Texts title={manifestWords.annotations} values={metadata['annotations']} />
+      <Texts title="Labels" values={metadata['labels']} />
+      <Texts title="Annotations" values={metadata['annotations']} />
     </div>
   )
 }
@@ -99,7 +92,7 @@ function Texts({ title, values }: { title: string; values: unknown }) {
   return (
     <Panel title={title} count={facts.length}>
       {facts.length === 0 ? (
-        <p class="quiet">{manifestWords.noLabels}</p>
+        <p class="quiet">None.</p>
       ) : (
         <KeyValue facts={facts.map(([key, value]) => [key, value === '' ? '–' : <Name key={key} text={value} max={400} />])} />
       )}

@@ -32,14 +32,14 @@ export function History({ object, compared }: HistoryProps) {
   const undo = useManifestActions(object).find(({ label }) => label === manifestWords.undoRollout)
   if (revisions === undefined) {
     return (
-      <EmptyState icon="undo" text={manifestWords.noRevisions}>
+      <EmptyState icon="undo" text="The API lists no revisions of this kind. Undo restores the revision before the present one.">
         <Button icon="undo" denied={undo?.denied} onClick={() => undo?.onSelect?.()}>
           {manifestWords.undoRollout}
         </Button>
       </EmptyState>
     )
   }
-  if (revisions.length === 0) return <EmptyState icon="undo" text={manifestWords.revisionsEmpty} />
+  if (revisions.length === 0) return <EmptyState icon="undo" text="The cluster lists no revision of it." />
   const current = revisions.find(({ isCurrent }) => isCurrent)
   const chosen = revisions.find(({ number, isCurrent }) => String(number) === compared && !isCurrent)
   return (
@@ -53,7 +53,7 @@ export function History({ object, compared }: HistoryProps) {
         />
       </Panel>
       {chosen !== undefined && current !== undefined && (
-        <Panel title={manifestWords.comparison(chosen.number, current.number)}>
+        <Panel title={`From revision ${chosen.number} to revision ${current.number}`}>
           <Comparison before={chosen} after={current} />
         </Panel>
       )}
@@ -80,17 +80,15 @@ function Revisions({ object, revisions, denied, onCompare }: RevisionsProps) {
       keyOf={({ group }) => group.name}
       columns={[
         {
-          key: 'revision',
           head: manifestWords.revision,
           cell: (revision) => (
             <>
               <NameLink href={to.manifest(object.application, placeOf(revision))} text={String(revision.number)} />{' '}
-              {revision.isCurrent && <span class="chip">{manifestWords.current}</span>}
+              {revision.isCurrent && <span class="chip">current</span>}
             </>
           ),
         },
         {
-          key: 'image',
           head: manifestWords.images,
           grow: true,
           cell: ({ images, group }) => (
@@ -99,27 +97,26 @@ function Revisions({ object, revisions, denied, onCompare }: RevisionsProps) {
             </code>
           ),
         },
-        { key: 'pods', head: manifestWords.pods, hideBelow: 'phone', cell: ({ group }) => countsOf(group).total },
-        { key: 'age', head: manifestWords.age, hideBelow: 'phone', cell: ({ group }) => <Time at={group.createdTime} /> },
+        { head: manifestWords.pods, hideBelow: 'phone', cell: ({ group }) => countsOf(group).total },
+        { head: 'Created', hideBelow: 'phone', cell: ({ group }) => <Time at={group.createdTime} /> },
         {
-          key: 'actions',
           head: words.actions,
           isBare: true,
           align: 'end',
           cell: ({ number, isCurrent }) =>
             !isCurrent && (
               <span class="row-buttons">
-                <Button small onClick={() => onCompare(number)} aria-label={manifestWords.compareTo(number)}>
-                  {manifestWords.compare}
+                <Button small onClick={() => onCompare(number)} aria-label={`Compare revision ${number} with the current one`}>
+                  Compare
                 </Button>
                 <Button
                   small
                   icon="undo"
                   denied={denied}
                   onClick={() => undoTo(object, number)}
-                  aria-label={manifestWords.undoTo(number)}
+                  aria-label={`Undo to revision ${number}`}
                 >
-                  {manifestWords.undo}
+                  Undo
                 </Button>
               </span>
             ),
@@ -134,9 +131,9 @@ function Comparison({ before, after }: { before: Revision; after: Revision }) {
   const [left, right] = [useManifest(placeOf(before)).reading.value.body, useManifest(placeOf(after)).reading.value.body]
   if (left === undefined || right === undefined) return <Loading rows={3} />
   const values = compare(templateOf(left), templateOf(right)).filter(({ differs }) => differs)
-  if (values.length === 0) return <p class="quiet">{manifestWords.sameTemplate}</p>
+  if (values.length === 0) return <p class="quiet">Both have the same pod template.</p>
   const heads = manifestWords.comparisonHeads(before.number, after.number)
-  const label = manifestWords.comparison(before.number, after.number)
+  const label = `From revision ${before.number} to revision ${after.number}`
   return (
     <Difference
       heads={heads}

@@ -18,8 +18,8 @@ interface LogsProps {
 }
 
 const runs = [
-  { id: 'live', label: manifestWords.liveRun },
-  { id: 'previous', label: manifestWords.previousRun },
+  { id: 'live', label: 'Present run' },
+  { id: 'previous', label: 'Previous run' },
 ] as const
 
 export function Logs({ view, object: { place, provider }, groups, query }: LogsProps) {
@@ -27,7 +27,7 @@ export function Logs({ view, object: { place, provider }, groups, query }: LogsP
   const pods = isKind(place.name, 'pod') ? [place.name] : groups.flatMap(instancesOf).map(instanceId)
   const containers = containerNamesOf(view)
   const pod = pods.find((name) => name === query['pod']) ?? pods[0]
-  if (pod === undefined) return <EmptyState icon="terminal" text={manifestWords.noLogs} />
+  if (pod === undefined) return <EmptyState icon="terminal" text="It has no pods, so there are no logs." />
   const container = containers.find((name) => name === query['container']) ?? containers.at(-1)
   const isPrevious = query['previous'] === 'true'
   const choose = (name: string, value: string | undefined) => change({ [name]: value, line: undefined })
@@ -35,9 +35,7 @@ export function Logs({ view, object: { place, provider }, groups, query }: LogsP
   return (
     <>
       <div class="filters">
-        {pods.length > 1 && (
-          <Choice label={manifestWords.pod} value={pod} values={pods} onChoose={(name) => choose('pod', name)} />
-        )}
+        {pods.length > 1 && <Choice label="Pod" value={pod} values={pods} onChoose={(name) => choose('pod', name)} />}
         {containers.length > 1 && (
           <Choice
             label={manifestWords.container}
@@ -47,7 +45,7 @@ export function Logs({ view, object: { place, provider }, groups, query }: LogsP
           />
         )}
         <Segments
-          label={manifestWords.run}
+          label="Run"
           options={runs}
           selected={isPrevious ? 'previous' : 'live'}
           onSelect={(id) => choose('previous', id === 'previous' ? 'true' : undefined)}

@@ -46,7 +46,7 @@ export function ManifestScreen({ params, query }: ScreenProps) {
   const place = { account, location, name }
   const live = useManifest(place)
   return (
-    <Loaded live={live} title={name} rows={8} empty={<EmptyState text={manifestWords.noSuchObject(name)} />}>
+    <Loaded live={live} title={name} rows={8} empty={<EmptyState text={`There is no ${name}, or you may not read it.`} />}>
       {(view) => <ObjectPage application={application} place={place} view={view} query={query} />}
     </Loaded>
   )
@@ -194,6 +194,6 @@ function TabBody({ tab, view, object, groups, query }: TabBodyProps) {
 async function loadManifestText() {
   const [yaml, Editor] = await Promise.all([loadYaml(), loadYamlEditor()])
   return ({ view, name }: { view: ManifestView; name: string }) => (
-    <Editor text={yaml.writeDocuments([toShown(view)])} label={manifestWords.yamlOf(name)} />
+    <Editor text={yaml.writeDocuments([toShown(view)])} label={`Manifest of ${name}`} />
   )
 }

@@ -3,7 +3,6 @@ import type { components } from '../api/schema.d.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import type { Status } from '../model/status.ts'
 import { isKind } from './names.ts'
-import { manifestWords as words } from './words.ts'
 
 type Schemas = components['schemas']
 
@@ -45,12 +44,12 @@ export function pillsOf({ status }: ManifestView): readonly Pill[] {
   const part = (key: string) => objectOf(parts[key])
   const pill = (key: string, kind: Status['kind'], word: string): Pill => ({ kind, word, message: textOf(part(key)['message']) })
   const found: Pill[] = []
-  if (part('failed')['state'] === true) found.push(pill('failed', 'failed', words.failed))
-  if (part('paused')['state'] === true) found.push(pill('paused', 'paused', words.paused))
-  if (found.length === 0 && part('stable')['state'] === false) found.push(pill('stable', 'running', words.settling))
-  if (part('available')['state'] === false) found.push(pill('available', 'warning', words.unavailable))
+  if (part('failed')['state'] === true) found.push(pill('failed', 'failed', 'failed'))
+  if (part('paused')['state'] === true) found.push(pill('paused', 'paused', 'paused'))
+  if (found.length === 0 && part('stable')['state'] === false) found.push(pill('stable', 'running', 'in progress'))
+  if (part('available')['state'] === false) found.push(pill('available', 'warning', 'not available'))
   if (found.length > 0) return found
-  return [part('stable')['state'] === true ? pill('stable', 'succeeded', words.stable) : pill('stable', 'unknown', words.unknown)]
+  return [part('stable')['state'] === true ? pill('stable', 'succeeded', 'stable') : pill('stable', 'unknown', 'no status yet')]
 }
 
 /** Whether nothing moves any more by itself. */
@@ -84,7 +83,7 @@ export function rolloutOf(view: ManifestView): Rollout | undefined {
   const count = (key: string) => numberOf(status[key]) ?? 0
   const toRollout = (desired: number, ...keys: readonly [updated: string, ready: string, available: string]): Rollout => ({
     desired,
-    parts: [words.updated, words.ready, words.available].map((word, at) => ({ word, done: count(keys[at] ?? '') })),
+    parts: ['updated', 'ready', 'available'].map((word, at) => ({ word, done: count(keys[at] ?? '') })),
   })
   if (isKind(kind, 'daemonSet')) {
     return toRollout(count('desiredNumberScheduled'), 'updatedNumberScheduled', 'numberReady', 'numberAvailable')

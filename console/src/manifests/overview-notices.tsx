@@ -8,7 +8,6 @@ import { keyOfDeployment } from './deploy.ts'
 import { DriftNotice } from './drift.tsx'
 import { deployManifests } from './edit-manifest.tsx'
 import { useManifestAccounts } from './use-object.ts'
-import { manifestWords } from './words.ts'
 
 interface OverviewNoticesProps {
   readonly application: string
@@ -38,7 +37,7 @@ export function DeployButton({ application }: { application: string }) {
         <PendingChip key={name} object={keyOfDeployment(name)} />
       ))}
       <Button icon="plus" denied={reason} onClick={deploy}>
-        {manifestWords.deployNew}
+        Deploy manifests
       </Button>
     </>
   )

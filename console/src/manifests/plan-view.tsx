@@ -15,7 +15,7 @@ const marks: Readonly<Record<PlannedObject['change'], Status['kind']>> = {
 
 export function Plan({ objects }: { objects: readonly PlannedObject[] }) {
   return (
-    <ul class="rows boxed-rows plan" aria-label={manifestWords.planOf}>
+    <ul class="rows boxed-rows plan" aria-label="Plan">
       {objects.map((object) => (
         <li key={[object.account, object.location, object.name].join('\n')}>
           <PlannedRow object={object} />
@@ -58,7 +58,7 @@ function PlannedRow({ object }: { object: PlannedObject }) {
       {text}
       <Difference
         heads={manifestWords.planHeads}
-        label={manifestWords.planOfObject(name)}
+        label={`Plan of ${name}`}
         values={fields.map(({ path, before, after }) => ({ name: path, before, after }))}
       />
     </details>

@@ -33,7 +33,7 @@ export function PodRows({ application, place, pods, owner }: PodRowsProps) {
   return (
     <Panel title={manifestWords.pods} count={pods.length} flush={pods.length > 0}>
       {pods.length === 0 ? (
-        <p class="quiet">{manifestWords.noPods}</p>
+        <p class="quiet">It has no pods.</p>
       ) : (
         <VirtualList
           label={`${manifestWords.pods}, ${owner}`}
@@ -71,7 +71,7 @@ function PodRow({ application, place, pod, isExplained }: PodRowProps) {
       <a
         class="button small"
         href={to.manifest(application, place, { tab: 'logs' })}
-        aria-label={manifestWords.logsOf(bareName(place.name))}
+        aria-label={`Logs of ${bareName(place.name)}`}
       >
         <Icon name="terminal" /> {manifestWords.tabs.logs}
       </a>

@@ -2,7 +2,7 @@
 import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import type { Status } from '../model/status.ts'
 import { type ManifestView, manifestOf, reasonsOf, specOf, timeOf } from './object.ts'
-import { manifestWords as words } from './words.ts'
+import { manifestWords } from './words.ts'
 
 export interface ContainerView {
   readonly name: string
@@ -44,27 +44,27 @@ function stateOf(state: Json, last: Json, isReady: boolean): Pick<ContainerView,
     return {
       status:
         code === 0
-          ? { kind: 'succeeded', word: words.containerStates.done }
-          : { kind: 'failed', word: words.containerStates.failed },
-      reason: code === 0 ? undefined : (textOf(ended['message']) ?? words.exited(code, textOf(ended['reason']))),
+          ? { kind: 'succeeded', word: manifestWords.containerStates.done }
+          : { kind: 'failed', word: manifestWords.containerStates.failed },
+      reason: code === 0 ? undefined : (textOf(ended['message']) ?? manifestWords.exited(code, textOf(ended['reason']))),
       sinceMs: timeOf(ended['finishedAt']),
     }
   }
   const before =
-    last['exitCode'] === undefined ? undefined : words.lastExit(numberOf(last['exitCode']) ?? 0, textOf(last['reason']))
+    last['exitCode'] === undefined ? undefined : manifestWords.lastExit(numberOf(last['exitCode']) ?? 0, textOf(last['reason']))
   if (state['waiting'] !== undefined) {
     const texts = [textOf(waiting['reason']), textOf(waiting['message'])].filter((text) => text !== undefined)
     const isFailing = /BackOff|Err|Invalid|CannotRun/.test(texts[0] ?? '')
     return {
-      status: { kind: isFailing ? 'failed' : 'queued', word: words.containerStates.waiting },
+      status: { kind: isFailing ? 'failed' : 'queued', word: manifestWords.containerStates.waiting },
       reason: [texts.join(': '), before].filter(Boolean).join(' ') || undefined,
       sinceMs: undefined,
     }
   }
   if (state['running'] === undefined)
-    return { status: { kind: 'queued', word: words.containerStates.unknown }, reason: undefined, sinceMs: undefined }
+    return { status: { kind: 'queued', word: manifestWords.containerStates.unknown }, reason: undefined, sinceMs: undefined }
   return {
-    status: { kind: isReady ? 'succeeded' : 'running', word: words.containerStates.running },
+    status: { kind: isReady ? 'succeeded' : 'running', word: manifestWords.containerStates.running },
     reason: before,
     sinceMs: timeOf(running['startedAt']),
   }
@@ -74,6 +74,6 @@ function stateOf(state: Json, last: Json, isReady: boolean): Pick<ContainerView,
 export function podReasonsOf(view: ManifestView): readonly string[] {
   if (textsOf(view['reasons']).length > 0) return reasonsOf(view)
   const failing = containersOf(view).filter(({ status }) => status.kind !== 'succeeded')
-  const found = failing.flatMap(({ name, reason }) => (reason === undefined ? [] : [words.ofContainer(name, reason)]))
+  const found = failing.flatMap(({ name, reason }) => (reason === undefined ? [] : [`Container ${name}: ${reason}`]))
   return found.length > 0 ? found : reasonsOf(view)
 }

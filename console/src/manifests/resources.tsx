@@ -29,11 +29,11 @@ export function Resources({ params, query }: ScreenProps) {
     <>
       <ApplicationHead application={application} tab={words.resources} />
       <AccountsAway accounts={accounts} />
-      <Loaded live={live} rows={6} empty={<EmptyState text={manifestWords.resourcesEmpty} />}>
+      <Loaded live={live} rows={6} empty={<EmptyState text="Nothing of this application is found in a cluster." />}>
         {(resources) => (
           <List<Resource>
             label={words.resources}
-            empty={manifestWords.resourcesEmpty}
+            empty="Nothing of this application is found in a cluster."
             query={query}
             rows={resources.toSorted((a, b) => a.name.localeCompare(b.name))}
             textOfRow={({ name, account, labels, ...resource }) =>
@@ -48,7 +48,6 @@ export function Resources({ params, query }: ScreenProps) {
             keyOf={(resource) => [resource.account, regionOf(resource), resource.name].join('\n')}
             columns={[
               {
-                key: 'name',
                 head: words.name,
                 grow: true,
                 cell: (resource) => (
@@ -63,15 +62,9 @@ export function Resources({ params, query }: ScreenProps) {
                   />
                 ),
               },
-              { key: 'kind', head: manifestWords.kind, cell: ({ kind }) => <Name text={kind ?? ''} max={40} /> },
+              { head: manifestWords.kind, cell: ({ kind }) => <Name text={kind ?? ''} max={40} /> },
+              { head: words.account, hideBelow: 'phone', cell: ({ account }) => <Name text={account ?? '–'} max={40} /> },
               {
-                key: 'account',
-                head: words.account,
-                hideBelow: 'phone',
-                cell: ({ account }) => <Name text={account ?? '–'} max={40} />,
-              },
-              {
-                key: 'namespace',
                 head: manifestWords.namespace,
                 hideBelow: 'phone',
                 cell: (resource) => <Name text={regionOf(resource) || '–'} max={40} />,

@@ -4,7 +4,7 @@ import { manifestWords } from './words.ts'
 
 export function RolloutBars({ rollout: { desired, parts } }: { rollout: Rollout }) {
   return (
-    <dl class="rollout" aria-label={manifestWords.rollout}>
+    <dl class="rollout" aria-label="Rollout">
       {parts.map(({ word, done }) => (
         <div key={word} class={done >= desired ? 'is-succeeded' : 'is-running'}>
           <dt>{word}</dt>

@@ -30,7 +30,7 @@ export function StageManifests({ application, stage }: StageManifestsProps) {
     <>
       {plan.length > 0 && (
         <>
-          <h3 class="sub">{manifestWords.planOfStage}</h3>
+          <h3 class="sub">Plan</h3>
           <Plan objects={plan} />
         </>
       )}
@@ -42,7 +42,7 @@ export function StageManifests({ application, stage }: StageManifestsProps) {
       )}
       {objects.length > 0 && (
         <>
-          <h3 class="sub">{manifestWords.deployedObjects}</h3>
+          <h3 class="sub">Objects</h3>
           <ul class="rows boxed-rows">
             {objects.slice(0, maxObjects).map((object) => (
               <li key={[object.location, object.name].join('\n')}>
@@ -55,7 +55,7 @@ export function StageManifests({ application, stage }: StageManifestsProps) {
       )}
       {pods.length > 0 && (
         <>
-          <h3 class="sub">{manifestWords.podLogs}</h3>
+          <h3 class="sub">Pods of the job</h3>
           <ul class="rows boxed-rows">
             {pods.map((pod) => (
               <li key={pod.name} class="run-row">
@@ -100,7 +100,7 @@ function ObjectRow({ application, object, isLive }: ObjectRowProps) {
       ))}
       {events.length > 0 && (
         <details open={isLive && warnings}>
-          <summary>{manifestWords.eventsOf(object.name)}</summary>
+          <summary>{`Events of ${object.name}`}</summary>
           <ul class="bullets">
             {events.slice(0, maxEvents).map((event, at) => (
               <li key={at}>

@@ -63,7 +63,7 @@ function Facts({ view, object: { application, place, replicas } }: { view: Manif
         [manifestWords.namespace, place.location === '' ? manifestWords.noNamespace : place.location],
         [words.cluster, view.moniker?.cluster],
         [
-          manifestWords.owner,
+          'Owned by',
           owners.length > 0 &&
             owners.map((owner) => (
               <NameLink key={owner} href={to.manifest(application, { ...place, name: owner })} text={owner} max={60} />
@@ -71,14 +71,14 @@ function Facts({ view, object: { application, place, replicas } }: { view: Manif
         ],
         [manifestWords.replicas, replicas],
         [manifestWords.images, images.length > 0 && <Codes key="images" texts={images} />],
-        [manifestWords.serviceType, isKind(place.name, 'service') && (textOf(spec['type']) ?? 'ClusterIP')],
-        [manifestWords.clusterIp, textOf(spec['clusterIP'])],
-        [manifestWords.reachedAt, reached.join(', ')],
-        [manifestWords.ports, ports.join('; ')],
-        [manifestWords.node, textOf(spec['nodeName'])],
-        [manifestWords.schedule, isKind(place.name, 'cronJob') && textOf(spec['schedule'])],
+        ['Type', isKind(place.name, 'service') && (textOf(spec['type']) ?? 'ClusterIP')],
+        ['Cluster IP', textOf(spec['clusterIP'])],
+        ['Reached at', reached.join(', ')],
+        ['Ports', ports.join('; ')],
+        ['Node', textOf(spec['nodeName'])],
+        ['Schedule', isKind(place.name, 'cronJob') && textOf(spec['schedule'])],
         [
-          manifestWords.completions,
+          'Completions',
           isKind(place.name, 'job') &&
             manifestWords.rolloutText(numberOf(status['succeeded']) ?? 0, numberOf(spec['completions']) ?? 1),
         ],
@@ -103,16 +103,15 @@ function Codes({ texts }: { texts: readonly string[] }) {
 
 function Conditions({ conditions }: { conditions: readonly Condition[] }) {
   return (
-    <Panel title={manifestWords.conditions} flush>
+    <Panel title="Conditions" flush>
       <DataTable
-        label={manifestWords.conditions}
+        label="Conditions"
         rows={conditions}
         keyOf={({ type }) => type}
         columns={[
-          { key: 'type', head: manifestWords.condition, cell: ({ type }) => <Name text={type} max={40} /> },
-          { key: 'status', head: words.state, cell: ({ status }) => <StatusText status={status} /> },
+          { head: 'Condition', cell: ({ type }) => <Name text={type} max={40} /> },
+          { head: words.state, cell: ({ status }) => <StatusText status={status} /> },
           {
-            key: 'message',
             head: manifestWords.message,
             grow: true,
             cell: ({ reason, message }) => (
@@ -121,7 +120,7 @@ function Conditions({ conditions }: { conditions: readonly Condition[] }) {
               </>
             ),
           },
-          { key: 'since', head: manifestWords.since, hideBelow: 'phone', cell: ({ sinceMs }) => <Time at={sinceMs} /> },
+          { head: 'Since', hideBelow: 'phone', cell: ({ sinceMs }) => <Time at={sinceMs} /> },
         ]}
       />
     </Panel>
@@ -130,9 +129,9 @@ function Conditions({ conditions }: { conditions: readonly Condition[] }) {
 
 function Containers({ view, object: { application, place } }: { view: ManifestView; object: ActedObject }) {
   return (
-    <Panel title={manifestWords.containers} flush>
+    <Panel title="Containers" flush>
       <DataTable
-        label={manifestWords.containers}
+        label="Containers"
         rows={containersOf(view)}
         keyOf={({ name }) => name}
         columns={containerColumns((container) => to.manifest(application, place, { tab: 'logs', container }))}
@@ -143,19 +142,16 @@ function Containers({ view, object: { application, place } }: { view: ManifestVi
 
 function containerColumns(toLogs: (container: string) => string): readonly Column<ContainerView>[] {
   return [
-    { key: 'state', head: words.state, cell: ({ status }) => <StatusText status={status} /> },
+    { head: words.state, cell: ({ status }) => <StatusText status={status} /> },
     {
-      key: 'name',
       head: manifestWords.container,
       cell: ({ name, isInit }) => (
         <>
-          <NameLink href={toLogs(name)} text={name} max={40} />{' '}
-          {isInit && <span class="muted">{manifestWords.initContainer}</span>}
+          <NameLink href={toLogs(name)} text={name} max={40} /> {isInit && <span class="muted">init</span>}
         </>
       ),
     },
     {
-      key: 'why',
       head: words.why,
       grow: true,
       cell: ({ reason, image }) =>
@@ -167,8 +163,8 @@ function containerColumns(toLogs: (container: string) => string): readonly Colum
           <PlainText text={reason} />
         ),
     },
-    { key: 'restarts', head: manifestWords.restarts, align: 'end', hideBelow: 'phone', cell: ({ restarts }) => restarts },
-    { key: 'since', head: manifestWords.since, hideBelow: 'phone', cell: ({ sinceMs }) => <Time at={sinceMs} /> },
+    { head: 'Restarts', align: 'end', hideBelow: 'phone', cell: ({ restarts }) => restarts },
+    { head: 'Since', hideBelow: 'phone', cell: ({ sinceMs }) => <Time at={sinceMs} /> },
   ]
 }
 
@@ -184,9 +180,9 @@ function Serves({ object: { application, place } }: { object: ActedObject }) {
   const groups = objectsOf(balancer?.serverGroups).filter(({ instances }) => objectsOf(instances).length > 0)
   if (balancer === undefined) return null
   return (
-    <Panel title={manifestWords.servesGroups} count={groups.length}>
+    <Panel title="Sends traffic to" count={groups.length}>
       {groups.length === 0 ? (
-        <p class="quiet">{manifestWords.servesNone}</p>
+        <p class="quiet">No workload is selected, so it sends traffic to none.</p>
       ) : (
         <ul class="bullets">
           {groups.map((group) => {

@@ -2,16 +2,7 @@
 import { plural } from '../words.ts'
 
 export const manifestWords = {
-  // States
-  stable: 'stable',
-  settling: 'in progress',
-  paused: 'paused',
-  unavailable: 'not available',
-  failed: 'failed',
-  unknown: 'no status yet',
-
   // The page of an object
-  noSuchObject: (name: string) => `There is no ${name}, or you may not read it.`,
   tabs: {
     status: 'Status',
     logs: 'Logs',
@@ -24,25 +15,10 @@ export const manifestWords = {
   kind: 'Kind',
   namespace: 'Namespace',
   noNamespace: 'none, it is of the whole cluster',
-  owner: 'Owned by',
   images: 'Images',
-  serviceType: 'Type',
-  clusterIp: 'Cluster IP',
-  reachedAt: 'Reached at',
-  ports: 'Ports',
-  node: 'Node',
-  completions: 'Completions',
-  schedule: 'Schedule',
-  conditions: 'Conditions',
-  condition: 'Condition',
-  reason: 'Reason',
   message: 'Message',
-  since: 'Since',
-  containers: 'Containers',
   container: 'Container',
-  restarts: 'Restarts',
   image: 'Image',
-  initContainer: 'init',
   containerStates: {
     running: 'running',
     waiting: 'waiting',
@@ -52,117 +28,27 @@ export const manifestWords = {
   },
   exited: (code: number, reason: string | undefined) =>
     reason === undefined ? `It ended with code ${code}.` : `It ended with code ${code} (${reason}).`,
-  ofContainer: (name: string, reason: string) => `Container ${name}: ${reason}`,
   lastExit: (code: number, reason: string | undefined) =>
     `The run before ended with code ${code}${reason === undefined ? '' : ` (${reason})`}.`,
   pods: 'Pods',
-  noPods: 'It has no pods.',
-  logsOf: (name: string) => `Logs of ${name}`,
-  servesGroups: 'Sends traffic to',
-  servesNone: 'No workload is selected, so it sends traffic to none.',
-  noEvents: 'The cluster keeps no event of it. Events are kept for about an hour.',
-  eventTimes: (count: number) => `${count.toLocaleString()} times`,
-  noArtifacts: 'It uses no image, config map or secret that a deployment could bind.',
-  artifactType: 'Type',
-  reference: 'Reference',
-  source: 'Source',
-  noLabels: 'None.',
-  labels: 'Labels',
-  annotations: 'Annotations',
-  yamlOf: (name: string) => `Manifest of ${name}`,
 
   // Rollout
-  rollout: 'Rollout',
   rolloutText: (done: number, desired: number) => `${done.toLocaleString()} of ${desired.toLocaleString()}`,
-  updated: 'updated',
-  ready: 'ready',
-  available: 'available',
-
-  // Logs
-  pod: 'Pod',
-  previousRun: 'Previous run',
-  liveRun: 'Present run',
-  run: 'Run',
-  noLogs: 'It has no pods, so there are no logs.',
 
   // History
   revision: 'Revision',
   revisionNumber: (number: number) => `Revision ${number}`,
-  current: 'current',
-  revisionsEmpty: 'The cluster lists no revision of it.',
-  noRevisions: 'The API lists no revisions of this kind. Undo restores the revision before the present one.',
-  undoTo: (number: number) => `Undo to revision ${number}`,
-  compareTo: (number: number) => `Compare revision ${number} with the current one`,
-  compare: 'Compare',
-  undo: 'Undo',
-  comparison: (from: number, to: number) => `From revision ${from} to revision ${to}`,
   comparisonHeads: (from: number, to: number) => ({ field: 'Field', before: `Revision ${from}`, after: `Revision ${to}` }),
-  age: 'Created',
-  sameTemplate: 'Both have the same pod template.',
-  olderRevisions: (count: number) => plural(count, 'older revision'),
 
   // Actions
-  open: 'Open details',
-  edit: 'Edit',
   editOf: (name: string) => `Edit ${name}`,
-  deployNew: 'Deploy manifests',
-  scale: 'Scale',
-  restart: 'Restart',
-  pause: 'Pause rollout',
-  resume: 'Resume rollout',
   undoRollout: 'Undo rollout',
-  enable: 'Enable',
-  disable: 'Disable',
-  remove: 'Delete',
-  ownedBy: (owner: string) => `${owner} owns it: change that one.`,
-  pausedFirst: 'The rollout is paused: resume it first.',
-  noOlderRevision: 'There is no other revision.',
-  noTraffic: 'No load balancer is named in its annotation, so there is no traffic to switch.',
-  scaleTitle: (name: string) => `Scale ${name}`,
   scaleEffect: (name: string, now: number | undefined) =>
     now === undefined ? `The number of pods of ${name} changes.` : `${name} has ${plural(now, 'pod')}.`,
-  scaleAction: (name: string) => `Scale ${name}`,
-  scaleTask: (name: string, replicas: number) => `Scale ${name} to ${replicas}`,
   replicas: 'Replicas',
-  restartTitle: (name: string) => `Restart ${name}?`,
-  restartEffect: (name: string) => `New pods replace those of ${name} one after another, with the same manifest.`,
-  restartAction: (name: string) => `Restart ${name}`,
-  pauseTitle: (name: string) => `Pause the rollout of ${name}?`,
-  pauseEffect: (name: string) =>
-    `Pods that run stay. Changes of ${name} wait until the rollout is resumed; undo and restart are refused meanwhile.`,
-  pauseAction: (name: string) => `Pause ${name}`,
-  resumeAction: (name: string) => `Resume ${name}`,
-  undoTitle: (name: string) => `Undo the rollout of ${name}?`,
-  undoEffect: (name: string) => `The pod template of the chosen revision becomes that of ${name}, and its pods are replaced.`,
-  undoPrevious: (name: string) => `The pod template before the present one becomes that of ${name}, and its pods are replaced.`,
-  undoAction: (name: string) => `Undo ${name}`,
-  enableAction: (name: string) => `Enable ${name}`,
-  disableTitle: (name: string) => `Disable ${name}?`,
-  disableEffect: (name: string, balancers: readonly string[]) =>
-    `${name} leaves ${balancers.join(', ')} and takes no more traffic; its pods keep running.`,
-  disableAction: (name: string) => `Disable ${name}`,
-  deleteTitle: (name: string) => `Delete ${name}?`,
-  deleteEffect: (name: string, place: string) => `${name} is removed from ${place}. This cannot be undone.`,
-  deleteAction: (name: string) => `Delete ${name}`,
-  cascading: 'Delete what it owns as well, such as its pods',
-  grace: 'Grace period in seconds',
-  graceHelp: 'Empty for that of the pods.',
 
   // Edit and plan
   newTitle: 'Deploy manifests',
-  editLead: 'Nothing is changed before you have seen the plan.',
-  account: 'Account',
-  yamlEditor: 'Manifests as YAML',
-  leaveText: 'The manifests that you have changed are not deployed. They would be lost.',
-  showPlan: 'Show the plan',
-  planTitle: (count: number) => `Deploy ${plural(count, 'object')}?`,
-  planNothing: 'The cluster has all of this already. A deployment changes nothing.',
-  planRefused: 'The cluster refuses this. Go back and correct it.',
-  planDeploy: 'Deploy',
-  planDeployTask: (names: readonly string[]) => `Deploy ${names.join(', ')}`,
-  backToEditor: 'Back to the editor',
-  planOf: 'Plan',
-  planOfObject: (name: string) => `Plan of ${name}`,
   planHeads: { field: 'Field', before: 'In the cluster', after: 'After the deployment' },
   changes: {
     create: 'is created',
@@ -173,44 +59,18 @@ export const manifestWords = {
   fieldChanges: { added: 'added', changed: 'changed', removed: 'removed' },
   planCounts: (counts: readonly (readonly [count: number, word: string])[]) =>
     counts.map(([count, word]) => `${count.toLocaleString()} ${word}`).join(', '),
-  line: (line: number, message: string) => `Line ${line}: ${message}`,
-  nothingToDeploy: 'Enter at least one manifest.',
-  noManifest: (at: number) => `Document ${at} is no manifest: it needs kind and metadata.`,
 
   // Drift and accounts
   driftTitle: (count: number) =>
     count === 1
       ? 'One deployed object was changed since its deployment.'
       : `${count.toLocaleString()} deployed objects were changed since their deployment.`,
-  driftOf: 'This object was changed since its deployment.',
-  driftBy: (manager: string) => `by ${manager}`,
   driftMore: (count: number) => `and ${count.toLocaleString()} more`,
-  driftShow: 'Show what was changed',
-  away: (account: string) => `The cluster of the account ${account} does not answer`,
-  awaySince: 'since',
-  awayEffect: 'The page shows its last known state.',
-
-  // Resources
-  resourcesEmpty: 'Nothing of this application is found in a cluster.',
-
-  // Runs
-  deployedObjects: 'Objects',
-  eventsOf: (name: string) => `Events of ${name}`,
-  planOfStage: 'Plan',
-  podLogs: 'Pods of the job',
 
   // Example
-  exampleTitle: (label: string) => `Deploy the example to ${label}?`,
-  exampleLead: (application: string, account: string, namespace: string) =>
-    `Fairlead deploys a small web program to the namespace ${namespace} of the account ${account}. It creates the application ${application} with:`,
   exampleParts: (pipeline: string) => [
     `a pipeline, ${pipeline}, which deploys two manifests and shows the plan of each run;`,
     'a deployment of two pods, and a service in front of them.',
   ],
-  exampleEnd:
-    'Start the pipeline again with the other version to see the pods replaced. To remove everything, delete the deployment and the service, then the application in its settings.',
-  exampleNamespace: 'Namespace',
   exampleImage: (image: string) => `The cluster needs to be able to pull ${image}.`,
-  examplePipeline: 'Deploys the example program from its manifests. Start it with another version to replace the pods.',
-  exampleStage: 'Deploy',
 } as const

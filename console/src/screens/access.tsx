@@ -136,7 +136,6 @@ function Matrix({ applications }: { applications: readonly string[] }) {
           keyOf={({ application }) => application}
           columns={[
             {
-              key: 'application',
               head: words.name,
               grow: true,
               cell: ({ application }) => <NameLink href={to.application(application)} text={application} max={60} />,

@@ -185,14 +185,9 @@ function History({ application }: { application: string }) {
             rows={revisions.map((revision, at) => ({ revision, older: revisions[at + 1] }))}
             keyOf={({ revision }) => String(revision.updateTs)}
             columns={[
-              { key: 'when', head: 'When', cell: ({ revision }) => <Time at={numberOf(revision.updateTs)} /> },
+              { head: 'When', cell: ({ revision }) => <Time at={numberOf(revision.updateTs)} /> },
+              { head: 'Changed by', cell: ({ revision }) => <Name text={revision.lastModifiedBy ?? words.unknown} max={40} /> },
               {
-                key: 'by',
-                head: 'Changed by',
-                cell: ({ revision }) => <Name text={revision.lastModifiedBy ?? words.unknown} max={40} />,
-              },
-              {
-                key: 'what',
                 head: 'Setting',
                 grow: true,
                 cell: ({ revision, older }) => (older === undefined ? 'first kept revision' : changedKeys(revision, older)),

@@ -54,7 +54,6 @@ export function SecretsTab({ application, right }: { application: string; right:
 function columnsOf(application: string, right: Right): readonly Column<Secret>[] {
   return [
     {
-      key: 'name',
       head: 'Name',
       grow: true,
       cell: ({ name, note }) => (
@@ -66,15 +65,9 @@ function columnsOf(application: string, right: Right): readonly Column<Secret>[]
         </>
       ),
     },
+    { head: 'Reference', hideBelow: 'narrow', cell: ({ name }) => <code>secret:{name}</code> },
+    { head: 'Version', align: 'end', cell: ({ version }) => version },
     {
-      key: 'reference',
-      head: 'Reference',
-      hideBelow: 'narrow',
-      cell: ({ name }) => <code>secret:{name}</code>,
-    },
-    { key: 'version', head: 'Version', align: 'end', cell: ({ version }) => version },
-    {
-      key: 'set',
       head: 'Set',
       hideBelow: 'phone',
       cell: ({ setTime, setBy }) => (
@@ -83,9 +76,8 @@ function columnsOf(application: string, right: Right): readonly Column<Secret>[]
         </>
       ),
     },
-    { key: 'used', head: 'Last used', hideBelow: 'narrow', cell: ({ lastUseTime }) => <Time at={lastUseTime} /> },
+    { head: 'Last used', hideBelow: 'narrow', cell: ({ lastUseTime }) => <Time at={lastUseTime} /> },
     {
-      key: 'actions',
       head: words.actions,
       align: 'end',
       cell: (secret) => <SecretMenu application={application} secret={secret} right={right} />,

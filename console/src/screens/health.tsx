@@ -164,7 +164,6 @@ function toServices(found: readonly Sample[]) {
 
 const serviceColumns: readonly Column<Service>[] = [
   {
-    key: 'service',
     head: 'Service',
     grow: true,
     cell: ({ service, failures, calls }) => (
@@ -174,21 +173,10 @@ const serviceColumns: readonly Column<Service>[] = [
       </span>
     ),
   },
-  { key: 'calls', head: 'Calls', align: 'end', hideBelow: 'phone', cell: ({ calls }) => calls.toLocaleString() },
-  { key: 'failures', head: 'Failures', align: 'end', cell: ({ failures }) => failures.toLocaleString() },
-  {
-    key: 'mean',
-    head: 'Mean time',
-    align: 'end',
-    cell: ({ meanMs }) => (meanMs === undefined ? '–' : formatDuration(meanMs)),
-  },
-  {
-    key: 'flight',
-    head: 'In flight',
-    align: 'end',
-    hideBelow: 'phone',
-    cell: ({ inFlight }) => inFlight.toLocaleString(),
-  },
+  { head: 'Calls', align: 'end', hideBelow: 'phone', cell: ({ calls }) => calls.toLocaleString() },
+  { head: 'Failures', align: 'end', cell: ({ failures }) => failures.toLocaleString() },
+  { head: 'Mean time', align: 'end', cell: ({ meanMs }) => (meanMs === undefined ? '–' : formatDuration(meanMs)) },
+  { head: 'In flight', align: 'end', hideBelow: 'phone', cell: ({ inFlight }) => inFlight.toLocaleString() },
 ]
 
 function Numbers({ found }: { found: readonly Sample[] }) {

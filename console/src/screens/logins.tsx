@@ -45,7 +45,6 @@ export function Logins() {
 
 const columns: readonly Column<Login>[] = [
   {
-    key: 'browser',
     head: 'Browser',
     grow: true,
     cell: (login) => (
@@ -54,22 +53,15 @@ const columns: readonly Column<Login>[] = [
       </>
     ),
   },
-  { key: 'address', head: 'From', cell: ({ address }) => <Name text={address ?? '–'} max={40} /> },
-  { key: 'method', head: 'By', hideBelow: 'narrow', cell: ({ method }) => method },
+  { head: 'From', cell: ({ address }) => <Name text={address ?? '–'} max={40} /> },
+  { head: 'By', hideBelow: 'narrow', cell: ({ method }) => method },
   {
-    key: 'created',
     head: 'Signed in',
     hideBelow: 'phone',
     cell: ({ createdAt }) => <Time at={createdAt === undefined ? undefined : Date.parse(createdAt)} />,
   },
+  { head: 'Last used', hideBelow: 'phone', cell: ({ lastUsedAt }) => <Time at={Date.parse(lastUsedAt)} /> },
   {
-    key: 'used',
-    head: 'Last used',
-    hideBelow: 'phone',
-    cell: ({ lastUsedAt }) => <Time at={Date.parse(lastUsedAt)} />,
-  },
-  {
-    key: 'actions',
     head: words.actions,
     align: 'end',
     cell: (login) =>

@@ -113,7 +113,7 @@ function List({ tokens, hasOwners = false }: { tokens: readonly Token[]; hasOwne
         label="Tokens"
         rows={tokens.toSorted((a, b) => a.name.localeCompare(b.name))}
         keyOf={({ id }) => id}
-        columns={hasOwners ? columns : columns.filter(({ key }) => key !== 'owner')}
+        columns={hasOwners ? columns : columns.filter(({ head }) => head !== 'Owner')}
       />
     </div>
   )
@@ -121,7 +121,6 @@ function List({ tokens, hasOwners = false }: { tokens: readonly Token[]; hasOwne
 
 const columns: readonly Column<Token>[] = [
   {
-    key: 'name',
     head: 'Name',
     grow: true,
     cell: ({ name, readOnly }) => (
@@ -133,26 +132,15 @@ const columns: readonly Column<Token>[] = [
       </>
     ),
   },
-  { key: 'owner', head: 'Owner', cell: ({ principalId }) => <Name text={principalId} max={30} /> },
+  { head: 'Owner', cell: ({ principalId }) => <Name text={principalId} max={30} /> },
+  { head: 'Limits', hideBelow: 'narrow', cell: (token) => <Name text={limitsOf(token)} max={80} /> },
+  { head: 'Expires', cell: ({ expiresAt }) => (expiresAt === undefined ? 'never' : <Time at={Date.parse(expiresAt)} />) },
   {
-    key: 'limits',
-    head: 'Limits',
-    hideBelow: 'narrow',
-    cell: (token) => <Name text={limitsOf(token)} max={80} />,
-  },
-  {
-    key: 'expires',
-    head: 'Expires',
-    cell: ({ expiresAt }) => (expiresAt === undefined ? 'never' : <Time at={Date.parse(expiresAt)} />),
-  },
-  {
-    key: 'used',
     head: 'Last used',
     hideBelow: 'phone',
     cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? 'never' : <Time at={Date.parse(lastUsedAt)} />),
   },
   {
-    key: 'actions',
     head: words.actions,
     align: 'end',
     cell: (token) => (

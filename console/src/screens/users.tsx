@@ -89,7 +89,6 @@ function List({ users, filter }: { users: readonly User[]; filter: string }) {
 function columnsOf(isLastAdmin: (user: User) => boolean): readonly Column<User>[] {
   return [
     {
-      key: 'name',
       head: words.name,
       cell: ({ username }) => (
         <strong>
@@ -97,25 +96,14 @@ function columnsOf(isLastAdmin: (user: User) => boolean): readonly Column<User>[
         </strong>
       ),
     },
+    { head: 'Roles', grow: true, cell: (user) => <RoleChips user={user} /> },
+    { head: 'Tokens', align: 'end', hideBelow: 'narrow', cell: ({ tokens }) => tokens ?? '–' },
     {
-      key: 'roles',
-      head: 'Roles',
-      grow: true,
-      cell: (user) => <RoleChips user={user} />,
-    },
-    { key: 'tokens', head: 'Tokens', align: 'end', hideBelow: 'narrow', cell: ({ tokens }) => tokens ?? '–' },
-    {
-      key: 'used',
       head: 'Last used',
       hideBelow: 'phone',
       cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? '–' : <Time at={Date.parse(lastUsedAt)} />),
     },
-    {
-      key: 'actions',
-      head: words.actions,
-      align: 'end',
-      cell: (user) => <Actions user={user} isLastAdmin={isLastAdmin(user)} />,
-    },
+    { head: words.actions, align: 'end', cell: (user) => <Actions user={user} isLastAdmin={isLastAdmin(user)} /> },
   ]
 }
 
