@@ -9,6 +9,8 @@ export interface RailPlace {
   readonly icon: IconName
   /** `g` and this key lead there. */
   readonly goKey?: string
+  /** The first of several that belong together. */
+  readonly startsGroup?: true
   /** Left out for other users. */
   readonly adminOnly?: true
   /** On phones below "More", because the bar at the bottom has room for few. */
@@ -21,9 +23,9 @@ export const places: readonly RailPlace[] = [
   { path: 'environments', label: 'Environments', icon: 'layers', goKey: 'e', isLess: true },
   { path: 'runs', label: 'Runs', icon: 'play', isLess: true, goKey: 'r' },
   { path: 'projects', label: words.projects, icon: 'project', isLess: true },
-  { path: 'infrastructure', label: words.infrastructure, icon: 'box', isLess: true, goKey: 'i' },
-  { path: 'access', label: words.access, icon: 'lock', isLess: true, goKey: 'x' },
+  { path: 'infrastructure', label: words.infrastructure, icon: 'box', isLess: true, goKey: 'i', startsGroup: true },
+  { path: 'access', label: words.access, icon: 'lock', isLess: true, goKey: 'x', startsGroup: true },
   { path: 'health', label: words.health, icon: 'info', isLess: true },
-  { path: 'audit', label: words.audit, icon: 'list', adminOnly: true, isLess: true },
+  { path: 'audit', label: 'Audit log', icon: 'list', adminOnly: true, isLess: true },
   { path: 'users', label: words.users, icon: 'people', adminOnly: true, isLess: true },
 ]

@@ -21,7 +21,6 @@ export const words = {
   newRows: (count: number) => `${count.toLocaleString()} new`,
   clearFilters: 'Clear filters',
   filter: 'Filter',
-  skipLink: 'Skip to the content',
   menu: 'Menu',
   panelFailed: 'This panel could not be drawn. The rest of the page works. Copy the report for your operator.',
   typeName: 'To confirm, type',
@@ -49,7 +48,6 @@ export const words = {
   showMore: 'Show more',
 
   // Frame
-  rail: 'Main',
   moreScreens: 'More',
   home: 'Home',
   applications: 'Applications',
@@ -57,16 +55,13 @@ export const words = {
   projects: 'Projects',
   access: 'Access',
   health: 'Health',
-  audit: 'Audit log',
   users: 'Users',
   search: 'Search',
-  searchHint: 'Search or jump to …',
   signOut: 'Sign out',
   theme: 'Theme',
   themes: { system: 'System', light: 'Light', dark: 'Dark' },
   apiReference: 'API reference',
   keys: 'Keyboard shortcuts',
-  singleKeys: 'Single-letter shortcuts',
   keyList: [
     ['Ctrl K', 'Search or jump to anything'],
     ['/', 'The same'],
@@ -115,14 +110,11 @@ export const words = {
   cannotStart: 'The console cannot start',
 
   // Search
-  searchDialog: 'Search',
   searchPlaceholder: 'Application, pipeline, cluster, instance, execution id …',
   searchShort: 'Infrastructure is searched from 3 characters on.',
   noHit: (text: string) => `Nothing matches “${text}”.`,
-  commands: 'Commands',
   recent: 'Recently opened',
   pipelines: 'Pipelines',
-  executions: 'Executions',
   clusters: 'Clusters',
   serverGroups: 'Server groups',
   instances: 'Instances',
@@ -130,13 +122,8 @@ export const words = {
   securityGroups: 'Security groups',
   searchFailed: (group: string) => `${group} could not be searched.`,
   goTo: (place: string) => `Go to ${place}`,
-  showAllHits: 'Show everything that was found',
-  moreHits: 'More',
   cutHits: (shown: number, total: number) => `${shown} of ${total} shown`,
   searchTitle: (text: string) => (text === '' ? 'Search' : `Search: ${text}`),
-  searchStart: 'Enter a name, or a part of one.',
-  kindOfHit: 'Kind',
-  anyKind: 'All kinds',
   results: (count: number) => plural(count, 'result'),
 
   // Home
@@ -151,14 +138,10 @@ export const words = {
   ],
   exampleEnd: (application: string) =>
     `Start the pipeline again with version 2 to see it replace version 1 without a lost request. To remove everything, destroy the server groups, then delete ${application} in its settings.`,
-  examplePort: 'Port of the load balancer',
-  examplePortHelp: 'It must be free on this machine.',
-  portRule: 'Enter a number from 1 to 65535.',
   exampleTask: (name: string) => `Create ${name}`,
   exampleVersion: 'Version',
   examplePipeline: (port: number) =>
     `Deploys the example program, which answers at http://localhost:${port}/. Start it with version 2 to replace version 1.`,
-  waiting: 'Waiting',
   waitingForYou: 'Waiting for you',
   running: 'Running',
   judge: 'Judge',
@@ -166,16 +149,13 @@ export const words = {
   stagesDone: (done: number, total: number) => `${done} of ${plural(total, 'stage')}`,
 
   // Applications
-  applicationsMeaning: 'An application groups pipelines and what they deploy.',
   createApplication: 'Create application',
   noApplicationMatches: (filter: string) => `No application matches “${filter}”.`,
   noSuchApplication: (name: string) => `There is no application ${name}, or you may not read it.`,
   name: 'Name',
   email: 'Owner’s email address',
-  emailNeeded: 'Enter the address of the owner: it tells others whom to ask.',
   description: 'Description',
   nameRule: 'Letters, digits and hyphens, beginning with a letter.',
-  application: 'the application',
   overview: 'Overview',
   resources: 'Resources',
   tasks: 'Tasks',

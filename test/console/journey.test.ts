@@ -116,7 +116,7 @@ step('starts a pipeline with parameters', async ({ fleet, page, open, heading, c
 step('judges, and sees the run succeed', async ({ page, click }) => {
   await page.getByText('Ship it?').first().waitFor()
   await page.getByText('Look first.').waitFor()
-  assert.ok(await page.getByRole('radio', { name: 'all' }).isChecked(), 'the only answer is chosen')
+  await waitUntil(async () => await page.getByRole('radio', { name: 'all' }).isChecked(), 'the only answer is chosen')
   await page.getByText('Continue starts Deploy.').waitFor()
   await click('button', 'Continue')
   await runIs(page, 'succeeded')
@@ -623,7 +623,7 @@ step('creates, changes and deletes a project', async ({ page, open, heading, cli
   await click('button', 'Edit')
   await dialog.getByLabel('Stack').fill('none')
   await dialog.getByRole('button', { name: 'Save fleet/1' }).click()
-  await page.getByText('nothing deployed').waitFor()
+  await page.getByRole('row', { name: /web/ }).getByText('–').waitFor()
   await click('button', 'Actions of fleet/1')
   await click('menuitem', 'Delete')
   await page.getByLabel(/To confirm, type/).fill('fleet/1')
@@ -646,7 +646,7 @@ step('searches by keyboard', async ({ page, heading }) => {
   await page.keyboard.type('relea')
   await page.getByRole('option', { name: /release/ }).waitFor()
   await page.keyboard.press('Enter')
-  await heading('web')
+  await heading('release')
   await page.getByRole('link', { name: 'Start release' }).waitFor()
   await page.keyboard.press('Control+k')
   await page.keyboard.type('relea')
@@ -657,6 +657,15 @@ step('searches by keyboard', async ({ page, heading }) => {
   await page.getByRole('dialog').getByLabel('Version').waitFor()
   await page.goBack()
   await page.getByRole('dialog').waitFor({ state: 'detached' })
+  // What is used is offered before anything is typed, and actions where their verb is.
+  await page.keyboard.press('Control+k')
+  await page
+    .getByRole('group', { name: 'Often used' })
+    .getByRole('option', { name: /^release/ })
+    .waitFor()
+  await page.keyboard.type('roll web')
+  await page.getByRole('option', { name: 'Roll back web' }).waitFor()
+  await page.keyboard.press('Escape')
 })
 
 step('finds everything of a name at an address', async ({ page, open, heading, click }) => {

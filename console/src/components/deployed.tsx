@@ -1,9 +1,8 @@
 /** What environments run of applications: the reads, and a cell for one of each. */
-import type { ComponentChildren } from 'preact'
-import { useMemo } from 'preact/hooks'
+import type { VNode } from 'preact'
+import { useEffect, useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
-import type { Schemas } from '../api/client.ts'
-import { useLive } from '../api/live.ts'
+import { type Live, useLive } from '../api/live.ts'
 import { useDrift } from '../manifests/drift.tsx'
 import { isFullName } from '../manifests/names.ts'
 import {
@@ -17,9 +16,11 @@ import {
   toEnvironments,
 } from '../model/deployments.ts'
 import { pipelinesThatDeploy } from '../model/infrastructure.ts'
+import { foresee, foreseen } from '../model/recent.ts'
 import { accountOf, isEnabled, type ServerGroup } from '../model/server-groups.ts'
 import { useAccounts } from '../screens/infrastructure-head.tsx'
-import { plural } from '../words.ts'
+import { describeError, plural } from '../words.ts'
+import { Banner } from './banner.tsx'
 import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
 import { Menu } from './menu.tsx'
@@ -47,6 +48,19 @@ export function useLandscape(withPipelines = true): Landscape {
   }, [accounts, pipelines])
 }
 
+/** Asks for what a screen read first when it was open last, beside the list that leads to it. */
+export function useForesight(screen: string): void {
+  useServerGroups(useMemo(() => foreseen(screen), [screen]))
+}
+
+/** Keeps what the screen reads first, for the next time. */
+export function useFirstBatch(screen: string, batch: readonly string[] | undefined) {
+  useEffect(() => {
+    if (batch !== undefined) foresee(screen, batch)
+  }, [screen, batch?.join()])
+  return useServerGroups(batch)
+}
+
 /** Each application with its neighbours in the list, which are read in the same call. */
 export function toBatches(names: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const firstOf = (at: number) => at - (at % perCall)
@@ -63,15 +77,19 @@ export function useDeployed(
   application: string,
   batch: readonly string[],
   { environments }: Landscape,
-  isShown: (group: ServerGroup) => boolean = () => true,
+  isShown: (group: ServerGroup) => boolean = isAny,
 ) {
   const live = useServerGroups(batch)
   const { body, error } = live.reading.value
   const found = useMemo(() => {
     const own = body?.filter((group) => isOf(group, application) && isShown(group))
     return own && (toDeployed(own, environments).get(application.toLowerCase()) ?? new Map<string, Deployed>())
-  }, [body, environments, application])
-  return { found, error, retry: () => live.refresh() }
+  }, [body, environments, application, isShown])
+  return { found, error }
+}
+
+function isAny(): boolean {
+  return true
 }
 
 function isOf({ application, moniker }: ServerGroup, name: string): boolean {
@@ -79,15 +97,23 @@ function isOf({ application, moniker }: ServerGroup, name: string): boolean {
 }
 
 /** Instead of what cannot be read, which is not nothing. */
-export function Unread({ error, retry }: { error: { message: string } | undefined; retry: () => void }) {
+export function Unread({ error }: { error: { message: string } | undefined }) {
   if (error === undefined) return <span class="bar" aria-hidden="true" />
   return (
-    <span class="row" title={error.message}>
+    <span class="health-text muted" title={error.message}>
       <StatusMark kind="unknown" /> unknown
-      <Button small onClick={retry}>
-        Try again
-      </Button>
     </span>
+  )
+}
+
+/** Above a table whose first rows cannot be read, once for all of them. */
+export function UnreadNotice({ live }: { live: Live<unknown> }) {
+  const { error, body } = live.reading.value
+  if (error === undefined || body !== undefined) return null
+  return (
+    <Banner tone="failed" actions={<Button onClick={() => live.refresh()}>Try again</Button>}>
+      What is deployed is unknown: {describeError(error).title} {describeError(error).advice}
+    </Banner>
   )
 }
 
@@ -130,7 +156,9 @@ export function DeployedCell({ application, deployed, earlier, landscape }: Cell
       {difference !== undefined && earlier !== undefined && (
         <span class="row">
           <span class="is-behind">{difference}</span>
-          <Promotion {...{ application, earlier, landscape }} to={deployed.environment} />
+          {!difference.startsWith('ahead') && (
+            <Promotion {...{ application, earlier, landscape }} target={deployed.environment} />
+          )}
         </span>
       )}
     </div>
@@ -161,51 +189,51 @@ function DriftMark({ application, groups }: { application: string; groups: reado
 interface PromotionProps {
   readonly application: string
   readonly earlier: Deployed
-  readonly to: string
+  readonly target: string
   readonly landscape: Landscape
-  readonly children?: ComponentChildren
+  /** Instead of the sentence that there is no way. */
+  readonly none?: VNode
 }
 
-/** Starts of the pipelines that bring a version of the environment before to this one. */
-export function Promotion({ application, earlier, to: target, landscape }: PromotionProps) {
-  const { environments, pipelines } = landscape
-  const [image = '', version = ''] = [earlier.images[0], earlier.versions[0]]
-  const own = pipelines.filter((pipeline) => pipeline.application.toLowerCase() === application.toLowerCase())
-  const isThere = (account: string) => (environments.get(account) ?? account) === target
-  const reach = (id: string) => new Set(accountsOf(own.find((one) => one.id === id) as Schemas['Pipeline'])).size
-  const ways = pipelinesThatDeploy(image, own, isThere).toSorted((a, b) => reach(a.id) - reach(b.id))
-  const others = own.filter(({ id }) => !ways.some((way) => way.id === id)).filter((one) => accountsOf(one).some(isThere))
-  const items = [
-    ...ways.map(({ id, name, parameters }) => {
-      const filled = Object.fromEntries(Object.entries(parameters).map(([key, value]) => [`p.${key}`, value]))
-      const label = reach(id) > 1 ? `${name}: to ${plural(reach(id), 'account')}` : name
-      return { label, icon: 'play' as const, href: to.startPipeline(application, id, filled) }
-    }),
-    ...others.flatMap(({ id, name }) =>
-      id === undefined
-        ? []
-        : [{ label: `${name}: finds its image itself`, icon: 'play' as const, href: to.startPipeline(application, id) }],
-    ),
-  ]
-  const [only] = items
-  const label = `Promote ${version} to ${target}`
+/** Starts of the pipelines that bring a version of the environment before to this one, the shortest way first. */
+export function Promotion({ application, earlier, target, landscape, none }: PromotionProps) {
+  const version = earlier.versions[0] ?? ''
+  const ways = waysTo(application, earlier, target, landscape)
+  const [only] = ways
+  const label = `Promote ${version} of ${application} to ${target}`
   if (only === undefined) {
     return (
-      <a class="muted" href={to.newPipeline(application)} title={`No pipeline deploys to ${target}`}>
-        no pipeline deploys there: create one
-      </a>
+      none ?? (
+        <a class="muted" href={to.newPipeline(application)}>
+          no pipeline takes it there: create one
+        </a>
+      )
     )
   }
-  if (items.length === 1) {
-    return (
-      <a class="button small" href={only.href} aria-label={`${label} of ${application}`}>
-        Promote {version}
-      </a>
-    )
-  }
-  return (
-    <Menu label={`${label} of ${application}`} class="button small" items={items}>
+  return ways.length === 1 ? (
+    <a class="button small" href={only.href} aria-label={label}>
+      Promote {version}
+    </a>
+  ) : (
+    <Menu label={label} class="button small" items={ways}>
       Promote {version} <Icon name="down" />
     </Menu>
   )
+}
+
+function waysTo(application: string, earlier: Deployed, target: string, { environments, pipelines }: Landscape) {
+  const environmentOf = (account: string) => environments.get(account) ?? account
+  const own = pipelines.filter((pipeline) => pipeline.application.toLowerCase() === application.toLowerCase())
+  const reach = new Map(own.map((pipeline) => [pipeline.id, [...new Set(accountsOf(pipeline).map(environmentOf))]]))
+  return pipelinesThatDeploy(earlier.images[0] ?? '', own, (account) => environmentOf(account) === target)
+    .toSorted((a, b) => (reach.get(a.id)?.length ?? 0) - (reach.get(b.id)?.length ?? 0))
+    .map(({ id, name, parameters }) => {
+      const filled = Object.fromEntries(Object.entries(parameters).map(([key, value]) => [`p.${key}`, value]))
+      const all = reach.get(id) ?? []
+      return {
+        label: all.length > 1 ? `${name} (to ${all.join(', ')})` : name,
+        icon: 'play' as const,
+        href: to.startPipeline(application, id, filled),
+      }
+    })
 }

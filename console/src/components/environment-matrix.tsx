@@ -1,12 +1,14 @@
 /** A row for each application, and a column for each environment. */
 import { to } from '../address.ts'
 import type { ServerGroup } from '../model/server-groups.ts'
-import { DeployedCell, type Landscape, Unread, useDeployed } from './deployed.tsx'
+import { DeployedCell, type Landscape, Promotion, Unread, UnreadNotice, useDeployed, useFirstBatch } from './deployed.tsx'
 import { type GridColumn, GridTable } from './grid-table.tsx'
 import { Name } from './name.tsx'
 import { Star } from './star.tsx'
 
 interface EnvironmentMatrixProps {
+  /** What its first read is kept for. */
+  readonly screen: string
   readonly label: string
   readonly applications: readonly string[]
   /** Applications that are read in the same call. */
@@ -19,7 +21,7 @@ interface EnvironmentMatrixProps {
 
 const rowHeight = 66
 
-export function EnvironmentMatrix({ label, applications, batchOf, landscape, columns, isShown }: EnvironmentMatrixProps) {
+export function EnvironmentMatrix({ screen, label, applications, batchOf, landscape, columns, isShown }: EnvironmentMatrixProps) {
   const cell = (environment: string) => (application: string) => (
     <Cell {...{ application, environment, landscape, isShown }} batch={batchOf(application)} />
   )
@@ -44,8 +46,11 @@ export function EnvironmentMatrix({ label, applications, batchOf, landscape, col
     },
     ...columns.map((name) => ({ key: name, head: name, width: 'minmax(11rem, 2fr)', cell: cell(name) })),
   ]
+  const [first] = applications
+  const live = useFirstBatch(screen, first === undefined ? undefined : batchOf(first))
   return (
     <div class={columns.length > 4 ? 'sideways' : ''}>
+      <UnreadNotice live={live} />
       <GridTable
         label={label}
         columns={all}
@@ -67,11 +72,14 @@ interface CellProps {
 }
 
 function Cell({ application, environment, batch, landscape, isShown }: CellProps) {
-  const { found, error, retry } = useDeployed(application, batch, landscape, isShown)
-  if (found === undefined) return <Unread error={error} retry={retry} />
+  const { found, error } = useDeployed(application, batch, landscape, isShown)
+  if (found === undefined) return <Unread error={error} />
   const deployed = found.get(environment)
-  if (deployed === undefined) return <span class="muted">–</span>
   const before = landscape.names.slice(0, landscape.names.indexOf(environment))
   const earlier = before.flatMap((name) => found.get(name) ?? []).at(-1)
+  const none = <span class="muted">–</span>
+  if (deployed === undefined) {
+    return earlier === undefined ? none : <Promotion {...{ application, earlier, landscape, none }} target={environment} />
+  }
   return <DeployedCell {...{ application, deployed, earlier, landscape }} />
 }

@@ -13,7 +13,7 @@ function KeysDialog() {
   return (
     <Dialog title={words.keys} class="is-narrow">
       <Check checked={singleKeys.value} onChange={chooseSingleKeys}>
-        {words.singleKeys}
+        Single-letter shortcuts
       </Check>
       <dl class="keys">
         {words.keyList.map(([keys, meaning]) => (

@@ -2,17 +2,21 @@
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
+import { noteUse } from '../model/recent.ts'
 import { words } from '../words.ts'
 import { closeDialog, openDialog } from './dialog.tsx'
 import { Icon } from './icon.tsx'
 import { Name } from './name.tsx'
 import { Picker } from './picker.tsx'
-import { type Hit, type HitGroup, minRemote, useHits } from './search-hits.ts'
+import { type Hit, type HitGroup, keyOfHit, useHits } from './search-hits.tsx'
+import { minRemote } from './search-remote.ts'
+import { StatusText } from './status-mark.tsx'
 
 export function openPalette(): void {
   openDialog(<Palette />)
 }
 
+/** Of each group, while a text is typed. */
 const maxPerGroup = 8
 
 function Palette() {
@@ -31,8 +35,9 @@ function Palette() {
   const open = (hit: Hit | undefined, { ctrlKey, metaKey }: KeyboardEvent | MouseEvent, by: number) => {
     if (hit === undefined) return
     closeDialog()
-    if (hit.run !== undefined) return hit.run()
     const href = hit.actions?.[by - 1]?.href ?? hit.href
+    noteUse(by === 0 ? keyOfHit(hit) : (href ?? ''))
+    if (hit.run !== undefined) return hit.run(navigate)
     if (href === undefined) return
     if (ctrlKey || metaKey) window.open(href, '_blank', 'noopener')
     else navigate(href)
@@ -50,7 +55,7 @@ function Palette() {
   const actionLabel = action > 0 ? hits[chosen]?.actions?.[action - 1]?.label : undefined
   return (
     <Picker
-      title={words.searchDialog}
+      title="Search"
       class="palette"
       label={words.search}
       placeholder={words.searchPlaceholder}
@@ -59,7 +64,7 @@ function Palette() {
       text={text}
       onText={onText}
       groups={groups}
-      keyOf={({ href, label }) => href ?? label}
+      keyOf={keyOfHit}
       row={(hit, isChosen) => <HitRow hit={hit} action={isChosen ? action : 0} onOpen={(event, by) => open(hit, event, by)} />}
       chosen={chosen}
       onChoose={choose}
@@ -78,13 +83,14 @@ function Palette() {
 
 /** The first of each group; what is cut has a screen of its own. */
 function toGroups(found: readonly HitGroup[], text: string) {
-  const isCut = found.some(({ hits }) => hits.length > maxPerGroup)
-  const all: Hit = { label: words.showAllHits, icon: 'search', href: to.search(text) }
-  const more: HitGroup[] = isCut ? [{ title: words.moreHits, hits: [all] }] : []
+  const max = text === '' ? Number.POSITIVE_INFINITY : maxPerGroup
+  const isCut = found.some(({ hits }) => hits.length > max)
+  const all: Hit = { label: 'Show everything that was found', icon: 'search', href: to.search(text) }
+  const more: HitGroup[] = isCut ? [{ title: 'More', hits: [all] }] : []
   return [...found, ...more]
     .filter(({ hits, failed }) => hits.length > 0 || failed === true)
     .map(({ title, hits, failed }) => {
-      const items = hits.slice(0, maxPerGroup)
+      const items = hits.slice(0, max)
       const head = (
         <>
           <div class="palette-group" aria-hidden="true">
@@ -105,7 +111,7 @@ interface HitRowProps {
   readonly onOpen: (event: MouseEvent, by: number) => void
 }
 
-function HitRow({ hit: { icon, label, detail, actions }, action, onOpen }: HitRowProps) {
+function HitRow({ hit: { icon, label, detail, actions, state }, action, onOpen }: HitRowProps) {
   return (
     <>
       <Icon name={icon} />
@@ -117,6 +123,7 @@ function HitRow({ hit: { icon, label, detail, actions }, action, onOpen }: HitRo
           <Name text={detail} max={40} />
         </span>
       )}
+      {state !== undefined && <StatusText status={state} />}
       {actions?.map(({ label: text }, index) => (
         <span
           key={text}

@@ -27,7 +27,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   return (
     <>
       <a class="skip-link" href="#main">
-        {words.skipLink}
+        Skip to the content
       </a>
       <div class="shell">
         <TopLine />
@@ -55,7 +55,7 @@ function TopLine() {
       </a>
       <button type="button" class="search-button" onClick={openPalette}>
         <Icon name="search" />
-        <span class="grow">{words.searchHint}</span>
+        <span class="grow">Search or jump to …</span>
         <kbd>Ctrl K</kbd>
       </button>
       <LiveIndicator />
@@ -126,7 +126,7 @@ function Rail() {
   const showsWaiting = query['show'] === 'waiting'
   const shown = places.filter(({ adminOnly }) => adminOnly !== true || user.value?.isAdmin === true)
   return (
-    <nav class="rail" aria-label={words.rail}>
+    <nav class="rail" aria-label="Main">
       <ul>
         {shown.map((place) => (
           <RailEntry
@@ -165,9 +165,9 @@ function MorePlaces({ places: less }: { places: readonly RailPlace[] }) {
   )
 }
 
-function RailEntry({ place: { path, label, icon, isLess }, isHere }: { place: RailPlace; isHere: boolean }) {
+function RailEntry({ place: { path, label, icon, isLess, startsGroup }, isHere }: { place: RailPlace; isHere: boolean }) {
   return (
-    <li class={isLess ? 'hide-phone' : ''}>
+    <li class={`${isLess ? 'hide-phone' : ''} ${startsGroup ? 'starts-group' : ''}`}>
       <a href={basePath + path} aria-current={isHere ? 'page' : undefined}>
         <Icon name={icon} size={20} />
         <span>{label}</span>
@@ -188,7 +188,7 @@ function WaitingLink({ isHere }: { isHere: boolean }) {
     <a href={to.home({ show: 'waiting' })} aria-current={isHere ? 'page' : undefined}>
       <Icon name="user" size={20} />
       <span>
-        {words.waiting} {count > 0 && <span class="count">{count.toLocaleString()}</span>}
+        {'Waiting'} {count > 0 && <span class="count">{count.toLocaleString()}</span>}
       </span>
     </a>
   )

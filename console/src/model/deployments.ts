@@ -3,7 +3,7 @@ import type { components } from '../api/schema.d.ts'
 import { isKind } from '../manifests/names.ts'
 import type { Execution } from './execution.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from './read.ts'
-import { accountOf, clusterOf, countsOf, isEnabled, type ServerGroup, versionOf } from './server-groups.ts'
+import { accountOf, countsOf, isEnabled, type ServerGroup, versionOf } from './server-groups.ts'
 
 type Schemas = components['schemas']
 export type Pipeline = Schemas['Pipeline']
@@ -147,11 +147,4 @@ export function imagesIn(value: unknown): readonly string[] {
   if (typeof value !== 'object' || value === null) return []
   const { image, ...rest } = value as Json
   return [...new Set([...textsOf([image]), ...Object.values(rest).flatMap(imagesIn)])]
-}
-
-/** Whether groups of a cluster are among the wanted ones; `*` stands for all. */
-export function isOfRule(group: ServerGroup, rule: { account: string; stack: string; detail: string }): boolean {
-  const { stack, detail } = group.moniker ?? {}
-  const fits = (wanted: string, value: unknown) => wanted === '*' || wanted === (value ?? '')
-  return accountOf(group) === rule.account && fits(rule.stack, stack) && fits(rule.detail, detail) && clusterOf(group) !== ''
 }

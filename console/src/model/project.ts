@@ -1,6 +1,7 @@
 /** A project as the console shows and edits it: malformed parts are left out, and unknown ones survive. */
 import type { Schemas } from '../api/client.ts'
-import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
+import { objectOf, objectsOf, textOf, textsOf } from './read.ts'
+import { accountOf, type ServerGroup } from './server-groups.ts'
 
 export type Project = Schemas['Project']
 
@@ -66,25 +67,14 @@ export function toProject(draft: ProjectDraft, before: Project | undefined): Pro
   }
 }
 
-/** One application in a line of the page. */
-export interface ProjectCell {
-  readonly application: string
-  /** Milliseconds since the epoch; undefined where nothing is deployed. */
-  readonly lastPush: number | undefined
-  readonly up: number
-  readonly total: number
-}
-
-/** @param cluster A line as the API counts it. */
-export function cellsOf(cluster: Json): readonly ProjectCell[] {
-  return objectsOf(cluster['applications']).map((application) => {
-    const regions = objectsOf(application['clusters']).map(({ instanceCounts }) => objectOf(instanceCounts))
-    const sum = (key: string) => regions.reduce((total, counts) => total + (numberOf(counts[key]) ?? 0), 0)
-    return {
-      application: textOf(application['application']) ?? '',
-      lastPush: numberOf(application['lastPush']) || undefined,
-      up: sum('up'),
-      total: sum('total'),
-    }
-  })
+/** Without rules, all of its applications belong to it. */
+export function isOfProject(group: ServerGroup, rules: readonly ClusterRule[]): boolean {
+  const { stack, detail } = group.moniker ?? {}
+  const fits = (wanted: string, value: string | null | undefined) => wanted === '*' || wanted === (value ?? '')
+  const isOf = (rule: ClusterRule) =>
+    rule.account === accountOf(group) &&
+    fits(rule.stack, stack) &&
+    fits(rule.detail, detail) &&
+    (rule.applications.length === 0 || rule.applications.includes(group.application ?? group.moniker?.app ?? ''))
+  return rules.length === 0 || rules.some(isOf)
 }

@@ -74,6 +74,15 @@ export function favouritesFirst(names: readonly string[], first: readonly string
   return names.toSorted((a, b) => Number(first.includes(b)) - Number(first.includes(a)))
 }
 
+/** Names that a screen began with when it was open last. */
+export function foreseen(screen: string): readonly string[] {
+  return textsOf(load(`first.${screen}`))
+}
+
+export function foresee(screen: string, names: readonly string[]): void {
+  store(`first.${screen}`, names)
+}
+
 /** @param key What is used, such as an address. */
 export function noteUse(key: string): void {
   const all = { ...uses.peek(), [key]: { score: useOf(key) + 1, atMs: Date.now() } }

@@ -4,7 +4,17 @@ import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
-import { HealthText, type Landscape, toBatches, Unread, useDeployed, useLandscape } from '../components/deployed.tsx'
+import {
+  HealthText,
+  type Landscape,
+  toBatches,
+  Unread,
+  UnreadNotice,
+  useDeployed,
+  useFirstBatch,
+  useForesight,
+  useLandscape,
+} from '../components/deployed.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { FilterField, FilterSelect } from '../components/filter-field.tsx'
 import { Filtered } from '../components/filtered-list.tsx'
@@ -30,6 +40,7 @@ export function Applications({ query }: ScreenProps) {
   const live = useLive('/applications', {}, { refresh: 'slow' })
   // Versions and last runs need them; they are asked for at once.
   const landscape = useLandscape()
+  useForesight('applications')
   const all = live.reading.value.body
   return (
     <>
@@ -67,7 +78,10 @@ interface ListProps {
 function List({ applications, landscape, query: { q = '', account, sort } }: ListProps) {
   const shown = useMemo(() => matching(applications, q, account, sort), [applications, q, account, sort, favourites.value])
   const accounts = [...new Set(applications.flatMap(accountsOf))].toSorted()
-  const columns = useColumns(shown, landscape)
+  const names = shown.map(({ name }) => name)
+  const batches = useMemo(() => toBatches(names), [shown])
+  const columns = useColumns(shown, landscape, batches)
+  const first = useFirstBatch('applications', batches.get(names[0] ?? ''))
   const fields = (
     <>
       <FilterField value={q} />
@@ -83,6 +97,7 @@ function List({ applications, landscape, query: { q = '', account, sort } }: Lis
   const noMatch = words.noApplicationMatches([q, account].filter(Boolean).join(', '))
   return (
     <Filtered fields={fields} noMatch={shown.length === 0 ? noMatch : undefined} filters={['q', 'account']}>
+      <UnreadNotice live={first} />
       <GridTable
         label={words.applications}
         columns={columns}
@@ -107,47 +122,22 @@ function matching(all: readonly Application[], q: string, account: string | unde
     .toSorted((a, b) => isFirst(b) - isFirst(a) || ownerOf(a).localeCompare(ownerOf(b)) || a.name.localeCompare(b.name))
 }
 
-function useColumns(shown: readonly Application[], landscape: Landscape): readonly GridColumn<Application>[] {
-  const names = shown.map(({ name }) => name)
-  const batches = useMemo(() => toBatches(names), [shown])
+function useColumns(
+  shown: readonly Application[],
+  landscape: Landscape,
+  batches: ReadonlyMap<string, readonly string[]>,
+): readonly GridColumn<Application>[] {
   const runs = useMemo(() => toRunBatches(shown, landscape), [shown, landscape])
-  const batchOf = (name: string) => batches.get(name) ?? [name]
+  const of = ({ name }: Application) => ({ application: name, batch: batches.get(name) ?? [name], landscape })
+  const ownerOf = ({ email }: Application) => <span class="cut">{email ? <Name text={email} max={40} /> : '–'}</span>
+  const lastRunOf = ({ name }: Application) => <LastRun application={name} pipelines={runs.get(name.toLowerCase())} />
   return [
     { key: 'star', head: 'Favourite', isBare: true, width: '2rem', cell: ({ name }) => <Star application={name} /> },
     { key: 'name', head: 'Application', width: 'minmax(9rem, 2fr)', sort: '', cell: (one) => <Title {...one} /> },
-    {
-      key: 'health',
-      head: 'Health',
-      width: 'minmax(7rem, 1fr)',
-      cell: ({ name }) => <Health application={name} batch={batchOf(name)} landscape={landscape} />,
-    },
-    {
-      key: 'versions',
-      head: 'Versions',
-      width: 'minmax(10rem, 3fr)',
-      cell: ({ name }) => <Versions application={name} batch={batchOf(name)} landscape={landscape} />,
-    },
-    {
-      key: 'run',
-      head: 'Last run',
-      width: 'minmax(10rem, 2fr)',
-      cell: ({ name }) => <LastRun application={name} pipelines={runs.get(name.toLowerCase())} />,
-    },
-    {
-      key: 'owner',
-      head: 'Owner',
-      width: 'minmax(8rem, 1.5fr)',
-      sort: 'owner',
-      hideBelow: 'narrow',
-      cell: ({ email }) =>
-        email ? (
-          <span class="cut">
-            <Name text={email} max={40} />
-          </span>
-        ) : (
-          <span class="muted">–</span>
-        ),
-    },
+    { key: 'health', head: 'Health', width: 'minmax(7rem, 1fr)', cell: (one) => <Health {...of(one)} /> },
+    { key: 'versions', head: 'Versions', width: 'minmax(10rem, 3fr)', cell: (one) => <Versions {...of(one)} /> },
+    { key: 'run', head: 'Last run', width: 'minmax(10rem, 2fr)', cell: lastRunOf },
+    { key: 'owner', head: 'Owner', width: 'minmax(8rem, 1.5fr)', sort: 'owner', hideBelow: 'narrow', cell: ownerOf },
   ]
 }
 
@@ -173,8 +163,8 @@ interface CellProps {
 }
 
 function Health({ application, batch, landscape }: CellProps) {
-  const { found, error, retry } = useDeployed(application, batch, landscape)
-  if (found === undefined) return <Unread error={error} retry={retry} />
+  const { found, error } = useDeployed(application, batch, landscape)
+  if (found === undefined) return <Unread error={error} />
   const serving = [...found.values()].filter(({ groups }) => groups.some(isEnabled))
   if (serving.length === 0) return <span class="muted">nothing deployed</span>
   const sum = (count: (one: { up: number; total: number }) => number) => serving.reduce((all, one) => all + count(one), 0)
@@ -219,7 +209,7 @@ function LastRun({ application, pipelines = [] }: { application: string; pipelin
   const live = useLive('/executions', pipelines.length > 0 ? { query } : undefined, { refresh: 'slow' })
   const { body, error } = live.reading.value
   if (pipelines.length === 0) return <span class="muted">–</span>
-  if (body === undefined) return <Unread error={error} retry={() => live.refresh()} />
+  if (body === undefined) return <Unread error={error} />
   const [run] = newestFirst(body.filter((one) => one.application.toLowerCase() === application.toLowerCase()))
   if (run === undefined) return <span class="muted">has not run yet</span>
   const { kind, word } = statusOf(run)

@@ -21,7 +21,7 @@ export function CreateApplication() {
   const email = values.email.trim()
   const description = values.description.trim()
   const nameError = validName.test(name) ? undefined : words.nameRule
-  const emailError = email === '' ? words.emailNeeded : undefined
+  const emailError = email === '' ? 'Enter the address of the owner: it tells others whom to ask.' : undefined
   const set = (change: Partial<typeof values>) => setValues({ ...values, ...change })
   const create = async (isOpen: () => boolean) => {
     await createApplication({
@@ -41,7 +41,7 @@ export function CreateApplication() {
       onTried={() => setTried(true)}
       run={create}
     >
-      <p class="muted">{words.applicationsMeaning}</p>
+      <p class="muted">An application groups pipelines and what they deploy.</p>
       <TextField
         label={words.name}
         value={values.name}
@@ -62,7 +62,7 @@ export function CreateApplication() {
       <TextField label={words.description} value={values.description} onChange={(text) => set({ description: text })} />
       <details>
         <summary>{settingsWords.permissions}</summary>
-        <PermissionsField application={values.name || words.application} permissions={{}} onChange={setPermissions} />
+        <PermissionsField application={values.name || 'the application'} permissions={{}} onChange={setPermissions} />
       </details>
     </FormDialog>
   )

@@ -42,12 +42,12 @@ export function EditProject({ project }: { project: Project | undefined }) {
       run={save}
       wide
     >
-      <p class="muted">{settingsWords.projectsMeaning}</p>
+      <p class="muted">A project shows several applications on one page.</p>
       <div class="question">
         <TextField
           label={words.name}
           value={draft.name}
-          error={isTried && !isNamed ? settingsWords.nameNeeded : undefined}
+          error={isTried && !isNamed ? 'Enter a name.' : undefined}
           onChange={(name) => set({ name })}
           required
         />
@@ -56,7 +56,7 @@ export function EditProject({ project }: { project: Project | undefined }) {
       <Applications chosen={draft.applications} onChange={(applications) => set({ applications })} />
       <Clusters clusters={draft.clusters} accounts={accounts} onChange={(clusters) => set({ clusters })} />
       <h3 class="sub">{settingsWords.pipelinesOf}</h3>
-      <p class="muted">{draft.applications.length === 0 ? settingsWords.chooseApplications : settingsWords.pipelinesHelp}</p>
+      <p class="muted">{draft.applications.length === 0 ? 'Choose applications first.' : 'Their last run is shown.'}</p>
       {draft.applications.map((application) => (
         <PipelinesOf
           key={application}
@@ -72,7 +72,7 @@ export function EditProject({ project }: { project: Project | undefined }) {
 /** @throws {ApiError} */
 async function saveProject(draft: ProjectDraft, project: Project | undefined) {
   if (draft.clusters.some(({ account }) => account === '')) {
-    throw new ApiError({ status: 400, message: settingsWords.accountNeeded })
+    throw new ApiError({ status: 400, message: 'Every row of clusters needs an account.' })
   }
   if (project !== undefined) await checkUnchanged(project)
   const saved = toProject(draft, project)
@@ -112,11 +112,11 @@ function Applications({ chosen, onChange }: { chosen: readonly string[]; onChang
   return (
     <>
       <TextField
-        label={settingsWords.applicationsOf}
-        help={settingsWords.applicationsHelp}
+        label="Applications"
+        help="The clusters and pipelines of these applications can be shown."
         value={text}
         suggestions={names.filter((name) => !chosen.includes(name))}
-        input={{ placeholder: settingsWords.addApplication }}
+        input={{ placeholder: 'Add an application' }}
         onChange={choose}
       />
       <p class="chips">
@@ -145,14 +145,14 @@ interface ClustersProps {
 function Clusters({ clusters, accounts, onChange }: ClustersProps) {
   return (
     <>
-      <h3 class="sub">{settingsWords.clustersOf}</h3>
-      <p class="muted">{settingsWords.clustersHelp}</p>
+      <h3 class="sub">Clusters</h3>
+      <p class="muted">Each row is a line of the page: the clusters of an account.</p>
       <RecordRows
         records={clusters}
         onChange={onChange}
         label={settingsWords.clusterRow}
-        removeLabel={settingsWords.removeCluster}
-        addLabel={settingsWords.addCluster}
+        removeLabel="Remove clusters"
+        addLabel="Add clusters"
         added={{ account: accounts[0] ?? '', stack: '*', detail: '*', applications: [] }}
       >
         {(cluster, set) => <ClusterFields cluster={cluster} accounts={accounts} set={set} />}
@@ -186,7 +186,7 @@ function ClusterFields({ cluster, accounts, set }: ClusterFieldsProps) {
           onChange={(text) => set({ [key]: text })}
         />
       ))}
-      <Field label={settingsWords.onlyApplications} help={settingsWords.onlyApplicationsHelp}>
+      <Field label="Only these applications" help="Separated by commas. Empty: all of the project.">
         {(tied) => (
           <input
             {...tied}

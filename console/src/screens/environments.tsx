@@ -1,7 +1,7 @@
 /** Environments: which version of each application runs where, and the way to the next one. */
 import { useMemo } from 'preact/hooks'
 import { useLive } from '../api/live.ts'
-import { type Landscape, toBatches, useLandscape, useServerGroups } from '../components/deployed.tsx'
+import { type Landscape, toBatches, useForesight, useLandscape, useServerGroups } from '../components/deployed.tsx'
 import { EnvironmentMatrix } from '../components/environment-matrix.tsx'
 import { FilterField, FilterSelect } from '../components/filter-field.tsx'
 import { Filtered } from '../components/filtered-list.tsx'
@@ -18,6 +18,7 @@ const maxCompared = 200
 export function EnvironmentsScreen({ query: { q = '', environment, only } }: ScreenProps) {
   const live = useLive('/applications', {}, { refresh: 'slow' })
   const landscape = useLandscape()
+  useForesight('environments')
   return (
     <>
       <PageHead tab="Environments" title="Environments" />
@@ -52,7 +53,33 @@ function Matrix({ names, landscape, filter, environment, only }: MatrixProps) {
   const shown = only ? matching.filter((name) => different.has(name.toLowerCase())) : matching
   const batches = useMemo(() => toBatches(matching), [matching.join('\n')])
   const columns = landscape.names.filter((name) => environment === undefined || name === environment)
-  const fields = (
+  const words = [filter, environment, only && 'only what differs'].filter(Boolean).join(', ')
+  if (only && error !== undefined && body === undefined) return <ErrorState error={error} onRetry={() => compared.refresh()} />
+  const isKnown = !only || body !== undefined
+  return (
+    <Filtered
+      fields={<Fields {...{ filter, environment, only }} names={landscape.names} isCut={only && matching.length > maxCompared} />}
+      noMatch={isKnown && shown.length === 0 && words !== '' ? `No application matches “${words}”.` : undefined}
+      filters={['q', 'environment', 'only']}
+    >
+      <EnvironmentMatrix
+        screen="environments"
+        label="Versions by environment"
+        applications={shown}
+        batchOf={(name) => batches.get(name) ?? [name]}
+        landscape={landscape}
+        columns={columns}
+      />
+    </Filtered>
+  )
+}
+
+interface FieldsProps extends Pick<MatrixProps, 'names' | 'filter' | 'environment' | 'only'> {
+  readonly isCut: boolean
+}
+
+function Fields({ names, filter, environment, only, isCut }: FieldsProps) {
+  return (
     <>
       <FilterField value={filter} label="Filter by application" />
       <FilterSelect
@@ -60,7 +87,7 @@ function Matrix({ names, landscape, filter, environment, only }: MatrixProps) {
         label="Environment"
         value={environment}
         any="All environments"
-        options={landscape.names.map((name) => [name, name])}
+        options={names.map((name) => [name, name])}
       />
       <FilterSelect
         name="only"
@@ -70,26 +97,8 @@ function Matrix({ names, landscape, filter, environment, only }: MatrixProps) {
         leastOptions={1}
         options={[['different', 'Only what differs']]}
       />
-      {only && matching.length > maxCompared && <span class="muted">The first {maxCompared} applications are compared.</span>}
+      {isCut && <span class="muted">The first {maxCompared} applications are compared.</span>}
     </>
-  )
-  const words = [filter, environment, only && 'only what differs'].filter(Boolean).join(', ')
-  if (only && error !== undefined && body === undefined) return <ErrorState error={error} onRetry={() => compared.refresh()} />
-  const isKnown = !only || body !== undefined
-  return (
-    <Filtered
-      fields={fields}
-      noMatch={isKnown && shown.length === 0 && words !== '' ? `No application matches “${words}”.` : undefined}
-      filters={['q', 'environment', 'only']}
-    >
-      <EnvironmentMatrix
-        label="Versions by environment"
-        applications={shown}
-        batchOf={(name) => batches.get(name) ?? [name]}
-        landscape={landscape}
-        columns={columns}
-      />
-    </Filtered>
   )
 }
 

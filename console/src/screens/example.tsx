@@ -38,7 +38,7 @@ export function DeployExample({ place }: { place: ExamplePlace }) {
     return undefined
   }
   return (
-    <FormDialog title={words.exampleTitle} action={words.deployExample} isReady={isPort} run={run}>
+    <FormDialog title="Deploy the example?" action={words.deployExample} isReady={isPort} run={run}>
       <p>{words.exampleLead(application)}</p>
       <ul class="bullets">
         {words.exampleParts(application, balancer, pipelineName).map((part) => (
@@ -47,10 +47,10 @@ export function DeployExample({ place }: { place: ExamplePlace }) {
       </ul>
       <p class="muted">{words.exampleEnd(application)}</p>
       <TextField
-        label={words.examplePort}
+        label="Port of the load balancer"
         value={port}
-        help={words.examplePortHelp}
-        error={isPort ? undefined : words.portRule}
+        help="It must be free on this machine."
+        error={isPort ? undefined : 'Enter a number from 1 to 65535.'}
         required
         numeric
         onChange={setPort}

@@ -38,7 +38,7 @@ export function Projects({ query: { q = '' } }: ScreenProps) {
         live={live}
         rows={4}
         empty={
-          <EmptyState icon="project" text={settingsWords.projectsEmpty}>
+          <EmptyState icon="project" text="No project. A project shows several applications on one page.">
             {create}
           </EmptyState>
         }

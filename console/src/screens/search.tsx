@@ -5,7 +5,8 @@ import { Icon } from '../components/icon.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
-import { type HitGroup, minRemote, useHits } from '../components/search-hits.ts'
+import { type HitGroup, useHits } from '../components/search-hits.tsx'
+import { minRemote } from '../components/search-remote.ts'
 import { EmptyState } from '../components/states.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import type { ScreenProps } from '../screen.ts'
@@ -17,7 +18,7 @@ export function Search({ query: { q = '', type } }: ScreenProps) {
   const text = q.trim()
   const groups = useHits(text, false)
   const shown = groups.filter(({ title, hits, failed }) => (hits.length > 0 || failed) && (type === undefined || title === type))
-  const note = text === '' ? words.searchStart : text.length < minRemote ? words.searchShort : undefined
+  const note = text === '' ? 'Enter a name, or a part of one.' : text.length < minRemote ? words.searchShort : undefined
   return (
     <>
       <PageHead tab={words.searchTitle(text)} title={words.search} />
@@ -25,9 +26,9 @@ export function Search({ query: { q = '', type } }: ScreenProps) {
         <FilterField value={q} label={words.searchPlaceholder} />
         <FilterSelect
           name="type"
-          label={words.kindOfHit}
+          label="Kind"
           value={type}
-          any={words.anyKind}
+          any="All kinds"
           options={groups.filter(({ hits }) => hits.length > 0).map(({ title }) => [title, title])}
         />
         {note !== undefined && <span class="muted">{note}</span>}

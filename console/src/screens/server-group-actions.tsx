@@ -115,6 +115,11 @@ export function useServerGroupActions(group: ServerGroup, context: ServerGroupCo
   ]
 }
 
+/** Asks before the cluster of a server group goes back to another one. */
+export function askRollBack(group: ServerGroup, context: ServerGroupContext): void {
+  new ServerGroupActs(group, context, {}).rollBack()
+}
+
 class ServerGroupActs {
   readonly #group: ServerGroup
   readonly #context: ServerGroupContext

@@ -1,0 +1,85 @@
+/** What a search finds in the infrastructure. */
+import { useEffect, useState } from 'preact/hooks'
+import { to } from '../address.ts'
+import { client, unwrap } from '../api/client.ts'
+import { type Json, textOf } from '../model/read.ts'
+import { words } from '../words.ts'
+import type { IconName } from './icon.tsx'
+import type { Hit, HitGroup } from './search-hits.tsx'
+
+/** From so many characters on the infrastructure is searched. */
+export const minRemote = 3
+const maxRemote = 200
+const pauseMs = 150
+
+interface Kind {
+  readonly type: string
+  readonly title: string
+  readonly icon: IconName
+  /** Where its name stands. */
+  readonly name: string
+  readonly href: (application: string, place: Record<'account' | 'region' | 'name' | 'provider', string>) => string
+}
+
+const kinds: readonly Kind[] = [
+  {
+    type: 'clusters',
+    title: words.clusters,
+    icon: 'box',
+    name: 'cluster',
+    href: (application, { account, name }) => to.cluster(application, { account, cluster: name }),
+  },
+  { type: 'serverGroups', title: words.serverGroups, icon: 'box', name: 'serverGroup', href: to.serverGroup },
+  {
+    type: 'instances',
+    title: words.instances,
+    icon: 'terminal',
+    name: 'instanceId',
+    href: (application, { name, ...place }) => to.instance(application, { ...place, id: name }),
+  },
+  { type: 'loadBalancers', title: words.loadBalancers, icon: 'balance', name: 'loadBalancer', href: to.loadBalancer },
+  {
+    type: 'securityGroups',
+    title: words.securityGroups,
+    icon: 'lock',
+    name: 'name',
+    href: (_application, place) => to.infrastructure('security-groups', place),
+  },
+]
+
+/** Asked after a pause in typing; the call before is given up. */
+export function useRemote(text: string): readonly HitGroup[] {
+  const [groups, setGroups] = useState<readonly HitGroup[]>([])
+  useEffect(() => {
+    setGroups([])
+    if (text.length < minRemote) return
+    const call = new AbortController()
+    const timer = setTimeout(() => {
+      const query = { q: text, type: kinds.map(({ type }) => type).join(','), pageSize: maxRemote }
+      void unwrap(client.GET('/search', { params: { query: query as never }, signal: call.signal })).then(
+        (sets) => setGroups(toGroups(sets.flatMap(({ results }) => results))),
+        () => call.signal.aborted || setGroups([{ title: words.serverGroups, hits: [], failed: true }]),
+      )
+    }, pauseMs)
+    return () => {
+      clearTimeout(timer)
+      call.abort()
+    }
+  }, [text])
+  return groups
+}
+
+function toGroups(results: readonly Json[]): readonly HitGroup[] {
+  return kinds.map((kind) => ({
+    title: kind.title,
+    hits: results.filter(({ type }) => type === kind.type).flatMap((result) => toHit(kind, result)),
+  }))
+}
+
+function toHit({ icon, name: nameKey, href }: Kind, result: Json): Hit[] {
+  const value = (name: string) => textOf(result[name]) ?? ''
+  const place = { account: value('account'), region: value('region'), name: value(nameKey), provider: value('provider') }
+  const detail = [place.account, place.region].filter((part) => part !== '').join(' / ')
+  const application = value('application')
+  return application === '' ? [] : [{ label: place.name, detail, icon, href: href(application, place) }]
+}
