@@ -60,7 +60,8 @@ export function FlowGraph({ nodes, selected, onSelect, edgeClass, onKey, handles
           at={layout.places.get(node.id)}
           isSelected={node.id === selected}
           tabIndex={node.id === inFocus ? 0 : -1}
-          width={layout.nodeWidth}
+          // There is no mark of a state beside the name.
+          width={layout.nodeWidth + 28}
           position={words.ofStages(index + 1, nodes.length)}
           onSelect={onSelect}
         />
