@@ -30,21 +30,9 @@ export function Judgment({ execution, stage }: { execution: Execution; stage: St
     isReady: denied === undefined,
     run: () => judge(execution, stage, 'continue', input),
   })
-  const instructions = textOf(stage.context['instructions'])
   return (
     <form class="judgment" onSubmit={submit} aria-label={`Judgment of ${titleOf(stage)}`}>
-      <h2 class="row">
-        <StatusMark kind="waiting" />
-        <Name text={titleOf(stage)} max={60} />
-        <span class="muted regular">
-          waits for <Duration from={stage.startTime} />
-        </span>
-      </h2>
-      {instructions !== undefined && (
-        <div class="instructions">
-          <PlainText text={instructions} />
-        </div>
-      )}
+      <Question stage={stage} />
       {inputs.length > 0 && <Answers inputs={inputs} chosen={input} onChoose={setInput} />}
       <div class="row">
         <Button kind="primary" type="submit" denied={denied} aria-busy={busy}>
@@ -59,6 +47,26 @@ export function Judgment({ execution, stage }: { execution: Execution; stage: St
       </div>
       {error !== undefined && <FailedAction error={error} />}
     </form>
+  )
+}
+
+function Question({ stage }: { stage: Stage }) {
+  const instructions = textOf(stage.context['instructions'])
+  return (
+    <>
+      <h2 class="row">
+        <StatusMark kind="waiting" />
+        <Name text={titleOf(stage)} max={60} />
+        <span class="muted regular">
+          waits for <Duration from={stage.startTime} />
+        </span>
+      </h2>
+      {instructions !== undefined && (
+        <div class="instructions">
+          <PlainText text={instructions} />
+        </div>
+      )}
+    </>
   )
 }
 

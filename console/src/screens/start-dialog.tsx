@@ -77,7 +77,7 @@ interface FormProps {
 }
 
 function Form({ pipeline, initial, from, onClose }: FormProps) {
-  const { route: navigate } = useLocation()
+  const start = useStart(pipeline, onClose)
   const [values, setValues] = useState(initial)
   const [dryRun, setDryRun] = useState(false)
   const [isTried, setTried] = useState(false)
@@ -85,16 +85,7 @@ function Form({ pipeline, initial, from, onClose }: FormProps) {
   const images = useImages(pipeline)
   const shown = parametersOf(pipeline).filter((parameter) => isShown(parameter, values))
   const isMissing = ({ name, required }: Parameter) => required === true && (values[name] ?? '').trim() === ''
-  const start = async (isOpen: () => boolean) => {
-    const sent = Object.fromEntries(shown.map(({ name }) => [name, values[name] ?? '']))
-    const execution = await startPipeline(pipeline, sent, dryRun)
-    refreshMatching('/executions')
-    if (isOpen()) {
-      onClose()
-      navigate(to.execution(execution))
-    }
-    return undefined
-  }
+  const sent = () => Object.fromEntries(shown.map(({ name }) => [name, values[name] ?? '']))
   return (
     <FormDialog
       title={words.startPipeline(pipeline.name)}
@@ -102,7 +93,7 @@ function Form({ pipeline, initial, from, onClose }: FormProps) {
       isValid={!shown.some(isMissing)}
       onTried={() => setTried(true)}
       onClose={onClose}
-      run={start}
+      run={(isOpen) => start(sent(), dryRun, isOpen)}
     >
       <Lead pipeline={pipeline} from={shown.length > 0 ? from : undefined} runs={runs} />
       {shown.map((parameter) => (
@@ -118,6 +109,20 @@ function Form({ pipeline, initial, from, onClose }: FormProps) {
       <CheckField label="Dry run: stages succeed without doing anything" checked={dryRun} onChange={setDryRun} />
     </FormDialog>
   )
+}
+
+/** Leads to the run, unless the user has closed the dialog meanwhile. */
+function useStart(pipeline: Pipeline, onClose: () => void) {
+  const { route: navigate } = useLocation()
+  return async (parameters: Readonly<Record<string, string>>, dryRun: boolean, isOpen: () => boolean) => {
+    const execution = await startPipeline(pipeline, parameters, dryRun)
+    refreshMatching('/executions')
+    if (isOpen()) {
+      onClose()
+      navigate(to.execution(execution))
+    }
+    return undefined
+  }
 }
 
 type Runs = readonly Schemas['Execution'][]
