@@ -269,15 +269,19 @@ export function CutName({ text, width, lines }: CutNameProps) {
 export function useNodeFocus(box: RefObject<HTMLDivElement | null>) {
   const [focused, setFocused] = useState<string | undefined>(undefined)
   const wanted = useRef<string | undefined>(undefined)
-  useEffect(() => {
-    if (wanted.current === undefined) return
-    const node = box.current?.querySelector<HTMLElement>(`[data-node="${CSS.escape(wanted.current)}"]`)
-    wanted.current = undefined
+  const focus = (id: string): boolean => {
+    const node = box.current?.querySelector<HTMLElement>(`[data-node="${CSS.escape(id)}"]`)
     node?.focus({ preventScroll: true })
     node?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+    return node != null
+  }
+  useEffect(() => {
+    if (wanted.current !== undefined) focus(wanted.current)
+    wanted.current = undefined
   })
   const moveTo = (id: string) => {
-    wanted.current = id
+    // The next key may come before a node is drawn anew.
+    if (!focus(id)) wanted.current = id
     setFocused(id)
   }
   return { focused, setFocused, moveTo }
