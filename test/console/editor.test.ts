@@ -448,8 +448,18 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
   await step('meets no barrier on any view, in light and dark', async () => {
     const { page } = admin
     const trigger = { type: 'cron', id: 'c', enabled: true, cronExpression: '0 0 6 ? * MON-FRI' }
-    await store(admin, 'seen', { triggers: [trigger], parameterConfig: [{ name: 'version', required: true }] })
-    const views = ['/new', ...['', '?stage=2', '?section=triggers', '?section=parameters'].map((query) => `/seen/edit${query}`)]
+    const clusters = [{ account: 'local', region: 'local', strategy: 'redblack', capacity: { min: 1, desired: 1, max: 1 } }]
+    const judgment = wait('1', [], 'First', { type: 'manualJudgment', instructions: 'Is it right?' })
+    const stages = [
+      judgment,
+      wait('2', ['1'], 'Second', { type: 'deploy', clusters }),
+      wait('3', ['1'], 'Third', { type: 'webhook' }),
+    ]
+    await store(admin, 'seen', { stages, triggers: [trigger], parameterConfig: [{ name: 'version', required: true }] })
+    const views = [
+      '/new',
+      ...['?stage=1', '?stage=2', '?stage=3', '?section=triggers', '?section=parameters'].map((query) => `/seen/edit${query}`),
+    ]
     const show = async (view: string) => {
       await showAddress(page, 'nowhere')
       await showAddress(page, `applications/web/pipelines${view}`)
