@@ -13,7 +13,7 @@ export function AccountsAway({ accounts }: { accounts: readonly string[] }) {
     <>
       {away?.map(({ name, unreachable }) => (
         <Banner key={name} tone="warning">
-          The cluster of the account {name} does not answer since{' '}
+          The cluster of the account {name} does not answer, since{' '}
           <Time at={numberOf(unreachable?.since) ?? timeOf(unreachable?.since)} />. The page shows its last known state.{' '}
           {unreachable?.reason !== undefined && <Name text={unreachable.reason} max={300} />}
         </Banner>
