@@ -21,7 +21,6 @@ import { GroupCharts } from './group-charts.tsx'
 import { HealthMarks } from './health-marks.tsx'
 import { Icon } from './icon.tsx'
 import { Name } from './name.tsx'
-import { ApplicationOpenLinks } from './open-link.tsx'
 import { StatusMark } from './status-mark.tsx'
 import { Time } from './time.tsx'
 
@@ -110,7 +109,6 @@ function Picture({ application, pictures, deployment, isThen = false }: PictureP
             <p class="deployment-front">
               <Icon name="balance" />
               <Name text={balancers.join(', ')} max={60} />
-              {deployment !== undefined && <ApplicationOpenLinks application={application} names={balancers} />}
             </p>
             <Bands pictures={pictures} />
           </>
