@@ -1,0 +1,255 @@
+/** What people come for, and how many clicks it takes them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { BrowserContextOptions, Page, Route } from 'playwright-core'
+import { findBarriers, showAddress } from '../support/barriers.ts'
+import { type Chromium, openChromium } from '../support/chromium.ts'
+import { type Deployments, startDeployments } from '../support/deployments.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const asAlice = { 'X-SPINNAKER-USER': 'alice' }
+const phone: BrowserContextOptions = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+
+/** In the page, before its scripts: clicks of the pointer, over all pages of the tab. */
+const countClicks = `addEventListener('click', (event) => {
+  if (event.isTrusted && event.detail > 0) sessionStorage.setItem('clicks', Number(sessionStorage.getItem('clicks') ?? 0) + 1)
+}, true)`
+
+interface Visitor {
+  readonly page: Page
+  open(path: string): Promise<void>
+  /** Clicks since the last time that this was asked. */
+  clicks(): Promise<number>
+}
+
+async function visit(browser: Chromium, fleet: Deployments, options: BrowserContextOptions = {}): Promise<Visitor> {
+  const page = await browser.newPage({ extraHTTPHeaders: asAlice, ...options })
+  await page.addInitScript(countClicks)
+  return {
+    page,
+    open: async (path) => void (await page.goto(`${fleet.url()}/console/${path}`)),
+    clicks: async () => {
+      const counted = Number(await page.evaluate(`sessionStorage.getItem('clicks')`))
+      await page.evaluate(`sessionStorage.removeItem('clicks')`)
+      return counted
+    },
+  }
+}
+
+test('the way to an answer is short', { timeout: 900_000 }, async (t) => {
+  const browser = await openChromium(t)
+  if (browser === undefined) return
+  const fleet = await startDeployments(t)
+  await fleet.balance('web-front')
+  for (const pipeline of pipelines()) await savePipeline(fleet, pipeline)
+  const { page, open, clicks } = await visit(browser, fleet)
+  const run = async (id: string, parameters = {}, status = 'SUCCEEDED') => {
+    const execution = await start(fleet, id, parameters)
+    if (status !== '') await fleet.ends(execution, status, 'pipelines')
+    return execution
+  }
+  await run('ship', { version: '1.0.0' })
+  const second = await run('ship', { version: '1.1.0' })
+
+  await t.test('which version runs where: one click', async () => {
+    await open('')
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Environments' }).click()
+    await page.getByText('1.1.0').first().waitFor()
+    assert.equal(await clicks(), 1)
+  })
+
+  await t.test('what changed between two runs: one click', async () => {
+    await open(`executions/${second}`)
+    await page.getByRole('link', { name: /^Compare with/ }).click()
+    await page
+      .getByText(/version .*1\.0\.0.*1\.1\.0/)
+      .first()
+      .waitFor()
+    assert.equal(await clicks(), 1)
+    assert.deepEqual(await findBarriers(page), [])
+  })
+
+  await t.test('why a run of the night failed: one click', async () => {
+    await run('nightly', { rows: '10' })
+    await run('nightly', { rows: '0' }, 'TERMINAL')
+    await open('')
+    await page
+      .getByRole('link', { name: /nightly/ })
+      .first()
+      .click()
+    await page.getByText('no rows to copy').first().waitFor()
+    await page
+      .getByText(/rows .*10.*0/)
+      .first()
+      .waitFor()
+    await page.getByRole('link', { name: 'Edit this stage' }).waitFor()
+    assert.equal(await clicks(), 1)
+    assert.deepEqual(await findBarriers(page), [])
+  })
+
+  await t.test('a judgment on a phone: two taps, and nothing to scroll', async () => {
+    const execution = await run('asked', {}, '')
+    const hand = await visit(browser, fleet, phone)
+    await hand.open('')
+    await hand.page
+      .getByRole('link', { name: /Judge|asked/ })
+      .first()
+      .tap()
+    const go = hand.page.getByRole('button', { name: 'Continue' }).first()
+    await go.waitFor()
+    const box = await go.boundingBox()
+    assert.ok(box !== null && box.y >= 0 && box.y + box.height <= 844, `Continue is at ${JSON.stringify(box)}`)
+    await go.tap()
+    await fleet.ends(execution, 'SUCCEEDED', 'pipelines')
+    assert.equal(await hand.clicks(), 2)
+    await hand.page.close()
+  })
+
+  await t.test('a rollback: three clicks', async () => {
+    await open('applications/shop')
+    await page.getByRole('button', { name: 'Actions of shop-web-v001' }).click()
+    await page.getByRole('menuitem', { name: 'Roll back' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Roll back shop-web-v001' }).click()
+    await waitUntil(async () => (await fleet.group('shop-web-v001'))?.isDisabled === true, 'the rollback')
+    assert.equal(await clicks(), 3)
+  })
+
+  await t.test('the output of an instance that crashed: two clicks', async () => {
+    await run('crash', {}, 'TERMINAL')
+    await open('applications/shop')
+    await page.locator('a[title^="i-"]:not([title$=": up"])').first().click()
+    await page.getByRole('tab', { name: 'Console output' }).click()
+    await page.getByText('cannot read its configuration').first().waitFor()
+    assert.equal(await clicks(), 2)
+  })
+
+  await t.test('a screen of a slow server is there after one round of answers, at most two', async () => {
+    const slow = await visit(browser, fleet)
+    await slow.open('access')
+    await slow.page.getByRole('heading', { level: 1 }).waitFor()
+    const places = {
+      [`executions/${second}`]: 'version',
+      'applications/shop': 'shop-web',
+      'applications/shop/pipelines': 'nightly',
+      'applications/shop/runs': 'nightly',
+      environments: 'of 1 up',
+    }
+    for (const [place, text] of Object.entries(places)) {
+      const rounds = await countRounds(slow.page, place, text)
+      assert.ok(rounds <= 2, `${place}: ${rounds} rounds`)
+    }
+    await slow.page.close()
+  })
+
+  await t.test('a service that fails is said to fail, is never shown as nothing, and is read again', async () => {
+    const broken = { status: 503, contentType: 'application/json', body: '{"message":"down"}' }
+    await page.route(/\/(serverGroups|clusters|executions\/search)\b/, (route) => route.fulfill(broken))
+    for (const place of ['applications/shop', 'applications/shop/runs', '']) {
+      await open(place)
+      await page.getByRole('button', { name: 'Try again' }).first().waitFor()
+      assert.doesNotMatch(
+        (await page.locator('#main').textContent()) ?? '',
+        /\b0 (up|of|runs)|Nothing (is deployed|failed|waits|runs)/,
+      )
+      assert.deepEqual(await findBarriers(page), [])
+    }
+    await page.unrouteAll({ behavior: 'wait' })
+    await page.getByRole('button', { name: 'Try again' }).first().click()
+    await page.getByText('nightly').first().waitFor()
+  })
+})
+
+/** Answers come in rounds, each when the page has asked for all that it can: how many it takes until the text is there. */
+async function countRounds(page: Page, place: string, text: string): Promise<number> {
+  const held: Route[] = []
+  const isApi = (url: URL) => !url.pathname.includes('/console/') && !url.pathname.endsWith('/events')
+  await page.route(isApi, (route) => void held.push(route))
+  await showAddress(page, place)
+  const shown = page.locator('#main').getByText(text).filter({ visible: true }).first()
+  for (let rounds = 0; ; rounds++) {
+    await waitUntil(async () => held.length > 0 || (await shown.isVisible()), `something of ${place}`)
+    await page.evaluate(idle)
+    if (held.length === 0 || (await shown.isVisible())) {
+      await page.unrouteAll({ behavior: 'ignoreErrors' })
+      return rounds
+    }
+    for (const route of held.splice(0)) await route.continue()
+  }
+}
+
+/** In the page: nothing is left to do at the moment. */
+const idle = `(async () => {
+  for (let times = 0; times < 5; times++) await new Promise((resolve) => requestIdleCallback(() => setTimeout(resolve, 50)))
+})()`
+
+function pipelines() {
+  const cluster = {
+    cloudProvider: 'local',
+    account: 'dev',
+    region: 'east',
+    application: 'shop',
+    stack: 'web',
+    imageId: 'shop:${parameters.version}',
+    capacity: { min: 1, max: 1, desired: 1 },
+    loadBalancers: ['web-front'],
+    strategy: 'redblack',
+  }
+  const command = 'if [ "${parameters.rows}" = 0 ]; then echo no rows to copy; exit 3; fi; echo copied'
+  const stage = (type: string, more: object) => ({ refId: '1', requisiteStageRefIds: [], type, ...more })
+  return [
+    {
+      id: 'ship',
+      name: 'ship',
+      parameterConfig: [{ name: 'version', required: true }],
+      stages: [stage('deploy', { name: 'Deploy', clusters: [cluster] })],
+    },
+    {
+      id: 'nightly',
+      name: 'nightly',
+      parameterConfig: [{ name: 'rows', required: true }],
+      stages: [
+        stage('runCommand', {
+          name: 'Copy',
+          cloudProvider: 'local',
+          account: 'dev',
+          region: 'east',
+          command: ['sh', '-c', command],
+        }),
+      ],
+    },
+    { id: 'asked', name: 'asked', stages: [stage('manualJudgment', { name: 'Go on?', instructions: 'Look first.' })] },
+    {
+      id: 'crash',
+      name: 'crash',
+      stages: [
+        stage('deploy', {
+          name: 'Deploy',
+          stageTimeoutMs: 20_000,
+          clusters: [
+            {
+              ...cluster,
+              stack: 'bad',
+              imageId: 'shop:1.0.0',
+              strategy: '',
+              loadBalancers: [],
+              command: ['sh', '-c', 'echo cannot read its configuration; exit 1'],
+            },
+          ],
+        }),
+      ],
+    },
+  ].map((pipeline) => ({ application: 'shop', ...pipeline }))
+}
+
+async function savePipeline(fleet: Deployments, pipeline: object): Promise<void> {
+  const { status, body } = await fleet.ask('POST', '/pipelines', pipeline)
+  assert.equal(status, 200, JSON.stringify(body))
+}
+
+async function start(fleet: Deployments, id: string, parameters: object): Promise<string> {
+  const { status, body } = await fleet.ask('POST', `/pipelines/v2/shop/${id}`, { type: 'manual', parameters })
+  assert.equal(status, 202, JSON.stringify(body))
+  return String((body as { ref: string }).ref)
+    .split('/')
+    .at(-1) as string
+}
