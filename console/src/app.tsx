@@ -92,9 +92,9 @@ function Missing() {
   return (
     <Banner
       tone="info"
-      actions={<Button onClick={() => location.reload()}>{isReachable ? words.loadNew : words.tryAgain}</Button>}
+      actions={<Button onClick={() => location.reload()}>{isReachable ? 'Load the new console' : words.tryAgain}</Button>}
     >
-      {isReachable ? words.updated : words.unreachable}
+      {isReachable ? 'Fairlead was updated.' : words.unreachable}
     </Banner>
   )
 }

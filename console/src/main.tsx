@@ -8,7 +8,6 @@ import { ErrorState } from './components/states.tsx'
 import { guardTexts } from './guard-texts.ts'
 import { loadKept } from './model/recent.ts'
 import { startClock } from './model/time.ts'
-import { words } from './words.ts'
 
 const root = document.getElementById('app')
 
@@ -26,7 +25,7 @@ async function start(): Promise<void> {
     // The screens say themselves what fails.
     if (isShown) return
     const error = asApiError(cause)
-    document.title = words.cannotStart
+    document.title = 'The console cannot start'
     render(<ErrorState error={error} onRetry={() => location.reload()} />, root)
   }
 }

@@ -23,9 +23,9 @@ export const places: readonly RailPlace[] = [
   { path: 'environments', label: 'Environments', icon: 'layers', goKey: 'e', isLess: true },
   { path: 'runs', label: 'Runs', icon: 'play', isLess: true, goKey: 'r' },
   { path: 'projects', label: words.projects, icon: 'project', isLess: true },
-  { path: 'infrastructure', label: words.infrastructure, icon: 'box', isLess: true, goKey: 'i', startsGroup: true },
-  { path: 'access', label: words.access, icon: 'lock', isLess: true, goKey: 'x', startsGroup: true },
-  { path: 'health', label: words.health, icon: 'info', isLess: true },
+  { path: 'infrastructure', label: 'Infrastructure', icon: 'box', isLess: true, goKey: 'i', startsGroup: true },
+  { path: 'access', label: 'Access', icon: 'lock', isLess: true, goKey: 'x', startsGroup: true },
+  { path: 'health', label: 'Health', icon: 'info', isLess: true },
   { path: 'audit', label: 'Audit log', icon: 'list', adminOnly: true, isLess: true },
-  { path: 'users', label: words.users, icon: 'people', adminOnly: true, isLess: true },
+  { path: 'users', label: 'Users', icon: 'people', adminOnly: true, isLess: true },
 ]

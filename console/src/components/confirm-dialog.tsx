@@ -5,7 +5,6 @@ import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { type Change, judgeChange, submitTask } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
-import { words } from '../words.ts'
 import { Banner } from './banner.tsx'
 import { openDialog } from './dialog.tsx'
 import { FormDialog } from './form-dialog.tsx'
@@ -72,7 +71,7 @@ function ConfirmDialog(confirmation: Confirmation) {
     <FormDialog
       title={title}
       action={action}
-      {...(isRefused && { submitLabel: words.tryAnyway })}
+      {...(isRefused && { submitLabel: 'Try anyway' })}
       {...(dismissal !== undefined && { dismissal })}
       kind={destructive ? 'destructive' : 'primary'}
       isReady={asked === undefined || text.trim() === asked}
@@ -98,7 +97,7 @@ function TypedName({ asked, text, onChange }: { asked: string; text: string; onC
   return (
     <label class="field">
       <span>
-        {words.typeName} <code>{asked}</code>
+        To confirm, type <code>{asked}</code>
       </span>
       <input value={text} onInput={(event) => onChange(event.currentTarget.value)} autoComplete="off" spellcheck={false} />
     </label>

@@ -12,7 +12,7 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
   return (
     <IconButton
       icon={copied === undefined ? 'copy' : copied ? 'check' : 'warn'}
-      label={copied === undefined ? label : copied ? words.copied : words.notCopied}
+      label={copied === undefined ? label : copied ? 'Copied' : words.notCopied}
       small
       onClick={() => void copy()}
       title={copied === false ? words.notCopied : label}

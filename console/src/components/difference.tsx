@@ -24,7 +24,7 @@ interface DifferenceProps {
   readonly label?: string
 }
 
-export function Difference({ values, heads = settingsWords, label = settingsWords.review }: DifferenceProps) {
+export function Difference({ values, heads = settingsWords, label = 'Review changes' }: DifferenceProps) {
   return (
     <div class="scrolls">
       <DataTable
@@ -42,7 +42,7 @@ export function Difference({ values, heads = settingsWords, label = settingsWord
 }
 
 function Value({ value }: { value: unknown }) {
-  if (isSame(value, undefined)) return <span class="muted">{settingsWords.none}</span>
+  if (isSame(value, undefined)) return <span class="muted">none</span>
   if (typeof value === 'boolean') return <>{value ? words.yes : words.no}</>
   if (typeof value !== 'object') return <Name text={String(value)} max={200} />
   return <pre class="value">{JSON.stringify(value, undefined, 1)}</pre>

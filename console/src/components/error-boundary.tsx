@@ -25,10 +25,10 @@ export class ErrorBoundary extends Component<{ children: ComponentChildren }, St
     const report = `${location.href}\n${navigator.userAgent}\n${error.stack ?? error.message}`
     return (
       <div class="state is-failed" role="alert">
-        <p>{words.panelFailed}</p>
+        <p>This panel could not be drawn. The rest of the page works. Copy the report for your operator.</p>
         <p class="row">
           <Button onClick={() => this.setState({ error: undefined })}>{words.tryAgain}</Button>
-          <CopyButton text={report} label={words.copyReport} />
+          <CopyButton text={report} label="Copy the report" />
         </p>
       </div>
     )

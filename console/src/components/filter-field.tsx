@@ -2,7 +2,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { formatQuery } from '../address.ts'
-import { words } from '../words.ts'
 import { Button } from './button.tsx'
 import { useSteady } from './kept.tsx'
 import { EmptyState } from './states.tsx'
@@ -24,7 +23,7 @@ interface FilterFieldProps {
 /** How long a reader pauses before the server is asked. */
 const pauseMs = 350
 
-export function FilterField({ name = 'q', value, label = words.filter, isAsked = false }: FilterFieldProps) {
+export function FilterField({ name = 'q', value, label = 'Filter', isAsked = false }: FilterFieldProps) {
   const change = useQueryChange()
   const [typed, setTyped] = useState<string | undefined>(undefined)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
@@ -96,7 +95,7 @@ export function NoMatch({ text, filters = ['q'] }: NoMatchProps) {
   const change = useQueryChange()
   return (
     <EmptyState icon="search" text={text}>
-      <Button onClick={() => change(Object.fromEntries(filters.map((name) => [name, undefined])))}>{words.clearFilters}</Button>
+      <Button onClick={() => change(Object.fromEntries(filters.map((name) => [name, undefined])))}>Clear filters</Button>
     </EmptyState>
   )
 }

@@ -225,13 +225,13 @@ function Strip<Drawn extends Edge>({ graph, nodes }: GraphCanvasProps<Drawn>) {
           Whole pipeline
         </button>
       )}
-      <button type="button" class="icon-button small" aria-label={words.zoomOut} onClick={() => setZoom(zoomed(zoom, -1))}>
+      <button type="button" class="icon-button small" aria-label="Zoom out" onClick={() => setZoom(zoomed(zoom, -1))}>
         −
       </button>
-      <button type="button" class="icon-button small wide" aria-label={words.zoomReset} onClick={() => setZoom(undefined)}>
+      <button type="button" class="icon-button small wide" aria-label="Zoom to 100 %" onClick={() => setZoom(undefined)}>
         {`${Math.round(zoom * 100)} %`}
       </button>
-      <button type="button" class="icon-button small" aria-label={words.zoomIn} onClick={() => setZoom(zoomed(zoom, 1))}>
+      <button type="button" class="icon-button small" aria-label="Zoom in" onClick={() => setZoom(zoomed(zoom, 1))}>
         +
       </button>
     </div>

@@ -2,7 +2,6 @@
 import type { RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useReducer, useRef } from 'preact/hooks'
 import { type HeldRow, holdRows } from '../model/held-rows.ts'
-import { words } from '../words.ts'
 import { Icon } from './icon.tsx'
 
 /** How long a row stays that has left the list. */
@@ -81,7 +80,7 @@ export function NewRows({ waiting, release, bar }: Omit<Held<unknown>, 'rows'>) 
     <div class="new-rows" role="status" ref={bar}>
       {waiting > 0 && (
         <button type="button" class="button small is-primary" onClick={release}>
-          <Icon name="up" /> {words.newRows(waiting)}
+          <Icon name="up" /> {`${waiting.toLocaleString()} new`}
         </button>
       )}
     </div>

@@ -1,7 +1,7 @@
 /** A JSON value as a tree that can be folded, and searched by the browser or a filter. */
 import { useState } from 'preact/hooks'
 import { showHidden } from '../model/names.ts'
-import { words } from '../words.ts'
+import { plural, words } from '../words.ts'
 import { CopyButton } from './copy-button.tsx'
 
 /** Longer texts are folded. */
@@ -106,7 +106,7 @@ function Branch({ name, value, path, depth }: EntryProps & { readonly value: obj
     <li>
       <details open={isOpen} onToggle={(event) => event.currentTarget.open && setDrawn(true)}>
         <summary>
-          <span class="json-key">{showHidden(name)}</span> <span class="muted">{words.collapsed(count)}</span>
+          <span class="json-key">{showHidden(name)}</span> <span class="muted">{plural(count, 'value')}</span>
         </summary>
         {isDrawn && <Node value={value} path={path} depth={depth + 1} />}
       </details>
@@ -123,7 +123,7 @@ function Leaf({ value }: { value: unknown }) {
       {showHidden(isLong ? value.slice(0, longText) : value)}
       {isLong && (
         <button type="button" class="link" onClick={() => setWhole(true)}>
-          … {words.showLong}
+          … {'Show all of it'}
         </button>
       )}
     </span>

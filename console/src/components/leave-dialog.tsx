@@ -1,5 +1,3 @@
-/** Asked before unsaved changes are lost. */
-import { words } from '../words.ts'
 import { Button } from './button.tsx'
 import { closeDialog, Dialog, openDialog } from './dialog.tsx'
 
@@ -10,7 +8,7 @@ import { closeDialog, Dialog, openDialog } from './dialog.tsx'
 export function openLeaveDialog(text: string, leave: () => void, stay: () => void = closeDialog): void {
   const footer = (
     <>
-      <Button onClick={stay}>{words.stay}</Button>
+      <Button onClick={stay}>Stay</Button>
       <Button
         kind="destructive"
         onClick={() => {
@@ -18,12 +16,12 @@ export function openLeaveDialog(text: string, leave: () => void, stay: () => voi
           leave()
         }}
       >
-        {words.discardChanges}
+        Discard
       </Button>
     </>
   )
   openDialog(
-    <Dialog title={words.leaveTitle} footer={footer} onClose={stay} class="is-narrow">
+    <Dialog title="Discard your changes?" footer={footer} onClose={stay} class="is-narrow">
       <p>{text}</p>
     </Dialog>,
   )

@@ -2,7 +2,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { toPlain } from '../model/ansi.ts'
 import type { Found, LogText } from '../model/log-lines.ts'
-import { words } from '../words.ts'
 import { IconButton } from './button.tsx'
 
 interface Search {
@@ -74,14 +73,18 @@ export function LogSearch({ search: { query, found, number, find, step } }: { se
       <input
         class="grow"
         type="search"
-        aria-label={words.find}
+        aria-label="Find"
         placeholder="Find in all output"
         value={query}
         onInput={(event) => find(event.currentTarget.value)}
         onKeyDown={onKey}
       />
       <span class="muted number" role="status">
-        {query !== '' && (found === undefined ? 'searching …' : words.hitOf(number, total) + (found.isCut ? ' and more' : ''))}
+        {query !== '' &&
+          (found === undefined
+            ? 'searching …'
+            : (total === 0 ? 'no hit' : `${number.toLocaleString()} of ${total.toLocaleString()}`) +
+              (found.isCut ? ' and more' : ''))}
       </span>
       {total > 1 && (
         <>

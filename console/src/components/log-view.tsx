@@ -14,7 +14,7 @@ import {
   toLogText,
 } from '../model/log-lines.ts'
 import { formatDuration } from '../model/time.ts'
-import { words } from '../words.ts'
+import { plural, words } from '../words.ts'
 import { IconButton } from './button.tsx'
 import { Check } from './check.tsx'
 import { useQueryChange } from './filter-field.tsx'
@@ -141,7 +141,7 @@ export function LogView(props: LogViewProps) {
         aria-live="off"
         class={`${look.wraps ? 'wraps' : ''} ${look.times ? 'has-times' : ''}`}
         tabIndex={0}
-        aria-label={words.outputOf(name, log.lines.length)}
+        aria-label={`${name}, ${plural(log.lines.length, 'line')}`}
         style={{ '--digits': `${String(log.lines.at(-1)?.number ?? 0).length}ch` }}
         onScroll={onScroll}
         onKeyDown={onKey}

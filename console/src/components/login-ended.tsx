@@ -12,13 +12,13 @@ export function LoginEndedDialog() {
     <>
       <Button onClick={() => void returnFromLogin()}>{words.tryAgain}</Button>
       <a class="button is-primary" href={to.login(to.signedIn())} target="_blank" rel="noopener opener">
-        {words.signInAgain}
+        Sign in again
       </a>
     </>
   )
   return (
-    <Dialog title={words.loginEnded} footer={footer} class="is-narrow" closable={false}>
-      <p>{words.loginEndedText}</p>
+    <Dialog title="Your login has ended" footer={footer} class="is-narrow" closable={false}>
+      <p>Sign in again; nothing on this page is lost.</p>
     </Dialog>
   )
 }

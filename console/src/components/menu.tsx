@@ -4,7 +4,6 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { pressedDenied } from '../api/rights.ts'
 import { letterEvent } from '../letter-keys.ts'
-import { words } from '../words.ts'
 import { Icon, type IconName } from './icon.tsx'
 
 export interface MenuItem {
@@ -34,7 +33,7 @@ interface MenuProps {
 
 export function Menu({ label, items, children, class: style = 'icon-button', head }: MenuProps) {
   // The content of the button names it, unless there is none.
-  const name = label ?? (children === undefined ? words.more : undefined)
+  const name = label ?? (children === undefined ? 'More actions' : undefined)
   const [open, setOpen] = useState(false)
   const root = useRef<HTMLDivElement>(null)
   const list = useRef<HTMLDivElement>(null)
@@ -77,7 +76,7 @@ export function Menu({ label, items, children, class: style = 'icon-button', hea
       {open && (
         <div class="menu-list">
           {head}
-          <div id={id} role="menu" aria-label={name ?? words.menu} ref={list} tabIndex={-1} onKeyDown={onKey}>
+          <div id={id} role="menu" aria-label={name ?? 'Menu'} ref={list} tabIndex={-1} onKeyDown={onKey}>
             {inMenuOrder(items).map((item) => (
               <Entry key={item.label} item={item} onDone={() => (item.href === undefined ? close() : setOpen(false))} />
             ))}

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { noteUse } from '../model/recent.ts'
-import { words } from '../words.ts'
+import { plural, words } from '../words.ts'
 import { closeDialog, openDialog } from './dialog.tsx'
 import { Icon } from './icon.tsx'
 import { Name } from './name.tsx'
@@ -70,7 +70,7 @@ function Palette() {
       onChoose={choose}
       onTake={(hit, event) => open(hit, event, event.type === 'keydown' ? action : 0)}
       onKey={onKey}
-      status={actionLabel ?? (text === '' ? '' : words.results(hits.length))}
+      status={actionLabel ?? (text === '' ? '' : plural(hits.length, 'result'))}
     >
       {hits.length === 0 && text !== '' && (
         <p class="palette-note">
@@ -95,7 +95,7 @@ function toGroups(found: readonly HitGroup[], text: string) {
         <>
           <div class="palette-group" aria-hidden="true">
             {title}
-            {hits.length > items.length && ` ${words.cutHits(items.length, hits.length)}`}
+            {hits.length > items.length && ` ${`${items.length} of ${hits.length} shown`}`}
           </div>
           {failed === true && <div class="palette-note">{words.searchFailed(title)}</div>}
         </>

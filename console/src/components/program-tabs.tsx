@@ -77,7 +77,7 @@ export function ProgramOutput({ line, ...place }: OutputProps) {
   return (
     <>
       {error !== undefined && <p class="stale">{describeError(error).title}</p>}
-      {byte !== undefined && byte < startByte && <p class="muted">{words.lineGone}</p>}
+      {byte !== undefined && byte < startByte && <p class="muted">The line of this address is no longer kept.</p>}
       {hasLater && (
         <p class="muted row">
           What was written later is not on this page.

@@ -130,7 +130,7 @@ function toCommands(): readonly Hit[] {
   }
   const screens = places
     .filter(({ adminOnly }) => adminOnly !== true || user.value?.isAdmin === true)
-    .map(({ path, label, icon }): Hit => ({ label: words.goTo(label), icon, href: basePath + path }))
+    .map(({ path, label, icon }): Hit => ({ label: `Go to ${label}`, icon, href: basePath + path }))
   const looks = (['light', 'dark', 'system'] as const).map(
     (id): Hit => ({
       label: `${words.theme}: ${words.themes[id]}`,

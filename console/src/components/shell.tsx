@@ -96,7 +96,7 @@ function UserMenu() {
       <strong>{username}</strong>
       {email !== null && email !== username && <span class="muted">{email}</span>}
       {roles.length > 0 && <span class="muted">{roles.join(', ')}</span>}
-      <span class="muted">{words.zone(Intl.DateTimeFormat().resolvedOptions().timeZone)}</span>
+      <span class="muted">{`Times are in ${Intl.DateTimeFormat().resolvedOptions().timeZone}.`}</span>
     </div>
   )
   const items = [

@@ -235,7 +235,7 @@ function FoldButton({ look: { id, name, inner, innerCount }, onFold }: Pick<Node
     <button
       type="button"
       class="node-fold"
-      aria-label={`${words.inner(innerCount)} ${words.stagesOf(name)}`}
+      aria-label={`${words.inner(innerCount)} ${`stages of ${name}`}`}
       tabIndex={-1}
       aria-expanded={inner.length === innerCount}
       onClick={() => onFold(id)}
@@ -247,7 +247,7 @@ function FoldButton({ look: { id, name, inner, innerCount }, onFold }: Pick<Node
 
 function NodeText({ look }: { look: Look }) {
   const length = look.since === undefined ? look.length : Math.max(0, now.value - look.since)
-  const whereabouts = [look.after.length > 0 && words.after(look.after), look.position].filter(Boolean).join(', ')
+  const whereabouts = [look.after.length > 0 && `after ${look.after.join(', ')}`, look.position].filter(Boolean).join(', ')
   return (
     <span class="node-text">
       <span class="node-name">
@@ -288,10 +288,10 @@ function wordOf(node: GraphNode): string {
 }
 
 function nameOf(node: GraphNode): string {
-  if (node.kind === 'missing') return words.missingStage(node.ref)
+  if (node.kind === 'missing') return `Stage ${node.ref}`
   if (node.kind === 'stage') return titleOf(node.stage)
   const common = commonTitle(node.stages)
-  return node.kind === 'stack' ? words.stackOf(node.stages.length, common) : words.chainOf(node.stages.length)
+  return node.kind === 'stack' ? `${node.stages.length} × ${common ?? 'stages'}` : `${node.stages.length} succeeded`
 }
 
 /** The reason of a failure, else the type. */
@@ -300,7 +300,7 @@ function underOf(node: GraphNode): string {
 }
 
 function typeOf(node: GraphNode): string {
-  if (node.kind === 'missing') return words.missingRequisite
+  if (node.kind === 'missing') return 'required, but it does not exist'
   if (node.kind === 'stack') return countWords(node.stages)
   if (node.kind === 'stage') return stageWord(node.stage.type)
   return [node.stages[0], node.stages.at(-1)].map((stage) => stage && titleOf(stage)).join(' … ')

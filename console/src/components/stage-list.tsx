@@ -103,12 +103,12 @@ const StageRow = kept(({ id, look, onSelect }: StageRowProps) => {
             <Name text={title} max={60} />
           </span>
           <span class="muted hide-phone node-type">{type}</span>
-          {within !== undefined && <span class="visually-hidden">{words.withinStage(within)}</span>}
+          {within !== undefined && <span class="visually-hidden">{`, part of ${within}, `}</span>}
         </span>
         {segments === undefined ? <span class="grow" /> : <Timing segments={segments} hasEnded={hasEnded} />}
         <span class="muted word">
           {word}
-          {attempts > 0 && `, ${words.attempt(attempts + 1)}`}
+          {attempts > 0 && `, ${`attempt ${attempts + 1}`}`}
         </span>
         <span class="number length">
           {isRunning ? <Duration from={from} /> : length === undefined ? '' : formatDuration(length)}

@@ -34,7 +34,7 @@ export function Loading({ rows = 4 }: { rows?: number }) {
 }
 
 function Waiting({ sinceMs }: { sinceMs: number }) {
-  return <p class="muted">{words.stillWaiting(Math.max(8, Math.round((now.value - sinceMs) / 1000)))}</p>
+  return <p class="muted">{`Still waiting for Fairlead (${Math.max(8, Math.round((now.value - sinceMs) / 1000))} s).`}</p>
 }
 
 interface EmptyStateProps {
@@ -116,8 +116,8 @@ function RequestId({ id }: { id: string | undefined }) {
   if (id === undefined) return null
   return (
     <span class="muted row">
-      {words.request} <code>{id.slice(0, 8)}…</code>
-      <CopyButton text={id} label={words.copyRequestId} />
+      Request <code>{id.slice(0, 8)}…</code>
+      <CopyButton text={id} label="Copy the request id" />
     </span>
   )
 }
@@ -175,7 +175,8 @@ export function Stale({ reading: { error, failures, readAtMs, nextTryAtMs } }: {
   if (error.status === 404) {
     return (
       <p class="stale" role="status">
-        <Icon name="warn" /> {words.gone(formatClock(readAtMs))}
+        <Icon name="warn" />{' '}
+        {`This was deleted, or you may no longer read it. The page shows what it read at ${formatClock(readAtMs)}.`}
       </p>
     )
   }
@@ -183,7 +184,7 @@ export function Stale({ reading: { error, failures, readAtMs, nextTryAtMs } }: {
   const seconds = Math.max(0, Math.ceil(((nextTryAtMs ?? now.value) - now.value) / 1000))
   return (
     <p class="stale" role="status">
-      <Icon name="warn" /> {words.stale(formatClock(readAtMs), describeError(error).title, seconds)}
+      <Icon name="warn" /> {`Data from ${formatClock(readAtMs)}. ${describeError(error).title} Next try in ${seconds} s.`}
     </p>
   )
 }

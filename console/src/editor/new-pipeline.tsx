@@ -141,7 +141,7 @@ function BeginForm({ application, from, onBegun, denied }: BeginProps & { readon
           />
         )}
         <TextField
-          label={editorWords.name}
+          label="Name"
           value={name}
           error={isTried || name.trim() !== '' ? nameError : undefined}
           required
@@ -171,7 +171,7 @@ type Known = readonly { readonly id?: string; readonly name: string }[]
 /** Until the user gives another one. */
 function nameOf({ beginning, original, file }: Base, pipelines: Known): string {
   const copied = pipelines.find(({ id }) => id === original)?.name
-  if (beginning === 'copy') return copied === undefined ? '' : editorWords.copyOf(copied)
+  if (beginning === 'copy') return copied === undefined ? '' : `${copied} (copy)`
   if (beginning === 'file') return textOf(file?.definition?.['name']) ?? ''
   if (!isTemplate(beginning)) return ''
   const { name } = templates[beginning]
@@ -218,7 +218,7 @@ function BaseField({ base: { beginning, original }, error, pipelines, onOriginal
 function errorOfName(name: string, pipelines: Known): string | undefined {
   if (name === '') return editorWords.nameMissing
   const isTaken = pipelines.some((pipeline) => pipeline.name.toLowerCase() === name.toLowerCase())
-  return isTaken ? editorWords.nameTaken(name) : undefined
+  return isTaken ? `This application has a pipeline ${name} already.` : undefined
 }
 
 function errorOfBase({ beginning, original, file }: Base): string | undefined {

@@ -9,7 +9,7 @@ import { CheckField, TextField } from '../components/form-fields.tsx'
 import type { MenuItem } from '../components/menu.tsx'
 import { act } from '../components/notices.tsx'
 import { formatRelative, now } from '../model/time.ts'
-import { words } from '../words.ts'
+import { plural, words } from '../words.ts'
 import { editManifest } from './edit-manifest.tsx'
 import { isKind } from './names.ts'
 import type { ObjectPlace } from './object.ts'
@@ -120,7 +120,7 @@ class ManifestActs {
     const wanted = signal(String(replicas ?? 1))
     this.#ask({
       title: `Scale ${name}`,
-      effect: manifestWords.scaleEffect(name, replicas),
+      effect: replicas === undefined ? `The number of pods of ${name} changes.` : `${name} has ${plural(replicas, 'pod')}.`,
       action: `Scale ${name}`,
       level: () => (toCount(wanted.value) === 0 ? 2 : 1),
       fields: <CountField label={manifestWords.replicas} value={wanted} />,

@@ -10,7 +10,6 @@ import { FormDialog } from '../components/form-dialog.tsx'
 import { TextField } from '../components/form-fields.tsx'
 import { startPipeline } from '../screens/start-dialog.tsx'
 import { words } from '../words.ts'
-import { manifestWords } from './words.ts'
 
 const application = 'hello'
 const pipelineName = 'ship manifests'
@@ -40,7 +39,10 @@ export function DeployManifestExample({ place }: { place: ManifestExamplePlace }
     <FormDialog title={`Deploy the example to ${label}?`} action={words.deployExample} isReady={isNamed} run={run}>
       <p>{`Fairlead deploys a small web program to the namespace ${namespace} of the account ${account}. It creates the application ${application} with:`}</p>
       <ul class="bullets">
-        {manifestWords.exampleParts(pipelineName).map((part) => (
+        {[
+          `a pipeline, ${pipelineName}, which deploys two manifests and shows the plan of each run;`,
+          'a deployment of two pods, and a service in front of them.',
+        ].map((part) => (
           <li key={part}>{part}</li>
         ))}
       </ul>
@@ -51,7 +53,7 @@ export function DeployManifestExample({ place }: { place: ManifestExamplePlace }
       <TextField
         label="Namespace"
         value={namespace}
-        help={manifestWords.exampleImage(`${image}:${versions[0]}`)}
+        help={`The cluster needs to be able to pull ${`${image}:${versions[0]}`}.`}
         suggestions={namespaces}
         required
         onChange={setNamespace}

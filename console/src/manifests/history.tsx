@@ -132,7 +132,7 @@ function Comparison({ before, after }: { before: Revision; after: Revision }) {
   if (left === undefined || right === undefined) return <Loading rows={3} />
   const values = compare(templateOf(left), templateOf(right)).filter(({ differs }) => differs)
   if (values.length === 0) return <p class="quiet">Both have the same pod template.</p>
-  const heads = manifestWords.comparisonHeads(before.number, after.number)
+  const heads = { field: 'Field', before: `Revision ${before.number}`, after: `Revision ${after.number}` }
   const label = `From revision ${before.number} to revision ${after.number}`
   return (
     <Difference

@@ -1,6 +1,3 @@
-/** Words of the screens for objects with manifests. */
-import { plural } from '../words.ts'
-
 export const manifestWords = {
   // The page of an object
   tabs: {
@@ -38,13 +35,10 @@ export const manifestWords = {
   // History
   revision: 'Revision',
   revisionNumber: (number: number) => `Revision ${number}`,
-  comparisonHeads: (from: number, to: number) => ({ field: 'Field', before: `Revision ${from}`, after: `Revision ${to}` }),
 
   // Actions
   editOf: (name: string) => `Edit ${name}`,
   undoRollout: 'Undo rollout',
-  scaleEffect: (name: string, now: number | undefined) =>
-    now === undefined ? `The number of pods of ${name} changes.` : `${name} has ${plural(now, 'pod')}.`,
   replicas: 'Replicas',
 
   // Edit and plan
@@ -68,9 +62,4 @@ export const manifestWords = {
   driftMore: (count: number) => `and ${count.toLocaleString()} more`,
 
   // Example
-  exampleParts: (pipeline: string) => [
-    `a pipeline, ${pipeline}, which deploys two manifests and shows the plan of each run;`,
-    'a deployment of two pods, and a service in front of them.',
-  ],
-  exampleImage: (image: string) => `The cluster needs to be able to pull ${image}.`,
 } as const

@@ -7,7 +7,6 @@ import { refreshMatching } from '../api/live.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { TextField } from '../components/form-fields.tsx'
 import { PermissionsField } from '../components/permissions-field.tsx'
-import { settingsWords } from '../settings-words.ts'
 import { words } from '../words.ts'
 
 const validName = /^[a-z][a-z0-9-]*$/i
@@ -61,7 +60,7 @@ export function CreateApplication() {
       />
       <TextField label={words.description} value={values.description} onChange={(text) => set({ description: text })} />
       <details>
-        <summary>{settingsWords.permissions}</summary>
+        <summary>Permissions</summary>
         <PermissionsField application={values.name || 'the application'} permissions={{}} onChange={setPermissions} />
       </details>
     </FormDialog>

@@ -83,7 +83,12 @@ function OfKnownGroup({ group, context, repeatable: { type, fields } }: OfKnownG
   const actions = instance === undefined ? ofGroup : ofInstance(instance)
   const action = actions.find(({ job }) => job === type)
   // Either disabling or enabling is offered at a time.
-  return <Again denied={action === undefined ? words.againNeedless(group.name) : action.denied} onSelect={action?.onSelect} />
+  return (
+    <Again
+      denied={action === undefined ? `${group.name} is already in the state that this task sets.` : action.denied}
+      onSelect={action?.onSelect}
+    />
+  )
 }
 
 /** One that was deleted meanwhile is created anew. */
@@ -116,7 +121,7 @@ function OfSecurityGroup({ repeatable: { application, place, fields } }: { repea
 function Again({ denied, onSelect }: { denied: string | undefined; onSelect?: (() => void) | undefined }) {
   return (
     <Button denied={denied} onClick={() => onSelect?.()}>
-      {words.doAgain}
+      Do again
     </Button>
   )
 }

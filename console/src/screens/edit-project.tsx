@@ -35,7 +35,7 @@ export function EditProject({ project }: { project: Project | undefined }) {
   }
   return (
     <FormDialog
-      title={project === undefined ? settingsWords.createProject : settingsWords.editProject(project.name)}
+      title={project === undefined ? settingsWords.createProject : `Edit ${project.name}`}
       action={project === undefined ? settingsWords.createProject : settingsWords.saveProject(project.name)}
       isValid={isNamed}
       onTried={() => setTried(true)}
@@ -93,7 +93,7 @@ async function checkUnchanged({ id, name, updateTs }: Project): Promise<void> {
   refreshMatching('/projects')
   throw new ApiError({
     status: 409,
-    message: settingsWords.projectChanged(name, stored.lastModifiedBy ?? settingsWords.anotherUser),
+    message: `${stored.lastModifiedBy ?? 'Another user'} changed ${name} while you were editing. Close this dialog and open it again; copy your changes first.`,
   })
 }
 
@@ -125,7 +125,7 @@ function Applications({ chosen, onChange }: { chosen: readonly string[]; onChang
             <Name text={name} max={40} />
             <IconButton
               icon="close"
-              label={settingsWords.removeApplication(name)}
+              label={`Remove ${name}`}
               small
               onClick={() => onChange(chosen.filter((one) => one !== name))}
             />
@@ -181,7 +181,7 @@ function ClusterFields({ cluster, accounts, set }: ClusterFieldsProps) {
         <TextField
           key={key}
           label={settingsWords[key]}
-          help={settingsWords.allHelp}
+          help="* for all, empty for none."
           value={cluster[key]}
           onChange={(text) => set({ [key]: text })}
         />

@@ -39,13 +39,17 @@ export function DeployExample({ place }: { place: ExamplePlace }) {
   }
   return (
     <FormDialog title="Deploy the example?" action={words.deployExample} isReady={isPort} run={run}>
-      <p>{words.exampleLead(application)}</p>
+      <p>{`Fairlead deploys a small web program to this machine. It creates the application ${application} with:`}</p>
       <ul class="bullets">
-        {words.exampleParts(application, balancer, pipelineName).map((part) => (
+        {[
+          `two images of the program, ${application}:1 and ${application}:2;`,
+          `a load balancer, ${balancer}, which answers on a port of this machine;`,
+          `a pipeline, ${pipelineName}, which is started with version 1.`,
+        ].map((part) => (
           <li key={part}>{part}</li>
         ))}
       </ul>
-      <p class="muted">{words.exampleEnd(application)}</p>
+      <p class="muted">{`Start the pipeline again with version 2 to see it replace version 1 without a lost request. To remove everything, destroy the server groups, then delete ${application} in its settings.`}</p>
       <TextField
         label="Port of the load balancer"
         value={port}
@@ -146,7 +150,7 @@ async function savePipeline(place: ExamplePlace, port: number): Promise<Schemas[
   const pipeline = {
     application,
     name: pipelineName,
-    description: words.examplePipeline(port),
+    description: `Deploys the example program, which answers at http://localhost:${port}/. Start it with version 2 to replace version 1.`,
     parameterConfig: [
       {
         name: 'version',

@@ -32,7 +32,6 @@ import {
 import { toStageGraph } from '../model/stage-graph.ts'
 import { isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
 import { Judgment } from './judgment.tsx'
 import { RunFailure } from './run-failure.tsx'
 import { RunHead, toSibling } from './run-head.tsx'
@@ -40,8 +39,8 @@ import { awaitsDelivery, RunNotifications } from './run-notifications.tsx'
 import { loadDeploymentPicture, nextTab, StagePanel } from './stage-panel.tsx'
 
 const views = [
-  { id: 'graph', label: words.graph },
-  { id: 'list', label: words.list },
+  { id: 'graph', label: 'Graph' },
+  { id: 'list', label: 'List' },
   { id: 'time', label: 'Time' },
 ] as const
 /** Above that the list says more than a drawing. */
@@ -61,7 +60,7 @@ export function ExecutionScreen({ params, query }: ScreenProps) {
   return (
     <Loaded
       live={live}
-      title={`${words.execution} ${shortId(id)}`}
+      title={`Execution ${shortId(id)}`}
       rows={8}
       empty={<EmptyState icon="search" text="There is no such execution, or you may not read it." />}
     >

@@ -24,7 +24,7 @@ import {
 import { textOf } from '../model/read.ts'
 import { foldKind } from '../model/stage-graph.ts'
 import { formatMinute } from '../model/time.ts'
-import { words } from '../words.ts'
+import { plural, words } from '../words.ts'
 
 const rowHeight = 57
 /** What one search returns at most without causes. */
@@ -136,15 +136,7 @@ export function Running({ live, waiting, of }: WaitingProps) {
   const shown = new Set(waiting.map(({ id }) => id))
   const items = (live.reading.value.body ?? []).filter(({ id }) => !shown.has(id))
   return (
-    <Block
-      title={words.running}
-      live={live}
-      items={items}
-      keyOf={({ id }) => id}
-      none="Nothing is running."
-      row={runningRow}
-      of={of}
-    />
+    <Block title="Running" live={live} items={items} keyOf={({ id }) => id} none="Nothing is running." row={runningRow} of={of} />
   )
 }
 
@@ -167,7 +159,7 @@ function runningRow(execution: Execution) {
             execution.status === 'PAUSED' ? (
               word
             ) : (
-              words.queued
+              'waits for its turn'
             )
           ) : (
             <Name text={titleOf(current)} max={40} />
@@ -177,7 +169,7 @@ function runningRow(execution: Execution) {
       }
       end={
         <>
-          <span class="hide-phone">{words.stagesDone(done, total)}</span>
+          <span class="hide-phone">{`${done} of ${plural(total, 'stage')}`}</span>
           {by !== undefined && (
             <span class="hide-phone">
               <Name text={by} max={20} />

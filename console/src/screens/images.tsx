@@ -213,7 +213,7 @@ function ImageActions({ provider, image, using }: ImageActionsProps) {
   const application = textOf(image['name']) ?? id
   const right = useRight({ operation: changeOperation, application, ...(account !== undefined && { account }) })
   const used =
-    using === undefined ? words.loading : using.length > 0 ? adminWords.imageUsed(using.map(({ name }) => name)) : undefined
+    using === undefined ? words.loading : using.length > 0 ? `Runs in ${using.map(({ name }) => name).join(', ')}.` : undefined
   const remove = () =>
     askToDelete({
       ...{ application, name: id, list: '/images' },

@@ -97,7 +97,7 @@ function columnsOf(application: string, providers: readonly CloudProvider[]): re
     { key: 'created', head: words.started, cell: ({ createdTime }) => <Time at={createdTime} /> },
     {
       key: 'length',
-      head: words.length,
+      head: 'Duration',
       hideBelow: 'narrow',
       cell: (job) => (isActive(job) || job.completedTime) && <Duration from={job.createdTime} until={job.completedTime} />,
     },

@@ -1,7 +1,6 @@
 /** Lists of objects of cloud providers, and the frame of the screens that show them. */
 import type { ComponentChildren } from 'preact'
 import { to } from '../address.ts'
-import { adminWords } from '../admin-words.ts'
 import { Beside } from '../components/beside.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { FilterField, FilterSelect, NoMatch } from '../components/filter-field.tsx'
@@ -92,7 +91,7 @@ export function List<Row>(props: ListProps<Row>) {
     <>
       {!isBare && <PlaceFilters query={query} places={rows.map(placeOfRow)} />}
       {shown.length === 0 ? (
-        <NoMatch text={adminWords.noMatch(label.toLowerCase(), described)} filters={filterNames} />
+        <NoMatch text={`None of the ${label.toLowerCase()} matches “${described}”.`} filters={filterNames} />
       ) : (
         <div class="panel is-flush">
           <div class="panel-body">

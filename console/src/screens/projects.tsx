@@ -13,7 +13,7 @@ import { type Project, toProjectDraft } from '../model/project.ts'
 import { numberOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
 import { settingsWords } from '../settings-words.ts'
-import { words } from '../words.ts'
+import { plural, words } from '../words.ts'
 import { EditProject } from './edit-project.tsx'
 
 const rowHeight = 45
@@ -58,7 +58,7 @@ function List({ projects, filter }: { projects: readonly Project[]; filter: stri
     <FilteredList
       filter={filter}
       items={shown.toSorted((a, b) => a.name.localeCompare(b.name))}
-      noMatch={settingsWords.noProjectMatches(filter)}
+      noMatch={`No project matches “${filter}”.`}
       keyOf={({ id, name }) => id ?? name}
       rowHeight={rowHeight}
       label={words.projects}
@@ -77,7 +77,7 @@ function Row({ project }: { project: Project }) {
         <Name text={applications.join(', ')} max={120} />
       </span>
       <span class="muted hide-narrow">{project.email && <Name text={project.email} max={40} />}</span>
-      <span class="muted hide-phone">{settingsWords.countPipelines(pipelines.length)}</span>
+      <span class="muted hide-phone">{plural(pipelines.length, 'pipeline')}</span>
       <span class="muted hide-phone aside">
         <Time at={numberOf(project.updateTs)} />
       </span>

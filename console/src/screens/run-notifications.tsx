@@ -6,7 +6,7 @@ import { StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
 import type { Execution } from '../model/execution.ts'
 import type { Kind } from '../model/status.ts'
-import { words } from '../words.ts'
+import { plural, words } from '../words.ts'
 
 type Delivery = Schemas['NotificationDelivery']
 
@@ -22,7 +22,7 @@ export function RunNotifications({ execution: { notificationDeliveries, stages }
   if (deliveries.length === 0) return null
   const stageNames = new Map(stages.map(({ id, name, type }) => [id, name ?? type]))
   return (
-    <Panel title={words.notifications} count={deliveries.length} flush>
+    <Panel title="Notifications" count={deliveries.length} flush>
       <ol class="rows">
         {deliveries.map((delivery) => (
           <DeliveryRow key={delivery.id} delivery={delivery} stage={stageNames.get(delivery.stageId ?? '')} />
@@ -51,7 +51,7 @@ function DeliveryRow({ delivery, stage }: { delivery: Delivery; stage: string | 
       </span>
       <span class="grow muted">
         {words.deliveries[status]}
-        {attempts > 1 && `, ${words.attempts(attempts)}`}
+        {attempts > 1 && `, ${plural(attempts, 'attempt')}`}
         {reason ? (
           <>
             : <Name text={reason} max={300} />
@@ -60,7 +60,7 @@ function DeliveryRow({ delivery, stage }: { delivery: Delivery; stage: string | 
         {status === 'waiting' && reason ? (
           <>
             {' '}
-            {words.nextAttempt} <Time at={nextAttemptTime} />
+            Next attempt <Time at={nextAttemptTime} />
           </>
         ) : null}
       </span>

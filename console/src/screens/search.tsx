@@ -21,7 +21,7 @@ export function Search({ query: { q = '', type } }: ScreenProps) {
   const note = text === '' ? 'Enter a name, or a part of one.' : text.length < minRemote ? words.searchShort : undefined
   return (
     <>
-      <PageHead tab={words.searchTitle(text)} title={words.search} />
+      <PageHead tab={text === '' ? 'Search' : `Search: ${text}`} title={words.search} />
       <div class="filters">
         <FilterField value={q} label={words.searchPlaceholder} />
         <FilterSelect

@@ -156,7 +156,7 @@ class ServerGroupActs {
     this.#ask('Disable', {
       effect: (
         <>
-          <p>{words.disableEffect(name, countsOf(this.#group).total)}</p>
+          <p>{`${name} takes no more traffic; its ${countsOf(this.#group).total === 1 ? 'one instance keeps' : `${countsOf(this.#group).total} instances keep`} running.`}</p>
           <p>
             {takers.length === 0
               ? 'No other server group of this cluster takes traffic: requests will fail.'
@@ -230,7 +230,9 @@ class ServerGroupActs {
   destroy(): void {
     const { name } = this.#group
     this.#ask('Destroy', {
-      effect: <p>{words.destroyEffect(name, countsOf(this.#group).total, isEnabled(this.#group))}</p>,
+      effect: (
+        <p>{`${isEnabled(this.#group) ? `${name} is disabled first, then its` : 'Its'} ${countsOf(this.#group).total === 1 ? 'one instance stops' : `${countsOf(this.#group).total} instances stop`} and the server group is removed. This cannot be undone.`}</p>
+      ),
       level: 2,
       destructive: true,
       change: () => this.#change(`Destroy ${name}`, { type: 'destroyServerGroup' }),
@@ -389,7 +391,11 @@ export function useInstanceActions(group: ServerGroup, { application }: ServerGr
         label: 'Reboot',
         icon: 'refresh',
         denied,
-        onSelect: ask('rebootInstances', words.rebootQuestion(id)),
+        onSelect: ask('rebootInstances', {
+          title: `Reboot ${id}?`,
+          effect: `${id} stops and starts again; meanwhile it takes no traffic.`,
+          action: `Reboot ${id}`,
+        }),
       },
       {
         job: 'terminateInstances',
@@ -397,7 +403,11 @@ export function useInstanceActions(group: ServerGroup, { application }: ServerGr
         icon: 'trash',
         destructive: true,
         denied,
-        onSelect: ask('terminateInstances', words.terminateQuestion(id)),
+        onSelect: ask('terminateInstances', {
+          title: `Terminate ${id}?`,
+          effect: `${id} stops; its server group starts another instance.`,
+          action: `Terminate ${id}`,
+        }),
       },
       {
         job: 'terminateInstanceAndDecrementServerGroup',

@@ -2,9 +2,8 @@
 import { useEffect } from 'preact/hooks'
 import { reportSignedIn } from '../api/session.ts'
 import { EmptyState } from '../components/states.tsx'
-import { words } from '../words.ts'
 
 export function SignedIn() {
   useEffect(reportSignedIn, [])
-  return <EmptyState icon="check" text={words.signedIn} />
+  return <EmptyState icon="check" text="You are signed in. You can close this tab." />
 }

@@ -23,7 +23,7 @@ import { healthReason, instanceId } from '../model/server-groups.ts'
 import { deployedBy, type GroupPlace, operationsLogOf, outputOf } from '../model/stage-output.ts'
 import { instanceStatus, isComplete, isFailed } from '../model/status.ts'
 import { formatDuration, now } from '../model/time.ts'
-import { words } from '../words.ts'
+import { plural, words } from '../words.ts'
 import { buildFacts } from './build-stage.tsx'
 import { useStageActions } from './execution-actions.tsx'
 import { StageLog, useNotUp } from './stage-output.tsx'
@@ -239,7 +239,7 @@ function NotUp({ application, place }: { application: string; place: GroupPlace 
 function Inner({ execution, inner }: { execution: Execution; inner: readonly Stage[] }) {
   return (
     <>
-      <h3 class="sub">{words.innerStages(inner.length)}</h3>
+      <h3 class="sub">{plural(inner.length, 'inner stage')}</h3>
       <ul class="rows boxed-rows">
         {inner.map((stage) => {
           const { kind, word } = stageStatus(stage)

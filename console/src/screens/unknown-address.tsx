@@ -8,9 +8,9 @@ export function UnknownAddress() {
   return (
     <>
       <PageHead tab={words.unknownAddress} title={words.unknownAddress} />
-      <EmptyState icon="search" text={words.unknownAddressAdvice}>
+      <EmptyState icon="search" text="Check the address, or search for what you were looking for.">
         <a class="button" href={to.home()}>
-          {words.goHome}
+          Go to Home
         </a>
       </EmptyState>
     </>
