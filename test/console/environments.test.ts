@@ -1,0 +1,86 @@
+/** Versions in environments: their order, how they differ, and what brings a version from one to the next. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  deploymentsOf,
+  differenceOf,
+  inOrder,
+  toDeployed,
+  toEnvironments,
+  versionLabel,
+} from '../../console/src/model/deployments.ts'
+import { pipelinesThatDeploy } from '../../console/src/model/infrastructure.ts'
+
+const accounts = ['prod', 'stage', 'test'].map((name) => ({ name, type: 'local', authorized: true, environment: `${name}-1` }))
+const environments = toEnvironments(accounts)
+
+function deploying(name: string, ...to: readonly string[]) {
+  const stages = to.map((account) => ({ type: 'deploy', clusters: [{ account, imageId: 'web:${parameters.version}' }] }))
+  return { id: name, name, application: 'web', stages }
+}
+
+test('environments stand in the order of promotion, else by the meaning of their names', () => {
+  const names = [...environments.values()]
+  assert.deepEqual(inOrder(names, [], environments), ['test-1', 'stage-1', 'prod-1'])
+  assert.deepEqual(inOrder(names, [deploying('odd', 'prod', 'test')], environments), ['prod-1', 'test-1', 'stage-1'])
+  const bothWays = [deploying('odd', 'prod', 'test'), deploying('usual', 'test', 'prod')]
+  assert.deepEqual(inOrder(names, bothWays, environments), ['test-1', 'stage-1', 'prod-1'])
+})
+
+test('a version is the tag, the digest or the name of an image', () => {
+  const images = ['web:2.4.0', 'registry:5000/shop/web:1@sha256:abc', 'shop/web@sha256:0123456789ab', 'ami-1']
+  assert.deepEqual(images.map(versionLabel), ['2.4.0', '1', '01234567', 'ami-1'])
+})
+
+function group(account: string, version: string, createdTime: number, isDisabled = false) {
+  const instanceCounts = { total: 2, up: 2 }
+  const name = `web-${account}-v00${createdTime}`
+  return {
+    name,
+    account,
+    region: 'r',
+    application: 'web',
+    createdTime,
+    isDisabled,
+    instanceCounts,
+    buildInfo: { images: [`web:${version}`] },
+  }
+}
+
+test('a version is behind by as many as came after it', () => {
+  const found = toDeployed(
+    [
+      group('test', '3', 3),
+      group('test', '2', 2, true),
+      group('test', '1', 1, true),
+      group('stage', '1', 4),
+      group('prod', '9', 5),
+    ],
+    environments,
+  ).get('web')
+  const [testing, stage, prod] = ['test-1', 'stage-1', 'prod-1'].map((name) => found?.get(name))
+  assert.ok(testing && stage && prod)
+  assert.deepEqual([testing.versions, testing.up, testing.total], [['3'], 2, 2])
+  assert.equal(differenceOf(stage, testing), 'behind test-1 by 2 versions')
+  assert.equal(differenceOf(prod, testing), 'differs from test-1')
+  assert.equal(differenceOf(testing, testing), undefined)
+})
+
+test('a pipeline promotes to an environment if it deploys there', () => {
+  const manifests = [{ spec: { containers: [{ image: 'shop/web:${parameters["tag"]}' }] } }]
+  const all = [deploying('release', 'test', 'prod'), deploying('trial', 'test')]
+  const found = pipelinesThatDeploy('web:3', all, (account) => account === 'prod')
+  assert.deepEqual(found, [{ id: 'release', name: 'release', application: 'web', parameters: { version: '3' } }])
+  const rollout = { id: 'k', name: 'k', application: 'web', stages: [{ type: 'deployManifest', account: 'prod', manifests }] }
+  assert.deepEqual(pipelinesThatDeploy('shop/web:3', [rollout])[0]?.parameters, { tag: '3' })
+})
+
+test('a run says what it put where', () => {
+  const made = (account: string) => ({ imageId: 'web:3', account, 'deploy.server.groups': { r: ['web-v001'] } })
+  const stages = [
+    { type: 'createServerGroup', status: 'SUCCEEDED', context: made('test'), outputs: {} },
+    { type: 'createServerGroup', status: 'SUCCEEDED', context: made('prod'), outputs: {} },
+    { type: 'createServerGroup', status: 'TERMINAL', context: made('stage'), outputs: {} },
+  ]
+  assert.deepEqual(deploymentsOf({ stages } as never), [{ image: 'web:3', accounts: ['test', 'prod'] }])
+})
