@@ -354,6 +354,7 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
       await route.fulfill({ json: {} })
     })
     await open('applications/fresh/pipelines/new')
+    await page.getByRole('radio', { name: /^Empty/ }).check()
     await page.getByRole('textbox', { name: 'Name' }).fill('release')
     await page.keyboard.press('Enter')
     await click('button', 'Save')

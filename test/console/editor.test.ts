@@ -21,6 +21,9 @@ interface Person {
   ask(method: string, path: string, body?: unknown): Promise<unknown>
 }
 
+/** The browser itself tells of answers with an error status, and of a page that is left before anyone has touched it. */
+const ofBrowser = /Failed to load resource|Blocked attempt to show a 'beforeunload'/
+
 async function signIn(page: Page, name: string, secret: string): Promise<void> {
   await page.getByLabel('User name').fill(name)
   await page.getByLabel('Password').fill(secret)
@@ -32,8 +35,7 @@ async function visit(browser: Chromium, url: string, name: string, secret: strin
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('console', (message) => {
-    // The browser itself tells of answers with an error status.
-    if (message.type() === 'error' && !message.text().includes('Failed to load resource')) complaints.push(message.text())
+    if (message.type() === 'error' && !ofBrowser.test(message.text())) complaints.push(message.text())
   })
   page.on('dialog', (dialog) => {
     if (dialog.type() !== 'beforeunload') complaints.push(`a script ran: ${dialog.message()}`)

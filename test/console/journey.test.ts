@@ -182,11 +182,12 @@ step('enables, resizes and disables a server group', async ({ page, click }) => 
   await dialog.getByLabel('Desired instances').fill('2')
   await dialog.getByRole('button', { name: 'Resize web-prod-v001' }).click()
   await group.getByText('2 of 2 up').waitFor()
+  // The account is read again when the next dialog opens.
+  await challenge(page)
   await act('Resize')
   await dialog.getByLabel('Desired instances').fill('0')
   await dialog.getByLabel(/To confirm, type/).waitFor()
   await dialog.getByRole('button', { name: 'Cancel' }).click()
-  await challenge(page)
   await act('Disable')
   await dialog.getByLabel(/To confirm, type/).fill('web-prod-v001')
   await dialog.getByRole('button', { name: 'Disable web-prod-v001' }).click()

@@ -32,22 +32,26 @@ interface GridTableProps<Row> {
 const asRow = { role: 'row' } as const
 
 export function GridTable<Row>({ label, columns, rows, keyOf, rowHeight, sort = '', heldOf }: GridTableProps<Row>) {
-  const template = columns.map(({ width }) => width).join(' ')
-  return (
-    <div class="panel is-flush grid-table" role="table" aria-label={label} style={{ '--columns': template }}>
-      <div role="rowgroup">
-        <div {...asRow} class="grid-row grid-heads">
-          {columns.map(({ key, ...column }) => (
-            <Head key={key} {...column} current={sort} />
-          ))}
-        </div>
+  const template = (of: readonly GridColumn<Row>[]) => of.map(({ width }) => width).join(' ')
+  const narrow = columns.filter(({ hideBelow }) => hideBelow !== 'narrow')
+  const heads = (
+    <div role="rowgroup">
+      <div {...asRow} class="grid-row grid-heads">
+        {columns.map(({ key, ...column }) => (
+          <Head key={key} {...column} current={sort} />
+        ))}
       </div>
+    </div>
+  )
+  return (
+    <div class="panel is-flush grid-table" style={{ '--columns': template(columns), '--narrow-columns': template(narrow) }}>
       <VirtualList
+        label={label}
         items={rows}
         keyOf={keyOf}
         rowHeight={rowHeight}
         heldOf={heldOf}
-        isTable
+        tableHead={heads}
         row={(row) => (
           <div {...asRow} class="grid-row">
             {columns.map(({ key, head, isBare, cell, hideBelow }) => (

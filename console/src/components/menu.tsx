@@ -109,6 +109,10 @@ type Box = { readonly current: HTMLElement | null }
 function useOpenList(root: Box, list: Box, isOpen: boolean, close: () => void): void {
   useEffect(() => {
     if (!isOpen) return
+    const box = list.current?.parentElement
+    const edge = root.current?.closest('.beside-side')?.getBoundingClientRect().left ?? 0
+    // It ends where its button ends, unless that leaves no room for it.
+    if (box && box.getBoundingClientRect().left < edge) box.classList.add('is-start')
     entries(list.current)[0]?.focus()
     const onPointer = (event: PointerEvent) => {
       if (!root.current?.contains(event.target as Node)) close()

@@ -29,8 +29,8 @@ interface VirtualListProps<Item> {
   readonly overscan?: number
   /** For a list that changes while it is read: what its rows are of, such as the filter. Rows then keep their places. */
   readonly heldOf?: string
-  /** Rows of a table, which have the roles of one themselves. */
-  readonly isTable?: boolean
+  /** The head of a table, whose rows have the roles of one themselves. */
+  readonly tableHead?: ComponentChildren
   /** Scrolls in a box of its own with this class instead of with the window. */
   readonly boxed?: boolean
 }
@@ -38,14 +38,14 @@ interface VirtualListProps<Item> {
 const alwaysDrawn = 80
 
 interface DrawnListProps<Item> extends VirtualListProps<Item> {
-  readonly list: RefObject<HTMLUListElement | null>
+  readonly list: RefObject<HTMLElement | null>
   /** Keys of rows that have left the list. */
   readonly gone: ReadonlySet<string>
 }
 
 export function VirtualList<Item>(props: VirtualListProps<Item>) {
   const { keyOf, drawAll = alwaysDrawn } = props
-  const list = useRef<HTMLUListElement>(null)
+  const list = useRef<HTMLElement>(null)
   const { rows, ...held } = useHeldRows(list, props.items, keyOf, props.heldOf)
   const items = rows.map(({ item }) => item)
   const gone = new Set(rows.flatMap(({ item, isGone }) => (isGone ? [keyOf(item)] : [])))
@@ -58,16 +58,43 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
   )
 }
 
-function Whole<Item>({ items, keyOf, row, label, class: style = '', list, gone, isTable }: DrawnListProps<Item>) {
+function Whole<Item>(props: DrawnListProps<Item>) {
+  const { items, keyOf, row, gone } = props
+  const Place = placeOf(props)
   return (
-    <ul class={`rows ${style}`} aria-label={label} ref={list} role={isTable ? 'rowgroup' : undefined}>
+    <Rows {...props}>
       {items.map((item, index) => (
-        <li key={keyOf(item)} role={isTable ? 'presentation' : undefined} class={gone.has(keyOf(item)) ? 'is-gone' : undefined}>
+        <Place key={keyOf(item)} class={gone.has(keyOf(item)) ? 'is-gone' : undefined}>
           {row(item, index)}
-        </li>
+        </Place>
       ))}
-    </ul>
+    </Rows>
   )
+}
+
+type RowsProps = Pick<DrawnListProps<unknown>, 'label' | 'class' | 'list' | 'tableHead'> & {
+  readonly heightPx?: number
+  readonly children: ComponentChildren
+}
+
+/** A list, or the body of a table below its head. */
+function Rows({ label, class: style = '', list, tableHead, heightPx, children }: RowsProps) {
+  const rows = {
+    class: `rows ${heightPx === undefined ? '' : 'is-virtual'} ${style}`,
+    ...(heightPx !== undefined && { style: { height: `${heightPx}px` } }),
+    children,
+  }
+  if (tableHead === undefined) return <ul {...rows} aria-label={label} ref={list as RefObject<HTMLUListElement>} />
+  return (
+    <div role="table" aria-label={label}>
+      {tableHead}
+      <div {...rows} role="rowgroup" ref={list as RefObject<HTMLDivElement>} />
+    </div>
+  )
+}
+
+function placeOf({ tableHead }: { readonly tableHead?: ComponentChildren }): 'div' | 'li' {
+  return tableHead === undefined ? 'li' : 'div'
 }
 
 function Windowed<Item>(props: DrawnListProps<Item>) {
@@ -123,31 +150,26 @@ interface RowsInViewProps<Item> extends DrawnListProps<Item> {
 }
 
 function RowsInView<Item>({ virtualizer, above, ...props }: RowsInViewProps<Item>) {
-  const { items, row, label, class: style = '', list, gone, isTable } = props
-  const place = (index: number) =>
-    isTable ? { role: 'presentation' as const } : { 'aria-posinset': index + 1, 'aria-setsize': items.length }
+  const { items, row, gone, tableHead } = props
+  const Place = placeOf(props)
+  const position = (index: number) =>
+    tableHead === undefined ? { 'aria-posinset': index + 1, 'aria-setsize': items.length } : {}
   if (virtualizer === undefined) return <Whole {...props} />
   return (
-    <ul
-      class={`rows is-virtual ${style}`}
-      aria-label={label}
-      ref={list}
-      role={isTable ? 'rowgroup' : undefined}
-      style={{ height: `${virtualizer.getTotalSize()}px` }}
-    >
+    <Rows {...props} heightPx={virtualizer.getTotalSize()}>
       {virtualizer.getVirtualItems().map(({ index, key, start }) => (
-        <li
+        <Place
           key={key}
           ref={virtualizer.measureElement}
           data-index={index}
-          {...place(index)}
+          {...position(index)}
           style={{ top: `${start - above}px` }}
           class={gone.has(String(key)) ? 'at is-gone' : 'at'}
         >
           <Row row={row as AnyRow} item={items[index]} index={index} />
-        </li>
+        </Place>
       ))}
-    </ul>
+    </Rows>
   )
 }
 
