@@ -165,9 +165,6 @@ export interface paths {
   '/projects/{id}': {
     /** Get a project */ get: { parameters: { path: { id: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Project'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
-  '/projects/{id}/clusters': {
-    /** List clusters of a project */ get: { parameters: { path: { id: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ProjectCluster'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
   '/applications/{application}/serverGroupManagers': {
     /** List server group managers */ get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ServerGroupManager'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
@@ -375,7 +372,6 @@ export interface components {
     /** A stage of a definition; its settings are allowed beside these fields. */ PipelineStage: { /** Missing in a stage whose type is not chosen yet. */ type?: string | null; name?: string | null; /** By which other stages require this one. */ refId?: string | null; /** Stages that must end before. */ requisiteStageRefIds?: (string)[] | null; [key: string]: unknown }
     /** What starts a pipeline; the fields of its type are allowed beside these. */ PipelineTrigger: { /** webhook, cron, git, docker, jenkins, pipeline, pubsub, … */ type?: string | null; id?: string | null; runAsUser?: string | null; source?: string | null; cronExpression?: string | null; enabled?: boolean | null; /** Field of the payload to a regular expression for its value. */ payloadConstraints?: { [key: string]: unknown } | null; expectedArtifactIds?: (string)[] | null; [key: string]: unknown }
     Project: { id?: string; name: string; email?: string | null; lastModifiedBy?: string | null; config?: { applications?: (string)[] | null; clusters?: (components['schemas']['ProjectClusterRule'])[] | null; pipelineConfigs?: ({ application: string; pipelineConfigId: string; [key: string]: unknown })[] | null; [key: string]: unknown } | null; createTs?: number | null; updateTs?: number | null; [key: string]: unknown }
-    ProjectCluster: { account: string; stack?: string | null; detail?: string | null; /** Each with its clusters and the builds that run there. */ applications?: ({ [key: string]: unknown })[] | null; instanceCounts?: { [key: string]: unknown } | null; [key: string]: unknown }
     ProjectClusterRule: { account: string; /** `*` for all. */ stack?: string | null; /** `*` for all. */ detail?: string | null; applications?: (string)[] | null; [key: string]: unknown }
     QuietPeriod: { enabled?: boolean; inQuietPeriod?: boolean; /** -1 when it is not set. */ startTime?: number; /** -1 when it is not set. */ endTime?: number; [key: string]: unknown }
     /** A Kubernetes object that fits no other list. */ RawResource: { name: string; account?: string | null; region?: string | null; namespace?: string | null; kind?: string | null; apiVersion?: string | null; displayName?: string | null; labels?: { [key: string]: unknown } | null; moniker?: components['schemas']['Moniker'] | null; [key: string]: unknown }
