@@ -37,7 +37,8 @@ export class TrafficHistory {
     }
     const oldestMs = atMs - keptSamples * samplePeriodMs
     for (const [id, samples] of this.#samples) {
-      while (samples[0] !== undefined && samples[0].atMs <= oldestMs) samples.shift()
+      // The clock may have been set back: then the number of samples is the bound.
+      while (samples[0] !== undefined && (samples[0].atMs <= oldestMs || samples.length > keptSamples)) samples.shift()
       if (samples.length === 0) this.#samples.delete(id)
     }
   }

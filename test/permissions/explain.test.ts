@@ -322,6 +322,7 @@ test('a limited token of an administrator tells nothing of others, nor who has p
     const { status, message } = await explain(other, token)
     assert.deepEqual([status, /limited in use/.test(message)], [403, true])
     assert.equal((await explain(own, token)).resources, undefined)
+    assert.equal((await explain({ ...own, roles: 'writers' }, token)).status, 403)
   }
   for (const limits of [{ readOnly: true }, { readOnly: true, operations: ['explainAccessUsingGET'] }]) {
     assert.equal((await explain(other, await create(limits))).resources?.length, 1)

@@ -33,6 +33,11 @@ function remember(current: CurrentUser | undefined): void {
   }
 }
 
+/** At the end of a login: whoever opens the console next is not shown as this user. */
+export function forgetUser(): void {
+  remember(undefined)
+}
+
 /** Resolves to false when the browser leaves for the login, or reads the page again for another user. @throws {ApiError} */
 export async function loadUser(): Promise<boolean> {
   const current = await readUser()

@@ -140,8 +140,12 @@ function Entry({ item, onDone }: { item: MenuItem; onDone: () => void }) {
   )
   const style = `menu-item ${destructive ? 'is-destructive' : ''}`
   if (href !== undefined) {
+    const leave = () => {
+      onDone()
+      onSelect?.()
+    }
     return (
-      <a class={style} role="menuitem" tabIndex={-1} href={href} onClick={onDone}>
+      <a class={style} role="menuitem" tabIndex={-1} href={href} onClick={leave}>
         {content}
       </a>
     )

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { apiPath, basePath, to } from '../address.ts'
 import { type Connection, connection } from '../api/live.ts'
-import { user } from '../api/session.ts'
+import { forgetUser, user } from '../api/session.ts'
 import { useActiveExecutions, waitingOf } from '../api/waiting.ts'
 import type { Kind } from '../model/status.ts'
 import { places, type RailPlace } from '../places.ts'
@@ -107,7 +107,7 @@ function UserMenu() {
     })),
     { label: words.keys, icon: 'list' as const, onSelect: openKeys },
     { label: words.apiReference, href: to.api(), icon: 'external' as const },
-    { label: words.signOut, href: to.logout(), icon: 'signout' as const },
+    { label: words.signOut, href: to.logout(), icon: 'signout' as const, onSelect: forgetUser },
   ]
   return (
     <Menu items={items} class="user-button" head={head}>

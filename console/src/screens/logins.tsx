@@ -2,6 +2,7 @@
 import { to } from '../address.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
+import { forgetUser } from '../api/session.ts'
 import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
@@ -66,7 +67,7 @@ const columns: readonly Column<Login>[] = [
     align: 'end',
     cell: (login) =>
       login.current ? (
-        <a class="button small" href={to.logout()}>
+        <a class="button small" href={to.logout()} onClick={forgetUser}>
           {words.signOut}
         </a>
       ) : (

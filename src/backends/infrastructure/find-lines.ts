@@ -33,6 +33,8 @@ export async function findLines(
   const matches: FoundLine[] = []
   let [line, offset, rest] = [1, first.offset ?? 0, '']
   for (let part: ConsoleView | undefined = first; typeof part?.output === 'string'; ) {
+    // A part says where it is: bytes that are no text have another length when they are read, and output may have been dropped.
+    offset = (part.offset ?? 0) - Buffer.byteLength(rest)
     const lines: string[] = (rest + part.output).split('\n')
     const next: number = part.nextOffset ?? 0
     // What is written meanwhile is not waited for.

@@ -1,14 +1,20 @@
 /** Text by which searches find an execution: its name, its parameters, and the version that it is a run of. */
 import { fieldAt, objectOf, objectsOf } from '../../json/values.ts'
+import { BackendError } from '../backend.ts'
 import type { Execution } from './model.ts'
-import { maskExecution } from './secrets.ts'
 
 /** Of a trigger, whose values may be long. */
 const maxLength = 4000
+/** Each is looked for in every run. */
+const maxWords = 20
 
-/** In small letters, a value in each line, parameters as `name=value`; secrets are masked, as in views. */
+/**
+ * In small letters, a value in each line, parameters as `name=value`.
+ *
+ * @param execution With its secrets masked, as in views
+ */
 export function searchTextOf(execution: Execution): string {
-  const { name, trigger } = maskExecution(execution)
+  const { name, trigger } = execution
   const parameters = Object.entries(objectOf(trigger.parameters)).map(([key, value]) => `${key}=${textFor(value)}`)
   const { tag, branch, hash, version, action } = trigger
   const artifacts = objectsOf(trigger.artifacts).flatMap((artifact) => [
@@ -33,6 +39,7 @@ function textFor(value: unknown): string {
  */
 export function searchTermsOf(parameter: string | undefined, text: string | undefined): readonly string[] {
   const words = (text ?? '').split(/\s+/).filter((word) => word !== '')
+  if (words.length > maxWords) throw new BackendError(400, `"text" has ${words.length} words; use at most ${maxWords}.`)
   const line =
     parameter === undefined || parameter === '' ? [] : [parameter.includes('=') ? `\n${parameter}\n` : `\n${parameter}=`]
   return [...line, ...words].map((term) => term.toLowerCase())

@@ -5,6 +5,7 @@ import { fieldOf, textOf } from '../../json/values.ts'
 import { SharedPartStore } from '../hosting/shared-parts.ts'
 import type { Execution, ExecutionType, Trigger } from './model.ts'
 import { searchTextOf } from './search-text.ts'
+import { maskExecution } from './secrets.ts'
 import { isComplete, type Status } from './statuses.ts'
 
 interface Lineage {
@@ -47,11 +48,13 @@ export interface SearchQuery {
   terms?: readonly string[]
 }
 
-interface SearchRow {
+export interface SearchRow {
   id: string
   buildTime: number
-  /** Reads the trigger, which may be large. */
-  trigger: () => Trigger
+  /** Whether it has the wanted types and terms. */
+  matches: boolean
+  /** Reads the trigger, which may be large; undefined if the execution was removed meanwhile. */
+  trigger: () => Trigger | undefined
 }
 
 export class ExecutionStore {
@@ -83,7 +86,8 @@ export class ExecutionStore {
         ${triggerUser === user ? null : triggerUser})`
     this.#parts.keep(id, trigger.parts)
     if (type === 'PIPELINE')
-      this.#sql.run`INSERT INTO orchestration_searched VALUES (${id}, ${execution.trigger.type}, ${searchTextOf(execution)})`
+      this.#sql
+        .run`INSERT INTO orchestration_searched VALUES (${id}, ${execution.trigger.type}, ${searchTextOf(maskExecution(execution))})`
   }
 
   /** Writes everything but the trigger, which does not change after submission, unless nothing has changed. @returns whether it was written */
@@ -207,33 +211,40 @@ export class ExecutionStore {
     return rows.map((row) => row['id'] as string)
   }
 
-  /** The next `limit` pipeline executions of one application, or of all, by build time. */
+  /** The next `limit` pipeline executions of one application, or of all, by build time, also those without the wanted types and terms. */
   searchPage(query: SearchQuery, after: SearchRow | undefined, limit: number): SearchRow[] {
     const { application, name, user, from, to, statuses, oldestFirst, types = [], terms = [] } = query
     // Each end of the range once: with two of them, SQLite would not begin where the last page has ended.
     const [first, last] = oldestFirst ? [from, to] : [to, from]
     const start = after === undefined ? [first] : [after.buildTime, after.id]
-    const values = [last, ...start, ...given(application), ...given(name), ...(statuses ?? []), ...types, ...terms]
+    const values = [last, ...start, ...given(application), ...given(name), ...(statuses ?? [])]
+    const wanted = [...types, ...terms]
     const [direction, beyond, within] = oldestFirst ? ['ASC', '>', '<='] : ['DESC', '<', '>=']
     const begin = after === undefined ? `build_time ${beyond}= ?` : `(build_time, id) ${beyond} (?, ?)`
     const order = `ORDER BY build_time ${direction}, id ${direction} LIMIT ?`
     // With the sign, the application's index cannot win over the user's.
     const column = user === undefined ? 'application' : '+application'
     const page = (source: string) => `
-      SELECT id, build_time, trigger FROM orchestration_executions ${source}
+      SELECT id, build_time, ${searchedCondition(types, terms)} AS matches FROM orchestration_executions ${source}
         type = 'PIPELINE' AND build_time ${within} ? AND ${begin} ${application === undefined ? '' : `AND ${column} = ?`}
         ${name === undefined ? '' : "AND json_extract(body, '$.name') = ?"}${statusCondition(statuses)}
-        ${searchedCondition(types, terms)} ${order}`
+        ${order}`
     const ofUser = `SELECT * FROM (${page('WHERE user = ? AND')}) UNION ALL SELECT * FROM (${page('WHERE trigger_user = ? AND')}) ${order}`
     const rows =
       user === undefined
-        ? this.#db.prepare(page('WHERE')).all(...values, limit)
-        : this.#db.prepare(ofUser).all(user, ...values, limit, user, ...values, limit, limit)
+        ? this.#db.prepare(page('WHERE')).all(...wanted, ...values, limit)
+        : this.#db.prepare(ofUser).all(...wanted, user, ...values, limit, ...wanted, user, ...values, limit, limit)
     return rows.map((row) => ({
       id: row['id'] as string,
       buildTime: Number(row['build_time']),
-      trigger: () => this.#parseTrigger(row['id'] as string, row['trigger']),
+      matches: row['matches'] === 1,
+      trigger: () => this.#triggerOf(row['id'] as string),
     }))
+  }
+
+  #triggerOf(id: string): Trigger | undefined {
+    const row = this.#sql.get`SELECT trigger FROM orchestration_executions WHERE id = ${id}`
+    return row && this.#parseTrigger(id, row['trigger'])
   }
 
   /** Executions with this correlation id that have not ended, oldest first. */
@@ -300,9 +311,9 @@ function statusCondition(wanted: readonly Status[] | undefined): string {
 }
 
 function searchedCondition(types: readonly string[], terms: readonly string[]): string {
-  if (types.length + terms.length === 0) return ''
+  if (types.length + terms.length === 0) return '1'
   const ofTypes = types.length === 0 ? '' : ` AND trigger_type IN (${types.map(() => '?').join(', ')})`
-  return `AND EXISTS (SELECT 1 FROM orchestration_searched AS searched WHERE searched.id = orchestration_executions.id${ofTypes}
+  return `EXISTS (SELECT 1 FROM orchestration_searched AS searched WHERE searched.id = orchestration_executions.id${ofTypes}
     ${terms.map(() => 'AND instr(text, ?) > 0').join(' ')})`
 }
 

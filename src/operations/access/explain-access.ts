@@ -123,7 +123,8 @@ async function explainAccess(
   const roles = textOf(query['roles'])?.split(',')
   if (!isOwn || roles !== undefined) await requireAdministrator(state, platform)
   const isLimited = isLimitedToUse(state)
-  if (!isOwn && isLimited) throw tokenLimited('it is limited in use, and so tells only of its own user')
+  if ((!isOwn || roles !== undefined) && isLimited)
+    throw tokenLimited('it is limited in use, and so tells only of its own user and roles')
   const found = findApiOperation(operations, String(query['operation']))
   const { operation } = found
   const known = { ...describeOperation(operation), username }
@@ -136,7 +137,7 @@ async function explainAccess(
   const { call } = request
   const judged = await judgeFor({ call, permissions: platform.permissions, operation, user, view, subject, roles })
   const enforcement = enforcementOf(operation, platform)
-  const mayLook = !isOwn || (view?.admin === true && !isLimited)
+  const mayLook = !isOwn || ((roles !== undefined || view?.admin === true) && !isLimited)
   return {
     ...known,
     known: view !== undefined,

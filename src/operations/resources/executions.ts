@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { pathTo, type QueryValue } from '../../http/encode-path.ts'
 import { formatJson, parseJson } from '../../json/json.ts'
-import { fieldAt, isObject, type JsonObject } from '../../json/values.ts'
+import { fieldAt, isObject, type JsonObject, objectOf } from '../../json/values.ts'
 import { checkDone, readJson } from '../../upstreams/read-answer.ts'
 import { findByName, listDefinitions } from '../access/find-definition.ts'
 import { changeRun, learnApplication } from '../access/learn-application.ts'
@@ -206,7 +206,9 @@ function withPattern(pattern: QueryValue, wanted: JsonObject): QueryValue {
   if (pattern === undefined || pattern === '') return Object.keys(wanted).length === 0 ? undefined : toBase64Json(wanted)
   try {
     const given: unknown = parseJson(Buffer.from(String(pattern), 'base64').toString())
-    return isObject(given) ? toBase64Json({ ...wanted, ...given }) : String(pattern)
+    if (!isObject(given)) return String(pattern)
+    const parameters = { ...objectOf(given['parameters']), ...objectOf(wanted['parameters']) }
+    return toBase64Json({ ...wanted, ...given, ...(Object.keys(parameters).length > 0 && { parameters }) })
   } catch {
     return String(pattern)
   }

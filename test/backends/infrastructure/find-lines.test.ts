@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import type { ConsoleWish } from '../../../src/agent/console.ts'
 import { findLines } from '../../../src/backends/infrastructure/find-lines.ts'
 
-function reader(whole: string, partBytes: number) {
-  const bytes = Buffer.from(whole)
+function reader(whole: string | Uint8Array, partBytes: number) {
+  const bytes = Buffer.from(whole as Uint8Array)
   const read = async (wish: ConsoleWish) => {
     const offset = 'offset' in wish ? wish.offset : 0
     const nextOffset = Math.min(bytes.length, offset + partBytes)
@@ -33,6 +33,11 @@ test('no more than a thousand lines are answered', async () => {
   assert.equal(found.matches?.length, 1000)
   assert.deepEqual(found.matches?.at(-1), { offset: 9990, line: 1000 })
   assert.equal(found.hasMoreMatches, true)
+})
+
+test('bytes that are no text do not shift the lines of later parts', async () => {
+  const find = reader(Uint8Array.of(0xff, 10, 97, 10, 98, 10), 4)
+  assert.deepEqual((await find('b')).matches, [{ offset: 4, line: 3 }])
 })
 
 test('output without offsets is answered as it is', async () => {

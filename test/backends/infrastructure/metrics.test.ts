@@ -21,12 +21,26 @@ test('values of instances are put together by their period', () => {
 
   const valuesOf = (name: string) => toStatistics(name, history.samples(), ['a', 'b', 'gone'])?.['datapoints']
   assert.deepEqual(valuesOf('requests'), [
-    { timestamp: 10_000, sum: 4 },
-    { timestamp: 20_000, sum: 0 },
+    { timestamp: 10_001, sum: 4 },
+    { timestamp: 20_001, sum: 0 },
   ])
-  assert.deepEqual(valuesOf('latency'), [{ timestamp: 10_000, average: 3 }], 'without requests there is no latency')
-  assert.deepEqual(valuesOf('memory'), [{ timestamp: 10_000, average: 5 }], 'unknown memory is not zero')
+  assert.deepEqual(valuesOf('latency'), [{ timestamp: 10_001, average: 3 }], 'without requests there is no latency')
+  assert.deepEqual(valuesOf('memory'), [{ timestamp: 10_001, average: 5 }], 'unknown memory is not zero')
   assert.equal(toStatistics('constructor', history.samples(), []), undefined)
+})
+
+test('two samples soon after one another are not one, and a clock that is set back keeps no more of them', () => {
+  const history = new TrafficHistory()
+  const memory = new Map([['a', 7]])
+  for (const atMs of [15_001, 24_999]) history.record(atMs, new Map(), memory)
+  assert.deepEqual(toStatistics('memory', history.samples(), ['a'])?.['datapoints'], [
+    { timestamp: 15_001, average: 7 },
+    { timestamp: 24_999, average: 7 },
+  ])
+
+  history.record(600 * minuteMs, new Map(), memory)
+  for (let atMs = 0; atMs < 60 * minuteMs; atMs += 10_000) history.record(atMs, new Map(), memory)
+  assert.equal(history.samples()['a']?.length, 90)
 })
 
 test('a quarter of an hour is kept', () => {

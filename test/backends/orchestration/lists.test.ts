@@ -280,6 +280,22 @@ test('a search by parameter and text covers all runs', async (t) => {
   assert.deepEqual(await search({ text: 'web:7', triggerTypes: 'manual' }), [two])
   assert.deepEqual(await search({ text: '2.4.0', size: '1', startIndex: '1' }), [one])
   assert.deepEqual(await search({ text: '%' }), [])
+  assert.deepEqual(await search({ text: 'release', startIndex: '2' }), [])
+
+  const tooMany = await library.ask('GET', `/applications/*/pipelines/search?text=${'a+'.repeat(21)}`)
+  assert.equal(tooMany.status, 400)
+})
+
+test('a search by text finds no secret that a stage has learnt from a parameter', async (t) => {
+  const library = await startLibrary(t)
+  const stage = { ...W('1', 600), secrets: { password: '${parameters.password}' } }
+  const trigger = { type: 'manual', parameters: { password: 'Wr7-keep-it' } }
+  const run = await library.run({ id: 'C', name: 'Release', trigger, stages: [stage] })
+  const search = async (query: string) => idsOf(await library.list(`/applications/*/pipelines/search?${query}`))
+
+  assert.deepEqual(await search('parameter=password'), [run])
+  assert.deepEqual(await search('parameter=password%3DWr7-keep-it'), [])
+  assert.deepEqual(await search('text=wr7'), [])
 })
 
 test('a search covers many runs; lists skip unreadable ones', async (t) => {

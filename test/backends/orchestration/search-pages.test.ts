@@ -58,6 +58,12 @@ for (const [what, query] of Object.entries<Partial<SearchQuery>>({
   }
 }
 
+test('runs without the wanted text are passed over, so that no page reads the whole history', () => {
+  const { store } = open()
+  const page = store.searchPage({ ...everything, terms: ['y'], oldestFirst: true }, undefined, 8)
+  assert.deepEqual([page.length, page.filter(({ matches }) => matches)], [8, []])
+})
+
 test('a search stays within its times', () => {
   const { store } = open()
   for (const oldestFirst of [true, false]) {

@@ -138,6 +138,12 @@ export const executionRows: Row[] = [
     ],
     answer: [{ id: '1', name: 'main' }],
   },
+  {
+    id: 'searchForPipelineExecutionsByTriggerUsingGET',
+    ask: `GET /applications/web/executions/search?parameter=v&trigger=${base64Query({ parameters: { w: '1' } })}`,
+    call: `orca GET /applications/web/pipelines/search?startIndex=0&size=10&reverse=false&expand=false&trigger=${base64Query({ parameters: { w: '1', v: '(?s).*' } })}`,
+    gives: list,
+  },
   ...[undefined, { type: 'cron' }].map((pattern) => ({
     id: 'searchForPipelineExecutionsByTriggerUsingGET',
     ask: `GET /applications/web/executions/search?user=a.b${pattern === undefined ? '' : `&trigger=${base64Query(pattern)}`}`,

@@ -13,10 +13,10 @@ import { StoredLists } from '../../stores/stored-lists.ts'
 import type { Engine } from '../engine.ts'
 import { executionView, unexpandedView } from '../execution-view.ts'
 import type { Trigger } from '../model.ts'
-import { searchTermsOf } from '../search-text.ts'
+import { searchTermsOf, searchTextOf } from '../search-text.ts'
 import { maskExecution } from '../secrets.ts'
 import type { Status } from '../statuses.ts'
-import type { ExecutionKey } from '../store.ts'
+import type { ExecutionKey, ExecutionStore, SearchRow } from '../store.ts'
 import { matchesTrigger, parseTriggerPattern } from '../trigger-match.ts'
 import { historyMs, sendRecord, textList, wantedStatuses, wholeNumber } from './answers.ts'
 import type { KeptTexts } from './kept-texts.ts'
@@ -174,14 +174,14 @@ function projectConfigIds(project: unknown): string[] {
   return textsOf(objectsOf(fieldAt(project, 'config', 'pipelineConfigs')).map((each) => each['pipelineConfigId']))
 }
 
-/** Rows that are looked at before others have their turn: where the trigger of each is read, which may hold a whole execution, and otherwise. */
-const [readPageSize, foundPageSize] = [8, 500]
+/** Rows of which only the indexes and the search text are read at once, growing from what is wanted; SQLite has the process meanwhile. */
+const maxPageSize = 2000
+/** Runs that are read whole, with all that started them, before others have their turn. */
+const readsPerTurn = 8
 
 async function search(engine: Engine, application: string, query: SearchQuery): Promise<string[]> {
-  const { from, to, startIndex, size } = boundsOf(query)
+  const { startIndex, size, ...times } = boundsOf(query)
   const types = textList(query.triggerTypes)
-  const pattern = parseTriggerPattern(query.trigger)
-  const meter = createRegexMeter()
   const terms = searchTermsOf(query.parameter, query.text)
   const wanted = {
     application: application === '*' ? undefined : application,
@@ -190,31 +190,44 @@ async function search(engine: Engine, application: string, query: SearchQuery): 
     types: types.includes('*') ? [] : types,
     statuses: wantedStatuses(query.statuses),
     oldestFirst: query.reverse?.toLowerCase() === 'true',
-    ...{ from, to, terms },
+    ...times,
+    terms,
   }
-  const eventId = textOf(query.eventId)
-  const readsTrigger = pattern !== undefined || eventId !== undefined
-  const isFound = (trigger: Trigger): boolean =>
-    (eventId === undefined || trigger['eventId'] === eventId) &&
-    (pattern === undefined || matchesTrigger(trigger, pattern, meter))
   const { store } = engine.options
-  /** A search must not find out what a view masks. */
-  const isFoundMasked = (id: string): boolean => {
-    const execution = pattern === undefined ? undefined : store.load(id)
-    return execution === undefined || matchesTrigger(maskExecution(execution).trigger, pattern, meter)
-  }
-  const pageSize = readsTrigger ? readPageSize : Math.min(foundPageSize, startIndex + size)
+  const isFound = createRunMatcher(store, query, terms)
   const found: string[] = []
-  let page = store.searchPage(wanted, undefined, pageSize)
-  while (page.length > 0) {
-    for (const { id, trigger } of page) {
-      if (!readsTrigger || (isFound(trigger()) && isFoundMasked(id))) found.push(id)
+  let [reads, limit] = [0, Math.min(500, startIndex + size)]
+  for (let page = store.searchPage(wanted, undefined, limit); page.length > 0; ) {
+    for (const row of page.filter(({ matches }) => matches)) {
+      if (isFound !== undefined && ++reads % readsPerTurn === 0) await setImmediate()
+      if (isFound?.(row) !== false) found.push(row.id)
       if (found.length >= startIndex + size) return found.slice(startIndex)
     }
     await setImmediate()
-    page = store.searchPage(wanted, page.at(-1), pageSize)
+    limit = Math.min(maxPageSize, 2 * limit)
+    page = store.searchPage(wanted, page.at(-1), limit)
   }
   return found.slice(startIndex)
+}
+
+/** What the store cannot decide by itself; undefined where it can. A search must not find out what a view masks. */
+function createRunMatcher(store: ExecutionStore, query: SearchQuery, terms: readonly string[]) {
+  const pattern = parseTriggerPattern(query.trigger)
+  const eventId = textOf(query.eventId)
+  if (pattern === undefined && eventId === undefined && terms.length === 0) return undefined
+  const meter = createRegexMeter()
+  const fits = (trigger: Trigger | undefined) =>
+    trigger !== undefined &&
+    (eventId === undefined || trigger['eventId'] === eventId) &&
+    (pattern === undefined || matchesTrigger(trigger, pattern, meter))
+  return ({ id, trigger }: SearchRow): boolean => {
+    if ((pattern !== undefined || eventId !== undefined) && !fits(trigger())) return false
+    const execution = pattern === undefined && terms.length === 0 ? undefined : store.load(id)
+    if (execution === undefined) return true
+    const shown = maskExecution(execution)
+    const text = terms.length === 0 ? '' : searchTextOf(shown)
+    return terms.every((term) => text.includes(term)) && (pattern === undefined || matchesTrigger(shown.trigger, pattern, meter))
+  }
 }
 
 function boundsOf(query: SearchQuery): Record<'from' | 'to' | 'startIndex' | 'size', number> {

@@ -38,7 +38,8 @@ export function toStatistics(name: string, samples: TrafficSamples, ids: readonl
   const metric = Object.hasOwn(metrics, name) ? metrics[name] : undefined
   if (metric === undefined) return undefined
   const all = ids.flatMap((id) => samples[id] ?? [])
-  const periods = Map.groupBy(all, ({ atMs }) => Math.round(atMs / samplePeriodMs) * samplePeriodMs)
+  // The agent takes the samples of all instances at the same moments.
+  const periods = Map.groupBy(all, ({ atMs }) => atMs)
   const datapoints = [...periods]
     .sort(([a], [b]) => a - b)
     .flatMap(([timestamp, ofPeriod]) => {
