@@ -10,7 +10,7 @@ const guides: readonly (readonly [subject: RegExp, guide: string])[] = [
   [/^Trusted header/, 'login-header'],
   [/^Redis/, 'replicas'],
   [/^(Certificate|TLS|Balancer|Public address)/, 'tls'],
-  [/^Kubernetes/, 'kubernetes'],
+  [/^Kubernetes/, 'deploy-to-kubernetes'],
   [/^Secrets/, 'secrets'],
   [/^(Data directory|Next start)/, 'first-start'],
   [/^Service/, 'run-in-front-of-spinnaker'],

@@ -1,5 +1,6 @@
 /** The form of bakes: where the files come from, how they become an image, and its name. */
 import { useState } from 'preact/hooks'
+import { standalone } from '../../../../src/settings/standalone.ts'
 import { useLive } from '../../api/live.ts'
 import { type Json, objectOf, objectsOf, textOf } from '../../model/read.ts'
 import { withValueAt } from '../json-path.ts'
@@ -21,7 +22,7 @@ export const bakeFields = [
 export function BakeForm() {
   const { holder } = useForm()
   const provider = textOf(holder['cloudProviderType'] ?? holder['cloudProvider'])
-  return provider === undefined || provider === 'local' ? <BakeHere /> : <BakeElsewhere />
+  return provider === undefined || provider === standalone.provider ? <BakeHere /> : <BakeElsewhere />
 }
 
 function BakeHere() {

@@ -1,4 +1,5 @@
 /** What the engine would refuse beyond missing fields and wrong types: told before a pipeline is saved. */
+import { standalone } from '../../../../src/settings/standalone.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf } from '../../model/read.ts'
 import type { Path } from '../json-path.ts'
 import { type StageNode, titleOfStage, toNodes } from '../stages.ts'
@@ -78,7 +79,7 @@ function checkDeploy(stage: Json, definition: Json, index: number): readonly Com
 }
 
 function checkBake(stage: Json): readonly Complaint[] {
-  if ((stage['cloudProviderType'] ?? stage['cloudProvider']) !== 'local') return []
+  if ((stage['cloudProviderType'] ?? stage['cloudProvider']) !== standalone.provider) return []
   const { git, directory } = objectOf(stage['extendedAttributes'])
   const folder = textOf(directory)
   const missing = (path: Path, message: string): Complaint => ({ path, message, kind: 'missing' })

@@ -1,4 +1,5 @@
 /** New stages, with everything that is known without asking. */
+import { standalone } from '../../../../src/settings/standalone.ts'
 import type { CloudProvider } from '../../api/cloud-providers.ts'
 import type { Json } from '../../model/read.ts'
 import type { Account } from '../choices.ts'
@@ -38,7 +39,7 @@ export function freshGroup({ application, account }: Place): Json {
 export function freshStage(type: string, place: Place): Json {
   const { account, manifestAccount } = place
   const [region] = account?.regions ?? []
-  const isLocal = account?.type === 'local'
+  const isLocal = account?.type === standalone.provider
   switch (type) {
     case 'deploy':
       return { clusters: [freshGroup(place)] }
@@ -46,7 +47,7 @@ export function freshStage(type: string, place: Place): Json {
     case 'cloneServerGroup':
       return freshGroup(place)
     case 'bake':
-      return isLocal ? { cloudProviderType: 'local', region, package: place.application, baseOs: 'directory' } : {}
+      return isLocal ? { cloudProviderType: standalone.provider, region, package: place.application, baseOs: 'directory' } : {}
     case 'runJob':
     case 'findImageFromCluster':
     case 'rollbackCluster':
