@@ -1,8 +1,9 @@
 /** Stages as a graph from left to right: one Tab stop, arrows follow the edges. */
 import type { ComponentChildren } from 'preact'
+import { nodeHeight } from '../model/graph-layout.ts'
 import { showHidden } from '../model/names.ts'
 import { words } from '../words.ts'
-import { CutName, type Edge, GraphCanvas, neighbour, nodeHeight, useGraph, useNodeFocus } from './graph-parts.tsx'
+import { CutName, type Edge, GraphCanvas, neighbour, useGraph, useNodeFocus } from './graph-parts.tsx'
 import { rem } from './rem.ts'
 
 interface FlowNode {

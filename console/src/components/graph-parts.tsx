@@ -1,13 +1,12 @@
 /** Parts of every graph of stages: its size on the screen, canvas, edges, strip of controls, tooltip, and the way of the arrow keys. */
 import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { type GraphPlaces, graphMargin, planGraph } from '../model/graph-layout.ts'
+import { type GraphPlaces, graphMargin, nodeHeight, planGraph } from '../model/graph-layout.ts'
 import { cutMiddle, showHidden } from '../model/names.ts'
 import { words } from '../words.ts'
 import { Minimap } from './minimap.tsx'
 import { rem, textScale } from './rem.ts'
 
-export const nodeHeight = 56
 const [widestNode, narrowestNode] = [200, 148]
 const [wideGap, narrowGap] = [44, 28]
 /** Smaller text is hard to read: a larger graph scrolls. */

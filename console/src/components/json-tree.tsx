@@ -123,7 +123,7 @@ function Leaf({ value }: { value: unknown }) {
       {showHidden(isLong ? value.slice(0, longText) : value)}
       {isLong && (
         <button type="button" class="link" onClick={() => setWhole(true)}>
-          … {'Show all of it'}
+          … Show all of it
         </button>
       )}
     </span>

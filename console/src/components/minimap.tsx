@@ -1,12 +1,17 @@
 /** A large graph as a whole, with the part that is in view. For the pointer; keys move in the graph itself. */
+import type { RefObject } from 'preact'
 import { useMemo } from 'preact/hooks'
-import type { GraphPlaces } from '../model/graph-layout.ts'
-import { type Graph, nodeHeight } from './graph-parts.tsx'
+import { type GraphPlaces, nodeHeight } from '../model/graph-layout.ts'
 import { rem } from './rem.ts'
 
 interface MinimapProps {
   readonly nodes: readonly { readonly id: string; readonly tone?: string }[]
-  readonly graph: Graph
+  readonly graph: {
+    readonly layout: GraphPlaces
+    readonly box: RefObject<HTMLDivElement | null>
+    readonly drawn: number
+    readonly view: { readonly x: number; readonly y: number; readonly width: number; readonly height: number }
+  }
 }
 
 const [maxWidth, maxHeight, minHeight] = [320, 72, 36]

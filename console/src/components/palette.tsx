@@ -8,8 +8,8 @@ import { closeDialog, openDialog } from './dialog.tsx'
 import { Icon } from './icon.tsx'
 import { Name } from './name.tsx'
 import { Picker } from './picker.tsx'
-import { type Hit, type HitGroup, keyOfHit, useHits } from './search-hits.tsx'
-import { minRemote } from './search-remote.ts'
+import { keyOfHit, useHits } from './search-hits.tsx'
+import { type Hit, type HitGroup, minRemote } from './search-remote.ts'
 import { StatusText } from './status-mark.tsx'
 
 export function openPalette(): void {
@@ -95,7 +95,7 @@ function toGroups(found: readonly HitGroup[], text: string) {
         <>
           <div class="palette-group" aria-hidden="true">
             {title}
-            {hits.length > items.length && ` ${`${items.length} of ${hits.length} shown`}`}
+            {hits.length > items.length && ` ${items.length} of ${hits.length} shown`}
           </div>
           {failed === true && <div class="palette-note">{words.searchFailed(title)}</div>}
         </>

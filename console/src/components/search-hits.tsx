@@ -11,29 +11,8 @@ import type { Status } from '../model/status.ts'
 import { places } from '../places.ts'
 import { words } from '../words.ts'
 import { openDialog } from './dialog.tsx'
-import type { IconName } from './icon.tsx'
-import { useRemote } from './search-remote.ts'
+import { type Hit, type HitGroup, useRemote } from './search-remote.ts'
 import { chooseTheme } from './theme.ts'
-
-export interface Hit {
-  readonly label: string
-  readonly detail?: string | undefined
-  readonly icon: IconName
-  readonly href?: string
-  readonly run?: (navigate: (href: string) => void) => void
-  /** What else it leads to. */
-  readonly actions?: readonly { readonly label: string; readonly href: string }[]
-  /** Whose state stands beside it. */
-  readonly pipeline?: string | undefined
-  readonly application?: string
-  readonly state?: Status | undefined
-}
-
-export interface HitGroup {
-  readonly title: string
-  readonly hits: readonly Hit[]
-  readonly failed?: boolean
-}
 
 const pauseMs = 150
 const executionId = /^[0-9A-HJKMNP-TV-Z]{26}$/i

@@ -3,9 +3,29 @@ import { useEffect, useState } from 'preact/hooks'
 import { to } from '../address.ts'
 import { client, unwrap } from '../api/client.ts'
 import { type Json, textOf } from '../model/read.ts'
+import type { Status } from '../model/status.ts'
 import { words } from '../words.ts'
 import type { IconName } from './icon.tsx'
-import type { Hit, HitGroup } from './search-hits.tsx'
+
+export interface Hit {
+  readonly label: string
+  readonly detail?: string | undefined
+  readonly icon: IconName
+  readonly href?: string
+  readonly run?: (navigate: (href: string) => void) => void
+  /** What else it leads to. */
+  readonly actions?: readonly { readonly label: string; readonly href: string }[]
+  /** Whose state stands beside it. */
+  readonly pipeline?: string | undefined
+  readonly application?: string
+  readonly state?: Status | undefined
+}
+
+export interface HitGroup {
+  readonly title: string
+  readonly hits: readonly Hit[]
+  readonly failed?: boolean
+}
 
 /** From so many characters on the infrastructure is searched. */
 export const minRemote = 3

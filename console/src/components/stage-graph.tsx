@@ -5,7 +5,7 @@
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { findFailure, reasonOf, type Stage, type StageTree, stageStatus, titleOf } from '../model/execution.ts'
-import type { GraphPlaces } from '../model/graph-layout.ts'
+import { type GraphPlaces, nodeHeight } from '../model/graph-layout.ts'
 import { showHidden, stageWord } from '../model/names.ts'
 import {
   ancestorsOf,
@@ -21,7 +21,7 @@ import {
 import type { Kind } from '../model/status.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { words } from '../words.ts'
-import { CutName, type Graph, GraphCanvas, neighbour, nodeHeight, useGraph, useNodeFocus } from './graph-parts.tsx'
+import { CutName, type Graph, GraphCanvas, neighbour, useGraph, useNodeFocus } from './graph-parts.tsx'
 import { kept, useSteady } from './kept.tsx'
 import { rem } from './rem.ts'
 import { StatusMark } from './status-mark.tsx'

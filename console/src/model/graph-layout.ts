@@ -19,6 +19,8 @@ interface Edge {
 const anchor = 28
 /** Handles of the editor stand around nodes. */
 export const graphMargin = 24
+/** Of a stage without what is folded open below it, in pixels. */
+export const nodeHeight = 56
 /** Between two nodes of a rank: the button that folds stands there. */
 const rowGap = 26
 const laneHeight = 6
