@@ -685,7 +685,9 @@ step('finds everything of a name at an address', async ({ page, open, heading, c
   const row = page.getByRole('table', { name: 'Applications' }).getByRole('row', { name: /web/ })
   await row.getByRole('link', { name: /^(succeeded|failed|cancelled) / }).waitFor()
   await row.getByText('1 of 1 up').waitFor()
-  await row.getByRole('button', { name: 'Favourite: web' }).press('Enter')
+  await page.keyboard.press('j')
+  assert.equal(await page.evaluate('document.activeElement.classList.contains("row-title")'), true)
+  await row.getByRole('link', { name: 'web', exact: true }).press('*')
   assert.equal(await row.getByRole('button', { name: 'Favourite: web' }).getAttribute('aria-pressed'), 'true')
 })
 
