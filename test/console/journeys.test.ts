@@ -162,15 +162,19 @@ test('the way to an answer is short', { timeout: 900_000 }, async (t) => {
 /** Answers come in rounds, each when the page has asked for all that it can: how many it takes until the text is there. */
 async function countRounds(page: Page, place: string, text: string): Promise<number> {
   const held: Route[] = []
+  let isHeld = true
   const isApi = (url: URL) => !url.pathname.includes('/console/') && !url.pathname.endsWith('/events')
-  await page.route(isApi, (route) => void held.push(route))
+  await page.route(isApi, (route) => (isHeld ? void held.push(route) : route.continue()))
   await showAddress(page, place)
   const shown = page.locator('#main').getByText(text).filter({ visible: true }).first()
   for (let rounds = 0; ; rounds++) {
     await waitUntil(async () => held.length > 0 || (await shown.isVisible()), `something of ${place}`)
     await page.evaluate(idle)
     if (held.length === 0 || (await shown.isVisible())) {
-      await page.unrouteAll({ behavior: 'ignoreErrors' })
+      isHeld = false
+      // Another place may show what is still on its way.
+      for (const route of held.splice(0)) await route.continue()
+      await page.unrouteAll({ behavior: 'wait' })
       return rounds
     }
     for (const route of held.splice(0)) await route.continue()
