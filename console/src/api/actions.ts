@@ -1,5 +1,6 @@
 /** Changes to applications and infrastructure: tasks that the page follows to their end. */
 import { signal } from '@preact/signals'
+import { toReason } from '../model/names.ts'
 import { objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { isComplete } from '../model/status.ts'
 import { presentMs } from '../model/time.ts'
@@ -122,9 +123,10 @@ export function failureOf({ variables, execution }: Task): string | undefined {
   const exception = objectOf(variables.find(({ key }) => key === 'exception')?.value)
   const details = objectOf(exception['details'])
   const errors = textsOf(details['errors'])
-  if (errors.length > 0) return errors.join(' ')
+  if (errors.length > 0) return errors.map(toReason).join(' ')
   const cloud = objectsOf(variables.find(({ key }) => key === 'kato.tasks')?.value).map((task) =>
     textOf(objectOf(task['exception'])['message']),
   )
-  return textOf(details['error']) ?? cloud.find((text) => text !== undefined) ?? textOf(execution?.cancellationReason)
+  const said = textOf(details['error']) ?? cloud.find((text) => text !== undefined)
+  return said === undefined ? textOf(execution?.cancellationReason) : toReason(said)
 }

@@ -146,7 +146,7 @@ export function DeployedCell({ application, deployed, earlier, landscape }: Cell
           <Name text={versions.slice(0, 2).join(', ') || 'unknown version'} max={36} />
         </a>
         {versions.length > 2 && <span class="muted">and {versions.length - 2} more</span>}
-        {commit !== undefined && <code class="muted">{commit}</code>}
+        {commit !== undefined && !versions.some((version) => version.includes(commit)) && <code class="muted">{commit}</code>}
       </span>
       <span class="muted row">
         <HealthText up={up} total={total} isServing={isServing} />

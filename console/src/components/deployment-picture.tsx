@@ -103,7 +103,7 @@ function Picture({ application, pictures, deployment, isThen = false }: PictureP
           {pictures.length > 0 && sentenceOf(pictures)}
         </span>
       </figcaption>
-      <div class="deployment-drawing">
+      <div class="deployment-drawing" style={{ '--columns': pictures.length }}>
         {balancers.length > 0 && (
           <>
             <p class="deployment-front">
@@ -113,7 +113,7 @@ function Picture({ application, pictures, deployment, isThen = false }: PictureP
             <Bands pictures={pictures} />
           </>
         )}
-        <ul class="deployment-groups" style={{ '--columns': pictures.length }}>
+        <ul class="deployment-groups">
           {pictures.map((picture) => (
             <GroupBox key={picture.group.name} application={application} picture={picture} />
           ))}

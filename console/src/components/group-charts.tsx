@@ -32,13 +32,12 @@ interface GroupChartsProps {
   readonly groups: readonly ServerGroup[]
 }
 
-/** Nothing for providers that keep no metrics. */
+/** Nothing where no metric has a value. */
 export function GroupCharts({ groups }: GroupChartsProps) {
   const compared = groups.slice(-2)
   const provider = useCloudProvider(compared[0]?.cloudProvider ?? compared[0]?.type)
   const shown = charts.filter(({ name }) => provider?.metrics?.includes(name))
-  if (provider === undefined || compared.length === 0) return null
-  if (shown.length === 0) return <p class="quiet">{`${provider.label} reports no metrics of server groups to Fairlead.`}</p>
+  if (shown.length === 0) return null
   return (
     <div class="charts">
       {shown.map((chart) => (
@@ -66,11 +65,14 @@ function ChartOf({ chart, groups }: { chart: Chart; groups: readonly ServerGroup
     return [{ group, points }]
   })
   const hasFailed = reads.some(({ reading }) => reading.value.error !== undefined && reading.value.body === undefined)
+  if (!hasFailed && all.every(({ points }) => points.length === 0)) return null
   const most = Math.max(0, ...all.flatMap(({ points }) => points.map(([, value]) => value)))
   return (
     <figure class="chart">
       <figcaption>
-        <span class="muted">{chart.title}</span>
+        <span class="muted" title={most > 0 ? `At most ${chart.format(most)} in the last 15 minutes` : undefined}>
+          {chart.title}
+        </span>
         {all.map(({ group, points }, at) => {
           const last = points.at(-1)?.[1]
           return (
@@ -82,11 +84,6 @@ function ChartOf({ chart, groups }: { chart: Chart; groups: readonly ServerGroup
         })}
       </figcaption>
       <Lines series={all} most={most} />
-      <p class="chart-scale muted">
-        <span>15 min ago</span>
-        <span>{most > 0 && `at most ${chart.format(most)}`}</span>
-        <span>now</span>
-      </p>
     </figure>
   )
 }

@@ -33,7 +33,7 @@ export function RunTable({ runs, label, without, heldOf }: RunTableProps) {
   const columns: readonly Column<Execution>[] = [
     { key: 'state', head: 'Status', cell: (run) => <StatusText status={statusOf(run)} /> },
     { key: 'run', head: 'Run', grow: true, cell: (run) => <Run run={run} without={without} cause={causes.get(run.id)} /> },
-    ...(without === 'pipeline' ? [] : [contentColumn]),
+    ...(without === 'pipeline' || runs.every((run) => contentOf(run).length === 0) ? [] : [contentColumn]),
     { key: 'start', head: 'Started by', hideBelow: 'phone', cell: (run) => <Starter run={run} /> },
     { key: 'time', head: 'Started', cell: (run) => <Time at={run.startTime ?? run.buildTime} /> },
     { key: 'length', head: 'Duration', hideBelow: 'phone', align: 'end', cell: (run) => <Length run={run} /> },
@@ -77,7 +77,7 @@ function Run({ run, without, cause }: RunProps) {
       )}
       {cause !== undefined && (
         <p class="run-cause clamped">
-          <Name text={cause} max={160} />
+          <Name text={cause} max={320} />
         </p>
       )}
     </>

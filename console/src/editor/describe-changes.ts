@@ -1,5 +1,5 @@
 /** Changes of a definition for readers: by stage, parameter and trigger, with the fields of each. */
-import { stepWords } from '../model/names.ts'
+import { stageWord, stepWords } from '../model/names.ts'
 import { type Json, objectsOf, textOf } from '../model/read.ts'
 import { type DefinitionChange, type KeyPath, listChanges, orderKey } from './changes.ts'
 import { withoutStamps } from './draft.ts'
@@ -95,7 +95,8 @@ const unsaid = ['id', 'refId', 'name']
 function factsOf(value: unknown, versions: readonly Json[]): readonly FieldChange[] {
   if (typeof value !== 'object' || value === null) return []
   const facts = Object.entries(value).filter(([key, each]) => !unsaid.includes(key) && each !== '' && String(each) !== '')
-  return facts.map(([key, each]) => toField({ path: ['stages', '', key], before: undefined, after: each }, versions))
+  const say = (key: string, each: unknown) => (key === 'type' && typeof each === 'string' ? stageWord(each) : each)
+  return facts.map(([key, each]) => toField({ path: ['stages', '', key], before: undefined, after: say(key, each) }, versions))
 }
 
 function nameOf(list: string, item: string, versions: readonly Json[]): string {

@@ -23,7 +23,7 @@ import { SelectInput } from './inputs.tsx'
 import { createDraft, openDraft, readDefinition } from './open-draft.ts'
 import {
   type Answers,
-  missingOf,
+  isAnswered,
   Questions,
   type TemplateId,
   TemplateWays,
@@ -93,11 +93,11 @@ function BeginForm({ application, from, onBegun, denied }: BeginProps & { readon
   const form = useRef<HTMLFormElement>(null)
   const path = '/applications/{application}/pipelineConfigs'
   const pipelines = useLive(path, { path: { application } }, { refresh: 'open' }).reading.value.body ?? []
-  const known = useTemplates(application, base.answers)
+  const known = useTemplates(application, base.beginning, base.answers)
   const name = typed ?? nameOf(base, pipelines)
   const nameError = errorOfName(name.trim(), pipelines)
   const baseError = isTemplate(base.beginning) ? undefined : errorOfBase(base)
-  const isComplete = !isTemplate(base.beginning) || missingOf(known, base.beginning).length === 0
+  const isComplete = !isTemplate(base.beginning) || isAnswered(known, base.beginning)
   const { error, submit } = useSubmit({
     what: 'Create pipeline',
     isReady: denied === undefined && nameError === undefined && baseError === undefined && isComplete,

@@ -32,7 +32,7 @@ const listed: Readonly<Record<string, (item: Json) => readonly FieldDescription[
 function problemsOfLists(definition: Json): readonly Problem[] {
   return Object.entries(listed).flatMap(([list, fieldsOf]) =>
     objectsOf(definition[list]).flatMap((item, index) =>
-      problemsOf(item, fieldsOf(item), [], item['enabled'] !== false).map(
+      [...problemsOf(item, fieldsOf(item), [], item['enabled'] !== false), ...problemsOfPoll(item)].map(
         ({ path, message, kind }): Problem => ({
           path: [list, index, ...path],
           message,
@@ -43,6 +43,13 @@ function problemsOfLists(definition: Json): readonly Problem[] {
       ),
     ),
   )
+}
+
+function problemsOfPoll({ type, poll, repository }: Json): readonly FieldProblem[] {
+  if (type !== 'git' || poll !== true || !String(repository).startsWith('/')) return []
+  const message =
+    'A path of this machine is not polled. Enter an address such as https://git.example.com/shop/web.git, or turn the polls off.'
+  return [{ path: ['repository'], message, kind: 'wrong' }]
 }
 
 /** @param types Undefined while they are unknown: only the graph and the head are checked then. */

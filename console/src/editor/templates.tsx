@@ -14,7 +14,21 @@ import { Lazy } from './lazy.tsx'
 import { loadManifestsInput } from './manifests-input.tsx'
 
 export type TemplateId = 'image' | 'bake' | 'production' | 'manifest'
-type Question = 'account' | 'image' | 'source' | 'builder' | 'branch' | 'balancer' | 'manifestAccount' | 'manifests'
+type Question =
+  | 'account'
+  | 'productionAccount'
+  | 'image'
+  | 'source'
+  | 'repository'
+  | 'builder'
+  | 'branch'
+  | 'balancer'
+  | 'manifestAccount'
+  | 'manifests'
+
+interface TemplatePlace extends Place {
+  readonly production: Place['account']
+}
 
 export type Answers = Readonly<Partial<Record<Question, unknown>>>
 
@@ -24,7 +38,7 @@ interface Template {
   readonly help: string
   readonly steps: readonly string[]
   readonly asks: readonly Question[]
-  readonly stages: (answers: Answers, place: Place) => readonly Json[]
+  readonly stages: (answers: Answers, place: TemplatePlace) => readonly Json[]
   /** Further parts of the definition. */
   readonly rest?: (answers: Answers) => Json
 }
@@ -54,15 +68,22 @@ export const templates: Readonly<Record<TemplateId, Template>> = {
     label: 'Push to production',
     help: 'A push is baked, runs in the test environment, and goes to production when a person agrees.',
     steps: ['Bake', 'Test', 'Judge', 'Prod'],
-    asks: ['account', 'source', 'branch', 'builder', 'balancer'],
+    asks: ['account', 'productionAccount', 'repository', 'branch', 'builder', 'balancer'],
     stages: (answers, place) => [
-      bake(answers, place),
+      bake({ ...answers, source: answers.repository }, place),
       deploy('Deploy to test', place, { stack: 'test', strategy: 'highlander' }),
       { ...judge, instructions: 'Does the test environment work? “Continue” deploys the same image to production.' },
-      deploy('Deploy to production', place, { stack: 'prod', ...balancersOf(answers) }),
+      deploy('Deploy to production', { ...place, account: place.production }, { stack: 'prod', ...balancersOf(answers) }),
     ],
-    rest: ({ source, branch }) => {
-      const trigger = { type: 'git', id: crypto.randomUUID(), enabled: true, source: 'git', repository: source, poll: true }
+    rest: ({ repository, branch }) => {
+      const trigger = {
+        type: 'git',
+        id: crypto.randomUUID(),
+        enabled: true,
+        source: 'git',
+        repository,
+        poll: !isPath(repository),
+      }
       return { triggers: [branch === undefined ? trigger : { ...trigger, branch }] }
     },
   },
@@ -89,19 +110,26 @@ function deploy(name: string, place: Place, group: Json): Json {
   return { type: 'deploy', name, clusters: [{ ...freshGroup(place), ...group }] }
 }
 
-/** A folder begins with "/"; what ends with ".git" or is no path is a repository. */
+/** What begins with "/" and does not end with ".git"; all else is a repository. */
+function isFolder(source: string): boolean {
+  return isPath(source) && !source.endsWith('.git')
+}
+
+function isPath(source: unknown): boolean {
+  return String(source).startsWith('/')
+}
+
 function bake({ source, builder }: Answers, { application, account }: Place): Json {
   const path = String(source)
-  const isFolder = path.startsWith('/') && !path.endsWith('.git')
   return {
     ...{ type: 'bake', name: 'Bake', cloudProviderType: account?.type, region: account?.regions[0], package: application },
     baseOs: builder ?? 'directory',
-    extendedAttributes: isFolder ? { directory: path } : { git: path },
+    extendedAttributes: isFolder(path) ? { directory: path } : { git: path },
   }
 }
 
 /** One stage after the other. */
-export function toDefinition(id: TemplateId, answers: Answers, place: Place): Json {
+export function toDefinition(id: TemplateId, answers: Answers, place: TemplatePlace): Json {
   const { stages, rest } = templates[id]
   const chained = stages(answers, place).map((stage, index) => ({
     refId: String(index + 1),
@@ -111,14 +139,35 @@ export function toDefinition(id: TemplateId, answers: Answers, place: Place): Js
   return { limitConcurrent: true, keepWaitingPipelines: false, triggers: [], ...rest?.(answers), stages: chained }
 }
 
-const questions: Readonly<Record<Question, { label: string; help: string; placeholder?: string; missing?: string }>> = {
+interface Asked {
+  readonly label: string
+  readonly help: string
+  readonly placeholder?: string
+  /** What is said where it must be answered and is not. */
+  readonly missing?: string
+  readonly errorOf?: (value: string) => string | undefined
+}
+
+const questions: Readonly<Record<Question, Asked>> = {
   account: { label: 'Account', help: '', missing: 'Choose an account.' },
+  productionAccount: { label: 'Account of production', help: '', missing: 'Choose an account.' },
   image: { label: 'Image', help: 'For the first start; others may choose another one.', missing: 'Choose an image.' },
   source: {
     label: 'Folder or repository',
     placeholder: '/srv/shop, or https://git.example.com/shop/web.git',
     help: 'The whole path of a folder on the machine of Fairlead, or the address of a Git repository.',
     missing: 'Enter a folder or a repository.',
+    errorOf: errorOfSource,
+  },
+  repository: {
+    label: 'Repository',
+    placeholder: '/srv/git/shop.git, or https://git.example.com/shop/web.git',
+    help: 'The address of a Git repository, which is asked for pushes. The path of a bare one on this machine works as well; its post-receive hook has to tell of pushes.',
+    missing: 'Enter a repository.',
+    errorOf: (value) =>
+      isFolder(value)
+        ? `${value} is a folder. Enter a repository: “git clone --bare ${value} ${value}.git” makes one of it.`
+        : errorOfSource(value),
   },
   branch: { label: 'Branch', placeholder: 'any', help: 'Pushes to it start the pipeline.' },
   builder: { label: 'How it becomes an image', help: '' },
@@ -127,8 +176,14 @@ const questions: Readonly<Record<Question, { label: string; help: string; placeh
   manifests: { label: 'Manifests', help: 'YAML, with --- between objects.', missing: 'Write at least one manifest.' },
 }
 
+function errorOfSource(value: string): string | undefined {
+  return /^(\/|[\w+.-]+:\/\/.|[^/\s]+@[^/\s]+:.)/.test(value)
+    ? undefined
+    : 'Enter a path from “/” on, or an address such as https://git.example.com/shop/web.git.'
+}
+
 /** What the templates need to know of this instance, and the answers that are clear without asking. */
-export function useTemplates(application: string, given: Answers) {
+export function useTemplates(application: string, id: string, given: Answers) {
   const [draft] = useState(() => new Draft(application, { stored: undefined, definition: {} }))
   const accounts = useAccounts()
   const providers = useCloudProviders()
@@ -139,12 +194,19 @@ export function useTemplates(application: string, given: Answers) {
     manifestAccount: accounts.filter(({ type }) => isManifest(type)),
   }
   const only = placeIn(application, accounts, providers)
-  const find = (kind: 'account' | 'manifestAccount') => byKind[kind].find(({ name }) => name === given[kind]) ?? only[kind]
-  const place: Place = { application, account: find('account'), manifestAccount: find('manifestAccount') }
-  const holder = { account: place.account?.name, cloudProvider: place.account?.type }
+  const named = (name: unknown) => byKind.account.find((account) => account.name === name)
+  const place = {
+    application,
+    account: named(given.account) ?? only.account ?? byKind.account.find(({ name }) => /test|dev|stag/i.test(name)),
+    manifestAccount: byKind.manifestAccount.find(({ name }) => name === given.manifestAccount) ?? only.manifestAccount,
+    production: named(given.productionAccount) ?? only.account ?? byKind.account.find(({ name }) => /prod|live/i.test(name)),
+  }
+  const served = id === 'production' ? place.production : place.account
+  const holder = { account: served?.name, cloudProvider: served?.type }
   const toChoices = (names: readonly { name: string }[]) => names.map(({ name }) => ({ value: name }))
   const choices: Readonly<Partial<Record<Question, readonly Choice[]>>> = {
     account: toChoices(byKind.account),
+    productionAccount: toChoices(byKind.account),
     manifestAccount: toChoices(byKind.manifestAccount),
     image: useChoices('images', draft, holder),
     balancer: [{ value: '' }, ...useChoices('load-balancers', draft, holder)],
@@ -152,7 +214,8 @@ export function useTemplates(application: string, given: Answers) {
   }
   const balancers = (choices.balancer ?? []).slice(1)
   const answers: Answers = {
-    ...{ account: only.account?.name, manifestAccount: only.manifestAccount?.name, builder: 'directory' },
+    ...{ account: place.account?.name, productionAccount: place.production?.name },
+    ...{ manifestAccount: place.manifestAccount?.name, builder: 'directory' },
     ...{ balancer: balancers.length === 1 ? balancers[0]?.value : '' },
     ...given,
   }
@@ -172,8 +235,13 @@ export function useTemplates(application: string, given: Answers) {
 
 export type Templates = ReturnType<typeof useTemplates>
 
-export function missingOf({ asks, answers }: Templates, id: TemplateId): readonly Question[] {
-  return asks(id).filter((question) => questions[question].missing !== undefined && !answers[question])
+export function isAnswered({ asks, answers }: Templates, id: TemplateId): boolean {
+  return asks(id).every((question) => errorOf(question, answers[question]) === undefined)
+}
+
+function errorOf(question: Question, value: unknown): string | undefined {
+  const { missing, errorOf: find } = questions[question]
+  return value === undefined || value === '' ? missing : find?.(String(value).trim())
 }
 
 export function TemplateWays(props: { templates: Templates; chosen: string; onChoose: (id: TemplateId) => void }) {
@@ -206,10 +274,12 @@ export function Questions({ id, templates: { asks, answers, choices }, isTried, 
   return (
     <>
       {asks(id).map((question) => {
-        const { label, help, missing, placeholder } = questions[question]
+        const { help, missing, placeholder } = questions[question]
+        const isTest = question === 'account' && id === 'production'
+        const label = isTest ? 'Account of the test environment' : questions[question].label
         const value = answers[question]
         const change = (next: unknown) => onAnswer(question, next)
-        const isChoice = ['account', 'manifestAccount', 'balancer', 'builder'].includes(question)
+        const isChoice = ['account', 'productionAccount', 'manifestAccount', 'balancer', 'builder'].includes(question)
         const offered = choices[question] ?? []
         if (question === 'manifests') {
           return (
@@ -225,7 +295,7 @@ export function Questions({ id, templates: { asks, answers, choices }, isTried, 
             key={question}
             label={label}
             help={help}
-            error={isTried && !value ? missing : undefined}
+            error={isTried || value ? errorOf(question, value) : undefined}
             required={missing !== undefined}
           >
             {(tied) =>

@@ -1,5 +1,6 @@
 /** What the console derives from an execution: order and nesting of stages, what waits, what failed and why. */
 import type { components } from '../api/schema.d.ts'
+import { toReason } from './names.ts'
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 import { linksOf, type StageLinks } from './stage-links.ts'
 import { executionStatus, isComplete, type Status, waitingForJudgment } from './status.ts'
@@ -110,18 +111,18 @@ export function reasonOf(stage: Stage): string | undefined {
   const { exception } = stage.context
   const details = objectOf(objectOf(exception)['details'])
   const errors = textsOf(details['errors'])
-  if (errors.length > 0) return errors.join(' ')
+  if (errors.length > 0) return errors.map(toReason).join(' ')
   const cloud = objectsOf(stage.context['kato.tasks']).map((task) => textOf(objectOf(task['exception'])['message']))
   const steps = stage.tasks.map(({ taskExceptionDetails }) =>
     textOf(objectOf(objectOf(objectOf(taskExceptionDetails)['exception'])['details'])['error']),
   )
-  return (
+  const said =
     textOf(details['error']) ??
     cloud.find((text) => text !== undefined) ??
     steps.find((text) => text !== undefined) ??
-    textOf(objectOf(exception)['message']) ??
-    (stage.type === 'manualJudgment' && textOf(stage.context['judgmentStatus']) === 'stop' ? judgmentReason(stage) : undefined)
-  )
+    textOf(objectOf(exception)['message'])
+  if (said !== undefined) return toReason(said)
+  return stage.type === 'manualJudgment' && textOf(stage.context['judgmentStatus']) === 'stop' ? judgmentReason(stage) : undefined
 }
 
 function judgmentReason({ lastModified }: Stage): string {

@@ -49,6 +49,14 @@ const stageWords: Readonly<Record<string, string>> = {
   createServerGroup: 'new server group',
 }
 
+/** Of a failure, without the name of the operation and the head of the log of a bake: both are known from the stage. */
+export function toReason(message: string): string {
+  return message
+    .replace(/^[a-z]+[A-Z][A-Za-z]*: /, '')
+    .replace(/^Exception in child pipeline stage \(([^()]*)\): /, '$1: ')
+    .replace(/^The bake failed: The bake begins\.\nSource: [^\n]*\n/, 'The bake failed: ')
+}
+
 /** The type of a stage as people say it: `checkPreconditions` is "check preconditions". */
 export function stageWord(type: string): string {
   return stageWords[type] ?? stepWords(type).toLowerCase()

@@ -28,7 +28,12 @@ export function useExecutionActions(execution: Execution): readonly MenuItem[] {
   if (pipelineConfigId && execution.type === 'PIPELINE') {
     const again = denied === undefined ? { href: to.startPipeline(application, pipelineConfigId, { from: id }) } : { denied }
     items.push({ label: 'Start again', icon: 'play', ...again })
-    items.push({ label: 'Compare with the last success', icon: 'resize', href: to.compare({ left: 'last-success', right: id }) })
+    if (status !== 'SUCCEEDED')
+      items.push({
+        label: 'Compare with the last success',
+        icon: 'resize',
+        href: to.compare({ left: 'last-success', right: id }),
+      })
     items.push({ label: 'Compare with the run before', icon: 'resize', href: to.compare({ left: 'previous', right: id }) })
     items.push({ label: 'Edit pipeline', icon: 'edit', href: to.editPipeline(application, pipelineConfigId) })
   }
