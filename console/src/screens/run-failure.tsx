@@ -24,7 +24,7 @@ import {
   toStageTree,
 } from '../model/execution.ts'
 import { stepWords } from '../model/names.ts'
-import { textOf } from '../model/read.ts'
+import { objectOf, textOf } from '../model/read.ts'
 import { healthReason, instanceId } from '../model/server-groups.ts'
 import { deployedBy, type GroupPlace, outputOf } from '../model/stage-output.ts'
 import { useStageActions } from './execution-actions.tsx'
@@ -136,6 +136,14 @@ function LastOutput({ execution, top, path }: { execution: Execution; top: Stage
       </section>
     )
   }
+  const answer = answerOf(leaf)
+  if (output === undefined && answer !== undefined) {
+    return (
+      <Part title="Answer of the webhook">
+        <OutputTail output={{ kind: 'text', text: answer }} name={titleOf(top)} />
+      </Part>
+    )
+  }
   if (output === undefined) {
     return group === undefined ? null : (
       <InstanceOutput
@@ -152,6 +160,11 @@ function LastOutput({ execution, top, path }: { execution: Execution; top: Stage
       <OutputTail output={output} name={name} />
     </Part>
   )
+}
+
+function answerOf({ context }: Stage): string | undefined {
+  const { body } = objectOf(context['webhook'])
+  return typeof body === 'object' && body !== null ? JSON.stringify(body, null, 2) : textOf(body)
 }
 
 interface InstanceOutputProps {
