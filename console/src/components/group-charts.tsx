@@ -32,7 +32,7 @@ interface GroupChartsProps {
   readonly groups: readonly ServerGroup[]
 }
 
-/** Nothing where no metric has a value. */
+/** Nothing where no metric has values for a line. */
 export function GroupCharts({ groups }: GroupChartsProps) {
   const compared = groups.slice(-2)
   const provider = useCloudProvider(compared[0]?.cloudProvider ?? compared[0]?.type)
@@ -65,7 +65,7 @@ function ChartOf({ chart, groups }: { chart: Chart; groups: readonly ServerGroup
     return [{ group, points }]
   })
   const hasFailed = reads.some(({ reading }) => reading.value.error !== undefined && reading.value.body === undefined)
-  if (!hasFailed && all.every(({ points }) => points.length === 0)) return null
+  if (!hasFailed && all.every(({ points }) => points.length < 2)) return null
   const most = Math.max(0, ...all.flatMap(({ points }) => points.map(([, value]) => value)))
   return (
     <figure class="chart">

@@ -4,6 +4,7 @@ import { shortId } from './execution.ts'
 export type AuditTarget =
   | { readonly kind: 'revision'; readonly application: string; readonly id: string; readonly atMs: number }
   | { readonly kind: 'pipelines'; readonly application: string; readonly name: string }
+  | { readonly kind: 'pipeline'; readonly application: string; readonly id: string }
   | { readonly kind: 'application'; readonly application: string }
   | { readonly kind: 'execution' | 'task'; readonly id: string }
 
@@ -107,7 +108,9 @@ const reasons: Readonly<Record<string, string>> = {
 }
 
 function because({ reason, error }: AuditRecord): string {
-  const why = reason ?? (error === undefined ? undefined : (reasons[error] ?? error.toLowerCase().replaceAll('_', ' ')))
+  const why =
+    reason?.replace(/^lacks an administrator$/, 'only administrators may') ??
+    (error === undefined ? undefined : (reasons[error] ?? error.toLowerCase().replaceAll('_', ' ')))
   return why === undefined ? '' : `: ${why}`
 }
 
@@ -152,6 +155,9 @@ function partOf(name: string, { application, resource = {}, decision, at }: Audi
   const text = resource['name'] ?? resource['pipelineNameOrId'] ?? resource['pipelineName'] ?? id
   if (text === undefined) return undefined
   if (ofApplication === undefined) return { text, target: undefined }
+  if (text === resource['pipelineNameOrId'] && isId(text)) {
+    return { text: `pipeline ${shortId(text)}`, target: { kind: 'pipeline', application: ofApplication, id: text } }
+  }
   const isRevision = id !== undefined && decision === 'allowed'
   return {
     text,
@@ -159,6 +165,10 @@ function partOf(name: string, { application, resource = {}, decision, at }: Audi
       ? { kind: 'revision', application: ofApplication, id, atMs: Date.parse(at) }
       : { kind: 'pipelines', application: ofApplication, name: text },
   }
+}
+
+function isId(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
 }
 
 const irregular: Readonly<Record<string, string>> = {

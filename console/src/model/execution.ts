@@ -111,7 +111,7 @@ export function reasonOf(stage: Stage): string | undefined {
   const { exception } = stage.context
   const details = objectOf(objectOf(exception)['details'])
   const errors = textsOf(details['errors'])
-  if (errors.length > 0) return errors.map(toReason).join(' ')
+  if (errors.length > 0) return [...new Set(errors.map(toReason))].join(' ')
   const cloud = objectsOf(stage.context['kato.tasks']).map((task) => textOf(objectOf(task['exception'])['message']))
   const steps = stage.tasks.map(({ taskExceptionDetails }) =>
     textOf(objectOf(objectOf(objectOf(taskExceptionDetails)['exception'])['details'])['error']),

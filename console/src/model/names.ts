@@ -49,11 +49,12 @@ const stageWords: Readonly<Record<string, string>> = {
   createServerGroup: 'new server group',
 }
 
-/** Of a failure, without the name of the operation and the head of the log of a bake: both are known from the stage. */
+/** Of a failure, without what the stage says as well: the operation, the head of a bake's log, how a job ended once more. */
 export function toReason(message: string): string {
   return message
     .replace(/^[a-z]+[A-Z][A-Za-z]*: /, '')
     .replace(/^Exception in child pipeline stage \(([^()]*)\): /, '$1: ')
+    .replace(/( failed with exit code \d+)\. It ended with exit code \d+,/, '$1,')
     .replace(/^The bake failed: The bake begins\.\nSource: [^\n]*\n/, 'The bake failed: ')
 }
 

@@ -229,6 +229,8 @@ function Sentence({ event }: { event: Event }) {
           <Fragment key={at}>{part}</Fragment>
         ) : part.target === undefined ? (
           <Name key={at} text={part.text} max={60} />
+        ) : part.target.kind === 'pipeline' ? (
+          <PipelineLink key={at} {...part.target} text={part.text} />
         ) : (
           <NameLink key={at} href={addressOf(part.target)} text={part.text} max={60} />
         ),
@@ -243,12 +245,21 @@ function Sentence({ event }: { event: Event }) {
   )
 }
 
+/** The record has its id alone. */
+function PipelineLink({ application, id, text }: { application: string; id: string; text: string }) {
+  const path = '/applications/{application}/pipelineConfigs'
+  const { body } = useLive(path, { path: { application } }, { refresh: 'open' }).reading.value
+  return <NameLink href={to.pipeline(application, id)} text={body?.find((each) => each.id === id)?.name ?? text} max={60} />
+}
+
 function addressOf(target: AuditTarget): string {
   switch (target.kind) {
     case 'revision':
       return to.editPipeline(target.application, target.id, { tab: 'history', until: String(target.atMs) })
     case 'pipelines':
       return to.pipelines(target.application, { q: target.name })
+    case 'pipeline':
+      return to.pipeline(target.application, target.id)
     case 'application':
       return to.application(target.application)
     case 'execution':

@@ -93,7 +93,7 @@ function Cause({ run, execution, failure: { stage, path, reason }, isFound }: Ca
         {reason === undefined ? (
           noReason(stage)
         ) : (
-          <PlainText text={withoutEcho(reason)} links={placeLinks(execution.application, path, reason)} />
+          <PlainText text={reason} links={placeLinks(execution.application, path, reason)} />
         )}
       </p>
       {isFound && (
@@ -117,11 +117,6 @@ function noReason(stage: Stage): string {
   const step = stage.tasks.at(-1)?.name
   const last = step === undefined ? '' : ` Its last step was “${stepWords(step)}”.`
   return `“${titleOf(stage)}” gives no reason.${last} The record of the stage may help an operator.`
-}
-
-/** Services repeat how a job ended: "failed with exit code 3. It ended with exit code 3, 8 ms after its start." */
-function withoutEcho(reason: string): string {
-  return reason.replace(/( failed with exit code \d+)\. It ended with exit code \d+,/, '$1,')
 }
 
 /** Of the command, build or job that failed, else of an instance that is not up. */
