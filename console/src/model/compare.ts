@@ -150,7 +150,7 @@ function by(run: Execution): string {
 
 /** Fields that the engine writes, or that say the same as an image does. */
 const noFields =
-  /(^|\.)(kato|deploy|outputs|exception|previousAttempts|restartDetails|stageEnabledEvaluation|waiting|image\w*|buildInfo)(\.|$)/
+  /(^|\.)(kato|deploy|outputs|exception|previousAttempts|restartDetails|stageEnabledEvaluation|waiting|lastModified\w*|image\w*|buildInfo)(\.|$)/
 const maxFields = 6
 
 /** Fields of a stage that its definition gave; those that follow a parameter have no sentence of their own. */

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { to } from '../address.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
+import { changeOperation } from '../api/rights.ts'
 import { searchPath } from '../api/waiting.ts'
 import { ActionButton } from '../components/button.tsx'
 import { Name, NameLink } from '../components/name.tsx'
@@ -20,6 +21,7 @@ import {
   reasonOf,
   type Stage,
   shortId,
+  startedBy,
   titleOf,
   toStageTree,
 } from '../model/execution.ts'
@@ -95,6 +97,7 @@ function Cause({ run, execution, failure: { stage, path, reason }, isFound }: Ca
         ) : (
           <PlainText text={reason} links={placeLinks(execution.application, path, reason)} />
         )}
+        <WhoMay execution={execution} reason={reason} />
       </p>
       {isFound && (
         <div class="cause-parts">
@@ -111,6 +114,20 @@ function useCauseActions(run: Execution, execution: Execution, top: Stage) {
   const own = findFailure(toStageTree(run.stages))?.path[0] ?? top
   const ofRun = useStageActions(run, own).filter(({ href }) => href === undefined)
   return [...ofRun, ...useStageActions(execution, top).filter(({ href }) => href !== undefined)]
+}
+
+/** After a refusal of an account: who may use it. */
+function WhoMay({ execution, reason = '' }: { execution: Execution; reason: string | undefined }) {
+  const account = /^Access denied to account ([^\s.,]+)/.exec(reason)?.[1]
+  const { application } = execution
+  if (account === undefined) return null
+  const asked = { operation: changeOperation, application, account, username: startedBy(execution) }
+  return (
+    <>
+      {'. '}
+      <a href={to.access('explain', asked)}>Explain who may use it</a>
+    </>
+  )
 }
 
 function noReason(stage: Stage): string {
