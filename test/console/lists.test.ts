@@ -50,6 +50,8 @@ test('a record of the audit log is a sentence that leads to what it changed', ()
   }
   const cases: readonly [object, string][] = [
     [{}, 'saved [release] of [web]'],
+    [{ operation: 'putLocalImage', resource: { name: 'shop:1' } }, 'registered the image shop:1'],
+    [{ operation: 'planManifestsUsingPOST', resource: web }, 'planned manifests of [web]'],
     [start, 'started [release] of [web] ([run 8QK2])'],
     [denied, 'was refused to save [release] of [web]: lacks WRITE on the application web'],
     [

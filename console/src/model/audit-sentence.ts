@@ -44,6 +44,16 @@ const phrases: Readonly<Record<string, string>> = {
   cancelTaskUsingPUT: 'cancel {task} of {application}',
   cancelTaskUsingPUT1: 'cancel {task} of {application}',
   deleteTaskUsingDELETE: 'delete {task} of {application}',
+  forceCancelPipelineUsingPUT: 'cancel {run} by force',
+  bulksavePipelineUsingPOST: 'save several pipelines of {application}',
+  judgeTaskUsingPOST: 'ask what would become of a task of {application}',
+  stageExecutionUsingPOST: 'start a stage of {application}',
+  putLocalImage: 'register the image {name}',
+  webhooksUsingPOST: 'send a webhook',
+  webhooksUsingPOST1: 'send a webhook',
+  markBadUsingPOST: 'mark a version of {application} as bad',
+  markGoodUsingPOST: 'mark a version of {application} as good',
+  deleteManifestByAppUsingDELETE: 'delete the delivery configuration of {application}',
   addFormUserUsingPOST: 'add the user {username}',
   setFormUserPasswordUsingPUT: 'set the password of {username}',
   setFormUserRolesUsingPUT: 'set the roles of {username}',
@@ -118,12 +128,19 @@ function phraseOf({ operation, resource = {} }: AuditRecord): string {
   if (operation === undefined) return 'call an address of no operation'
   const known = phrases[operation]
   if (known !== undefined) return known
+  if (operation.startsWith('anyUsing')) return 'call the proxy {id}'
   const { jobs } = resource
-  if (operation.startsWith('taskUsing') && jobs !== undefined) {
+  if (operation.startsWith('taskUsing')) {
+    if (jobs === undefined) return 'submit a task of {application}'
     const action = toWords(jobs.replace(/^upsert/, 'save'))
     return action.endsWith(' application') ? `${action} {application}` : `${action} of {application}`
   }
-  return `${toWords(operation.replace(/Using[A-Z]+\d*$/, '').replace(/^get/, 'read'))} {name} of {application}`
+  const action = operation
+    .replace(/Using[A-Z]+\d*$/, '')
+    .replace(/^get/, 'read')
+    .replace(/^(bulkU|u)psert/, 'save')
+    .replace('V2', '')
+  return `${toWords(action)} {name} of {application}`
 }
 
 function toWords(name: string): string {
@@ -172,6 +189,10 @@ function isId(text: string): boolean {
 }
 
 const irregular: Readonly<Record<string, string>> = {
+  diff: 'compared',
+  override: 'overrode',
+  plan: 'planned',
+  put: 'saved',
   read: 'read',
   reset: 'reset',
   run: 'ran',
