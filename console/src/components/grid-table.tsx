@@ -1,18 +1,12 @@
 /** A table with headings of which only the rows near the view are in the page. */
-import type { ComponentChildren } from 'preact'
+import type { Column } from './data-table.tsx'
 import { useQueryChange } from './filter-field.tsx'
 import { VirtualList } from './virtual-list.tsx'
 
-export interface GridColumn<Row> {
+export interface GridColumn<Row> extends Pick<Column<Row>, 'head' | 'isBare' | 'cell' | 'hideBelow'> {
   readonly key: string
-  readonly head: string
-  /** Its head is for screen readers only. */
-  readonly isBare?: true
   /** As a track of a grid. */
   readonly width: string
-  readonly cell: (row: Row) => ComponentChildren
-  /** Left out below this width: phone is 600 px, narrow 900 px. */
-  readonly hideBelow?: 'phone' | 'narrow'
   /** The value of `sort` in the address that orders by it; empty for the usual order. */
   readonly sort?: string
 }

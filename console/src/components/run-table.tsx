@@ -2,16 +2,7 @@
 import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
-import {
-  type Execution,
-  findFailure,
-  newestFirst,
-  shortId,
-  startedBy,
-  statusOf,
-  titleOf,
-  toStageTree,
-} from '../model/execution.ts'
+import { type Execution, failureOf, newestFirst, shortId, startedBy, statusOf, titleOf } from '../model/execution.ts'
 import { contentOf, triggerWord } from '../model/runs.ts'
 import { isComplete, isFailed } from '../model/status.ts'
 import { type Column, DataTable } from './data-table.tsx'
@@ -107,7 +98,7 @@ function useCauses(runs: readonly Execution[]): ReadonlyMap<string, string> {
 }
 
 function causeOf(run: Execution): string {
-  const failure = findFailure(toStageTree(run.stages))
+  const failure = failureOf(run)
   if (failure === undefined) return String(run['cancellationReason'] ?? 'It failed before a stage began.')
   return `${titleOf(failure.path[0] ?? failure.stage)}: ${failure.reason ?? 'failed without a reason'}`
 }

@@ -51,7 +51,7 @@ interface Unreadable {
 }
 
 /** Text of a field that is no value. */
-export interface HeldText {
+interface HeldText {
   readonly path: Path
   readonly text: string
   /** A sentence that says what is wrong with it. */

@@ -154,7 +154,7 @@ export function JsonInput({ tied, value, onChange, rows = 4, at }: InputProps & 
 }
 
 /** Text of the field that is no value: the draft keeps it, and does not save. */
-export function useKeptText(at?: Path) {
+function useKeptText(at?: Path) {
   const place = useContext(FieldContext)
   const path = at ?? place?.path ?? []
   const kept = place?.draft.heldAt(path)

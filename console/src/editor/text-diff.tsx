@@ -33,7 +33,7 @@ function toLines(definition: Json): readonly string[] {
   return text === '{}' ? [] : text.split('\n')
 }
 
-export interface DiffLine {
+interface DiffLine {
   readonly kind: 'equal' | 'added' | 'removed'
   readonly text: string
 }
@@ -42,7 +42,7 @@ export interface DiffLine {
 const maxPairs = 9_000_000
 
 /** The longest common subsequence of lines stays; the rest went or came. */
-export function diffLines(before: readonly string[], after: readonly string[]): readonly DiffLine[] {
+function diffLines(before: readonly string[], after: readonly string[]): readonly DiffLine[] {
   let start = 0
   while (start < before.length && before[start] === after[start]) start++
   let end = 0

@@ -97,7 +97,7 @@ function unreadable(problem: TextProblem): ParsedText {
   return { kind: 'unreadable', problem }
 }
 
-export type ParsedDocuments =
+type ParsedDocuments =
   | { readonly kind: 'documents'; readonly documents: readonly unknown[] }
   | { readonly kind: 'unreadable'; readonly line: number; readonly message: string }
 

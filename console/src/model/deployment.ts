@@ -12,7 +12,7 @@ import {
 } from './server-groups.ts'
 import { isComplete } from './status.ts'
 
-export interface Happening {
+interface Happening {
   readonly atMs: number
   readonly text: string
   readonly kind: 'succeeded' | 'failed' | 'running'

@@ -88,6 +88,10 @@ export interface Failure {
   readonly child: string | undefined
 }
 
+export function failureOf({ stages }: Pick<Execution, 'stages'>): Failure | undefined {
+  return findFailure(toStageTree(stages))
+}
+
 /** The first failed stage, followed to the inner stage that has the reason. */
 export function findFailure({ top, inner }: StageTree): Failure | undefined {
   const failed =

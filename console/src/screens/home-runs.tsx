@@ -10,17 +10,7 @@ import { Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Duration, Time } from '../components/time.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
-import {
-  type Execution,
-  findFailure,
-  isWaiting,
-  progressOf,
-  shortId,
-  startedBy,
-  statusOf,
-  titleOf,
-  toStageTree,
-} from '../model/execution.ts'
+import { type Execution, failureOf, isWaiting, progressOf, shortId, startedBy, statusOf, titleOf } from '../model/execution.ts'
 import { textOf } from '../model/read.ts'
 import { foldKind } from '../model/stage-graph.ts'
 import { formatMinute } from '../model/time.ts'
@@ -207,7 +197,7 @@ interface Failures {
 }
 
 function toFailures(runs: readonly Execution[]): readonly Failures[] {
-  const stageOf = ({ stages }: Execution) => findFailure(toStageTree(stages))?.path[0]?.name ?? ''
+  const stageOf = (run: Execution) => failureOf(run)?.path[0]?.name ?? ''
   const groups = Map.groupBy(runs, (run) => `${run.application}\n${run.pipelineConfigId ?? run.name}\n${stageOf(run)}`)
   return [...groups].map(([key, [newest, ...older]]) => ({
     key,
@@ -263,7 +253,7 @@ interface FailedRowProps {
 }
 
 function FailedRow({ group: { newest, oldest, count }, detailed = newest, since }: FailedRowProps) {
-  const failure = findFailure(toStageTree(detailed.stages))
+  const failure = failureOf(detailed)
   const sinceMs = oldest.endTime ?? oldest.startTime
   const others = to.runs(newest.application, { pipeline: newest.name ?? undefined, status: 'failed', from: '24h' })
   return (

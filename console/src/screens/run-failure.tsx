@@ -14,17 +14,7 @@ import { StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
 import { Lazy } from '../editor/lazy.tsx'
 import { describeChanges } from '../model/compare.ts'
-import {
-  type Execution,
-  type Failure,
-  findFailure,
-  reasonOf,
-  type Stage,
-  shortId,
-  startedBy,
-  titleOf,
-  toStageTree,
-} from '../model/execution.ts'
+import { type Execution, type Failure, failureOf, reasonOf, type Stage, shortId, startedBy, titleOf } from '../model/execution.ts'
 import { stepWords } from '../model/names.ts'
 import { objectOf, textOf } from '../model/read.ts'
 import { healthReason, instanceId } from '../model/server-groups.ts'
@@ -51,7 +41,7 @@ interface RunFailureProps {
 export function RunFailure({ run, execution = run, failure, depth = 0 }: RunFailureProps) {
   const { child } = failure
   const { body, error } = useLive('/pipelines/{id}', child === undefined ? undefined : { path: { id: child } }).reading.value
-  const inner = body && findFailure(toStageTree(body.stages))
+  const inner = body && failureOf(body)
   if (body !== undefined && inner !== undefined && depth < maxChildren) {
     return <RunFailure run={run} execution={body} failure={inner} depth={depth + 1} />
   }
@@ -111,7 +101,7 @@ function Cause({ run, execution, failure: { stage, path, reason }, isFound }: Ca
 
 /** Restarts the run that is shown, and edits the stage where it failed. */
 function useCauseActions(run: Execution, execution: Execution, top: Stage) {
-  const own = findFailure(toStageTree(run.stages))?.path[0] ?? top
+  const own = failureOf(run)?.path[0] ?? top
   const ofRun = useStageActions(run, own).filter(({ href }) => href === undefined)
   return [...ofRun, ...useStageActions(execution, top).filter(({ href }) => href !== undefined)]
 }

@@ -7,7 +7,7 @@ import type { Draft } from '../draft.ts'
 import { FieldView, type FieldViewProps } from '../fields.tsx'
 import { type Path, valueAt } from '../json-path.ts'
 
-export interface FormPlace {
+interface FormPlace {
   readonly draft: Draft
   /** Leads to the object that the form edits: a stage, or a cluster of one. */
   readonly base: Path
