@@ -1,6 +1,5 @@
 /** What is stored beside what will be. */
 import { isSame } from '../model/edits.ts'
-import { settingsWords } from '../settings-words.ts'
 import { words } from '../words.ts'
 import { DataTable } from './data-table.tsx'
 import { Name } from './name.tsx'
@@ -24,7 +23,11 @@ interface DifferenceProps {
   readonly label?: string
 }
 
-export function Difference({ values, heads = settingsWords, label = 'Review changes' }: DifferenceProps) {
+export function Difference({
+  values,
+  heads = { field: 'Setting', before: 'Stored', after: 'Yours' },
+  label = 'Review changes',
+}: DifferenceProps) {
   return (
     <div class="scrolls">
       <DataTable

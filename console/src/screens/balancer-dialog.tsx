@@ -1,6 +1,5 @@
 /** The dialog that creates or changes a load balancer. */
 import { useState } from 'preact/hooks'
-import { adminWords } from '../admin-words.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
 import { ApiError } from '../api/api-error.ts'
 import type { Schemas } from '../api/client.ts'
@@ -24,6 +23,13 @@ import {
 import { objectOf, objectsOf, textOf } from '../model/read.ts'
 import { words } from '../words.ts'
 import { PlaceFields, providerAt, usePlaces } from './place-fields.tsx'
+
+const checkFields = {
+  healthInterval: 'Check every, in seconds',
+  healthTimeout: 'Time for a check, in seconds',
+  unhealthyThreshold: 'Failed checks until down',
+  healthyThreshold: 'Good checks until up',
+}
 
 interface EditBalancerProps {
   /** Undefined: the name decides, because it begins with the application. */
@@ -49,10 +55,10 @@ export function EditBalancer({ application, balancer, filled = {} }: EditBalance
   const changes = changesOf(start, values)
   const save = async () => {
     const owner = application ?? applicationOf(name)
-    if (owner === '') throw new ApiError({ status: 400, message: adminWords.nameBegins })
+    if (owner === '') throw new ApiError({ status: 400, message: 'Begins with the application, such as web-front.' })
     await completeTask({
       application: owner,
-      description: adminWords.saveObject(name),
+      description: `Save ${name}`,
       job: [toBalancerJob(values, provider)],
       object: objectKey('loadBalancer', values.account, values.region, name),
     })
@@ -61,8 +67,8 @@ export function EditBalancer({ application, balancer, filled = {} }: EditBalance
   }
   return (
     <FormDialog
-      title={balancer === undefined ? adminWords.createBalancer : adminWords.editObject(values.name)}
-      action={balancer === undefined ? adminWords.createBalancer : adminWords.saveObject(values.name)}
+      title={balancer === undefined ? 'Create load balancer' : `Edit ${values.name}`}
+      action={balancer === undefined ? 'Create load balancer' : `Save ${values.name}`}
       isReady={balancer === undefined || changes.length > 0}
       run={save}
       wide
@@ -72,7 +78,7 @@ export function EditBalancer({ application, balancer, filled = {} }: EditBalance
           <>
             <TextField
               label={words.name}
-              help={adminWords.nameBegins}
+              help="Begins with the application, such as web-front."
               value={values.name}
               onChange={(text) => set({ name: text })}
               required
@@ -81,25 +87,23 @@ export function EditBalancer({ application, balancer, filled = {} }: EditBalance
           </>
         )}
         <TextField
-          label={adminWords.healthCheck}
+          label="Health check"
           help="HTTP:/health, or TCP."
           value={values.healthCheck}
           onChange={(healthCheck) => set({ healthCheck })}
         />
-        {(['healthInterval', 'healthTimeout', 'unhealthyThreshold', 'healthyThreshold'] as const).map((key) => (
-          <TextField
-            key={key}
-            label={adminWords.balancerFields[key]}
-            value={values[key]}
-            onChange={(text) => set({ [key]: text })}
-            numeric
-          />
+        {(Object.keys(checkFields) as (keyof typeof checkFields)[]).map((key) => (
+          <TextField key={key} label={checkFields[key]} value={values[key]} onChange={(text) => set({ [key]: text })} numeric />
         ))}
       </div>
-      <h3 class="sub">{adminWords.listeners}</h3>
+      <h3 class="sub">Listeners</h3>
       <Listeners provider={provider} listeners={values.listeners} onChange={(listeners) => set({ listeners })} />
       <SecurityGroupChoice provider={provider} values={values} onChange={(securityGroups) => set({ securityGroups })} />
-      <CheckField label={adminWords.isInternal} checked={values.isInternal} onChange={(isInternal) => set({ isInternal })} />
+      <CheckField
+        label="Internal: only this machine connects"
+        checked={values.isInternal}
+        onChange={(isInternal) => set({ isInternal })}
+      />
       {balancer !== undefined && changes.length > 0 && <Difference values={changes} />}
     </FormDialog>
   )
@@ -107,11 +111,11 @@ export function EditBalancer({ application, balancer, filled = {} }: EditBalance
 
 function changesOf(before: BalancerDraft, after: BalancerDraft): readonly ChangedValue[] {
   const names: Readonly<Record<string, string>> = {
-    ...adminWords.balancerFields,
-    listeners: adminWords.listeners,
-    healthCheck: adminWords.healthCheck,
-    isInternal: adminWords.isInternal,
-    securityGroups: adminWords.securityGroups,
+    ...checkFields,
+    listeners: 'Listeners',
+    healthCheck: 'Health check',
+    isInternal: 'Internal: only this machine connects',
+    securityGroups: 'Security groups',
   }
   return (Object.keys(names) as (keyof BalancerDraft)[]).flatMap((key) =>
     isSame(before[key], after[key]) ? [] : [{ name: names[key] ?? key, before: before[key], after: after[key] }],
@@ -130,7 +134,7 @@ function Listeners({ provider, listeners, onChange }: ListenersProps) {
     <RecordRows
       records={listeners}
       onChange={onChange}
-      label={adminWords.listener}
+      label={(number) => `Listener ${number}`}
       removeLabel="Remove listener"
       addLabel="Add listener"
       added={newListener}
@@ -138,7 +142,7 @@ function Listeners({ provider, listeners, onChange }: ListenersProps) {
       {(listener, set) => (
         <>
           <ChoiceField
-            label={adminWords.protocol}
+            label="Protocol"
             value={listener.externalProtocol}
             choices={['HTTP', 'HTTPS', 'TCP']}
             onChange={(externalProtocol) => set({ externalProtocol })}
@@ -184,9 +188,9 @@ function SecurityGroupChoice({ provider, values: { account, region, securityGrou
   const names = [...new Set([...groups.flatMap(({ name }) => textOf(name) ?? []), ...securityGroups])]
   if (names.length === 0) return null
   return (
-    <Field label={adminWords.securityGroups} help="None admits every client.">
+    <Field label="Security groups" help="None admits every client.">
       {(tied) => (
-        <span class="chips" id={tied.id} role="group" aria-label={adminWords.securityGroups}>
+        <span class="chips" id={tied.id} role="group" aria-label="Security groups">
           {names.map((name) => (
             <label key={name} class="check">
               <input

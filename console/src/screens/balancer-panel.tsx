@@ -1,6 +1,5 @@
 /** One load balancer: where it listens, and which instances receive its traffic, or why they do not. */
 import { to } from '../address.ts'
-import { adminWords } from '../admin-words.ts'
 import { type Change, objectKey, pendingOf } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
 import { hasForm, hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
@@ -64,12 +63,12 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
         <KeyValue
           facts={[
             [words.place, `${account}, ${region}`],
-            [adminWords.listeners, objectsOf(balancer['listeners']).map(listenerText).join('; ')],
+            ['Listeners', objectsOf(balancer['listeners']).map(listenerText).join('; ')],
             [
-              adminWords.healthCheck,
+              'Health check',
               [textOf(check['target']), secondsText(check['interval'])].filter((text) => text !== undefined).join(', '),
             ],
-            [adminWords.securityGroups, textsOf(balancer.securityGroups).join(', ')],
+            ['Security groups', textsOf(balancer.securityGroups).join(', ')],
             ['Problems', problems.length > 0 && <Name text={problems.join(' ')} max={400} />],
           ]}
         />
@@ -121,13 +120,13 @@ function BalancerMenu({ application, balancer, denied }: BalancerMenuProps) {
       label={words.actionsOf(name)}
       items={[
         {
-          label: adminWords.edit,
+          label: 'Edit',
           icon: 'resize',
-          denied: denied ?? (isEdited ? undefined : adminWords.notEdited),
+          denied: denied ?? (isEdited ? undefined : 'There is no form for this provider: edit it where it comes from.'),
           onSelect: () => openDialog(<EditBalancer application={application} balancer={balancer} />),
         },
         {
-          label: adminWords.delete,
+          label: 'Delete',
           icon: 'trash',
           destructive: true,
           denied: denied ?? (used.length > 0 ? `Used by ${used.join(', ')}.` : undefined),
@@ -145,8 +144,8 @@ export function serviceOf({ serverGroups }: Balancer): Status {
   const expected = groups.filter((group) => group['isDisabled'] !== true).flatMap(instancesOf)
   const missing = expected.filter((instance) => !isInService(instance)).length
   if (inService === 0) return { kind: 'warning', word: 'serves nothing' }
-  if (missing === 0) return { kind: 'succeeded', word: adminWords.inService(inService) }
-  return { kind: 'failed', word: `${adminWords.inService(inService)}, ${missing} not in service` }
+  if (missing === 0) return { kind: 'succeeded', word: `${inService} in service` }
+  return { kind: 'failed', word: `${inService} in service, ${missing} not in service` }
 }
 
 interface GroupProps {
@@ -198,9 +197,9 @@ function Group({ group, balancer, application, denied, isFixed }: GroupProps) {
         ))}
         {textsOf(group['detachedInstances']).map((id) => (
           <li key={id}>
-            <StatusMark kind="disabled" label={adminWords.detached} />
+            <StatusMark kind="disabled" label="taken out by hand" />
             <InstanceName id={id} {...context} />
-            <span class="grow muted">{adminWords.detached}</span>
+            <span class="grow muted">taken out by hand</span>
             <Move id={id} isOut {...context} />
           </li>
         ))}
@@ -234,7 +233,7 @@ function Move({ id, isOut, balancer, application, denied }: InstanceProps & { re
   if (pendingOf(key) !== undefined) return <PendingChip object={key} />
   const change = (): Change => ({
     application,
-    description: isOut ? adminWords.putInTask(id, name) : `Take ${id} out of ${name}`,
+    description: isOut ? `Put ${id} into ${name}` : `Take ${id} out of ${name}`,
     job: [
       {
         type: isOut ? 'registerInstancesWithLoadBalancer' : 'deregisterInstancesFromLoadBalancer',
@@ -252,9 +251,9 @@ function Move({ id, isOut, balancer, application, denied }: InstanceProps & { re
     confirm(
       isOut
         ? {
-            title: `${adminWords.putIn}: ${id}`,
-            effect: adminWords.putInTask(id, name),
-            action: adminWords.putIn,
+            title: `Put into traffic: ${id}`,
+            effect: `Put ${id} into ${name}`,
+            action: 'Put into traffic',
             typed: id,
             account,
             change,
@@ -271,7 +270,7 @@ function Move({ id, isOut, balancer, application, denied }: InstanceProps & { re
   }
   return (
     <button type="button" class="button small" aria-disabled={denied !== undefined} title={denied} onClick={ask}>
-      <Icon name={isOut ? 'plus' : 'power'} /> {isOut ? adminWords.putIn : 'Take out of traffic'}
+      <Icon name={isOut ? 'plus' : 'power'} /> {isOut ? 'Put into traffic' : 'Take out of traffic'}
     </button>
   )
 }

@@ -1,5 +1,4 @@
 /** The question before an object of infrastructure is deleted, and its deletion. */
-import { adminWords } from '../admin-words.ts'
 import { type Change, completeTask } from '../api/actions.ts'
 import { refreshMatching } from '../api/live.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
@@ -19,13 +18,13 @@ export function askToDelete({ application, object, name, effect, place, job, lis
   confirm({
     title: `Delete ${name}?`,
     effect: <p>{effect} This cannot be undone.</p>,
-    action: adminWords.deleteAction(name),
+    action: `Delete ${name}`,
     level: 2,
     typed: name,
     destructive: true,
     facts: place === undefined ? [] : Object.entries({ Account: place.account, Region: place.region }),
     run: async (isOpen) => {
-      await completeTask({ application, description: adminWords.deleteAction(name), job: [job], object })
+      await completeTask({ application, description: `Delete ${name}`, job: [job], object })
       refreshMatching(list)
       if (isOpen()) onDeleted?.()
     },

@@ -14,7 +14,6 @@ import { Name } from '../components/name.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
 import { type ClusterRule, type Project, type ProjectDraft, toProject, toProjectDraft } from '../model/project.ts'
 import { splitList } from '../model/read.ts'
-import { settingsWords } from '../settings-words.ts'
 import { words } from '../words.ts'
 import { useAccounts } from './infrastructure-head.tsx'
 
@@ -35,8 +34,8 @@ export function EditProject({ project }: { project: Project | undefined }) {
   }
   return (
     <FormDialog
-      title={project === undefined ? settingsWords.createProject : `Edit ${project.name}`}
-      action={project === undefined ? settingsWords.createProject : settingsWords.saveProject(project.name)}
+      title={project === undefined ? 'Create project' : `Edit ${project.name}`}
+      action={project === undefined ? 'Create project' : `Save ${project.name}`}
       isValid={isNamed}
       onTried={() => setTried(true)}
       run={save}
@@ -55,7 +54,7 @@ export function EditProject({ project }: { project: Project | undefined }) {
       </div>
       <Applications chosen={draft.applications} onChange={(applications) => set({ applications })} />
       <Clusters clusters={draft.clusters} accounts={accounts} onChange={(clusters) => set({ clusters })} />
-      <h3 class="sub">{settingsWords.pipelinesOf}</h3>
+      <h3 class="sub">Pipelines</h3>
       <p class="muted">{draft.applications.length === 0 ? 'Choose applications first.' : 'Their last run is shown.'}</p>
       {draft.applications.map((application) => (
         <PipelinesOf
@@ -78,7 +77,7 @@ async function saveProject(draft: ProjectDraft, project: Project | undefined) {
   const saved = toProject(draft, project)
   await completeTask({
     application: projectTasks,
-    description: settingsWords.saveProject(saved.name),
+    description: `Save ${saved.name}`,
     job: [{ type: 'upsertProject', project: saved }],
     object: objectKey('project', project?.id ?? saved.name),
   })
@@ -150,7 +149,7 @@ function Clusters({ clusters, accounts, onChange }: ClustersProps) {
       <RecordRows
         records={clusters}
         onChange={onChange}
-        label={settingsWords.clusterRow}
+        label={(number) => `Clusters ${number}`}
         removeLabel="Remove clusters"
         addLabel="Add clusters"
         added={{ account: accounts[0] ?? '', stack: '*', detail: '*', applications: [] }}
@@ -180,7 +179,7 @@ function ClusterFields({ cluster, accounts, set }: ClusterFieldsProps) {
       {(['stack', 'detail'] as const).map((key) => (
         <TextField
           key={key}
-          label={settingsWords[key]}
+          label={{ stack: 'Stack', detail: 'Detail' }[key]}
           help="* for all, empty for none."
           value={cluster[key]}
           onChange={(text) => set({ [key]: text })}
@@ -212,7 +211,7 @@ function PipelinesOf({ application, chosen, onChange }: PipelinesProps) {
     []
   return (
     <CheckList
-      label={`${settingsWords.pipelinesOf}: ${application}`}
+      label={`Pipelines: ${application}`}
       head={<Name text={application} max={40} />}
       choices={definitions.map(({ id = '', name }) => ({ id, label: <Name text={name} max={60} /> }))}
       chosen={chosen.flatMap((one) => (one.application === application ? one.id : []))}

@@ -1,7 +1,6 @@
 /** Images: what was made from what, and where it runs. */
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
-import { adminWords } from '../admin-words.ts'
 import { objectKey } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
 import { useCloudProvider } from '../api/cloud-providers.ts'
@@ -29,6 +28,7 @@ import { InfrastructureHead, providersOf, useAccounts } from './infrastructure-h
 
 type Image = Schemas['Image']
 
+const noImage = 'No image matches. Bake one in a pipeline, or run fairlead image push.'
 const minCharacters = 3
 /** Applications whose server groups are searched for an image. */
 const maxApplications = 50
@@ -41,7 +41,7 @@ export function Images({ query }: ScreenProps) {
   const filter = query['q'] ?? ''
   return (
     <>
-      <InfrastructureHead tab={adminWords.images} />
+      <InfrastructureHead tab="Images" />
       <div class="filters">
         <FilterSelect
           name="provider"
@@ -55,7 +55,7 @@ export function Images({ query }: ScreenProps) {
         <FilterField value={filter} label="Name of the image" />
       </div>
       {provider === undefined ? (
-        <Loaded live={accounts} rows={6} empty={<EmptyState text={adminWords.imagesEmpty} />}>
+        <Loaded live={accounts} rows={6} empty={<EmptyState text={noImage} />}>
           {() => null}
         </Loaded>
       ) : imagesPath !== undefined ? (
@@ -90,28 +90,24 @@ type FoundProps = FoundImagesProps & { readonly live: Live<readonly Image[]> }
 
 function Found({ provider, live, filter, query: { image: chosen, ...rest } }: FoundProps) {
   return (
-    <Loaded live={live} rows={6} empty={<EmptyState text={adminWords.imagesEmpty} />}>
+    <Loaded live={live} rows={6} empty={<EmptyState text={noImage} />}>
       {(images) => {
         const shown = images.filter((image) => idOf(image).toLowerCase().includes(filter.toLowerCase()))
         const image = images.find((one) => idOf(one) === chosen)
         return (
           <Beside
             label={chosen ?? ''}
-            back={{ href: to.infrastructure('images', rest), label: adminWords.images }}
+            back={{ href: to.infrastructure('images', rest), label: 'Images' }}
             side={
               chosen !== undefined &&
               (image === undefined ? (
-                <EmptyState text={adminWords.gone(words.image, chosen)} />
+                <EmptyState text={`There is no image ${chosen}. It may have been deleted.`} />
               ) : (
                 <ImagePanel key={chosen} provider={provider} image={image} />
               ))
             }
           >
-            {shown.length === 0 ? (
-              <EmptyState icon="search" text={adminWords.imagesEmpty} />
-            ) : (
-              <List images={shown} query={rest} />
-            )}
+            {shown.length === 0 ? <EmptyState icon="search" text={noImage} /> : <List images={shown} query={rest} />}
           </Beside>
         )
       }}
@@ -124,7 +120,7 @@ function List({ images, query }: { images: readonly Image[]; query: ScreenProps[
     <div class="panel is-flush">
       <div class="panel-body">
         <DataTable
-          label={adminWords.images}
+          label="Images"
           rows={images}
           keyOf={idOf}
           columns={[
@@ -138,11 +134,11 @@ function List({ images, query }: { images: readonly Image[]; query: ScreenProps[
             },
             {
               key: 'from',
-              head: adminWords.madeFrom,
+              head: 'Made from',
               hideBelow: 'phone',
               cell: (image) => <Name text={originOf(image) ?? '–'} max={80} />,
             },
-            { key: 'created', head: adminWords.createdAt, cell: (image) => <Time at={createdAt(image)} /> },
+            { key: 'created', head: 'Created', cell: (image) => <Time at={createdAt(image)} /> },
           ]}
         />
       </div>
@@ -170,8 +166,8 @@ function ImagePanel({ provider, image }: { provider: string; image: Image }) {
       <div class="answer">
         <KeyValue
           facts={[
-            [adminWords.createdAt, <Time key="created" at={createdAt(image)} />],
-            [adminWords.madeFrom, originOf(image)],
+            ['Created', <Time key="created" at={createdAt(image)} />],
+            ['Made from', originOf(image)],
             [
               'Baked by',
               run !== undefined && (
@@ -241,7 +237,7 @@ function ImageActions({ provider, image, using }: ImageActionsProps) {
         ...(textOf(image['imageName']) !== undefined && account !== undefined && isKeptHere(image)
           ? [
               {
-                label: adminWords.delete,
+                label: 'Delete',
                 icon: 'trash' as const,
                 destructive: true,
                 denied: right.reason ?? used,

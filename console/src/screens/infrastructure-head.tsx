@@ -1,7 +1,6 @@
 /** The head of the screens about infrastructure, with the tabs between them, and the accounts that they show. */
 import type { ComponentChildren } from 'preact'
 import { to } from '../address.ts'
-import { adminWords } from '../admin-words.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { PageHead } from '../components/page-head.tsx'
@@ -10,15 +9,15 @@ import { objectsOf, textOf, textsOf } from '../model/read.ts'
 
 export function InfrastructureHead({ tab, actions }: { tab: string; actions?: ComponentChildren }) {
   return (
-    <PageHead tab={`${adminWords.infrastructure}: ${tab}`} title={adminWords.infrastructure} actions={actions}>
+    <PageHead tab={`Infrastructure: ${tab}`} title="Infrastructure" actions={actions}>
       <LinkTabs
-        label={adminWords.infrastructure}
+        label="Infrastructure"
         tabs={[
-          { label: adminWords.loadBalancers, href: to.infrastructure('load-balancers') },
-          { label: adminWords.images, href: to.infrastructure('images') },
-          { label: adminWords.securityGroups, href: to.infrastructure('security-groups') },
-          { label: adminWords.networks, href: to.infrastructure('networks') },
-          { label: adminWords.accounts, href: to.infrastructure('accounts') },
+          { label: 'Load balancers', href: to.infrastructure('load-balancers') },
+          { label: 'Images', href: to.infrastructure('images') },
+          { label: 'Security groups', href: to.infrastructure('security-groups') },
+          { label: 'Networks', href: to.infrastructure('networks') },
+          { label: 'Accounts', href: to.infrastructure('accounts') },
         ]}
       />
     </PageHead>

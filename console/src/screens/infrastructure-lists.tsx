@@ -3,7 +3,6 @@
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
-import { adminWords } from '../admin-words.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import type { Column } from '../components/data-table.tsx'
@@ -26,11 +25,11 @@ export function Infrastructure() {
 export function Networks({ query }: ScreenProps) {
   const live = useLive('/networks', {}, { refresh: 'slow' })
   return (
-    <InfrastructureFrame tab={adminWords.networks} section="networks">
+    <InfrastructureFrame tab="Networks" section="networks">
       <Loaded live={live}>
         {(byProvider) => (
           <List<Schemas['Network']>
-            label={adminWords.networks}
+            label="Networks"
             empty="No network is known."
             query={query}
             rows={Object.values(byProvider).flat()}
@@ -62,12 +61,12 @@ export function Networks({ query }: ScreenProps) {
 export function Accounts({ query }: ScreenProps) {
   const live = useAccounts()
   return (
-    <InfrastructureFrame tab={adminWords.accounts} section="accounts">
-      <Loaded live={live} empty={<EmptyState icon="lock" text={adminWords.accountsEmpty} />}>
+    <InfrastructureFrame tab="Accounts" section="accounts">
+      <Loaded live={live} empty={<EmptyState icon="lock" text="You may read no account. Ask an administrator." />}>
         {(accounts) => (
           <List
-            label={adminWords.accounts}
-            empty={adminWords.accountsEmpty}
+            label="Accounts"
+            empty="You may read no account. Ask an administrator."
             query={query}
             rows={accounts}
             placeOfRow={(account) => ({ provider: providerOf(account) })}

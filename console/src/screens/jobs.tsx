@@ -1,7 +1,6 @@
 /** Jobs of an application: commands that pipelines run once. */
 
 import { to } from '../address.ts'
-import { adminWords } from '../admin-words.ts'
 import type { Schemas } from '../api/client.ts'
 import { type CloudProvider, hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
@@ -44,11 +43,15 @@ export function Jobs({ params, query }: ScreenProps) {
   return (
     <>
       <ApplicationHead application={application} tab={words.jobs} />
-      <Loaded live={live} rows={6} empty={<EmptyState icon="terminal" text={adminWords.jobsEmpty} />}>
+      <Loaded
+        live={live}
+        rows={6}
+        empty={<EmptyState icon="terminal" text="No job. A job is a command that a pipeline runs once." />}
+      >
         {(jobs) => (
           <List
             label={words.jobs}
-            empty={adminWords.jobsEmpty}
+            empty="No job. A job is a command that a pipeline runs once."
             query={query}
             rows={jobs.toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))}
             textOfRow={textOfJob}

@@ -1,6 +1,5 @@
 /** Load balancers of an application, or of everything that the reader may see, with the chosen one beside. */
 import { to } from '../address.ts'
-import { adminWords } from '../admin-words.ts'
 import { useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
@@ -31,7 +30,8 @@ import {
   placeText,
 } from './place-list.tsx'
 
-const empty = <EmptyState icon="balance" text={adminWords.loadBalancersEmpty} />
+const noBalancer = 'No load balancer. Without one, instances are reached by their own ports.'
+const empty = <EmptyState icon="balance" text={noBalancer} />
 
 export function ApplicationLoadBalancers({ params, query }: ScreenProps) {
   const { application = '', account, region, name } = params as Readonly<Record<string, string | undefined>>
@@ -42,7 +42,7 @@ export function ApplicationLoadBalancers({ params, query }: ScreenProps) {
   const create = <CreateBalancer application={application} />
   return (
     <>
-      <ApplicationHead application={application} tab={adminWords.loadBalancers} actions={create} />
+      <ApplicationHead application={application} tab="Load balancers" actions={create} />
       <Beside
         label={name ?? ''}
         back={{ href: to.loadBalancers(application), label: `All load balancers of ${application}` }}
@@ -51,7 +51,7 @@ export function ApplicationLoadBalancers({ params, query }: ScreenProps) {
             <Loaded live={live} empty={empty}>
               {() =>
                 chosen === undefined ? (
-                  <EmptyState icon="balance" text={adminWords.gone(adminWords.loadBalancer, name)} />
+                  <EmptyState icon="balance" text={`There is no load balancer ${name}. It may have been deleted.`} />
                 ) : (
                   <BalancerPanel balancer={chosen} />
                 )
@@ -60,11 +60,11 @@ export function ApplicationLoadBalancers({ params, query }: ScreenProps) {
           )
         }
       >
-        <Loaded live={live} rows={6} empty={<EmptyState icon="balance" text={adminWords.loadBalancersEmpty} children={create} />}>
+        <Loaded live={live} rows={6} empty={<EmptyState icon="balance" text={noBalancer} children={create} />}>
           {(balancers) => (
             <List
-              label={adminWords.loadBalancers}
-              empty={adminWords.loadBalancersEmpty}
+              label="Load balancers"
+              empty={noBalancer}
               query={name === undefined ? query : { ...query, name }}
               rows={balancers}
               textOfRow={(balancer) => placeText(placeOf(balancer))}
@@ -92,7 +92,7 @@ function columnsOf(application: string): readonly Column<Balancer>[] {
     },
     {
       key: 'listeners',
-      head: adminWords.listeners,
+      head: 'Listeners',
       hideBelow: 'narrow',
       cell: (balancer) => objectsOf(balancer['listeners']).map(listenerText).join('; '),
     },
@@ -117,7 +117,7 @@ function CreateBalancer({ application }: { application: string }) {
       denied={reason ?? (isOffered ? undefined : 'No account here takes load balancers from a form. Deploy a manifest instead.')}
       onClick={create}
     >
-      {adminWords.createBalancer}
+      Create load balancer
     </Button>
   )
 }
@@ -127,11 +127,11 @@ export function LoadBalancers({ query }: ScreenProps) {
   const chosen = chosenOf(query)
   return (
     <InfrastructureFrame
-      tab={adminWords.loadBalancers}
+      tab="Load balancers"
       section="load-balancers"
       actions={
         <Button icon="plus" onClick={() => openDialog(<EditBalancer application={undefined} balancer={undefined} />)}>
-          {adminWords.createBalancer}
+          Create load balancer
         </Button>
       }
       chosen={chosen && <ChosenBalancer key={placeKey(chosen)} place={chosen} />}
@@ -164,8 +164,8 @@ function BalancersOf({ provider, query }: { provider: string; query: ScreenProps
     <Loaded live={live} empty={empty}>
       {(items) => (
         <List
-          label={adminWords.loadBalancers}
-          empty={adminWords.loadBalancersEmpty}
+          label="Load balancers"
+          empty={noBalancer}
           query={query}
           rows={items.flatMap((item) => placesOf(item, provider))}
           textOfRow={placeText}
@@ -198,7 +198,10 @@ function ChosenBalancer({ place: { provider, account, region, name } }: { place:
     { refresh: 'steady' },
   )
   return (
-    <Loaded live={live} empty={<EmptyState icon="balance" text={adminWords.gone(adminWords.loadBalancer, name)} />}>
+    <Loaded
+      live={live}
+      empty={<EmptyState icon="balance" text={`There is no load balancer ${name}. It may have been deleted.`} />}
+    >
       {([balancer]) => (balancer === undefined ? null : <BalancerPanel balancer={balancer} />)}
     </Loaded>
   )

@@ -12,7 +12,6 @@ import { Time } from '../components/time.tsx'
 import { type Project, toProjectDraft } from '../model/project.ts'
 import { numberOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
-import { settingsWords } from '../settings-words.ts'
 import { plural, words } from '../words.ts'
 import { EditProject } from './edit-project.tsx'
 
@@ -23,7 +22,7 @@ export function Projects({ query: { q = '' } }: ScreenProps) {
   const all = live.reading.value.body
   const create = (
     <Button kind="primary" icon="plus" onClick={() => openDialog(<EditProject project={undefined} />)}>
-      {settingsWords.createProject}
+      Create project
     </Button>
   )
   return (

@@ -1,6 +1,5 @@
 /** Creates, changes and deletes security groups. */
 import { useState } from 'preact/hooks'
-import { adminWords } from '../admin-words.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
@@ -39,12 +38,12 @@ export function EditSecurityGroup({ group, place, application, filled = {} }: Ed
   const set = (change: Partial<SecurityGroupDraft>) => setDraft({ ...draft, ...change })
   const changes = [
     { name: words.description, before: start.description, after: values.description },
-    { name: adminWords.rules, before: start.rules, after: values.rules },
+    { name: 'Inbound rules', before: start.rules, after: values.rules },
   ].filter(({ before, after }) => !isSame(before, after))
   const save = async () => {
     await completeTask({
       application: group?.application ?? applicationOf(values.name),
-      description: adminWords.saveObject(values.name.trim()),
+      description: `Save ${values.name.trim()}`,
       job: [toSecurityGroupJob(values, providerAt(places, values.account, textOf(group?.['cloudProvider'])))],
       object: objectKey('securityGroup', values.account, values.region, values.name.trim()),
     })
@@ -53,8 +52,8 @@ export function EditSecurityGroup({ group, place, application, filled = {} }: Ed
   }
   return (
     <FormDialog
-      title={group === undefined ? adminWords.createSecurityGroup : adminWords.editObject(group.name)}
-      action={group === undefined ? adminWords.createSecurityGroup : adminWords.saveObject(group.name)}
+      title={group === undefined ? 'Create security group' : `Edit ${group.name}`}
+      action={group === undefined ? 'Create security group' : `Save ${group.name}`}
       isReady={group === undefined ? applicationOf(values.name) !== '' : changes.length > 0}
       run={save}
       wide
@@ -64,7 +63,7 @@ export function EditSecurityGroup({ group, place, application, filled = {} }: Ed
           <>
             <TextField
               label={words.name}
-              help={adminWords.nameBegins}
+              help="Begins with the application, such as web-front."
               value={values.name}
               onChange={(name) => set({ name })}
               required
@@ -79,7 +78,7 @@ export function EditSecurityGroup({ group, place, application, filled = {} }: Ed
           required
         />
       </div>
-      <h3 class="sub">{adminWords.rules}</h3>
+      <h3 class="sub">Inbound rules</h3>
       <Rules rules={values.rules} onChange={(rules) => set({ rules })} />
       {group !== undefined && changes.length > 0 && <Difference values={changes} />}
     </FormDialog>
@@ -89,11 +88,11 @@ export function EditSecurityGroup({ group, place, application, filled = {} }: Ed
 function Rules({ rules, onChange }: { rules: readonly RuleDraft[]; onChange: (rules: readonly RuleDraft[]) => void }) {
   return (
     <>
-      {rules.length === 0 && <p class="muted">{adminWords.noRules}</p>}
+      {rules.length === 0 && <p class="muted">No rule: nothing is accepted.</p>}
       <RecordRows
         records={rules}
         onChange={onChange}
-        label={adminWords.rule}
+        label={(number) => `Rule ${number}`}
         removeLabel="Remove rule"
         addLabel="Add rule"
         added={newRule}
@@ -102,19 +101,19 @@ function Rules({ rules, onChange }: { rules: readonly RuleDraft[]; onChange: (ru
           <>
             <ChoiceField
               label="Kind of source"
-              value={rule.isGroup ? adminWords.securityGroup : adminWords.network}
-              choices={[adminWords.network, adminWords.securityGroup]}
-              onChange={(kind) => set({ isGroup: kind === adminWords.securityGroup })}
+              value={rule.isGroup ? 'security group' : 'network'}
+              choices={['network', 'security group']}
+              onChange={(kind) => set({ isGroup: kind === 'security group' })}
             />
             <TextField
-              label={adminWords.source}
+              label="From"
               help={rule.isGroup ? undefined : 'Such as 10.0.0.0/8.'}
               value={rule.source}
               onChange={(source) => set({ source })}
               required
             />
             <ChoiceField
-              label={adminWords.protocol}
+              label="Protocol"
               value={rule.protocol}
               choices={['tcp', 'udp']}
               onChange={(protocol) => set({ protocol })}

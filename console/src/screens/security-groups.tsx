@@ -1,6 +1,5 @@
 /** Security groups: who may open connections to load balancers. Of everything that the reader may see, and of an application. */
 import { to } from '../address.ts'
-import { adminWords } from '../admin-words.ts'
 import { hasForm, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
@@ -27,11 +26,11 @@ export function SecurityGroups({ query }: ScreenProps) {
   const chosen = chosenOf(query)
   return (
     <InfrastructureFrame
-      tab={adminWords.securityGroups}
+      tab="Security groups"
       section="security-groups"
       actions={
         <Button icon="plus" onClick={() => openDialog(<EditSecurityGroup group={undefined} place={undefined} />)}>
-          {adminWords.createSecurityGroup}
+          Create security group
         </Button>
       }
       chosen={chosen && <ChosenSecurityGroup key={placeKey(chosen)} place={chosen} />}
@@ -39,7 +38,7 @@ export function SecurityGroups({ query }: ScreenProps) {
       <Loaded live={live}>
         {(byAccount) => (
           <List
-            label={adminWords.securityGroups}
+            label="Security groups"
             empty="No security group. Without one, load balancers accept connections from every network."
             query={query}
             rows={securityGroupsOf(byAccount)}
@@ -74,7 +73,7 @@ export function ApplicationSecurityGroups({ params, query }: ScreenProps) {
       }
       onClick={() => openDialog(<EditSecurityGroup group={undefined} place={undefined} application={application} />)}
     >
-      {adminWords.createSecurityGroup}
+      Create security group
     </Button>
   )
   return (
@@ -122,7 +121,7 @@ function ChosenSecurityGroup({ place: { provider, account, region, name } }: { p
   const right = useRight({ operation: changeOperation, application, account })
   const isEdited = hasForm(useCloudProviders(), provider, 'securityGroup')
   return (
-    <Loaded live={live} empty={<EmptyState text={adminWords.gone(adminWords.securityGroup, name)} />}>
+    <Loaded live={live} empty={<EmptyState text={`There is no security group ${name}. It may have been deleted.`} />}>
       {(group) => (
         <Panel
           title={<Name text={group.name} max={60} />}
@@ -131,13 +130,14 @@ function ChosenSecurityGroup({ place: { provider, account, region, name } }: { p
               label={words.actionsOf(group.name)}
               items={[
                 {
-                  label: adminWords.edit,
+                  label: 'Edit',
                   icon: 'resize',
-                  denied: right.reason ?? (isEdited ? undefined : adminWords.notEdited),
+                  denied:
+                    right.reason ?? (isEdited ? undefined : 'There is no form for this provider: edit it where it comes from.'),
                   onSelect: () => openDialog(<EditSecurityGroup group={group} place={{ account, region }} />),
                 },
                 {
-                  label: adminWords.delete,
+                  label: 'Delete',
                   icon: 'trash',
                   destructive: true,
                   denied: right.reason,
@@ -155,7 +155,7 @@ function ChosenSecurityGroup({ place: { provider, account, region, name } }: { p
                 [words.description, group.description && <Name text={group.description} max={300} />],
               ]}
             />
-            <Rules head={adminWords.rules} rules={objectsOf(group.inboundRules)} />
+            <Rules head="Inbound rules" rules={objectsOf(group.inboundRules)} />
             {objectsOf(group.outboundRules).length > 0 && <Rules head="Outbound rules" rules={objectsOf(group.outboundRules)} />}
             {textsOf(group['warnings']).map((text) => (
               <p key={text} class="quiet">
@@ -174,14 +174,14 @@ function ChosenSecurityGroup({ place: { provider, account, region, name } }: { p
 }
 
 function Rules({ head, rules }: { head: string; rules: readonly Json[] }) {
-  if (rules.length === 0) return <p class="quiet">{adminWords.noRules}</p>
+  if (rules.length === 0) return <p class="quiet">No rule: nothing is accepted.</p>
   return (
     <DataTable
       label={head}
       rows={rules.map((rule, index) => ({ rule, index }))}
       keyOf={({ index }) => String(index)}
       columns={[
-        { key: 'protocol', head: adminWords.protocol, cell: ({ rule }) => textOf(rule['protocol']) ?? '–' },
+        { key: 'protocol', head: 'Protocol', cell: ({ rule }) => textOf(rule['protocol']) ?? '–' },
         {
           key: 'ports',
           head: 'Ports',
@@ -192,7 +192,7 @@ function Rules({ head, rules }: { head: string; rules: readonly Json[] }) {
               )
               .join(', '),
         },
-        { key: 'source', head: adminWords.source, grow: true, cell: ({ rule }) => <Name text={sourceOf(rule)} max={80} /> },
+        { key: 'source', head: 'From', grow: true, cell: ({ rule }) => <Name text={sourceOf(rule)} max={80} /> },
       ]}
     />
   )
