@@ -25,7 +25,6 @@ interface Content {
 }
 
 interface Operation {
-  readonly summary?: string
   readonly parameters?: readonly { name: string; in: string; required?: boolean; schema?: Schema }[]
   readonly requestBody?: Content
   readonly responses: Readonly<Record<string, Content & { readonly $ref?: string }>>
@@ -36,14 +35,12 @@ export interface ApiDescription {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
-const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
 const plainName = /^[A-Za-z_$][\w$]*$/
 
-/** @param source What the console is written in: paths and schemas that it does not name are left out. */
+/** @param source What the console is written in: operations that it does not call and schemas that it does not name are left out. */
 export function printConsoleTypes({ paths, components }: ApiDescription, source: string): string {
-  const printed = Object.entries(paths)
-    .filter(([path]) => source.includes(quote(path)))
-    .map(printPath)
+  const calls = source.replace(/\(\s+/g, '(')
+  const printed = Object.entries(paths).flatMap(([path, item]) => printPath(path, item, calls))
   const schemas = new Map(
     Object.entries(components.schemas).map(([name, schema]) => [name, `    ${describe(schema)}${key(name)}: ${toType(schema)}`]),
   )
@@ -73,12 +70,13 @@ function namesIn(text: string, schemas: ReadonlyMap<string, string>, found: Set<
   return found
 }
 
-function printPath([path, item]: [string, Readonly<Record<string, Operation>>]): string {
-  const offered = Object.entries(item).filter(([method]) => methods.includes(method))
-  const operations = offered.map(
-    ([method, operation]) => `    ${describe({ description: operation.summary })}${method}: ${printOperation(operation)}`,
+/** A path that is named is read; other methods are called by their names. */
+function printPath(path: string, item: Readonly<Record<string, Operation>>, calls: string): readonly string[] {
+  const called = Object.entries(item).filter(([method]) =>
+    calls.includes(method === 'get' ? quote(path) : `${method.toUpperCase()}(${quote(path)}`),
   )
-  return `  ${quote(path)}: {\n${operations.join('\n')}\n  }`
+  const operations = called.map(([method, operation]) => `${method}: ${printOperation(operation)}`)
+  return called.length === 0 ? [] : [`  ${quote(path)}: { ${operations.join('; ')} }`]
 }
 
 function printOperation({ parameters = [], requestBody, responses }: Operation): string {

@@ -31,10 +31,13 @@ test('a description cannot end its comment', () => {
   assert.match(text, /\/\*\* x \*\\\/ evil \*\/ A: string/)
 })
 
-test('paths and schemas that the console does not name are left out', () => {
-  const answers = (name: string) => ({
-    get: { responses: { 200: { content: { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } } } } },
-  })
+test('operations that the console does not call and schemas that it does not name are left out', () => {
+  const answers = (name: string) => {
+    const operation = {
+      responses: { 200: { content: { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } } } },
+    }
+    return { get: operation, put: operation, delete: operation }
+  }
   const schemas = {
     A: { type: 'object', properties: { b: { $ref: '#/components/schemas/B' } } },
     B: { type: 'string' },
@@ -42,8 +45,9 @@ test('paths and schemas that the console does not name are left out', () => {
     Error: { type: 'object' },
   }
   const api = { paths: { '/a': answers('A'), '/c': answers('C') }, components: { schemas } }
-  const text = printConsoleTypes(api, "useLive('/a')")
-  assert.match(text, /'\/a': \{/)
+  const text = printConsoleTypes(api, "useLive('/a'), client.PUT(\n'/a'")
+  assert.match(text, /'\/a': \{ get: .* put: /)
+  assert.doesNotMatch(text, /delete: /)
   assert.doesNotMatch(text, /'\/c': \{/)
   assert.deepEqual(
     [...text.matchAll(/^ {4}(\w): /gm)].map(([, name]) => name),

@@ -1,309 +1,102 @@
 /** What the console uses of the API of Fairlead. Printed by `npm run docs` from the OpenAPI document; change the operations instead. */
 
 export interface paths {
-  '/applications': {
-    /** List applications */ get: { parameters: { query?: { account?: string; owner?: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ApplicationAttributes'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{application}': {
-    /** Get an application */ get: { parameters: { query?: { expand?: boolean }; path: { application: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Application'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{application}/history': {
-    /** List revisions of an application */ get: { parameters: { query?: { limit?: number }; path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ApplicationAttributes'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{application}/pipelineConfigs': {
-    /** List pipelines of an application */ get: { parameters: { query?: { pipelineNameFilter?: string; pipelineLimit?: number }; path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['Pipeline'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{application}/pipelineConfigs/{pipelineName}': {
-    /** Get a pipeline */ get: { parameters: { path: { application: string; pipelineName: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Pipeline'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Start a pipeline (older address) */ post: { parameters: { query?: { user?: string }; path: { application: string; pipelineName: string } }; requestBody?: { content: { 'application/json': components['schemas']['StartRequest'] } }; responses: { 200: { content: { 'application/json': components['schemas']['Ref'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/pipelines': {
-    /** Save a pipeline */ post: { parameters: { query?: { staleCheck?: boolean } }; requestBody: { content: { 'application/json': components['schemas']['Pipeline'] } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/pipelines/{id}': {
-    /** Update a pipeline */ put: { parameters: { path: { id: string } }; requestBody: { content: { 'application/json': components['schemas']['Pipeline'] } }; responses: { 200: { content: { 'application/json': components['schemas']['Pipeline'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Get an execution */ get: { parameters: { path: { id: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Execution'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Delete an execution */ delete: { parameters: { path: { id: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/pipelines/{application}/{pipelineName}': {
-    /** Delete a pipeline */ delete: { parameters: { path: { application: string; pipelineName: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Start a pipeline */ post: { parameters: { path: { application: string; pipelineName: string } }; requestBody?: { content: { 'application/json': components['schemas']['StartRequest'] } }; responses: { 202: { content: { 'application/json': components['schemas']['Ref'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/pipelines/start': {
-    /** Start a given definition */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['Pipeline'] } }; responses: { 200: { content: { 'application/json': components['schemas']['Ref'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{application}/pipelines': {
-    /** List executions of an application */ get: { parameters: { query?: { limit?: number; statuses?: string; expand?: boolean; pipelineNameFilter?: string; pipelineLimit?: number }; path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['Execution'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/executions': {
-    /** List executions by ids */ get: { parameters: { query?: { pipelineConfigIds?: string; executionIds?: string; limit?: number; statuses?: string; expand?: boolean } }; responses: { 200: { content: { 'application/json': (components['schemas']['Execution'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/pipelines/{id}/cancel': {
-    /** Cancel an execution */ put: { parameters: { query?: { reason?: string; force?: boolean }; path: { id: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/pipelines/{id}/pause': {
-    /** Pause an execution */ put: { parameters: { path: { id: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/pipelines/{id}/resume': {
-    /** Resume an execution */ put: { parameters: { path: { id: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/pipelines/{id}/stages/{stageId}/restart': {
-    /** Restart a stage */ put: { parameters: { path: { id: string; stageId: string } }; requestBody: { content: { 'application/json': components['schemas']['AnyObject'] } }; responses: { 200: { content: { 'application/json': components['schemas']['Execution'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/pipelines/{id}/stages/{stageId}': {
-    /** Update or judge a stage */ patch: { parameters: { path: { id: string; stageId: string } }; requestBody: { content: { 'application/json': components['schemas']['StageUpdate'] } }; responses: { 200: { content: { 'application/json': components['schemas']['Execution'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{application}/tasks': {
-    /** List tasks of an application */ get: { parameters: { query?: { page?: number; limit?: number; statuses?: string }; path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['Task'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Submit a task to an application */ post: { parameters: { path: { application: string } }; requestBody: { content: { 'application/json': components['schemas']['TaskRequest'] } }; responses: { 200: { content: { 'application/json': components['schemas']['Ref'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/tasks/{id}': {
-    /** Get a task */ get: { parameters: { path: { id: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Task'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Delete a task */ delete: { parameters: { path: { id: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/tasks/{id}/cancel': {
-    /** Cancel a task */ put: { parameters: { path: { id: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{application}/clusters': {
-    /** List clusters of an application */ get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': { [key: string]: (string)[] } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{application}/clusters/{account}/{clusterName}/serverGroups/{serverGroupName}/scalingActivities': {
-    /** List scaling activities */ get: { parameters: { query?: { provider?: string; region?: string }; path: { application: string; account: string; clusterName: string; serverGroupName: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ScalingActivity'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{applicationName}/serverGroups': {
-    /** List server groups of an application */ get: { parameters: { query?: { expand?: string; cloudProvider?: string; clusters?: string }; path: { applicationName: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ServerGroup'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}': {
-    /** Get a server group */ get: { parameters: { query?: { includeDetails?: string }; path: { applicationName: string; account: string; region: string; serverGroupName: string } }; responses: { 200: { content: { 'application/json': components['schemas']['ServerGroup'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/instances/{account}/{region}/{instanceId}': {
-    /** Get an instance */ get: { parameters: { path: { account: string; region: string; instanceId: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Instance'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/instances/{account}/{region}/{instanceId}/console': {
-    /** Get console output */ get: { parameters: { query?: { provider?: string; tail?: number; offset?: number; find?: string; container?: string; previous?: string }; path: { account: string; region: string; instanceId: string } }; responses: { 200: { content: { 'application/json': components['schemas']['ConsoleOutput'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{applicationName}/jobs': {
-    /** List jobs of an application */ get: { parameters: { query?: { expand?: string }; path: { applicationName: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['Job'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{applicationName}/jobs/{account}/{region}/{name}': {
-    /** Get a job */ get: { parameters: { query?: { expand?: string }; path: { applicationName: string; account: string; region: string; name: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Job'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/loadBalancers': {
-    /** List load balancers */ get: { parameters: { query?: { provider?: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['LoadBalancerItem'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/loadBalancers/{account}/{region}/{name}': {
-    /** Get a load balancer */ get: { parameters: { query?: { provider?: string }; path: { account: string; region: string; name: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['LoadBalancer'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{application}/loadBalancers': {
-    /** List load balancers of an application */ get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['LoadBalancer'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/securityGroups': {
-    /** List security groups */ get: { parameters: { query?: { id?: string } }; responses: { 200: { content: { 'application/json': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/securityGroups/{account}/{region}/{name}': {
-    /** Get a security group */ get: { parameters: { query?: { provider?: string; vpcId?: string }; path: { account: string; region: string; name: string } }; responses: { 200: { content: { 'application/json': components['schemas']['SecurityGroup'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/instanceTypes': {
-    /** List instance types */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['InstanceType'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/networks': {
-    /** List networks by provider */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': { [key: string]: (components['schemas']['Network'])[] } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/images/find': {
-    /** Search images */ get: { parameters: { query?: { provider?: string; q?: string; region?: string; account?: string; count?: number } }; responses: { 200: { content: { 'application/json': (components['schemas']['Image'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/bakery/options': {
-    /** List bake options */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['BakeOptions'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/bakery/logs/{region}/{statusId}': {
-    /** Get the log of a bake */ get: { parameters: { path: { region: string; statusId: string } }; responses: { 200: { content: { 'application/json': string } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/v2/builds': {
-    /** List build servers */ get: { parameters: { query?: { type?: string } }; responses: { 200: { content: { 'application/json': (string)[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/credentials': {
-    /** List accounts */ get: { parameters: { query?: { expand?: boolean } }; responses: { 200: { content: { 'application/json': (components['schemas']['Account'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Create an account definition */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['AccountDefinition'] } }; responses: { 200: { content: { 'application/json': components['schemas']['AccountDefinition'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Update an account definition */ put: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['AccountDefinition'] } }; responses: { 200: { content: { 'application/json': components['schemas']['AccountDefinition'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/search': {
-    /** Search */ get: { parameters: { query: { q?: string; type: (string)[]; platform?: string; pageSize?: number; page?: number; allowShortQuery?: boolean } }; responses: { 200: { content: { 'application/json': (components['schemas']['SearchResultSet'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/auth/user': {
-    /** Get the current user */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': components['schemas']['CurrentUser'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/auth/user/serviceAccounts': {
-    /** List usable service accounts */ get: { parameters: { query?: { application?: string } }; responses: { 200: { content: { 'application/json': (string)[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/auth/roles/sync': {
-    /** Synchronise roles */ post: { parameters: {  }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/pipelineConfigs': {
-    /** List all pipelines */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['Pipeline'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/pipelineConfigs/{pipelineConfigId}/history': {
-    /** List revisions of a pipeline */ get: { parameters: { query?: { limit?: number }; path: { pipelineConfigId: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['Pipeline'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/actions/pipelines/reorder': {
-    /** Reorder pipelines */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['DefinitionOrder'] } }; responses: { 200: { content: { 'application/json': components['schemas']['Task'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/pipelines/v2/{application}/{pipelineNameOrId}': {
-    /** Start a pipeline in the background */ post: { parameters: { path: { application: string; pipelineNameOrId: string } }; requestBody?: { content: { 'application/json': components['schemas']['StartRequest'] } }; responses: { 202: { content: { 'application/json': { eventId: string; /** /pipelines/{execution id} */ ref: string } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{application}/executions/search': {
-    /** Search executions */ get: { parameters: { query?: { triggerTypes?: string; pipelineName?: string; eventId?: string; trigger?: string; triggerTimeStartBoundary?: string; triggerTimeEndBoundary?: string; user?: string; parameter?: string; text?: string; statuses?: string; startIndex?: number; size?: number; reverse?: boolean; expand?: boolean }; path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['Execution'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/pipelines/{id}/evaluateVariables': {
-    /** Evaluate variables */ post: { parameters: { query?: { executionId?: string; requisiteStageRefIds?: string; spelVersion?: string }; path: { id: string } }; requestBody: { content: { 'application/json': components['schemas']['EvaluateVariablesBody'] } }; responses: { 200: { content: { 'application/json': components['schemas']['VariablesEvaluation'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{application}/tasks/judge': {
-    /** Judge a task without running it */ post: { parameters: { path: { application: string } }; requestBody: { content: { 'application/json': components['schemas']['TaskRequest'] } }; responses: { 200: { content: { 'application/json': components['schemas']['TaskJudgement'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/projects': {
-    /** List projects */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['Project'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/projects/{id}': {
-    /** Get a project */ get: { parameters: { path: { id: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Project'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{application}/serverGroupManagers': {
-    /** List server group managers */ get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ServerGroupManager'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{application}/rawResources': {
-    /** List raw resources */ get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['RawResource'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{application}/serverGroups/{account}/{serverGroupName}/events': {
-    /** List events of a server group */ get: { parameters: { query: { region: string; provider: string }; path: { application: string; account: string; serverGroupName: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ServerGroupEvent'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/serverGroups': {
-    /** Find server groups */ get: { parameters: { query?: { applications?: (string)[]; ids?: (string)[]; cloudProvider?: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ServerGroup'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/manifests/{account}/{location}/{name}': {
-    /** Get a Kubernetes object */ get: { parameters: { path: { account: string; location: string; name: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Manifest'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/manifests/plan': {
-    /** Plan a deployment of manifests */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['ManifestPlan'] } }; responses: { 200: { content: { 'application/json': (components['schemas']['ManifestDifference'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{application}/drift': {
-    /** List drift */ get: { parameters: { query?: { account?: string; location?: string }; path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ManifestDrift'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/cloudMetrics/{cloudProvider}/{account}/{region}/{metricName}/statistics': {
-    /** Get values of a metric */ get: { parameters: { query?: { startTime?: string; endTime?: string; serverGroup?: string }; path: { cloudProvider: string; account: string; region: string; metricName: string } }; responses: { 200: { content: { 'application/json': { unit?: string | null; /** Seconds that a value is about. */ period?: number | null; datapoints?: ({ [key: string]: unknown })[] | null; [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/v3/builds/{buildMaster}/jobs': {
-    /** List jobs of a build host */ get: { parameters: { path: { buildMaster: string } }; responses: { 200: { content: { 'application/json': (string)[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/v3/builds/{buildMaster}/build/{number}/file': {
-    /** Get a file of a build */ get: { parameters: { query: { job: string; path: string }; path: { buildMaster: string; number: string } }; responses: { 200: { content: { 'application/octet-stream': string } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/v3/builds/{buildMaster}/build/{number}/output': {
-    /** Get the output of a build */ get: { parameters: { query: { job: string }; path: { buildMaster: string; number: string } }; responses: { 200: { content: { 'application/json': { log: string; [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/artifacts/credentials': {
-    /** List artifact accounts */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['ArtifactAccount'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/': {
-    /** Open the web UI */ get: { parameters: {  }; responses: { default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/auth/explain': {
-    /** Explain access to an operation */ get: { parameters: { query: { operation: string; application?: string; account?: string; buildService?: string; serviceAccount?: string; username?: string; roles?: string } }; responses: { 200: { content: { 'application/json': components['schemas']['AccessExplanation'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Explain access to several operations */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['AccessQuestions'] } }; responses: { 200: { content: { 'application/json': components['schemas']['AccessExplanations'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/auth/sessions': {
-    /** List login sessions */ get: { parameters: { query?: { username?: string; limit?: number; offset?: number } }; responses: { 200: { content: { 'application/json': (components['schemas']['LoginSession'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** End other sessions */ delete: { parameters: { query?: { username?: string } }; responses: { 204: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/auth/sessions/{id}': {
-    /** End a session */ delete: { parameters: { query?: { username?: string }; path: { id: string } }; responses: { 204: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/auth/users': {
-    /** List users of the form */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['FormUser'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Add a user */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['FormUserCreation'] } }; responses: { 201: { content: { 'application/json': components['schemas']['FormUserPassword'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/auth/users/{username}/password': {
-    /** Set a password */ put: { parameters: { path: { username: string } }; requestBody: { content: { 'application/json': components['schemas']['FormUserPasswordChange'] } }; responses: { 200: { content: { 'application/json': components['schemas']['FormUserPassword'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/auth/users/{username}/roles': {
-    /** Replace roles */ put: { parameters: { path: { username: string } }; requestBody: { content: { 'application/json': components['schemas']['FormUserRoles'] } }; responses: { 200: { content: { 'application/json': components['schemas']['FormUser'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/auth/users/{username}/unlock': {
-    /** Unlock a user */ post: { parameters: { path: { username: string } }; responses: { 204: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/auth/users/{username}': {
-    /** Remove a user */ delete: { parameters: { path: { username: string } }; responses: { 200: { content: { 'application/json': components['schemas']['RemovedFormUser'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/audit/events': {
-    /** List audit events */ get: { parameters: { query?: { kind?: "change" | "read" | "refusal" | "login" | "logout" | "token" | "audit"; user?: string; address?: string; operation?: string; application?: string; decision?: "begun" | "allowed" | "refused" | "failed" | "interrupted"; from?: string; to?: string; limit?: number; cursor?: string } }; responses: { 200: { content: { 'application/json': components['schemas']['AuditEvents'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/audit/verification': {
-    /** Verify the audit log */ get: { parameters: { query?: { expect?: string } }; responses: { 200: { content: { 'application/json': components['schemas']['AuditVerification'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/auth/apiTokens': {
-    /** List API tokens */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['ApiToken'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Create an API token */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['ApiTokenRequest'] } }; responses: { 201: { content: { 'application/json': components['schemas']['IssuedApiToken'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/auth/apiTokens/admin/users': {
-    /** List API tokens of all users */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['ApiToken'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/auth/apiTokens/{id}/rotate': {
-    /** Rotate an API token */ post: { parameters: { path: { id: string } }; requestBody?: { content: { 'application/json': components['schemas']['ApiTokenRotation'] } }; responses: { 200: { content: { 'application/json': components['schemas']['IssuedApiToken'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/auth/apiTokens/{id}': {
-    /** Revoke an API token */ delete: { parameters: { path: { id: string } }; responses: { 204: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{application}/triggerEvents': {
-    /** List events of an application */ get: { parameters: { query?: { pipeline?: string; type?: string; outcome?: "started" | "nothing" | "failed"; from?: number; limit?: number; cursor?: string }; path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['TriggerEvent'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/cron/validate': {
-    /** Validate a cron expression */ get: { parameters: { query: { expression: string } }; responses: { 200: { content: { 'application/json': components['schemas']['CronVerdict'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/notifications/{type}/{application}': {
-    /** Get notification settings */ get: { parameters: { path: { type: string; application: string } }; responses: { 200: { content: { 'application/json': components['schemas']['NotificationSettings'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Save notification settings */ post: { parameters: { path: { type: string; application: string } }; requestBody: { content: { 'application/json': components['schemas']['NotificationSettings'] } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Delete notification settings */ delete: { parameters: { path: { type: string; application: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/notifications/{type}/{application}/test': {
-    /** Send a test notification */ post: { parameters: { path: { type: string; application: string } }; requestBody: { content: { 'application/json': components['schemas']['NotificationTest'] } }; responses: { 200: { content: { 'application/json': components['schemas']['NotificationTestResult'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/notifications/metadata': {
-    /** List kinds of notification */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['NotificationKind'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/capabilities/expressions': {
-    /** List functions of expressions */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': components['schemas']['ExpressionCapabilities'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/capabilities/stageTypes': {
-    /** List stage types */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': components['schemas']['StageTypes'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/capabilities/cloudProviders': {
-    /** List cloud providers */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['CloudProvider'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/capabilities/quietPeriod': {
-    /** Get the quiet period */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': components['schemas']['QuietPeriod'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/pubsub/subscriptions': {
-    /** List message subscriptions */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['Subscription'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{application}/secrets': {
-    /** List secrets of an application */ get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['Secret'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{application}/secrets/{name}': {
-    /** Set a secret of an application */ put: { parameters: { path: { application: string; name: string } }; requestBody: { content: { 'application/json': components['schemas']['SecretValue'] } }; responses: { 200: { content: { 'application/json': components['schemas']['Secret'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Delete a secret of an application */ delete: { parameters: { path: { application: string; name: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/applications/{application}/secrets/{name}/uses': {
-    /** List uses of an application secret */ get: { parameters: { path: { application: string; name: string } }; responses: { 200: { content: { 'application/json': components['schemas']['SecretUses'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/version': {
-    /** Get the version */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': { version: string } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/health/readiness': {
-    /** Check readiness (older address) */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': components['schemas']['Health'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/metrics': {
-    /** Get metrics */ get: { parameters: {  }; responses: { 200: { content: { 'text/plain': string } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/doctor': {
-    /** Examine the installation */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': components['schemas']['Examination'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
+  '/applications': { get: { parameters: { query?: { account?: string; owner?: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ApplicationAttributes'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{application}': { get: { parameters: { query?: { expand?: boolean }; path: { application: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Application'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{application}/history': { get: { parameters: { query?: { limit?: number }; path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ApplicationAttributes'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{application}/pipelineConfigs': { get: { parameters: { query?: { pipelineNameFilter?: string; pipelineLimit?: number }; path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['Pipeline'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{application}/pipelineConfigs/{pipelineName}': { get: { parameters: { path: { application: string; pipelineName: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Pipeline'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/pipelines': { post: { parameters: { query?: { staleCheck?: boolean } }; requestBody: { content: { 'application/json': components['schemas']['Pipeline'] } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/pipelines/{id}': { get: { parameters: { path: { id: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Execution'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }; delete: { parameters: { path: { id: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/pipelines/{application}/{pipelineName}': { delete: { parameters: { path: { application: string; pipelineName: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/pipelines/start': { post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['Pipeline'] } }; responses: { 200: { content: { 'application/json': components['schemas']['Ref'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{application}/pipelines': { get: { parameters: { query?: { limit?: number; statuses?: string; expand?: boolean; pipelineNameFilter?: string; pipelineLimit?: number }; path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['Execution'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/executions': { get: { parameters: { query?: { pipelineConfigIds?: string; executionIds?: string; limit?: number; statuses?: string; expand?: boolean } }; responses: { 200: { content: { 'application/json': (components['schemas']['Execution'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/pipelines/{id}/cancel': { put: { parameters: { query?: { reason?: string; force?: boolean }; path: { id: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/pipelines/{id}/pause': { put: { parameters: { path: { id: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/pipelines/{id}/resume': { put: { parameters: { path: { id: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/pipelines/{id}/stages/{stageId}/restart': { put: { parameters: { path: { id: string; stageId: string } }; requestBody: { content: { 'application/json': components['schemas']['AnyObject'] } }; responses: { 200: { content: { 'application/json': components['schemas']['Execution'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/pipelines/{id}/stages/{stageId}': { patch: { parameters: { path: { id: string; stageId: string } }; requestBody: { content: { 'application/json': components['schemas']['StageUpdate'] } }; responses: { 200: { content: { 'application/json': components['schemas']['Execution'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{application}/tasks': { get: { parameters: { query?: { page?: number; limit?: number; statuses?: string }; path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['Task'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }; post: { parameters: { path: { application: string } }; requestBody: { content: { 'application/json': components['schemas']['TaskRequest'] } }; responses: { 200: { content: { 'application/json': components['schemas']['Ref'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/tasks/{id}': { get: { parameters: { path: { id: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Task'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/tasks/{id}/cancel': { put: { parameters: { path: { id: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{application}/clusters': { get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': { [key: string]: (string)[] } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{application}/clusters/{account}/{clusterName}/serverGroups/{serverGroupName}/scalingActivities': { get: { parameters: { query?: { provider?: string; region?: string }; path: { application: string; account: string; clusterName: string; serverGroupName: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ScalingActivity'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{applicationName}/serverGroups': { get: { parameters: { query?: { expand?: string; cloudProvider?: string; clusters?: string }; path: { applicationName: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ServerGroup'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}': { get: { parameters: { query?: { includeDetails?: string }; path: { applicationName: string; account: string; region: string; serverGroupName: string } }; responses: { 200: { content: { 'application/json': components['schemas']['ServerGroup'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/instances/{account}/{region}/{instanceId}': { get: { parameters: { path: { account: string; region: string; instanceId: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Instance'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/instances/{account}/{region}/{instanceId}/console': { get: { parameters: { query?: { provider?: string; tail?: number; offset?: number; find?: string; container?: string; previous?: string }; path: { account: string; region: string; instanceId: string } }; responses: { 200: { content: { 'application/json': components['schemas']['ConsoleOutput'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{applicationName}/jobs': { get: { parameters: { query?: { expand?: string }; path: { applicationName: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['Job'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{applicationName}/jobs/{account}/{region}/{name}': { get: { parameters: { query?: { expand?: string }; path: { applicationName: string; account: string; region: string; name: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Job'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/loadBalancers': { get: { parameters: { query?: { provider?: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['LoadBalancerItem'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/loadBalancers/{account}/{region}/{name}': { get: { parameters: { query?: { provider?: string }; path: { account: string; region: string; name: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['LoadBalancer'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{application}/loadBalancers': { get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['LoadBalancer'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/securityGroups': { get: { parameters: { query?: { id?: string } }; responses: { 200: { content: { 'application/json': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/securityGroups/{account}/{region}/{name}': { get: { parameters: { query?: { provider?: string; vpcId?: string }; path: { account: string; region: string; name: string } }; responses: { 200: { content: { 'application/json': components['schemas']['SecurityGroup'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/instanceTypes': { get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['InstanceType'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/networks': { get: { parameters: {  }; responses: { 200: { content: { 'application/json': { [key: string]: (components['schemas']['Network'])[] } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/images/find': { get: { parameters: { query?: { provider?: string; q?: string; region?: string; account?: string; count?: number } }; responses: { 200: { content: { 'application/json': (components['schemas']['Image'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/bakery/options': { get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['BakeOptions'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/bakery/logs/{region}/{statusId}': { get: { parameters: { path: { region: string; statusId: string } }; responses: { 200: { content: { 'application/json': string } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/v2/builds': { get: { parameters: { query?: { type?: string } }; responses: { 200: { content: { 'application/json': (string)[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/credentials': { get: { parameters: { query?: { expand?: boolean } }; responses: { 200: { content: { 'application/json': (components['schemas']['Account'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/search': { get: { parameters: { query: { q?: string; type: (string)[]; platform?: string; pageSize?: number; page?: number; allowShortQuery?: boolean } }; responses: { 200: { content: { 'application/json': (components['schemas']['SearchResultSet'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/auth/user': { get: { parameters: {  }; responses: { 200: { content: { 'application/json': components['schemas']['CurrentUser'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/auth/user/serviceAccounts': { get: { parameters: { query?: { application?: string } }; responses: { 200: { content: { 'application/json': (string)[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/auth/roles/sync': { post: { parameters: {  }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/pipelineConfigs': { get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['Pipeline'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/pipelineConfigs/{pipelineConfigId}/history': { get: { parameters: { query?: { limit?: number }; path: { pipelineConfigId: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['Pipeline'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/actions/pipelines/reorder': { post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['DefinitionOrder'] } }; responses: { 200: { content: { 'application/json': components['schemas']['Task'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/pipelines/v2/{application}/{pipelineNameOrId}': { post: { parameters: { path: { application: string; pipelineNameOrId: string } }; requestBody?: { content: { 'application/json': components['schemas']['StartRequest'] } }; responses: { 202: { content: { 'application/json': { eventId: string; /** /pipelines/{execution id} */ ref: string } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{application}/executions/search': { get: { parameters: { query?: { triggerTypes?: string; pipelineName?: string; eventId?: string; trigger?: string; triggerTimeStartBoundary?: string; triggerTimeEndBoundary?: string; user?: string; parameter?: string; text?: string; statuses?: string; startIndex?: number; size?: number; reverse?: boolean; expand?: boolean }; path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['Execution'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/pipelines/{id}/evaluateVariables': { post: { parameters: { query?: { executionId?: string; requisiteStageRefIds?: string; spelVersion?: string }; path: { id: string } }; requestBody: { content: { 'application/json': components['schemas']['EvaluateVariablesBody'] } }; responses: { 200: { content: { 'application/json': components['schemas']['VariablesEvaluation'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{application}/tasks/judge': { post: { parameters: { path: { application: string } }; requestBody: { content: { 'application/json': components['schemas']['TaskRequest'] } }; responses: { 200: { content: { 'application/json': components['schemas']['TaskJudgement'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/projects': { get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['Project'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/projects/{id}': { get: { parameters: { path: { id: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Project'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{application}/serverGroupManagers': { get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ServerGroupManager'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{application}/rawResources': { get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['RawResource'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{application}/serverGroups/{account}/{serverGroupName}/events': { get: { parameters: { query: { region: string; provider: string }; path: { application: string; account: string; serverGroupName: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ServerGroupEvent'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/serverGroups': { get: { parameters: { query?: { applications?: (string)[]; ids?: (string)[]; cloudProvider?: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ServerGroup'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/manifests/{account}/{location}/{name}': { get: { parameters: { path: { account: string; location: string; name: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Manifest'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/manifests/plan': { post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['ManifestPlan'] } }; responses: { 200: { content: { 'application/json': (components['schemas']['ManifestDifference'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{application}/drift': { get: { parameters: { query?: { account?: string; location?: string }; path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ManifestDrift'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/cloudMetrics/{cloudProvider}/{account}/{region}/{metricName}/statistics': { get: { parameters: { query?: { startTime?: string; endTime?: string; serverGroup?: string }; path: { cloudProvider: string; account: string; region: string; metricName: string } }; responses: { 200: { content: { 'application/json': { unit?: string | null; /** Seconds that a value is about. */ period?: number | null; datapoints?: ({ [key: string]: unknown })[] | null; [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/v3/builds/{buildMaster}/jobs': { get: { parameters: { path: { buildMaster: string } }; responses: { 200: { content: { 'application/json': (string)[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/v3/builds/{buildMaster}/build/{number}/file': { get: { parameters: { query: { job: string; path: string }; path: { buildMaster: string; number: string } }; responses: { 200: { content: { 'application/octet-stream': string } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/v3/builds/{buildMaster}/build/{number}/output': { get: { parameters: { query: { job: string }; path: { buildMaster: string; number: string } }; responses: { 200: { content: { 'application/json': { log: string; [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/artifacts/credentials': { get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['ArtifactAccount'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/': { get: { parameters: {  }; responses: { default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/auth/explain': { get: { parameters: { query: { operation: string; application?: string; account?: string; buildService?: string; serviceAccount?: string; username?: string; roles?: string } }; responses: { 200: { content: { 'application/json': components['schemas']['AccessExplanation'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }; post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['AccessQuestions'] } }; responses: { 200: { content: { 'application/json': components['schemas']['AccessExplanations'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/auth/sessions': { get: { parameters: { query?: { username?: string; limit?: number; offset?: number } }; responses: { 200: { content: { 'application/json': (components['schemas']['LoginSession'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }; delete: { parameters: { query?: { username?: string } }; responses: { 204: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/auth/sessions/{id}': { delete: { parameters: { query?: { username?: string }; path: { id: string } }; responses: { 204: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/auth/users': { get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['FormUser'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }; post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['FormUserCreation'] } }; responses: { 201: { content: { 'application/json': components['schemas']['FormUserPassword'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/auth/users/{username}/password': { put: { parameters: { path: { username: string } }; requestBody: { content: { 'application/json': components['schemas']['FormUserPasswordChange'] } }; responses: { 200: { content: { 'application/json': components['schemas']['FormUserPassword'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/auth/users/{username}/roles': { put: { parameters: { path: { username: string } }; requestBody: { content: { 'application/json': components['schemas']['FormUserRoles'] } }; responses: { 200: { content: { 'application/json': components['schemas']['FormUser'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/auth/users/{username}/unlock': { post: { parameters: { path: { username: string } }; responses: { 204: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/auth/users/{username}': { delete: { parameters: { path: { username: string } }; responses: { 200: { content: { 'application/json': components['schemas']['RemovedFormUser'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/audit/events': { get: { parameters: { query?: { kind?: "change" | "read" | "refusal" | "login" | "logout" | "token" | "audit"; user?: string; address?: string; operation?: string; application?: string; decision?: "begun" | "allowed" | "refused" | "failed" | "interrupted"; from?: string; to?: string; limit?: number; cursor?: string } }; responses: { 200: { content: { 'application/json': components['schemas']['AuditEvents'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/audit/verification': { get: { parameters: { query?: { expect?: string } }; responses: { 200: { content: { 'application/json': components['schemas']['AuditVerification'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/auth/apiTokens': { get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['ApiToken'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }; post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['ApiTokenRequest'] } }; responses: { 201: { content: { 'application/json': components['schemas']['IssuedApiToken'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/auth/apiTokens/admin/users': { get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['ApiToken'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/auth/apiTokens/{id}/rotate': { post: { parameters: { path: { id: string } }; requestBody?: { content: { 'application/json': components['schemas']['ApiTokenRotation'] } }; responses: { 200: { content: { 'application/json': components['schemas']['IssuedApiToken'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/auth/apiTokens/{id}': { delete: { parameters: { path: { id: string } }; responses: { 204: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{application}/triggerEvents': { get: { parameters: { query?: { pipeline?: string; type?: string; outcome?: "started" | "nothing" | "failed"; from?: number; limit?: number; cursor?: string }; path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['TriggerEvent'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/cron/validate': { get: { parameters: { query: { expression: string } }; responses: { 200: { content: { 'application/json': components['schemas']['CronVerdict'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/notifications/{type}/{application}': { get: { parameters: { path: { type: string; application: string } }; responses: { 200: { content: { 'application/json': components['schemas']['NotificationSettings'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }; post: { parameters: { path: { type: string; application: string } }; requestBody: { content: { 'application/json': components['schemas']['NotificationSettings'] } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/notifications/{type}/{application}/test': { post: { parameters: { path: { type: string; application: string } }; requestBody: { content: { 'application/json': components['schemas']['NotificationTest'] } }; responses: { 200: { content: { 'application/json': components['schemas']['NotificationTestResult'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/notifications/metadata': { get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['NotificationKind'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/capabilities/expressions': { get: { parameters: {  }; responses: { 200: { content: { 'application/json': components['schemas']['ExpressionCapabilities'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/capabilities/stageTypes': { get: { parameters: {  }; responses: { 200: { content: { 'application/json': components['schemas']['StageTypes'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/capabilities/cloudProviders': { get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['CloudProvider'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/capabilities/quietPeriod': { get: { parameters: {  }; responses: { 200: { content: { 'application/json': components['schemas']['QuietPeriod'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/pubsub/subscriptions': { get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['Subscription'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{application}/secrets': { get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['Secret'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{application}/secrets/{name}': { put: { parameters: { path: { application: string; name: string } }; requestBody: { content: { 'application/json': components['schemas']['SecretValue'] } }; responses: { 200: { content: { 'application/json': components['schemas']['Secret'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }; delete: { parameters: { path: { application: string; name: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/applications/{application}/secrets/{name}/uses': { get: { parameters: { path: { application: string; name: string } }; responses: { 200: { content: { 'application/json': components['schemas']['SecretUses'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/version': { get: { parameters: {  }; responses: { 200: { content: { 'application/json': { version: string } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/health/readiness': { get: { parameters: {  }; responses: { 200: { content: { 'application/json': components['schemas']['Health'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/metrics': { get: { parameters: {  }; responses: { 200: { content: { 'text/plain': string } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
+  '/doctor': { get: { parameters: {  }; responses: { 200: { content: { 'application/json': components['schemas']['Examination'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } } }
 }
 
 export interface components {
@@ -312,7 +105,6 @@ export interface components {
     AccessExplanations: { explanations: (components['schemas']['AccessExplanation'])[] }
     AccessQuestions: { questions: ({ /** Id of the operation, such as savePipelineUsingPOST, or a request, such as `POST /pipelines`. */ operation: string; /** The application that it would be about. */ application?: string; /** The account that it would be about. */ account?: string; /** The build service that it would be about. */ buildService?: string; /** The service account that a trigger would run as. */ serviceAccount?: string; /** Another user. For administrators. */ username?: string; /** Roles that the user is supposed to have, separated by commas, instead of the known ones. For administrators. */ roles?: string })[] }
     /** An account of a cloud provider. */ Account: { name: string; accountId?: string | null; cloudProvider?: string | null; environment?: string | null; accountType?: string | null; /** Cloud provider. */ type: string; requiredGroupMembership?: (string)[] | null; /** Roles by authorization; empty means open. */ permissions?: { [key: string]: (string)[] }; /** Whether the caller may write to it. */ authorized: boolean; challengeDestructiveActions?: boolean | null; primaryAccount?: boolean | null; /** With all fields only. */ regions?: unknown; [key: string]: unknown }
-    /** A stored account; the fields of its cloud provider are allowed beside these. */ AccountDefinition: { name: string; /** Cloud provider. */ type: string; [key: string]: unknown }
     AnyObject: { [key: string]: unknown }
     ApiToken: { id: string; name: string; /** Whom the token speaks for. */ principalId: string; principalType: "USER" | "SERVICE_ACCOUNT"; createdByUserId: string; /** ISO 8601, UTC. */ createdAt: string; /** ISO 8601, UTC. */ rotatedAt?: string; /** Absent: never. */ expiresAt?: string; /** To about a minute. */ lastUsedAt?: string; readOnly: boolean; /** Absent: all. */ applications?: (string)[]; /** Absent: all. */ operations?: (string)[] }
     ApiTokenRequest: { /** Unique among the tokens of the principal. */ name: string; /** `USER` (default) or `SERVICE_ACCOUNT`. */ principalType?: string | null; /** The service account; other users create tokens for themselves only. */ principalId?: string | null; /** ISO 8601. Default: as late as allowed; for a service account never. */ expiresAt?: string | null; /** Allows reading and the evaluation of expressions only. */ readOnly?: boolean | null; /** Allows only what is about these applications. */ applications?: (string)[] | null; /** Allows only the operations with these ids. */ operations?: (string)[] | null }
