@@ -15,7 +15,6 @@ import { useHeldPlace } from './leave.ts'
 import { routes } from './routes.ts'
 import type { Screen, ScreenRoute } from './screen.ts'
 import { UnknownAddress } from './screens/unknown-address.tsx'
-import { words } from './words.ts'
 
 export function App() {
   return (
@@ -92,9 +91,9 @@ function Missing() {
   return (
     <Banner
       tone="info"
-      actions={<Button onClick={() => location.reload()}>{isReachable ? 'Load the new console' : words.tryAgain}</Button>}
+      actions={<Button onClick={() => location.reload()}>{isReachable ? 'Load the new console' : 'Try again'}</Button>}
     >
-      {isReachable ? 'Fairlead was updated.' : words.unreachable}
+      {isReachable ? 'Fairlead was updated.' : 'Fairlead does not answer.'}
     </Banner>
   )
 }

@@ -1,6 +1,5 @@
 /** The places that the rail and the search lead to, and the keys that go there. */
 import type { IconName } from './components/icon.tsx'
-import { words } from './words.ts'
 
 export interface RailPlace {
   /** Below `/console`. */
@@ -18,11 +17,11 @@ export interface RailPlace {
 }
 
 export const places: readonly RailPlace[] = [
-  { path: '', label: words.home, icon: 'home', goKey: 'h' },
-  { path: 'applications', label: words.applications, icon: 'apps', goKey: 'a' },
+  { path: '', label: 'Home', icon: 'home', goKey: 'h' },
+  { path: 'applications', label: 'Applications', icon: 'apps', goKey: 'a' },
   { path: 'environments', label: 'Environments', icon: 'layers', goKey: 'e', isLess: true },
   { path: 'runs', label: 'Runs', icon: 'play', isLess: true, goKey: 'r' },
-  { path: 'projects', label: words.projects, icon: 'project', isLess: true },
+  { path: 'projects', label: 'Projects', icon: 'project', isLess: true },
   { path: 'infrastructure', label: 'Infrastructure', icon: 'box', isLess: true, goKey: 'i', startsGroup: true },
   { path: 'access', label: 'Access', icon: 'lock', isLess: true, goKey: 'x', startsGroup: true },
   { path: 'health', label: 'Health', icon: 'info', isLess: true },

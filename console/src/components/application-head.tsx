@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { to } from '../address.ts'
 import { useCloudProviders } from '../api/cloud-providers.ts'
 import { noteRecent } from '../model/recent.ts'
-import { words } from '../words.ts'
+
 import { Name } from './name.tsx'
 import { PageHead } from './page-head.tsx'
 import { LinkTabs } from './tabs.tsx'
@@ -12,7 +12,7 @@ import { LinkTabs } from './tabs.tsx'
 /** The path to a screen below an application. */
 export function applicationCrumbs(application: string) {
   return [
-    { label: words.applications, href: to.applications() },
+    { label: 'Applications', href: to.applications() },
     { label: <Name text={application} />, href: to.application(application) },
   ]
 }
@@ -32,22 +32,22 @@ export function ApplicationHead({ application, tab, state, actions }: Applicatio
     <PageHead
       tab={`${application}: ${tab}`}
       title={<Name text={application} />}
-      crumbs={[{ label: words.applications, href: to.applications() }]}
+      crumbs={[{ label: 'Applications', href: to.applications() }]}
       state={state}
       actions={actions}
     >
       <LinkTabs
         label={application}
         tabs={[
-          { label: words.overview, href: to.application(application) },
-          { label: words.pipelines, href: to.pipelines(application) },
+          { label: 'Overview', href: to.application(application) },
+          { label: 'Pipelines', href: to.pipelines(application) },
           { label: 'Runs', href: to.runs(application) },
-          { label: words.loadBalancers, href: to.loadBalancers(application) },
-          { label: words.securityGroups, href: to.securityGroups(application) },
-          ...(hasResources ? [{ label: words.resources, href: to.resources(application) }] : []),
-          { label: words.jobs, href: to.jobs(application) },
-          { label: words.tasks, href: to.tasks(application) },
-          { label: words.settings, href: to.settings(application) },
+          { label: 'Load balancers', href: to.loadBalancers(application) },
+          { label: 'Security groups', href: to.securityGroups(application) },
+          ...(hasResources ? [{ label: 'Resources', href: to.resources(application) }] : []),
+          { label: 'Jobs', href: to.jobs(application) },
+          { label: 'Tasks', href: to.tasks(application) },
+          { label: 'Settings', href: to.settings(application) },
         ]}
       />
     </PageHead>

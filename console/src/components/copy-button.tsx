@@ -1,7 +1,9 @@
 /** Copies a text and says so. */
 import { useState } from 'preact/hooks'
-import { words } from '../words.ts'
+
 import { IconButton } from './button.tsx'
+
+const notCopied = 'The browser refused to copy; select the text instead.'
 
 export function CopyButton({ text, label }: { text: string; label: string }) {
   const [copied, setCopied] = useState<boolean | undefined>(undefined)
@@ -12,10 +14,10 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
   return (
     <IconButton
       icon={copied === undefined ? 'copy' : copied ? 'check' : 'warn'}
-      label={copied === undefined ? label : copied ? 'Copied' : words.notCopied}
+      label={copied === undefined ? label : copied ? 'Copied' : notCopied}
       small
       onClick={() => void copy()}
-      title={copied === false ? words.notCopied : label}
+      title={copied === false ? notCopied : label}
     />
   )
 }

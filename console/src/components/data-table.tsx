@@ -1,7 +1,7 @@
 /** A table of rows that may be links; columns of less weight are left out on narrow screens. */
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import { words } from '../words.ts'
+import { showing } from '../words.ts'
 import { Button } from './button.tsx'
 import { NewRows, useHeldRows } from './held-rows.tsx'
 
@@ -65,9 +65,9 @@ export function DataTable<Row>({ label, columns, rows, keyOf, heldOf }: DataTabl
       {table}
       {rows.length > max && (
         <p class="panel-note row">
-          {words.cut(max, rows.length)}
+          {showing(max, rows.length)}
           <Button small onClick={() => setMax(max + step)}>
-            {words.showMore}
+            Show more
           </Button>
         </p>
       )}

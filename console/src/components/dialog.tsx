@@ -3,7 +3,6 @@ import { signal } from '@preact/signals'
 import type { ComponentChildren, VNode } from 'preact'
 import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { cutMiddle } from '../model/names.ts'
-import { words } from '../words.ts'
 import { IconButton } from './button.tsx'
 
 const maxTitle = 160
@@ -81,7 +80,7 @@ export function Dialog({ title, children, footer, onClose = closeDialog, class: 
     >
       <header class="dialog-head">
         <h2 id={id}>{typeof title === 'string' ? cutMiddle(title, maxTitle) : title}</h2>
-        {closable && <IconButton icon="close" label={words.close} onClick={onClose} />}
+        {closable && <IconButton icon="close" label="Close" onClick={onClose} />}
       </header>
       <div class="dialog-body">{children}</div>
       {footer !== undefined && <footer class="dialog-foot">{footer}</footer>}

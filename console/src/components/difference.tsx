@@ -1,6 +1,5 @@
 /** What is stored beside what will be. */
 import { isSame } from '../model/edits.ts'
-import { words } from '../words.ts'
 import { DataTable } from './data-table.tsx'
 import { Name } from './name.tsx'
 
@@ -46,7 +45,7 @@ export function Difference({
 
 function Value({ value }: { value: unknown }) {
   if (isSame(value, undefined)) return <span class="muted">none</span>
-  if (typeof value === 'boolean') return <>{value ? words.yes : words.no}</>
+  if (typeof value === 'boolean') return <>{value ? 'yes' : 'no'}</>
   if (typeof value !== 'object') return <Name text={String(value)} max={200} />
   return <pre class="value">{JSON.stringify(value, undefined, 1)}</pre>
 }

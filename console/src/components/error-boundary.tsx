@@ -1,6 +1,5 @@
 /** Keeps the fault of one panel from the rest of the page. */
 import { Component, type ComponentChildren } from 'preact'
-import { words } from '../words.ts'
 import { Button } from './button.tsx'
 import { CopyButton } from './copy-button.tsx'
 
@@ -27,7 +26,7 @@ export class ErrorBoundary extends Component<{ children: ComponentChildren }, St
       <div class="state is-failed" role="alert">
         <p>This panel could not be drawn. The rest of the page works. Copy the report for your operator.</p>
         <p class="row">
-          <Button onClick={() => this.setState({ error: undefined })}>{words.tryAgain}</Button>
+          <Button onClick={() => this.setState({ error: undefined })}>Try again</Button>
           <CopyButton text={report} label="Copy the report" />
         </p>
       </div>

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { nodeHeight } from '../model/graph-layout.ts'
 import { showHidden } from '../model/names.ts'
-import { words } from '../words.ts'
+
 import { CutName, type Edge, GraphCanvas, neighbour, useGraph, useNodeFocus } from './graph-parts.tsx'
 import { rem } from './rem.ts'
 
@@ -63,7 +63,7 @@ export function FlowGraph({ nodes, selected, onSelect, edgeClass, onKey, handles
           tabIndex={node.id === inFocus ? 0 : -1}
           // There is no mark of a state beside the name.
           width={layout.nodeWidth + 28}
-          position={words.ofStages(index + 1, nodes.length)}
+          position={`${index + 1} of ${nodes.length}`}
           onSelect={onSelect}
         />
       ))}

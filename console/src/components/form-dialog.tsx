@@ -1,7 +1,6 @@
 /** A dialog of fields whose answer may lead to another dialog, such as one with a secret. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useId } from 'preact/hooks'
-import { words } from '../words.ts'
 import { Button } from './button.tsx'
 import { actionLabel, closeDialog, Dialog, openDialog } from './dialog.tsx'
 import { FailedAction } from './states.tsx'
@@ -38,7 +37,7 @@ interface FormDialogProps {
 
 export function FormDialog(props: FormDialogProps) {
   const { title, action, children, onTried, onClose = closeDialog, wide = false, run } = props
-  const { submitLabel = actionLabel(action), kind = 'primary', dismissal = words.cancel } = props
+  const { submitLabel = actionLabel(action), kind = 'primary', dismissal = 'Cancel' } = props
   const { isReady = true, isValid = true, isChecked = false } = props
   const id = useId()
   const { busy, error, submit } = useSubmit({

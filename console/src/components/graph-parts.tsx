@@ -3,7 +3,6 @@ import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { type GraphPlaces, graphMargin, nodeHeight, planGraph } from '../model/graph-layout.ts'
 import { cutMiddle, showHidden } from '../model/names.ts'
-import { words } from '../words.ts'
 import { Minimap } from './minimap.tsx'
 import { rem, textScale } from './rem.ts'
 
@@ -152,7 +151,7 @@ export function GraphCanvas<Drawn extends Edge>(props: GraphCanvasProps<Drawn>) 
           <div
             class={`graph-canvas ${zoom < 0.7 ? 'is-small' : ''}`}
             role="group"
-            aria-label={words.stages}
+            aria-label="Stages"
             style={{
               width: rem(layout.width),
               height: rem(layout.height),

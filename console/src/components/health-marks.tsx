@@ -8,7 +8,7 @@ import {
   type ServerGroup,
   statusOfInstance,
 } from '../model/server-groups.ts'
-import { words } from '../words.ts'
+
 import { StatusMark } from './status-mark.tsx'
 
 const maxMarks = 60
@@ -52,7 +52,7 @@ export function HealthMarks({ group, hrefOf, text }: HealthMarksProps) {
           </span>
         )}
       </span>
-      <span class={`number ${isShort ? 'is-short' : ''}`}>{text ?? words.upOf(up, total)}</span>
+      <span class={`number ${isShort ? 'is-short' : ''}`}>{text ?? `${up} of ${total} up`}</span>
     </span>
   )
 }

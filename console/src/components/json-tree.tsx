@@ -1,7 +1,7 @@
 /** A JSON value as a tree that can be folded, and searched by the browser or a filter. */
 import { useState } from 'preact/hooks'
 import { showHidden } from '../model/names.ts'
-import { plural, words } from '../words.ts'
+import { plural, showing } from '../words.ts'
 import { CopyButton } from './copy-button.tsx'
 
 /** Longer texts are folded. */
@@ -69,7 +69,7 @@ function Node({ value, path, depth }: { value: unknown; path: string; depth: num
       {entries.length > max && (
         <li>
           <button type="button" class="link" onClick={() => setMax(max + step)}>
-            {words.cut(max, entries.length)} {words.showMore}
+            {showing(max, entries.length)} Show more
           </button>
         </li>
       )}
@@ -90,7 +90,7 @@ function Entry(props: EntryProps) {
     return (
       <li>
         <span class="json-key">{showHidden(name)}</span> <Node value={value} path={path} depth={0} />{' '}
-        <CopyButton text={String(value)} label={words.copyPath(path)} />
+        <CopyButton text={String(value)} label={`Copy ${path}`} />
       </li>
     )
   }

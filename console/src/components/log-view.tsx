@@ -14,7 +14,7 @@ import {
   toLogText,
 } from '../model/log-lines.ts'
 import { formatDuration } from '../model/time.ts'
-import { plural, words } from '../words.ts'
+import { plural } from '../words.ts'
 import { IconButton } from './button.tsx'
 import { Check } from './check.tsx'
 import { useQueryChange } from './filter-field.tsx'
@@ -126,8 +126,8 @@ export function LogView(props: LogViewProps) {
         <LogSearch search={search} />
         <IconButton
           icon="download"
-          label={words.download}
-          title={words.download}
+          label="Download"
+          title="Download"
           onClick={() => downloadText(`${name}.log`, 'text/plain;charset=utf-8', text)}
         />
       </div>

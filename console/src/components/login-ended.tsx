@@ -2,7 +2,6 @@
 import { to } from '../address.ts'
 import { loginEnded } from '../api/login-state.ts'
 import { returnFromLogin } from '../api/session.ts'
-import { words } from '../words.ts'
 import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 
@@ -10,7 +9,7 @@ export function LoginEndedDialog() {
   if (!loginEnded.value) return null
   const footer = (
     <>
-      <Button onClick={() => void returnFromLogin()}>{words.tryAgain}</Button>
+      <Button onClick={() => void returnFromLogin()}>Try again</Button>
       <a class="button is-primary" href={to.login(to.signedIn())} target="_blank" rel="noopener opener">
         Sign in again
       </a>

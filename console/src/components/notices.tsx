@@ -5,7 +5,6 @@
 import { signal } from '@preact/signals'
 import { type ApiError, asApiError } from '../api/api-error.ts'
 import { refreshMatching } from '../api/live.ts'
-import { words } from '../words.ts'
 import { Banner } from './banner.tsx'
 import { IconButton } from './button.tsx'
 import { PressedDenied } from './denied.tsx'
@@ -78,5 +77,5 @@ function Close({ notice }: { notice: Notice }) {
   const close = () => {
     notices.value = notices.peek().filter((other) => other !== notice)
   }
-  return <IconButton icon="close" label={words.close} small onClick={close} />
+  return <IconButton icon="close" label="Close" small onClick={close} />
 }

@@ -3,13 +3,13 @@ import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { noteUse } from '../model/recent.ts'
-import { plural, words } from '../words.ts'
+import { plural } from '../words.ts'
 import { closeDialog, openDialog } from './dialog.tsx'
 import { Icon } from './icon.tsx'
 import { Name } from './name.tsx'
 import { Picker } from './picker.tsx'
 import { keyOfHit, useHits } from './search-hits.tsx'
-import { type Hit, type HitGroup, minRemote } from './search-remote.ts'
+import { type Hit, type HitGroup, minRemote, searchPlaceholder, searchShort } from './search-remote.ts'
 import { StatusText } from './status-mark.tsx'
 
 export function openPalette(): void {
@@ -57,9 +57,9 @@ function Palette() {
     <Picker
       title="Search"
       class="palette"
-      label={words.search}
-      placeholder={words.searchPlaceholder}
-      listLabel={words.search}
+      label="Search"
+      placeholder={searchPlaceholder}
+      listLabel="Search"
       iconSize={20}
       text={text}
       onText={onText}
@@ -74,7 +74,7 @@ function Palette() {
     >
       {hits.length === 0 && text !== '' && (
         <p class="palette-note">
-          {words.noHit(text)} {text.trim().length < minRemote && words.searchShort}
+          {`Nothing matches “${text}”.`} {text.trim().length < minRemote && searchShort}
         </p>
       )}
     </Picker>
@@ -97,7 +97,7 @@ function toGroups(found: readonly HitGroup[], text: string) {
             {title}
             {hits.length > items.length && ` ${items.length} of ${hits.length} shown`}
           </div>
-          {failed === true && <div class="palette-note">{words.searchFailed(title)}</div>}
+          {failed === true && <div class="palette-note">{`${title} could not be searched.`}</div>}
         </>
       )
       return { title, items, head }

@@ -1,7 +1,6 @@
 /** An action of this tab that runs at an object, or has failed there. */
 import { to } from '../address.ts'
 import { dismiss, pendingOf } from '../api/actions.ts'
-import { words } from '../words.ts'
 import { IconButton } from './button.tsx'
 import { Name, NameLink } from './name.tsx'
 import { StatusMark } from './status-mark.tsx'
@@ -25,7 +24,7 @@ export function PendingChip({ object }: { object: string }) {
       <span>
         <Name text={failure} max={200} />
       </span>
-      <IconButton icon="close" label={words.close} small onClick={() => dismiss(id)} />
+      <IconButton icon="close" label="Close" small onClick={() => dismiss(id)} />
     </span>
   )
 }

@@ -1,7 +1,7 @@
 /** The views of a program that runs somewhere, an instance or a job: its details, its output, and the whole record. */
 import type { ComponentChildren } from 'preact'
 import { useOutput } from '../api/output.ts'
-import { describeError, words } from '../words.ts'
+import { describeError } from '../words.ts'
 import { Button } from './button.tsx'
 import { useQueryChange } from './filter-field.tsx'
 import { JsonTree } from './json-tree.tsx'
@@ -11,9 +11,9 @@ import { ErrorState, Loading } from './states.tsx'
 import { Tabs } from './tabs.tsx'
 
 const tabs = [
-  { id: 'details', label: words.details },
-  { id: 'console', label: words.console },
-  { id: 'raw', label: words.rawRecord },
+  { id: 'details', label: 'Details' },
+  { id: 'console', label: 'Console output' },
+  { id: 'raw', label: 'Raw record' },
 ] as const
 
 interface Place {
@@ -39,7 +39,7 @@ interface ProgramTabsProps {
 /** The whole record as the API has it. */
 export function RawRecord({ value, name }: { value: unknown; name: string }) {
   return (
-    <Panel title={words.rawRecord}>
+    <Panel title="Raw record">
       <JsonTree value={value} name={name} />
     </Panel>
   )

@@ -9,7 +9,7 @@ import { type Execution, isWaiting, statusOf } from '../model/execution.ts'
 import { recents, useOf } from '../model/recent.ts'
 import type { Status } from '../model/status.ts'
 import { places } from '../places.ts'
-import { words } from '../words.ts'
+import { capital } from '../words.ts'
 import { openDialog } from './dialog.tsx'
 import { type Hit, type HitGroup, useRemote } from './search-remote.ts'
 import { chooseTheme } from './theme.ts'
@@ -50,8 +50,8 @@ export function useHits(text: string, isForCommands = true): readonly HitGroup[]
     const actions = { title: 'Actions', hits: best([...judgments, ...commands].filter(isMeant(text)), text) }
     const things = inUse([
       { title: 'Executions', hits: run },
-      { title: words.applications, hits: best(apps.filter(named(text)), text) },
-      { title: words.pipelines, hits: best(pipes.filter(named(text)), text) },
+      { title: 'Applications', hits: best(apps.filter(named(text)), text) },
+      { title: 'Pipelines', hits: best(pipes.filter(named(text)), text) },
     ])
     // A name alone means the thing, not what is done to it.
     return isVerbOf(text)(actions.hits[0]) ? [actions, ...things, ...remote] : [...things, actions, ...remote]
@@ -67,7 +67,7 @@ function toPipelineHit({ name, application, id = name }: { name: string; applica
     href: to.pipeline(application, id),
     pipeline: id,
     actions: [
-      { label: words.start, href: to.startPipeline(application, id) },
+      { label: 'Start', href: to.startPipeline(application, id) },
       { label: 'Edit', href: to.editPipeline(application, id) },
     ],
   }
@@ -76,7 +76,7 @@ function toPipelineHit({ name, application, id = name }: { name: string; applica
 function toJudgment(run: Execution): Hit {
   const stage = run.stages.find(isWaiting)
   return {
-    label: `${words.judge} ${run.name ?? run.id}`,
+    label: `Judge ${run.name ?? run.id}`,
     detail: run.application,
     icon: 'user',
     href: to.execution(run.id, { stage: stage?.id }),
@@ -88,7 +88,7 @@ function toJudgment(run: Execution): Hit {
 function toActions(apps: readonly Hit[], pipes: readonly Hit[]): readonly Hit[] {
   const starts = pipes.map(({ label, detail, actions }): Hit => {
     const href = actions?.[0]?.href
-    return { label: `${words.start} ${label}`, detail, icon: 'play', ...(href !== undefined && { href }) }
+    return { label: `Start ${label}`, detail, icon: 'play', ...(href !== undefined && { href }) }
   })
   const others = apps.flatMap(({ label }): Hit[] => [
     { label: `Roll back ${label}`, icon: 'undo', run: (navigate) => void rollBack(label, navigate) },
@@ -112,12 +112,12 @@ function toCommands(): readonly Hit[] {
     .map(({ path, label, icon }): Hit => ({ label: `Go to ${label}`, icon, href: basePath + path }))
   const looks = (['light', 'dark', 'system'] as const).map(
     (id): Hit => ({
-      label: `${words.theme}: ${words.themes[id]}`,
+      label: `Theme: ${capital(id)}`,
       icon: id === 'light' ? 'sun' : 'moon',
       run: () => chooseTheme(id),
     }),
   )
-  return [...screens, { label: words.createApplication, icon: 'plus', run: () => void createApplication() }, ...looks]
+  return [...screens, { label: 'Create application', icon: 'plus', run: () => void createApplication() }, ...looks]
 }
 
 /** Before anything is typed. */
@@ -126,9 +126,9 @@ function unasked(judgments: readonly Hit[], all: readonly Hit[]): readonly HitGr
   const shown = new Set(often.slice(0, maxOften).map(keyOfHit))
   const recent = recents.value.map(({ label, href }): Hit => ({ label, icon: 'apps', href, application: label }))
   return [
-    { title: words.waitingForYou, hits: judgments },
+    { title: 'Waiting for you', hits: judgments },
     { title: 'Often used', hits: often.slice(0, maxOften) },
-    { title: words.recent, hits: recent.filter((hit) => !shown.has(keyOfHit(hit))) },
+    { title: 'Recently opened', hits: recent.filter((hit) => !shown.has(keyOfHit(hit))) },
     { title: 'Commands', hits: toCommands().filter((hit) => !shown.has(keyOfHit(hit))) },
   ]
 }
@@ -182,7 +182,7 @@ function useStates(
     if (run) return statusOf(run)
     const cells = [...(deployed.get(application?.toLowerCase() ?? '')?.values() ?? [])]
     const [up, total] = [cells.reduce((sum, cell) => sum + cell.up, 0), cells.reduce((sum, cell) => sum + cell.total, 0)]
-    return total === 0 ? state : { kind: up < total ? 'failed' : 'succeeded', word: words.upOf(up, total) }
+    return total === 0 ? state : { kind: up < total ? 'failed' : 'succeeded', word: `${up} of ${total} up` }
   }
   return groups.map((group) => ({ ...group, hits: group.hits.map((hit) => ({ ...hit, state: stateOf(hit) })) }))
 }

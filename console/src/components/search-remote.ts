@@ -4,7 +4,6 @@ import { to } from '../address.ts'
 import { client, unwrap } from '../api/client.ts'
 import { type Json, textOf } from '../model/read.ts'
 import type { Status } from '../model/status.ts'
-import { words } from '../words.ts'
 import type { IconName } from './icon.tsx'
 
 export interface Hit {
@@ -29,6 +28,8 @@ export interface HitGroup {
 
 /** From so many characters on the infrastructure is searched. */
 export const minRemote = 3
+export const searchShort = 'Infrastructure is searched from 3 characters on.'
+export const searchPlaceholder = 'Application, pipeline, cluster, instance, execution id …'
 const maxRemote = 200
 const pauseMs = 150
 
@@ -44,23 +45,23 @@ interface Kind {
 const kinds: readonly Kind[] = [
   {
     type: 'clusters',
-    title: words.clusters,
+    title: 'Clusters',
     icon: 'box',
     name: 'cluster',
     href: (application, { account, name }) => to.cluster(application, { account, cluster: name }),
   },
-  { type: 'serverGroups', title: words.serverGroups, icon: 'box', name: 'serverGroup', href: to.serverGroup },
+  { type: 'serverGroups', title: 'Server groups', icon: 'box', name: 'serverGroup', href: to.serverGroup },
   {
     type: 'instances',
-    title: words.instances,
+    title: 'Instances',
     icon: 'terminal',
     name: 'instanceId',
     href: (application, { name, ...place }) => to.instance(application, { ...place, id: name }),
   },
-  { type: 'loadBalancers', title: words.loadBalancers, icon: 'balance', name: 'loadBalancer', href: to.loadBalancer },
+  { type: 'loadBalancers', title: 'Load balancers', icon: 'balance', name: 'loadBalancer', href: to.loadBalancer },
   {
     type: 'securityGroups',
-    title: words.securityGroups,
+    title: 'Security groups',
     icon: 'lock',
     name: 'name',
     href: (_application, place) => to.infrastructure('security-groups', place),
@@ -78,7 +79,7 @@ export function useRemote(text: string): readonly HitGroup[] {
       const query = { q: text, type: kinds.map(({ type }) => type).join(','), pageSize: maxRemote }
       void unwrap(client.GET('/search', { params: { query: query as never }, signal: call.signal })).then(
         (sets) => setGroups(toGroups(sets.flatMap(({ results }) => results))),
-        () => call.signal.aborted || setGroups([{ title: words.serverGroups, hits: [], failed: true }]),
+        () => call.signal.aborted || setGroups([{ title: 'Server groups', hits: [], failed: true }]),
       )
     }, pauseMs)
     return () => {

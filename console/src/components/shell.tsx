@@ -8,7 +8,7 @@ import { forgetUser, user } from '../api/session.ts'
 import { useActiveExecutions, waitingOf } from '../api/waiting.ts'
 import type { Kind } from '../model/status.ts'
 import { places, type RailPlace } from '../places.ts'
-import { words } from '../words.ts'
+import { capital } from '../words.ts'
 import { announcement } from './announcement.ts'
 import { DialogOutlet } from './dialog.tsx'
 import { Icon, Mark } from './icon.tsx'
@@ -64,27 +64,28 @@ function TopLine() {
   )
 }
 
-const connectionMarks: Readonly<Record<Connection, Kind>> = {
-  connected: 'succeeded',
-  polling: 'queued',
-  reconnecting: 'running',
-  stale: 'warning',
+const connections: Readonly<Record<Connection, { readonly kind: Kind; readonly word: string; readonly help: string }>> = {
+  connected: { kind: 'succeeded', word: 'Live', help: 'Fairlead reports changes as they happen.' },
+  polling: { kind: 'queued', word: 'Polling', help: 'This page reads changes every few seconds.' },
+  reconnecting: { kind: 'running', word: 'Reconnecting', help: 'The connection to Fairlead broke off; this page tries again.' },
+  stale: { kind: 'warning', word: 'Stale', help: 'Fairlead does not answer; this page shows older data.' },
 }
 
 /** How current the page is. Screen readers are told when it falls behind, and when it no longer does. */
 function LiveIndicator() {
   const state = connection.value
+  const { kind, word, help } = connections[state]
   const wasStale = useRef(false)
   useEffect(() => {
     // Neither good again nor worse.
     if (state === 'reconnecting' || wasStale.current === (state === 'stale')) return
     wasStale.current = state === 'stale'
-    announcement.value = words.connectionHelp[state]
+    announcement.value = help
   }, [state])
   return (
-    <span class={`live-state is-${state}`} title={words.connectionHelp[state]}>
-      <StatusMark kind={connectionMarks[state]} />
-      <span class="live-word">{words.connections[state]}</span>
+    <span class={`live-state is-${state}`} title={help}>
+      <StatusMark kind={kind} />
+      <span class="live-word">{word}</span>
     </span>
   )
 }
@@ -101,13 +102,13 @@ function UserMenu() {
   )
   const items = [
     ...themes.map((id) => ({
-      label: `${words.theme}: ${words.themes[id]}`,
+      label: `Theme: ${capital(id)}`,
       checked: theme.value === id,
       onSelect: () => chooseTheme(id),
     })),
-    { label: words.keys, icon: 'list' as const, onSelect: openKeys },
-    { label: words.apiReference, href: to.api(), icon: 'external' as const },
-    { label: words.signOut, href: to.logout(), icon: 'signout' as const, onSelect: forgetUser },
+    { label: 'Keyboard shortcuts', icon: 'list' as const, onSelect: openKeys },
+    { label: 'API reference', href: to.api(), icon: 'external' as const },
+    { label: 'Sign out', href: to.logout(), icon: 'signout' as const, onSelect: forgetUser },
   ]
   return (
     <Menu items={items} class="user-button" head={head}>
@@ -138,7 +139,7 @@ function Rail() {
         <li class="phone-only">
           <button type="button" onClick={openPalette}>
             <Icon name="search" size={20} />
-            <span>{words.search}</span>
+            <span>Search</span>
           </button>
         </li>
         <li class="phone-only">
@@ -149,7 +150,7 @@ function Rail() {
         </li>
       </ul>
       <p class="rail-foot muted">
-        <a href={`${apiPath}/swagger-ui/index.html`}>{words.apiReference}</a>
+        <a href={`${apiPath}/swagger-ui/index.html`}>API reference</a>
       </p>
     </nav>
   )
@@ -158,9 +159,9 @@ function Rail() {
 function MorePlaces({ places: less }: { places: readonly RailPlace[] }) {
   const items = less.map(({ path, label, icon }) => ({ label, icon, href: basePath + path }))
   return (
-    <Menu label={words.moreScreens} class="" items={items}>
+    <Menu label="More" class="" items={items}>
       <Icon name="more" size={20} />
-      <span>{words.moreScreens}</span>
+      <span>More</span>
     </Menu>
   )
 }

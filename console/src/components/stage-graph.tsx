@@ -20,7 +20,7 @@ import {
 } from '../model/stage-graph.ts'
 import type { Kind } from '../model/status.ts'
 import { formatDuration, now } from '../model/time.ts'
-import { words } from '../words.ts'
+
 import { CutName, type Graph, GraphCanvas, neighbour, useGraph, useNodeFocus } from './graph-parts.tsx'
 import { kept, useSteady } from './kept.tsx'
 import { rem } from './rem.ts'
@@ -76,7 +76,7 @@ export function StageGraph({ tree, graph: shape, selected, onSelect, onFold }: S
           width: layout.nodeWidth,
           name: nameOf(node),
           after: namesBefore(node.id),
-          position: words.ofStages(index + 1, nodes.length),
+          position: `${index + 1} of ${nodes.length}`,
           tabIndex: node.id === inFocus ? 0 : -1,
         }
         return <Node key={node.id} look={look} onSelect={select} onFold={fold} onFocus={focus} />
@@ -235,12 +235,12 @@ function FoldButton({ look: { id, name, inner, innerCount }, onFold }: Pick<Node
     <button
       type="button"
       class="node-fold"
-      aria-label={`${words.inner(innerCount)} ${`stages of ${name}`}`}
+      aria-label={`${innerCount} inner stages of ${name}`}
       tabIndex={-1}
       aria-expanded={inner.length === innerCount}
       onClick={() => onFold(id)}
     >
-      {words.inner(innerCount)}
+      {`${innerCount} inner`}
     </button>
   )
 }

@@ -5,7 +5,6 @@ import { stageWord } from '../model/names.ts'
 import type { Kind } from '../model/status.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { attemptsOf, axisOf, type Segment, segmentsOf } from '../model/timing.ts'
-import { words } from '../words.ts'
 import { kept, useGradually, useSteady } from './kept.tsx'
 import { Name } from './name.tsx'
 import { rem } from './rem.ts'
@@ -39,7 +38,7 @@ export function StageList({ execution, tree, selected, onSelect, showsTime }: St
   const nowMs = execution.endTime ?? (showsTime ? now.value : now.peek())
   const axis = axisOf(execution, nowMs)
   return (
-    <ol class="stage-list" aria-label={words.stages}>
+    <ol class="stage-list" aria-label="Stages">
       {rows.slice(0, count).map(({ stage, depth, within }) => {
         const look = {
           ...stageStatus(stage),

@@ -7,7 +7,7 @@ import type { Live, Reading } from '../api/live.ts'
 import { questionBehind, type RightQuestion, useRefusal } from '../api/rights.ts'
 import { user } from '../api/session.ts'
 import { formatClock, now } from '../model/time.ts'
-import { describeError, words } from '../words.ts'
+import { describeError } from '../words.ts'
 import { Banner } from './banner.tsx'
 import { Button } from './button.tsx'
 import { CopyButton } from './copy-button.tsx'
@@ -26,7 +26,7 @@ export function Loading({ rows = 4 }: { rows?: number }) {
   }, [])
   return (
     <div class="loading" aria-busy="true">
-      <span class="visually-hidden">{words.loading}</span>
+      <span class="visually-hidden">Loading</span>
       {stage > 0 && Array.from({ length: rows }, (_, index) => <div key={index} class="bar" />)}
       {stage > 1 && <Waiting sinceMs={since.current} />}
     </div>
@@ -70,7 +70,7 @@ export function ErrorState({ error, onRetry }: { error: ApiError; onRetry: () =>
         </p>
       )}
       <div class="row">
-        <Button onClick={onRetry}>{words.tryAgain}</Button>
+        <Button onClick={onRetry}>Try again</Button>
         {error.status === 403 && (
           <a class="button" href={to.access('explain', { ...questionOf(error, refusal) })}>
             Explain my rights

@@ -7,7 +7,7 @@ import { closeDialog, openDialog } from '../components/dialog.tsx'
 import { Name } from '../components/name.tsx'
 import { Picker } from '../components/picker.tsx'
 import type { Json } from '../model/read.ts'
-import { plural, words } from '../words.ts'
+import { plural } from '../words.ts'
 import { useAccounts } from './choices.ts'
 import type { StageType } from './descriptions.ts'
 import type { Draft } from './draft.ts'
@@ -77,7 +77,7 @@ function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProp
       onTake={(type) => (type === undefined ? setEntered(isLoading) : add(type))}
       status={text === '' || isLoading ? '' : plural(found.length, 'stage type')}
     >
-      {isLoading && <p class="palette-note">{words.loading}</p>}
+      {isLoading && <p class="palette-note">Loading</p>}
       {found.length === 0 && !isLoading && (
         <div class="palette-note">
           <p>No stage type matches “{text}”.</p>

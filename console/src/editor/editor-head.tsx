@@ -9,7 +9,7 @@ import { Icon } from '../components/icon.tsx'
 import { openLeaveDialog } from '../components/leave-dialog.tsx'
 import { Menu } from '../components/menu.tsx'
 import { act } from '../components/notices.tsx'
-import { plural, words } from '../words.ts'
+import { plural } from '../words.ts'
 import type { Draft } from './draft.ts'
 import { forgetDraft } from './open-draft.ts'
 import { pipelineActions } from './pipeline-actions.tsx'
@@ -38,7 +38,7 @@ export function describeLoss(draft: Draft): string {
 export function openStart({ stored }: Draft): void {
   const pipeline = stored.peek()?.definition as Schemas['Pipeline'] | undefined
   if (pipeline === undefined || pipeline.disabled === true) return
-  act(words.startPipeline(pipeline.name), async () => {
+  act(`Start ${pipeline.name}`, async () => {
     const { StartDialog } = await import('../screens/start-dialog.tsx')
     openDialog(<StartDialog pipeline={pipeline} query={{}} onClose={closeDialog} />)
   })
@@ -89,10 +89,10 @@ function Start({ draft }: { draft: Draft }) {
     <Button
       icon="play"
       kind={draft.isSaved.value ? 'primary' : undefined}
-      denied={isDisabled ? words.pipelineDisabled : right.reason}
+      denied={isDisabled ? 'The pipeline is disabled.' : right.reason}
       onClick={() => openStart(draft)}
     >
-      {words.start}
+      Start
     </Button>
   )
 }

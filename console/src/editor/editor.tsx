@@ -19,7 +19,6 @@ import { useIsShown } from '../components/use-submit.ts'
 import { useLeaveGuard } from '../leave.ts'
 import { type Json, textOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
 import { toStageTypes } from './descriptions.ts'
 import { type Draft, isSameDefinition, type TabProps, toStored } from './draft.ts'
 import { Actions, Changes, describeLoss, openStart } from './editor-head.tsx'
@@ -65,7 +64,7 @@ export function EditPipeline({ params, query }: ScreenProps) {
 }
 
 function crumbsOf(application: string) {
-  return [...applicationCrumbs(application), { label: words.pipelines, href: to.pipelines(application) }]
+  return [...applicationCrumbs(application), { label: 'Pipelines', href: to.pipelines(application) }]
 }
 
 interface EditorProps {

@@ -14,7 +14,6 @@ import { FailedAction } from '../components/states.tsx'
 import { useSubmit } from '../components/use-submit.ts'
 import { type Json, textOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
 import { readDefinitionFile } from './definition-file.ts'
 import { type Draft, withoutStamps } from './draft.ts'
 import { Editor } from './editor.tsx'
@@ -67,7 +66,7 @@ function Begin({ application, from, onBegun }: BeginProps) {
       <PageHead
         tab={editorWords.newPipeline}
         title={editorWords.newPipeline}
-        crumbs={[...applicationCrumbs(application), { label: words.pipelines, href: to.pipelines(application) }]}
+        crumbs={[...applicationCrumbs(application), { label: 'Pipelines', href: to.pipelines(application) }]}
       />
       {!right.allowed && <Banner tone="warning">{right.reason}</Banner>}
       <BeginForm application={application} from={from} onBegun={onBegun} denied={right.reason} />
@@ -153,7 +152,7 @@ function BeginForm({ application, from, onBegun, denied }: BeginProps & { readon
             Create pipeline
           </Button>
           <a class="button" href={to.pipelines(application)}>
-            {words.cancel}
+            Cancel
           </a>
           <span class="muted">Nothing is stored before you save.</span>
         </div>

@@ -9,7 +9,7 @@ import { CheckField, TextField } from '../components/form-fields.tsx'
 import type { MenuItem } from '../components/menu.tsx'
 import { act } from '../components/notices.tsx'
 import { formatRelative, now } from '../model/time.ts'
-import { plural, words } from '../words.ts'
+import { plural } from '../words.ts'
 import { editManifest } from './edit-manifest.tsx'
 import { isKind } from './names.ts'
 import type { ObjectPlace } from './object.ts'
@@ -45,7 +45,8 @@ export function useManifestActions(object: ActedObject): readonly MenuItem[] {
   const { application, place, owner } = object
   const right = useRight({ operation: changeOperation, application, account: place.account })
   const pending = pendingOf(keyOfObject(place))
-  const denied = pending !== undefined && pending.failure === undefined ? words.actionRuns : right.reason
+  const denied =
+    pending !== undefined && pending.failure === undefined ? 'An action runs here; wait until it has ended.' : right.reason
   const ofOwner = denied ?? (owner === undefined ? undefined : `${owner} owns it: change that one.`)
   const acts = new ManifestActs(object)
   return [
@@ -230,7 +231,7 @@ class ManifestActs {
       typed: place.name,
       account: place.account,
       facts: [
-        [words.account, place.account],
+        ['Account', place.account],
         [manifestWords.namespace, place.location === '' ? manifestWords.noNamespace : place.location],
       ],
     })

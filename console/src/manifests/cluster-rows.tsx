@@ -21,7 +21,7 @@ import {
 import { instanceStatus } from '../model/status.ts'
 import { GroupLine } from '../screens/group-line.tsx'
 import type { ServerGroupContext } from '../screens/server-group-actions.tsx'
-import { plural, words } from '../words.ts'
+import { plural } from '../words.ts'
 import { type ActedObject, keyOfObject, useManifestActions } from './actions.tsx'
 import { bareName, isKind, kindOf, toFullName } from './names.ts'
 import { isPaused, type ObjectPlace, pillsOf, reasonsOf } from './object.ts'
@@ -47,7 +47,7 @@ export function ClusterRows({ cluster, context, isAlone }: ClusterRowsProps) {
   const managers = isAlone ? [] : (body ?? []).filter((manager) => isOf(manager, cluster))
   const others = cluster.groups.filter((group) => !managers.some((manager) => isManagedBy(group, managerPlace(manager))))
   return (
-    <ul class="rows" aria-label={words.serverGroupsOf(cluster.name)}>
+    <ul class="rows" aria-label={`Server groups of ${cluster.name}`}>
       {managers.map((manager) => (
         <li key={`${manager.region}/${manager.name}`}>
           <ManagerRows manager={manager} cluster={cluster} context={context} />
@@ -140,7 +140,7 @@ function ManagerRow({ manager, groups, context: { application } }: ManagerRowPro
         <PendingChip object={keyOfObject(place)} />
         {reason !== undefined && <Name text={reason} max={160} />}
       </span>
-      <Menu label={words.actionsOf(place.name)} items={useManifestActions(object)} />
+      <Menu label={`Actions of ${place.name}`} items={useManifestActions(object)} />
     </div>
   )
 }
@@ -202,7 +202,7 @@ function JobRow({ group, context: { application } }: Pick<GroupRowProps, 'group'
       <span class="muted hide-phone aside">
         <Time at={group.createdTime} />
       </span>
-      <Menu label={words.actionsOf(group.name)} items={useManifestActions(object)} />
+      <Menu label={`Actions of ${group.name}`} items={useManifestActions(object)} />
     </div>
   )
 }

@@ -9,7 +9,6 @@ import { user } from '../api/session.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { TextField } from '../components/form-fields.tsx'
 import { startPipeline } from '../screens/start-dialog.tsx'
-import { words } from '../words.ts'
 
 const application = 'hello'
 const pipelineName = 'ship manifests'
@@ -36,7 +35,7 @@ export function DeployManifestExample({ place }: { place: ManifestExamplePlace }
   }
   const isNamed = namespace.trim() !== ''
   return (
-    <FormDialog title={`Deploy the example to ${label}?`} action={words.deployExample} isReady={isNamed} run={run}>
+    <FormDialog title={`Deploy the example to ${label}?`} action="Deploy the example" isReady={isNamed} run={run}>
       <p>{`Fairlead deploys a small web program to the namespace ${namespace} of the account ${account}. It creates the application ${application} with:`}</p>
       <ul class="bullets">
         {[
@@ -66,7 +65,7 @@ export function DeployManifestExample({ place }: { place: ManifestExamplePlace }
 async function deploy(place: ManifestExamplePlace, namespace: string): Promise<string> {
   await completeTask({
     application,
-    description: words.exampleTask(application),
+    description: `Create ${application}`,
     job: [
       {
         type: 'createApplication',
@@ -110,7 +109,7 @@ async function savePipeline({ provider, account }: ManifestExamplePlace, namespa
     parameterConfig: [
       {
         name: 'version',
-        label: words.exampleVersion,
+        label: 'Version',
         required: true,
         default: versions[0],
         hasOptions: true,

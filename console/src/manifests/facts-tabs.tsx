@@ -8,7 +8,6 @@ import { EmptyState } from '../components/states.tsx'
 import { StatusText } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
 import { objectOf, objectsOf, textOf } from '../model/read.ts'
-import { words } from '../words.ts'
 import { eventsOf, type ManifestView, metadataOf } from './object.ts'
 import { manifestWords } from './words.ts'
 
@@ -17,13 +16,13 @@ export function Events({ view }: { view: ManifestView }) {
   if (rows.length === 0)
     return <EmptyState icon="list" text="The cluster keeps no event of it. Events are kept for about an hour." />
   return (
-    <Panel title={words.events} flush>
+    <Panel title="Events" flush>
       <DataTable
-        label={words.events}
+        label="Events"
         rows={rows}
         keyOf={({ at }) => String(at)}
         columns={[
-          { head: words.time, cell: ({ atMs }) => <Time at={atMs} /> },
+          { head: 'Time', cell: ({ atMs }) => <Time at={atMs} /> },
           {
             head: 'Reason',
             cell: ({ isWarning, reason }) => <StatusText status={{ kind: isWarning ? 'warning' : 'succeeded', word: reason }} />,
@@ -61,7 +60,7 @@ export function Artifacts({ view }: { view: ManifestView }) {
         keyOf={({ at }) => String(at)}
         columns={[
           { head: 'Type', cell: ({ type }) => <Name text={type} max={40} /> },
-          { head: words.name, hideBelow: 'phone', cell: ({ name }) => <Name text={name} max={60} /> },
+          { head: 'Name', hideBelow: 'phone', cell: ({ name }) => <Name text={name} max={60} /> },
           {
             head: 'Reference',
             grow: true,

@@ -12,7 +12,6 @@ import { Time } from '../components/time.tsx'
 import { compare } from '../model/compared-values.ts'
 import { objectOf } from '../model/read.ts'
 import { accountOf, countsOf } from '../model/server-groups.ts'
-import { words } from '../words.ts'
 import { type ActedObject, undoTo, useManifestActions } from './actions.tsx'
 import { bareName } from './names.ts'
 import { type ManifestView, type ObjectPlace, specOf } from './object.ts'
@@ -100,7 +99,7 @@ function Revisions({ object, revisions, denied, onCompare }: RevisionsProps) {
         { head: manifestWords.pods, hideBelow: 'phone', cell: ({ group }) => countsOf(group).total },
         { head: 'Created', hideBelow: 'phone', cell: ({ group }) => <Time at={group.createdTime} /> },
         {
-          head: words.actions,
+          head: 'Actions',
           isBare: true,
           align: 'end',
           cell: ({ number, isCurrent }) =>

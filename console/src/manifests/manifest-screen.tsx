@@ -19,7 +19,7 @@ import { loadYamlEditor } from '../editor/load-yaml-editor.tsx'
 import { textsOf } from '../model/read.ts'
 import type { ServerGroup } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
+
 import { type ActedObject, keyOfObject, placeText, useManifestActions } from './actions.tsx'
 import { AccountsAway } from './away.tsx'
 import { DriftOf } from './drift.tsx'
@@ -122,14 +122,14 @@ function Head({ view, object }: { view: ManifestView; object: ActedObject }) {
                 <ActionButton action={action} />
               </span>
             ))}
-          <Menu label={words.actionsOf(place.name)} items={actions} class="button">
-            {words.actions}
+          <Menu label={`Actions of ${place.name}`} items={actions} class="button">
+            Actions
           </Menu>
         </>
       }
     >
       <p class="muted">
-        {placeText(place)}, {words.created} <Time at={createdMsOf(view)} />
+        {placeText(place)}, created <Time at={createdMsOf(view)} />
       </p>
     </PageHead>
   )

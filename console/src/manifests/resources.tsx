@@ -8,7 +8,7 @@ import { Name, NameLink } from '../components/name.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import type { ScreenProps } from '../screen.ts'
 import { List } from '../screens/place-list.tsx'
-import { words } from '../words.ts'
+
 import { AccountsAway } from './away.tsx'
 import { bareName } from './names.ts'
 import { manifestWords } from './words.ts'
@@ -27,12 +27,12 @@ export function Resources({ params, query }: ScreenProps) {
   const accounts = [...new Set((live.reading.value.body ?? []).flatMap(({ account }) => account ?? []))]
   return (
     <>
-      <ApplicationHead application={application} tab={words.resources} />
+      <ApplicationHead application={application} tab="Resources" />
       <AccountsAway accounts={accounts} />
       <Loaded live={live} rows={6} empty={<EmptyState text="Nothing of this application is found in a cluster." />}>
         {(resources) => (
           <List<Resource>
-            label={words.resources}
+            label="Resources"
             empty="Nothing of this application is found in a cluster."
             query={query}
             rows={resources.toSorted((a, b) => a.name.localeCompare(b.name))}
@@ -48,7 +48,7 @@ export function Resources({ params, query }: ScreenProps) {
             keyOf={(resource) => [resource.account, regionOf(resource), resource.name].join('\n')}
             columns={[
               {
-                head: words.name,
+                head: 'Name',
                 grow: true,
                 cell: (resource) => (
                   <NameLink
@@ -63,7 +63,7 @@ export function Resources({ params, query }: ScreenProps) {
                 ),
               },
               { head: manifestWords.kind, cell: ({ kind }) => <Name text={kind ?? ''} max={40} /> },
-              { head: words.account, hideBelow: 'phone', cell: ({ account }) => <Name text={account ?? '–'} max={40} /> },
+              { head: 'Account', hideBelow: 'phone', cell: ({ account }) => <Name text={account ?? '–'} max={40} /> },
               {
                 head: manifestWords.namespace,
                 hideBelow: 'phone',

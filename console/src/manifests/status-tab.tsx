@@ -11,7 +11,7 @@ import { StatusText } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
 import { numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { instancesOf, type ServerGroup } from '../model/server-groups.ts'
-import { words } from '../words.ts'
+
 import type { ActedObject } from './actions.tsx'
 import { isKind, kindOf } from './names.ts'
 import { type Condition, conditionsOf, imagesOf, type ManifestView, manifestOf, ownersOf, specOf } from './object.ts'
@@ -38,7 +38,7 @@ export function StatusTab({ view, object, groups }: StatusTabProps) {
         <PodRows application={application} place={place} pods={groups.flatMap(instancesOf)} owner={object.place.name} />
       )}
       {isBalancer && <Serves object={object} />}
-      <Panel title={words.details}>
+      <Panel title="Details">
         <Facts view={view} object={object} />
       </Panel>
       {conditions.length > 0 && <Conditions conditions={conditions} />}
@@ -59,9 +59,9 @@ function Facts({ view, object: { application, place, replicas } }: { view: Manif
     <KeyValue
       facts={[
         [manifestWords.kind, [kind, textOf(manifestOf(view)['apiVersion'])].filter(Boolean).join(', ')],
-        [words.account, place.account],
+        ['Account', place.account],
         [manifestWords.namespace, place.location === '' ? manifestWords.noNamespace : place.location],
-        [words.cluster, view.moniker?.cluster],
+        ['Cluster', view.moniker?.cluster],
         [
           'Owned by',
           owners.length > 0 &&
@@ -110,7 +110,7 @@ function Conditions({ conditions }: { conditions: readonly Condition[] }) {
         keyOf={({ type }) => type}
         columns={[
           { head: 'Condition', cell: ({ type }) => <Name text={type} max={40} /> },
-          { head: words.state, cell: ({ status }) => <StatusText status={status} /> },
+          { head: 'State', cell: ({ status }) => <StatusText status={status} /> },
           {
             head: manifestWords.message,
             grow: true,
@@ -142,7 +142,7 @@ function Containers({ view, object: { application, place } }: { view: ManifestVi
 
 function containerColumns(toLogs: (container: string) => string): readonly Column<ContainerView>[] {
   return [
-    { head: words.state, cell: ({ status }) => <StatusText status={status} /> },
+    { head: 'State', cell: ({ status }) => <StatusText status={status} /> },
     {
       head: manifestWords.container,
       cell: ({ name, isInit }) => (
@@ -152,7 +152,7 @@ function containerColumns(toLogs: (container: string) => string): readonly Colum
       ),
     },
     {
-      head: words.why,
+      head: 'Why',
       grow: true,
       cell: ({ reason, image }) =>
         reason === undefined ? (
@@ -192,7 +192,7 @@ function Serves({ object: { application, place } }: { object: ActedObject }) {
             return (
               <li key={name}>
                 <NameLink href={to.manifest(application, { ...place, name })} text={name} max={60} />{' '}
-                <span class="muted">{group['isDisabled'] === true ? words.disabled : words.upOf(up, pods.length)}</span>
+                <span class="muted">{group['isDisabled'] === true ? 'disabled' : `${up} of ${pods.length} up`}</span>
               </li>
             )
           })}

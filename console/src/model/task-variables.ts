@@ -1,5 +1,5 @@
 /** What a task knows, for people. */
-import { words } from '../words.ts'
+
 import { objectOf, textOf } from './read.ts'
 
 /** Tasks that save a pipeline have its definition encoded: its name says more. */
@@ -17,7 +17,7 @@ function savedPipeline(encoded: unknown): string | undefined {
     const bytes = Uint8Array.from(atob(encoded), (letter) => letter.charCodeAt(0))
     const { name, application } = objectOf(JSON.parse(new TextDecoder().decode(bytes)))
     const title = textOf(name)
-    return title === undefined ? undefined : words.savedPipeline(title, textOf(application))
+    return title && `The definition of ${title}${textOf(application) ? ` in ${textOf(application)}` : ''}`
   } catch {
     return undefined
   }

@@ -17,7 +17,7 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import type { Kind } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
+import { showing } from '../words.ts'
 import { AccessHead } from './access-head.tsx'
 
 const rights = [
@@ -66,9 +66,9 @@ function Identity() {
         {([explanation]) => (
           <KeyValue
             facts={[
-              [words.email, email && <Name text={email} />],
+              ['Owner’s email address', email && <Name text={email} />],
               ['Roles', explanation === undefined ? undefined : <Roles explanation={explanation} />],
-              [words.account, allowedAccounts.length > 0 && <Name text={allowedAccounts.join(', ')} max={200} />],
+              ['Account', allowedAccounts.length > 0 && <Name text={allowedAccounts.join(', ')} max={200} />],
             ]}
           />
         )}
@@ -111,9 +111,9 @@ function Rights({ filter }: { filter: string }) {
             <>
               <div class="panel-note row">
                 <FilterField value={filter} />
-                {matching.length > shown.length && <span>{words.cut(shown.length, matching.length)}</span>}
+                {matching.length > shown.length && <span>{showing(shown.length, matching.length)}</span>}
               </div>
-              {shown.length === 0 ? <NoMatch text={words.noApplicationMatches(filter)} /> : <Matrix applications={shown} />}
+              {shown.length === 0 ? <NoMatch text={`No application matches “${filter}”.`} /> : <Matrix applications={shown} />}
             </>
           )
         }}
@@ -136,7 +136,7 @@ function Matrix({ applications }: { applications: readonly string[] }) {
           keyOf={({ application }) => application}
           columns={[
             {
-              head: words.name,
+              head: 'Name',
               grow: true,
               cell: ({ application }) => <NameLink href={to.application(application)} text={application} max={60} />,
             },

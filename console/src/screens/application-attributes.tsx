@@ -14,7 +14,7 @@ import { Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
 import { type Edits, isSame, valuesOf } from '../model/edits.ts'
 import { type Json, numberOf, objectsOf, textOf } from '../model/read.ts'
-import { words } from '../words.ts'
+
 import { useAccounts } from './infrastructure-head.tsx'
 import { labelOf, SettingsForm } from './settings-form.tsx'
 
@@ -82,8 +82,8 @@ function General({ values, set }: GeneralProps) {
   )
   return (
     <div class="settings-grid">
-      {text('email', words.email, { required: true })}
-      {text('description', words.description)}
+      {text('email', 'Owner’s email address', { required: true })}
+      {text('description', 'Description')}
       {text('aliases', 'Other names', { help: 'Separated by commas.' })}
       {text('cloudProviders', 'Cloud providers', { help: 'Separated by commas, such as aws, kubernetes.' })}
       <TextField
@@ -150,7 +150,7 @@ function GuardFields({ guard, accounts, put }: GuardFieldsProps) {
   return (
     <>
       <ChoiceField
-        label={words.account}
+        label="Account"
         value={textOf(guard['account']) ?? ''}
         choices={[...accounts, '*']}
         onChange={(account) => put({ account })}
@@ -158,7 +158,7 @@ function GuardFields({ guard, accounts, put }: GuardFieldsProps) {
       {(['location', 'stack', 'detail'] as const).map((key) => (
         <TextField
           key={key}
-          label={{ location: words.region, stack: 'Stack', detail: 'Detail' }[key]}
+          label={{ location: 'Region', stack: 'Stack', detail: 'Detail' }[key]}
           help="* for all, empty for none."
           value={textOf(guard[key]) ?? ''}
           onChange={(text) => put({ [key]: text })}
@@ -186,7 +186,7 @@ function History({ application }: { application: string }) {
             keyOf={({ revision }) => String(revision.updateTs)}
             columns={[
               { head: 'When', cell: ({ revision }) => <Time at={numberOf(revision.updateTs)} /> },
-              { head: 'Changed by', cell: ({ revision }) => <Name text={revision.lastModifiedBy ?? words.unknown} max={40} /> },
+              { head: 'Changed by', cell: ({ revision }) => <Name text={revision.lastModifiedBy ?? 'unknown'} max={40} /> },
               {
                 head: 'Setting',
                 grow: true,

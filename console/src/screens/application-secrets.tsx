@@ -16,7 +16,7 @@ import { reportWarning } from '../components/notices.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
-import { plural, words } from '../words.ts'
+import { plural } from '../words.ts'
 
 type Secret = Schemas['Secret']
 type Uses = Schemas['SecretUses']
@@ -78,7 +78,7 @@ function columnsOf(application: string, right: Right): readonly Column<Secret>[]
     },
     { head: 'Last used', hideBelow: 'narrow', cell: ({ lastUseTime }) => <Time at={lastUseTime} /> },
     {
-      head: words.actions,
+      head: 'Actions',
       align: 'end',
       cell: (secret) => <SecretMenu application={application} secret={secret} right={right} />,
     },
@@ -90,7 +90,7 @@ function SecretMenu({ application, secret, right }: SecretProps & { readonly rig
   const denied = right.reason
   return (
     <Menu
-      label={words.actionsOf(name)}
+      label={`Actions of ${name}`}
       items={[
         {
           label: 'Show uses',
@@ -183,7 +183,7 @@ function deleteSecret({ application, secret }: SecretProps): void {
 }
 
 function UsesDialog(props: SecretProps) {
-  const close = <Button onClick={closeDialog}>{words.close}</Button>
+  const close = <Button onClick={closeDialog}>Close</Button>
   return (
     <Dialog title={`Uses of ${props.secret.name}`} footer={close}>
       <SecretUses {...props} />

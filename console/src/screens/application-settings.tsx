@@ -6,7 +6,7 @@ import { useQueryChange } from '../components/filter-field.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
+
 import { AttributesTab } from './application-attributes.tsx'
 import { DeleteTab } from './application-deletion.tsx'
 import { NotificationsTab } from './application-notifications.tsx'
@@ -31,11 +31,15 @@ export function ApplicationSettings({ params, query }: ScreenProps) {
   const right = useRight({ operation: changeOperation, application })
   return (
     <>
-      <ApplicationHead application={application} tab={words.settings} />
-      <Loaded live={live} rows={6} empty={<EmptyState icon="search" text={words.noSuchApplication(application)} />}>
+      <ApplicationHead application={application} tab="Settings" />
+      <Loaded
+        live={live}
+        rows={6}
+        empty={<EmptyState icon="search" text={`There is no application ${application}, or you may not read it.`} />}
+      >
         {() => (
           <Tabs
-            label={words.settings}
+            label="Settings"
             tabs={tabs}
             selected={selected}
             onSelect={(id) => change({ tab: id === 'general' ? undefined : id })}

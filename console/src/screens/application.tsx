@@ -29,7 +29,7 @@ import {
   toClusters,
 } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
-import { plural, words } from '../words.ts'
+import { capital, plural, showing } from '../words.ts'
 import { ClusterList, ClustersInView, type LoadBalancer } from './clusters.tsx'
 
 const loadNotices = async () => (await import('../manifests/overview-notices.tsx')).OverviewNotices
@@ -57,15 +57,15 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
     <>
       <ApplicationHead
         application={application}
-        tab={words.overview}
+        tab="Overview"
         state={isLarge ? count : <Summary groups={groups.reading.value.body ?? []} />}
         {...(hasManifests && { actions: <Lazy load={loadDeployButton} props={{ application }} /> })}
       />
       {hasManifests && <Lazy load={loadNotices} props={{ application, accounts }} />}
       {error?.status === 404 && body === undefined ? (
-        <EmptyState icon="search" text={words.noSuchApplication(application)}>
+        <EmptyState icon="search" text={`There is no application ${application}, or you may not read it.`}>
           <a class="button" href={to.applications()}>
-            {words.applications}
+            Applications
           </a>
         </EmptyState>
       ) : isLarge ? (
@@ -132,6 +132,15 @@ interface OverviewProps {
 }
 
 const filterNames = ['q', 'account', 'region', 'stack', 'health', 'disabled']
+const healthChoices = [
+  ['up', 'All instances up'],
+  ['down', 'Not all instances up'],
+] as const
+const trafficChoices = [
+  ['false', 'Enabled'],
+  ['true', 'Disabled'],
+] as const
+
 const groupings = ['cluster', 'region', 'image'] as const satisfies readonly Grouping[]
 
 function Overview({ application, groups, balancers, query }: OverviewProps & { readonly groups: readonly ServerGroup[] }) {
@@ -173,14 +182,14 @@ function OverviewFilters({ filter, groups, by }: OverviewFiltersProps) {
       <FilterSelect {...choiceOf('account', account, groups.map(accountOf))} />
       <FilterSelect {...choiceOf('region', region, regions)} />
       <FilterSelect {...choiceOf('stack', stack, groups.map(stackOf))} />
-      <FilterSelect name="health" label="Health" value={health} any="Any health" options={words.healthChoices} />
-      <FilterSelect name="disabled" label="Traffic" value={disabled} any="Enabled and disabled" options={words.trafficChoices} />
+      <FilterSelect name="health" label="Health" value={health} any="Any health" options={healthChoices} />
+      <FilterSelect name="disabled" label="Traffic" value={disabled} any="Enabled and disabled" options={trafficChoices} />
       <FilterSelect
         name="group"
         label="Group by"
         value={by === 'cluster' ? undefined : by}
-        any={words.groupings.cluster}
-        options={groupings.slice(1).map((each) => [each, words.groupings[each]])}
+        any="By cluster"
+        options={groupings.slice(1).map((each) => [each, `By ${each}`])}
       />
     </>
   )
@@ -200,7 +209,7 @@ function LargeOverview({ clusters, query, ...list }: LargeOverviewProps) {
       <span class="muted">
         {shown.length === clusters.length
           ? 'Server groups are read as their cluster comes into view.'
-          : words.cut(shown.length, clusters.length)}
+          : showing(shown.length, clusters.length)}
       </span>
     </>
   )
@@ -219,9 +228,9 @@ function choiceOf(name: 'account' | 'region' | 'stack', value: string | undefine
   const values = [...new Set(all)].filter((each) => each !== '').toSorted((a, b) => a.localeCompare(b))
   return {
     name,
-    label: words[name],
+    label: capital(name),
     value,
-    any: words.anyOf[name],
+    any: `All ${name}s`,
     options: values.map((each) => [each, each] as const),
   }
 }
@@ -229,6 +238,6 @@ function choiceOf(name: 'account' | 'region' | 'stack', value: string | undefine
 function describeFilter({ q, account, region, stack, health, disabled }: GroupFilter): string {
   const wordOf = (choices: readonly (readonly [string, string])[], value: string | undefined) =>
     choices.find(([choice]) => choice === value)?.[1]
-  const parts = [q, account, region, stack, wordOf(words.healthChoices, health), wordOf(words.trafficChoices, disabled)]
+  const parts = [q, account, region, stack, wordOf(healthChoices, health), wordOf(trafficChoices, disabled)]
   return parts.filter(Boolean).join(', ')
 }

@@ -30,7 +30,6 @@ import { splitList } from '../model/read.ts'
 import { favourites } from '../model/recent.ts'
 import { isEnabled } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
 import { CreateApplication } from './create-application.tsx'
 import { FirstSteps } from './first-steps.tsx'
 
@@ -45,12 +44,12 @@ export function Applications({ query }: ScreenProps) {
   return (
     <>
       <PageHead
-        tab={words.applications}
-        title={words.applications}
+        tab="Applications"
+        title="Applications"
         state={all !== undefined && <span class="count">{all.length.toLocaleString()}</span>}
         actions={
           <Button kind="primary" icon="plus" onClick={() => openDialog(<CreateApplication />)}>
-            {words.createApplication}
+            Create application
           </Button>
         }
       />
@@ -87,19 +86,19 @@ function List({ applications, landscape, query: { q = '', account, sort } }: Lis
       <FilterField value={q} />
       <FilterSelect
         name="account"
-        label={words.account}
+        label="Account"
         value={account}
-        any={words.anyOf.account}
+        any="All accounts"
         options={accounts.map((name) => [name, name])}
       />
     </>
   )
-  const noMatch = words.noApplicationMatches([q, account].filter(Boolean).join(', '))
+  const noMatch = `No application matches “${[q, account].filter(Boolean).join(', ')}”.`
   return (
     <Filtered fields={fields} noMatch={shown.length === 0 ? noMatch : undefined} filters={['q', 'account']}>
       <UnreadNotice live={first} />
       <GridTable
-        label={words.applications}
+        label="Applications"
         columns={columns}
         rows={shown}
         keyOf={({ name }) => name}

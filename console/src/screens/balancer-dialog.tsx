@@ -21,7 +21,6 @@ import {
   toBalancerJob,
 } from '../model/infrastructure.ts'
 import { objectOf, objectsOf, textOf } from '../model/read.ts'
-import { words } from '../words.ts'
 import { PlaceFields, providerAt, usePlaces } from './place-fields.tsx'
 
 const checkFields = {
@@ -77,7 +76,7 @@ export function EditBalancer({ application, balancer, filled = {} }: EditBalance
         {balancer === undefined && (
           <>
             <TextField
-              label={words.name}
+              label="Name"
               help="Begins with the application, such as web-front."
               value={values.name}
               onChange={(text) => set({ name: text })}

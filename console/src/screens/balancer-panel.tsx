@@ -19,7 +19,6 @@ import { isFullName } from '../manifests/names.ts'
 import { placeOf } from '../model/infrastructure.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { instanceStatus, type Status } from '../model/status.ts'
-import { words } from '../words.ts'
 import { EditBalancer } from './balancer-dialog.tsx'
 import { askToDelete } from './deletion.tsx'
 
@@ -62,7 +61,7 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
       <div class="answer">
         <KeyValue
           facts={[
-            [words.place, `${account}, ${region}`],
+            ['Account, region', `${account}, ${region}`],
             ['Listeners', objectsOf(balancer['listeners']).map(listenerText).join('; ')],
             [
               'Health check',
@@ -89,7 +88,7 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
           </div>
         )}
         <details>
-          <summary>{words.rawRecord}</summary>
+          <summary>Raw record</summary>
           <JsonTree value={balancer} name={name} />
         </details>
       </div>
@@ -117,7 +116,7 @@ function BalancerMenu({ application, balancer, denied }: BalancerMenuProps) {
     })
   return (
     <Menu
-      label={words.actionsOf(name)}
+      label={`Actions of ${name}`}
       items={[
         {
           label: 'Edit',

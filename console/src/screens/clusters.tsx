@@ -33,7 +33,7 @@ import {
 } from '../model/server-groups.ts'
 import { thisMinute } from '../model/time.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
+
 import { GroupLine } from './group-line.tsx'
 import { groupKey, type ServerGroupContext, useServerGroupActions } from './server-group-actions.tsx'
 
@@ -70,7 +70,7 @@ export function ClusterList({ clusters, filter, ...card }: ClusterListProps) {
 /** What all lists of clusters have in common. */
 const ofClusters = {
   class: 'stack cards',
-  label: words.clusters,
+  label: 'Clusters',
   keyOf: ({ account, name }: { readonly account: string; readonly name: string }) => `${account}/${name}`,
   overscan: 3,
 } as const
@@ -119,8 +119,8 @@ function ClusterInView({ cluster, application, isChanging, ...card }: ClusterInV
   return (
     <section class="panel is-flush cluster" aria-label={name}>
       <ClusterHead application={application} account={account} name={name} />
-      <Loaded live={live} rows={usualGroups} empty={<EmptyState text={words.clusterEmpty(name)} />}>
-        {() => <EmptyState text={words.clusterEmpty(name)} />}
+      <Loaded live={live} rows={usualGroups} empty={<EmptyState text={`${name} has no server group now.`} />}>
+        {() => <EmptyState text={`${name} has no server group now.`} />}
       </Loaded>
     </section>
   )
@@ -171,7 +171,7 @@ export function ClusterCard({ cluster, balancers, context, filter, by, isWhole =
         <Lazy load={loadManifestRows} props={{ cluster, context, isAlone: by !== 'cluster' }} />
       ) : (
         <VirtualList
-          label={words.serverGroupsOf(cluster.name)}
+          label={`Server groups of ${cluster.name}`}
           heldOf={filter}
           items={cluster.groups}
           keyOf={(group) => `${group.region}/${group.name}`}
@@ -192,7 +192,7 @@ interface ClusterHeadProps {
 }
 
 function ClusterHead({ application, account, name, fronts = [], isLink = true }: ClusterHeadProps) {
-  const title = <Name text={name === '' ? words.unknown : name} max={60} />
+  const title = <Name text={name === '' ? 'unknown' : name} max={60} />
   return (
     <header class="panel-head">
       <h2>
@@ -275,13 +275,13 @@ export function ClusterScreen({ params }: ScreenProps) {
   return (
     <>
       <PageHead tab={name} title={<Name text={name} />} crumbs={applicationCrumbs(application)}>
-        <p class="muted">{`${words.cluster}, ${account}`}</p>
+        <p class="muted">{`Cluster, ${account}`}</p>
       </PageHead>
       <Loaded
         live={groups}
         rows={4}
         empty={
-          <EmptyState text={words.clusterEmpty(name)}>
+          <EmptyState text={`${name} has no server group now.`}>
             <a class="button" href={to.application(application)}>
               {`Overview of ${application}`}
             </a>

@@ -7,8 +7,8 @@ import { refreshMatching } from '../api/live.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { TextField } from '../components/form-fields.tsx'
 import { PermissionsField } from '../components/permissions-field.tsx'
-import { words } from '../words.ts'
 
+const nameRule = 'Letters, digits and hyphens, beginning with a letter.'
 const validName = /^[a-z][a-z0-9-]*$/i
 
 export function CreateApplication() {
@@ -19,7 +19,7 @@ export function CreateApplication() {
   const name = values.name.trim().toLowerCase()
   const email = values.email.trim()
   const description = values.description.trim()
-  const nameError = validName.test(name) ? undefined : words.nameRule
+  const nameError = validName.test(name) ? undefined : nameRule
   const emailError = email === '' ? 'Enter the address of the owner: it tells others whom to ask.' : undefined
   const set = (change: Partial<typeof values>) => setValues({ ...values, ...change })
   const create = async (isOpen: () => boolean) => {
@@ -34,31 +34,31 @@ export function CreateApplication() {
   }
   return (
     <FormDialog
-      title={words.createApplication}
-      action={words.createApplication}
+      title="Create application"
+      action="Create application"
       isValid={nameError === undefined && emailError === undefined}
       onTried={() => setTried(true)}
       run={create}
     >
       <p class="muted">An application groups pipelines and what they deploy.</p>
       <TextField
-        label={words.name}
+        label="Name"
         value={values.name}
-        help={words.nameRule}
+        help={nameRule}
         error={isTried ? nameError : undefined}
         required
         input={{ maxLength: 100 }}
         onChange={(text) => set({ name: text })}
       />
       <TextField
-        label={words.email}
+        label="Owner’s email address"
         value={values.email}
         error={isTried ? emailError : undefined}
         required
         input={{ type: 'email', autoComplete: 'on' }}
         onChange={(text) => set({ email: text })}
       />
-      <TextField label={words.description} value={values.description} onChange={(text) => set({ description: text })} />
+      <TextField label="Description" value={values.description} onChange={(text) => set({ description: text })} />
       <details>
         <summary>Permissions</summary>
         <PermissionsField application={values.name || 'the application'} permissions={{}} onChange={setPermissions} />

@@ -9,7 +9,6 @@ import { openDialog } from '../components/dialog.tsx'
 import { balancerDraftOfJob, securityGroupDraftOfJob } from '../model/infrastructure.ts'
 import { type Json, objectOf, textOf, textsOf } from '../model/read.ts'
 import { instanceId, type ServerGroup } from '../model/server-groups.ts'
-import { words } from '../words.ts'
 import { EditBalancer } from './balancer-dialog.tsx'
 import { EditSecurityGroup } from './security-group-dialog.tsx'
 import {
@@ -64,7 +63,7 @@ function toRepeatable({ application, execution }: Task): Repeatable | undefined 
 function OfServerGroup({ repeatable }: { repeatable: Repeatable }) {
   const { live, context } = useServerGroup(repeatable.application, repeatable.place)
   const { body: group, error } = live.reading.value
-  if (error?.status === 404) return <Again denied={words.againGone(repeatable.place.name)} />
+  if (error?.status === 404) return <Again denied={`${repeatable.place.name} no longer exists.`} />
   return group === undefined ? null : <OfKnownGroup group={group} context={context} repeatable={repeatable} />
 }
 
@@ -79,7 +78,7 @@ function OfKnownGroup({ group, context, repeatable: { type, fields } }: OfKnownG
   const ofInstance = useInstanceActions(group, context)
   const [id] = textsOf(fields['instanceIds'])
   const instance = id === undefined ? undefined : group.instances?.find((one) => instanceId(one) === id)
-  if (id !== undefined && instance === undefined) return <Again denied={words.againGone(id)} />
+  if (id !== undefined && instance === undefined) return <Again denied={`${id} no longer exists.`} />
   const actions = instance === undefined ? ofGroup : ofInstance(instance)
   const action = actions.find(({ job }) => job === type)
   // Either disabling or enabling is offered at a time.

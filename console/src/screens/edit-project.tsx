@@ -14,7 +14,6 @@ import { Name } from '../components/name.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
 import { type ClusterRule, type Project, type ProjectDraft, toProject, toProjectDraft } from '../model/project.ts'
 import { splitList } from '../model/read.ts'
-import { words } from '../words.ts'
 import { useAccounts } from './infrastructure-head.tsx'
 
 /** Projects belong to no application; clients submit their tasks for this one. */
@@ -44,13 +43,18 @@ export function EditProject({ project }: { project: Project | undefined }) {
       <p class="muted">A project shows several applications on one page.</p>
       <div class="question">
         <TextField
-          label={words.name}
+          label="Name"
           value={draft.name}
           error={isTried && !isNamed ? 'Enter a name.' : undefined}
           onChange={(name) => set({ name })}
           required
         />
-        <TextField label={words.email} value={draft.email} input={{ autoComplete: 'on' }} onChange={(email) => set({ email })} />
+        <TextField
+          label="Owner’s email address"
+          value={draft.email}
+          input={{ autoComplete: 'on' }}
+          onChange={(email) => set({ email })}
+        />
       </div>
       <Applications chosen={draft.applications} onChange={(applications) => set({ applications })} />
       <Clusters clusters={draft.clusters} accounts={accounts} onChange={(clusters) => set({ clusters })} />
@@ -169,13 +173,7 @@ interface ClusterFieldsProps {
 function ClusterFields({ cluster, accounts, set }: ClusterFieldsProps) {
   return (
     <>
-      <ChoiceField
-        label={words.account}
-        value={cluster.account}
-        choices={accounts}
-        onChange={(account) => set({ account })}
-        required
-      />
+      <ChoiceField label="Account" value={cluster.account} choices={accounts} onChange={(account) => set({ account })} required />
       {(['stack', 'detail'] as const).map((key) => (
         <TextField
           key={key}

@@ -9,7 +9,6 @@ import { user } from '../api/session.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { TextField } from '../components/form-fields.tsx'
 import { toTar } from '../model/tar.ts'
-import { words } from '../words.ts'
 import { startPipeline } from './start-dialog.tsx'
 
 const application = 'hello'
@@ -38,7 +37,7 @@ export function DeployExample({ place }: { place: ExamplePlace }) {
     return undefined
   }
   return (
-    <FormDialog title="Deploy the example?" action={words.deployExample} isReady={isPort} run={run}>
+    <FormDialog title="Deploy the example?" action="Deploy the example" isReady={isPort} run={run}>
       <p>{`Fairlead deploys a small web program to this machine. It creates the application ${application} with:`}</p>
       <ul class="bullets">
         {[
@@ -90,7 +89,7 @@ async function deploy(place: ExamplePlace, port: number): Promise<string> {
 }
 
 function complete(kind: string, name: string, job: Change['job'][number]): Promise<void> {
-  return completeTask({ application, description: words.exampleTask(name), job: [job], object: objectKey(kind, name) })
+  return completeTask({ application, description: `Create ${name}`, job: [job], object: objectKey(kind, name) })
 }
 
 async function upload({ imagesPath }: ExamplePlace, version: string): Promise<void> {
@@ -154,7 +153,7 @@ async function savePipeline(place: ExamplePlace, port: number): Promise<Schemas[
     parameterConfig: [
       {
         name: 'version',
-        label: words.exampleVersion,
+        label: 'Version',
         required: true,
         default: versions[0],
         hasOptions: true,

@@ -12,7 +12,6 @@ import type { MenuItem } from '../components/menu.tsx'
 import { act } from '../components/notices.tsx'
 import { type Execution, type Stage, shortId, titleOf } from '../model/execution.ts'
 import { isComplete } from '../model/status.ts'
-import { words } from '../words.ts'
 
 /** The most wanted first. */
 export function useExecutionActions(execution: Execution): readonly MenuItem[] {
@@ -89,7 +88,7 @@ function cancelExecution(execution: Execution): void {
     title: `Cancel run ${run}?`,
     effect: <p>Running stages are asked to stop. Operations already sent to the cloud are not undone.</p>,
     action: `Cancel run ${run}`,
-    dismissal: words.keepRunning,
+    dismissal: 'Keep running',
     destructive: true,
     fields: <ReasonField reason={reason} />,
     run: () => {

@@ -7,7 +7,6 @@ import { openDialog } from '../components/dialog.tsx'
 import { Mark } from '../components/icon.tsx'
 import type { ManifestExamplePlace } from '../manifests/example.tsx'
 import { objectsOf, textOf, textsOf } from '../model/read.ts'
-import { words } from '../words.ts'
 import type { ExamplePlace } from './example.tsx'
 
 /** @param text What is empty, and what belongs there */
@@ -48,11 +47,7 @@ export function FirstSteps({ text = 'Nothing has run yet.' }: { text?: string })
             A deployment and a service from manifests, with a pipeline that rolls out the next version.
           </Step>
         )}
-        <Step
-          action={words.createApplication}
-          isFirst={images === undefined && manifests === undefined}
-          onClick={() => void create()}
-        >
+        <Step action="Create application" isFirst={images === undefined && manifests === undefined} onClick={() => void create()}>
           An application groups pipelines and what they deploy. Its first pipeline starts from a template.
         </Step>
       </ul>
@@ -68,7 +63,7 @@ interface StepProps {
 }
 
 function Step({ action, isFirst = false, onClick, children }: StepProps) {
-  const isExample = action !== words.createApplication
+  const isExample = action !== 'Create application'
   return (
     <li class="panel">
       <p>{children}</p>

@@ -6,7 +6,6 @@ import { PendingChip } from '../components/pending-chip.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
 import { countsOf, type Instance, isEnabled, loadBalancersOf, type ServerGroup, versionOf } from '../model/server-groups.ts'
-import { words } from '../words.ts'
 
 interface GroupLineProps {
   readonly group: ServerGroup
@@ -48,7 +47,7 @@ export function GroupLine(props: GroupLineProps) {
       <span class="muted hide-phone aside">
         <Time at={group.createdTime} />
       </span>
-      <Menu label={words.actionsOf(group.name)} items={actions} />
+      <Menu label={`Actions of ${group.name}`} items={actions} />
     </div>
   )
 }
@@ -63,7 +62,7 @@ function Traffic({ group, serving }: { group: ServerGroup; serving: readonly Ser
   if (!isEnabled(group)) {
     return (
       <span class="traffic is-disabled">
-        <StatusMark kind="disabled" size={12} /> {words.disabled}
+        <StatusMark kind="disabled" size={12} /> disabled
       </span>
     )
   }

@@ -12,7 +12,6 @@ import { Time } from '../components/time.tsx'
 import { deploymentsOf, inOrder, toEnvironments, versionLabel } from '../model/deployments.ts'
 import { type Execution, startedBy } from '../model/execution.ts'
 import { favourites, recents } from '../model/recent.ts'
-import { words } from '../words.ts'
 
 const maxDeployed = 8
 
@@ -87,7 +86,7 @@ function Shortcuts() {
   const shown = [...starred, ...recents.value.filter(({ href }) => !starred.some((one) => one.href === href))]
   if (shown.length === 0) return null
   return (
-    <Panel title={starred.length > 0 ? 'Favourites and recently opened' : words.recent}>
+    <Panel title={starred.length > 0 ? 'Favourites and recently opened' : 'Recently opened'}>
       <p class="chips">
         {shown.map(({ label, href }) => (
           <a key={href} href={href} class="chip">

@@ -14,7 +14,7 @@ import { type Execution, failureOf, isWaiting, progressOf, shortId, startedBy, s
 import { textOf } from '../model/read.ts'
 import { foldKind } from '../model/stage-graph.ts'
 import { formatMinute } from '../model/time.ts'
-import { plural, words } from '../words.ts'
+import { plural } from '../words.ts'
 
 const rowHeight = 57
 /** What one search returns at most without causes. */
@@ -101,7 +101,7 @@ export function Waiting({ live, waiting, of }: WaitingProps) {
     const href = to.execution(execution.id, { stage: stage?.id })
     return (
       <Row
-        mark={<StatusMark kind="waiting" label={words.waitingForYou} />}
+        mark={<StatusMark kind="waiting" label="Waiting for you" />}
         href={href}
         execution={execution}
         beside={<RunId {...execution} />}
@@ -110,7 +110,7 @@ export function Waiting({ live, waiting, of }: WaitingProps) {
           <>
             <Time at={stage?.startTime} />
             <a class="button is-primary small" href={href}>
-              {words.judge}
+              Judge
             </a>
           </>
         }
@@ -118,7 +118,7 @@ export function Waiting({ live, waiting, of }: WaitingProps) {
     )
   }
   const none = 'Nothing waits for you.'
-  return <Block title={words.waitingForYou} live={live} items={waiting} keyOf={({ id }) => id} none={none} row={row} of={of} />
+  return <Block title="Waiting for you" live={live} items={waiting} keyOf={({ id }) => id} none={none} row={row} of={of} />
 }
 
 /** What waits for the reader stands above; what waits for others says for whom. */

@@ -11,7 +11,6 @@ import { Segments } from '../components/tabs.tsx'
 import { useLetters } from '../letter-keys.ts'
 import { presentMs } from '../model/time.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
 import { FirstSteps } from './first-steps.tsx'
 import { Aside } from './home-deployed.tsx'
 import { Failed, longPage, Running, Waiting } from './home-runs.tsx'
@@ -29,7 +28,7 @@ export function Home({ query }: ScreenProps) {
   const runs = useRuns(scope, onlyWaiting)
   const choose = useScope(scope)
   const waiting = waitingOf(runs.active.reading.value.body)
-  const title = onlyWaiting ? words.waitingForYou : words.home
+  const title = onlyWaiting ? 'Waiting for you' : 'Home'
   const others = onlyWaiting ? [] : [runs.own, runs.failed, runs.succeeded]
   const all = [runs.active, ...others].map((live) => live.reading.value)
   const isNew = !onlyWaiting && scope === 'all' && all.every(({ body }) => body?.length === 0)

@@ -22,7 +22,6 @@ import { pipelinesThatDeploy, toBakeLog } from '../model/infrastructure.ts'
 import { numberOf, objectOf, textOf, textsOf } from '../model/read.ts'
 import { accountOf, isEnabled, type ServerGroup, versionOf } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
 import { askToDelete } from './deletion.tsx'
 import { InfrastructureHead, providersOf, useAccounts } from './infrastructure-head.tsx'
 
@@ -45,7 +44,7 @@ export function Images({ query }: ScreenProps) {
       <div class="filters">
         <FilterSelect
           name="provider"
-          label={words.provider}
+          label="Provider"
           value={provider === providers[0] ? undefined : provider}
           any={providers[0] ?? ''}
           options={providers.slice(1).map((name) => [name, name])}
@@ -126,7 +125,7 @@ function List({ images, query }: { images: readonly Image[]; query: ScreenProps[
           columns={[
             {
               key: 'name',
-              head: words.image,
+              head: 'Image',
               grow: true,
               cell: (image) => (
                 <NameLink href={to.infrastructure('images', { ...query, image: idOf(image) })} text={idOf(image)} max={80} />
@@ -158,7 +157,7 @@ function ImagePanel({ provider, image }: { provider: string; image: Image }) {
       title={<Name text={idOf(image)} max={80} />}
       actions={
         <>
-          <CopyButton text={idOf(image)} label={words.copyPath(idOf(image))} />
+          <CopyButton text={idOf(image)} label={`Copy ${idOf(image)}`} />
           <ImageActions provider={provider} image={image} using={using} />
         </>
       }
@@ -172,20 +171,20 @@ function ImagePanel({ provider, image }: { provider: string; image: Image }) {
               'Baked by',
               run !== undefined && (
                 <a key="run" href={to.execution(run)}>
-                  {words.openDetails}
+                  Open
                 </a>
               ),
             ],
             ['Size', bytes === undefined ? undefined : `${bytes.toLocaleString()} B`],
             ['Files', numberOf(attributes['files'])?.toLocaleString()],
-            [words.digest, digest !== undefined && <Name text={digest} max={40} />],
+            ['Digest', digest !== undefined && <Name text={digest} max={40} />],
             ['Labels', labels.length > 0 && <Name text={labels.join(', ')} max={300} />],
             ['Runs in', <Uses key="uses" using={using} />],
           ]}
         />
         {bake !== undefined && <BakeLog id={bake} />}
         <details>
-          <summary>{words.rawRecord}</summary>
+          <summary>Raw record</summary>
           <JsonTree value={image} name={idOf(image)} />
         </details>
       </div>
@@ -209,7 +208,7 @@ function ImageActions({ provider, image, using }: ImageActionsProps) {
   const application = textOf(image['name']) ?? id
   const right = useRight({ operation: changeOperation, application, ...(account !== undefined && { account }) })
   const used =
-    using === undefined ? words.loading : using.length > 0 ? `Runs in ${using.map(({ name }) => name).join(', ')}.` : undefined
+    using === undefined ? 'Loading' : using.length > 0 ? `Runs in ${using.map(({ name }) => name).join(', ')}.` : undefined
   const remove = () =>
     askToDelete({
       ...{ application, name: id, list: '/images' },
@@ -220,7 +219,7 @@ function ImageActions({ provider, image, using }: ImageActionsProps) {
     })
   return (
     <Menu
-      label={words.actionsOf(id)}
+      label={`Actions of ${id}`}
       items={[
         ...(deploying.length === 0
           ? [{ label: 'Deploy …', icon: 'play' as const, denied: 'No pipeline deploys this image.' }]
@@ -264,7 +263,7 @@ function useUsing(image: string): readonly ServerGroup[] | undefined {
 }
 
 function Uses({ using }: { using: readonly ServerGroup[] | undefined }) {
-  if (using === undefined) return <span class="muted">{words.loading}</span>
+  if (using === undefined) return <span class="muted">Loading</span>
   if (using.length === 0) return <>nowhere</>
   return (
     <span class="chips">
@@ -274,7 +273,7 @@ function Uses({ using }: { using: readonly ServerGroup[] | undefined }) {
         return (
           <a key={Object.values(place).join()} class="chip" href={to.serverGroup(application, place)}>
             <Name text={group.name} max={50} />
-            {!isEnabled(group) && <span class="muted">{words.disabled}</span>}
+            {!isEnabled(group) && <span class="muted">disabled</span>}
           </a>
         )
       })}
@@ -308,7 +307,7 @@ function createdAt(image: Image): number | undefined {
 
 function originOf(image: Image): string | undefined {
   const origin = objectOf(objectOf(image['attributes'])['origin'])
-  if (textOf(origin['kind']) === 'upload') return `upload by ${textOf(origin['user']) ?? words.unknown}`
+  if (textOf(origin['kind']) === 'upload') return `upload by ${textOf(origin['user']) ?? 'unknown'}`
   const base = textOf(origin['baseOs'])
   return base === undefined ? textOf(origin['kind']) : `bake from ${base}`
 }

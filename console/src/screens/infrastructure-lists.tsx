@@ -10,7 +10,7 @@ import { Name } from '../components/name.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusText } from '../components/status-mark.tsx'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
+
 import { Permissions } from './explain.tsx'
 import { providerOf, regionsOf, useAccounts } from './infrastructure-head.tsx'
 import { InfrastructureFrame, List } from './place-list.tsx'
@@ -39,7 +39,7 @@ export function Networks({ query }: ScreenProps) {
             columns={[
               {
                 key: 'name',
-                head: words.name,
+                head: 'Name',
                 grow: true,
                 cell: ({ name, id, deprecated }) => (
                   <>
@@ -47,9 +47,9 @@ export function Networks({ query }: ScreenProps) {
                   </>
                 ),
               },
-              { key: 'account', head: words.account, cell: ({ account }) => <Name text={account ?? '–'} max={40} /> },
-              { key: 'region', head: words.region, cell: ({ region }) => <Name text={region ?? '–'} max={30} /> },
-              { key: 'provider', head: words.provider, hideBelow: 'phone', cell: ({ cloudProvider }) => cloudProvider },
+              { key: 'account', head: 'Account', cell: ({ account }) => <Name text={account ?? '–'} max={40} /> },
+              { key: 'region', head: 'Region', cell: ({ region }) => <Name text={region ?? '–'} max={30} /> },
+              { key: 'provider', head: 'Provider', hideBelow: 'phone', cell: ({ cloudProvider }) => cloudProvider },
             ]}
           />
         )}
@@ -83,7 +83,7 @@ export function Accounts({ query }: ScreenProps) {
 const accountColumns: readonly Column<Schemas['Account']>[] = [
   {
     key: 'name',
-    head: words.name,
+    head: 'Name',
     cell: ({ name, ...account }) => (
       <>
         <Name text={name} max={50} />{' '}
@@ -91,7 +91,7 @@ const accountColumns: readonly Column<Schemas['Account']>[] = [
       </>
     ),
   },
-  { key: 'provider', head: words.provider, cell: (account) => <span class="one-line">{providerOf(account)}</span> },
+  { key: 'provider', head: 'Provider', cell: (account) => <span class="one-line">{providerOf(account)}</span> },
   {
     key: 'regions',
     head: 'Regions',
@@ -109,7 +109,7 @@ const accountColumns: readonly Column<Schemas['Account']>[] = [
     key: 'write',
     head: 'You may change',
     cell: ({ authorized }) => (
-      <StatusText status={authorized ? { kind: 'succeeded', word: words.yes } : { kind: 'disabled', word: words.no }} />
+      <StatusText status={authorized ? { kind: 'succeeded', word: 'yes' } : { kind: 'disabled', word: 'no' }} />
     ),
   },
 ]

@@ -16,7 +16,6 @@ import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.
 import { type Instance, instanceId, statusOfInstance } from '../model/server-groups.ts'
 import { instanceStatus } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
 
 export function InstanceScreen({ params, query }: ScreenProps) {
   const [application = '', account = '', region = '', id = ''] = ['application', 'account', 'region', 'id'].map(
@@ -66,14 +65,14 @@ function Details({ instance }: { instance: Instance }) {
   const events = objectsOf(instance['events'])
   return (
     <div class="stack">
-      <Panel title={words.details}>
+      <Panel title="Details">
         <KeyValue
           facts={[
-            [words.account, instance.account],
-            [words.region, instance.region],
-            [words.zoneOf, instance.zone],
+            ['Account', instance.account],
+            ['Region', instance.region],
+            ['Zone', instance.zone],
             ['Address', [textOf(instance['privateIpAddress']), textOf(instance['port'])].filter(Boolean).join(':')],
-            [words.since, <Time key="since" at={instance.launchTime} />],
+            ['Since', <Time key="since" at={instance.launchTime} />],
             ['Restarts', numberOf(process['restarts'])],
             ['Process', numberOf(process['pid'])],
           ]}
@@ -94,7 +93,7 @@ function Checks({ checks }: { checks: readonly Json[] }) {
           return (
             <li key={index} class="run-row">
               <StatusMark kind={status.kind} label={status.word} />
-              <strong>{textOf(check['type']) ?? words.unknown}</strong>
+              <strong>{textOf(check['type']) ?? 'unknown'}</strong>
               <span class="muted">{status.word}</span>
               <span class="grow cut">
                 <Name text={describeCheck(check)} max={160} />
@@ -117,7 +116,7 @@ function describeCheck(check: Json): string {
 
 function Events({ events }: { events: readonly Json[] }) {
   return (
-    <Panel title={words.events} flush>
+    <Panel title="Events" flush>
       <ul class="rows">
         {events.toReversed().map((event, index) => (
           <li key={index} class="run-row">

@@ -19,7 +19,6 @@ import { toFullName } from '../manifests/names.ts'
 import { objectOf, textOf } from '../model/read.ts'
 import { instanceStatus } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
 import { List } from './place-list.tsx'
 
 type Job = Schemas['Job']
@@ -42,7 +41,7 @@ export function Jobs({ params, query }: ScreenProps) {
   )
   return (
     <>
-      <ApplicationHead application={application} tab={words.jobs} />
+      <ApplicationHead application={application} tab="Jobs" />
       <Loaded
         live={live}
         rows={6}
@@ -50,7 +49,7 @@ export function Jobs({ params, query }: ScreenProps) {
       >
         {(jobs) => (
           <List
-            label={words.jobs}
+            label="Jobs"
             empty="No job. A job is a command that a pipeline runs once."
             query={query}
             rows={jobs.toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))}
@@ -72,10 +71,10 @@ function addressedId(job: Job, providers: readonly CloudProvider[]): string {
 
 function columnsOf(application: string, providers: readonly CloudProvider[]): readonly Column<Job>[] {
   return [
-    { key: 'state', head: words.state, cell: ({ jobState }) => <StatusText status={instanceStatus(jobState)} /> },
+    { key: 'state', head: 'State', cell: ({ jobState }) => <StatusText status={instanceStatus(jobState)} /> },
     {
       key: 'name',
-      head: words.name,
+      head: 'Name',
       grow: true,
       cell: (job) => (
         <NameLink
@@ -87,17 +86,17 @@ function columnsOf(application: string, providers: readonly CloudProvider[]): re
     },
     {
       key: 'account',
-      head: words.account,
+      head: 'Account',
       hideBelow: 'phone',
       cell: ({ account }) => <Name text={account ?? '–'} max={40} />,
     },
     {
       key: 'region',
-      head: words.region,
+      head: 'Region',
       hideBelow: 'phone',
       cell: (job) => <Name text={regionOf(job) || '–'} max={30} />,
     },
-    { key: 'created', head: words.started, cell: ({ createdTime }) => <Time at={createdTime} /> },
+    { key: 'created', head: 'Started', cell: ({ createdTime }) => <Time at={createdTime} /> },
     {
       key: 'length',
       head: 'Duration',
@@ -126,7 +125,7 @@ export function JobScreen({ params, query }: ScreenProps) {
             <PageHead
               tab={name}
               title={<Name text={name} max={70} />}
-              crumbs={[...applicationCrumbs(application), { label: words.jobs, href: to.jobs(application) }]}
+              crumbs={[...applicationCrumbs(application), { label: 'Jobs', href: to.jobs(application) }]}
               state={isKnown && <StatusBadge status={instanceStatus(job.jobState)} />}
             />
             {isKnown ? (
@@ -147,15 +146,15 @@ function Details({ job }: { job: Job }) {
   const completion = objectOf(job.completionDetails)
   const reason = textOf(job['failureDetails']) ?? textOf(completion['message']) ?? textOf(completion['reason'])
   return (
-    <Panel title={words.details}>
+    <Panel title="Details">
       <KeyValue
         facts={[
-          [words.why, reason && <Name text={reason} max={300} />],
-          [words.account, job.account],
-          [words.region, regionOf(job)],
-          [words.provider, job.provider],
-          [words.image, textOf(job['image'])],
-          [words.started, <Time key="started" at={job.createdTime} />],
+          ['Why', reason && <Name text={reason} max={300} />],
+          ['Account', job.account],
+          ['Region', regionOf(job)],
+          ['Provider', job.provider],
+          ['Image', textOf(job['image'])],
+          ['Started', <Time key="started" at={job.createdTime} />],
           ['Ended', job.completedTime && <Time key="ended" at={job.completedTime} />],
           ['Exit code', textOf(completion['exitCode'])],
         ]}

@@ -9,7 +9,6 @@ import { type Column, DataTable } from '../components/data-table.tsx'
 import { Name } from '../components/name.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
-import { words } from '../words.ts'
 import { AccessHead } from './access-head.tsx'
 
 type Login = Schemas['LoginSession']
@@ -63,12 +62,12 @@ const columns: readonly Column<Login>[] = [
   },
   { head: 'Last used', hideBelow: 'phone', cell: ({ lastUsedAt }) => <Time at={Date.parse(lastUsedAt)} /> },
   {
-    head: words.actions,
+    head: 'Actions',
     align: 'end',
     cell: (login) =>
       login.current ? (
         <a class="button small" href={to.logout()} onClick={forgetUser}>
-          {words.signOut}
+          Sign out
         </a>
       ) : (
         <Button small onClick={() => end(login)}>

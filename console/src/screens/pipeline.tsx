@@ -23,7 +23,7 @@ import { type Json, objectsOf, textOf } from '../model/read.ts'
 import { formatTimes } from '../model/time.ts'
 import { describeTrigger } from '../model/triggers.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
+
 import { StartButton, startActions } from './pipelines.tsx'
 
 const shownRuns = 30
@@ -40,10 +40,16 @@ export function PipelineScreen({ params }: ScreenProps) {
   const runs = useRuns(application, id)
   const history = useHistory(id)
   return (
-    <Loaded live={configs} title="Pipeline" rows={8} empty={<EmptyState text={words.noSuchPipeline(id, application)} />}>
+    <Loaded
+      live={configs}
+      title="Pipeline"
+      rows={8}
+      empty={<EmptyState text={`There is no pipeline ${id} in ${application}. It may have been deleted.`} />}
+    >
       {(pipelines) => {
         const pipeline = findPipeline(pipelines, id)
-        if (pipeline === undefined) return <EmptyState icon="search" text={words.noSuchPipeline(id, application)} />
+        if (pipeline === undefined)
+          return <EmptyState icon="search" text={`There is no pipeline ${id} in ${application}. It may have been deleted.`} />
         return <Page application={application} pipeline={pipeline} pipelines={pipelines} runs={runs} history={history} />
       }}
     </Loaded>
@@ -79,8 +85,8 @@ function Page({ application, pipeline, pipelines, runs, history }: PageProps) {
       <PageHead
         tab={name}
         title={<Name text={name} max={80} />}
-        crumbs={[...applicationCrumbs(application), { label: words.pipelines, href: to.pipelines(application) }]}
-        state={pipeline.disabled === true && <span class="chip">{words.disabled}</span>}
+        crumbs={[...applicationCrumbs(application), { label: 'Pipelines', href: to.pipelines(application) }]}
+        state={pipeline.disabled === true && <span class="chip">disabled</span>}
         actions={<Actions application={application} pipeline={pipeline} last={known[0]} />}
       >
         {description && (
@@ -117,9 +123,9 @@ function LastRuns({
         {() => (
           <>
             <div class="panel-note">
-              <RunStrip runs={known} label={words.runsOf(name)} />
+              <RunStrip runs={known} label={`Last runs of ${name}`} />
             </div>
-            <RunTable runs={known} label={words.runsOf(name)} without="pipeline" heldOf={id ?? name} />
+            <RunTable runs={known} label={`Last runs of ${name}`} without="pipeline" heldOf={id ?? name} />
           </>
         )}
       </Loaded>
@@ -132,7 +138,7 @@ function Actions({ application, pipeline, last }: Pick<PageProps, 'application' 
   const right = useRight({ operation: startOperation, application })
   const save = useRight({ operation: saveOperation, application })
   const id = pipeline.id ?? pipeline.name
-  const denied = pipeline.disabled === true ? words.pipelineDisabled : right.reason
+  const denied = pipeline.disabled === true ? 'The pipeline is disabled.' : right.reason
   const onDeleted = () => navigate(to.pipelines(application), true)
   return (
     <>
@@ -141,7 +147,7 @@ function Actions({ application, pipeline, last }: Pick<PageProps, 'application' 
       </a>
       <StartButton application={application} id={id} name={pipeline.name} denied={denied} isPrimary />
       <Menu
-        label={words.actionsOf(pipeline.name)}
+        label={`Actions of ${pipeline.name}`}
         items={[
           ...startActions({ application, id, last, denied }),
           ...pipelineActions({ application, pipeline, denied: save.reason, onDeleted }),

@@ -21,7 +21,7 @@ import { pipelineActions } from '../editor/pipeline-actions.tsx'
 import { type Execution, hasActive, newestFirst } from '../model/execution.ts'
 import { findPipeline, matchesPipeline, type Pipeline, type PipelineFilter, tagsOfPipelines } from '../model/pipelines.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
+
 import { StartDialog } from './start-dialog.tsx'
 import { EventFilter, TriggerEvents } from './trigger-events.tsx'
 
@@ -49,8 +49,10 @@ export function Pipelines({ params, query }: ScreenProps) {
   useStartAddress(params, query, known)
   return (
     <>
-      <ApplicationHead application={application} tab={words.pipelines} actions={<CreatePipeline application={application} />} />
-      {missing && <Banner tone="failed">{words.noSuchPipeline(params['id'] ?? '', application)}</Banner>}
+      <ApplicationHead application={application} tab="Pipelines" actions={<CreatePipeline application={application} />} />
+      {missing && (
+        <Banner tone="failed">{`There is no pipeline ${params['id'] ?? ''} in ${application}. It may have been deleted.`}</Banner>
+      )}
       {quiet?.inQuietPeriod === true && (
         <Banner tone="warning">A quiet period is active: triggers start nothing. Starts by hand work.</Banner>
       )}
@@ -175,7 +177,7 @@ function Rows({ application, pipelines, filter, runs = [] }: ListProps & { reado
         items={shown}
         keyOf={({ id, name }) => id ?? name}
         rowHeight={rowHeight}
-        label={words.pipelines}
+        label="Pipelines"
         drawAll={20}
         overscan={3}
         row={(pipeline) => (
@@ -218,18 +220,18 @@ function Row({ application, pipeline, runs, order }: RowProps) {
   const save = useRight({ operation: saveOperation, application })
   const sorted = useMemo(() => newestFirst(runs ?? []), [runs])
   const [last] = sorted
-  const denied = disabled === true ? words.pipelineDisabled : right.reason
+  const denied = disabled === true ? 'The pipeline is disabled.' : right.reason
   return (
     <div class="run-row pipeline-row">
       <PipelineName pipeline={pipeline} href={to.pipeline(application, id)} />
-      <RunStrip runs={sorted} label={words.runsOf(name)} />
+      <RunStrip runs={sorted} label={`Last runs of ${name}`} />
       <span class="grow last-run">
         {last !== undefined && <LastRun run={last} />}
-        {runs?.length === 0 && <span class="muted">{words.neverRan}</span>}
+        {runs?.length === 0 && <span class="muted">has not run yet</span>}
       </span>
       <StartButton application={application} id={id} name={name} denied={denied} />
       <Menu
-        label={words.actionsOf(name)}
+        label={`Actions of ${name}`}
         items={[
           ...startActions({ application, id, last, denied }),
           ...pipelineActions({ application, pipeline, order, denied: save.reason }),
@@ -243,7 +245,7 @@ function PipelineName({ pipeline: { name, disabled, description }, href }: { pip
   return (
     <div class="pipeline-name">
       <NameLink class="row-title" href={href} text={name} max={60} />
-      {disabled === true && <span class="chip">{words.disabled}</span>}
+      {disabled === true && <span class="chip">disabled</span>}
       {description && (
         <span class="muted cut">
           <Name text={description} max={80} />
@@ -266,11 +268,11 @@ interface StartButtonProps extends StartProps {
 }
 
 export function StartButton({ application, id, name, denied, isPrimary = false }: StartButtonProps) {
-  const label = words.startPipeline(name)
+  const label = `Start ${name}`
   if (denied !== undefined) {
     return (
       <Button small={!isPrimary} icon="play" denied={denied} aria-label={`${label}: ${denied}`}>
-        {words.start}
+        Start
       </Button>
     )
   }
@@ -281,7 +283,7 @@ export function StartButton({ application, id, name, denied, isPrimary = false }
       href={to.startPipeline(application, id)}
       aria-label={label}
     >
-      <Icon name="play" /> {words.start}
+      <Icon name="play" /> Start
     </a>
   )
 }
@@ -293,7 +295,7 @@ export function startActions({
   denied,
 }: StartProps & { readonly last: Execution | undefined }): MenuItem[] {
   const start = (from?: string) => (denied === undefined ? { href: to.startPipeline(application, id, { from }) } : { denied })
-  const first: MenuItem = { label: words.start, icon: 'play', ...start() }
+  const first: MenuItem = { label: 'Start', icon: 'play', ...start() }
   if (last === undefined) return [first]
   return [
     first,

@@ -1,7 +1,7 @@
 /** Where an object of infrastructure is: the fields of its form, and the application that owns it. */
 import { hasForm, useCloudProviders } from '../api/cloud-providers.ts'
 import { ChoiceField } from '../components/form-fields.tsx'
-import { words } from '../words.ts'
+
 import { providerOf, regionsOf, useAccounts } from './infrastructure-head.tsx'
 
 interface EditablePlace {
@@ -35,7 +35,7 @@ export function PlaceFields({ places, values: { account, region }, onChange }: P
   return (
     <>
       <ChoiceField
-        label={words.account}
+        label="Account"
         value={account}
         choices={places.map((place) => place.account)}
         help={places.length === 0 ? 'No account with such a form that you may change.' : undefined}
@@ -43,7 +43,7 @@ export function PlaceFields({ places, values: { account, region }, onChange }: P
           onChange({ account: chosen, region: places.find((place) => place.account === chosen)?.regions[0] ?? '' })
         }
       />
-      <ChoiceField label={words.region} value={region} choices={regions} onChange={(chosen) => onChange({ region: chosen })} />
+      <ChoiceField label="Region" value={region} choices={regions} onChange={(chosen) => onChange({ region: chosen })} />
     </>
   )
 }

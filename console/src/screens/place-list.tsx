@@ -7,7 +7,8 @@ import { FilterField, FilterSelect, NoMatch } from '../components/filter-field.t
 import { Name, NameLink } from '../components/name.tsx'
 import { EmptyState } from '../components/states.tsx'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
+import { capital } from '../words.ts'
+
 import { InfrastructureHead } from './infrastructure-head.tsx'
 
 /** What identifies an object of a cloud provider. */
@@ -54,9 +55,9 @@ export function PlaceFilters({ query, places }: PlaceFiltersProps) {
           <FilterSelect
             key={key}
             name={key}
-            label={words[key]}
+            label={capital(key)}
             value={filters[key]}
-            any={words.anyOf[key]}
+            any={`All ${key}s`}
             options={values.map((value) => [value, value])}
             clears={chosenIn(query)}
           />
@@ -111,13 +112,13 @@ export function placeColumns(toPlace: (place: Place) => string): readonly Column
   return [
     {
       key: 'name',
-      head: words.name,
+      head: 'Name',
       grow: true,
       cell: (place) => <NameLink href={toPlace(place)} text={place.name} max={70} />,
     },
-    { key: 'account', head: words.account, cell: ({ account }) => <Name text={account} max={40} /> },
-    { key: 'region', head: words.region, cell: ({ region }) => <Name text={region} max={30} /> },
-    { key: 'provider', head: words.provider, hideBelow: 'phone', cell: ({ provider }) => provider },
+    { key: 'account', head: 'Account', cell: ({ account }) => <Name text={account} max={40} /> },
+    { key: 'region', head: 'Region', cell: ({ region }) => <Name text={region} max={30} /> },
+    { key: 'provider', head: 'Provider', hideBelow: 'phone', cell: ({ provider }) => provider },
   ]
 }
 

@@ -19,7 +19,7 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { type Execution, hasActive, newestFirst } from '../model/execution.ts'
 import { isOfProject, type Project, toProjectDraft } from '../model/project.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
+import { showing } from '../words.ts'
 import { EditProject, projectTasks } from './edit-project.tsx'
 
 const stripRuns = 30
@@ -55,13 +55,13 @@ function Shown({ project, landscape }: ProjectProps) {
       <PageHead
         tab={name}
         title={<Name text={name} max={60} />}
-        crumbs={[{ label: words.projects, href: to.projects() }]}
+        crumbs={[{ label: 'Projects', href: to.projects() }]}
         state={email !== '' && <span class="muted">{email}</span>}
         actions={
           <>
             <Button onClick={() => openDialog(<EditProject project={project} />)}>Edit</Button>
             <Menu
-              label={words.actionsOf(name)}
+              label={`Actions of ${name}`}
               items={[{ label: 'Delete', icon: 'trash', destructive: true, onSelect: remove }]}
             />
           </>
@@ -119,9 +119,9 @@ function Pipelines({ project, landscape }: ProjectProps) {
   const byPipeline = useMemo(() => Map.groupBy(runs ?? [], ({ pipelineConfigId }) => pipelineConfigId), [runs])
   const names = useMemo(() => new Map(landscape.pipelines.map(({ id, name }) => [id, name])), [landscape])
   return (
-    <Panel title={words.pipelines} count={pipelines.length} flush>
+    <Panel title="Pipelines" count={pipelines.length} flush>
       {shown.length === 0 && <p class="panel-note">No pipeline is chosen. Edit the project to choose some.</p>}
-      {pipelines.length > shown.length && <p class="panel-note">{words.cut(shown.length, pipelines.length)}</p>}
+      {pipelines.length > shown.length && <p class="panel-note">{showing(shown.length, pipelines.length)}</p>}
       <ul class="rows">
         {shown.map(({ id, application }) => (
           <PipelineRow key={id} id={id} application={application} runs={byPipeline.get(id) ?? []} name={names.get(id) ?? id} />
@@ -149,9 +149,9 @@ function PipelineRow({ id, application, runs, name }: PipelineRowProps) {
           <Name text={application} max={40} />
         </span>
       </div>
-      <RunStrip runs={own} label={words.runsOf(name)} />
+      <RunStrip runs={own} label={`Last runs of ${name}`} />
       <span class="grow last-run">
-        {last === undefined ? <span class="muted">{words.neverRan}</span> : <LastRun run={last} />}
+        {last === undefined ? <span class="muted">has not run yet</span> : <LastRun run={last} />}
       </span>
     </li>
   )

@@ -12,7 +12,7 @@ import { Time } from '../components/time.tsx'
 import { type Project, toProjectDraft } from '../model/project.ts'
 import { numberOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
-import { plural, words } from '../words.ts'
+import { plural } from '../words.ts'
 import { EditProject } from './edit-project.tsx'
 
 const rowHeight = 45
@@ -28,8 +28,8 @@ export function Projects({ query: { q = '' } }: ScreenProps) {
   return (
     <>
       <PageHead
-        tab={words.projects}
-        title={words.projects}
+        tab="Projects"
+        title="Projects"
         state={all !== undefined && <span class="count">{all.length.toLocaleString()}</span>}
         actions={create}
       />
@@ -60,7 +60,7 @@ function List({ projects, filter }: { projects: readonly Project[]; filter: stri
       noMatch={`No project matches “${filter}”.`}
       keyOf={({ id, name }) => id ?? name}
       rowHeight={rowHeight}
-      label={words.projects}
+      label="Projects"
       row={(project) => <Row project={project} />}
     />
   )

@@ -21,7 +21,6 @@ import { type Execution, newestFirst, type Stage, shortId, startedBy, statusOf }
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { triggerWord } from '../model/runs.ts'
 import { deployedBy } from '../model/stage-output.ts'
-import { words } from '../words.ts'
 import { useExecutionActions } from './execution-actions.tsx'
 
 /** Among so many runs of its pipeline the reader moves. */
@@ -43,7 +42,7 @@ export function RunHead({ execution }: { execution: Execution }) {
           <Name text={name} max={80} /> <span class="run-id">{shortId(id)}</span>
         </>
       }
-      crumbs={[...applicationCrumbs(application), { label: words.pipelines, href: to.pipelines(application) }, ...pipeline]}
+      crumbs={[...applicationCrumbs(application), { label: 'Pipelines', href: to.pipelines(application) }, ...pipeline]}
       state={
         <span class="row">
           <CopyButton text={id} label={`Copy the id ${id}`} />
@@ -71,18 +70,8 @@ function RunActions({ execution }: { execution: Execution }) {
       ))}
       {execution.pipelineConfigId && (
         <span class="row tight">
-          <IconButton
-            icon="left"
-            label={words.previousRun}
-            title={words.previousRun}
-            onClick={() => toSibling(execution, 1, navigate)}
-          />
-          <IconButton
-            icon="right"
-            label={words.nextRun}
-            title={words.nextRun}
-            onClick={() => toSibling(execution, -1, navigate)}
-          />
+          <IconButton icon="left" label="Previous run" title="Previous run" onClick={() => toSibling(execution, 1, navigate)} />
+          <IconButton icon="right" label="Next run" title="Next run" onClick={() => toSibling(execution, -1, navigate)} />
         </span>
       )}
       {rest.length > 0 && <Menu items={rest} />}
@@ -94,7 +83,7 @@ function RunActions({ execution }: { execution: Execution }) {
 export function toSibling({ id, pipelineConfigId }: Execution, step: 1 | -1, navigate: (url: string) => void): void {
   if (!pipelineConfigId) return
   const from = location.pathname
-  act(step === 1 ? words.previousRun : words.nextRun, async () => {
+  act(step === 1 ? 'Previous run' : 'Next run', async () => {
     const query = { pipelineConfigIds: pipelineConfigId, limit: siblingRuns, expand: false }
     const runs = newestFirst(await unwrap(client.GET('/executions', { params: { query } })))
     const at = runs.findIndex((run) => run.id === id)

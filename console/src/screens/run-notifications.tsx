@@ -6,7 +6,7 @@ import { StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
 import type { Execution } from '../model/execution.ts'
 import type { Kind } from '../model/status.ts'
-import { plural, words } from '../words.ts'
+import { plural } from '../words.ts'
 
 type Delivery = Schemas['NotificationDelivery']
 
@@ -36,7 +36,7 @@ function DeliveryRow({ delivery, stage }: { delivery: Delivery; stage: string | 
   const { type, address, when, status, reason, attempts, changedTime, nextAttemptTime } = delivery
   return (
     <li class="run-row">
-      <StatusMark kind={kinds[status]} label={words.deliveries[status]} />
+      <StatusMark kind={kinds[status]} label={status} />
       <span>
         {type} <Name text={address} max={60} />
       </span>
@@ -50,7 +50,7 @@ function DeliveryRow({ delivery, stage }: { delivery: Delivery; stage: string | 
         )}
       </span>
       <span class="grow muted">
-        {words.deliveries[status]}
+        {status}
         {attempts > 1 && `, ${plural(attempts, 'attempt')}`}
         {reason ? (
           <>

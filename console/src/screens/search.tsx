@@ -6,11 +6,10 @@ import { Name, NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
 import { useHits } from '../components/search-hits.tsx'
-import { type HitGroup, minRemote } from '../components/search-remote.ts'
+import { type HitGroup, minRemote, searchPlaceholder, searchShort } from '../components/search-remote.ts'
 import { EmptyState } from '../components/states.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
 
 const rowHeight = 45
 
@@ -18,12 +17,12 @@ export function Search({ query: { q = '', type } }: ScreenProps) {
   const text = q.trim()
   const groups = useHits(text, false)
   const shown = groups.filter(({ title, hits, failed }) => (hits.length > 0 || failed) && (type === undefined || title === type))
-  const note = text === '' ? 'Enter a name, or a part of one.' : text.length < minRemote ? words.searchShort : undefined
+  const note = text === '' ? 'Enter a name, or a part of one.' : text.length < minRemote ? searchShort : undefined
   return (
     <>
-      <PageHead tab={text === '' ? 'Search' : `Search: ${text}`} title={words.search} />
+      <PageHead tab={text === '' ? 'Search' : `Search: ${text}`} title="Search" />
       <div class="filters">
-        <FilterField value={q} label={words.searchPlaceholder} />
+        <FilterField value={q} label={searchPlaceholder} />
         <FilterSelect
           name="type"
           label="Kind"
@@ -38,7 +37,7 @@ export function Search({ query: { q = '', type } }: ScreenProps) {
           <Group key={group.title} group={group} />
         ))}
       </div>
-      {shown.length === 0 && text !== '' && <EmptyState icon="search" text={words.noHit(text)} />}
+      {shown.length === 0 && text !== '' && <EmptyState icon="search" text={`Nothing matches “${text}”.`} />}
     </>
   )
 }
@@ -47,7 +46,7 @@ function Group({ group: { title, hits, failed } }: { group: HitGroup }) {
   const id = useId()
   return (
     <Panel title={title} count={hits.length} flush>
-      {failed === true && <p class="panel-note">{words.searchFailed(title)}</p>}
+      {failed === true && <p class="panel-note">{`${title} could not be searched.`}</p>}
       <VirtualList
         label={title}
         items={hits}

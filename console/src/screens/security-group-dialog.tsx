@@ -17,7 +17,6 @@ import {
   toSecurityGroupJob,
 } from '../model/infrastructure.ts'
 import { textOf } from '../model/read.ts'
-import { words } from '../words.ts'
 import { askToDelete } from './deletion.tsx'
 import { PlaceFields, providerAt, usePlaces } from './place-fields.tsx'
 
@@ -37,7 +36,7 @@ export function EditSecurityGroup({ group, place, application, filled = {} }: Ed
   const values: SecurityGroupDraft = { ...start, ...(application !== undefined && { name: `${application}-` }), ...draft }
   const set = (change: Partial<SecurityGroupDraft>) => setDraft({ ...draft, ...change })
   const changes = [
-    { name: words.description, before: start.description, after: values.description },
+    { name: 'Description', before: start.description, after: values.description },
     { name: 'Inbound rules', before: start.rules, after: values.rules },
   ].filter(({ before, after }) => !isSame(before, after))
   const save = async () => {
@@ -62,7 +61,7 @@ export function EditSecurityGroup({ group, place, application, filled = {} }: Ed
         {group === undefined && (
           <>
             <TextField
-              label={words.name}
+              label="Name"
               help="Begins with the application, such as web-front."
               value={values.name}
               onChange={(name) => set({ name })}
@@ -71,12 +70,7 @@ export function EditSecurityGroup({ group, place, application, filled = {} }: Ed
             <PlaceFields places={places} values={values} onChange={set} />
           </>
         )}
-        <TextField
-          label={words.description}
-          value={values.description}
-          onChange={(description) => set({ description })}
-          required
-        />
+        <TextField label="Description" value={values.description} onChange={(description) => set({ description })} required />
       </div>
       <h3 class="sub">Inbound rules</h3>
       <Rules rules={values.rules} onChange={(rules) => set({ rules })} />

@@ -17,7 +17,7 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { applicationOf, securityGroupsOf } from '../model/infrastructure.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
+
 import { chosenOf, InfrastructureFrame, List, type Place, placeColumns, placeKey, placeText } from './place-list.tsx'
 import { deleteSecurityGroup, EditSecurityGroup } from './security-group-dialog.tsx'
 
@@ -78,7 +78,7 @@ export function ApplicationSecurityGroups({ params, query }: ScreenProps) {
   )
   return (
     <>
-      <ApplicationHead application={application} tab={words.securityGroups} actions={create} />
+      <ApplicationHead application={application} tab="Security groups" actions={create} />
       <Beside
         label={name ?? ''}
         back={{ href: to.securityGroups(application), label: `All security groups of ${application}` }}
@@ -92,7 +92,7 @@ export function ApplicationSecurityGroups({ params, query }: ScreenProps) {
         <Loaded live={live} rows={6}>
           {() => (
             <List
-              label={words.securityGroups}
+              label="Security groups"
               empty={`${application} has no security group. Names of its groups begin with ${application}-.`}
               query={name === undefined ? query : { ...query, name }}
               rows={groups ?? []}
@@ -127,7 +127,7 @@ function ChosenSecurityGroup({ place: { provider, account, region, name } }: { p
           title={<Name text={group.name} max={60} />}
           actions={
             <Menu
-              label={words.actionsOf(group.name)}
+              label={`Actions of ${group.name}`}
               items={[
                 {
                   label: 'Edit',
@@ -151,8 +151,8 @@ function ChosenSecurityGroup({ place: { provider, account, region, name } }: { p
           <div class="answer">
             <KeyValue
               facts={[
-                [words.place, `${account}, ${region}`],
-                [words.description, group.description && <Name text={group.description} max={300} />],
+                ['Account, region', `${account}, ${region}`],
+                ['Description', group.description && <Name text={group.description} max={300} />],
               ]}
             />
             <Rules head="Inbound rules" rules={objectsOf(group.inboundRules)} />
@@ -163,7 +163,7 @@ function ChosenSecurityGroup({ place: { provider, account, region, name } }: { p
               </p>
             ))}
             <details>
-              <summary>{words.rawRecord}</summary>
+              <summary>Raw record</summary>
               <JsonTree value={group} name={group.name} />
             </details>
           </div>

@@ -25,7 +25,7 @@ import {
   siblingsOf,
   versionOf,
 } from '../model/server-groups.ts'
-import { plural, words } from '../words.ts'
+import { plural } from '../words.ts'
 
 export interface ServerGroupContext {
   readonly application: string
@@ -77,13 +77,14 @@ export function useServerGroupActions(group: ServerGroup, context: ServerGroupCo
   const account = accountOf(group)
   const right = useRight({ operation: changeOperation, application: context.application, account })
   const pending = pendingOf(groupKey(group))
-  const denied = pending !== undefined && pending.failure === undefined ? words.actionRuns : right.reason
+  const denied =
+    pending !== undefined && pending.failure === undefined ? 'An action runs here; wait until it has ended.' : right.reason
   const refused = useCloudProvider(group.cloudProvider)?.refused
   const acts = new ServerGroupActs(group, context, filled)
   const others = siblingsOf(group, context.groups)
   return [
     {
-      label: words.openDetails,
+      label: 'Open',
       icon: 'right',
       onSelect: () => navigate(to.serverGroup(context.application, { account, region: group.region, name: group.name })),
     },
@@ -136,8 +137,9 @@ class ServerGroupActs {
     const now = capacity?.desired ?? countsOf(this.#group).total
     const desired = signal(String(this.#filledSize() ?? now))
     const isPinned = capacity?.pinned === true || capacity?.min === capacity?.max
+    const range = isPinned ? '' : ` Its range is ${capacity?.min ?? '–'} to ${capacity?.max ?? '–'}.`
     this.#ask('Resize', {
-      effect: <p>{words.resizeEffect(name, now, isPinned ? undefined : capacity)}</p>,
+      effect: <p>{`${name} has ${plural(now, 'instance')}.${range} Instances that stop finish their requests first.`}</p>,
       level: () => (toSize(desired.value) === 0 ? 2 : 1),
       fields: <ResizeField desired={desired} now={now} />,
       change: () => {
@@ -160,7 +162,7 @@ class ServerGroupActs {
           <p>
             {takers.length === 0
               ? 'No other server group of this cluster takes traffic: requests will fail.'
-              : words.takesOver(takers.map((other) => `${other.name} (${countsOf(other).up} up)`))}
+              : `${takers.map((other) => `${other.name} (${countsOf(other).up} up)`).join(', ')} ${takers.length === 1 ? 'takes' : 'take'} all traffic.`}
           </p>
         </>
       ),
@@ -275,7 +277,7 @@ function placeOf(group: ServerGroup): Record<string, unknown> {
 function factsOf(group: ServerGroup) {
   return [
     ['Server group', group.name],
-    [words.place, `${accountOf(group)} / ${group.region}`],
+    ['Account, region', `${accountOf(group)} / ${group.region}`],
     ['Runs', versionOf(group) ?? '–'],
   ] as const
 }
@@ -302,7 +304,7 @@ function ResizeField({ desired, now }: { desired: TextSignal; now: number }) {
 function DesiredField({ desired, children }: { desired: TextSignal; children?: ComponentChildren }) {
   return (
     <label class="field">
-      <span>{words.desired}</span>
+      <span>Desired instances</span>
       <input
         type="number"
         min="0"
@@ -319,15 +321,21 @@ function toSize(text: string): number {
   return Math.max(0, Math.floor(Number(text)) || 0)
 }
 
+const cloneStrategies = [
+  ['', 'stay as they are'],
+  ['redblack', 'are disabled once the new one is up'],
+  ['highlander', 'are destroyed once the new one is up'],
+] as const
+
 function CloneFields({ image, desired, strategy }: Readonly<Record<'image' | 'desired' | 'strategy', TextSignal>>) {
   return (
     <>
-      <TextField label={words.image} value={image.value} onChange={(text) => (image.value = text)} />
+      <TextField label="Image" value={image.value} onChange={(text) => (image.value = text)} />
       <DesiredField desired={desired} />
       <label class="field">
         <span>Other server groups of the cluster</span>
         <select value={strategy.value} onChange={(event) => (strategy.value = event.currentTarget.value)}>
-          {words.cloneStrategies.map(([value, text]) => (
+          {cloneStrategies.map(([value, text]) => (
             <option key={value} value={value}>
               {text}
             </option>
@@ -379,10 +387,11 @@ export function useInstanceActions(group: ServerGroup, { application }: ServerGr
           }),
         })
     const denied = right.reason
+    const size = desired ?? countsOf(group).total
     const isSmallest = desired != null && min != null && desired <= min
     return [
       {
-        label: words.console,
+        label: 'Console output',
         icon: 'terminal',
         href: to.instance(application, { account, region: group.region, id }, { tab: 'console' }),
       },
@@ -415,7 +424,11 @@ export function useInstanceActions(group: ServerGroup, { application }: ServerGr
         icon: 'trash',
         destructive: true,
         denied: denied ?? (isSmallest ? 'The server group is at its minimum size.' : undefined),
-        onSelect: ask('terminateInstanceAndDecrementServerGroup', words.shrinkQuestion(id, desired ?? countsOf(group).total)),
+        onSelect: ask('terminateInstanceAndDecrementServerGroup', {
+          title: `Terminate ${id} and shrink?`,
+          effect: `${id} stops; its server group goes from ${plural(size, 'instance')} to ${Math.max(0, size - 1)}.`,
+          action: `Terminate ${id} and shrink`,
+        }),
       },
     ]
   }

@@ -8,7 +8,6 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
 import { type EventRow, toEvents } from '../model/events.ts'
 import { accountOf, clusterOf, groupPlace, instancesOf, type ServerGroup } from '../model/server-groups.ts'
-import { words } from '../words.ts'
 
 interface EventsProps {
   readonly application: string
@@ -35,23 +34,23 @@ export function ServerGroupEvents({ application, group }: EventsProps) {
   )
   return (
     <div class="stack">
-      <Panel title={words.events} flush={ofInstances.length > 0 || (events.reading.value.body ?? []).length > 0}>
+      <Panel title="Events" flush={ofInstances.length > 0 || (events.reading.value.body ?? []).length > 0}>
         <Loaded
           live={events}
           empty={
             ofInstances.length === 0 ? (
               <EmptyState icon="list" text="Its provider reports no events." />
             ) : (
-              table(words.events, ofInstances)
+              table('Events', ofInstances)
             )
           }
         >
-          {(found) => table(words.events, toEvents(found, instancesOf(group)))}
+          {(found) => table('Events', toEvents(found, instancesOf(group)))}
         </Loaded>
       </Panel>
-      <Panel title={words.scalingActivities} flush={(activities.reading.value.body ?? []).length > 0}>
+      <Panel title="Scaling" flush={(activities.reading.value.body ?? []).length > 0}>
         <Loaded live={activities} empty={<EmptyState icon="resize" text="It has not been scaled." />}>
-          {(found) => table(words.scalingActivities, toEvents(found))}
+          {(found) => table('Scaling', toEvents(found))}
         </Loaded>
       </Panel>
     </div>
@@ -74,7 +73,7 @@ function Events({ label, rows, application, group }: EventsProps & { label: stri
 
 function columnsOf(toInstance: (id: string) => string): readonly Column<EventRow>[] {
   return [
-    { key: 'time', head: words.time, cell: ({ atMs }) => <Time at={atMs} /> },
+    { key: 'time', head: 'Time', cell: ({ atMs }) => <Time at={atMs} /> },
     {
       key: 'text',
       head: 'Event',
@@ -92,10 +91,10 @@ function columnsOf(toInstance: (id: string) => string): readonly Column<EventRow
     },
     {
       key: 'instance',
-      head: words.instance,
+      head: 'Instance',
       hideBelow: 'phone',
       cell: ({ instance }) => instance !== undefined && <NameLink href={toInstance(instance)} text={instance} max={40} />,
     },
-    { key: 'state', head: words.state, hideBelow: 'phone', cell: ({ state }) => state ?? '' },
+    { key: 'state', head: 'State', hideBelow: 'phone', cell: ({ state }) => state ?? '' },
   ]
 }

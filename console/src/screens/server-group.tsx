@@ -37,7 +37,7 @@ import {
   versionOf,
 } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
+
 import {
   groupKey,
   type ServerGroupContext,
@@ -50,10 +50,10 @@ import { ServerGroupEvents } from './server-group-events.tsx'
 const loadCharts = async () => (await import('../components/group-charts.tsx')).GroupCharts
 
 const tabs = [
-  { id: 'instances', label: words.instances },
-  { id: 'details', label: words.details },
-  { id: 'events', label: words.events },
-  { id: 'raw', label: words.rawRecord },
+  { id: 'instances', label: 'Instances' },
+  { id: 'details', label: 'Details' },
+  { id: 'events', label: 'Events' },
+  { id: 'raw', label: 'Raw record' },
 ] as const
 
 export function ServerGroupScreen({ params, query }: ScreenProps) {
@@ -123,7 +123,7 @@ function Head({ group, context }: { group: ServerGroup; context: ServerGroupCont
       state={
         <span class="row">
           <HealthMarks group={group} />
-          {!isEnabled(group) && <StatusBadge status={{ kind: 'disabled', word: words.disabled }} />}
+          {!isEnabled(group) && <StatusBadge status={{ kind: 'disabled', word: 'disabled' }} />}
           <PendingChip object={groupKey(group)} />
         </span>
       }
@@ -136,8 +136,8 @@ function Head({ group, context }: { group: ServerGroup; context: ServerGroupCont
                 <ActionButton action={action} />
               </span>
             ))}
-          <Menu label={words.actionsOf(group.name)} items={actions} class="button">
-            {words.actions}
+          <Menu label={`Actions of ${group.name}`} items={actions} class="button">
+            Actions
           </Menu>
         </>
       }
@@ -146,7 +146,7 @@ function Head({ group, context }: { group: ServerGroup; context: ServerGroupCont
         {`${account} / ${group.region}, `}
         {versionOf(group) !== undefined && <code>{versionOf(group)}</code>}
         {', '}
-        {words.created} <Time at={group.createdTime} />
+        created <Time at={group.createdTime} />
       </p>
     </PageHead>
   )
@@ -163,7 +163,7 @@ function Instances({ group, context }: { group: ServerGroup; context: ServerGrou
         {instances.length === 0 ? (
           <EmptyState text="This server group has no instances." />
         ) : (
-          <DataTable label={words.instances} columns={columnsOf(toInstance, actionsOf)} rows={instances} keyOf={instanceId} />
+          <DataTable label="Instances" columns={columnsOf(toInstance, actionsOf)} rows={instances} keyOf={instanceId} />
         )}
       </div>
       <Lazy load={loadCharts} props={{ groups: [group] }} />
@@ -176,27 +176,27 @@ function columnsOf(
   actionsOf: ReturnType<typeof useInstanceActions>,
 ): readonly Column<Instance>[] {
   return [
-    { key: 'state', head: words.state, cell: (instance) => <StatusText status={statusOfInstance(instance)} /> },
+    { key: 'state', head: 'State', cell: (instance) => <StatusText status={statusOfInstance(instance)} /> },
     {
       key: 'name',
-      head: words.instance,
+      head: 'Instance',
       cell: (instance) => <NameLink href={toInstance(instanceId(instance))} text={instanceId(instance)} max={40} />,
     },
     {
       key: 'why',
-      head: words.why,
+      head: 'Why',
       grow: true,
       cell: (instance) => <Name text={healthReason(instance) ?? ''} max={200} />,
       hideBelow: 'phone',
     },
-    { key: 'zone', head: words.zoneOf, cell: ({ zone }) => zone ?? '', hideBelow: 'narrow' },
-    { key: 'since', head: words.since, cell: ({ launchTime }) => <Time at={launchTime} />, hideBelow: 'phone' },
+    { key: 'zone', head: 'Zone', cell: ({ zone }) => zone ?? '', hideBelow: 'narrow' },
+    { key: 'since', head: 'Since', cell: ({ launchTime }) => <Time at={launchTime} />, hideBelow: 'phone' },
     {
       key: 'actions',
-      head: words.actions,
+      head: 'Actions',
       isBare: true,
       align: 'end',
-      cell: (instance) => <Menu label={words.actionsOf(instanceId(instance))} items={actionsOf(instance)} />,
+      cell: (instance) => <Menu label={`Actions of ${instanceId(instance)}`} items={actionsOf(instance)} />,
     },
   ]
 }
@@ -205,20 +205,20 @@ function Details({ group }: { group: ServerGroup }) {
   const { capacity } = group
   const image = objectOf(group.image)
   return (
-    <Panel title={words.details}>
+    <Panel title="Details">
       <KeyValue
         facts={[
-          [words.cluster, group.cluster],
-          [words.account, accountOf(group)],
-          [words.region, group.region],
-          [words.provider, group.cloudProvider],
-          [words.desired, capacity?.desired],
+          ['Cluster', group.cluster],
+          ['Account', accountOf(group)],
+          ['Region', group.region],
+          ['Provider', group.cloudProvider],
+          ['Desired instances', capacity?.desired],
           ['Minimum – maximum', capacity && `${capacity.min ?? '–'} – ${capacity.max ?? '–'}`],
-          [words.loadBalancers, loadBalancersOf(group).join(', ')],
+          ['Load balancers', loadBalancersOf(group).join(', ')],
           ['Instance type', group.instanceType],
-          [words.image, versionOf(group)],
-          [words.digest, textOf(image['digest']) && <code>{textOf(image['digest'])}</code>],
-          [words.created, <Time key="created" at={group.createdTime} />],
+          ['Image', versionOf(group)],
+          ['Digest', textOf(image['digest']) && <code>{textOf(image['digest'])}</code>],
+          ['created', <Time key="created" at={group.createdTime} />],
         ]}
       />
     </Panel>

@@ -15,12 +15,12 @@ import { Panel } from '../components/panel.tsx'
 import { useLeaveGuard } from '../leave.ts'
 import { conflictsOf, type Edits, edit, withEdits } from '../model/edits.ts'
 import { type Json, textOf } from '../model/read.ts'
-import { plural, words } from '../words.ts'
+import { plural } from '../words.ts'
 
 /** Words of the settings, which the review and the revisions show. */
 const labels: Readonly<Record<string, string>> = {
-  email: words.email,
-  description: words.description,
+  email: 'Owner’s email address',
+  description: 'Description',
   cloudProviders: 'Cloud providers',
   instancePort: 'Port of instances',
   platformHealthOnly: 'Only the health that the platform reports counts',

@@ -23,7 +23,7 @@ import { healthReason, instanceId } from '../model/server-groups.ts'
 import { deployedBy, type GroupPlace, operationsLogOf, outputOf } from '../model/stage-output.ts'
 import { instanceStatus, isComplete, isFailed } from '../model/status.ts'
 import { formatDuration, now } from '../model/time.ts'
-import { plural, words } from '../words.ts'
+import { plural, showing } from '../words.ts'
 import { buildFacts } from './build-stage.tsx'
 import { useStageActions } from './execution-actions.tsx'
 import { StageLog, useNotUp } from './stage-output.tsx'
@@ -38,7 +38,7 @@ const maxInstances = 5
 
 const tabs = [
   { id: 'summary', label: 'Summary' },
-  { id: 'tasks', label: words.steps },
+  { id: 'tasks', label: 'Steps' },
   { id: 'log', label: 'Log' },
   { id: 'record', label: 'Record' },
 ] as const
@@ -174,7 +174,7 @@ function Facts({ stage, application, groups }: FactsProps) {
         ['Left', remainingWait(stage, 0) === undefined ? undefined : <Left key="left" stage={stage} />],
         ['Judged by', stage.type === 'manualJudgment' && !isWaiting(stage) ? judge : undefined],
         ['Answer', textOf(context['judgmentInput'])],
-        [words.account, textOf(context['account']) ?? textOf(context['credentials'])],
+        ['Account', textOf(context['account']) ?? textOf(context['credentials'])],
         ['Started run', child && <a href={to.execution(child)}>{textOf(context['executionName']) ?? child}</a>],
         [
           'Deployed',
@@ -193,7 +193,7 @@ function Facts({ stage, application, groups }: FactsProps) {
         ],
         ['Command', command && <code class="command">{command.slice(0, 600)}</code>],
         ...buildFacts(stage),
-        [words.why, textOf(context['skipReason'])],
+        ['Why', textOf(context['skipReason'])],
       ]}
     />
   )
@@ -224,13 +224,13 @@ function NotUp({ application, place }: { application: string; place: GroupPlace 
                 <Name text={healthReason(instance) ?? word} max={160} />
               </span>
               <a class="button small" href={to.instance(application, { account, region, id }, { tab: 'console' })}>
-                <Icon name="terminal" /> {words.console}
+                <Icon name="terminal" /> Console output
               </a>
             </li>
           )
         })}
       </ul>
-      {instances.length > maxInstances && <p class="quiet">{words.cut(maxInstances, instances.length)}</p>}
+      {instances.length > maxInstances && <p class="quiet">{showing(maxInstances, instances.length)}</p>}
     </>
   )
 }

@@ -12,7 +12,7 @@ import { Name } from '../components/name.tsx'
 import { newestFirst, shortId } from '../model/execution.ts'
 import { objectOf, textOf } from '../model/read.ts'
 import { isComplete } from '../model/status.ts'
-import { plural, words } from '../words.ts'
+import { plural } from '../words.ts'
 import { ParameterField } from './parameter-field.tsx'
 
 type Pipeline = Schemas['Pipeline']
@@ -88,8 +88,8 @@ function Form({ pipeline, initial, from, onClose }: FormProps) {
   const sent = () => Object.fromEntries(shown.map(({ name }) => [name, values[name] ?? '']))
   return (
     <FormDialog
-      title={words.startPipeline(pipeline.name)}
-      action={words.startPipeline(pipeline.name)}
+      title={`Start ${pipeline.name}`}
+      action={`Start ${pipeline.name}`}
       isValid={!shown.some(isMissing)}
       onTried={() => setTried(true)}
       onClose={onClose}

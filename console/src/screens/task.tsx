@@ -19,7 +19,6 @@ import { Duration, Time } from '../components/time.tsx'
 import { executionStatus, isComplete } from '../model/status.ts'
 import { readableVariables } from '../model/task-variables.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
 import { DoAgain } from './do-again.tsx'
 import { confirmCancelTask, userOf } from './tasks.tsx'
 
@@ -55,7 +54,7 @@ function Details({ task }: { task: Task }) {
       <PageHead
         tab={name}
         title={<Name text={name} max={100} />}
-        crumbs={[...applicationCrumbs(task.application), { label: words.tasks, href: to.tasks(task.application) }]}
+        crumbs={[...applicationCrumbs(task.application), { label: 'Tasks', href: to.tasks(task.application) }]}
         state={
           <span class="row">
             <StatusBadge status={status} />
@@ -72,7 +71,7 @@ function Details({ task }: { task: Task }) {
         </Banner>
       )}
       <div class="stack">
-        <Panel title={words.steps} flush>
+        <Panel title="Steps" flush>
           <StepRows steps={task.steps} />
         </Panel>
         <Panel title="Variables">
@@ -102,7 +101,7 @@ function CancelButton({ task }: { task: Task }) {
   const { reason } = useRight({ operation: changeOperation, application: task.application })
   return (
     <Button denied={reason} onClick={() => confirmCancelTask(task)}>
-      {words.cancelTask}
+      Cancel task
     </Button>
   )
 }

@@ -18,7 +18,6 @@ import { hasActive } from '../model/execution.ts'
 import { objectOf, textOf } from '../model/read.ts'
 import { executionStatus, isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
 
 const taskStates = [
   ['RUNNING', 'Running'],
@@ -44,7 +43,7 @@ export function Tasks({ params, query: { q = '', status } }: ScreenProps) {
   )
   return (
     <>
-      <ApplicationHead application={application} tab={words.tasks} />
+      <ApplicationHead application={application} tab="Tasks" />
       <Loaded
         live={live}
         rows={8}
@@ -72,7 +71,7 @@ function List({ tasks, q, status }: { tasks: readonly Task[]; q: string; status:
       more={<FilterSelect name="status" label="State" value={status} any="Any state" options={taskStates} />}
       keyOf={({ id }) => id}
       rowHeight={rowHeight}
-      label={words.tasks}
+      label="Tasks"
       row={(task) => <Row task={task} />}
     />
   )
@@ -105,15 +104,15 @@ function CancelInRow({ task }: { task: Task }) {
   const right = useRight({ operation: changeOperation, application: task.application })
   if (!right.allowed) return null
   const label = `Cancel “${task.name ?? task.id}”?`
-  return <IconButton icon="stop" label={label} data-key="c" title={words.cancelTask} onClick={() => confirmCancelTask(task)} />
+  return <IconButton icon="stop" label={label} data-key="c" title="Cancel task" onClick={() => confirmCancelTask(task)} />
 }
 
 export function confirmCancelTask({ id, name }: Task): void {
   confirm({
     title: `Cancel “${name ?? id}”?`,
     effect: <p>The task stops at its next step. What it has sent is not undone.</p>,
-    action: words.cancelTask,
-    dismissal: words.keepRunning,
+    action: 'Cancel task',
+    dismissal: 'Keep running',
     destructive: true,
     run: async () => {
       const call = client.PUT('/tasks/{id}/cancel', { params: { path: { id } }, headers: actionHeaders } as never)

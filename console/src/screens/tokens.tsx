@@ -23,7 +23,7 @@ import { Time } from '../components/time.tsx'
 import { splitList } from '../model/read.ts'
 import { formatRelative, presentMs } from '../model/time.ts'
 import type { ScreenProps } from '../screen.ts'
-import { plural, words } from '../words.ts'
+import { plural } from '../words.ts'
 import { AccessHead } from './access-head.tsx'
 
 type Token = Schemas['ApiToken']
@@ -141,11 +141,11 @@ const columns: readonly Column<Token>[] = [
     cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? 'never' : <Time at={Date.parse(lastUsedAt)} />),
   },
   {
-    head: words.actions,
+    head: 'Actions',
     align: 'end',
     cell: (token) => (
       <Menu
-        label={words.actionsOf(token.name)}
+        label={`Actions of ${token.name}`}
         items={[
           { label: 'Rotate', icon: 'refresh', onSelect: () => openDialog(<RotateToken token={token} />) },
           { label: 'Revoke', icon: 'trash', destructive: true, onSelect: () => revoke(token) },

@@ -21,7 +21,7 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
 import { splitList } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
-import { plural, words } from '../words.ts'
+import { plural } from '../words.ts'
 
 type User = Schemas['FormUser']
 
@@ -89,7 +89,7 @@ function List({ users, filter }: { users: readonly User[]; filter: string }) {
 function columnsOf(isLastAdmin: (user: User) => boolean): readonly Column<User>[] {
   return [
     {
-      head: words.name,
+      head: 'Name',
       cell: ({ username }) => (
         <strong>
           <Name text={username} max={50} />
@@ -103,7 +103,7 @@ function columnsOf(isLastAdmin: (user: User) => boolean): readonly Column<User>[
       hideBelow: 'phone',
       cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? '–' : <Time at={Date.parse(lastUsedAt)} />),
     },
-    { head: words.actions, align: 'end', cell: (user) => <Actions user={user} isLastAdmin={isLastAdmin(user)} /> },
+    { head: 'Actions', align: 'end', cell: (user) => <Actions user={user} isLastAdmin={isLastAdmin(user)} /> },
   ]
 }
 
@@ -129,7 +129,7 @@ function Actions({ user, isLastAdmin }: { user: User; isLastAdmin: boolean }) {
   const isSelf = username === self.value?.username
   return (
     <Menu
-      label={words.actionsOf(username)}
+      label={`Actions of ${username}`}
       items={[
         { label: 'New password', icon: 'refresh', onSelect: () => openDialog(<NewPassword username={username} />) },
         { label: 'Roles …', icon: 'people', onSelect: () => openDialog(<EditRoles user={user} />) },
@@ -192,12 +192,7 @@ function AddUser() {
   return (
     <FormDialog title="Add user" action="Add user" run={add}>
       <p class="muted">Fairlead generates a password, which is shown once.</p>
-      <TextField
-        label={words.name}
-        value={values.username}
-        required
-        onChange={(username) => setValues({ ...values, username })}
-      />
+      <TextField label="Name" value={values.username} required onChange={(username) => setValues({ ...values, username })} />
       <RolesField value={values.roles} onChange={(roles) => setValues({ ...values, roles })} />
     </FormDialog>
   )
