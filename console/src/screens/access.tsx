@@ -110,7 +110,7 @@ function Rights({ filter }: { filter: string }) {
           return (
             <>
               <div class="panel-note row">
-                <FilterField value={filter} />
+                <FilterField name="q" label="Filter" />
                 {matching.length > shown.length && <span>{showing(shown.length, matching.length)}</span>}
               </div>
               {shown.length === 0 ? <NoMatch text={`No application matches “${filter}”.`} /> : <Matrix applications={shown} />}

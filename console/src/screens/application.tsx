@@ -8,8 +8,7 @@ import { useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
-import { FilterField, FilterSelect } from '../components/filter-field.tsx'
-import { Filtered } from '../components/filtered-list.tsx'
+import { type Filter, Filters } from '../components/filter-field.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusBadge } from '../components/status-mark.tsx'
 import { Lazy } from '../editor/lazy.tsx'
@@ -131,7 +130,6 @@ interface OverviewProps {
   readonly query: Readonly<Record<string, string>>
 }
 
-const filterNames = ['q', 'account', 'region', 'stack', 'health', 'disabled']
 const healthChoices = [
   ['up', 'All instances up'],
   ['down', 'Not all instances up'],
@@ -157,41 +155,29 @@ function Overview({ application, groups, balancers, query }: OverviewProps & { r
   )
   const context = useMemo(() => ({ application, groups }), [application, groups])
   return (
-    <Filtered
-      fields={<OverviewFilters filter={filter} groups={groups} by={by} />}
+    <Filters
+      filters={[
+        { name: 'q', label: 'Filter' },
+        choiceOf('account', groups.map(accountOf)),
+        choiceOf(
+          'region',
+          groups.map((group) => group.region),
+        ),
+        choiceOf('stack', groups.map(stackOf)),
+        { name: 'health', label: 'Health', any: 'Any health', choices: healthChoices },
+        { name: 'disabled', label: 'Traffic', any: 'Enabled and disabled', choices: trafficChoices },
+        {
+          name: 'group',
+          label: 'Group by',
+          any: 'By cluster',
+          value: by === 'cluster' ? undefined : by,
+          choices: groupings.slice(1).map((each) => [each, `By ${each}`]),
+        },
+      ]}
       noMatch={clusters.length === 0 ? `No server group matches “${describeFilter(filter)}”.` : undefined}
-      filters={filterNames}
     >
       <ClusterList clusters={clusters} balancers={balancers} context={context} filter={key} by={by} />
-    </Filtered>
-  )
-}
-
-interface OverviewFiltersProps {
-  readonly filter: GroupFilter
-  readonly groups: readonly ServerGroup[]
-  readonly by: Grouping
-}
-
-function OverviewFilters({ filter, groups, by }: OverviewFiltersProps) {
-  const { q, account, region, stack, health, disabled } = filter
-  const regions = groups.map((group) => group.region)
-  return (
-    <>
-      <FilterField value={q} />
-      <FilterSelect {...choiceOf('account', account, groups.map(accountOf))} />
-      <FilterSelect {...choiceOf('region', region, regions)} />
-      <FilterSelect {...choiceOf('stack', stack, groups.map(stackOf))} />
-      <FilterSelect name="health" label="Health" value={health} any="Any health" options={healthChoices} />
-      <FilterSelect name="disabled" label="Traffic" value={disabled} any="Enabled and disabled" options={trafficChoices} />
-      <FilterSelect
-        name="group"
-        label="Group by"
-        value={by === 'cluster' ? undefined : by}
-        any="By cluster"
-        options={groupings.slice(1).map((each) => [each, `By ${each}`])}
-      />
-    </>
+    </Filters>
   )
 }
 
@@ -202,37 +188,28 @@ function LargeOverview({ clusters, query, ...list }: LargeOverviewProps) {
   const key = JSON.stringify(filter)
   const shown = useMemo(() => clusters.filter((cluster) => matchesCluster(cluster, filter)), [clusters, key])
   const accounts = clusters.map(({ account }) => account)
-  const fields = (
-    <>
-      <FilterField value={filter.q} label="Filter by cluster or account" />
-      <FilterSelect {...choiceOf('account', filter.account, accounts)} />
-      <span class="muted">
-        {shown.length === clusters.length
-          ? 'Server groups are read as their cluster comes into view.'
-          : showing(shown.length, clusters.length)}
-      </span>
-    </>
-  )
+  const note =
+    shown.length === clusters.length
+      ? 'Server groups are read as their cluster comes into view.'
+      : showing(shown.length, clusters.length)
   const noMatch =
     shown.length === 0
       ? `No cluster matches “${describeFilter(filter)}”. Of so many clusters, the filter knows names and accounts only.`
       : undefined
   return (
-    <Filtered fields={fields} noMatch={noMatch} filters={filterNames}>
+    <Filters
+      filters={[{ name: 'q', label: 'Filter by cluster or account' }, choiceOf('account', accounts)]}
+      note={<span class="muted">{note}</span>}
+      noMatch={noMatch}
+    >
       <ClustersInView {...list} clusters={shown} filter={key} />
-    </Filtered>
+    </Filters>
   )
 }
 
-function choiceOf(name: 'account' | 'region' | 'stack', value: string | undefined, all: readonly string[]) {
-  const values = [...new Set(all)].filter((each) => each !== '').toSorted((a, b) => a.localeCompare(b))
-  return {
-    name,
-    label: capital(name),
-    value,
-    any: `All ${name}s`,
-    options: values.map((each) => [each, each] as const),
-  }
+function choiceOf(name: 'account' | 'region' | 'stack', all: readonly string[]): Filter {
+  const choices = [...new Set(all)].filter((each) => each !== '').toSorted((a, b) => a.localeCompare(b))
+  return { name, label: capital(name), any: `All ${name}s`, choices }
 }
 
 function describeFilter({ q, account, region, stack, health, disabled }: GroupFilter): string {

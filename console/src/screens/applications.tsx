@@ -16,8 +16,7 @@ import {
   useLandscape,
 } from '../components/deployed.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { FilterField, FilterSelect } from '../components/filter-field.tsx'
-import { Filtered } from '../components/filtered-list.tsx'
+import { Filters } from '../components/filter-field.tsx'
 import { type GridColumn, GridTable } from '../components/grid-table.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
@@ -81,21 +80,15 @@ function List({ applications, landscape, query: { q = '', account, sort } }: Lis
   const batches = useMemo(() => toBatches(names), [shown])
   const columns = useColumns(shown, landscape, batches)
   const first = useFirstBatch('applications', batches.get(names[0] ?? ''))
-  const fields = (
-    <>
-      <FilterField value={q} />
-      <FilterSelect
-        name="account"
-        label="Account"
-        value={account}
-        any="All accounts"
-        options={accounts.map((name) => [name, name])}
-      />
-    </>
-  )
   const noMatch = `No application matches “${[q, account].filter(Boolean).join(', ')}”.`
   return (
-    <Filtered fields={fields} noMatch={shown.length === 0 ? noMatch : undefined} filters={['q', 'account']}>
+    <Filters
+      filters={[
+        { name: 'q', label: 'Filter' },
+        { name: 'account', label: 'Account', any: 'All accounts', choices: accounts },
+      ]}
+      noMatch={shown.length === 0 ? noMatch : undefined}
+    >
       <UnreadNotice live={first} />
       <GridTable
         label="Applications"
@@ -106,7 +99,7 @@ function List({ applications, landscape, query: { q = '', account, sort } }: Lis
         sort={sort}
         heldOf={[q, account, sort, favourites.value].join('\n')}
       />
-    </Filtered>
+    </Filters>
   )
 }
 

@@ -12,7 +12,7 @@ import { Beside } from '../components/beside.tsx'
 import { Button } from '../components/button.tsx'
 import { Check } from '../components/check.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
-import { FilterField, FilterSelect, NoMatch, useQueryChange } from '../components/filter-field.tsx'
+import { Filters as FilterFields, NoMatch, useQueryChange } from '../components/filter-field.tsx'
 import { NewRows, useHeldRows } from '../components/held-rows.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
@@ -86,34 +86,18 @@ function toFilters(query: ScreenProps['query']): Filters {
 function FilterRow({ query }: Pick<ScreenProps, 'query'>) {
   const isWide = !usePhone()
   const hasFilters = Object.keys(toFilters(query)).length > 0
-  const change = useQueryChange()
-  const same = (values: readonly string[]) => values.map((value) => [value, value] as const)
   return (
     <details class="filter-fold" open={isWide || hasFilters}>
       <summary>Filters</summary>
-      <div class="filters">
-        <FilterSelect name="kind" label="Kind" value={query['kind']} any="Any kind" options={same(kinds)} />
-        <FilterSelect
-          name="decision"
-          label="Decision"
-          value={query['decision']}
-          any="Any decision"
-          options={same(Object.keys(marks))}
-        />
-        {textNames.map((name) => (
-          <FilterField key={name} name={name} value={query[name]} label={texts[name]} />
-        ))}
-        {(['from', 'to'] as const).map((name) => (
-          <label key={name}>
-            {name === 'from' ? 'From' : 'Until'}
-            <input
-              type="datetime-local"
-              value={query[name] ?? ''}
-              onChange={(event) => change({ [name]: event.currentTarget.value || undefined })}
-            />
-          </label>
-        ))}
-      </div>
+      <FilterFields
+        filters={[
+          { name: 'kind', label: 'Kind', any: 'Any kind', choices: kinds },
+          { name: 'decision', label: 'Decision', any: 'Any decision', choices: Object.keys(marks) },
+          ...textNames.map((name) => ({ name, label: texts[name] })),
+          { name: 'from', label: 'From', kind: 'moment' },
+          { name: 'to', label: 'Until', kind: 'moment' },
+        ]}
+      />
     </details>
   )
 }

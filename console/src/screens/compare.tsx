@@ -6,7 +6,7 @@ import { refreshAll, useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
 import { Check } from '../components/check.tsx'
 import { Difference } from '../components/difference.tsx'
-import { FilterSelect, useQueryChange } from '../components/filter-field.tsx'
+import { FilterField, useQueryChange } from '../components/filter-field.tsx'
 import { TextField } from '../components/form-fields.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
@@ -132,12 +132,12 @@ function Baseline({ id, base, found, earlier }: BaselineProps) {
   return (
     <div class="filters">
       <span>Compared with</span>
-      <FilterSelect
+      <FilterField
         name="left"
         label="Compared with"
         value={base === 'previous' ? undefined : base}
         any="the run before"
-        options={[...baselines.slice(1), ...runs]}
+        choices={[...baselines.slice(1), ...runs]}
       />
       <Button icon="undo" onClick={() => navigate(to.compare({ left: id, right: found.id }))}>
         Swap

@@ -3,8 +3,7 @@ import { useMemo } from 'preact/hooks'
 import { useLive } from '../api/live.ts'
 import { type Landscape, toBatches, useForesight, useLandscape, useServerGroups } from '../components/deployed.tsx'
 import { EnvironmentMatrix } from '../components/environment-matrix.tsx'
-import { FilterField, FilterSelect } from '../components/filter-field.tsx'
-import { Filtered } from '../components/filtered-list.tsx'
+import { Filters } from '../components/filter-field.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { ErrorState, Loaded } from '../components/states.tsx'
 import { type Deployed, differenceOf, toDeployed } from '../model/deployments.ts'
@@ -57,10 +56,16 @@ function Matrix({ names, landscape, filter, environment, only }: MatrixProps) {
   if (only && error !== undefined && body === undefined) return <ErrorState error={error} onRetry={() => compared.refresh()} />
   const isKnown = !only || body !== undefined
   return (
-    <Filtered
-      fields={<Fields {...{ filter, environment, only }} names={landscape.names} isCut={only && matching.length > maxCompared} />}
+    <Filters
+      filters={[
+        { name: 'q', label: 'Filter by application' },
+        { name: 'environment', label: 'Environment', any: 'All environments', choices: landscape.names },
+        { name: 'only', label: 'Difference', any: 'All versions', least: 1, choices: [['different', 'Only what differs']] },
+      ]}
+      note={
+        only && matching.length > maxCompared && <span class="muted">The first {maxCompared} applications are compared.</span>
+      }
       noMatch={isKnown && shown.length === 0 && words !== '' ? `No application matches “${words}”.` : undefined}
-      filters={['q', 'environment', 'only']}
     >
       <EnvironmentMatrix
         screen="environments"
@@ -70,35 +75,7 @@ function Matrix({ names, landscape, filter, environment, only }: MatrixProps) {
         landscape={landscape}
         columns={columns}
       />
-    </Filtered>
-  )
-}
-
-interface FieldsProps extends Pick<MatrixProps, 'names' | 'filter' | 'environment' | 'only'> {
-  readonly isCut: boolean
-}
-
-function Fields({ names, filter, environment, only, isCut }: FieldsProps) {
-  return (
-    <>
-      <FilterField value={filter} label="Filter by application" />
-      <FilterSelect
-        name="environment"
-        label="Environment"
-        value={environment}
-        any="All environments"
-        options={names.map((name) => [name, name])}
-      />
-      <FilterSelect
-        name="only"
-        label="Difference"
-        value={only ? 'different' : undefined}
-        any="All versions"
-        leastOptions={1}
-        options={[['different', 'Only what differs']]}
-      />
-      {isCut && <span class="muted">The first {maxCompared} applications are compared.</span>}
-    </>
+    </Filters>
   )
 }
 

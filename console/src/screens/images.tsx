@@ -9,7 +9,7 @@ import { changeOperation, useRight } from '../api/rights.ts'
 import { Beside } from '../components/beside.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { DataTable } from '../components/data-table.tsx'
-import { FilterField, FilterSelect } from '../components/filter-field.tsx'
+import { Filters } from '../components/filter-field.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { LogView } from '../components/log-view.tsx'
@@ -41,18 +41,20 @@ export function Images({ query }: ScreenProps) {
   return (
     <>
       <InfrastructureHead tab="Images" />
-      <div class="filters">
-        <FilterSelect
-          name="provider"
-          label="Provider"
-          value={provider === providers[0] ? undefined : provider}
-          any={providers[0] ?? ''}
-          options={providers.slice(1).map((name) => [name, name])}
-          leastOptions={1}
-          clears={['image']}
-        />
-        <FilterField value={filter} label="Name of the image" />
-      </div>
+      <Filters
+        filters={[
+          {
+            name: 'provider',
+            label: 'Provider',
+            value: provider === providers[0] ? undefined : provider,
+            any: providers[0] ?? '',
+            choices: providers.slice(1),
+            least: 1,
+            clears: ['image'],
+          },
+          { name: 'q', label: 'Name of the image' },
+        ]}
+      />
       {provider === undefined ? (
         <Loaded live={accounts} rows={6} empty={<EmptyState text={noImage} />}>
           {() => null}

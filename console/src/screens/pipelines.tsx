@@ -9,7 +9,7 @@ import { ApplicationHead } from '../components/application-head.tsx'
 import { Banner } from '../components/banner.tsx'
 import { Button } from '../components/button.tsx'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
-import { FilterField, FilterSelect, NoMatch } from '../components/filter-field.tsx'
+import { Filters, NoMatch } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { LastRun } from '../components/last-run.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
@@ -23,7 +23,7 @@ import { findPipeline, matchesPipeline, type Pipeline, type PipelineFilter, tags
 import type { ScreenProps } from '../screen.ts'
 
 import { StartDialog } from './start-dialog.tsx'
-import { EventFilter, TriggerEvents } from './trigger-events.tsx'
+import { eventFilter, TriggerEvents } from './trigger-events.tsx'
 
 const pipelineStates = [
   ['RUNNING', 'Running'],
@@ -135,19 +135,14 @@ function List(props: ListProps) {
   )
   return (
     <>
-      <div class="filters">
-        <FilterField value={filter.q} />
-        <FilterSelect name="status" label="Last run" value={filter.status} any="Any last run" options={pipelineStates} />
-        <FilterSelect
-          name="tag"
-          label="Tag"
-          value={filter.tag}
-          any="Any tag"
-          options={tagsOfPipelines(pipelines).map((tag) => [tag, tag])}
-          leastOptions={1}
-        />
-        <EventFilter query={query} />
-      </div>
+      <Filters
+        filters={[
+          { name: 'q', label: 'Filter' },
+          { name: 'status', label: 'Last run', any: 'Any last run', choices: pipelineStates },
+          { name: 'tag', label: 'Tag', any: 'Any tag', choices: tagsOfPipelines(pipelines), least: 1 },
+          eventFilter,
+        ]}
+      />
       <div class="stack">
         {filter.status === undefined ? (
           <Rows {...props} />

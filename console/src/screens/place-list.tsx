@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { to } from '../address.ts'
 import { Beside } from '../components/beside.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
-import { FilterField, FilterSelect, NoMatch } from '../components/filter-field.tsx'
+import { type Filter, Filters, NoMatch } from '../components/filter-field.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { EmptyState } from '../components/states.tsx'
 import type { ScreenProps } from '../screen.ts'
@@ -46,25 +46,11 @@ interface PlaceFiltersProps {
 
 export function PlaceFilters({ query, places }: PlaceFiltersProps) {
   const filters = filtersOf(query)
-  return (
-    <div class="filters">
-      <FilterField value={filters['q']} />
-      {placeKeys.map((key) => {
-        const values = [...new Set(places.flatMap((place) => place[key] || []))].toSorted((a, b) => a.localeCompare(b))
-        return (
-          <FilterSelect
-            key={key}
-            name={key}
-            label={capital(key)}
-            value={filters[key]}
-            any={`All ${key}s`}
-            options={values.map((value) => [value, value])}
-            clears={chosenIn(query)}
-          />
-        )
-      })}
-    </div>
-  )
+  const ofPlaces = placeKeys.map((key): Filter => {
+    const choices = [...new Set(places.flatMap((place) => place[key] || []))].toSorted((a, b) => a.localeCompare(b))
+    return { name: key, label: capital(key), any: `All ${key}s`, value: filters[key], choices, clears: chosenIn(query) }
+  })
+  return <Filters filters={[{ name: 'q', label: 'Filter' }, ...ofPlaces]} />
 }
 
 interface ListProps<Row> {

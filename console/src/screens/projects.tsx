@@ -3,12 +3,13 @@ import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { FilteredList } from '../components/filtered-list.tsx'
+import { Filters } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
+import { VirtualList } from '../components/virtual-list.tsx'
 import { type Project, toProjectDraft } from '../model/project.ts'
 import { numberOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
@@ -54,15 +55,21 @@ function List({ projects, filter }: { projects: readonly Project[]; filter: stri
     ({ name, email }) => name.toLowerCase().includes(wanted) || (email ?? '').toLowerCase().includes(wanted),
   )
   return (
-    <FilteredList
-      filter={filter}
-      items={shown.toSorted((a, b) => a.name.localeCompare(b.name))}
-      noMatch={`No project matches “${filter}”.`}
-      keyOf={({ id, name }) => id ?? name}
-      rowHeight={rowHeight}
-      label="Projects"
-      row={(project) => <Row project={project} />}
-    />
+    <Filters
+      filters={[{ name: 'q', label: 'Filter' }]}
+      noMatch={shown.length === 0 ? `No project matches “${filter}”.` : undefined}
+    >
+      <div class="panel is-flush">
+        <VirtualList
+          items={shown.toSorted((a, b) => a.name.localeCompare(b.name))}
+          keyOf={({ id, name }) => id ?? name}
+          rowHeight={rowHeight}
+          label="Projects"
+          heldOf={filter}
+          row={(project) => <Row project={project} />}
+        />
+      </div>
+    </Filters>
   )
 }
 

@@ -6,7 +6,7 @@ import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { searchPath } from '../api/waiting.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
-import { FilterField, FilterSelect, firstPage, NoMatch, useQueryChange } from '../components/filter-field.tsx'
+import { type Filter, Filters, firstPage, NoMatch } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { RunTable } from '../components/run-table.tsx'
@@ -44,7 +44,7 @@ export function Runs({ params, query }: ScreenProps) {
       ) : (
         <ApplicationHead application={application} tab="Runs" />
       )}
-      <Filters application={application} query={query} />
+      <RunFilters application={application} query={query} />
       <Loaded live={live} rows={8} empty={<NoRuns query={query} />}>
         {(runs) => (
           <div class="panel is-flush">
@@ -78,63 +78,46 @@ const sinceOptions = [
 ] as const
 
 /** Those of less use are folded until one is set. */
-function Filters({ application, query }: { application: string | undefined; query: ScreenProps['query'] }) {
+function RunFilters({ application, query }: { application: string | undefined; query: ScreenProps['query'] }) {
+  const { body: pipelines = [] } = useLive(
+    '/applications/{application}/pipelineConfigs',
+    application === undefined ? undefined : { path: { application } },
+    { refresh: 'slow', ...(application !== undefined && { events: applicationEvents(application, 'definitions') }) },
+  ).reading.value
+  const moments = (['from', 'to'] as const).map((name): Filter => {
+    const at = momentOf(query[name], presentMs())
+    return { name, label: name === 'from' ? 'From' : 'Until', kind: 'moment', value: at === undefined ? '' : toLocal(at) }
+  })
   const hasMore = ['user', 'parameter', 'version', 'to'].some((name) => query[name]) || /[-T]|^\d+$/.test(query['from'] ?? '')
+  const ofPipeline: readonly Filter[] =
+    application === undefined
+      ? query['pipeline'] === undefined
+        ? []
+        : [{ name: 'pipeline', label: 'Pipeline', kind: 'asked' }]
+      : [{ name: 'pipeline', label: 'Pipeline', any: 'Any pipeline', choices: pipelines.map(({ name }) => name) }]
   return (
     <>
-      <div class="filters">
-        <FilterField value={query['q']} label="Name, version or commit" isAsked />
-        {application === undefined ? (
-          query['pipeline'] !== undefined && <FilterField name="pipeline" value={query['pipeline']} label="Pipeline" isAsked />
-        ) : (
-          <OfPipeline application={application} value={query['pipeline']} />
-        )}
-        <FilterSelect
-          name="status"
-          label="Status"
-          value={query['status']}
-          any="Any status"
-          options={runStates.map(([word, , text]) => [word, text])}
-        />
-        <FilterSelect name="trigger" label="Started" value={query['trigger']} any="Started in any way" options={triggerTypes} />
-        <FilterSelect name="from" label="Time" value={query['from']} any="Any time" options={sinceOptions} />
-      </div>
+      <Filters
+        filters={[
+          { name: 'q', label: 'Name, version or commit', kind: 'asked' },
+          ...ofPipeline,
+          { name: 'status', label: 'Status', any: 'Any status', choices: runStates.map(([word, , text]) => [word, text]) },
+          { name: 'trigger', label: 'Started', any: 'Started in any way', choices: triggerTypes },
+          { name: 'from', label: 'Time', any: 'Any time', choices: sinceOptions },
+        ]}
+      />
       <details class="more-filters" open={hasMore}>
         <summary>More filters</summary>
-        <div class="filters">
-          <FilterField name="user" value={query['user']} label="User" isAsked />
-          <FilterField name="parameter" value={query['parameter']} label="Parameter, such as region=eu" isAsked />
-          <FilterField name="version" value={query['version']} label="Version, image or commit" isAsked />
-          <Moment name="from" label="From" query={query} />
-          <Moment name="to" label="Until" query={query} />
-        </div>
+        <Filters
+          filters={[
+            { name: 'user', label: 'User', kind: 'asked' },
+            { name: 'parameter', label: 'Parameter, such as region=eu', kind: 'asked' },
+            { name: 'version', label: 'Version, image or commit', kind: 'asked' },
+            ...moments,
+          ]}
+        />
       </details>
     </>
-  )
-}
-
-function OfPipeline({ application, value }: { application: string; value: string | undefined }) {
-  const { body = [] } = useLive(
-    '/applications/{application}/pipelineConfigs',
-    { path: { application } },
-    { refresh: 'slow', events: applicationEvents(application, 'definitions') },
-  ).reading.value
-  const options = body.map(({ name }) => [name, name] as const)
-  return <FilterSelect name="pipeline" label="Pipeline" value={value} any="Any pipeline" options={options} />
-}
-
-function Moment({ name, label, query }: { name: 'from' | 'to'; label: string; query: ScreenProps['query'] }) {
-  const change = useQueryChange()
-  const at = useMemo(() => momentOf(query[name], presentMs()), [query[name]])
-  return (
-    <label>
-      {label}
-      <input
-        type="datetime-local"
-        value={at === undefined ? '' : toLocal(at)}
-        onChange={({ currentTarget: { value } }) => change({ ...firstPage, [name]: value || undefined })}
-      />
-    </label>
   )
 }
 

@@ -1,6 +1,6 @@
 /** All that a search finds, at an address of its own. */
 import { useId } from 'preact/hooks'
-import { FilterField, FilterSelect } from '../components/filter-field.tsx'
+import { Filters } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
@@ -21,17 +21,18 @@ export function Search({ query: { q = '', type } }: ScreenProps) {
   return (
     <>
       <PageHead tab={text === '' ? 'Search' : `Search: ${text}`} title="Search" />
-      <div class="filters">
-        <FilterField value={q} label={searchPlaceholder} />
-        <FilterSelect
-          name="type"
-          label="Kind"
-          value={type}
-          any="All kinds"
-          options={groups.filter(({ hits }) => hits.length > 0).map(({ title }) => [title, title])}
-        />
-        {note !== undefined && <span class="muted">{note}</span>}
-      </div>
+      <Filters
+        filters={[
+          { name: 'q', label: searchPlaceholder },
+          {
+            name: 'type',
+            label: 'Kind',
+            any: 'All kinds',
+            choices: groups.flatMap(({ hits, title }) => (hits.length > 0 ? title : [])),
+          },
+        ]}
+        note={note !== undefined && <span class="muted">{note}</span>}
+      />
       <div class="stack">
         {shown.map((group) => (
           <Group key={group.title} group={group} />

@@ -8,12 +8,12 @@ import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import { IconButton } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
-import { FilterSelect, NoMatch } from '../components/filter-field.tsx'
-import { FilteredList } from '../components/filtered-list.tsx'
+import { Filters, NoMatch } from '../components/filter-field.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Duration, Time } from '../components/time.tsx'
+import { VirtualList } from '../components/virtual-list.tsx'
 import { hasActive } from '../model/execution.ts'
 import { objectOf, textOf } from '../model/read.ts'
 import { executionStatus, isComplete } from '../model/status.ts'
@@ -62,18 +62,28 @@ export function Tasks({ params, query: { q = '', status } }: ScreenProps) {
 }
 
 function List({ tasks, q, status }: { tasks: readonly Task[]; q: string; status: string | undefined }) {
+  const shown = tasks.filter(({ name }) => (name ?? '').toLowerCase().includes(q.toLowerCase()))
   return (
-    <FilteredList
-      filter={q}
-      items={tasks.filter(({ name }) => (name ?? '').toLowerCase().includes(q.toLowerCase()))}
-      noMatch={`No task matches “${[q, status && stateWord(status)].filter(Boolean).join(', ')}”.`}
-      filters={filterNames}
-      more={<FilterSelect name="status" label="State" value={status} any="Any state" options={taskStates} />}
-      keyOf={({ id }) => id}
-      rowHeight={rowHeight}
-      label="Tasks"
-      row={(task) => <Row task={task} />}
-    />
+    <Filters
+      filters={[
+        { name: 'q', label: 'Filter' },
+        { name: 'status', label: 'State', any: 'Any state', choices: taskStates },
+      ]}
+      noMatch={
+        shown.length === 0 ? `No task matches “${[q, status && stateWord(status)].filter(Boolean).join(', ')}”.` : undefined
+      }
+    >
+      <div class="panel is-flush">
+        <VirtualList
+          items={shown}
+          keyOf={({ id }) => id}
+          rowHeight={rowHeight}
+          label="Tasks"
+          heldOf={q}
+          row={(task) => <Row task={task} />}
+        />
+      </div>
+    </Filters>
   )
 }
 

@@ -2,7 +2,7 @@
 import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
-import { FilterSelect } from '../components/filter-field.tsx'
+import { type Filter, FilterField } from '../components/filter-field.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
@@ -29,17 +29,12 @@ const kinds: Readonly<Record<TriggerEvent['outcome'], Kind>> = { started: 'succe
 const shownEvents = 50
 
 /** The query of the address opens the panel, and chooses what it shows. */
-export function EventFilter({ query }: { query: ScreenProps['query'] }) {
-  return (
-    <FilterSelect
-      name="events"
-      label="Trigger events"
-      value={query['events']}
-      any="Hide trigger events"
-      options={eventOutcomes}
-      clears={['of']}
-    />
-  )
+export const eventFilter: Filter = {
+  name: 'events',
+  label: 'Trigger events',
+  any: 'Hide trigger events',
+  choices: eventOutcomes,
+  clears: ['of'],
 }
 
 interface TriggerEventsProps {
@@ -61,12 +56,12 @@ export function TriggerEvents({ application, pipelines, query }: TriggerEventsPr
   )
   if (chosen === undefined) return null
   const isFiltered = outcome !== undefined || pipeline !== undefined
-  const options = pipelines.map(({ id, name }) => [id ?? name, name] as const)
+  const choices = pipelines.map(({ id, name }) => [id ?? name, name] as const)
   return (
     <Panel
       title="Trigger events"
       flush
-      actions={<FilterSelect name="of" label="Of pipeline" value={pipeline} any="Any pipeline" options={options} />}
+      actions={<FilterField name="of" label="Of pipeline" any="Any pipeline" choices={choices} />}
     >
       <Loaded
         live={live}

@@ -9,7 +9,7 @@ import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { FilterField, NoMatch } from '../components/filter-field.tsx'
+import { Filters } from '../components/filter-field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { CheckField, TextField } from '../components/form-fields.tsx'
 import { Icon } from '../components/icon.tsx'
@@ -71,18 +71,14 @@ function List({ users, filter }: { users: readonly User[]; filter: string }) {
   const hasOneAdmin = users.filter(({ isAdmin }) => isAdmin).length === 1
   const isLastAdmin = ({ isAdmin }: User) => isAdmin && hasOneAdmin
   return (
-    <>
-      <div class="filters">
-        <FilterField value={filter} />
+    <Filters
+      filters={[{ name: 'q', label: 'Filter' }]}
+      noMatch={shown.length === 0 ? `None of the users matches “${filter}”.` : undefined}
+    >
+      <div class="panel is-flush">
+        <DataTable label="Users" rows={shown} keyOf={({ username }) => username} columns={columnsOf(isLastAdmin)} />
       </div>
-      {shown.length === 0 ? (
-        <NoMatch text={`None of the users matches “${filter}”.`} />
-      ) : (
-        <div class="panel is-flush">
-          <DataTable label="Users" rows={shown} keyOf={({ username }) => username} columns={columnsOf(isLastAdmin)} />
-        </div>
-      )}
-    </>
+    </Filters>
   )
 }
 
