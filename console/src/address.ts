@@ -40,6 +40,8 @@ export function isPathPart(name: string): boolean {
   return name.length <= maxPathPart && !/[/\\%;]|^\.*$/.test(name)
 }
 
+type PlaceSection = 'load-balancers' | 'security-groups'
+
 interface Place {
   readonly provider: string
   readonly account: string
@@ -48,8 +50,9 @@ interface Place {
 }
 
 /** Below its application, unless an address cannot have its name. */
-function placeAddress(application: string, section: string, { provider, account, region, name }: Place): string {
-  return [account, region, name].every(isPathPart)
+function placeAddress(section: PlaceSection, application: string | undefined, place: Place): string {
+  const { provider, account, region, name } = place
+  return application !== undefined && [account, region, name].every(isPathPart)
     ? address(['applications', application, section, account, region, name], { provider })
     : address(['infrastructure', section], { provider, account, region, name })
 }
@@ -83,10 +86,10 @@ export const to = {
   execution: (id: string, query?: Query) => address(['executions', id], query),
   tasks: (application: string) => address(['applications', application, 'tasks']),
   task: (id: string) => address(['tasks', id]),
-  loadBalancers: (application: string) => address(['applications', application, 'load-balancers']),
-  loadBalancer: (application: string, place: Place) => placeAddress(application, 'load-balancers', place),
-  securityGroups: (application: string) => address(['applications', application, 'security-groups']),
-  securityGroup: (application: string, place: Place) => placeAddress(application, 'security-groups', place),
+  /** Of one application, or of all that the reader may see. */
+  places: (section: PlaceSection, application?: string) =>
+    address(application === undefined ? ['infrastructure', section] : ['applications', application, section]),
+  place: placeAddress,
   jobs: (application: string) => address(['applications', application, 'jobs']),
   job: (application: string, place: { account: string; region: string; id: string }, query?: Query) =>
     address(['applications', application, 'jobs', place.account, place.region, place.id], query),

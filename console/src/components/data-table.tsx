@@ -4,6 +4,7 @@ import { useRef, useState } from 'preact/hooks'
 import { showing } from '../words.ts'
 import { Button } from './button.tsx'
 import { NewRows, useHeldRows } from './held-rows.tsx'
+import { Name } from './name.tsx'
 
 export interface Column<Row> {
   /** Its head unless given. */
@@ -11,6 +12,7 @@ export interface Column<Row> {
   readonly head: string
   /** Its head is for screen readers only. */
   readonly isBare?: true
+  /** A text is shown as a name, cut in the middle. */
   readonly cell: (row: Row) => ComponentChildren
   readonly align?: 'end'
   /** Left out below this width: phone is 600 px, narrow 900 px. */
@@ -51,7 +53,7 @@ export function DataTable<Row>({ label, columns, rows, keyOf, heldOf }: DataTabl
           <tr key={keyOf(item)} class={isGone ? 'is-gone' : undefined}>
             {columns.map((column) => (
               <td key={column.key ?? column.head} class={styleOf(column)}>
-                {column.cell(item)}
+                {named(column.cell(item))}
               </td>
             ))}
           </tr>
@@ -73,6 +75,10 @@ export function DataTable<Row>({ label, columns, rows, keyOf, heldOf }: DataTabl
       )}
     </>
   )
+}
+
+function named(value: ComponentChildren): ComponentChildren {
+  return typeof value === 'string' ? <Name text={value} max={80} /> : value
 }
 
 function styleOf<Row>({ align, hideBelow, grow }: Column<Row>): string {

@@ -65,19 +65,21 @@ interface ChoiceFieldProps {
   readonly value: string
   /** The value is offered as well. */
   readonly choices: readonly string[]
+  /** What is read of a choice; itself unless given. */
+  readonly textOf?: (choice: string) => string
   readonly help?: string | undefined
   readonly required?: boolean
   readonly onChange: (value: string) => void
 }
 
-export function ChoiceField({ label, value, choices, help, required = false, onChange }: ChoiceFieldProps) {
+export function ChoiceField({ label, value, choices, textOf = String, help, required = false, onChange }: ChoiceFieldProps) {
   return (
     <Field label={label} help={help} required={required}>
       {(tied) => (
         <select {...tied} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
           {[...new Set([...choices, value])].map((choice) => (
             <option key={choice} value={choice}>
-              {choice}
+              {textOf(choice)}
             </option>
           ))}
         </select>

@@ -1,9 +1,10 @@
 /** Facts of one thing: name and value. */
 import type { ComponentChildren } from 'preact'
+import { Name } from './name.tsx'
 
 type Fact = readonly [name: string, value: ComponentChildren]
 
-/** Facts without a value are left out. */
+/** Facts without a value are left out; a text is shown as a name. */
 export function KeyValue({ facts }: { facts: readonly Fact[] }) {
   const given = facts.filter(([, value]) => value !== undefined && value !== null && value !== false && value !== '')
   return (
@@ -11,7 +12,7 @@ export function KeyValue({ facts }: { facts: readonly Fact[] }) {
       {given.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dd>{typeof value === 'string' ? <Name text={value} max={400} /> : value}</dd>
         </div>
       ))}
     </dl>

@@ -58,7 +58,13 @@ const kinds: readonly Kind[] = [
     name: 'instanceId',
     href: (application, { name, ...place }) => to.instance(application, { ...place, id: name }),
   },
-  { type: 'loadBalancers', title: 'Load balancers', icon: 'balance', name: 'loadBalancer', href: to.loadBalancer },
+  {
+    type: 'loadBalancers',
+    title: 'Load balancers',
+    icon: 'balance',
+    name: 'loadBalancer',
+    href: (application, place) => to.place('load-balancers', application, place),
+  },
   {
     type: 'securityGroups',
     title: 'Security groups',

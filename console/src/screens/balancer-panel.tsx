@@ -41,7 +41,7 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
           href={
             application === undefined
               ? to.infrastructure('load-balancers', { provider, account, region, name })
-              : to.loadBalancer(application, { provider, account, region, name })
+              : to.place('load-balancers', application, { provider, account, region, name })
           }
         >
           <Name text={name} max={60} />

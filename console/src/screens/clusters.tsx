@@ -220,7 +220,7 @@ function ClusterHead({ application, account, name, fronts = [], isLink = true }:
 function Front({ application, balancer }: { application: string; balancer: LoadBalancer }) {
   const listeners = objectsOf(balancer['listeners'])
   return (
-    <a class="chip" href={to.loadBalancer(application, placeOf(balancer))}>
+    <a class="chip" href={to.place('load-balancers', application, placeOf(balancer))}>
       <Icon name="balance" />
       <Name text={balancer.name ?? ''} max={30} />
       {listeners.map((listener) => (

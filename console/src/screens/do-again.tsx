@@ -4,26 +4,21 @@ import type { Task } from '../api/actions.ts'
 import { hasForm, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
+import type { Action } from '../components/actions.tsx'
 import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { balancerDraftOfJob, securityGroupDraftOfJob } from '../model/infrastructure.ts'
 import { type Json, objectOf, textOf, textsOf } from '../model/read.ts'
-import { instanceId, type ServerGroup } from '../model/server-groups.ts'
+import { type Instance, instanceId, type ServerGroup } from '../model/server-groups.ts'
 import { EditBalancer } from './balancer-dialog.tsx'
 import { EditSecurityGroup } from './security-group-dialog.tsx'
-import {
-  type ServerGroupContext,
-  type ServerGroupPlace,
-  useInstanceActions,
-  useServerGroup,
-  useServerGroupActions,
-} from './server-group-actions.tsx'
+import { type ServerGroupContext, useInstanceActions, useServerGroup, useServerGroupActions } from './server-group-actions.tsx'
 
 interface Repeatable {
   readonly application: string
   readonly type: string
   /** Where the server group, load balancer or security group is. */
-  readonly place: ServerGroupPlace
+  readonly place: { readonly account: string; readonly region: string; readonly name: string }
   readonly fields: Json
 }
 
@@ -73,20 +68,29 @@ interface OfKnownGroupProps {
   readonly repeatable: Repeatable
 }
 
-function OfKnownGroup({ group, context, repeatable: { type, fields } }: OfKnownGroupProps) {
-  const ofGroup = useServerGroupActions(group, context, fields)
-  const ofInstance = useInstanceActions(group, context)
+function OfKnownGroup({ group, context, repeatable }: OfKnownGroupProps) {
+  const { type, fields } = repeatable
+  const actions = useServerGroupActions(group, context, fields)
   const [id] = textsOf(fields['instanceIds'])
-  const instance = id === undefined ? undefined : group.instances?.find((one) => instanceId(one) === id)
-  if (id !== undefined && instance === undefined) return <Again denied={`${id} no longer exists.`} />
-  const actions = instance === undefined ? ofGroup : ofInstance(instance)
-  const action = actions.find(({ job }) => job === type)
-  // Either disabling or enabling is offered at a time.
-  return (
-    <Again
-      denied={action === undefined ? `${group.name} is already in the state that this task sets.` : action.denied}
-      onSelect={action?.onSelect}
-    />
+  if (id === undefined) return <AgainOne group={group} actions={actions} type={type} />
+  const instance = group.instances?.find((one) => instanceId(one) === id)
+  if (instance === undefined) return <Again denied={`${id} no longer exists.`} />
+  return <OfInstance group={group} context={context} instance={instance} type={type} />
+}
+
+type OfInstanceProps = Omit<OfKnownGroupProps, 'repeatable'> & { readonly instance: Instance; readonly type: string }
+
+function OfInstance({ group, context, instance, type }: OfInstanceProps) {
+  return <AgainOne group={group} actions={useInstanceActions(group, context, instance)} type={type} />
+}
+
+/** Either disabling or enabling is offered at a time. */
+function AgainOne({ group, actions, type }: { group: ServerGroup; actions: readonly Action[]; type: string }) {
+  const action = actions.find((one) => one.type === type)
+  return action === undefined ? (
+    <Again denied={`${group.name} is already in the state that this task sets.`} />
+  ) : (
+    <Again denied={action.denied} onSelect={action.onSelect} />
   )
 }
 

@@ -45,7 +45,7 @@ export function ApplicationLoadBalancers({ params, query }: ScreenProps) {
       <ApplicationHead application={application} tab="Load balancers" actions={create} />
       <Beside
         label={name ?? ''}
-        back={{ href: to.loadBalancers(application), label: `All load balancers of ${application}` }}
+        back={{ href: to.places('load-balancers', application), label: `All load balancers of ${application}` }}
         side={
           name !== undefined && (
             <Loaded live={live} empty={empty}>
@@ -87,7 +87,7 @@ function columnsOf(application: string): readonly Column<Balancer>[] {
       head: 'Name',
       grow: true,
       cell: (balancer) => (
-        <NameLink href={to.loadBalancer(application, placeOf(balancer))} text={placeOf(balancer).name} max={50} />
+        <NameLink href={to.place('load-balancers', application, placeOf(balancer))} text={placeOf(balancer).name} max={50} />
       ),
     },
     {

@@ -81,7 +81,7 @@ export function ApplicationSecurityGroups({ params, query }: ScreenProps) {
       <ApplicationHead application={application} tab="Security groups" actions={create} />
       <Beside
         label={name ?? ''}
-        back={{ href: to.securityGroups(application), label: `All security groups of ${application}` }}
+        back={{ href: to.places('security-groups', application), label: `All security groups of ${application}` }}
         side={
           account !== undefined &&
           region !== undefined &&
@@ -100,7 +100,7 @@ export function ApplicationSecurityGroups({ params, query }: ScreenProps) {
               // The path of a chosen group has its place, which a filter could not replace.
               placeOfRow={name === undefined ? (place) => place : () => ({})}
               keyOf={placeKey}
-              columns={placeColumns((place) => to.securityGroup(application, place))}
+              columns={placeColumns((place) => to.place('security-groups', application, place))}
             />
           )}
         </Loaded>

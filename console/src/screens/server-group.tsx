@@ -153,7 +153,6 @@ function Head({ group, context }: { group: ServerGroup; context: ServerGroupCont
 }
 
 function Instances({ group, context }: { group: ServerGroup; context: ServerGroupContext }) {
-  const actionsOf = useInstanceActions(group, context)
   const { account, region } = groupPlace(group)
   const toInstance = (id: string) => to.instance(context.application, { account, region, id })
   const instances = instancesOf(group)
@@ -163,7 +162,7 @@ function Instances({ group, context }: { group: ServerGroup; context: ServerGrou
         {instances.length === 0 ? (
           <EmptyState text="This server group has no instances." />
         ) : (
-          <DataTable label="Instances" columns={columnsOf(toInstance, actionsOf)} rows={instances} keyOf={instanceId} />
+          <DataTable label="Instances" columns={columnsOf(toInstance, group, context)} rows={instances} keyOf={instanceId} />
         )}
       </div>
       <Lazy load={loadCharts} props={{ groups: [group] }} />
@@ -173,7 +172,8 @@ function Instances({ group, context }: { group: ServerGroup; context: ServerGrou
 
 function columnsOf(
   toInstance: (id: string) => string,
-  actionsOf: ReturnType<typeof useInstanceActions>,
+  group: ServerGroup,
+  context: ServerGroupContext,
 ): readonly Column<Instance>[] {
   return [
     { key: 'state', head: 'State', cell: (instance) => <StatusText status={statusOfInstance(instance)} /> },
@@ -196,9 +196,19 @@ function columnsOf(
       head: 'Actions',
       isBare: true,
       align: 'end',
-      cell: (instance) => <Menu label={`Actions of ${instanceId(instance)}`} items={actionsOf(instance)} />,
+      cell: (instance) => <InstanceMenu group={group} context={context} instance={instance} />,
     },
   ]
+}
+
+interface InstanceMenuProps {
+  readonly group: ServerGroup
+  readonly context: ServerGroupContext
+  readonly instance: Instance
+}
+
+function InstanceMenu({ group, context, instance }: InstanceMenuProps) {
+  return <Menu label={`Actions of ${instanceId(instance)}`} items={useInstanceActions(group, context, instance)} />
 }
 
 function Details({ group }: { group: ServerGroup }) {
