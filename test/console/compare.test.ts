@@ -1,8 +1,7 @@
 /** What the console says differs between two executions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeChanges } from '../../console/src/model/compare.ts'
-import { compareExecutions } from '../../console/src/model/compared-values.ts'
+import { compareExecutions, describeChanges } from '../../console/src/model/compare.ts'
 import type { Execution, Stage } from '../../console/src/model/execution.ts'
 
 function run(parameters: object, stages: readonly Partial<Stage>[]): Execution {
@@ -22,9 +21,9 @@ function run(parameters: object, stages: readonly Partial<Stage>[]): Execution {
 test('values that differ are named by their paths', () => {
   const left = run({ version: '1', list: [1, 2], same: null }, [])
   const right = run({ version: '2', list: [1, 3, 4], same: null }, [])
-  const differing = compareExecutions(left, right).facts.filter(({ differs }) => differs)
+  const differing = compareExecutions(left, right).filter(({ before, after }) => before !== after)
   assert.deepEqual(
-    differing.map((difference) => [difference.path, difference.left, difference.right]),
+    differing.map(({ name, before, after }) => [name, before, after]),
     [
       ['parameters.version', '1', '2'],
       ['parameters.list.1', '2', '3'],
@@ -42,16 +41,13 @@ test('stages are paired by reference and name; one that is missing stays alone',
     { name: 'Deploy', status: 'SUCCEEDED' },
     { name: 'Notify', status: 'SUCCEEDED' },
   ])
-  const { stages } = compareExecutions(left, right)
+  const statuses = compareExecutions(left, right).filter(({ name }) => name.endsWith('.status'))
   assert.deepEqual(
-    stages.map(({ name, differences }) => {
-      const status = differences.find(({ path }) => path === 'status')
-      return [name, status?.left, status?.right]
-    }),
+    statuses.map(({ name, before, after }) => [name, before, after]),
     [
-      ['Bake', 'SUCCEEDED', undefined],
-      ['Deploy', 'TERMINAL', 'SUCCEEDED'],
-      ['Notify', undefined, 'SUCCEEDED'],
+      ['Bake.status', 'SUCCEEDED', undefined],
+      ['Deploy.status', 'TERMINAL', 'SUCCEEDED'],
+      ['Notify.status', undefined, 'SUCCEEDED'],
     ],
   )
 })
@@ -60,9 +56,9 @@ test('a value without end, a hostile key and an empty record are compared', () =
   let deep: Record<string, unknown> = {}
   for (let depth = 0; depth < 1000; depth++) deep = { deep }
   const hostile = JSON.parse('{"__proto__": {"x": 1}, "": ""}') as object
-  const { facts } = compareExecutions(run({ deep, ...hostile }, []), run({ deep }, []))
-  assert.ok(facts.some(({ path, differs }) => path === 'parameters.' && differs))
-  assert.ok(facts.some(({ path, differs }) => path.startsWith('parameters.deep') && !differs))
+  const values = compareExecutions(run({ deep, ...hostile }, []), run({ deep }, []))
+  const differs = (start: string) => values.some(({ name, before, after }) => name.startsWith(start) && before !== after)
+  assert.deepEqual([differs('parameters.'), differs('parameters.deep')], [true, false])
 })
 
 test('changes are told in sentences, input first', () => {

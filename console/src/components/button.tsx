@@ -55,18 +55,24 @@ export function IconButton({ icon, label, small = false, onClick, ...attributes 
   )
 }
 
+interface ActionButtonProps extends Pick<ButtonProps, 'kind' | 'small' | 'aria-label'> {
+  readonly action: MenuItem
+  /** A letter that presses it. */
+  readonly 'data-key'?: string
+}
+
 /** An entry of a menu that stands outside of it. */
-export function ActionButton({ action, small = false }: { action: MenuItem; small?: boolean }) {
+export function ActionButton({ action, kind, small = false, ...attributes }: ActionButtonProps) {
   const { label, icon, href, denied, onSelect } = action
-  if (href === undefined) {
+  if (href === undefined || denied !== undefined) {
     return (
-      <Button small={small} icon={icon} denied={denied} onClick={() => onSelect?.()}>
+      <Button kind={kind} small={small} icon={icon} denied={denied} onClick={() => onSelect?.()} {...attributes}>
         {label}
       </Button>
     )
   }
   return (
-    <a class={`button ${small ? 'small' : ''}`} href={href}>
+    <a class={`button ${kind === undefined ? '' : `is-${kind}`} ${small ? 'small' : ''}`} href={href} {...attributes}>
       {icon !== undefined && <Icon name={icon} />} {label}
     </a>
   )

@@ -13,7 +13,7 @@ export interface Filter {
   readonly label: string
   /** Values that are their own words, or values and their words. */
   readonly choices?: readonly (string | readonly [value: string, text: string])[]
-  /** What leaves all, or is usual. */
+  /** What leaves all, or is usual; “Any” and the label unless given. */
   readonly any?: string
   /** Offered from so many choices on; usually one is no choice. */
   readonly least?: number
@@ -23,6 +23,15 @@ export interface Filter {
   readonly value?: string | undefined
   /** Further values of the query that belong to the former choice. */
   readonly clears?: readonly string[]
+}
+
+/** What an address chooses of them, in words; empty for all. */
+export function filterWords(filters: readonly Filter[], query: Readonly<Record<string, string>>): string {
+  const words = filters.map(({ name, choices = [] }) => {
+    const choice = choices.find((each) => each[0] === query[name] && typeof each !== 'string')
+    return choice?.[1] ?? query[name]
+  })
+  return [...new Set(words)].filter(Boolean).join(', ')
 }
 
 interface FiltersProps {
@@ -49,7 +58,7 @@ export function Filters({ filters, note, noMatch, children }: FiltersProps) {
 }
 
 /** Another filter begins at the newest. */
-export const firstPage = { start: undefined, before: undefined }
+export const firstPage = { start: undefined, before: undefined, cursor: undefined }
 
 /** How long a reader pauses before the server is asked. */
 const askedPauseMs = 350
@@ -103,7 +112,14 @@ function Text({ label, value, pauseMs, apply }: FieldProps & { readonly pauseMs:
 }
 
 /** Absent where there is nothing to choose. */
-function Choice({ label, value, choices, any, least = 2, apply }: FieldProps & Filter & Required<Pick<Filter, 'choices'>>) {
+function Choice({
+  label,
+  value,
+  choices,
+  any = `Any ${label.toLowerCase()}`,
+  least = 2,
+  apply,
+}: FieldProps & Filter & Required<Pick<Filter, 'choices'>>) {
   const options = choices.map((choice) => (typeof choice === 'string' ? ([choice, choice] as const) : choice))
   if (options.length < least && value === '') return null
   const isKnown = value === '' || options.some(([option]) => option === value)

@@ -139,7 +139,7 @@ function Entry({ item, onDone }: { item: MenuItem; onDone: () => void }) {
     </>
   )
   const style = `menu-item ${destructive ? 'is-destructive' : ''}`
-  if (href !== undefined) {
+  if (href !== undefined && denied === undefined) {
     const leave = () => {
       onDone()
       onSelect?.()

@@ -16,22 +16,17 @@ interface RunStripProps {
 export const RunStrip = kept(({ runs, label }: RunStripProps) => {
   const shown = runs.slice(0, maxRuns).toReversed()
   const nowMs = Math.max(now.peek(), thisMinute.value)
-  const lengths = shown.map((run) => durationOf(run, nowMs) ?? 0).sort((a, b) => a - b)
-  const usual = lengths[Math.floor(lengths.length * 0.9)] || 1
+  const lengths = shown.map((run) => durationOf(run, nowMs))
+  const usual = lengths.map((length) => length ?? 0).sort((a, b) => a - b)[Math.floor(lengths.length * 0.9)] || 1
   return (
     <div class="run-strip" role="group" aria-label={label} onKeyDown={move}>
       {shown.map((run, index) => {
         const { kind, word } = statusOf(run)
-        const length = durationOf(run, nowMs)
+        const length = lengths[index]
         const step = Math.max(1, Math.min(4, Math.ceil(((length ?? 0) / usual) * 4)))
         const time = run.startTime ?? run.buildTime
-        const name = [
-          `run ${shortId(run.id)}`,
-          word,
-          time ? formatRelative(time, nowMs) : '',
-          length === undefined ? '' : formatDuration(length),
-        ]
-        const text = name.filter((part) => part !== '').join(', ')
+        const ago = time && formatRelative(time, nowMs)
+        const text = [`run ${shortId(run.id)}`, word, ago, length && formatDuration(length)].filter(Boolean).join(', ')
         // The style sheet draws the bar: one element for each run keeps long lists quick.
         return (
           <a

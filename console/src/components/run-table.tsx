@@ -14,7 +14,7 @@ interface RunTableProps {
   readonly runs: readonly Execution[]
   readonly label: string
   /** What stands beside it and so is not repeated. */
-  readonly without?: 'application' | 'pipeline'
+  readonly without?: 'application' | 'pipeline' | undefined
   /** The filter: rows of the same keep their places. */
   readonly heldOf: string
 }

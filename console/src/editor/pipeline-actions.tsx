@@ -38,11 +38,7 @@ export function pipelineActions(options: PipelineActions): readonly MenuItem[] {
   return [
     ...(isEditing ? [] : own),
     { label: 'History', icon: 'clock', letter: 'h', href: to.editPipeline(application, id, { tab: 'history' }) },
-    {
-      label: 'Copy …',
-      icon: 'copy',
-      ...(denied === undefined ? { href: to.newPipeline(application, { from: id }) } : { denied }),
-    },
+    { label: 'Copy …', icon: 'copy', denied, href: to.newPipeline(application, { from: id }) },
     switchAction(name, pipeline['disabled'] === true, denied, change),
     ...moves({ ...options, name, id }),
     {

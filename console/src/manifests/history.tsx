@@ -9,7 +9,7 @@ import { Name, NameLink } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, Loading } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
-import { compare } from '../model/compared-values.ts'
+import { changed } from '../model/compare.ts'
 import { objectOf } from '../model/read.ts'
 import { accountOf, countsOf } from '../model/server-groups.ts'
 import { type ActedObject, undoTo, useManifestActions } from './actions.tsx'
@@ -129,17 +129,11 @@ function Revisions({ object, revisions, denied, onCompare }: RevisionsProps) {
 function Comparison({ before, after }: { before: Revision; after: Revision }) {
   const [left, right] = [useManifest(placeOf(before)).reading.value.body, useManifest(placeOf(after)).reading.value.body]
   if (left === undefined || right === undefined) return <Loading rows={3} />
-  const values = compare(templateOf(left), templateOf(right)).filter(({ differs }) => differs)
+  const values = changed(templateOf(left), templateOf(right))
   if (values.length === 0) return <p class="quiet">Both have the same pod template.</p>
   const heads = { field: 'Field', before: `Revision ${before.number}`, after: `Revision ${after.number}` }
   const label = `From revision ${before.number} to revision ${after.number}`
-  return (
-    <Difference
-      heads={heads}
-      label={label}
-      values={values.map((value) => ({ name: value.path, before: value.left, after: value.right }))}
-    />
-  )
+  return <Difference heads={heads} label={label} values={values} />
 }
 
 /** Without the label that tells the pods of one replica set from those of another. */

@@ -1,8 +1,7 @@
-/** What changed from one run of a pipeline to a later one, in sentences. */
-import { compare, pairs } from './compared-values.ts'
+/** What changed from one run of a pipeline to a later one: in sentences, and as the values of both records. */
 import { durationOf, type Execution, type Stage, startedBy, titleOf } from './execution.ts'
-import { type Json, listOf, objectOf, textOf } from './read.ts'
-import { triggerWord } from './runs.ts'
+import { type Json, objectOf, textOf } from './read.ts'
+import { repositoryUrl, triggerWord } from './runs.ts'
 import { executionStatus, isComplete } from './status.ts'
 import { formatDuration } from './time.ts'
 
@@ -10,17 +9,25 @@ export interface Change {
   readonly kind: 'parameter' | 'image' | 'commit' | 'definition' | 'stage' | 'duration' | 'trigger'
   readonly text: string
   /** The change itself, where a service shows it. */
-  readonly href?: string
+  readonly href?: string | undefined
+}
+
+/** Values as text; undefined where a side has none. */
+export interface ComparedValue {
+  /** Its path, such as `parameters.version`. */
+  readonly name: string
+  readonly before: string | undefined
+  readonly after: string | undefined
 }
 
 /** What explains most comes first: input, then definition, then what came of it. */
 export function describeChanges(older: Execution, newer: Execution): readonly Change[] {
   const stages = pairs(older.stages, newer.stages)
-  const parameters = changedTexts(parametersOf(older), parametersOf(newer))
+  const parameters = changed(objectOf(older.trigger.parameters), objectOf(newer.trigger.parameters))
   return [
-    ...parameters.map(([name, before, after]): Change => ({ kind: 'parameter', text: wentFrom(name, before, after) })),
+    ...parameters.map((value): Change => ({ kind: 'parameter', text: changeWords(value) })),
     ...imageChanges(older, newer),
-    ...sourceChanges(older, newer),
+    ...sourceChanges(older.trigger, newer.trigger),
     ...startChanges(older, newer),
     ...stages.flatMap(([one, other]) => definitionChanges(one, other, parameters)),
     ...stages.flatMap(([one, other]) => stageChange(one, other)),
@@ -28,125 +35,64 @@ export function describeChanges(older: Execution, newer: Execution): readonly Ch
   ]
 }
 
-type ChangedText = readonly [name: string, before: string | undefined, after: string | undefined]
-
 const maxText = 60
 
-function wentFrom(name: string, before: string | undefined, after: string | undefined): string {
-  if (before === undefined) return `${name} is ${quote(after)}; it was not given before`
-  if (after === undefined) return `${name} is not given; it was ${quote(before)}`
-  const isLong = Math.max(before.length, after.length) > maxText
-  return isLong ? `${name} changed` : `${name} went from ${quote(before)} to ${quote(after)}`
-}
-
-function quote(text = ''): string {
-  return text === '' ? 'empty' : text.length > maxText ? `${text.slice(0, maxText)}…` : text
-}
-
-function changedTexts(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): readonly ChangedText[] {
-  return [...new Set([...before.keys(), ...after.keys()])].flatMap((name) => {
-    const [one, other] = [before.get(name), after.get(name)]
-    return one === other ? [] : [[name, one, other] as const]
-  })
-}
-
-function parametersOf({ trigger }: Execution): ReadonlyMap<string, string> {
-  const given = Object.entries(objectOf(trigger.parameters))
-  return new Map(given.map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]))
+export function changeWords({ name, before = '', after = '' }: ComparedValue): string {
+  if (Math.max(before.length, after.length) > maxText) return `${name} changed`
+  if (before === '') return `${name} is now ${after}`
+  return after === '' ? `${name} is no longer ${before}` : `${name} went from ${before} to ${after}`
 }
 
 function imageChanges(older: Execution, newer: Execution): readonly Change[] {
-  const [before, after] = [imagesOf(older), imagesOf(newer)]
-  return [...after].flatMap(([name, versions]): Change[] => {
-    const [one, other] = [listWords(before.get(name)), listWords(versions)]
-    if (one === other || one === '') return []
-    return [{ kind: 'image', text: `Image ${name} went from ${one} to ${other}` }]
-  })
+  const before = imagesOf(older)
+  return Object.entries(imagesOf(newer)).flatMap(([name, after]): Change[] =>
+    before[name] === undefined || before[name] === after
+      ? []
+      : [{ kind: 'image', text: changeWords({ name: `Image ${name}`, before: before[name], after }) }],
+  )
 }
 
-function listWords(values: ReadonlySet<string> = new Set()): string {
-  return [...values].toSorted().join(', ')
-}
+const imageKey = /(^|\.)(imageId|image|imageName|amiId|reference)$/
+const imageName = /^(?:[^\s@]*\/)?([^\s@/:]+?)(?::([^:/@\s]+))?(?:@sha256:(\w{1,12})\w*)?$/
 
-const imageKeys = new Set(['imageId', 'image', 'imageName', 'amiId', 'reference'])
-const maxDepth = 12
-
-/** Versions of images that a run names, by the image. An expression that was not evaluated names none. */
-export function imagesOf({ trigger, stages }: Execution): ReadonlyMap<string, ReadonlySet<string>> {
+/** Versions of images that a run names, by the image: `registry/web:2.4.0` is `web` in version `2.4.0`. An expression names none. */
+function imagesOf({ trigger, stages }: Execution): Readonly<Record<string, string>> {
+  const contexts = stages.filter(({ parentStageId }) => !parentStageId).map(({ context }) => context)
   const found = new Map<string, Set<string>>()
-  const visit = (value: unknown, depth: number): void => {
-    if (depth > maxDepth) return
-    for (const item of listOf(value)) visit(item, depth + 1)
-    for (const [key, inner] of Object.entries(objectOf(value))) {
-      if (typeof inner === 'object' && !key.startsWith('kato.')) visit(inner, depth + 1)
-      const parts = imageKeys.has(key) ? splitImage(inner) : undefined
-      if (parts !== undefined) found.set(parts[0], (found.get(parts[0]) ?? new Set()).add(parts[1]))
-    }
+  for (const [path, text] of leaves([trigger.artifacts, contexts])) {
+    const [, name, tag, digest] = (imageKey.test(path) && !path.includes('kato.') && imageName.exec(text)) || []
+    const version = tag ?? digest
+    if (name !== undefined && version !== undefined) found.set(name, (found.get(name) ?? new Set()).add(version))
   }
-  visit(trigger.artifacts, 0)
-  for (const { context, parentStageId } of stages) if (!parentStageId) visit(context, 0)
-  return found
+  return Object.fromEntries([...found].map(([name, versions]) => [name, [...versions].toSorted().join(', ')]))
 }
-
-/** `registry/web:2.4.0` is `web` in version `2.4.0`. */
-function splitImage(image: unknown): readonly [name: string, version: string] | undefined {
-  const match =
-    typeof image === 'string' && !image.includes('${') ? /^([^\s@]+?)(?::([^:/@\s]+))?(?:@sha256:(\w+))?$/.exec(image) : null
-  const version = match?.[2] ?? match?.[3]?.slice(0, 12)
-  return match === null || version === undefined ? undefined : [(match[1] as string).split('/').at(-1) ?? '', version]
-}
-
-const commitLength = 8
 
 /** Commit, branch, tag and build of the trigger. */
-function sourceChanges({ trigger: before }: Execution, { trigger: after }: Execution): readonly Change[] {
+function sourceChanges(before: Json, after: Json): readonly Change[] {
   const [one, other] = [textOf(before['hash']), textOf(after['hash'])]
-  const commit: Change[] =
-    one === other || one === undefined || other === undefined
-      ? []
-      : [
-          {
-            kind: 'commit',
-            text: `Commit went from ${one.slice(0, commitLength)} to ${other.slice(0, commitLength)}`,
-            ...linkTo(commitsHref(after, one, other)),
-          },
-        ]
-  const names = ['branch', 'tag'].flatMap((key): Change[] => {
-    const [was, is] = [textOf(before[key]), textOf(after[key])]
-    return was === is ? [] : [{ kind: 'commit', text: wentFrom(key === 'tag' ? 'Tag' : 'Branch', was, is) }]
-  })
-  return [...commit, ...names, ...buildChange(objectOf(before['buildInfo']), objectOf(after['buildInfo']))]
-}
-
-function buildChange(before: Json, after: Json): readonly Change[] {
-  const [one, other] = [textOf(before['number']), textOf(after['number'])]
-  if (one === other || other === undefined) return []
-  return [{ kind: 'commit', text: wentFrom('Build', one, other), ...linkTo(textOf(after['url'])) }]
-}
-
-function linkTo(href: string | undefined): { href?: string } {
-  return href !== undefined && /^https?:\/\//.test(href) ? { href } : {}
-}
-
-const hosts: Readonly<Record<string, string>> = { github: 'https://github.com', gitlab: 'https://gitlab.com' }
-
-function commitsHref(trigger: Json, from: string, to: string): string | undefined {
-  const [source, project, slug] = ['source', 'project', 'slug'].map((key) => textOf(trigger[key]))
-  const repository = textOf(objectOf(objectOf(trigger['payload'])['repository'])['html_url'])
-  const host = hosts[source ?? '']
-  const base = repository ?? (host && project && slug && `${host}/${project}/${slug}`)
-  return base && `${base}${source === 'gitlab' ? '/-' : ''}/compare/${from}...${to}`
+  const repository = after['source'] === 'bitbucket' ? undefined : repositoryUrl(after)
+  const [wasBuild, build] = [objectOf(before['buildInfo']), objectOf(after['buildInfo'])]
+  const url = textOf(build['url'])
+  const facts = [
+    ['Commit', one?.slice(0, 8), other?.slice(0, 8), one && repository && `${repository}/compare/${one}...${other}`],
+    ['Branch', textOf(before['branch']), textOf(after['branch'])],
+    ['Tag', textOf(before['tag']), textOf(after['tag'])],
+    ['Build', textOf(wasBuild['number']), textOf(build['number']), url?.startsWith('http') ? url : undefined],
+  ] as const
+  return facts.flatMap(([name, was, is, href]): Change[] =>
+    was === is ? [] : [{ kind: 'commit', text: changeWords({ name, before: was, after: is }), href }],
+  )
 }
 
 function startChanges(older: Execution, newer: Execution): readonly Change[] {
-  const [before, after] = [older, newer].map((run) => `${triggerWord(run.trigger.type)}${by(run)}`)
+  const [before, after] = [older, newer].map((run) => {
+    const user = startedBy(run)
+    return triggerWord(run.trigger.type) + (user === undefined ? '' : ` by ${user}`)
+  })
   return before === after ? [] : [{ kind: 'trigger', text: `Started ${after}, before ${before}` }]
 }
 
-function by(run: Execution): string {
-  const user = startedBy(run)
-  return user === undefined ? '' : ` by ${user}`
-}
+type Pair = readonly [before: Stage | undefined, after: Stage | undefined]
 
 /** Fields that the engine writes, or that say the same as an image does. */
 const noFields =
@@ -154,46 +100,39 @@ const noFields =
 const maxFields = 6
 
 /** Fields of a stage that its definition gave; those that follow a parameter have no sentence of their own. */
-function definitionChanges(
-  before: Stage | undefined,
-  after: Stage | undefined,
-  parameters: readonly ChangedText[],
-): readonly Change[] {
+function definitionChanges(before: Pair[0], after: Pair[1], parameters: readonly ComparedValue[]): readonly Change[] {
   if (before === undefined) return [{ kind: 'definition', text: `Stage ${titleOf(after as Stage)} is new` }]
   if (after === undefined) return [{ kind: 'definition', text: `Stage ${titleOf(before)} was removed` }]
-  const fields = compare(fieldsOf(before), fieldsOf(after)).filter(({ differs, path, left, right }) => {
-    const isUnknown = [left, right].some((text) => text === undefined || text.includes('${'))
-    return differs && !isUnknown && !noFields.test(path) && !follows(left ?? '', right ?? '', parameters)
+  const follows = (was: string, is: string) =>
+    parameters.some((one) => one.before && one.after && was.replaceAll(one.before, one.after) === is)
+  const fields = changed(givenFields(before), givenFields(after)).filter(({ name, before: was, after: is }) => {
+    const isKnown = was !== undefined && is !== undefined && !`${was}${is}`.includes('${')
+    return isKnown && !noFields.test(name) && !follows(was, is)
   })
   return fields
     .slice(0, maxFields)
-    .map(({ path, left, right }) => ({ kind: 'definition', text: `Stage ${titleOf(after)}: ${wentFrom(path, left, right)}` }))
+    .map((field) => ({ kind: 'definition', text: `Stage ${titleOf(after)}: ${changeWords(field)}` }))
 }
 
-function fieldsOf({ context, outputs }: Stage): Json {
-  const runtime = new Set(Object.keys(objectOf(outputs)))
-  return Object.fromEntries(Object.entries(context).filter(([key]) => !runtime.has(key) && !key.includes('.')))
+function givenFields({ context, outputs }: Stage): Json {
+  const isGiven = (key: string) => !Object.hasOwn(objectOf(outputs), key) && !key.includes('.')
+  return Object.fromEntries(Object.entries(context).filter(([key]) => isGiven(key)))
 }
 
-function follows(before: string, after: string, parameters: readonly ChangedText[]): boolean {
-  return parameters.some(([, one, other]) => one && other && before.replaceAll(one, other) === after)
-}
-
-function stageChange(before: Stage | undefined, after: Stage | undefined): readonly Change[] {
+function stageChange(before: Pair[0], after: Pair[1]): readonly Change[] {
   if (before === undefined || after === undefined || before.status === after.status) return []
   const name = titleOf(after)
+  const [was, is] = [executionStatus(before.status).word, executionStatus(after.status).word]
   if (after.status === 'NOT_STARTED') return [{ kind: 'stage', text: `${name} did not run` }]
   if (before.status === 'NOT_STARTED') return [{ kind: 'stage', text: `${name} ran; it did not run before` }]
-  return [
-    { kind: 'stage', text: `${name}: ${executionStatus(after.status).word}, before ${executionStatus(before.status).word}` },
-  ]
+  return [{ kind: 'stage', text: `${name}: ${is}, before ${was}` }]
 }
 
 const leastDifferenceMs = 5000
 const maxDurations = 5
 
 /** What took much longer or shorter, the greatest difference first. */
-function durationChanges(stages: ReturnType<typeof pairs>): readonly Change[] {
+function durationChanges(stages: readonly Pair[]): readonly Change[] {
   const differences = stages.flatMap(([before, after]) => {
     if (before === undefined || after === undefined || !isComplete(after.status)) return []
     const [one, other] = [durationOf(before, 0), durationOf(after, 0)]
@@ -207,4 +146,63 @@ function durationChanges(stages: ReturnType<typeof pairs>): readonly Change[] {
       const verb = stage.type === 'manualJudgment' ? 'waited' : 'took'
       return { kind: 'duration', text: `${titleOf(stage)} ${verb} ${formatDuration(Math.abs(ms))} ${ms > 0 ? 'longer' : 'less'}` }
     })
+}
+
+/** All values of both records: of the triggers, and of each stage. */
+export function compareExecutions(older: Execution, newer: Execution): readonly ComparedValue[] {
+  const ofStages = pairs(older.stages, newer.stages).flatMap(([one, other]) =>
+    compare(stageRecord(one), stageRecord(other), titleOf((one ?? other) as Stage)),
+  )
+  return [...compare(triggerRecord(older), triggerRecord(newer)), ...ofStages]
+}
+
+function triggerRecord({ trigger }: Execution): Json {
+  const { type, parameters, tag, branch, hash, artifacts, buildInfo } = trigger as Json
+  return { trigger: type, parameters, tag, branch, hash, artifacts, build: objectOf(buildInfo)['url'] }
+}
+
+/** Values that differ in every run and explain nothing. */
+const always = ['startTime', 'endTime', 'id', 'stageDetails', 'deploy.account.name', 'previousAttempts', 'restartDetails']
+
+function stageRecord(stage: Stage | undefined): Json {
+  const without = (values: unknown) => Object.entries(objectOf(values)).filter(([key]) => !always.includes(key))
+  const { status, type, context, outputs } = stage ?? {}
+  return { status, type, context: Object.fromEntries(without(context)), outputs: Object.fromEntries(without(outputs)) }
+}
+
+/** Stages of the definitions by reference, else by name; those of one side only stay alone. */
+function pairs(older: readonly Stage[], newer: readonly Stage[]): readonly Pair[] {
+  const [left, others] = [older, newer].map((stages) => stages.filter(({ parentStageId }) => !parentStageId)) as [
+    Stage[],
+    Stage[],
+  ]
+  const found = left.map((stage): Pair => {
+    const fits = (other: Stage) => other.type === stage.type && titleOf(other) === titleOf(stage)
+    const byRef = others.findIndex((other) => other.refId === stage.refId && fits(other))
+    const at = byRef === -1 ? others.findIndex(fits) : byRef
+    return [stage, at === -1 ? undefined : others.splice(at, 1)[0]]
+  })
+  return [...found, ...others.map((other): Pair => [undefined, other])]
+}
+
+/** Values by their paths, also those that only one side has. */
+export function compare(before: unknown, after: unknown, path = ''): readonly ComparedValue[] {
+  const [one, other] = [new Map(leaves(before, path)), new Map(leaves(after, path))]
+  return [...new Set([...one.keys(), ...other.keys()])].map((name) => ({ name, before: one.get(name), after: other.get(name) }))
+}
+
+export function changed(before: unknown, after: unknown): readonly ComparedValue[] {
+  return compare(before, after).filter((value) => value.before !== value.after)
+}
+
+const maxDepth = 12
+
+/** Values as text by their paths. */
+function leaves(value: unknown, path = '', depth = 0): readonly (readonly [path: string, text: string])[] {
+  const inner = typeof value === 'object' && value !== null && depth < maxDepth ? Object.entries(value) : []
+  if (inner.length > 0) {
+    return inner.flatMap(([key, each]) => leaves(each, path === '' ? key : `${path}.${key}`, depth + 1))
+  }
+  if (value === undefined) return []
+  return [[path, typeof value === 'string' ? value : JSON.stringify(value)]]
 }

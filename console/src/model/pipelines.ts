@@ -11,9 +11,9 @@ type Run = Pick<Execution, 'pipelineConfigId' | 'buildTime'> & { readonly status
 export interface PipelineFilter {
   readonly q: string
   /** A status of executions, of which `RUNNING` stands for all that have not ended; `NEVER` or `DISABLED`. */
-  readonly status?: string
+  readonly status?: string | undefined
   /** As `tagsOf` writes it. */
-  readonly tag?: string
+  readonly tag?: string | undefined
 }
 
 /** @param runs Newer and older ones of these and other pipelines. */

@@ -1,11 +1,8 @@
 /** Lists of runs: filters as an address has them, what they ask of the API, and what a row says. */
 import type { Execution } from './execution.ts'
-import { objectOf, objectsOf, textOf } from './read.ts'
+import { type Json, objectOf, objectsOf, textOf } from './read.ts'
 
 type Query = Readonly<Record<string, string | undefined>>
-
-/** Values of the query that filter, besides `before` and `start`, which page. */
-export const runFilters = ['status', 'user', 'trigger', 'parameter', 'version', 'pipeline', 'from', 'to', 'q'] as const
 
 export const runsPerPage = 50
 
@@ -75,10 +72,20 @@ export function startOf({ start }: Query): number {
   return /^\d{1,9}$/.test(start ?? '') ? Number(start) : 0
 }
 
-/** The filter in words, for a list that it leaves empty. */
-export function describeRunFilter(query: Query): string {
-  const given = runFilters.flatMap((name) => (query[name] ? [`${name === 'q' ? 'text' : name}: ${query[name]}`] : []))
-  return given.join(', ')
+const hosts: Readonly<Record<string, string>> = {
+  github: 'https://github.com',
+  gitlab: 'https://gitlab.com',
+  bitbucket: 'https://bitbucket.org',
+}
+
+/** Where a server shows the commits of a trigger, such as below `…/commit/`; undefined where its address is not known. */
+export function repositoryUrl(trigger: Json): string | undefined {
+  const { source, project, slug, payload, buildInfo } = trigger
+  const [change] = objectsOf(objectOf(buildInfo)['scm'])
+  const remote = textOf(objectOf(objectOf(payload)['repository'])['html_url']) ?? textOf(change?.['remoteUrl'])
+  const host = hosts[textOf(source) ?? '']
+  const url = remote?.startsWith('https://') ? remote.replace(/\.git$/, '') : host && `${host}/${project}/${slug}`
+  return url && url + (url.startsWith('https://gitlab.com/') ? '/-' : '')
 }
 
 const commitLength = 8

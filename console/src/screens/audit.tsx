@@ -4,7 +4,7 @@ import { type ComponentChildren, Fragment } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { formatQuery, to } from '../address.ts'
-import { type ApiError, asApiError } from '../api/api-error.ts'
+import { asApiError } from '../api/api-error.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { type ReadParameters, useLive } from '../api/live.ts'
 import { Banner } from '../components/banner.tsx'
@@ -12,14 +12,15 @@ import { Beside } from '../components/beside.tsx'
 import { Button } from '../components/button.tsx'
 import { Check } from '../components/check.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
-import { Filters as FilterFields, NoMatch, useQueryChange } from '../components/filter-field.tsx'
+import { type Filter, Filters as FilterFields, firstPage, NoMatch, useQueryChange } from '../components/filter-field.tsx'
 import { NewRows, useHeldRows } from '../components/held-rows.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
+import { Pages } from '../components/pages.tsx'
 import { Panel } from '../components/panel.tsx'
-import { EmptyState, ErrorState, Loaded } from '../components/states.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { usePhone } from '../components/use-phone.ts'
 import { type AuditTarget, auditSentence } from '../model/audit-sentence.ts'
@@ -36,7 +37,6 @@ const exportPage = 1000
 const maxExported = 10_000
 const texts = { user: 'User', operation: 'Operation', application: 'Application', address: 'Client address' } as const
 const textNames = Object.keys(texts) as (keyof typeof texts)[]
-const filterNames = ['kind', 'decision', 'from', 'to', ...textNames]
 const kinds: readonly Event['kind'][] = ['change', 'read', 'refusal', 'login', 'logout', 'token', 'audit']
 const marks: Readonly<Record<Event['decision'], Kind>> = {
   begun: 'running',
@@ -63,7 +63,7 @@ export function Audit({ query }: ScreenProps) {
       <PageHead tab="Audit log" title="Audit log" actions={actions} />
       <Verification />
       <FilterRow query={query} />
-      <Events key={JSON.stringify(filters)} filters={filters} follows={follows} chosen={query['record']} />
+      <Events filters={filters} query={query} />
     </>
   )
 }
@@ -83,91 +83,55 @@ function toFilters(query: ScreenProps['query']): Filters {
   }
 }
 
+const filterFields: readonly Filter[] = [
+  { name: 'kind', label: 'Kind', choices: kinds },
+  { name: 'decision', label: 'Decision', choices: Object.keys(marks) },
+  ...textNames.map((name) => ({ name, label: texts[name], kind: 'asked' as const })),
+  { name: 'from', label: 'From', kind: 'moment' },
+  { name: 'to', label: 'Until', kind: 'moment' },
+]
+
 function FilterRow({ query }: Pick<ScreenProps, 'query'>) {
-  const isWide = !usePhone()
   const hasFilters = Object.keys(toFilters(query)).length > 0
   return (
-    <details class="filter-fold" open={isWide || hasFilters}>
+    <details class="filter-fold" open={!usePhone() || hasFilters}>
       <summary>Filters</summary>
-      <FilterFields
-        filters={[
-          { name: 'kind', label: 'Kind', any: 'Any kind', choices: kinds },
-          { name: 'decision', label: 'Decision', any: 'Any decision', choices: Object.keys(marks) },
-          ...textNames.map((name) => ({ name, label: texts[name] })),
-          { name: 'from', label: 'From', kind: 'moment' },
-          { name: 'to', label: 'Until', kind: 'moment' },
-        ]}
-      />
+      <FilterFields filters={filterFields} />
     </details>
   )
 }
 
 interface EventsProps {
   readonly filters: Filters
-  readonly follows: boolean
-  /** Sequence of the record that is shown beside. */
-  readonly chosen: string | undefined
+  readonly query: ScreenProps['query']
 }
 
-function Events({ filters, follows, chosen }: EventsProps) {
-  const live = useLive('/audit/events', { query: { ...filters, limit: pageSize } }, { refresh: follows ? 'live' : 'open' })
-  const { older, error, busy, readOlder } = useOlder(filters)
+function Events({ filters, query: { follow, cursor, record } }: EventsProps) {
+  const page = { ...filters, ...(cursor && { cursor }), limit: pageSize }
+  const live = useLive('/audit/events', { query: page }, { refresh: follow === 'true' ? 'live' : 'open' })
   return (
     <Loaded live={live} rows={10}>
-      {({ events, next: firstNext }) => {
-        const newest = events.at(-1)?.sequence ?? 0
-        const all = [...events, ...(older?.events ?? []).filter(({ sequence }) => sequence < newest)]
-        const next = older === undefined ? firstNext : older.next
-        if (all.length === 0) return <NoEvent filters={filters} />
-        return (
-          <WithRecord events={all} chosen={chosen}>
+      {({ events, next }) =>
+        events.length === 0 ? (
+          <NoEvent filters={filters} />
+        ) : (
+          <WithRecord events={events} chosen={record}>
             <div class="panel is-flush audit">
-              <Rows events={all} of={JSON.stringify(filters)} chosen={chosen} />
-              {error !== undefined && <ErrorState error={error} onRetry={() => next !== undefined && void readOlder(next)} />}
-              {next !== undefined && error === undefined && (
-                <p class="panel-note">
-                  <Button small aria-busy={busy} onClick={() => void readOlder(next)}>
-                    Show older records
-                  </Button>
-                </p>
-              )}
+              <Rows events={events} of={JSON.stringify(page)} chosen={record} />
+              <Pages newer={cursor && firstPage} older={next && { cursor: next }}>
+                {cursor ? 'Older records' : 'Newest records'}
+              </Pages>
             </div>
           </WithRecord>
         )
-      }}
+      }
     </Loaded>
   )
 }
 
-/** Events before those of the first page, read when they are wanted. */
-function useOlder(filters: Filters) {
-  const [older, setOlder] = useState<{ events: readonly Event[]; next: string | undefined } | undefined>(undefined)
-  const [error, setError] = useState<ApiError | undefined>(undefined)
-  const [busy, setBusy] = useState(false)
-  const readOlder = async (cursor: string) => {
-    if (busy) return
-    setBusy(true)
-    setError(undefined)
-    try {
-      const page = await readPage(filters, pageSize, cursor)
-      setOlder((before) => ({ events: [...(before?.events ?? []), ...page.events], next: page.next }))
-    } catch (cause) {
-      setError(asApiError(cause))
-    }
-    setBusy(false)
-  }
-  return { older, error, busy, readOlder }
-}
-
 function NoEvent({ filters }: { filters: Filters }) {
   if (Object.keys(filters).length === 0) return <EmptyState icon="list" text="The audit log has no record yet." />
-  return <NoMatch text="No record matches." filters={filterNames} />
-}
-
-function readPage(filters: Filters, limit: number, cursor: string | undefined) {
-  return unwrap(
-    client.GET('/audit/events', { params: { query: { ...filters, limit, ...(cursor !== undefined && { cursor }) } } }),
-  )
+  return <NoMatch text="No record matches." filters={filterFields.map(({ name }) => name)} />
 }
 
 /** @param of What the events are of: their filters. */
@@ -263,7 +227,7 @@ function FilterValue({ name, value }: { name: string; value: string | undefined 
       class="filter-value"
       data-key={name === 'user' ? 'f' : undefined}
       title={`Show only ${value}`}
-      onClick={() => change({ [name]: value })}
+      onClick={() => change({ ...firstPage, [name]: value })}
     >
       <Name text={value} max={48} />
     </button>
@@ -293,7 +257,7 @@ function WithRecord({ events, chosen, children }: WithRecordProps) {
   const event = events.find(({ sequence }) => String(sequence) === chosen)
   const { record: _, ...rest } = query
   const back = { href: path + formatQuery(rest), label: 'Audit log' }
-  const missing = <p class="panel-note">Record {chosen} is not among those shown. Show older records, or clear the filters.</p>
+  const missing = <p class="panel-note">Record {chosen} is not on this page.</p>
   return (
     <Beside
       label={`Record ${chosen}`}
@@ -349,7 +313,8 @@ function Export({ filters }: { filters: Filters }) {
       const events: Event[] = []
       let cursor: string | undefined
       do {
-        const page = await readPage(filters, exportPage, cursor)
+        const query = { ...filters, limit: exportPage, ...(cursor !== undefined && { cursor }) }
+        const page = await unwrap(client.GET('/audit/events', { params: { query } }))
         events.push(...page.events)
         cursor = page.next
       } while (cursor !== undefined && events.length < maxExported)

@@ -9,14 +9,13 @@ import { confirm } from '../components/confirm-dialog.tsx'
 import { type Landscape, toBatches, useForesight, useLandscape } from '../components/deployed.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { EnvironmentMatrix } from '../components/environment-matrix.tsx'
-import { LastRun } from '../components/last-run.tsx'
 import { Menu } from '../components/menu.tsx'
-import { Name, NameLink } from '../components/name.tsx'
+import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
-import { RunStrip } from '../components/run-strip.tsx'
+import { PipelineRow } from '../components/pipeline-row.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
-import { type Execution, hasActive, newestFirst } from '../model/execution.ts'
+import { hasActive, newestFirst } from '../model/execution.ts'
 import { isOfProject, type Project, toProjectDraft } from '../model/project.ts'
 import type { ScreenProps } from '../screen.ts'
 import { showing } from '../words.ts'
@@ -124,35 +123,17 @@ function Pipelines({ project, landscape }: ProjectProps) {
       {pipelines.length > shown.length && <p class="panel-note">{showing(shown.length, pipelines.length)}</p>}
       <ul class="rows">
         {shown.map(({ id, application }) => (
-          <PipelineRow key={id} id={id} application={application} runs={byPipeline.get(id) ?? []} name={names.get(id) ?? id} />
+          <li key={id}>
+            <PipelineRow
+              application={application}
+              id={id}
+              name={names.get(id) ?? id}
+              note={application}
+              runs={newestFirst(byPipeline.get(id) ?? [])}
+            />
+          </li>
         ))}
       </ul>
     </Panel>
-  )
-}
-
-interface PipelineRowProps {
-  readonly id: string
-  readonly application: string
-  readonly runs: readonly Execution[]
-  readonly name: string
-}
-
-function PipelineRow({ id, application, runs, name }: PipelineRowProps) {
-  const own = newestFirst(runs)
-  const [last] = own
-  return (
-    <li class="run-row pipeline-row">
-      <div class="pipeline-name">
-        <NameLink class="row-title" href={to.pipeline(application, id)} text={name} max={60} />
-        <span class="muted">
-          <Name text={application} max={40} />
-        </span>
-      </div>
-      <RunStrip runs={own} label={`Last runs of ${name}`} />
-      <span class="grow last-run">
-        {last === undefined ? <span class="muted">has not run yet</span> : <LastRun run={last} />}
-      </span>
-    </li>
   )
 }

@@ -8,7 +8,7 @@ import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import { IconButton } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
-import { Filters, NoMatch } from '../components/filter-field.tsx'
+import { type Filter, Filters, filterWords, NoMatch } from '../components/filter-field.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
@@ -19,102 +19,81 @@ import { objectOf, textOf } from '../model/read.ts'
 import { executionStatus, isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 
-const taskStates = [
-  ['RUNNING', 'Running'],
-  ['SUCCEEDED', 'Succeeded'],
-  ['TERMINAL', 'Failed'],
-  ['CANCELED', 'Cancelled'],
-] as const
+const filters: readonly Filter[] = [
+  { name: 'q', label: 'Filter' },
+  {
+    name: 'status',
+    label: 'State',
+    choices: [
+      ['RUNNING', 'Running'],
+      ['SUCCEEDED', 'Succeeded'],
+      ['TERMINAL', 'Failed'],
+      ['CANCELED', 'Cancelled'],
+    ],
+  },
+]
 
-const rowHeight = 45
-const limit = 100
-const filterNames = ['q', 'status']
-
-function stateWord(status: string): string {
-  return taskStates.find(([state]) => state === status)?.[1] ?? status
-}
-
-export function Tasks({ params, query: { q = '', status } }: ScreenProps) {
-  const application = params['application'] ?? ''
+export function Tasks({ params, query }: ScreenProps) {
+  const { application = '' } = params
+  const { q = '', status } = query
   const live = useLive(
     '/applications/{application}/tasks',
-    { path: { application }, query: { limit, ...(status !== undefined && { statuses: status }) } },
+    { path: { application }, query: { limit: 100, ...(status && { statuses: status }) } },
     { refresh: 'live', isBusy: hasActive, events: applicationEvents(application, 'tasks') },
   )
+  const noMatch = <NoMatch text={`No task matches “${filterWords(filters, query)}”.`} filters={filters.map(({ name }) => name)} />
   return (
     <>
       <ApplicationHead application={application} tab="Tasks" />
-      <Loaded
-        live={live}
-        rows={8}
-        empty={
-          status === undefined ? (
-            <EmptyState icon="task" text="Nothing was done here lately." />
-          ) : (
-            <NoMatch text={`No task matches “${stateWord(status)}”.`} filters={filterNames} />
+      <Filters filters={filters} />
+      <Loaded live={live} rows={8} empty={status ? noMatch : <EmptyState icon="task" text="Nothing was done here lately." />}>
+        {(tasks) => {
+          const shown = tasks.filter(({ name }) => (name ?? '').toLowerCase().includes(q.toLowerCase()))
+          if (shown.length === 0) return noMatch
+          return (
+            <div class="panel is-flush">
+              <VirtualList
+                items={shown}
+                keyOf={({ id }) => id}
+                rowHeight={45}
+                label="Tasks"
+                heldOf={q}
+                row={(task) => <Row task={task} />}
+              />
+            </div>
           )
-        }
-      >
-        {(tasks) => <List tasks={tasks} q={q} status={status} />}
+        }}
       </Loaded>
     </>
   )
 }
 
-function List({ tasks, q, status }: { tasks: readonly Task[]; q: string; status: string | undefined }) {
-  const shown = tasks.filter(({ name }) => (name ?? '').toLowerCase().includes(q.toLowerCase()))
-  return (
-    <Filters
-      filters={[
-        { name: 'q', label: 'Filter' },
-        { name: 'status', label: 'State', any: 'Any state', choices: taskStates },
-      ]}
-      noMatch={
-        shown.length === 0 ? `No task matches “${[q, status && stateWord(status)].filter(Boolean).join(', ')}”.` : undefined
-      }
-    >
-      <div class="panel is-flush">
-        <VirtualList
-          items={shown}
-          keyOf={({ id }) => id}
-          rowHeight={rowHeight}
-          label="Tasks"
-          heldOf={q}
-          row={(task) => <Row task={task} />}
-        />
-      </div>
-    </Filters>
-  )
-}
-
 function Row({ task }: { task: Task }) {
-  const status = executionStatus(task.status)
-  const failure = status.kind === 'failed' ? failureOf(task) : undefined
-  const by = userOf(task)
+  const { id, name, application, startTime, endTime, buildTime } = task
+  const { kind, word } = executionStatus(task.status)
+  const { allowed } = useRight({ operation: changeOperation, application })
+  const label = `Cancel “${name ?? id}”?`
   return (
     <div class="run-row">
-      <StatusMark kind={status.kind} label={status.word} />
-      <NameLink class="row-link row-title" href={to.task(task.id)} text={task.name ?? task.id} max={80} />
-      <span class="grow cut muted">{failure !== undefined && <Name text={failure} max={140} />}</span>
-      <span class="muted hide-phone">{by !== undefined && <Name text={by} max={24} />}</span>
+      <StatusMark kind={kind} label={word} />
+      <NameLink class="row-link row-title" href={to.task(id)} text={name ?? id} max={80} />
+      <span class="grow cut muted">{kind === 'failed' && <Name text={failureOf(task) ?? ''} max={140} />}</span>
+      <span class="muted hide-phone">
+        <Name text={userOf(task) ?? ''} max={24} />
+      </span>
       <span class="row-times">
         <span class="muted aside">
-          <Time at={task.startTime ?? task.buildTime} />
+          <Time at={startTime ?? buildTime} />
         </span>
         <span class="aside">
-          <Duration from={task.startTime} until={task.endTime} />
+          <Duration from={startTime} until={endTime} />
         </span>
       </span>
-      {!isComplete(task.status) && <CancelInRow task={task} />}
+      {!isComplete(task.status) && allowed && (
+        <IconButton icon="stop" label={label} data-key="c" title="Cancel task" onClick={() => confirmCancelTask(task)} />
+      )}
     </div>
   )
-}
-
-function CancelInRow({ task }: { task: Task }) {
-  const right = useRight({ operation: changeOperation, application: task.application })
-  if (!right.allowed) return null
-  const label = `Cancel “${task.name ?? task.id}”?`
-  return <IconButton icon="stop" label={label} data-key="c" title="Cancel task" onClick={() => confirmCancelTask(task)} />
 }
 
 export function confirmCancelTask({ id, name }: Task): void {
@@ -125,8 +104,7 @@ export function confirmCancelTask({ id, name }: Task): void {
     dismissal: 'Keep running',
     destructive: true,
     run: async () => {
-      const call = client.PUT('/tasks/{id}/cancel', { params: { path: { id } }, headers: actionHeaders } as never)
-      await unwrap(call as Promise<{ data?: unknown; response: Response; error?: unknown }>)
+      await unwrap(client.PUT('/tasks/{id}/cancel', { params: { path: { id } }, headers: actionHeaders } as never))
       refreshMatching('tasks')
     },
   })

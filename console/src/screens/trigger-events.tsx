@@ -10,31 +10,28 @@ import { StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
 import { shortId } from '../model/execution.ts'
 import { textOf } from '../model/read.ts'
-import type { Kind } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 
-const eventOutcomes = [
-  ['all', 'All events'],
-  ['started', 'Events that started runs'],
-  ['nothing', 'Events that started nothing'],
-  ['failed', 'Failed events'],
-] as const
-
-const eventOutcome = { started: 'started', nothing: 'started nothing', failed: 'failed' }
-
 type TriggerEvent = Schemas['TriggerEvent']
-type TriggerOutcome = Schemas['TriggerOutcome']
 
-const kinds: Readonly<Record<TriggerEvent['outcome'], Kind>> = { started: 'succeeded', nothing: 'skipped', failed: 'failed' }
-const shownEvents = 50
+const marks = {
+  started: { kind: 'succeeded', label: 'started' },
+  nothing: { kind: 'skipped', label: 'started nothing' },
+  failed: { kind: 'failed', label: 'failed' },
+} as const
 
-/** The query of the address opens the panel, and chooses what it shows. */
+/** Opens the panel, and chooses what it shows. */
 export const eventFilter: Filter = {
   name: 'events',
   label: 'Trigger events',
   any: 'Hide trigger events',
-  choices: eventOutcomes,
   clears: ['of'],
+  choices: [
+    ['all', 'All events'],
+    ['started', 'Events that started runs'],
+    ['nothing', 'Events that started nothing'],
+    ['failed', 'Failed events'],
+  ],
 }
 
 interface TriggerEventsProps {
@@ -45,29 +42,25 @@ interface TriggerEventsProps {
 
 const noEvents = 'No trigger has received an event yet. Add a trigger to a pipeline, then push a commit or send a webhook.'
 
-export function TriggerEvents({ application, pipelines, query }: TriggerEventsProps) {
-  const { events: chosen, of: pipeline } = query
-  const outcome = (['started', 'nothing', 'failed'] as const).find((each) => each === chosen)
-  const filter = { ...(outcome && { outcome }), ...(pipeline && { pipeline }), limit: shownEvents }
+export function TriggerEvents({ application, pipelines, query: { events: chosen = '', of: pipeline } }: TriggerEventsProps) {
+  const outcome = Object.hasOwn(marks, chosen) ? (chosen as keyof typeof marks) : undefined
   const live = useLive(
     '/applications/{application}/triggerEvents',
-    chosen === undefined ? undefined : { path: { application }, query: filter },
+    chosen === ''
+      ? undefined
+      : { path: { application }, query: { ...(outcome && { outcome }), ...(pipeline && { pipeline }), limit: 50 } },
     { refresh: 'steady' },
   )
-  if (chosen === undefined) return null
-  const isFiltered = outcome !== undefined || pipeline !== undefined
+  if (chosen === '') return null
   const choices = pipelines.map(({ id, name }) => [id ?? name, name] as const)
+  const empty = outcome || pipeline ? 'No event matches the filters.' : noEvents
   return (
     <Panel
       title="Trigger events"
       flush
       actions={<FilterField name="of" label="Of pipeline" any="Any pipeline" choices={choices} />}
     >
-      <Loaded
-        live={live}
-        rows={4}
-        empty={<EmptyState icon="pipeline" text={isFiltered ? 'No event matches the filters.' : noEvents} />}
-      >
+      <Loaded live={live} rows={4} empty={<EmptyState icon="pipeline" text={empty} />}>
         {(events) => (
           <ol class="rows">
             {events.map((event) => (
@@ -84,25 +77,28 @@ function EventRow({ event }: { event: TriggerEvent }) {
   const { type, source, outcome, time, reason, triggers } = event
   return (
     <li class="run-row">
-      <StatusMark kind={kinds[outcome]} label={eventOutcome[outcome]} />
+      <StatusMark {...marks[outcome]} />
       <span>
         {type} <Name text={[source, ...summaryOf(event)].filter(Boolean).join(' ')} max={80} />
       </span>
-      <span class="grow">
-        {outcome === 'failed' && reason ? (
-          <span class="muted">
+      <ul class="grow">
+        {outcome === 'failed' && reason && (
+          <li class="muted">
             <Name text={reason} max={300} />
-          </span>
-        ) : (
-          <ul>
-            {triggers.map((trigger, index) => (
-              <li key={index}>
-                <Outcome trigger={trigger} />
-              </li>
-            ))}
-          </ul>
+          </li>
         )}
-      </span>
+        {triggers.map(({ pipeline, executionId, reason: why }, index) => (
+          <li key={index}>
+            <NameLink href={executionId ? to.execution(executionId) : undefined} text={pipeline} max={60} />{' '}
+            {executionId && <span class="run-id">{shortId(executionId)}</span>}
+            {why && (
+              <span class="muted">
+                : <Name text={why} max={300} />
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
       <span class="muted hide-phone">
         <Time at={time} />
       </span>
@@ -110,30 +106,10 @@ function EventRow({ event }: { event: TriggerEvent }) {
   )
 }
 
-function Outcome({ trigger: { pipeline, executionId, reason } }: { trigger: TriggerOutcome }) {
-  return (
-    <>
-      {executionId ? (
-        <>
-          <NameLink href={to.execution(executionId)} text={pipeline} max={60} />{' '}
-          <span class="run-id">{shortId(executionId)}</span>
-        </>
-      ) : (
-        <Name text={pipeline} max={60} />
-      )}
-      {reason && (
-        <span class="muted">
-          : <Name text={reason} max={300} />
-        </span>
-      )}
-    </>
-  )
-}
-
 /** Digests and commits as short as people compare them. */
 function summaryOf({ summary }: TriggerEvent): readonly string[] {
   return Object.entries(summary).flatMap(([name, value]) => {
-    const text = textOf(value) ?? (typeof value === 'number' ? String(value) : undefined)
+    const text = textOf(value)
     if (text === undefined || name === 'action') return []
     return name === 'commit' || name === 'digest' ? text.replace(/^sha\d+:/, '').slice(0, 8) : text
   })
