@@ -22,6 +22,8 @@ const usage = `Usage: fairlead <command> [options]
   user add|passwd|roles|unlock|list|remove   manage the users of the login form
   token create|list|rotate|revoke            manage API tokens of users and service accounts
   image push|list|show|remove                manage the images of this machine
+  backup FILE                write all that the data directory holds into one file, while Fairlead runs
+  restore FILE               put a backup into an empty data directory
   audit verify               verify that no record of the audit log was altered or is missing
   version                    print the version
 
@@ -52,6 +54,8 @@ const commands: Readonly<Record<string, () => Promise<CommandModule>>> = {
   user: () => import('./user.ts'),
   token: () => import('./token.ts'),
   image: () => import('./image.ts'),
+  backup: () => import('./backup.ts'),
+  restore: () => import('./restore.ts'),
   audit: () => import('./audit.ts'),
   agent: () => import('./agent.ts'),
   version: () => import('./version.ts'),

@@ -11,6 +11,7 @@ const layers = [
   'gateway',
   'workers',
   'doctor',
+  'backups',
   'config',
   'console',
   'deck-plugins',

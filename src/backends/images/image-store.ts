@@ -216,13 +216,13 @@ export class ImageStore {
   }
 
   #unfinishedPlace(): string {
-    return join(this.#root, `${unfinished}${randomUUID()}`)
+    return join(this.#root, `${unfinishedPrefix}${randomUUID()}`)
   }
 
   /** A process that ended while it stored or removed an image left its folder, perhaps with a part of the content. */
   #clearLeftovers(): void {
     for (const name of readdirSync(this.#root)) {
-      const isLeft = name.startsWith(unfinished) || (contentPattern.test(name) && !this.#isUsed(`sha256:${name}`))
+      const isLeft = name.startsWith(unfinishedPrefix) || (contentPattern.test(name) && !this.#isUsed(`sha256:${name}`))
       if (isLeft) this.#removeAside(join(this.#root, name))
     }
   }
@@ -237,7 +237,7 @@ export class ImageStore {
 }
 
 const contentPattern = /^[0-9a-f]{64}$/
-const unfinished = '.new-'
+export const unfinishedPrefix = '.new-'
 
 function toImage(row: Record<string, unknown>): StoredImage {
   return parseJson(String(row['document'])) as StoredImage

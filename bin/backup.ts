@@ -1,0 +1,83 @@
+/** `fairlead backup`: writes the data directory into one file, while Fairlead runs. */
+import { createWriteStream, existsSync, renameSync, rmSync, statSync } from 'node:fs'
+import { basename, dirname, relative, resolve } from 'node:path'
+import type { Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { keyFileFor } from '../src/backends/secrets/key-file.ts'
+import { encrypt } from '../src/backups/encryption.ts'
+import { writeBackup } from '../src/backups/write-backup.ts'
+import type { Config } from '../src/config/config.ts'
+import { Misuse, readArguments } from './arguments.ts'
+import { configOption, readConfig } from './read-config.ts'
+import { readPassword } from './read-password.ts'
+import { packageVersion } from './version.ts'
+
+export const usage = `Usage: fairlead backup FILE [options]
+
+  --encrypt            encrypt with a passphrase, read from standard input
+  --recipient KEY…     encrypt for a public key of age, such as age1…
+  --config FILE        another configuration file; may be repeated, later wins
+
+Writes all that the data directory holds into FILE, or to standard output where FILE is "-". Fairlead may run meanwhile.
+The key of the secrets comes along in an encrypted backup only.
+`
+
+const options = { encrypt: { type: 'boolean' }, recipient: { type: 'string', multiple: true }, ...configOption } as const
+
+export async function run(args: readonly string[]): Promise<number> {
+  const { positionals, values } = readArguments(args, { command: 'backup', options, words: 1 })
+  const [file] = positionals
+  if (file === undefined) throw new Misuse('backup', 'Say the file to write, or "-" for standard output.')
+  if (values.encrypt && values.recipient) throw new Misuse('backup', '--encrypt and --recipient exclude each other.')
+  if (file !== '-' && existsSync(file)) throw new Misuse('backup', `${file} exists. Name another file, or remove it.`)
+  const { config } = await readConfig(args)
+  const isEncrypted = values.encrypt === true || values.recipient !== undefined
+  const passphrase = values.encrypt ? await readPassphrase() : undefined
+  const archive = openArchive(config, isEncrypted)
+  const written = isEncrypted ? await encrypt(archive, { passphrase, recipients: values.recipient }) : archive
+  await (file === '-' ? pipeline(written, process.stdout as Writable) : writeFile(written, resolve(file)))
+  process.stderr.write(`${describe(config, file, isEncrypted)}\n`)
+  return 0
+}
+
+async function readPassphrase(): Promise<string> {
+  const passphrase = await readPassword()
+  if (passphrase === '') throw new Misuse('backup', 'The passphrase is empty.')
+  return passphrase
+}
+
+function openArchive({ backends }: Config, isEncrypted: boolean): AsyncIterable<Uint8Array> {
+  const { dataDir } = backends
+  if (!existsSync(dataDir)) throw new Error(`There is no data directory ${dataDir}. Set data.dir or FAIRLEAD_DATA_DIR.`)
+  const key = keyFileFor(dataDir, backends.secrets?.keyFile)
+  const secretsKey = isEncrypted || dirname(key) !== dataDir ? undefined : basename(key)
+  return writeBackup({ dataDir, secretsKey, version: packageVersion(), now: new Date() })
+}
+
+/** A backup that breaks off leaves no file that looks like one. */
+async function writeFile(content: AsyncIterable<Uint8Array>, file: string): Promise<void> {
+  const fresh = `${file}.new`
+  try {
+    await pipeline(content, createWriteStream(fresh, { mode: 0o600, flush: true }))
+    renameSync(fresh, file)
+  } catch (error) {
+    rmSync(fresh, { force: true })
+    throw error
+  }
+}
+
+/** What was written, and what a restored instance needs besides. */
+function describe({ backends, redis, audit }: Config, file: string, isEncrypted: boolean): string {
+  const { dataDir, secrets } = backends
+  const key = keyFileFor(dataDir, secrets?.keyFile)
+  const isKeyInside = isEncrypted && dirname(key) === dataDir
+  const auditFile = audit !== undefined && 'file' in audit.sink ? audit.sink.file : undefined
+  const missing = [
+    ...(existsSync(key) && !isKeyInside ? [`the key of the secrets (${key})`] : []),
+    ...(auditFile !== undefined && relative(dataDir, auditFile).startsWith('..') ? [`the audit log (${auditFile})`] : []),
+    ...(redis === undefined ? [] : ['what is in Redis (sessions, tokens, banners)']),
+    'configuration files and certificates',
+  ]
+  const size = file === '-' ? '' : ` (${(statSync(file).size / 1e6).toFixed(1)} MB)`
+  return `The backup of ${dataDir} is written${file === '-' ? '' : ` to ${file}`}${size}. Not in it: ${missing.join(', ')}.`
+}

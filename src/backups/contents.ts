@@ -1,0 +1,52 @@
+/** Which entries of a data directory a backup holds. */
+import { readdirSync } from 'node:fs'
+import { agentKeyName, agentLockName, agentLogName, instancesFolderName, trafficName } from '../agent/places.ts'
+import { unfinishedPrefix } from '../backends/images/image-store.ts'
+
+/** Describes the backup; the first entry of its archive. */
+export const descriptionName = 'backup.json'
+
+/** Names of the folders in the data directory in which a backup is put together or taken apart. */
+export const workFolderPrefix = '.backup-'
+
+export interface Description {
+  /** Of the archive; a newer one cannot be restored. */
+  readonly format: 1
+  /** Of the Fairlead that wrote it. */
+  readonly version: string
+  /** ISO 8601. */
+  readonly createdAt: string
+  /** The directory that was backed up. */
+  readonly dataDir: string
+  readonly hasSecretsKey: boolean
+}
+
+export interface Contents {
+  /** SQLite files, which are copied by SQLite. */
+  readonly databases: readonly string[]
+  /** Files and folders, which are copied as they are. */
+  readonly others: readonly string[]
+}
+
+/** Each belongs to processes of this directory, or is made again where it is missing. */
+const leftOut = new Set([
+  ...['lock.db', 'server.json', 'bake-caches', 'build-caches', descriptionName],
+  ...[agentKeyName, agentLockName, agentLogName, trafficName, instancesFolderName],
+])
+const leftOutPattern = /\.(sock|new)$|-(wal|shm|journal)$|^lost\+found$/
+
+/** @param secretsKey Name of a file that is left out, unless undefined */
+export function contentsOf(dataDir: string, secretsKey: string | undefined): Contents {
+  const names = readdirSync(dataDir)
+    .filter(
+      (name) => !leftOut.has(name) && name !== secretsKey && !leftOutPattern.test(name) && !name.startsWith(workFolderPrefix),
+    )
+    .sort()
+  const isDatabase = (name: string) => name.endsWith('.db')
+  return { databases: names.filter(isDatabase), others: names.filter((name) => !isDatabase(name)) }
+}
+
+/** What an upload or a removal of an image has not finished. */
+export function isUnfinished(path: string): boolean {
+  return path.includes(`images/${unfinishedPrefix}`)
+}
