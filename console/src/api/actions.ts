@@ -1,7 +1,7 @@
 /** Changes to applications and infrastructure: tasks that the page follows to their end. */
 import { signal } from '@preact/signals'
-import { toReason } from '../model/names.ts'
-import { objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
+import { reasonIn } from '../model/execution.ts'
+import { textOf } from '../model/read.ts'
 import { isComplete } from '../model/status.ts'
 import { presentMs } from '../model/time.ts'
 import { ApiError, asApiError } from './api-error.ts'
@@ -120,13 +120,6 @@ async function follow(id: string, application: string): Promise<string | undefin
 
 /** Why a task failed. */
 export function failureOf({ variables, execution }: Task): string | undefined {
-  const exception = objectOf(variables.find(({ key }) => key === 'exception')?.value)
-  const details = objectOf(exception['details'])
-  const errors = textsOf(details['errors'])
-  if (errors.length > 0) return errors.map(toReason).join(' ')
-  const cloud = objectsOf(variables.find(({ key }) => key === 'kato.tasks')?.value).map((task) =>
-    textOf(objectOf(task['exception'])['message']),
-  )
-  const said = textOf(details['error']) ?? cloud.find((text) => text !== undefined)
-  return said === undefined ? textOf(execution?.cancellationReason) : toReason(said)
+  const variable = (name: string) => variables.find(({ key }) => key === name)?.value
+  return reasonIn(variable('exception'), variable('kato.tasks')) ?? textOf(execution?.cancellationReason)
 }

@@ -1,42 +1,36 @@
-/** Steps of a stage or a task, in their order. */
-import { stepWords } from '../model/names.ts'
-import { executionStatus } from '../model/status.ts'
-import { Name } from './name.tsx'
+/** Things with a state, in their order: steps, inner stages, instances, deliveries. */
+import type { ComponentChildren } from 'preact'
+import type { Status } from '../model/status.ts'
 import { StatusMark } from './status-mark.tsx'
 import { Duration, Time } from './time.tsx'
 
 interface Step {
-  readonly id: string
-  readonly name: string
-  readonly status: string
+  readonly key: string
+  readonly status: Status
+  readonly title: ComponentChildren
+  readonly note?: ComponentChildren
   readonly startTime?: number | null | undefined
   readonly endTime?: number | null | undefined
+  readonly action?: ComponentChildren
 }
 
-interface StepRowsProps<Item extends Step> {
-  readonly steps: readonly Item[]
-  readonly errorOf?: (step: Item) => string | undefined
-  readonly class?: string
-}
-
-export function StepRows<Item extends Step>({ steps, errorOf, class: style = '' }: StepRowsProps<Item>) {
+export function StepRows({ steps, isBoxed = false }: { steps: readonly Step[]; isBoxed?: boolean }) {
   return (
-    <ol class={`rows ${style}`}>
-      {steps.map((step) => {
-        const { kind, word } = executionStatus(step.status)
-        const error = errorOf?.(step)
-        return (
-          <li key={step.id} class="run-row">
-            <StatusMark kind={kind} label={word} />
-            <span>{stepWords(step.name)}</span>
-            <span class="grow cut muted">{error !== undefined && <Name text={error} max={160} />}</span>
+    <ol class={`rows ${isBoxed ? 'boxed-rows' : ''}`}>
+      {steps.map(({ key, status, title, note, startTime, endTime, action }) => (
+        <li key={key} class="run-row">
+          <StatusMark kind={status.kind} label={status.word} />
+          <span>{title}</span>
+          <span class="grow muted">{note}</span>
+          {startTime && (
             <span class="muted hide-phone">
-              <Time at={step.startTime} />
+              <Time at={startTime} />
             </span>
-            <Duration from={step.startTime} until={step.endTime} />
-          </li>
-        )
-      })}
+          )}
+          <Duration from={startTime} until={endTime} />
+          {action}
+        </li>
+      ))}
     </ol>
   )
 }

@@ -21,20 +21,14 @@ export interface StageTree {
 
 export function toStageTree(stages: readonly Stage[]): StageTree {
   const top = stages.filter(({ parentStageId }) => !parentStageId)
-  const inner = new Map<string, Stage[]>()
-  for (const stage of stages) {
-    if (!stage.parentStageId) continue
-    const children = inner.get(stage.parentStageId)
-    if (children === undefined) inner.set(stage.parentStageId, [stage])
-    else children.push(stage)
-  }
-  for (const children of inner.values()) children.sort(byOwner)
+  const inner = Map.groupBy(
+    stages.filter(({ parentStageId }) => parentStageId),
+    ({ parentStageId }) => parentStageId ?? '',
+  )
+  const isAfter = ({ syntheticStageOwner }: Stage) => Number(syntheticStageOwner === 'STAGE_AFTER')
+  for (const children of inner.values()) children.sort((one, other) => isAfter(one) - isAfter(other))
   const links = linksOf(top)
   return { top: links.order.flatMap((at) => top[at] ?? []), inner, links }
-}
-
-function byOwner(left: Stage, right: Stage): number {
-  return Number(left.syntheticStageOwner === 'STAGE_AFTER') - Number(right.syntheticStageOwner === 'STAGE_AFTER')
 }
 
 /** A running judgment that has no answer waits for a person. */
@@ -99,38 +93,29 @@ export function findFailure({ top, inner }: StageTree): Failure | undefined {
     top.find(({ status }) => status === 'STOPPED' || status === 'FAILED_CONTINUE')
   if (failed === undefined) return undefined
   const path = [failed]
-  for (;;) {
-    const last = path[path.length - 1] as Stage
-    const next = (inner.get(last.id) ?? []).find(({ status }) => status === 'TERMINAL' || status === 'STOPPED')
-    if (next === undefined || path.includes(next)) break
-    path.push(next)
-  }
-  const stage = path[path.length - 1] as Stage
+  const isNext = (stage: Stage) => ['TERMINAL', 'STOPPED'].includes(stage.status) && !path.includes(stage)
+  for (let next = inner.get(failed.id)?.find(isNext); next !== undefined; next = inner.get(next.id)?.find(isNext)) path.push(next)
+  const stage = path.at(-1) ?? failed
   const reason = path.map(reasonOf).findLast((text) => text !== undefined)
   return { stage, path, reason, child: textOf(stage.context['executionId']) }
 }
 
-/** Why a stage failed, as the engine or the service behind it says. */
-export function reasonOf(stage: Stage): string | undefined {
-  const { exception } = stage.context
-  const details = objectOf(objectOf(exception)['details'])
-  const errors = textsOf(details['errors'])
-  if (errors.length > 0) return [...new Set(errors.map(toReason))].join(' ')
-  const cloud = objectsOf(stage.context['kato.tasks']).map((task) => textOf(objectOf(task['exception'])['message']))
-  const steps = stage.tasks.map(({ taskExceptionDetails }) =>
-    textOf(objectOf(objectOf(objectOf(taskExceptionDetails)['exception'])['details'])['error']),
-  )
-  const said =
-    textOf(details['error']) ??
-    cloud.find((text) => text !== undefined) ??
-    steps.find((text) => text !== undefined) ??
-    textOf(objectOf(exception)['message'])
-  if (said !== undefined) return toReason(said)
-  return stage.type === 'manualJudgment' && textOf(stage.context['judgmentStatus']) === 'stop' ? judgmentReason(stage) : undefined
+/** Why something failed, as the engine says, or the cloud operations behind it. */
+export function reasonIn(exception: unknown, operations?: unknown): string | undefined {
+  const { errors, error } = objectOf(objectOf(exception)['details'])
+  const all = textsOf(errors)
+  const cloud = objectsOf(operations).map((task) => textOf(objectOf(task['exception'])['message']))
+  const said = all.length > 0 ? all : [textOf(error) ?? cloud.find(Boolean) ?? '']
+  return [...new Set(said.map(toReason))].join(' ') || undefined
 }
 
-function judgmentReason({ lastModified }: Stage): string {
-  const by = textOf(objectOf(lastModified)['user'])
+export function reasonOf(stage: Stage): string | undefined {
+  const { exception, 'kato.tasks': operations, judgmentStatus } = stage.context
+  const steps = stage.tasks.map(({ taskExceptionDetails }) => reasonIn(objectOf(taskExceptionDetails)['exception']))
+  const message = textOf(objectOf(exception)['message'])
+  const said = reasonIn(exception, operations) ?? steps.find(Boolean) ?? (message && toReason(message))
+  if (said !== undefined || stage.type !== 'manualJudgment' || judgmentStatus !== 'stop') return said
+  const by = textOf(objectOf(stage.lastModified)['user'])
   return by === undefined ? 'It was judged with “stop”.' : `${by} judged it with “stop”.`
 }
 

@@ -80,11 +80,14 @@ const hosts: Readonly<Record<string, string>> = {
 
 /** Where a server shows the commits of a trigger, such as below `…/commit/`; undefined where its address is not known. */
 export function repositoryUrl(trigger: Json): string | undefined {
-  const { source, project, slug, payload, buildInfo } = trigger
+  const { source, payload, buildInfo } = trigger
+  const [project, slug] = [textOf(trigger['project']), textOf(trigger['slug'])]
   const [change] = objectsOf(objectOf(buildInfo)['scm'])
   const remote = textOf(objectOf(objectOf(payload)['repository'])['html_url']) ?? textOf(change?.['remoteUrl'])
   const host = hosts[textOf(source) ?? '']
-  const url = remote?.startsWith('https://') ? remote.replace(/\.git$/, '') : host && `${host}/${project}/${slug}`
+  const url = remote?.startsWith('https://')
+    ? remote.replace(/\.git$/, '')
+    : host && project && slug && `${host}/${project}/${slug}`
   return url && url + (url.startsWith('https://gitlab.com/') ? '/-' : '')
 }
 

@@ -1,6 +1,6 @@
 /** Where the output of a stage is, and what it has deployed. */
 import type { Stage } from './execution.ts'
-import { numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
+import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 
 export interface StageBuild {
   readonly host: string
@@ -27,58 +27,61 @@ export type StageOutput =
   | { readonly kind: 'build'; readonly build: StageBuild }
   | { readonly kind: 'program'; readonly program: Program }
 
-/** The first output of its own that one of the stages has: of a build, a command, a job. */
+/** The first output of its own that one of the stages has: of a build, a command, a job, a webhook. */
 export function outputOf(stages: readonly Stage[]): StageOutput | undefined {
-  for (const stage of stages) {
-    const build = buildOf(stage)
+  for (const { context } of stages) {
+    const build = buildOf(context)
     if (build !== undefined) return { kind: 'build', build }
-    const { buildOutput, logs, stdout } = stage.context
-    const text = textOf(buildOutput) ?? textOf(logs) ?? textOf(stdout)
+    const text = textOf(context['buildOutput']) ?? textOf(context['logs']) ?? textOf(context['stdout']) ?? answerOf(context)
     if (text !== undefined) return { kind: 'text', text }
-    const program = programOf(stage)
+    const program = programOf(context)
     if (program !== undefined) return { kind: 'program', program }
   }
   return undefined
 }
 
+/** The same, else what the operations of the first stage report. */
+export function logOf(stages: readonly Stage[]): StageOutput | undefined {
+  const history = objectsOf(stages[0]?.context['kato.tasks']).flatMap((task) => objectsOf(task['history']))
+  const lines = history.map(({ phase, status }) => `${textOf(phase) ?? ''}  ${textOf(status) ?? ''}`)
+  return outputOf(stages) ?? (lines.length === 0 ? undefined : { kind: 'text', text: lines.join('\n') })
+}
+
 /** Undefined until the build has a number. */
-export function buildOf({ context }: Stage): StageBuild | undefined {
+export function buildOf(context: Json): StageBuild | undefined {
   const [host, job, number] = [textOf(context['master']), textOf(context['job']), numberOf(context['buildNumber'])]
   return host === undefined || job === undefined || number === undefined ? undefined : { host, job, number }
 }
 
+function answerOf({ webhook }: Json): string | undefined {
+  const { body } = objectOf(webhook)
+  return typeof body === 'object' && body !== null ? JSON.stringify(body, null, 2) : textOf(body)
+}
+
 /** The job that the stage runs, or its last pod where pods do the work. */
-function programOf({ context }: Stage): Program | undefined {
+function programOf(context: Json): Program | undefined {
   const status = objectOf(context['jobStatus'])
   const provider = textOf(context['cloudProvider'])
-  const account = textOf(status['account']) ?? accountOf(context)
-  const pod = objectsOf(status['pods']).at(-1)?.['name']
-  if (textOf(pod) !== undefined) return { account, region: textOf(status['location']) ?? '', id: `pod ${pod}`, provider }
+  const account = textOf(status['account']) ?? accountOf(context) ?? ''
+  const pod = textOf(objectsOf(status['pods']).at(-1)?.['name'])
+  if (pod !== undefined) return { account, region: textOf(status['location']) ?? '', id: `pod ${pod}`, provider }
   const [[region = '', names] = []] = Object.entries(objectOf(context['deploy.jobs']))
   const [id] = textsOf(names)
   return id === undefined ? undefined : { account, region, id, provider }
 }
 
-function accountOf(context: Stage['context']): string {
-  return textOf(context['account']) ?? textOf(context['credentials']) ?? ''
-}
-
-/** What the operations of a stage report, where nothing else has an output. */
-export function operationsLogOf({ context }: Stage): string | undefined {
-  const lines = objectsOf(context['kato.tasks']).flatMap((task) =>
-    objectsOf(task['history']).map((entry) => `${textOf(entry['phase']) ?? ''}  ${textOf(entry['status']) ?? ''}`),
-  )
-  return lines.length === 0 ? undefined : lines.join('\n')
+export function accountOf(context: Json): string | undefined {
+  return textOf(context['account']) ?? textOf(context['credentials'])
 }
 
 /** Server groups that stages have created. */
 export function deployedBy(stages: readonly Stage[]): readonly GroupPlace[] {
-  const found = stages.flatMap(({ context }) =>
-    Object.entries(objectOf(context['deploy.server.groups'])).flatMap(([region, names]) =>
-      textsOf(names).map((name) => ({ account: accountOf(context), region, name })),
-    ),
-  )
-  return [...new Map(found.map((group) => [`${group.region} ${group.name}`, group])).values()].filter(
-    ({ account }) => account !== '',
-  )
+  const found = stages.flatMap(({ context }) => {
+    const account = accountOf(context)
+    const groups = Object.entries(objectOf(context['deploy.server.groups']))
+    return account === undefined
+      ? []
+      : groups.flatMap(([region, names]) => textsOf(names).map((name) => ({ account, region, name })))
+  })
+  return [...new Map(found.map((group) => [`${group.region} ${group.name}`, group])).values()]
 }

@@ -1,5 +1,4 @@
 /** The action of a task once more: its dialog, filled with what the task did. */
-import type { ComponentType } from 'preact'
 import type { Task } from '../api/actions.ts'
 import { hasForm, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
@@ -10,9 +9,16 @@ import { openDialog } from '../components/dialog.tsx'
 import { balancerDraftOfJob, securityGroupDraftOfJob } from '../model/infrastructure.ts'
 import { type Json, objectOf, textOf, textsOf } from '../model/read.ts'
 import { type Instance, instanceId, type ServerGroup } from '../model/server-groups.ts'
+import { accountOf } from '../model/stage-output.ts'
 import { EditBalancer } from './balancer-dialog.tsx'
 import { EditSecurityGroup } from './security-group-dialog.tsx'
 import { type ServerGroupContext, useInstanceActions, useServerGroup, useServerGroupActions } from './server-group-actions.tsx'
+
+const groupJobs = [
+  ...['resizeServerGroup', 'disableServerGroup', 'enableServerGroup', 'rollbackServerGroup', 'cloneServerGroup'],
+  ...['destroyServerGroup', 'rebootInstances', 'terminateInstances', 'terminateInstanceAndDecrementServerGroup'],
+]
+const names = ['serverGroupName', 'asgName', 'loadBalancerName', 'securityGroupName', 'name']
 
 interface Repeatable {
   readonly application: string
@@ -22,37 +28,17 @@ interface Repeatable {
   readonly fields: Json
 }
 
-const types: Readonly<Record<string, ComponentType<{ readonly repeatable: Repeatable }>>> = {
-  resizeServerGroup: OfServerGroup,
-  disableServerGroup: OfServerGroup,
-  enableServerGroup: OfServerGroup,
-  rollbackServerGroup: OfServerGroup,
-  cloneServerGroup: OfServerGroup,
-  destroyServerGroup: OfServerGroup,
-  rebootInstances: OfServerGroup,
-  terminateInstances: OfServerGroup,
-  terminateInstanceAndDecrementServerGroup: OfServerGroup,
-  upsertLoadBalancer: OfLoadBalancer,
-  upsertSecurityGroup: OfSecurityGroup,
-}
-
-export function DoAgain({ task }: { task: Task }) {
-  const repeatable = toRepeatable(task)
-  const Of = repeatable && types[repeatable.type]
-  return Of ? <Of repeatable={repeatable} /> : null
-}
-
-/** Undefined for tasks of several jobs, and for jobs without a place. */
-function toRepeatable({ application, execution }: Task): Repeatable | undefined {
-  const jobs = (execution?.stages ?? []).filter(({ parentStageId }) => !parentStageId)
-  const type = jobs[0]?.type ?? ''
-  const fields = objectOf(jobs[0]?.context)
-  const account = textOf(fields['credentials']) ?? textOf(fields['account'])
+/** Nothing for tasks of several jobs, and for jobs without a place. */
+export function DoAgain({ task: { application, execution } }: { task: Task }) {
+  const [job, another] = (execution?.stages ?? []).filter(({ parentStageId }) => !parentStageId)
+  const fields = objectOf(job?.context)
+  const account = accountOf(fields)
   const region = textOf(fields['region']) ?? textsOf(fields['regions'])[0]
-  const names = ['serverGroupName', 'asgName', 'loadBalancerName', 'securityGroupName', 'name']
   const name = names.map((key) => textOf(fields[key])).find((text) => text !== undefined)
-  if (jobs.length !== 1 || !account || !region || !name) return undefined
-  return { application, type, place: { account, region, name }, fields }
+  if (job === undefined || another !== undefined || !account || !region || !name) return null
+  const repeatable = { application, type: job.type, place: { account, region, name }, fields }
+  if (groupJobs.includes(job.type)) return <OfServerGroup repeatable={repeatable} />
+  return ['upsertLoadBalancer', 'upsertSecurityGroup'].includes(job.type) ? <OfPlace repeatable={repeatable} /> : null
 }
 
 function OfServerGroup({ repeatable }: { repeatable: Repeatable }) {
@@ -68,8 +54,7 @@ interface OfKnownGroupProps {
   readonly repeatable: Repeatable
 }
 
-function OfKnownGroup({ group, context, repeatable }: OfKnownGroupProps) {
-  const { type, fields } = repeatable
+function OfKnownGroup({ group, context, repeatable: { type, fields } }: OfKnownGroupProps) {
   const actions = useServerGroupActions(group, context, fields)
   const [id] = textsOf(fields['instanceIds'])
   if (id === undefined) return <AgainOne group={group} actions={actions} type={type} />
@@ -87,37 +72,36 @@ function OfInstance({ group, context, instance, type }: OfInstanceProps) {
 /** Either disabling or enabling is offered at a time. */
 function AgainOne({ group, actions, type }: { group: ServerGroup; actions: readonly Action[]; type: string }) {
   const action = actions.find((one) => one.type === type)
-  return action === undefined ? (
-    <Again denied={`${group.name} is already in the state that this task sets.`} />
-  ) : (
-    <Again denied={action.denied} onSelect={action.onSelect} />
-  )
+  const denied = action === undefined ? `${group.name} is already in the state that this task sets.` : action.denied
+  return <Again denied={denied} onSelect={action?.onSelect} />
 }
 
-/** One that was deleted meanwhile is created anew. */
-function OfLoadBalancer({ repeatable: { application, place, fields } }: { repeatable: Repeatable }) {
+/** A load balancer or security group; one that was deleted meanwhile is created anew. */
+function OfPlace({ repeatable: { application, type, place, fields } }: { repeatable: Repeatable }) {
+  const isBalancer = type === 'upsertLoadBalancer'
   const provider = textOf(fields['cloudProvider']) ?? ''
-  const isEdited = hasForm(useCloudProviders(), provider, 'loadBalancer')
-  const live = useLive('/loadBalancers/{account}/{region}/{name}', { path: place, query: { provider } }, { refresh: 'open' })
+  const isEdited = hasForm(useCloudProviders(), provider, isBalancer ? 'loadBalancer' : 'securityGroup')
+  const parameters = { path: place, query: { provider } }
+  const balancers = useLive('/loadBalancers/{account}/{region}/{name}', isBalancer ? parameters : undefined, { refresh: 'open' })
+  const groups = useLive('/securityGroups/{account}/{region}/{name}', isBalancer ? undefined : parameters, { refresh: 'open' })
   const right = useRight({ operation: changeOperation, application, account: place.account })
-  const { body } = live.reading.value
-  if (!isEdited || body === undefined) return null
-  const filled = { ...(body.length === 0 && place), ...balancerDraftOfJob(fields) }
-  const edit = () => openDialog(<EditBalancer application={application} balancer={body[0]} filled={filled} />)
-  return <Again denied={right.reason} onSelect={edit} />
-}
-
-function OfSecurityGroup({ repeatable: { application, place, fields } }: { repeatable: Repeatable }) {
-  const provider = textOf(fields['cloudProvider']) ?? ''
-  const isEdited = hasForm(useCloudProviders(), provider, 'securityGroup')
-  const live = useLive('/securityGroups/{account}/{region}/{name}', { path: place, query: { provider } }, { refresh: 'open' })
-  const right = useRight({ operation: changeOperation, application, account: place.account })
-  const { body, error } = live.reading.value
-  const isGone = error?.status === 404
-  if (!isEdited || (body === undefined && !isGone)) return null
-  const group = isGone ? undefined : body
-  const filled = { ...(isGone && place), ...securityGroupDraftOfJob(fields) }
-  const edit = () => openDialog(<EditSecurityGroup group={group} place={place} filled={filled} />)
+  const found = balancers.reading.value.body
+  const { body: known, error } = groups.reading.value
+  const isGone = found?.length === 0 || error?.status === 404
+  if (!isEdited || (found === undefined && known === undefined && !isGone)) return null
+  const at = isGone ? place : undefined
+  const edit = () =>
+    openDialog(
+      isBalancer ? (
+        <EditBalancer application={application} balancer={found?.[0]} filled={{ ...at, ...balancerDraftOfJob(fields) }} />
+      ) : (
+        <EditSecurityGroup
+          group={isGone ? undefined : known}
+          place={place}
+          filled={{ ...at, ...securityGroupDraftOfJob(fields) }}
+        />
+      ),
+    )
   return <Again denied={right.reason} onSelect={edit} />
 }
 

@@ -1,5 +1,4 @@
 /** One execution: where it is, why it failed, what can be done. */
-
 import { useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
@@ -10,10 +9,13 @@ import { Beside } from '../components/beside.tsx'
 import { Button } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { Name } from '../components/name.tsx'
+import { Panel } from '../components/panel.tsx'
 import { StageGraph } from '../components/stage-graph.tsx'
 import { StageList } from '../components/stage-list.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
+import { StepRows } from '../components/step-rows.tsx'
 import { Segments } from '../components/tabs.tsx'
+import { Time } from '../components/time.tsx'
 import { usePhone, useWide } from '../components/use-phone.ts'
 import { Lazy } from '../editor/lazy.tsx'
 import { useLetters } from '../letter-keys.ts'
@@ -25,17 +27,16 @@ import {
   type Stage,
   type StageTree,
   shortId,
-  stageStatus,
   titleOf,
   toStageTree,
 } from '../model/execution.ts'
 import { toStageGraph } from '../model/stage-graph.ts'
-import { isComplete } from '../model/status.ts'
+import { isComplete, isFailed } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
+import { plural } from '../words.ts'
 import { Judgment } from './judgment.tsx'
 import { RunFailure } from './run-failure.tsx'
 import { RunHead, toSibling } from './run-head.tsx'
-import { awaitsDelivery, RunNotifications } from './run-notifications.tsx'
 import { loadDeploymentPicture, nextTab, StagePanel } from './stage-panel.tsx'
 
 const views = [
@@ -47,38 +48,27 @@ const views = [
 const maxNodes = 400
 
 export function ExecutionScreen({ params, query }: ScreenProps) {
-  const id = params['id'] ?? ''
-  const live = useLive(
-    '/pipelines/{id}',
-    { path: { id } },
-    {
-      refresh: 'live',
-      isBusy: (execution) => !isComplete(execution.status) || awaitsDelivery(execution),
-      events: { path: `/executions/${encodeURIComponent(id)}/events` },
-    },
-  )
+  const { id = '' } = params
+  const isBusy = ({ status, notificationDeliveries }: Execution) =>
+    !isComplete(status) || notificationDeliveries?.some((delivery) => delivery.status === 'waiting') === true
+  const events = { path: `/executions/${encodeURIComponent(id)}/events` }
+  const live = useLive('/pipelines/{id}', { path: { id } }, { refresh: 'live', isBusy, events })
+  const none = <EmptyState icon="search" text="There is no such execution, or you may not read it." />
   return (
-    <Loaded
-      live={live}
-      title={`Execution ${shortId(id)}`}
-      rows={8}
-      empty={<EmptyState icon="search" text="There is no such execution, or you may not read it." />}
-    >
+    <Loaded live={live} title={`Execution ${shortId(id)}`} rows={8} empty={none}>
       {(execution) => <Run execution={execution} query={query} />}
     </Loaded>
   )
 }
 
-type Query = ScreenProps['query']
-
-function Run({ execution, query }: { execution: Execution; query: Query }) {
+function Run({ execution, query }: { execution: Execution; query: ScreenProps['query'] }) {
   const change = useQueryChange()
   const tree = useMemo(() => toStageTree(execution.stages), [execution])
   const isWide = useWide()
   const chosen = execution.stages.find(({ id }) => id === query['stage'])
   const selected = chosen ?? (isWide ? usualStage(execution, tree) : undefined)
   const waiting = chosen !== undefined && isWaiting(chosen) ? chosen : execution.stages.find(isWaiting)
-  const failure = execution.status === 'TERMINAL' ? findFailure(tree) : undefined
+  const failure = isFailed(execution.status) ? findFailure(tree) : undefined
   const select = (stage: string) => change({ stage, tab: undefined, line: undefined })
   const back = to.execution(execution.id, { view: query['view'] })
   useRunLetters(execution, selected, query['tab'], select)
@@ -93,41 +83,43 @@ function Run({ execution, query }: { execution: Execution; query: Query }) {
       close={isWide && chosen !== undefined ? back : undefined}
     />
   )
+  const deployments = deploymentsOf(execution)
+  // The panel of a stage that deploys has the picture, too.
+  const hasPicture = deployments.length > 0 && (selected === undefined || deploymentsOf(execution, selected).length === 0)
   return (
     <div class="run-page">
       <RunHead execution={execution} />
-      <Notes execution={execution} />
+      {execution.status === 'NOT_STARTED' && <Queued execution={execution} />}
+      {execution.canceled === true && (
+        <Banner tone="info">
+          {execution.canceledBy ? `Cancelled by ${execution.canceledBy}.` : 'Cancelled.'}{' '}
+          <Name text={execution.cancellationReason ?? ''} max={300} />
+        </Banner>
+      )}
       {waiting !== undefined && <Judgment key={waiting.id} execution={execution} stage={waiting} />}
       {failure !== undefined && <RunFailure key={failure.child} run={execution} failure={failure} />}
       <Beside label={selected === undefined ? '' : titleOf(selected)} back={{ href: back, label: 'All stages' }} side={side}>
         <Stages execution={execution} tree={tree} view={query['view']} selected={selected} onSelect={select} />
-        <Picture execution={execution} selected={selected} />
-        <RunNotifications execution={execution} />
+        {hasPicture && <Lazy load={loadDeploymentPicture} props={{ application: execution.application, execution }} />}
+        <Notifications execution={execution} />
       </Beside>
     </div>
   )
 }
 
-/** What the run deploys; the panel of a stage that deploys has it, too. */
-function Picture({ execution, selected }: { execution: Execution; selected: Stage | undefined }) {
-  const isBeside = selected !== undefined && deploymentsOf(execution, selected).length > 0
-  if (isBeside || deploymentsOf(execution).length === 0) return null
-  return <Lazy load={loadDeploymentPicture} props={{ application: execution.application, execution }} />
-}
-
 /** What runs, where the reader has chosen nothing. Of a run that has ended the whole matters, or its only stage. */
 function usualStage({ status }: Execution, { top }: StageTree): Stage | undefined {
   if (!isComplete(status)) return top.find((stage) => stage.status === 'RUNNING' && !isWaiting(stage))
-  return top.length === 1 && status !== 'TERMINAL' ? top[0] : undefined
+  return top.length === 1 && !isFailed(status) ? top[0] : undefined
 }
 
 function useRunLetters(execution: Execution, selected: Stage | undefined, tab: string | undefined, select: (id: string) => void) {
   const change = useQueryChange()
   const { route: navigate } = useLocation()
   const toFailed = (step: 1 | -1) => {
-    const failed = execution.stages.filter((stage) => stageStatus(stage).kind === 'failed')
+    const failed = execution.stages.filter(({ status }) => isFailed(status))
     const at = failed.findIndex((stage) => stage.id === selected?.id)
-    const next = failed.at(at === -1 && step === -1 ? -1 : (at + step + failed.length) % Math.max(1, failed.length))
+    const next = failed.at(at === -1 && step === -1 ? -1 : (at + step) % failed.length)
     if (next !== undefined) select(next.id)
   }
   useLetters({
@@ -138,22 +130,6 @@ function useRunLetters(execution: Execution, selected: Stage | undefined, tab: s
     '[': () => toSibling(execution, 1, navigate),
     ']': () => toSibling(execution, -1, navigate),
   })
-}
-
-/** Why it waits or was cancelled. */
-function Notes({ execution }: { execution: Execution }) {
-  const { status, canceled, canceledBy, cancellationReason } = execution
-  return (
-    <>
-      {status === 'NOT_STARTED' && <Queued execution={execution} />}
-      {canceled === true && (
-        <Banner tone="info">
-          {canceledBy ? `Cancelled by ${canceledBy}.` : 'Cancelled.'}{' '}
-          {cancellationReason && <Name text={cancellationReason} max={300} />}
-        </Banner>
-      )}
-    </>
-  )
 }
 
 interface StagesProps {
@@ -170,14 +146,13 @@ function Stages({ execution, tree, view: wanted, selected, onSelect }: StagesPro
   const change = useQueryChange()
   const isPhone = usePhone()
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
-  const foldsChains = !isComplete(execution.status) || execution.status === 'TERMINAL'
+  const foldsChains = !isComplete(execution.status) || isFailed(execution.status)
   const graph = useMemo(() => toStageGraph(tree, opened, foldsChains), [tree, opened, foldsChains])
   const canDraw = graph.nodes.length <= maxNodes
   const view = views.find(({ id }) => id === wanted)?.id ?? (isPhone || !canDraw ? 'list' : 'graph')
-  const shared = { tree, selected: selected?.id, onSelect }
-  const list = <StageList execution={execution} {...shared} showsTime={view === 'time'} />
-  const fold = (id: string) => setOpened((before) => before.symmetricDifference(new Set([id])))
   const isDrawn = view === 'graph' && canDraw
+  const shared = { tree, selected: selected?.id, onSelect }
+  const fold = (id: string) => setOpened((before) => before.symmetricDifference(new Set([id])))
   return (
     <>
       <div class="filters">
@@ -190,7 +165,11 @@ function Stages({ execution, tree, view: wanted, selected, onSelect }: StagesPro
         )}
       </div>
       <div class={`panel ${isDrawn ? '' : 'is-flush'}`}>
-        {isDrawn ? <StageGraph graph={graph} {...shared} onFold={fold} /> : list}
+        {isDrawn ? (
+          <StageGraph graph={graph} {...shared} onFold={fold} />
+        ) : (
+          <StageList execution={execution} {...shared} showsTime={view === 'time'} />
+        )}
       </div>
     </>
   )
@@ -201,17 +180,36 @@ function Queued({ execution: { id, name, application, pipelineConfigId, limitCon
   const query = { pipelineConfigIds: pipelineConfigId ?? '', statuses: 'RUNNING,PAUSED', limit: 1, expand: false }
   const isLimited = limitConcurrent === true && Boolean(pipelineConfigId)
   const events = applicationEvents(application, 'executions')
-  const runs = useLive('/executions', isLimited ? { query } : undefined, { refresh: 'live', events }).reading.value.body ?? []
-  const running = runs.find((run) => run.id !== id && run.pipelineConfigId === pipelineConfigId)
+  const { body = [] } = useLive('/executions', isLimited ? { query } : undefined, { refresh: 'live', events }).reading.value
+  const running = body.find((run) => run.id !== id && run.pipelineConfigId === pipelineConfigId)
+  if (running === undefined) return <Banner tone="info">This run waits for its turn.</Banner>
   return (
     <Banner tone="info">
-      {running === undefined ? (
-        'This run waits for its turn.'
-      ) : (
-        <>
-          {name ?? id} allows one run at a time. This one waits for <a href={to.execution(running.id)}>{shortId(running.id)}</a>.
-        </>
-      )}
+      {name ?? id} allows one run at a time. This one waits for <a href={to.execution(running.id)}>{shortId(running.id)}</a>.
     </Banner>
+  )
+}
+
+const deliveryKinds = { delivered: 'succeeded', waiting: 'waiting', failed: 'failed' } as const
+
+/** Notifications of the run: delivered, waiting, or failed with the reason. */
+function Notifications({ execution: { notificationDeliveries, stages } }: { execution: Execution }) {
+  if (!notificationDeliveries?.length) return null
+  const rows = notificationDeliveries.map(({ id, type, address, when, stageId, status, attempts, reason, changedTime }) => {
+    const stage = stages.find((one) => one.id === stageId)
+    const words = [`${when}${stage === undefined ? '' : ` ${titleOf(stage)}`}: ${status}`]
+    if (attempts > 1) words.push(plural(attempts, 'attempt'))
+    return {
+      key: id,
+      status: { kind: deliveryKinds[status], word: status },
+      title: <Name text={`${type} ${address}`} max={60} />,
+      note: <Name text={[...words, ...(reason ? [reason] : [])].join(', ')} max={300} />,
+      action: <Time at={changedTime} />,
+    }
+  })
+  return (
+    <Panel title="Notifications" count={rows.length} flush>
+      <StepRows steps={rows} />
+    </Panel>
   )
 }

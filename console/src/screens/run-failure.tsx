@@ -4,24 +4,22 @@ import { to } from '../address.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation } from '../api/rights.ts'
-import { searchPath } from '../api/waiting.ts'
 import { ActionButton } from '../components/button.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { PlainText } from '../components/plain-text.tsx'
+import { ChangeList, useEarlierRun, useRunChanges } from '../components/run-changes.tsx'
 import { Loading } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
 import { Lazy } from '../editor/lazy.tsx'
-import { describeChanges } from '../model/compare.ts'
 import { type Execution, type Failure, failureOf, reasonOf, type Stage, shortId, startedBy, titleOf } from '../model/execution.ts'
 import { stepWords } from '../model/names.ts'
-import { objectOf, textOf } from '../model/read.ts'
+import { textOf } from '../model/read.ts'
 import { healthReason, instanceId } from '../model/server-groups.ts'
 import { deployedBy, type GroupPlace, outputOf } from '../model/stage-output.ts'
 import { useStageActions } from './execution-actions.tsx'
-import { OutputTail, useNotUp } from './stage-output.tsx'
-import { instancesIn, placeLinks } from './stage-places.ts'
+import { instancesIn, OutputTail, placeLinks, useNotUp } from './stage-output.tsx'
 
 const loadFailedObjects = async () => (await import('../manifests/failed-objects.tsx')).FailedObjects
 
@@ -45,41 +43,52 @@ export function RunFailure({ run, execution = run, failure, depth = 0 }: RunFail
   if (body !== undefined && inner !== undefined && depth < maxChildren) {
     return <RunFailure run={run} execution={body} failure={inner} depth={depth + 1} />
   }
+  // Until it is known that no child pipeline says more.
   const isFound = child === undefined || body !== undefined || error !== undefined
-  return <Cause run={run} execution={execution} failure={failure} isFound={isFound} />
+  return (
+    <Cause run={run} execution={execution} failure={failure}>
+      {isFound && (
+        <div class="cause-parts">
+          <LastOutput execution={execution} path={failure.path} />
+          <SinceSuccess execution={execution} />
+        </div>
+      )}
+    </Cause>
+  )
 }
 
 interface CauseProps {
   readonly run: Execution
   readonly execution: Execution
   readonly failure: Failure
-  /** False until it is known that no child pipeline says more. */
-  readonly isFound: boolean
+  readonly children: ComponentChildren
 }
 
-function Cause({ run, execution, failure: { stage, path, reason }, isFound }: CauseProps) {
+function Cause({ run, execution, failure: { stage, path, reason }, children }: CauseProps) {
   const [top = stage] = path
-  const isOwn = execution.id === run.id
-  const actions = useCauseActions(run, execution, top)
+  // The run that is shown restarts; the stage is edited where it failed.
+  const ofRun = useStageActions(run, failureOf(run)?.path[0] ?? top).filter(({ href }) => href === undefined)
+  const actions = [...ofRun, ...useStageActions(execution, top).filter(({ href }) => href !== undefined)]
+  const title = (
+    <>
+      <StatusMark kind="failed" />
+      <span>
+        <Name text={titleOf(top)} max={60} /> failed
+        {execution.id !== run.id && (
+          <span class="regular">
+            {' '}
+            in run{' '}
+            <a href={to.execution(execution.id, { stage: top.id })}>{`${execution.name ?? ''} ${shortId(execution.id)}`}</a>
+          </span>
+        )}
+      </span>
+    </>
+  )
   return (
     <Panel
       class="cause"
-      title={
-        <>
-          <StatusMark kind="failed" />
-          <span>
-            <Name text={titleOf(top)} max={60} /> failed
-            {!isOwn && (
-              <span class="regular">
-                {' '}
-                in run{' '}
-                <a href={to.execution(execution.id, { stage: top.id })}>{`${execution.name ?? ''} ${shortId(execution.id)}`}</a>
-              </span>
-            )}
-          </span>
-        </>
-      }
-      actions={actions.map((action) => <ActionButton key={action.label} action={action} small />)}
+      title={title}
+      actions={actions.map((action) => <ActionButton key={action.label} {...{ action }} small />)}
     >
       <p role="alert">
         {reason === undefined ? (
@@ -89,21 +98,9 @@ function Cause({ run, execution, failure: { stage, path, reason }, isFound }: Ca
         )}
         <WhoMay execution={execution} reason={reason} />
       </p>
-      {isFound && (
-        <div class="cause-parts">
-          <LastOutput execution={execution} top={top} path={path} />
-          <SinceSuccess execution={execution} />
-        </div>
-      )}
+      {children}
     </Panel>
   )
-}
-
-/** Restarts the run that is shown, and edits the stage where it failed. */
-function useCauseActions(run: Execution, execution: Execution, top: Stage) {
-  const own = failureOf(run)?.path[0] ?? top
-  const ofRun = useStageActions(run, own).filter(({ href }) => href === undefined)
-  return [...ofRun, ...useStageActions(execution, top).filter(({ href }) => href !== undefined)]
 }
 
 /** After a refusal of an account: who may use it. */
@@ -126,47 +123,29 @@ function noReason(stage: Stage): string {
   return `“${titleOf(stage)}” gives no reason.${last} The record of the stage may help an operator.`
 }
 
-/** Of the command, build or job that failed, else of an instance that is not up. */
-function LastOutput({ execution, top, path }: { execution: Execution; top: Stage; path: readonly Stage[] }) {
+/** Of the command, build, job or webhook that failed, else of an instance that is not up. */
+function LastOutput({ execution: { id, application }, path }: { execution: Execution; path: readonly Stage[] }) {
+  const [top, leaf] = [path[0] as Stage, path.at(-1) as Stage]
   const output = outputOf([...path].reverse())
-  const [group] = output === undefined ? deployedBy(path) : []
-  const leaf = path.at(-1) ?? top
-  if (hasManifests(useCloudProviders(), textOf(leaf.context['cloudProvider'])) && output === undefined) {
+  const provider = textOf(leaf.context['cloudProvider'])
+  const isOfManifests = hasManifests(useCloudProviders(), provider)
+  const [group] = deployedBy(path)
+  if (output !== undefined) {
     return (
-      <section>
-        <Lazy load={loadFailedObjects} props={{ application: execution.application, stage: leaf }} />
-      </section>
-    )
-  }
-  const answer = answerOf(leaf)
-  if (output === undefined && answer !== undefined) {
-    return (
-      <Part title="Answer of the webhook">
-        <OutputTail output={{ kind: 'text', text: answer }} name={titleOf(top)} />
+      <Part title="Last output" action={<a href={to.execution(id, { stage: top.id, tab: 'log' })}>Whole output</a>}>
+        <OutputTail output={output} name={titleOf(top)} />
       </Part>
     )
   }
-  if (output === undefined) {
-    return group === undefined ? null : (
-      <InstanceOutput
-        application={execution.application}
-        place={group}
-        provider={textOf(leaf.context['cloudProvider'])}
-        reason={path.map(reasonOf).join(' ')}
-      />
+  if (isOfManifests) {
+    return (
+      <section>
+        <Lazy load={loadFailedObjects} props={{ application, stage: leaf }} />
+      </section>
     )
   }
-  const name = titleOf(top)
-  return (
-    <Part title="Last output" action={<a href={to.execution(execution.id, { stage: top.id, tab: 'log' })}>Whole output</a>}>
-      <OutputTail output={output} name={name} />
-    </Part>
-  )
-}
-
-function answerOf({ context }: Stage): string | undefined {
-  const { body } = objectOf(context['webhook'])
-  return typeof body === 'object' && body !== null ? JSON.stringify(body, null, 2) : textOf(body)
+  const reason = path.map(reasonOf).join(' ')
+  return group === undefined ? null : <InstanceOutput {...{ application, provider, reason }} place={group} />
 }
 
 interface InstanceOutputProps {
@@ -185,15 +164,13 @@ function InstanceOutput({ application, place, provider, reason }: InstanceOutput
   const id = named ?? (first && instanceId(first))
   if (id === undefined) return null
   const at = { account, region, id }
+  const title = (
+    <>
+      Last output of <NameLink href={to.instance(application, at)} text={id} max={24} />
+    </>
+  )
   return (
-    <Part
-      title={
-        <>
-          Last output of <NameLink href={to.instance(application, at)} text={id} max={24} />
-        </>
-      }
-      action={<a href={to.instance(application, at, { tab: 'console' })}>Whole output</a>}
-    >
+    <Part title={title} action={<a href={to.instance(application, at, { tab: 'console' })}>Whole output</a>}>
       {first !== undefined && (
         <p class="muted">
           {named === undefined && healthReason(first)} {found?.instances.length} of {found?.group.instances?.length} instances of{' '}
@@ -225,43 +202,25 @@ function Part({ title, action, children }: PartProps) {
 
 /** What differs from the last run of the pipeline before it that has succeeded. */
 function SinceSuccess({ execution }: { execution: Execution }) {
-  const { id, name, application, buildTime, pipelineConfigId } = execution
-  const query = { statuses: 'SUCCEEDED', triggerTimeEndBoundary: String(buildTime), size: 1, expand: true }
-  const isStored = Boolean(name && pipelineConfigId && buildTime)
-  const found = useLive(
-    searchPath,
-    isStored ? { path: { application }, query: { ...query, pipelineName: name ?? '' } } : undefined,
-    { refresh: 'open' },
-  ).reading.value
-  if (!isStored || found.error !== undefined) return null
-  if (found.body === undefined) return <Loading rows={3} />
-  const [last] = found.body
-  if (last === undefined) return <Part title="Since the last success">No earlier run of {name} has succeeded.</Part>
+  const { found, error } = useEarlierRun(execution, 'last-success')
+  if (error !== undefined || !execution.pipelineConfigId) return null
+  if (found === undefined) return <Loading rows={3} />
+  const [last] = found
+  if (last === undefined) return <Part title="Since the last success">No earlier run of {execution.name} has succeeded.</Part>
+  const title = (
+    <>
+      Changed since <a href={to.execution(last.id)}>{shortId(last.id)}</a> succeeded, <Time at={last.buildTime} />
+    </>
+  )
   return (
-    <Part
-      title={
-        <>
-          Changed since <a href={to.execution(last.id)}>{shortId(last.id)}</a> succeeded, <Time at={last.buildTime} />
-        </>
-      }
-      action={<a href={to.compare({ left: last.id, right: id })}>Compare</a>}
-    >
+    <Part title={title} action={<a href={to.compare({ left: last.id, right: execution.id })}>Compare</a>}>
       <Changes older={last} newer={execution} />
     </Part>
   )
 }
 
-const maxChanges = 8
-
 function Changes({ older, newer }: { older: Execution; newer: Execution }) {
-  const changes = describeChanges(older, newer).filter(({ kind }) => kind !== 'duration' && kind !== 'stage')
+  const changes = useRunChanges(older, newer).filter(({ kind }) => kind !== 'duration' && kind !== 'stage')
   if (changes.length === 0) return <p class="muted">Parameters, definition, images and commit are the same.</p>
-  return (
-    <ul class="bullets">
-      {changes.slice(0, maxChanges).map(({ text, href }) => (
-        <li key={text}>{href === undefined ? <Name text={text} max={200} /> : <NameLink href={href} text={text} max={200} />}</li>
-      ))}
-      {changes.length > maxChanges && <li>and {changes.length - maxChanges} more</li>}
-    </ul>
-  )
+  return <ChangeList changes={changes} max={8} />
 }

@@ -1,5 +1,5 @@
 /** The head of a run: its state, who or what started it with which values, and what it has deployed. */
-
+import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
@@ -17,9 +17,9 @@ import { PageHead } from '../components/page-head.tsx'
 import { StatusBadge } from '../components/status-mark.tsx'
 import { Duration, Time } from '../components/time.tsx'
 import { usePhone } from '../components/use-phone.ts'
-import { type Execution, newestFirst, type Stage, shortId, startedBy, statusOf } from '../model/execution.ts'
-import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
-import { triggerWord } from '../model/runs.ts'
+import { type Execution, newestFirst, shortId, startedBy, statusOf } from '../model/execution.ts'
+import { objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
+import { repositoryUrl, triggerWord } from '../model/runs.ts'
 import { deployedBy } from '../model/stage-output.ts'
 import { useExecutionActions } from './execution-actions.tsx'
 
@@ -62,7 +62,10 @@ function RunActions({ execution }: { execution: Execution }) {
   const actions = useExecutionActions(execution)
   // Of a failed run, what changed is shown with its cause.
   const shown = usePhone() || execution.status === 'TERMINAL' ? 1 : 2
-  const rest = actions.slice(shown)
+  const siblings = [
+    { icon: 'left', label: 'Previous run', step: 1 },
+    { icon: 'right', label: 'Next run', step: -1 },
+  ] as const
   return (
     <>
       {actions.slice(0, shown).map((action) => (
@@ -70,11 +73,12 @@ function RunActions({ execution }: { execution: Execution }) {
       ))}
       {execution.pipelineConfigId && (
         <span class="row tight">
-          <IconButton icon="left" label="Previous run" title="Previous run" onClick={() => toSibling(execution, 1, navigate)} />
-          <IconButton icon="right" label="Next run" title="Next run" onClick={() => toSibling(execution, -1, navigate)} />
+          {siblings.map(({ icon, label, step }) => (
+            <IconButton key={icon} icon={icon} label={label} title={label} onClick={() => toSibling(execution, step, navigate)} />
+          ))}
         </span>
       )}
-      {rest.length > 0 && <Menu items={rest} />}
+      {actions.length > shown && <Menu items={actions.slice(shown)} />}
     </>
   )
 }
@@ -94,97 +98,87 @@ export function toSibling({ id, pipelineConfigId }: Execution, step: 1 | -1, nav
   })
 }
 
+const maxParameters = 8
+
 function Facts({ execution }: { execution: Execution }) {
   const { trigger, application, stages } = execution
   const by = startedBy(execution)
-  const parent = textOf(objectOf(trigger.parentExecution)['id']) ?? textOf(trigger['parentPipelineId'])
+  const parameters = Object.entries(objectOf(trigger.parameters)).map(([key, value]) => (
+    <Chip key={key} text={typeof value === 'string' ? value : JSON.stringify(value)}>
+      <span class="muted">
+        <Name text={key} max={30} />
+      </span>
+    </Chip>
+  ))
+  const clusters = stages.flatMap(({ context }) => [context, ...objectsOf(context['clusters'])])
+  const balancers = [...new Set(clusters.flatMap((cluster) => textsOf(objectOf(cluster)['loadBalancers'])))]
   return (
     <div class="run-facts">
       <span class="muted">
         {by === undefined ? 'Started' : <Name text={by} max={40} />}
-        {by !== undefined && ' started it'}{' '}
-        {parent === undefined ? triggerWord(trigger.type) : <Parent trigger={trigger} id={parent} />},{' '}
+        {by !== undefined && ' started it'} <Starter trigger={trigger} />,{' '}
         <Time at={execution.startTime ?? execution.buildTime} />
       </span>
       <Source trigger={trigger} />
-      <Parameters parameters={Object.entries(objectOf(trigger.parameters))} />
+      {parameters.length <= maxParameters ? (
+        parameters
+      ) : (
+        <details class="more-facts">
+          <summary>{parameters.length} parameters</summary>
+          <div class="run-facts">{parameters}</div>
+        </details>
+      )}
       {artifactsOf(execution).map((artifact) => (
-        <span key={artifact} class="chip">
+        <Chip key={artifact} text={artifact}>
           <Icon name="box" />
-          <Name text={artifact} max={60} />
-        </span>
+        </Chip>
       ))}
-      <Served application={application} stages={stages} />
+      {deployedBy(stages).length > 0 && balancers.length > 0 && (
+        <ApplicationOpenLinks application={application} names={balancers} />
+      )}
     </div>
   )
 }
 
-function Parent({ trigger, id }: Pick<Execution, 'trigger'> & { id: string }) {
-  const name = textOf(trigger['parentPipelineName']) ?? textOf(objectOf(trigger.parentExecution)['name']) ?? ''
+function Chip({ text, href, children }: { text: string; href?: string | undefined; children?: ComponentChildren }) {
   return (
-    <>
-      by <NameLink href={to.execution(id)} text={`${name} ${shortId(id)}`.trim()} max={60} />
-    </>
+    <span class="chip">
+      {children}
+      {href === undefined ? <Name text={text} max={60} /> : <NameLink href={href} text={text} max={60} />}
+    </span>
   )
 }
 
-const maxParameters = 8
+type Triggered = Pick<Execution, 'trigger'>
 
-function Parameters({ parameters }: { parameters: readonly (readonly [string, unknown])[] }) {
-  const chips = parameters.map(([key, value]) => (
-    <span key={key} class="chip">
-      <span class="muted">
-        <Name text={key} max={30} />
-      </span>
-      <Name text={typeof value === 'string' ? value : JSON.stringify(value)} max={40} />
-    </span>
-  ))
-  if (chips.length <= maxParameters) return <>{chips}</>
+function Starter({ trigger }: Triggered) {
+  const { id, name } = objectOf(trigger.parentExecution)
+  const parent = textOf(id) ?? textOf(trigger['parentPipelineId'])
+  if (parent === undefined) return <>{triggerWord(trigger.type)}</>
+  const title = textOf(trigger['parentPipelineName']) ?? textOf(name) ?? ''
   return (
-    <details class="more-facts">
-      <summary>{chips.length} parameters</summary>
-      <div class="run-facts">{chips}</div>
-    </details>
+    <>
+      by <NameLink href={to.execution(parent)} text={`${title} ${shortId(parent)}`.trim()} max={60} />
+    </>
   )
 }
 
 /** The build and the commit that it comes from. */
-function Source({ trigger }: Pick<Execution, 'trigger'>) {
-  const build = objectOf(trigger['buildInfo'])
-  const url = textOf(build['url'])
-  const [change = {}] = objectsOf(build['scm'])
-  const hash = textOf(trigger['hash']) ?? textOf(change['sha1'])
-  const branch = textOf(trigger['branch']) ?? textOf(change['branch'])
-  const commit = hash === undefined ? undefined : commitUrl(trigger as Json, change, hash)
-  const text = [textOf(trigger['slug']), branch, hash?.slice(0, 8)].filter((part) => part !== undefined).join(' ')
+function Source({ trigger }: Triggered) {
+  const { url, number, scm } = objectOf(trigger['buildInfo'])
+  const [change] = objectsOf(scm)
+  const hash = textOf(trigger['hash']) ?? textOf(change?.['sha1'])
+  const branch = textOf(trigger['branch']) ?? textOf(change?.['branch'])
+  const repository = repositoryUrl(trigger)
+  const commits = trigger['source'] === 'bitbucket' ? 'commits' : 'commit'
+  const text = [textOf(trigger['slug']), branch, hash?.slice(0, 8)].filter(Boolean).join(' ')
+  const build = textOf(url)
   return (
     <>
-      {url?.startsWith('http') && (
-        <a class="chip" href={url}>
-          Build {textOf(build['number']) ?? ''}
-        </a>
-      )}
-      {text !== '' && (
-        <span class="chip">
-          {commit === undefined ? <Name text={text} max={60} /> : <NameLink href={commit} text={text} max={60} />}
-        </span>
-      )}
+      {build?.startsWith('http') && <Chip href={build} text={`Build ${textOf(number) ?? ''}`} />}
+      {text !== '' && <Chip text={text} href={repository && hash && `${repository}/${commits}/${hash}`} />}
     </>
   )
-}
-
-const commitPaths: Readonly<Record<string, string>> = {
-  github: 'https://github.com/{repository}/commit/{hash}',
-  gitlab: 'https://gitlab.com/{repository}/-/commit/{hash}',
-  bitbucket: 'https://bitbucket.org/{repository}/commits/{hash}',
-}
-
-/** Where the commit is shown; undefined for servers whose addresses are not known. */
-function commitUrl({ source, project, slug }: Json, change: Json, hash: string): string | undefined {
-  const remote = textOf(change['remoteUrl'])
-  if (remote?.startsWith('https://')) return `${remote.replace(/\.git$/, '')}/commit/${hash}`
-  if (!textOf(project) || !textOf(slug)) return undefined
-  return commitPaths[textOf(source) ?? '']?.replace('{repository}', `${project}/${slug}`).replace('{hash}', hash)
 }
 
 const maxArtifacts = 8
@@ -196,12 +190,4 @@ function artifactsOf({ trigger }: Execution): readonly string[] {
     return name !== undefined && version !== undefined ? `${name}:${version}` : (textOf(artifact['reference']) ?? name ?? [])
   })
   return [...new Set(found)].slice(0, maxArtifacts)
-}
-
-/** The way to what it has deployed. */
-function Served({ application, stages }: { application: string; stages: readonly Stage[] }) {
-  if (deployedBy(stages).length === 0) return null
-  const clusters = stages.flatMap(({ context }) => [context, ...objectsOf(context['clusters'])])
-  const balancers = [...new Set(clusters.flatMap((cluster) => textsOf(objectOf(cluster)['loadBalancers'])))]
-  return balancers.length === 0 ? null : <ApplicationOpenLinks application={application} names={balancers} />
 }

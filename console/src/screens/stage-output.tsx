@@ -1,13 +1,25 @@
-/** What a stage has written: all of it in its tab, the last lines beside the cause of a failure. */
+/** What a stage has written: all of it in its tab, the last lines beside the cause of a failure; and where what it names leads. */
+import type { VNode } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { toText } from '../api/output.ts'
 import { LogView } from '../components/log-view.tsx'
 import { ProgramOutput } from '../components/program-tabs.tsx'
 import { Loaded } from '../components/states.tsx'
 import { toPlain } from '../model/ansi.ts'
+import type { Stage } from '../model/execution.ts'
+import { objectOf, textOf, textsOf } from '../model/read.ts'
 import { instancesOf } from '../model/server-groups.ts'
-import type { GroupPlace, Program, StageBuild, StageOutput } from '../model/stage-output.ts'
+import {
+  accountOf,
+  deployedBy,
+  type GroupPlace,
+  outputOf,
+  type Program,
+  type StageBuild,
+  type StageOutput,
+} from '../model/stage-output.ts'
 
 const tailLines = 20
 
@@ -20,41 +32,34 @@ interface StageLogProps {
 }
 
 export function StageLog({ output, name, isEnded, line }: StageLogProps) {
-  if (output.kind === 'text') return <LogView text={output.text} name={name} isEnded={isEnded} />
   if (output.kind === 'program') return <ProgramOutput key={output.program.id} {...output.program} line={line} />
-  return <BuildLog build={output.build} name={name} isEnded={isEnded} />
-}
-
-function useBuildOutput(build: StageBuild | undefined, isEnded: boolean) {
-  return useLive(
-    '/v3/builds/{buildMaster}/build/{number}/output',
-    build && { path: { buildMaster: build.host, number: String(build.number) }, query: { job: build.job } },
-    { refresh: isEnded ? 'open' : 'live', isBusy: () => !isEnded },
-  )
-}
-
-function BuildLog({ build, name, isEnded }: { build: StageBuild; name: string; isEnded: boolean }) {
-  return (
-    <Loaded live={useBuildOutput(build, isEnded)} rows={6}>
-      {({ log }) => <LogView text={log} name={name} isEnded={isEnded} />}
-    </Loaded>
-  )
+  const show = (text: string) => <LogView text={text} name={name} isEnded={isEnded} />
+  if (output.kind === 'text') return show(output.text)
+  return <BuildOutput build={output.build} isEnded={isEnded} show={show} />
 }
 
 /** The last lines, read once. */
 export function OutputTail({ output, name }: { output: StageOutput; name: string }) {
-  if (output.kind === 'text') return <Tail text={output.text} name={name} />
-  return output.kind === 'build' ? (
-    <BuildTail build={output.build} name={name} />
-  ) : (
-    <ProgramTail program={output.program} name={name} />
-  )
+  if (output.kind === 'program') return <ProgramTail program={output.program} name={name} />
+  const show = (text: string) => <Tail text={text} name={name} />
+  return output.kind === 'text' ? show(output.text) : <BuildOutput build={output.build} isEnded show={show} />
 }
 
-function BuildTail({ build, name }: { build: StageBuild; name: string }) {
+interface BuildOutputProps {
+  readonly build: StageBuild
+  readonly isEnded: boolean
+  readonly show: (text: string) => VNode
+}
+
+function BuildOutput({ build: { host, job, number }, isEnded, show }: BuildOutputProps) {
+  const live = useLive(
+    '/v3/builds/{buildMaster}/build/{number}/output',
+    { path: { buildMaster: host, number: String(number) }, query: { job } },
+    { refresh: isEnded ? 'open' : 'live', isBusy: () => !isEnded },
+  )
   return (
-    <Loaded live={useBuildOutput(build, true)} rows={6}>
-      {({ log }) => <Tail text={log} name={name} />}
+    <Loaded live={live} rows={6}>
+      {({ log }) => show(log)}
     </Loaded>
   )
 }
@@ -76,11 +81,8 @@ export function ProgramTail({ program, name }: { program: Program; name: string 
 function useTail(program: Program | undefined, more: { previous?: string }) {
   const { account = '', region = '', id = '', provider } = program ?? {}
   const query = { ...(provider !== undefined && { provider }), tail: tailLines, ...more }
-  return useLive(
-    '/instances/{account}/{region}/{instanceId}/console',
-    program && { path: { account, region, instanceId: id }, query },
-    { refresh: 'open' },
-  )
+  const parameters = program && { path: { account, region, instanceId: id }, query }
+  return useLive('/instances/{account}/{region}/{instanceId}/console', parameters, { refresh: 'open' })
 }
 
 function Tail({ text, name }: { text: string; name: string }) {
@@ -96,14 +98,32 @@ function Tail({ text, name }: { text: string; name: string }) {
 }
 
 /** Instances of a server group that are not up now; undefined until they are read, or where the group is gone. */
-export function useNotUp(application: string, place: GroupPlace | undefined) {
-  const path = place && {
-    applicationName: application,
-    account: place.account,
-    region: place.region,
-    serverGroupName: place.name,
-  }
-  const group = useLive('/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}', path && { path })
-    .reading.value.body
+export function useNotUp(application: string, place: GroupPlace) {
+  const { name, ...at } = place
+  const path = { applicationName: application, ...at, serverGroupName: name }
+  const group = useLive('/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}', { path }).reading
+    .value.body
   return group && { group, instances: instancesOf(group).filter(({ healthState }) => healthState !== 'Up') }
+}
+
+/** Instances of this machine; those of other providers have no ids that a text could be searched for. */
+export function instancesIn(text: string): readonly string[] {
+  return text.match(/\bi-[0-9a-z]{26}\b/g) ?? []
+}
+
+/** Where the server groups, jobs and instances lead that a message of the stages names. */
+export function placeLinks(application: string, stages: readonly Stage[], text: string): ReadonlyMap<string, string> {
+  const links = new Map<string, string>()
+  for (const { context } of stages) {
+    const account = accountOf(context)
+    const region = textOf(context['region']) ?? textsOf(context['regions'])[0]
+    if (account === undefined || region === undefined) continue
+    const names = [objectOf(context['source'])['serverGroupName'], context['serverGroupName'], context['asgName']].map(textOf)
+    for (const name of names) if (name !== undefined) links.set(name, to.serverGroup(application, { account, region, name }))
+    for (const id of instancesIn(text)) links.set(id, to.instance(application, { account, region, id }))
+  }
+  for (const group of deployedBy(stages)) links.set(group.name, to.serverGroup(application, group))
+  const output = outputOf(stages)
+  if (output?.kind === 'program') links.set(output.program.id, to.job(application, output.program))
+  return links
 }

@@ -6,7 +6,6 @@ import { useQueryChange } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { SearchedTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
-import { LogView } from '../components/log-view.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { PlainText } from '../components/plain-text.tsx'
@@ -16,18 +15,26 @@ import { Tabs } from '../components/tabs.tsx'
 import { Duration, Time } from '../components/time.tsx'
 import { Lazy } from '../editor/lazy.tsx'
 import { deploymentsOf } from '../model/deployment.ts'
-import { type Execution, isWaiting, reasonOf, remainingWait, type Stage, stageStatus, titleOf } from '../model/execution.ts'
-import { stageWord } from '../model/names.ts'
+import {
+  type Execution,
+  isWaiting,
+  reasonIn,
+  reasonOf,
+  remainingWait,
+  type Stage,
+  stageStatus,
+  titleOf,
+} from '../model/execution.ts'
+import { stageWord, stepWords } from '../model/names.ts'
 import { objectOf, textOf } from '../model/read.ts'
 import { healthReason, instanceId } from '../model/server-groups.ts'
-import { deployedBy, type GroupPlace, operationsLogOf, outputOf } from '../model/stage-output.ts'
-import { instanceStatus, isComplete, isFailed } from '../model/status.ts'
+import { accountOf, deployedBy, type GroupPlace, logOf } from '../model/stage-output.ts'
+import { executionStatus, instanceStatus, isComplete, isFailed } from '../model/status.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { plural, showing } from '../words.ts'
 import { buildFacts } from './build-stage.tsx'
 import { useStageActions } from './execution-actions.tsx'
-import { StageLog, useNotUp } from './stage-output.tsx'
-import { placeLinks } from './stage-places.ts'
+import { placeLinks, StageLog, useNotUp } from './stage-output.tsx'
 
 export const loadDeploymentPicture = async () => (await import('../components/deployment-picture.tsx')).DeploymentPicture
 const loadStageManifests = async () => (await import('../manifests/stage-manifests.tsx')).StageManifests
@@ -43,73 +50,68 @@ const tabs = [
   { id: 'record', label: 'Record' },
 ] as const
 
-interface StagePanelProps {
+/** Those that the stage has, and the one of the address. */
+function tabsOf({ stages }: Execution, stage: Stage, tab: string | undefined) {
+  const inner = stages.filter(({ parentStageId }) => parentStageId === stage.id)
+  const log = logOf([stage, ...inner])
+  const offered = tabs.filter(({ id }) => id !== 'log' || log !== undefined)
+  return { offered, log, selected: offered.find(({ id }) => id === tab)?.id ?? 'summary' }
+}
+
+export function nextTab(execution: Execution, stage: Stage, tab: string | undefined): string | undefined {
+  const { offered, selected } = tabsOf(execution, stage, tab)
+  return offered[(offered.findIndex(({ id }) => id === selected) + 1) % offered.length]?.id
+}
+
+interface SummaryProps {
   readonly execution: Execution
   readonly stage: Stage
   readonly inner: readonly Stage[]
-  /** `tab` and `line` of the address. */
-  readonly query: Readonly<Record<string, string>>
   /** The screen says why it failed. */
   readonly isExplained: boolean
+}
+
+interface StagePanelProps extends SummaryProps {
+  /** `tab` and `line` of the address. */
+  readonly query: Readonly<Record<string, string>>
   /** The address without the stage, where the reader has chosen it. */
   readonly close: string | undefined
 }
 
-export function StagePanel({ execution, stage, inner, query, isExplained, close }: StagePanelProps) {
+export function StagePanel({ query, close, ...props }: StagePanelProps) {
+  const { execution, stage } = props
   const change = useQueryChange()
-  const selected = selectedTab(execution, stage, query['tab'])
+  const { offered, log, selected } = tabsOf(execution, stage, query['tab'])
+  const title = (
+    <>
+      <StatusMark kind={stageStatus(stage).kind} />
+      <Name text={titleOf(stage)} max={60} />
+      <span class="muted regular">{stageWord(stage.type)}</span>
+    </>
+  )
+  const closer = close !== undefined && (
+    <a class="icon-button" href={close} aria-label="Close" title="Close (Esc)">
+      <Icon name="close" />
+    </a>
+  )
   return (
-    <Panel
-      class="stage-panel"
-      title={
-        <>
-          <StatusMark kind={stageStatus(stage).kind} />
-          <Name text={titleOf(stage)} max={60} />
-          <span class="muted regular">{stageWord(stage.type)}</span>
-        </>
-      }
-      actions={
-        close !== undefined && (
-          <a class="icon-button" href={close} aria-label="Close" title="Close (Esc)">
-            <Icon name="close" />
-          </a>
-        )
-      }
-    >
+    <Panel class="stage-panel" title={title} actions={closer}>
       <Tabs
         label={titleOf(stage)}
-        tabs={tabsOf(execution, stage)}
+        tabs={offered}
         selected={selected}
-        onSelect={(id) => change({ stage: stage.id, tab: id === 'summary' ? undefined : id, line: undefined })}
+        onSelect={(tab) => change({ stage: stage.id, tab, line: undefined })}
       >
-        {selected === 'summary' && <Summary execution={execution} stage={stage} inner={inner} isExplained={isExplained} />}
+        {selected === 'summary' && <Summary {...props} />}
         {selected === 'tasks' && <Steps stage={stage} />}
-        {selected === 'log' && <Log stage={stage} inner={inner} line={query['line']} />}
+        {selected === 'log' && log && (
+          <StageLog output={log} name={titleOf(stage)} isEnded={isComplete(stage.status)} line={query['line']} />
+        )}
         {selected === 'record' && <SearchedTree value={{ context: stage.context, outputs: stage.outputs }} name="record" />}
       </Tabs>
     </Panel>
   )
 }
-
-function tabsOf({ stages }: Execution, stage: Stage) {
-  const all = [stage, ...stages.filter(({ parentStageId }) => parentStageId === stage.id)]
-  const hasLog = outputOf(all) !== undefined || operationsLogOf(stage) !== undefined
-  return tabs.filter(({ id }) => id !== 'log' || hasLog)
-}
-
-function selectedTab(execution: Execution, stage: Stage, tab: string | undefined) {
-  return tabsOf(execution, stage).find(({ id }) => id === tab)?.id ?? 'summary'
-}
-
-/** As the address names it: the first is none. */
-export function nextTab(execution: Execution, stage: Stage, tab: string | undefined): string | undefined {
-  const offered = tabsOf(execution, stage)
-  const at = offered.findIndex(({ id }) => id === selectedTab(execution, stage, tab))
-  const next = offered[(at + 1) % offered.length]
-  return next?.id === 'summary' ? undefined : next?.id
-}
-
-interface SummaryProps extends Pick<StagePanelProps, 'execution' | 'stage' | 'inner' | 'isExplained'> {}
 
 function Summary({ execution, stage, inner, isExplained }: SummaryProps) {
   const { application } = execution
@@ -117,6 +119,7 @@ function Summary({ execution, stage, inner, isExplained }: SummaryProps) {
   const groups = deployedBy([stage, ...inner])
   const hasPicture = deploymentsOf(execution, stage).length > 0
   const isOfManifests = hasManifests(useCloudProviders(), textOf(stage.context['cloudProvider']))
+  const actions = useStageActions(execution, stage)
   return (
     <>
       <p class="row stage-state">
@@ -135,25 +138,17 @@ function Summary({ execution, stage, inner, isExplained }: SummaryProps) {
       {hasPicture && <Lazy load={loadDeploymentPicture} props={{ application, execution, stage }} />}
       <Facts stage={stage} application={application} groups={hasPicture ? [] : groups} />
       {isFailed(stage.status) &&
-        groups
-          .slice(0, maxExamined)
-          .map((group) => <NotUp key={`${group.region} ${group.name}`} application={application} place={group} />)}
+        groups.slice(0, maxExamined).map((group) => <NotUp key={group.name} application={application} place={group} />)}
       {isOfManifests && <Lazy load={loadStageManifests} props={{ application, stage }} />}
       {inner.length > 0 && <Inner execution={execution} inner={inner} />}
-      <Actions execution={execution} stage={stage} />
+      {actions.length > 0 && (
+        <div class="foot row">
+          {actions.map((action) => (
+            <ActionButton key={action.label} action={action} small />
+          ))}
+        </div>
+      )}
     </>
-  )
-}
-
-function Actions({ execution, stage }: { execution: Execution; stage: Stage }) {
-  const actions = useStageActions(execution, stage)
-  if (actions.length === 0) return null
-  return (
-    <div class="foot row">
-      {actions.map((action) => (
-        <ActionButton key={action.label} action={action} small />
-      ))}
-    </div>
   )
 }
 
@@ -164,33 +159,22 @@ interface FactsProps {
 }
 
 function Facts({ stage, application, groups }: FactsProps) {
-  const { context } = stage
+  const { context, type } = stage
   const child = textOf(context['executionId'])
   const judge = textOf(context['lastModifiedBy']) ?? textOf(objectOf(stage.lastModified)['user'])
   const command = textOf(context['command'])
+  const deployed = groups.map((group) => (
+    <NameLink key={group.name} href={to.serverGroup(application, group)} text={group.name} max={60} />
+  ))
   return (
     <KeyValue
       facts={[
-        ['Left', remainingWait(stage, 0) === undefined ? undefined : <Left key="left" stage={stage} />],
-        ['Judged by', stage.type === 'manualJudgment' && !isWaiting(stage) ? judge : undefined],
+        ['Left', remainingWait(stage, 0) !== undefined && <Left key="left" stage={stage} />],
+        ['Judged by', type === 'manualJudgment' && !isWaiting(stage) && judge],
         ['Answer', textOf(context['judgmentInput'])],
-        ['Account', textOf(context['account']) ?? textOf(context['credentials'])],
+        ['Account', accountOf(context)],
         ['Started run', child && <a href={to.execution(child)}>{textOf(context['executionName']) ?? child}</a>],
-        [
-          'Deployed',
-          groups.length > 0 && (
-            <span class="row">
-              {groups.map((group) => (
-                <NameLink
-                  key={`${group.region} ${group.name}`}
-                  href={to.serverGroup(application, group)}
-                  text={group.name}
-                  max={60}
-                />
-              ))}
-            </span>
-          ),
-        ],
+        ['Deployed', deployed.length > 0 && <span class="row">{deployed}</span>],
         ['Command', command && <code class="command">{command.slice(0, 600)}</code>],
         ...buildFacts(stage),
         ['Why', textOf(context['skipReason'])],
@@ -209,27 +193,26 @@ function NotUp({ application, place }: { application: string; place: GroupPlace 
   const { account, region, name } = place
   const instances = useNotUp(application, place)?.instances ?? []
   if (instances.length === 0) return null
+  const rows = instances.slice(0, maxInstances).map((instance) => {
+    const id = instanceId(instance)
+    const at = { account, region, id }
+    const status = instanceStatus(instance.healthState)
+    return {
+      key: id,
+      status,
+      title: <NameLink class="row-link" href={to.instance(application, at)} text={id} max={24} />,
+      note: <Name text={healthReason(instance) ?? status.word} max={160} />,
+      action: (
+        <a class="button small" href={to.instance(application, at, { tab: 'console' })}>
+          <Icon name="terminal" /> Console output
+        </a>
+      ),
+    }
+  })
   return (
     <>
       <h3 class="sub">Not up in {name} now</h3>
-      <ul class="rows boxed-rows">
-        {instances.slice(0, maxInstances).map((instance) => {
-          const { kind, word } = instanceStatus(instance.healthState)
-          const id = instanceId(instance)
-          return (
-            <li key={id} class="run-row">
-              <StatusMark kind={kind} label={word} />
-              <NameLink class="row-link" href={to.instance(application, { account, region, id })} text={id} max={24} />
-              <span class="grow cut muted">
-                <Name text={healthReason(instance) ?? word} max={160} />
-              </span>
-              <a class="button small" href={to.instance(application, { account, region, id }, { tab: 'console' })}>
-                <Icon name="terminal" /> Console output
-              </a>
-            </li>
-          )
-        })}
-      </ul>
+      <StepRows steps={rows} isBoxed />
       {instances.length > maxInstances && <p class="quiet">{showing(maxInstances, instances.length)}</p>}
     </>
   )
@@ -237,48 +220,29 @@ function NotUp({ application, place }: { application: string; place: GroupPlace 
 
 /** What the stage was made of: before it, after it. */
 function Inner({ execution, inner }: { execution: Execution; inner: readonly Stage[] }) {
+  const rows = inner.map((stage) => {
+    const href = to.execution(execution.id, { stage: stage.id })
+    return {
+      ...{ key: stage.id, status: stageStatus(stage), startTime: stage.startTime, endTime: stage.endTime },
+      title: <NameLink class="row-link" href={href} text={titleOf(stage)} max={60} />,
+      note: stageWord(stage.type),
+    }
+  })
   return (
     <>
       <h3 class="sub">{plural(inner.length, 'inner stage')}</h3>
-      <ul class="rows boxed-rows">
-        {inner.map((stage) => {
-          const { kind, word } = stageStatus(stage)
-          return (
-            <li key={stage.id} class="run-row">
-              <StatusMark kind={kind} label={word} />
-              <NameLink class="row-link" href={to.execution(execution.id, { stage: stage.id })} text={titleOf(stage)} max={60} />
-              <span class="grow muted">{stageWord(stage.type)}</span>
-              <Duration from={stage.startTime} until={stage.endTime} />
-            </li>
-          )
-        })}
-      </ul>
+      <StepRows steps={rows} isBoxed />
     </>
   )
 }
 
-function Steps({ stage }: { stage: Stage }) {
-  if (stage.tasks.length === 0) {
-    const text = stage.startTime
-      ? 'This stage has no steps of its own; those of its inner stages are there.'
-      : 'This stage has not begun.'
-    return <p class="quiet">{text}</p>
+function Steps({ stage: { tasks, startTime: begun } }: { stage: Stage }) {
+  if (tasks.length === 0) {
+    return <p class="quiet">{begun ? 'Only its inner stages have steps.' : 'This stage has not begun.'}</p>
   }
-  return (
-    <StepRows
-      class="boxed-rows"
-      steps={stage.tasks}
-      errorOf={({ taskExceptionDetails }) =>
-        textOf(objectOf(objectOf(objectOf(taskExceptionDetails)['exception'])['details'])['error'])
-      }
-    />
-  )
-}
-
-/** Its own output, else what its operations report. */
-function Log({ stage, inner, line }: { stage: Stage; inner: readonly Stage[]; line: string | undefined }) {
-  const output = outputOf([stage, ...inner])
-  const [name, isEnded] = [titleOf(stage), isComplete(stage.status)]
-  if (output !== undefined) return <StageLog output={output} name={name} isEnded={isEnded} line={line} />
-  return <LogView text={operationsLogOf(stage) ?? ''} name={name} isEnded />
+  const rows = tasks.map(({ id, name, status, startTime, endTime, taskExceptionDetails }) => ({
+    ...{ key: id, status: executionStatus(status), title: stepWords(name), startTime, endTime },
+    note: <Name text={reasonIn(objectOf(taskExceptionDetails)['exception']) ?? ''} max={160} />,
+  }))
+  return <StepRows steps={rows} isBoxed />
 }

@@ -16,54 +16,57 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusBadge } from '../components/status-mark.tsx'
 import { StepRows } from '../components/step-rows.tsx'
 import { Duration, Time } from '../components/time.tsx'
+import { stepWords } from '../model/names.ts'
 import { executionStatus, isComplete } from '../model/status.ts'
-import { readableVariables } from '../model/task-variables.ts'
 import type { ScreenProps } from '../screen.ts'
 import { DoAgain } from './do-again.tsx'
 import { confirmCancelTask, userOf } from './tasks.tsx'
 
 export function TaskScreen({ params }: ScreenProps) {
-  const id = params['id'] ?? ''
-  const live = useLive(
-    '/tasks/{id}',
-    { path: { id } },
-    {
-      refresh: 'live',
-      isBusy: ({ status }) => !isComplete(status),
-      events: { path: `/tasks/${encodeURIComponent(id)}/events` },
-    },
-  )
+  const { id = '' } = params
+  const events = { path: `/tasks/${encodeURIComponent(id)}/events` }
+  const live = useLive('/tasks/{id}', { path: { id } }, { refresh: 'live', isBusy: ({ status }) => !isComplete(status), events })
+  const none = <EmptyState icon="search" text="There is no such task, or you may not read it." />
   return (
-    <Loaded
-      live={live}
-      title="Task"
-      rows={8}
-      empty={<EmptyState icon="search" text="There is no such task, or you may not read it." />}
-    >
+    <Loaded live={live} title="Task" rows={8} empty={none}>
       {(task) => <Details task={task} />}
     </Loaded>
   )
 }
 
 function Details({ task }: { task: Task }) {
-  const status = executionStatus(task.status)
-  const name = task.name ?? task.id
+  const { id, name = id, application, startTime, endTime, buildTime, steps, variables } = task
+  const { reason } = useRight({ operation: changeOperation, application })
   const failure = failureOf(task)
+  const by = userOf(task)
+  const title = name ?? id
+  const cancel = (
+    <Button denied={reason} onClick={() => confirmCancelTask(task)}>
+      Cancel task
+    </Button>
+  )
+  const rows = steps.map((step) => ({
+    ...{ key: step.id, status: executionStatus(step.status), title: stepWords(step.name) },
+    ...{ startTime: step.startTime, endTime: step.endTime },
+  }))
   return (
     <>
       <PageHead
-        tab={name}
-        title={<Name text={name} max={100} />}
-        crumbs={[...applicationCrumbs(task.application), { label: 'Tasks', href: to.tasks(task.application) }]}
+        tab={title}
+        title={<Name text={title} max={100} />}
+        crumbs={[...applicationCrumbs(application), { label: 'Tasks', href: to.tasks(application) }]}
         state={
           <span class="row">
-            <StatusBadge status={status} />
-            <Duration from={task.startTime} until={task.endTime} />
+            <StatusBadge status={executionStatus(task.status)} />
+            <Duration from={startTime} until={endTime} />
           </span>
         }
-        actions={isComplete(task.status) ? <DoAgain task={task} /> : <CancelButton task={task} />}
+        actions={isComplete(task.status) ? <DoAgain task={task} /> : cancel}
       >
-        <Start task={task} />
+        <p class="muted">
+          {by !== undefined && <Name text={`Started by ${by}, `} max={60} />}
+          <Time at={startTime ?? buildTime} />
+        </p>
       </PageHead>
       {failure !== undefined && (
         <Banner tone="failed">
@@ -72,36 +75,12 @@ function Details({ task }: { task: Task }) {
       )}
       <div class="stack">
         <Panel title="Steps" flush>
-          <StepRows steps={task.steps} />
+          <StepRows steps={rows} />
         </Panel>
         <Panel title="Variables">
-          <JsonTree value={readableVariables(task.variables)} name="variables" />
+          <JsonTree value={Object.fromEntries(variables.map(({ key, value }) => [key, value]))} name="variables" />
         </Panel>
       </div>
     </>
-  )
-}
-
-/** Who started it, and when. */
-function Start({ task }: { task: Task }) {
-  const by = userOf(task)
-  return (
-    <p class="muted">
-      {by !== undefined && (
-        <>
-          Started by <Name text={by} max={40} />,{' '}
-        </>
-      )}
-      <Time at={task.startTime ?? task.buildTime} />
-    </p>
-  )
-}
-
-function CancelButton({ task }: { task: Task }) {
-  const { reason } = useRight({ operation: changeOperation, application: task.application })
-  return (
-    <Button denied={reason} onClick={() => confirmCancelTask(task)}>
-      Cancel task
-    </Button>
   )
 }
