@@ -120,7 +120,7 @@ function idle<Body>(): Live<Body> {
   return { reading: signal(noReading()), refresh() {} }
 }
 
-function noReading<Body>(): Reading<Body> {
+export function noReading<Body>(): Reading<Body> {
   return { body: undefined, error: undefined, readAtMs: undefined, nextTryAtMs: undefined, failures: 0 }
 }
 

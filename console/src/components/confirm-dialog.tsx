@@ -4,7 +4,7 @@ import { useSignal, useSignalEffect } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { type Change, judgeChange, submitTask } from '../api/actions.ts'
-import { useLive } from '../api/live.ts'
+import { refreshMatching, useLive } from '../api/live.ts'
 import { Banner } from './banner.tsx'
 import { openDialog } from './dialog.tsx'
 import { FormDialog } from './form-dialog.tsx'
@@ -39,7 +39,9 @@ type Confirmation = Question &
          *
          * @throws {ApiError}
          */
-        readonly run: (isOpen: () => boolean) => Promise<void>
+        readonly run: (isOpen: () => boolean) => Promise<unknown>
+        /** Words of the paths that are read again after that. */
+        readonly refreshes?: string
       }
     | {
         /** Submitted on the click, and judged before it. It may read signals. */
@@ -64,7 +66,10 @@ function ConfirmDialog(confirmation: Confirmation) {
     if ('change' in confirmation) {
       await submitTask(confirmation.change())
       confirmation.onSubmitted?.()
-    } else await confirmation.run(isOpen)
+    } else {
+      await confirmation.run(isOpen)
+      if (confirmation.refreshes !== undefined) refreshMatching(confirmation.refreshes)
+    }
     return undefined
   }
   return (

@@ -4,6 +4,7 @@ import { useRef, useState } from 'preact/hooks'
 import { showing } from '../words.ts'
 import { Button } from './button.tsx'
 import { NewRows, useHeldRows } from './held-rows.tsx'
+import { Menu, type MenuItem } from './menu.tsx'
 import { Name } from './name.tsx'
 
 export interface Column<Row> {
@@ -83,4 +84,13 @@ function named(value: ComponentChildren): ComponentChildren {
 
 function styleOf<Row>({ align, hideBelow, grow }: Column<Row>): string {
   return [align === 'end' && 'end', hideBelow !== undefined && `hide-${hideBelow}`, grow && 'grow'].filter(Boolean).join(' ')
+}
+
+/** The last column: a menu of what can be done to the row. */
+export function menuColumn<Row>(nameOf: (row: Row) => string, itemsOf: (row: Row) => readonly MenuItem[]): Column<Row> {
+  return {
+    head: 'Actions',
+    align: 'end',
+    cell: (row) => <Menu label={`Actions of ${nameOf(row)}`} items={itemsOf(row)} />,
+  }
 }

@@ -5,7 +5,7 @@ import { useId } from 'preact/hooks'
 import { Check } from './check.tsx'
 import { Field } from './field.tsx'
 
-interface TextFieldProps {
+export interface TextFieldProps {
   readonly label: string
   readonly value: string
   readonly help?: string | undefined
@@ -15,8 +15,8 @@ interface TextFieldProps {
   readonly suggestions?: readonly string[]
   /** Further attributes of the input, such as its type. */
   readonly input?: {
-    readonly type?: 'email' | 'number'
-    readonly autoComplete?: 'on'
+    readonly type?: 'email' | 'number' | 'password'
+    readonly autoComplete?: 'on' | 'new-password'
     readonly placeholder?: string | undefined
     readonly min?: number
     readonly max?: number
@@ -35,6 +35,7 @@ export function TextField(props: TextFieldProps) {
           <input
             {...tied}
             value={value}
+            required={required}
             inputMode={numeric ? 'decimal' : undefined}
             onInput={(event) => onChange(event.currentTarget.value)}
             autoComplete="off"
@@ -60,26 +61,29 @@ export function Suggestions({ id, values }: { id: string; values: readonly strin
   )
 }
 
+/** A value, or a value with its words. */
+export type Choice = string | readonly [value: string, text: string]
+
 interface ChoiceFieldProps {
   readonly label: string
   readonly value: string
   /** The value is offered as well. */
-  readonly choices: readonly string[]
-  /** What is read of a choice; itself unless given. */
-  readonly textOf?: (choice: string) => string
+  readonly choices: readonly Choice[]
   readonly help?: string | undefined
   readonly required?: boolean
   readonly onChange: (value: string) => void
 }
 
-export function ChoiceField({ label, value, choices, textOf = String, help, required = false, onChange }: ChoiceFieldProps) {
+export function ChoiceField({ label, value, choices, help, required = false, onChange }: ChoiceFieldProps) {
+  const pairs = choices.map((choice) => (typeof choice === 'string' ? ([choice, choice] as const) : choice))
+  const offered = pairs.some(([choice]) => choice === value) ? pairs : [...pairs, [value, value] as const]
   return (
     <Field label={label} help={help} required={required}>
       {(tied) => (
         <select {...tied} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-          {[...new Set([...choices, value])].map((choice) => (
+          {offered.map(([choice, text]) => (
             <option key={choice} value={choice}>
-              {textOf(choice)}
+              {text}
             </option>
           ))}
         </select>

@@ -4,8 +4,15 @@ import { formatDuration, formatExact, formatRelative, isTime, now } from '../mod
 
 const dayMs = 86_400_000
 
-/** Relative, with the exact time on hover. @param inDays Counts days instead of naming the date */
-export function Time({ at, inDays = false }: { at: number | null | undefined; inDays?: boolean }) {
+interface TimeProps {
+  readonly at: number | string | null | undefined
+  /** Counts days instead of naming the date. */
+  readonly inDays?: boolean
+}
+
+/** Relative, with the exact time on hover. */
+export function Time({ at: given, inDays = false }: TimeProps) {
+  const at = typeof given === 'string' ? Date.parse(given) : given
   const exact = useMemo(() => (isTime(at) ? formatExact(at) : undefined), [at])
   if (!isTime(at)) return <span class="muted">–</span>
   return (

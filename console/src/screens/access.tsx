@@ -1,32 +1,38 @@
 /** Who the user is, by which roles, and what that allows on each application. */
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { to } from '../address.ts'
-import { client, unwrap } from '../api/client.ts'
-import { type Explanation, questionsPerRequest, useExplanations } from '../api/explain.ts'
-import { refreshAll, useLive } from '../api/live.ts'
+import { asApiError } from '../api/api-error.ts'
+import { client, type Schemas, unwrap } from '../api/client.ts'
+import { type Live, noReading, type Reading, refreshAll, useLive } from '../api/live.ts'
 import { changeOperation, readOperation, startOperation, useRight } from '../api/rights.ts'
 import { user } from '../api/session.ts'
 import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { DataTable } from '../components/data-table.tsx'
 import { FilterField, NoMatch } from '../components/filter-field.tsx'
-import { Icon } from '../components/icon.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
+import { Roles } from '../components/roles.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
-import type { Kind } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { showing } from '../words.ts'
 import { AccessHead } from './access-head.tsx'
+
+type Explanation = Schemas['AccessExplanation']
 
 const rights = [
   { operation: readOperation, label: 'Read' },
   { operation: startOperation, label: 'Start' },
   { operation: changeOperation, label: 'Change' },
 ] as const
-/** Applications whose rights one request asks for. */
-const shownApplications = Math.floor(questionsPerRequest / rights.length)
+/** One request holds at most 50 questions. */
+const shownApplications = 16
+const retryMs = 10_000
+
+export const decisionKind = { allowed: 'succeeded', denied: 'failed', depends: 'unknown' } as const
 
 export function Access({ query: { q = '' } }: ScreenProps) {
   return (
@@ -42,8 +48,8 @@ export function Access({ query: { q = '' } }: ScreenProps) {
 
 function Identity() {
   const { username = '', email, isAdmin, allowedAccounts = [] } = user.value ?? {}
-  const live = useExplanations([{ operation: 'GET /applications' }])
-  const sync = useRight({ operation: 'POST /auth/roles/sync' })
+  const live = useLive('/auth/explain', { query: { operation: 'GET /applications' } }, { refresh: 'open' })
+  const denied = useRight({ operation: 'POST /auth/roles/sync' }).reason
   const readAgain = () =>
     confirm({
       title: 'Read the roles of all users again?',
@@ -51,11 +57,10 @@ function Identity() {
       action: 'Read roles again',
       run: async () => {
         await unwrap(client.POST('/auth/roles/sync', {}))
-        live.refresh()
         refreshAll()
       },
     })
-  const actions = isAdmin && sync.allowed && (
+  const actions = isAdmin && denied === undefined && (
     <Button small icon="refresh" onClick={readAgain}>
       Read roles again
     </Button>
@@ -63,36 +68,24 @@ function Identity() {
   return (
     <Panel title={<Name text={`You are signed in as ${username}.`} />} actions={actions}>
       <Loaded live={live} rows={2}>
-        {([explanation]) => (
+        {({ roles, admin }) => (
           <KeyValue
             facts={[
-              ['Owner’s email address', email && <Name text={email} />],
-              ['Roles', explanation === undefined ? undefined : <Roles explanation={explanation} />],
+              ['Email address', email && <Name text={email} />],
+              [
+                'Roles',
+                roles.length === 0 && !admin ? (
+                  'No role. What needs none is open; ask an administrator for the rest.'
+                ) : (
+                  <Roles key="roles" roles={roles} admin={admin} />
+                ),
+              ],
               ['Account', allowedAccounts.length > 0 && <Name text={allowedAccounts.join(', ')} max={200} />],
             ]}
           />
         )}
       </Loaded>
     </Panel>
-  )
-}
-
-/** Each with where it comes from. */
-export function Roles({ explanation: { roles, admin } }: { explanation: Explanation }) {
-  if (roles.length === 0 && !admin) return <>No role. What needs none is open; ask an administrator for the rest.</>
-  return (
-    <span class="chips">
-      {admin && (
-        <span class="chip">
-          <Icon name="lock" /> {'administrator'}
-        </span>
-      )}
-      {roles.map(({ name, from }) => (
-        <span key={`${name} ${from}`} class="chip">
-          <Name text={name} max={60} /> <span class="muted">({from})</span>
-        </span>
-      ))}
-    </span>
   )
 }
 
@@ -113,7 +106,11 @@ function Rights({ filter }: { filter: string }) {
                 <FilterField name="q" label="Filter" />
                 {matching.length > shown.length && <span>{showing(shown.length, matching.length)}</span>}
               </div>
-              {shown.length === 0 ? <NoMatch text={`No application matches “${filter}”.`} /> : <Matrix applications={shown} />}
+              {shown.length === 0 ? (
+                <NoMatch text={`No application matches “${filter}”.`} />
+              ) : (
+                <Matrix key={shown.join()} applications={shown} />
+              )}
             </>
           )
         }}
@@ -122,17 +119,34 @@ function Rights({ filter }: { filter: string }) {
   )
 }
 
+/** All cells are asked for in one request. */
+function useMatrix(applications: readonly string[]): Live<readonly Explanation[]> {
+  const reading = useSignal<Reading<readonly Explanation[]>>(noReading())
+  const refresh = async () => {
+    const questions = applications.flatMap((application) => rights.map(({ operation }) => ({ operation, application })))
+    try {
+      const { explanations } = await unwrap(client.POST('/auth/explain', { body: { questions } }))
+      reading.value = { ...noReading(), body: explanations, readAtMs: Date.now() }
+    } catch (cause) {
+      reading.value = { ...reading.peek(), error: asApiError(cause) }
+    }
+  }
+  useEffect(() => {
+    void refresh()
+    const timer = setInterval(() => reading.peek().error !== undefined && refresh(), retryMs)
+    return () => clearInterval(timer)
+  }, [])
+  return { reading, refresh }
+}
+
 function Matrix({ applications }: { applications: readonly string[] }) {
-  const live = useExplanations(applications.flatMap((application) => rights.map(({ operation }) => ({ operation, application }))))
+  const live = useMatrix(applications)
   return (
     <Loaded live={live} rows={applications.length}>
-      {(explanations) => (
+      {(answers) => (
         <DataTable
           label="What you may do"
-          rows={applications.map((application, index) => ({
-            application,
-            answers: explanations.slice(index * rights.length, (index + 1) * rights.length),
-          }))}
+          rows={applications.map((application, at) => ({ application, first: at * rights.length }))}
           keyOf={({ application }) => application}
           columns={[
             {
@@ -140,11 +154,10 @@ function Matrix({ applications }: { applications: readonly string[] }) {
               grow: true,
               cell: ({ application }) => <NameLink href={to.application(application)} text={application} max={60} />,
             },
-            ...rights.map(({ operation, label }, index) => ({
-              key: operation,
+            ...rights.map(({ operation, label }, at) => ({
               head: label,
-              cell: (row: { application: string; answers: readonly Explanation[] }) => (
-                <Decision answer={row.answers[index]} application={row.application} operation={operation} />
+              cell: ({ application, first }: { application: string; first: number }) => (
+                <Decision answer={answers[first + at]} href={to.access('explain', { operation, application })} />
               ),
             })),
           ]}
@@ -154,27 +167,15 @@ function Matrix({ applications }: { applications: readonly string[] }) {
   )
 }
 
-interface DecisionProps {
-  readonly answer: Explanation | undefined
-  readonly application: string
-  readonly operation: string
-}
-
-/** The decision, which leads to its explanation. */
-function Decision({ answer, application, operation }: DecisionProps) {
+/** Leads to its explanation. */
+function Decision({ answer, href }: { answer: Explanation | undefined; href: string }) {
   if (answer === undefined) return null
+  const { decision, reasons, demands } = answer
+  const reason = reasons.find(({ allowed }) => !allowed) ?? reasons[0]
   return (
-    <a class="mark-cell" href={to.access('explain', { operation, application })} title={reasonOf(answer)}>
-      <StatusMark kind={decisionKind(answer.decision)} />
-      {answer.decision}
+    <a class="mark-cell" href={href} title={reason?.rule ?? demands}>
+      <StatusMark kind={decisionKind[decision]} />
+      {decision}
     </a>
   )
-}
-
-export function decisionKind(decision: Explanation['decision']): Kind {
-  return { allowed: 'succeeded', denied: 'failed', depends: 'unknown' }[decision] as Kind
-}
-
-function reasonOf({ reasons, demands }: Explanation): string {
-  return reasons.find(({ allowed }) => !allowed)?.rule ?? reasons[0]?.rule ?? demands
 }

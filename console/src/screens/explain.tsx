@@ -1,9 +1,8 @@
 /** May a user do this, and why: the question lives in the address, the answer comes from the API. */
-
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
-import { type Explanation, useExplanations } from '../api/explain.ts'
+import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, readOperation, saveOperation, startOperation } from '../api/rights.ts'
 import { user } from '../api/session.ts'
@@ -14,51 +13,42 @@ import { TextField } from '../components/form-fields.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
+import { Permissions, Roles } from '../components/roles.tsx'
 import { Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import type { ScreenProps } from '../screen.ts'
-import { decisionKind, Roles } from './access.tsx'
+import { decisionKind } from './access.tsx'
 import { AccessHead } from './access-head.tsx'
 
-/** Operations by what people call them. */
-const verbs: readonly { readonly group: string; readonly verbs: readonly (readonly [operation: string, label: string])[] }[] = [
-  {
-    group: 'Applications',
-    verbs: [
-      [readOperation, 'read the application'],
-      [changeOperation, 'change the application or its infrastructure'],
-      ['GET /applications/{applicationName}/serverGroups', 'see its server groups'],
-    ],
+type Explanation = Schemas['AccessExplanation']
+type Query = ScreenProps['query']
+
+/** Operations by what people call them, in groups. */
+const verbs: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  Applications: {
+    [readOperation]: 'read the application',
+    [changeOperation]: 'change the application or its infrastructure',
+    'GET /applications/{applicationName}/serverGroups': 'see its server groups',
   },
-  {
-    group: 'Pipelines',
-    verbs: [
-      [startOperation, 'start a pipeline'],
-      [saveOperation, 'save a pipeline'],
-      ['DELETE /pipelines/{application}/{pipelineName}', 'delete a pipeline'],
-    ],
+  Pipelines: {
+    [startOperation]: 'start a pipeline',
+    [saveOperation]: 'save a pipeline',
+    'DELETE /pipelines/{application}/{pipelineName}': 'delete a pipeline',
   },
-  {
-    group: 'Executions',
-    verbs: [
-      ['GET /applications/{application}/pipelines', 'read executions'],
-      ['PUT /pipelines/{id}/cancel', 'cancel an execution'],
-      ['PATCH /pipelines/{id}/stages/{stageId}', 'judge or skip a stage'],
-      ['PUT /pipelines/{id}/stages/{stageId}/restart', 'restart from a stage'],
-    ],
+  Executions: {
+    'GET /applications/{application}/pipelines': 'read executions',
+    'PUT /pipelines/{id}/cancel': 'cancel an execution',
+    'PATCH /pipelines/{id}/stages/{stageId}': 'judge or skip a stage',
+    'PUT /pipelines/{id}/stages/{stageId}/restart': 'restart from a stage',
   },
-  {
-    group: 'Access and administration',
-    verbs: [
-      ['POST /auth/apiTokens', 'create an API token'],
-      ['POST /auth/roles/sync', 'read the roles again'],
-      ['GET /audit/events', 'read the audit log'],
-      ['POST /auth/users', 'add a user of the login form'],
-    ],
+  'Access and administration': {
+    'POST /auth/apiTokens': 'create an API token',
+    'POST /auth/roles/sync': 'read the roles again',
+    'GET /audit/events': 'read the audit log',
+    'POST /auth/users': 'add a user of the login form',
   },
-]
-const known = new Set(verbs.flatMap((group) => group.verbs.map(([operation]) => operation)))
-const another = 'another'
+}
+const verbOf: Readonly<Record<string, string>> = Object.assign({}, ...Object.values(verbs))
 const maxSuggestions = 500
 
 export function Explain({ query }: ScreenProps) {
@@ -67,46 +57,46 @@ export function Explain({ query }: ScreenProps) {
       <AccessHead tab="Explain" />
       <div class="stack">
         <Question key={JSON.stringify(query)} query={query} />
-        {query['operation'] !== undefined && <Answer query={query} />}
+        {query['operation'] !== undefined && <Answer query={query} operation={query['operation']} />}
       </div>
     </>
   )
 }
 
-function Question({ query }: Pick<ScreenProps, 'query'>) {
+function Question({ query }: { query: Query }) {
   const { route: navigate } = useLocation()
-  const [values, setValues] = useState({
-    username: query['username'] ?? '',
-    operation: query['operation'] ?? startOperation,
-    application: query['application'] ?? '',
-    account: query['account'] ?? '',
-    roles: query['roles'] ?? '',
-  })
+  const [values, setValues] = useState<Query>({ operation: startOperation, ...query })
+  const users = useFormUsers()?.map(({ username }) => ({ name: username }))
   const applications = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body
   const accounts = useLive('/credentials', { query: {} }, { refresh: 'slow' }).reading.value.body
-  const set = (change: Partial<typeof values>) => setValues({ ...values, ...change })
+  const { operation = '' } = values
+  const put = (name: string, text: string) => setValues({ ...values, [name]: text })
+  const field = (name: string, label: string, choices: readonly { readonly name: string }[] = [], help?: string) => (
+    <TextField
+      label={label}
+      help={help}
+      value={values[name] ?? ''}
+      suggestions={choices.slice(0, maxSuggestions).map((choice) => choice.name)}
+      onChange={(text) => put(name, text)}
+    />
+  )
   const ask = (event: Event) => {
     event.preventDefault()
-    if (values.operation.trim() !== '') navigate(to.access('explain', values))
+    navigate(to.access('explain', values))
   }
   return (
     <Panel title="Ask whether a user may do something, and why.">
       <form onSubmit={ask}>
         <div class="question">
-          <UserFields username={values.username} roles={values.roles} onChange={set} />
-          <OperationFields operation={values.operation} onChange={(operation) => set({ operation })} />
-          <TextField
-            label="On application"
-            value={values.application}
-            suggestions={namesOf(applications)}
-            onChange={(application) => set({ application })}
-          />
-          <TextField
-            label="In account"
-            value={values.account}
-            suggestions={namesOf(accounts)}
-            onChange={(account) => set({ account })}
-          />
+          {user.value?.isAdmin === true && (
+            <>
+              {field('username', 'User', users)}
+              {field('roles', 'Suppose these roles', [], 'Separated by commas. Empty: the roles that are known.')}
+            </>
+          )}
+          <OperationFields operation={operation} onChange={(text) => put('operation', text)} />
+          {field('application', 'On application', applications)}
+          {field('account', 'In account', accounts)}
         </div>
         <div class="foot">
           <Button type="submit" kind="primary">
@@ -118,72 +108,33 @@ function Question({ query }: Pick<ScreenProps, 'query'>) {
   )
 }
 
-interface UserFieldsProps {
-  readonly username: string
-  readonly roles: string
-  readonly onChange: (change: { readonly username?: string; readonly roles?: string }) => void
-}
-
-/** Administrators ask about others, also about those who have not signed in yet. */
-function UserFields({ username, roles, onChange }: UserFieldsProps) {
-  const names = (useFormUsers() ?? []).map((one) => one.username)
-  if (user.value?.isAdmin !== true) return null
-  const input = { placeholder: user.value.username }
-  return (
-    <>
-      <TextField
-        label="User"
-        value={username}
-        input={input}
-        suggestions={names.slice(0, maxSuggestions)}
-        onChange={(username) => onChange({ username })}
-      />
-      <TextField
-        label="Suppose these roles"
-        help="Separated by commas. Empty: the roles that are known."
-        value={roles}
-        onChange={(roles) => onChange({ roles })}
-      />
-    </>
-  )
-}
-
 /** Users of the login form, for administrators; undefined where there are none. */
 function useFormUsers() {
   return useLive('/auth/users', user.value?.isAdmin === true ? {} : undefined, { refresh: 'slow' }).reading.value.body
 }
 
-function namesOf(things: readonly { readonly name: string }[] | undefined): readonly string[] {
-  return (things ?? []).slice(0, maxSuggestions).map(({ name }) => name)
-}
-
 /** A choice of usual operations, and a field for another one. */
 function OperationFields({ operation, onChange }: { operation: string; onChange: (operation: string) => void }) {
-  const [isOther, setOther] = useState(!known.has(operation))
-  const choose = (event: { currentTarget: { value: string } }) => {
-    const { value } = event.currentTarget
-    setOther(value === another)
-    onChange(value === another ? '' : value)
-  }
+  const isUsual = operation in verbOf
   return (
     <>
       <Field label="What">
         {(tied) => (
-          <select {...tied} value={isOther ? another : operation} onChange={choose}>
-            {verbs.map((group) => (
-              <optgroup key={group.group} label={group.group}>
-                {group.verbs.map(([id, label]) => (
+          <select {...tied} value={isUsual ? operation : ''} onChange={(event) => onChange(event.currentTarget.value)}>
+            {Object.entries(verbs).map(([group, operations]) => (
+              <optgroup key={group} label={group}>
+                {Object.entries(operations).map(([id, verb]) => (
                   <option key={id} value={id}>
-                    {label}
+                    {verb}
                   </option>
                 ))}
               </optgroup>
             ))}
-            <option value={another}>Another operation …</option>
+            <option value="">Another operation …</option>
           </select>
         )}
       </Field>
-      {isOther && (
+      {!isUsual && (
         <TextField
           label="Operation"
           help="Its id, or method and path, as the API reference shows them."
@@ -196,35 +147,35 @@ function OperationFields({ operation, onChange }: { operation: string; onChange:
   )
 }
 
-function Answer({ query }: Pick<ScreenProps, 'query'>) {
-  const { operation = '', ...named } = query
-  const given = ['application', 'account', 'username', 'roles'].flatMap((name) => (named[name] ? [[name, named[name]]] : []))
-  const live = useExplanations([{ operation, ...Object.fromEntries(given) }])
-  return <Loaded live={live}>{([answer]) => (answer === undefined ? null : <Explained answer={answer} query={query} />)}</Loaded>
+function Answer({ query, operation }: { query: Query; operation: string }) {
+  const asked = ['application', 'account', 'username', 'roles'].flatMap((name) => (query[name] ? [[name, query[name]]] : []))
+  const live = useLive('/auth/explain', { query: { operation, ...Object.fromEntries(asked) } }, { refresh: 'open' })
+  return <Loaded live={live}>{(answer) => <Explained answer={answer} query={query} />}</Loaded>
 }
 
 const decisions = { allowed: 'Allowed.', denied: 'Denied.', depends: 'It depends.' } as const
 
-function Explained({ answer, query }: { answer: Explanation; query: ScreenProps['query'] }) {
-  const { decision, username, request, known: isKnown, demands, reasons, open, enforcement, resources = [] } = answer
+function Explained({ answer, query }: { answer: Explanation; query: Query }) {
+  const { decision, username, request, known, demands, open, enforcement, resources = [], roles, admin } = answer
   const { operation = '', application } = query
-  const verb = verbs.flatMap((group) => group.verbs).find(([id]) => id === operation)?.[1] ?? `use ${request}`
+  // One operation may need the same for two reasons.
+  const reasons = [...new Map(answer.reasons.map((reason) => [`${reason.need} ${reason.rule}`, reason])).values()]
+  const question = `May ${username} ${verbOf[operation] ?? `use ${request}`}${application ? ` on ${application}` : ''}?`
+  const rules = reasons.map(({ need, allowed, rule }) => `- ${allowed ? '+' : 'x'} ${need}: ${rule}`)
+  const text = [location.href, `${question} ${decisions[decision]}`, `Needs: ${demands}`, ...rules].join('\n')
   return (
-    <Panel
-      title={<Name text={`May ${username} ${verb}${application ? ` on ${application}` : ''}?`} max={120} />}
-      actions={<CopyButton text={`${location.href}\n${toText(answer)}`} label="Copy question and answer" />}
-    >
+    <Panel title={<Name text={question} max={120} />} actions={<CopyButton text={text} label="Copy question and answer" />}>
       <div class="answer">
-        <p class={`status-badge is-${decisionKind(decision)}`} style={{ justifySelf: 'start' }}>
-          <StatusMark kind={decisionKind(decision)} /> {decisions[decision]}
+        <p class={`status-badge is-${decisionKind[decision]}`} style={{ justifySelf: 'start' }}>
+          <StatusMark kind={decisionKind[decision]} /> {decisions[decision]}
         </p>
-        {isKnown ? <Reasons reasons={distinct(reasons)} /> : <Unknown username={username} query={query} />}
-        {open.length > 0 && <OpenQuestions texts={open} />}
+        {known ? <Reasons reasons={reasons} /> : <Unknown username={username} query={query} />}
         <KeyValue
           facts={[
+            ['A decision also needs', open.length > 0 && <Name text={open.join('; ')} max={900} />],
             ['Needs', demands],
             ['Request', <code key="request">{request}</code>],
-            ['Roles', isKnown && <Roles key="roles" explanation={answer} />],
+            ['Roles', known && <Roles key="roles" roles={roles} admin={admin} />],
             ['Who refuses', enforcement?.note],
             ...resources.map(
               ({ kind, name, permissions }) =>
@@ -234,27 +185,6 @@ function Explained({ answer, query }: { answer: Explanation; query: ScreenProps[
         />
       </div>
     </Panel>
-  )
-}
-
-/** A user who has not signed in: which roles are known nevertheless, and what they would allow. */
-function Unknown({ username, query }: { username: string; query: ScreenProps['query'] }) {
-  const found = useFormUsers()?.find((one) => one.username.toLowerCase() === username.toLowerCase())
-  const roles = found?.roles.join(', ') ?? ''
-  if (found === undefined) {
-    return (
-      <p>
-        {username} has not signed in yet, and is no user of the login form. Roles come with the first sign-in: enter those that
-        you expect to see what they would allow.
-      </p>
-    )
-  }
-  if (roles === '') return <p>{username} has not signed in yet. The login form gives no role.</p>
-  return (
-    <p>
-      {username} has not signed in yet. The login form would give: <strong>{roles}</strong>.{' '}
-      <a href={to.access('explain', { ...query, roles })}>Suppose these roles</a>
-    </p>
   )
 }
 
@@ -268,8 +198,7 @@ function Reasons({ reasons }: Pick<Explanation, 'reasons'>) {
             <strong>
               <Name text={need} max={200} />
             </strong>
-            {': '}
-            <Name text={rule} max={400} />
+            : <Name text={rule} max={400} />
           </span>
         </li>
       ))}
@@ -277,42 +206,23 @@ function Reasons({ reasons }: Pick<Explanation, 'reasons'>) {
   )
 }
 
-function OpenQuestions({ texts }: { texts: readonly string[] }) {
+/** A user who has not signed in: which roles are known nevertheless, and what they would allow. */
+function Unknown({ username, query }: { username: string; query: Query }) {
+  const found = useFormUsers()?.find((one) => one.username.toLowerCase() === username.toLowerCase())
+  const roles = found?.roles.join(', ')
   return (
-    <div>
-      <h3>A decision also needs</h3>
-      <ul>
-        {texts.map((text) => (
-          <li key={text}>
-            <Name text={text} max={300} />
-          </li>
-        ))}
-      </ul>
-    </div>
+    <p>
+      {username} has not signed in yet
+      {roles === undefined ? (
+        ', and is no user of the login form. Roles come with the first sign-in: enter those that you expect to see what they would allow.'
+      ) : roles === '' ? (
+        '. The login form gives no role.'
+      ) : (
+        <>
+          . The login form would give: <strong>{roles}</strong>.{' '}
+          <a href={to.access('explain', { ...query, roles })}>Suppose these roles</a>
+        </>
+      )}
+    </p>
   )
-}
-
-/** Roles by what they may do, or that every user may. */
-export function Permissions({ permissions }: { permissions: Readonly<Record<string, readonly string[]>> | undefined }) {
-  const given = Object.entries(permissions ?? {}).filter(([, roles]) => roles.length > 0)
-  if (given.length === 0) return <span class="muted">Every user: no role is named.</span>
-  return (
-    <span class="chips">
-      {given.map(([right, roles]) => (
-        <span key={right} class="chip">
-          {right}: <Name text={roles.join(', ')} max={120} />
-        </span>
-      ))}
-    </span>
-  )
-}
-
-/** One operation may need the same for two reasons. */
-function distinct(reasons: Explanation['reasons']): Explanation['reasons'] {
-  return [...new Map(reasons.map((reason) => [`${reason.need} ${reason.rule}`, reason])).values()]
-}
-
-function toText({ username, request, decision, demands, reasons }: Explanation): string {
-  const lines = distinct(reasons).map(({ need, allowed, rule }) => `- ${allowed ? '+' : 'x'} ${need}: ${rule}`)
-  return [`${username}, ${request}: ${decisions[decision]}`, `Needs: ${demands}`, ...lines].join('\n')
 }

@@ -7,11 +7,10 @@ import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import type { Column } from '../components/data-table.tsx'
 import { Name } from '../components/name.tsx'
+import { Permissions } from '../components/roles.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusText } from '../components/status-mark.tsx'
 import type { ScreenProps } from '../screen.ts'
-
-import { Permissions } from './explain.tsx'
 import { providerOf, regionsOf, useAccounts } from './infrastructure-head.tsx'
 import { InfrastructureFrame, List } from './place-list.tsx'
 

@@ -1,7 +1,7 @@
 /** Where the user is signed in, and the end of it. */
 import { to } from '../address.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
-import { refreshMatching, useLive } from '../api/live.ts'
+import { useLive } from '../api/live.ts'
 import { forgetUser } from '../api/session.ts'
 import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
@@ -13,29 +13,26 @@ import { AccessHead } from './access-head.tsx'
 
 type Login = Schemas['LoginSession']
 
+const refreshes = '/auth/sessions'
 /** The size of a page. Logins beyond it can only be ended together. */
-const shownLogins = 100
+const limit = 100
 
 export function Logins() {
-  const live = useLive('/auth/sessions', { query: { limit: shownLogins } }, { refresh: 'slow' })
-  const others = (live.reading.value.body ?? []).filter(({ current }) => !current)
+  const live = useLive('/auth/sessions', { query: { limit } }, { refresh: 'slow' })
+  const hasOthers = live.reading.value.body?.some(({ current }) => !current)
+  const end = hasOthers && (
+    <Button icon="signout" onClick={endOthers}>
+      End all others
+    </Button>
+  )
   return (
     <>
-      <AccessHead
-        tab="Logins"
-        actions={
-          others.length > 0 && (
-            <Button icon="signout" onClick={endOthers}>
-              End all others
-            </Button>
-          )
-        }
-      />
+      <AccessHead tab="Logins" actions={end} />
       <Loaded live={live} empty={<EmptyState icon="user" text="No login is kept: you come with credentials in every request." />}>
         {(logins) => (
           <div class="panel is-flush">
             <DataTable label="Logins" rows={logins} keyOf={({ id }) => id} columns={columns} />
-            {logins.length === shownLogins && <p class="muted">{`Only the ${shownLogins} logins used last are shown.`}</p>}
+            {logins.length === limit && <p class="muted">{`Only the ${limit} logins used last are shown.`}</p>}
           </div>
         )}
       </Loaded>
@@ -55,12 +52,8 @@ const columns: readonly Column<Login>[] = [
   },
   { head: 'From', cell: ({ address }) => <Name text={address ?? '–'} max={40} /> },
   { head: 'By', hideBelow: 'narrow', cell: ({ method }) => method },
-  {
-    head: 'Signed in',
-    hideBelow: 'phone',
-    cell: ({ createdAt }) => <Time at={createdAt === undefined ? undefined : Date.parse(createdAt)} />,
-  },
-  { head: 'Last used', hideBelow: 'phone', cell: ({ lastUsedAt }) => <Time at={Date.parse(lastUsedAt)} /> },
+  { head: 'Signed in', hideBelow: 'phone', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { head: 'Last used', hideBelow: 'phone', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
   {
     head: 'Actions',
     align: 'end',
@@ -78,35 +71,30 @@ const columns: readonly Column<Login>[] = [
 ]
 
 /** The product and the system of a user agent, without the rest of it. */
-function browserOf({ userAgent }: Login): string {
-  if (userAgent === undefined) return 'A browser'
-  const product = /(Edg|OPR|Firefox|Chrome|Safari|curl)\/(\d+)/.exec(userAgent)
+function browserOf({ userAgent = 'A browser' }: Login): string {
+  const [, product, version] = /(Edg|OPR|Firefox|Chrome|Safari|curl)\/(\d+)/.exec(userAgent) ?? []
+  if (product === undefined) return userAgent
   const system = /(Windows|Mac OS X|Android|iPhone|iPad|Linux)/.exec(userAgent)?.[1]
-  if (product === null) return userAgent
-  const name = { Edg: 'Edge', OPR: 'Opera' }[product[1] ?? ''] ?? product[1]
-  return [`${name} ${product[2]}`, system].filter(Boolean).join(', ')
+  const name = { Edg: 'Edge', OPR: 'Opera' }[product] ?? product
+  return `${name} ${version}${system === undefined ? '' : `, ${system}`}`
 }
 
 function end(login: Login): void {
   confirm({
     title: 'End this login?',
-    effect: <p>{`${browserOf(login)} at ${login.address ?? '–'} has to sign in again. API tokens stay valid.`}</p>,
+    effect: `${browserOf(login)} at ${login.address ?? '–'} has to sign in again. API tokens stay valid.`,
     action: 'End login',
-    run: async () => {
-      await unwrap(client.DELETE('/auth/sessions/{id}', { params: { path: { id: login.id }, query: {} } }))
-      refreshMatching('/auth/sessions')
-    },
+    run: () => unwrap(client.DELETE('/auth/sessions/{id}', { params: { path: { id: login.id }, query: {} } })),
+    refreshes,
   })
 }
 
 function endOthers(): void {
   confirm({
     title: 'End all other logins?',
-    effect: <p>Every other browser of yours has to sign in again. This one stays signed in. API tokens stay valid.</p>,
+    effect: 'Every other browser of yours has to sign in again. API tokens stay valid.',
     action: 'End all other logins',
-    run: async () => {
-      await unwrap(client.DELETE('/auth/sessions', { params: { query: {} } }))
-      refreshMatching('/auth/sessions')
-    },
+    run: () => unwrap(client.DELETE('/auth/sessions', { params: { query: {} } })),
+    refreshes,
   })
 }

@@ -1,21 +1,14 @@
 /** API tokens: create, rotate and revoke; a secret is shown once. */
-
-import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
 import { client, type Schemas, unwrap } from '../api/client.ts'
-import { refreshMatching, useLive } from '../api/live.ts'
+import { useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
-import { type Column, DataTable } from '../components/data-table.tsx'
-import { openDialog } from '../components/dialog.tsx'
-import { Field } from '../components/field.tsx'
+import { type Column, DataTable, menuColumn } from '../components/data-table.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
-import { FormDialog } from '../components/form-dialog.tsx'
-import { CheckField, TextField } from '../components/form-fields.tsx'
-import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
+import { openForm } from '../components/open-form.tsx'
 import { SecretDialog } from '../components/secret-dialog.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Segments } from '../components/tabs.tsx'
@@ -28,16 +21,12 @@ import { AccessHead } from './access-head.tsx'
 
 type Token = Schemas['ApiToken']
 
+const refreshes = '/auth/apiTokens'
 const dayMs = 86_400_000
-const overlaps = [
-  { seconds: 0, label: 'no time: it ends at once' },
-  { seconds: 3600, label: '1 hour' },
-  { seconds: 86_400, label: '1 day' },
-]
 
 export function Tokens({ query }: ScreenProps) {
   const { isAdmin, canMintApiTokens, maxUserTokenLifetimeDays: maxDays } = user.value ?? {}
-  const showsAll = isAdmin === true && query['scope'] === 'all'
+  const isOfAll = isAdmin === true && query['scope'] === 'all'
   const change = useQueryChange()
   if (maxDays === undefined) {
     return (
@@ -52,7 +41,7 @@ export function Tokens({ query }: ScreenProps) {
       ? undefined
       : 'Only members of certain roles may create tokens: see the setting api-tokens.allowed-minting-roles.'
   const create = (
-    <Button kind="primary" icon="plus" denied={denied} onClick={() => openDialog(<CreateToken maxDays={maxDays} />)}>
+    <Button kind="primary" icon="plus" denied={denied} onClick={() => createToken(maxDays)}>
       Create token
     </Button>
   )
@@ -67,19 +56,19 @@ export function Tokens({ query }: ScreenProps) {
               { id: 'mine', label: 'Mine' },
               { id: 'all', label: 'Of all users' },
             ]}
-            selected={showsAll ? 'all' : 'mine'}
+            selected={isOfAll ? 'all' : 'mine'}
             onSelect={(scope) => change({ scope: scope === 'all' ? scope : undefined })}
           />
         </div>
       )}
       {denied !== undefined && <p class="quiet">{denied}</p>}
-      {showsAll ? <All /> : <Mine create={create} />}
+      <List key={String(isOfAll)} isOfAll={isOfAll} create={create} />
     </>
   )
 }
 
-function Mine({ create }: { create: VNode }) {
-  const live = useLive('/auth/apiTokens', {}, { refresh: 'slow' })
+function List({ isOfAll, create }: { isOfAll: boolean; create: VNode }) {
+  const live = useLive(isOfAll ? '/auth/apiTokens/admin/users' : '/auth/apiTokens', {}, { refresh: 'slow' })
   return (
     <Loaded
       live={live}
@@ -89,33 +78,17 @@ function Mine({ create }: { create: VNode }) {
         </EmptyState>
       }
     >
-      {(tokens) => <List tokens={tokens} />}
+      {(tokens) => (
+        <div class="panel is-flush">
+          <DataTable
+            label="Tokens"
+            rows={tokens.toSorted((a, b) => a.name.localeCompare(b.name))}
+            keyOf={({ id }) => id}
+            columns={isOfAll ? columns : columns.filter(({ head }) => head !== 'Owner')}
+          />
+        </div>
+      )}
     </Loaded>
-  )
-}
-
-function All() {
-  const live = useLive('/auth/apiTokens/admin/users', {}, { refresh: 'slow' })
-  return (
-    <Loaded
-      live={live}
-      empty={<EmptyState icon="lock" text="You have no token. A token lets a program act with your rights, or fewer." />}
-    >
-      {(tokens) => <List tokens={tokens} hasOwners />}
-    </Loaded>
-  )
-}
-
-function List({ tokens, hasOwners = false }: { tokens: readonly Token[]; hasOwners?: boolean }) {
-  return (
-    <div class="panel is-flush">
-      <DataTable
-        label="Tokens"
-        rows={tokens.toSorted((a, b) => a.name.localeCompare(b.name))}
-        keyOf={({ id }) => id}
-        columns={hasOwners ? columns : columns.filter(({ head }) => head !== 'Owner')}
-      />
-    </div>
   )
 }
 
@@ -134,48 +107,76 @@ const columns: readonly Column<Token>[] = [
   },
   { head: 'Owner', cell: ({ principalId }) => <Name text={principalId} max={30} /> },
   { head: 'Limits', hideBelow: 'narrow', cell: (token) => <Name text={limitsOf(token)} max={80} /> },
-  { head: 'Expires', cell: ({ expiresAt }) => (expiresAt === undefined ? 'never' : <Time at={Date.parse(expiresAt)} />) },
-  {
-    head: 'Last used',
-    hideBelow: 'phone',
-    cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? 'never' : <Time at={Date.parse(lastUsedAt)} />),
-  },
-  {
-    head: 'Actions',
-    align: 'end',
-    cell: (token) => (
-      <Menu
-        label={`Actions of ${token.name}`}
-        items={[
-          { label: 'Rotate', icon: 'refresh', onSelect: () => openDialog(<RotateToken token={token} />) },
-          { label: 'Revoke', icon: 'trash', destructive: true, onSelect: () => revoke(token) },
-        ]}
-      />
-    ),
-  },
+  { head: 'Expires', cell: ({ expiresAt }) => (expiresAt === undefined ? 'never' : <Time at={expiresAt} />) },
+  { head: 'Last used', hideBelow: 'phone', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+  menuColumn<Token>(
+    ({ name }) => name,
+    (token) => [
+      { label: 'Rotate', icon: 'refresh', onSelect: () => rotate(token) },
+      { label: 'Revoke', icon: 'trash', destructive: true, onSelect: () => revoke(token) },
+    ],
+  ),
 ]
 
-function limitsOf({ applications, operations }: Token): string {
-  return [...(applications ?? []), ...(operations ?? [])].join(', ') || 'everything you may do'
+function limitsOf({ applications = [], operations = [] }: Token): string {
+  return [...applications, ...operations].join(', ') || 'everything you may do'
 }
 
-function revoke({ id, name, lastUsedAt }: Token): void {
-  const used =
-    lastUsedAt === undefined ? 'It was never used.' : `Last used ${formatRelative(Date.parse(lastUsedAt), presentMs())}.`
-  confirm({
-    title: `Revoke ${name}?`,
-    effect: <p>{`${name} stops working at once, everywhere. ${used} This cannot be undone.`}</p>,
-    action: `Revoke ${name}`,
-    destructive: true,
-    run: async () => {
-      await unwrap(client.DELETE('/auth/apiTokens/{id}', { params: { path: { id } } }))
-      refreshMatching('/auth/apiTokens')
+function createToken(maxDays: number): void {
+  openForm({
+    title: 'Create token',
+    action: 'Create token',
+    values: { name: '', days: String(maxDays), applications: '', readOnly: false },
+    fields: {
+      name: { label: 'Name', help: 'Of the program that uses it.', required: true },
+      days: {
+        label: 'Expires in days',
+        help: `At most ${plural(maxDays, 'day')}.`,
+        required: true,
+        input: { type: 'number', min: 1, max: maxDays },
+      },
+      applications: { label: 'Only these applications', help: 'Separated by commas. Empty: all that you may use.' },
+      readOnly: { label: 'Reads only' },
     },
+    run: ({ name, days, applications, readOnly }) => {
+      const expiresAt = new Date(presentMs() + Number(days) * dayMs).toISOString()
+      const limits = applications === '' ? {} : { applications: splitList(applications) }
+      return unwrap(client.POST('/auth/apiTokens', { body: { name: name.trim(), expiresAt, readOnly, ...limits } }))
+    },
+    refreshes,
+    next: secretOf,
+  })
+}
+
+function rotate({ id, name }: Token): void {
+  openForm({
+    title: `Rotate ${name}?`,
+    action: `Rotate ${name}`,
+    effect: `${name} gets another secret, which is shown once. Programs need it before the former one ends.`,
+    values: { overlapSeconds: '0' },
+    fields: {
+      overlapSeconds: {
+        label: 'Accept the former secret for',
+        choices: [
+          ['0', 'no time: it ends at once'],
+          ['3600', '1 hour'],
+          ['86400', '1 day'],
+        ],
+      },
+    },
+    run: ({ overlapSeconds }) =>
+      unwrap(
+        client.POST('/auth/apiTokens/{id}/rotate', {
+          params: { path: { id } },
+          body: { overlapSeconds: Number(overlapSeconds) },
+        }),
+      ),
+    refreshes,
+    next: secretOf,
   })
 }
 
 function secretOf({ name, token }: Schemas['IssuedApiToken']) {
-  refreshMatching('/auth/apiTokens')
   return (
     <SecretDialog
       title={`The secret of ${name}`}
@@ -186,69 +187,15 @@ function secretOf({ name, token }: Schemas['IssuedApiToken']) {
   )
 }
 
-function RotateToken({ token: { id, name } }: { token: Token }) {
-  const overlap = useSignal(0)
-  return (
-    <FormDialog
-      title={`Rotate ${name}?`}
-      action={`Rotate ${name}`}
-      run={async () =>
-        secretOf(
-          await unwrap(
-            client.POST('/auth/apiTokens/{id}/rotate', { params: { path: { id } }, body: { overlapSeconds: overlap.peek() } }),
-          ),
-        )
-      }
-    >
-      <p>{`${name} gets another secret, which is shown once. Programs need it before the former one ends.`}</p>
-      <Field label="Accept the former secret for">
-        {(tied) => (
-          <select {...tied} onChange={(event) => (overlap.value = Number(event.currentTarget.value))}>
-            {overlaps.map(({ seconds, label }) => (
-              <option key={seconds} value={seconds}>
-                {label}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-    </FormDialog>
-  )
-}
-
-function CreateToken({ maxDays }: { maxDays: number }) {
-  const [values, setValues] = useState({ name: '', days: String(maxDays), readOnly: false, applications: '' })
-  const set = (change: Partial<typeof values>) => setValues({ ...values, ...change })
-  const create = async () => {
-    const { name, days, readOnly } = values
-    const applications = splitList(values.applications)
-    const expiresAt = new Date(presentMs() + Number(days) * dayMs).toISOString()
-    const body = { name: name.trim(), expiresAt, readOnly, ...(applications.length > 0 && { applications }) }
-    return secretOf(await unwrap(client.POST('/auth/apiTokens', { body })))
-  }
-  return (
-    <FormDialog title="Create token" action="Create token" run={create}>
-      <TextField
-        label="Name"
-        help="Of the program that uses it."
-        value={values.name}
-        required
-        onChange={(name) => set({ name })}
-      />
-      <TextField
-        label="Expires in days"
-        help={`At most ${plural(maxDays, 'day')}.`}
-        value={values.days}
-        input={{ type: 'number', min: 1, max: maxDays }}
-        onChange={(days) => set({ days })}
-      />
-      <TextField
-        label="Only these applications"
-        help="Separated by commas. Empty: all that you may use."
-        value={values.applications}
-        onChange={(applications) => set({ applications })}
-      />
-      <CheckField label="Reads only" checked={values.readOnly} onChange={(readOnly) => set({ readOnly })} />
-    </FormDialog>
-  )
+function revoke({ id, name, lastUsedAt }: Token): void {
+  const used =
+    lastUsedAt === undefined ? 'It was never used.' : `Last used ${formatRelative(Date.parse(lastUsedAt), presentMs())}.`
+  confirm({
+    title: `Revoke ${name}?`,
+    effect: `${name} stops working at once, everywhere. ${used} This cannot be undone.`,
+    action: `Revoke ${name}`,
+    destructive: true,
+    run: () => unwrap(client.DELETE('/auth/apiTokens/{id}', { params: { path: { id } } })),
+    refreshes,
+  })
 }
