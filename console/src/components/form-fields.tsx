@@ -2,10 +2,11 @@
 
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
+import { type Json, textOf } from '../model/read.ts'
 import { Check } from './check.tsx'
 import { Field } from './field.tsx'
 
-export interface TextFieldProps {
+interface TextFieldProps {
   readonly label: string
   readonly value: string
   readonly help?: string | undefined
@@ -62,7 +63,7 @@ export function Suggestions({ id, values }: { id: string; values: readonly strin
 }
 
 /** A value, or a value with its words. */
-export type Choice = string | readonly [value: string, text: string]
+type Choice = string | readonly [value: string, text: string]
 
 interface ChoiceFieldProps {
   readonly label: string
@@ -132,5 +133,30 @@ export function CheckList({ label, head = label, choices, chosen, onChange }: Ch
         </Check>
       ))}
     </fieldset>
+  )
+}
+
+/** Fields by the names of their values. A value that is true or false is a checkbox. */
+export type FieldTable = Readonly<
+  Record<string, Pick<TextFieldProps, 'label' | 'help' | 'required' | 'input'> & { readonly choices?: readonly Choice[] }>
+>
+
+interface FieldsProps {
+  readonly fields: FieldTable
+  readonly values: Json
+  readonly onChange: (name: string, value: string | boolean) => void
+}
+
+export function Fields({ fields, values, onChange }: FieldsProps) {
+  return (
+    <>
+      {Object.entries(fields).map(([name, { choices, ...field }]) => {
+        const value = values[name]
+        const change = (changed: string | boolean) => onChange(name, changed)
+        if (typeof value === 'boolean') return <CheckField key={name} label={field.label} checked={value} onChange={change} />
+        const tied = { ...field, value: textOf(value) ?? '', onChange: change }
+        return choices === undefined ? <TextField key={name} {...tied} /> : <ChoiceField key={name} {...tied} choices={choices} />
+      })}
+    </>
   )
 }

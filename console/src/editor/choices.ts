@@ -3,6 +3,7 @@ import { client, unwrap } from '../api/client.ts'
 import { type CloudProvider, useCloudProviders } from '../api/cloud-providers.ts'
 import { type ReadParameters, type ReadPath, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
+import { toChannel } from '../model/notifications.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { formatRelative, presentMs } from '../model/time.ts'
 import type { Draft } from './draft.ts'
@@ -124,8 +125,7 @@ const sources: Readonly<Record<string, Source>> = {
   'notification-types': {
     path: '/notifications/metadata',
     parameters: () => ({}),
-    choices: (body) =>
-      named(body, 'notificationType').map(({ value }) => choice(value === value.toUpperCase() ? value.toLowerCase() : value)),
+    choices: (body) => named(body, 'notificationType').map(({ value }) => choice(toChannel(value))),
   },
   'artifact-accounts': { ...artifactAccountsRead, choices: (body) => named(body, 'name') },
 }

@@ -1,4 +1,5 @@
 /** Fields of a pipeline beside its stages, described as those of stages are, so that one form shows both. */
+import { channels } from '../model/notifications.ts'
 import type { FieldDescription } from './descriptions.ts'
 
 function field(name: string, kind: string, help: string, rest: Partial<FieldDescription> = {}): FieldDescription {
@@ -174,25 +175,13 @@ export const triggerTypes: readonly TriggerType[] = [
   ]),
 ]
 
-const ways = [
-  'email',
-  'slack',
-  'googlechat',
-  'microsoftteams',
-  'webhook',
-  'githubStatus',
-  'gitlabStatus',
-  'giteaStatus',
-  'sms',
-  'pubsub',
-]
 const judgmentMoments = ['manualJudgment', 'manualJudgmentContinue', 'manualJudgmentStop']
 
 export function notificationFields(of: 'pipeline' | 'stage'): readonly FieldDescription[] {
   const moments = ['starting', 'complete', 'failed'].map((word) => `${of}.${word}`)
   const when = of === 'stage' ? [...moments, ...judgmentMoments] : moments
   return [
-    text('type', 'How it is sent.', { ...required, choices: ways, choicesFrom: 'notification-types' }),
+    text('type', 'How it is sent.', { ...required, choices: channels, choicesFrom: 'notification-types' }),
     text('address', 'Email address, channel, address of a webhook, or repository.'),
     field('when', 'texts', 'What it is sent for.', { choices: when }),
     field('level', 'choice', 'What it is about.', { choices: [of] }),

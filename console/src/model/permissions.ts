@@ -1,12 +1,12 @@
 /** Permissions of an application as rows: a role, and which rights it has. */
 import { objectOf, textsOf } from './read.ts'
 
-export const rights = ['READ', 'EXECUTE', 'WRITE'] as const
-export type ApplicationRight = (typeof rights)[number]
+const rights = ['READ', 'EXECUTE', 'WRITE'] as const
+type ApplicationRight = (typeof rights)[number]
 
 export interface RoleRights {
   readonly role: string
-  readonly has: readonly ApplicationRight[]
+  readonly has: readonly string[]
 }
 
 /** In the order in which roles appear. */

@@ -1,10 +1,8 @@
-/** The end of an application. */
-
+/** The end of an application; refused while something is deployed, as the engine would refuse it. */
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
-import { refreshMatching, useLive } from '../api/live.ts'
-import type { Right } from '../api/rights.ts'
+import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
@@ -13,56 +11,21 @@ import { Panel } from '../components/panel.tsx'
 import { Loaded } from '../components/states.tsx'
 import { accountOf, groupPlace, type ServerGroup } from '../model/server-groups.ts'
 import { plural } from '../words.ts'
+import type { SettingsTabProps } from './settings-form.tsx'
 
-/** Refused while something is deployed, as the engine would refuse it. */
-export function DeleteTab({ application, right }: { application: string; right: Right }) {
-  const { route: navigate } = useLocation()
+export function DeleteTab({ application, denied }: SettingsTabProps) {
   const groups = useLive(
     '/applications/{applicationName}/serverGroups',
     { path: { applicationName: application } },
-    { refresh: 'steady', events: applicationEvents(application, 'infrastructure') },
+    { events: applicationEvents(application, 'infrastructure') },
   )
-  const pipelines = useLive(
-    '/applications/{application}/pipelineConfigs',
-    { path: { application } },
-    { refresh: 'steady', events: applicationEvents(application, 'definitions') },
-  )
-  const count = pipelines.reading.value.body?.length ?? 0
-  const remove = () => confirmDeletion(application, count, () => navigate(to.applications()))
-  const button = <DeleteButton application={application} count={count} right={right} onClick={remove} />
   return (
     <Panel title="Delete">
-      <Loaded live={groups} rows={2} empty={button}>
-        {(deployed) => (deployed.length === 0 ? button : <Deployed application={application} groups={deployed} />)}
+      <Loaded live={groups} rows={2} empty={<Deletion application={application} denied={denied} />}>
+        {(deployed) => <Deployed application={application} groups={deployed} />}
       </Loaded>
     </Panel>
   )
-}
-
-function confirmDeletion(application: string, pipelines: number, onDeleted: () => void): void {
-  confirm({
-    title: `Delete ${application}?`,
-    effect: (
-      <p>
-        {`Removes ${application}, its ${plural(pipelines, 'pipeline')} and its permissions. Executions stay until they expire.`}{' '}
-        {'This cannot be undone.'}
-      </p>
-    ),
-    action: `Delete ${application}`,
-    level: 2,
-    typed: application,
-    destructive: true,
-    run: async (isOpen) => {
-      await completeTask({
-        application,
-        description: `Delete ${application}`,
-        job: [{ type: 'deleteApplication', application: { name: application } }],
-        object: objectKey('application', application),
-      })
-      refreshMatching('/applications')
-      if (isOpen()) onDeleted()
-    },
-  })
 }
 
 /** What stands in the way. */
@@ -82,22 +45,38 @@ function Deployed({ application, groups }: { application: string; groups: readon
   )
 }
 
-interface DeleteButtonProps {
-  readonly application: string
-  readonly count: number
-  readonly right: Right
-  readonly onClick: () => void
-}
-
-function DeleteButton({ application, count, right, onClick }: DeleteButtonProps) {
+function Deletion({ application, denied }: SettingsTabProps) {
+  const { route: navigate } = useLocation()
+  const path = '/applications/{application}/pipelineConfigs'
+  const pipelines = useLive(path, { path: { application } }).reading.value.body ?? []
+  const effect = `Removes ${application}, its ${plural(pipelines.length, 'pipeline')} and its permissions. Executions stay until they expire.`
+  const remove = () =>
+    confirm({
+      title: `Delete ${application}?`,
+      effect: `${effect} This cannot be undone.`,
+      action: `Delete ${application}`,
+      level: 2,
+      typed: application,
+      destructive: true,
+      run: async (isOpen) => {
+        await completeTask({
+          application,
+          description: `Delete ${application}`,
+          job: [{ type: 'deleteApplication', application: { name: application } }],
+          object: objectKey('application', application),
+        })
+        if (isOpen()) navigate(to.applications())
+      },
+      refreshes: '/applications',
+    })
   return (
     <>
-      <p>{`Removes ${application}, its ${plural(count, 'pipeline')} and its permissions. Executions stay until they expire.`}</p>
+      <p>{effect}</p>
       <div class="foot">
-        <Button kind="destructive" icon="trash" denied={right.reason} onClick={onClick}>
+        <Button kind="destructive" icon="trash" denied={denied} onClick={remove}>
           {`Delete ${application}`}
         </Button>
-        {right.reason !== undefined && <span class="muted">{right.reason}</span>}
+        <span class="muted">{denied}</span>
       </div>
     </>
   )

@@ -2,181 +2,108 @@
 import { useState } from 'preact/hooks'
 import { actionHeaders, client, unwrap, warningsOf } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
-import type { Right } from '../api/rights.ts'
 import { Button } from '../components/button.tsx'
-import { CheckList, ChoiceField, TextField } from '../components/form-fields.tsx'
+import { CheckList, Fields } from '../components/form-fields.tsx'
 import { act, reportWarning } from '../components/notices.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
-import { Loaded } from '../components/states.tsx'
+import { channels, toChannel } from '../model/notifications.ts'
 import { type Json, objectsOf, textOf, textsOf } from '../model/read.ts'
-import { SettingsForm } from './settings-form.tsx'
+import { SettingsForm, type SettingsTabProps } from './settings-form.tsx'
 
-const channels = [
-  'email',
-  'slack',
-  'microsoftteams',
-  'googlechat',
-  'webhook',
-  'githubStatus',
-  'gitlabStatus',
-  'giteaStatus',
-  'sms',
-  'pubsub',
-] as const
-
-export function NotificationsTab({ application, right }: { application: string; right: Right }) {
-  const live = useLive('/notifications/{type}/{application}', { path: { type: 'application', application } }, { refresh: 'slow' })
-  const metadata = useLive('/notifications/metadata', {}, { refresh: 'open' }).reading.value.body ?? []
-  const known = [...channels, ...metadata.map(({ notificationType }) => toKind(notificationType))]
-  return (
-    <Loaded live={live} rows={3}>
-      {() => (
-        <SettingsForm
-          application={application}
-          form="notifications"
-          title="Notifications"
-          right={right}
-          live={live}
-          storedIn={(record: Json) => ({ ...toList(record), lastModifiedBy: record['lastModifiedBy'] })}
-          save={(edits, record) => saveNotifications(application, toRecord(record, objectsOf(edits['notifications']?.to)))}
-        >
-          {({ notifications }, set) => (
-            <Rows
-              list={objectsOf(notifications)}
-              onChange={(next) => set('notifications', next)}
-              {...{ application, channels: known, right }}
-            />
-          )}
-        </SettingsForm>
-      )}
-    </Loaded>
-  )
-}
-
-async function saveNotifications(application: string, body: Json): Promise<void> {
-  const warnings = await warningsOf(
-    client.POST('/notifications/{type}/{application}', {
-      params: { path: { type: 'application', application } },
-      headers: actionHeaders,
-      body,
-    }),
-  )
-  reportWarning(`Notifications of ${application} saved`, warnings)
-  refreshMatching('/notifications')
-}
-
-/** Spinnaker writes its kinds in capitals where definitions have small letters. */
-function toKind(type: string): string {
-  return type === type.toUpperCase() ? type.toLowerCase() : type
-}
-
-/** The record has a list for each channel; the form has one list. */
-function toList(record: Json): { readonly notifications: readonly Json[] } {
-  return {
-    notifications: Object.entries(record).flatMap(([type, list]) =>
-      objectsOf(list).map((notification) => ({ type, ...notification })),
-    ),
-  }
-}
-
-/** Fields that are no lists stay; lists that became empty are sent, because the record is replaced. */
-function toRecord(record: Json, notifications: readonly Json[]): Json {
-  const others = Object.entries(record).filter(([, value]) => !Array.isArray(value))
-  const byType = Map.groupBy(notifications, ({ type }) => textOf(type) ?? 'email')
-  return { ...Object.fromEntries(others), ...Object.fromEntries(byType) }
-}
-
-interface RowsProps {
-  readonly application: string
-  readonly list: readonly Json[]
-  readonly channels: readonly string[]
-  readonly right: Right
-  readonly onChange: (list: readonly Json[]) => void
-}
-
-function Rows({ application, list, channels: known, right, onChange }: RowsProps) {
-  return (
-    <div class="answer">
-      <p class="muted">Who is notified of every run of this application. Each run shows what became of its messages.</p>
-      {list.length === 0 && <p>No notification. Runs of this application send no message.</p>}
-      <RecordRows
-        records={list}
-        onChange={onChange}
-        label={(number) => `Notification ${number}`}
-        removeLabel="Remove notification"
-        addLabel="Add notification"
-        added={{ type: 'email', level: 'application', address: '', when: ['pipeline.failed'] }}
-      >
-        {(notification, put) => (
-          <>
-            <NotificationFields notification={notification} channels={known} put={put} />
-            <TestButton {...{ application, notification, right }} number={list.indexOf(notification) + 1} />
-          </>
-        )}
-      </RecordRows>
-    </div>
-  )
-}
-
-interface NotificationFieldsProps {
-  readonly notification: Json
-  readonly channels: readonly string[]
-  readonly put: (change: Json) => void
-}
-
-const events = [
+const moments = [
   { id: 'pipeline.starting', label: 'a run starts' },
   { id: 'pipeline.complete', label: 'a run succeeds' },
   { id: 'pipeline.failed', label: 'a run fails' },
 ]
 
-function NotificationFields({ notification, channels: known, put }: NotificationFieldsProps) {
+export function NotificationsTab({ application, denied }: SettingsTabProps) {
+  const path = { type: 'application', application }
+  const live = useLive('/notifications/{type}/{application}', { path }, { refresh: 'slow' })
+  const metadata = useLive('/notifications/metadata', {}, { refresh: 'open' }).reading.value.body ?? []
+  const known = new Set([...channels, ...metadata.map(({ notificationType }) => toChannel(notificationType))])
+  const fields = { type: { label: 'Channel', choices: [...known] }, address: { label: 'To' } }
   return (
-    <>
-      <ChoiceField
-        label="Channel"
-        value={textOf(notification['type']) ?? ''}
-        choices={known}
-        onChange={(type) => put({ type })}
-      />
-      <TextField label="To" value={textOf(notification['address']) ?? ''} onChange={(address) => put({ address })} />
-      <CheckList label="When" choices={events} chosen={textsOf(notification['when'])} onChange={(when) => put({ when })} />
-    </>
+    <SettingsForm
+      application={application}
+      denied={denied}
+      of="notifications"
+      title="Notifications"
+      live={live}
+      storedIn={(record: Json) => ({ notifications: toList(record), lastModifiedBy: record['lastModifiedBy'] })}
+      labelOf={() => 'Notifications'}
+      save={(edits, record) => save(application, toRecord(record, objectsOf(edits['notifications']?.to)))}
+    >
+      {({ notifications }, set) => (
+        <div class="answer">
+          <p class="muted">Who is notified of every run of this application. Each run shows what became of its messages.</p>
+          {objectsOf(notifications).length === 0 && <p>No notification. Runs of this application send no message.</p>}
+          <RecordRows
+            records={objectsOf(notifications)}
+            onChange={(next) => set('notifications', next)}
+            label={(number) => `Notification ${number}`}
+            removeLabel="Remove notification"
+            addLabel="Add notification"
+            added={{ type: 'email', level: 'application', address: '', when: ['pipeline.failed'] }}
+          >
+            {(notification, put) => (
+              <>
+                <Fields fields={fields} values={notification} onChange={(name, value) => put({ [name]: value })} />
+                <CheckList
+                  label="When"
+                  choices={moments}
+                  chosen={textsOf(notification['when'])}
+                  onChange={(when) => put({ when })}
+                />
+                <TestButton {...{ application, notification, denied }} />
+              </>
+            )}
+          </RecordRows>
+        </div>
+      )}
+    </SettingsForm>
   )
 }
 
-interface TestButtonProps {
-  readonly application: string
+async function save(application: string, body: Json): Promise<void> {
+  const params = { path: { type: 'application', application } }
+  const call = client.POST('/notifications/{type}/{application}', { params, headers: actionHeaders, body })
+  reportWarning(`Notifications of ${application} saved`, await warningsOf(call))
+  refreshMatching('/notifications')
+}
+
+/** The record has a list for each channel; the form has one list. */
+function toList(record: Json): readonly Json[] {
+  return Object.entries(record).flatMap(([type, list]) => objectsOf(list).map((notification) => ({ type, ...notification })))
+}
+
+/** Fields that are no lists stay; lists that became empty are sent, because the record is replaced. */
+function toRecord(record: Json, notifications: readonly Json[]): Json {
+  const others = Object.entries(record).filter(([, value]) => !Array.isArray(value))
+  return { ...Object.fromEntries(others), ...Object.groupBy(notifications, ({ type }) => textOf(type) ?? 'email') }
+}
+
+interface TestButtonProps extends SettingsTabProps {
   readonly notification: Json
-  /** Its place in the form, from 1. */
-  readonly number: number
-  readonly right: Right
 }
 
 /** Sends what the form shows, saved or not. */
-function TestButton({ application, notification, number, right }: TestButtonProps) {
-  const [result, setResult] = useState<string>()
-  const type = textOf(notification['type']) ?? ''
-  const address = textOf(notification['address']) ?? ''
+function TestButton({ application, denied, notification }: TestButtonProps) {
+  const [result, setResult] = useState('')
+  const [type = '', address = ''] = [textOf(notification['type']), textOf(notification['address'])]
   const send = async () => {
-    setResult(undefined)
-    const { delivered, reason } = await unwrap(
-      client.POST('/notifications/{type}/{application}/test', {
-        params: { path: { type: 'application', application } },
-        headers: actionHeaders,
-        body: { type, address },
-      }),
-    )
-    setResult(delivered ? 'The test was delivered.' : `The test was not delivered: ${reason ?? ''}`)
+    setResult('')
+    const params = { path: { type: 'application', application } }
+    const call = client.POST('/notifications/{type}/{application}/test', {
+      params,
+      headers: actionHeaders,
+      body: { type, address },
+    })
+    const { delivered, reason = '' } = await unwrap(call)
+    setResult(delivered ? 'The test was delivered.' : `The test was not delivered: ${reason}`)
   }
   return (
     <p class="row">
-      <Button
-        small
-        denied={right.reason}
-        aria-label={`Send a test of notification ${number}`}
-        onClick={() => act(`Send a test of notification ${number}`, send)}
-      >
+      <Button small denied={denied} onClick={() => act(`Send a test to ${address}`, send)}>
         Send a test
       </Button>
       <span role="status">{result}</span>

@@ -6,29 +6,28 @@ import { useQueryChange } from '../components/filter-field.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import type { ScreenProps } from '../screen.ts'
-
-import { AttributesTab } from './application-attributes.tsx'
+import { GeneralTab, GuardsTab, PermissionsTab } from './application-attributes.tsx'
 import { DeleteTab } from './application-deletion.tsx'
 import { NotificationsTab } from './application-notifications.tsx'
 import { SecretsTab } from './application-secrets.tsx'
 import { useKeptEdits } from './settings-form.tsx'
 
+const general = { id: 'general', label: 'General', Tab: GeneralTab }
 const tabs = [
-  { id: 'general', label: 'General' },
-  { id: 'permissions', label: 'Permissions' },
-  { id: 'guards', label: 'Traffic guards' },
-  { id: 'notifications', label: 'Notifications' },
-  { id: 'secrets', label: 'Secrets' },
-  { id: 'delete', label: 'Delete' },
-] as const
+  general,
+  { id: 'permissions', label: 'Permissions', Tab: PermissionsTab },
+  { id: 'guards', label: 'Traffic guards', Tab: GuardsTab },
+  { id: 'notifications', label: 'Notifications', Tab: NotificationsTab },
+  { id: 'secrets', label: 'Secrets', Tab: SecretsTab },
+  { id: 'delete', label: 'Delete', Tab: DeleteTab },
+]
 
-export function ApplicationSettings({ params, query }: ScreenProps) {
-  const application = params['application'] ?? ''
+export function ApplicationSettings({ params: { application = '' }, query }: ScreenProps) {
   const change = useQueryChange()
   const live = useAttributes(application)
   useKeptEdits(application)
-  const selected = tabs.find(({ id }) => id === query['tab'])?.id ?? 'general'
-  const right = useRight({ operation: changeOperation, application })
+  const { id: selected, Tab } = tabs.find(({ id }) => id === query['tab']) ?? general
+  const denied = useRight({ operation: changeOperation, application }).reason
   return (
     <>
       <ApplicationHead application={application} tab="Settings" />
@@ -38,21 +37,8 @@ export function ApplicationSettings({ params, query }: ScreenProps) {
         empty={<EmptyState icon="search" text={`There is no application ${application}, or you may not read it.`} />}
       >
         {() => (
-          <Tabs
-            label="Settings"
-            tabs={tabs}
-            selected={selected}
-            onSelect={(id) => change({ tab: id === 'general' ? undefined : id })}
-          >
-            {selected === 'delete' ? (
-              <DeleteTab application={application} right={right} />
-            ) : selected === 'notifications' ? (
-              <NotificationsTab application={application} right={right} />
-            ) : selected === 'secrets' ? (
-              <SecretsTab application={application} right={right} />
-            ) : (
-              <AttributesTab application={application} tab={selected} right={right} />
-            )}
+          <Tabs label="Settings" tabs={tabs} selected={selected} onSelect={(tab) => change({ tab })}>
+            <Tab application={application} denied={denied} />
           </Tabs>
         )}
       </Loaded>

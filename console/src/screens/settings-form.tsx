@@ -1,9 +1,8 @@
 /** A form of the settings: edits above what is stored, the bar that saves them, and the review before that. */
 import { type Signal, signal } from '@preact/signals'
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, Fragment } from 'preact'
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import type { Live } from '../api/live.ts'
-import type { Right } from '../api/rights.ts'
 import { Banner } from '../components/banner.tsx'
 import { Button } from '../components/button.tsx'
 import { Denied } from '../components/denied.tsx'
@@ -12,37 +11,23 @@ import { Difference } from '../components/difference.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { openLeaveDialog } from '../components/leave-dialog.tsx'
 import { Panel } from '../components/panel.tsx'
+import { Loaded } from '../components/states.tsx'
 import { useLeaveGuard } from '../leave.ts'
 import { conflictsOf, type Edits, edit, withEdits } from '../model/edits.ts'
 import { type Json, textOf } from '../model/read.ts'
 import { plural } from '../words.ts'
 
-/** Words of the settings, which the review and the revisions show. */
-const labels: Readonly<Record<string, string>> = {
-  email: 'Owner’s email address',
-  description: 'Description',
-  cloudProviders: 'Cloud providers',
-  instancePort: 'Port of instances',
-  platformHealthOnly: 'Only the health that the platform reports counts',
-  repoType: 'Repository: Kind',
-  repoProjectKey: 'Repository: Project',
-  repoSlug: 'Repository: Name',
-  aliases: 'Other names',
-  permissions: 'Permissions',
-  trafficGuards: 'Traffic guards',
-  notifications: 'Notifications',
+/** What every tab of the settings is given. */
+export interface SettingsTabProps {
+  readonly application: string
+  /** Why its settings may not be changed. */
+  readonly denied: string | undefined
 }
 
-export function labelOf(key: string): string {
-  return labels[key] ?? key
-}
+/** Edits in the forms of an application, by the record that they are of: a look at another tab costs nothing. */
+const kept = new Map<string, Readonly<Record<'attributes' | 'notifications', Signal<Edits>>>>()
 
-type Form = 'attributes' | 'notifications'
-
-/** Edits in the forms of an application, so that a look at another tab costs nothing. */
-const kept = new Map<string, Readonly<Record<Form, Signal<Edits>>>>()
-
-function editsOf(application: string): Readonly<Record<Form, Signal<Edits>>> {
+function editsOf(application: string) {
   const found = kept.get(application) ?? { attributes: signal<Edits>({}), notifications: signal<Edits>({}) }
   kept.set(application, found)
   return found
@@ -61,54 +46,59 @@ export function useKeptEdits(application: string): void {
   })
 }
 
-interface SettingsFormProps<Body, Stored extends Json> {
-  readonly application: string
-  readonly form: Form
+interface SettingsFormProps<Body> extends SettingsTabProps {
   readonly title: string
-  readonly right: Right
+  readonly of: 'attributes' | 'notifications'
   readonly live: Live<Body>
   /** The settings in the body, with `lastModifiedBy`. */
-  readonly storedIn: (body: Body) => Stored
+  readonly storedIn: (body: NonNullable<Body>) => Json
   /** @throws {ApiError} */
-  readonly save: (edits: Edits, body: Body) => Promise<void>
-  /** The fields. The key counts up when edits were thrown away: fields that keep rows of their own begin anew. */
-  readonly children: (values: Stored, set: (key: string, value: unknown) => void, key: number) => ComponentChildren
+  readonly save: (edits: Edits, body: NonNullable<Body>) => Promise<void>
+  readonly labelOf: (key: string) => string
+  readonly children: (values: Json, set: (key: string, value: unknown) => void) => ComponentChildren
 }
 
-/** Shown once the body is read. */
-export function SettingsForm<Body, Stored extends Json>(props: SettingsFormProps<Body, Stored>) {
-  const { application, form, title, right, live, storedIn, children } = props
-  const [key, setKey] = useState(0)
-  const { body } = live.reading.value
-  if (body === undefined) return null
-  const edits = editsOf(application)[form]
-  const stored = storedIn(body)
+export function SettingsForm<Body>(props: SettingsFormProps<Body>) {
+  const { application, of, title, denied, live, storedIn, children } = props
+  // Fields that keep rows of their own begin anew when edits are thrown away.
+  const [generation, setGeneration] = useState(0)
+  const edits = editsOf(application)[of]
   const reset = () => {
     edits.value = {}
-    setKey(key + 1)
+    setGeneration(generation + 1)
   }
-  const set = (name: string, value: unknown) => {
-    edits.value = edit(edits.peek(), stored, name, value)
-  }
-  const review = () => openDialog(<Review {...props} edits={edits.peek()} onSaved={reset} />)
   return (
-    <Panel title={title}>
-      {children(withEdits(stored, edits.value), set, key)}
-      <SaveBar edits={edits.value} right={right} onReview={review} onDiscard={reset} />
-    </Panel>
+    <Loaded live={live} rows={3}>
+      {(body) => {
+        const stored = storedIn(body)
+        const set = (name: string, value: unknown) => {
+          edits.value = edit(edits.peek(), stored, name, value)
+        }
+        return (
+          <Panel title={title}>
+            <Fragment key={generation}>{children(withEdits(stored, edits.value), set)}</Fragment>
+            <SaveBar
+              count={Object.keys(edits.value).length}
+              denied={denied}
+              onReview={() => openDialog(<Review {...props} edits={edits.peek()} onSaved={reset} />)}
+              onDiscard={reset}
+            />
+          </Panel>
+        )
+      }}
+    </Loaded>
   )
 }
 
 interface SaveBarProps {
-  readonly edits: Edits
-  readonly right: Right
+  /** Of the changes. */
+  readonly count: number
+  readonly denied: string | undefined
   readonly onReview: () => void
   readonly onDiscard: () => void
 }
 
-function SaveBar({ edits, right, onReview, onDiscard }: SaveBarProps) {
-  const count = Object.keys(edits).length
-  const denied = right.reason ?? (count === 0 ? 'Nothing is changed.' : undefined)
+function SaveBar({ count, denied = count === 0 ? 'Nothing is changed.' : undefined, onReview, onDiscard }: SaveBarProps) {
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 's') return
@@ -129,25 +119,24 @@ function SaveBar({ edits, right, onReview, onDiscard }: SaveBarProps) {
   )
 }
 
-type ReviewProps<Body, Stored extends Json> = Pick<
-  SettingsFormProps<Body, Stored>,
-  'application' | 'live' | 'storedIn' | 'save'
-> & { readonly edits: Edits; readonly onSaved: () => void }
+interface ReviewProps<Body> extends SettingsFormProps<Body> {
+  readonly edits: Edits
+  readonly onSaved: () => void
+}
 
 /** What is stored now beside what will be, with what another user has changed meanwhile. */
-function Review<Body, Stored extends Json>(props: ReviewProps<Body, Stored>) {
-  const { application, live, storedIn, save, edits, onSaved } = props
+function Review<Body>({ application, live, storedIn, save, labelOf, edits, onSaved }: ReviewProps<Body>) {
   useEffect(() => live.refresh(), [])
   const { body } = live.reading.value
-  if (body === undefined) return null
-  const stored: Json = storedIn(body)
+  if (body === undefined || body === null) return null
+  const stored = storedIn(body)
   const conflicts = conflictsOf(edits, stored)
   const run = async () => {
     await save(edits, body)
     onSaved()
     return undefined
   }
-  const values = Object.entries(edits).map(([key, { to: after }]) => ({ name: labelOf(key), before: stored[key], after }))
+  const values = Object.entries(edits).map(([key, { to }]) => ({ name: labelOf(key), before: stored[key], after: to }))
   return (
     <FormDialog title={`Save the settings of ${application}?`} action={`Save ${application}`} run={run}>
       {conflicts.length > 0 && (
