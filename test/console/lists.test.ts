@@ -39,7 +39,7 @@ const saved = {
 test('a record of the audit log is a sentence that leads to what it changed', () => {
   const text = (record: Parameters<typeof auditSentence>[0]) =>
     auditSentence(record)
-      .map((part) => (typeof part === 'string' ? part : part.target === undefined ? part.text : `[${part.text}]`))
+      .map((part) => (typeof part === 'string' ? part : part.link === undefined ? part.text : `[${part.text}]`))
       .join('')
   const web = { application: 'web' }
   const denied = { decision: 'refused', error: 'PERMISSION_DENIED', reason: 'lacks WRITE on the application web' }
@@ -64,10 +64,12 @@ test('a record of the audit log is a sentence that leads to what it changed', ()
   ]
   for (const [change, sentence] of cases) assert.equal(text({ ...saved, ...change }), sentence)
   const pipeline = auditSentence(saved).find((part) => typeof part !== 'string')
-  assert.deepEqual(pipeline, {
-    text: 'release',
-    target: { kind: 'revision', application: 'web', id: 'p1', atMs: Date.parse(saved.at) },
-  })
+  const addresses = { editPipeline: (...where: unknown[]) => JSON.stringify(where) }
+  assert.deepEqual(JSON.parse(pipeline?.link?.(addresses as never) ?? ''), [
+    'web',
+    'p1',
+    { tab: 'history', until: String(Date.parse(saved.at)) },
+  ])
 })
 
 test('a revision is found by the time of its save', () => {

@@ -1,15 +1,15 @@
 /** A record of the audit log as a sentence, with what its names lead to. */
+import type { to } from '../address.ts'
 import { shortId } from './execution.ts'
 
-export type AuditTarget =
-  | { readonly kind: 'revision'; readonly application: string; readonly id: string; readonly atMs: number }
-  | { readonly kind: 'pipelines'; readonly application: string; readonly name: string }
-  | { readonly kind: 'pipeline'; readonly application: string; readonly id: string }
-  | { readonly kind: 'application'; readonly application: string }
-  | { readonly kind: 'execution' | 'task'; readonly id: string }
+export interface AuditName {
+  readonly text: string
+  readonly link?: ((addresses: typeof to) => string) | undefined
+  /** Where the record has its id alone. */
+  readonly pipeline?: { readonly application: string; readonly id: string }
+}
 
-/** Words, or a name that may lead somewhere. */
-export type AuditPart = string | { readonly text: string; readonly target: AuditTarget | undefined }
+type AuditPart = string | AuditName
 
 interface AuditRecord {
   readonly at: string
@@ -25,90 +25,70 @@ interface AuditRecord {
   readonly lost?: number | undefined
 }
 
-/** Verb first. Names in braces are values of the record. Operations that are missing here are worded by their id. */
+/** By operation, verb first. Names in braces are values of the record. Others are worded by their id. */
 const phrases: Readonly<Record<string, string>> = {
-  savePipelineUsingPOST: 'save {pipeline} of {application}',
-  updatePipelineUsingPUT: 'save {pipeline} of {application}',
-  deletePipelineUsingDELETE: 'delete the pipeline {pipeline} of {application}',
-  reorderPipelinesUsingPOST: 'reorder the pipelines of {application}',
-  invokePipelineConfigUsingPOST: 'start {pipeline} of {application}',
-  invokePipelineConfigUsingPOST1: 'start {pipeline} of {application}',
-  invokePipelineConfigViaEchoUsingPOST: 'start {pipeline} of {application}',
-  cancelPipelineUsingPUT: 'cancel {run} of {application}',
-  cancelPipelineUsingPUT1: 'cancel {run} of {application}',
-  pausePipelineUsingPUT: 'pause {run} of {application}',
-  resumePipelineUsingPUT: 'resume {run} of {application}',
-  restartStageUsingPUT: 'restart a stage of {run} of {application}',
-  updateStageUsingPATCH: 'answer a stage of {run} of {application}',
-  deletePipelineUsingDELETE1: 'delete {run} of {application}',
-  cancelTaskUsingPUT: 'cancel {task} of {application}',
-  cancelTaskUsingPUT1: 'cancel {task} of {application}',
-  deleteTaskUsingDELETE: 'delete {task} of {application}',
-  forceCancelPipelineUsingPUT: 'cancel {run} by force',
-  bulksavePipelineUsingPOST: 'save several pipelines of {application}',
-  judgeTaskUsingPOST: 'ask what would become of a task of {application}',
-  stageExecutionUsingPOST: 'start a stage of {application}',
+  savePipeline: 'save {pipeline} of {application}',
+  updatePipeline: 'save {pipeline} of {application}',
+  deletePipeline: 'delete the pipeline {pipeline} of {application}',
+  reorderPipelines: 'reorder the pipelines of {application}',
+  invokePipelineConfig: 'start {pipeline} of {application}',
+  invokePipelineConfigViaEcho: 'start {pipeline} of {application}',
+  cancelPipeline: 'cancel {run} of {application}',
+  pausePipeline: 'pause {run} of {application}',
+  resumePipeline: 'resume {run} of {application}',
+  restartStage: 'restart a stage of {run} of {application}',
+  updateStage: 'answer a stage of {run} of {application}',
+  deletePipeline1: 'delete {run} of {application}',
+  cancelTask: 'cancel {task} of {application}',
+  deleteTask: 'delete {task} of {application}',
+  forceCancelPipeline: 'cancel {run} by force',
+  judgeTask: 'ask what would become of a task of {application}',
+  stageExecution: 'start a stage of {application}',
   putLocalImage: 'register the image {name}',
-  webhooksUsingPOST: 'send a webhook',
-  webhooksUsingPOST1: 'send a webhook',
-  markBadUsingPOST: 'mark a version of {application} as bad',
-  markGoodUsingPOST: 'mark a version of {application} as good',
-  deleteManifestByAppUsingDELETE: 'delete the delivery configuration of {application}',
-  addFormUserUsingPOST: 'add the user {username}',
-  setFormUserPasswordUsingPUT: 'set the password of {username}',
-  setFormUserRolesUsingPUT: 'set the roles of {username}',
-  unlockFormUserUsingPOST: 'unlock {username}',
-  removeFormUserUsingDELETE: 'remove the user {username}',
-  createApiTokenUsingPOST: 'create the API token {name}',
-  rotateApiTokenUsingPOST: 'rotate the API token {id}',
-  revokeApiTokenUsingDELETE: 'revoke the API token {id}',
-  endSessionUsingDELETE: 'end a login {username}',
-  endOtherSessionsUsingDELETE: 'end all other logins {username}',
-  syncUsingPOST: 'refresh the roles of all users',
-  setApplicationSecretUsingPUT: 'set the secret {name} of {application}',
-  deleteApplicationSecretUsingDELETE: 'delete the secret {name} of {application}',
-  setAccountSecretUsingPUT: 'set the secret {name} of the account {account}',
-  deleteAccountSecretUsingDELETE: 'delete the secret {name} of the account {account}',
-  saveNotificationConfigUsingPOST: 'save the notifications of {application}',
-  testNotificationUsingPOST: 'test a notification of {application}',
-  listAuditEventsUsingGET: 'read the audit log',
-  listFormUsersUsingGET: 'read the users',
+  webhooks: 'send a webhook',
+  markBad: 'mark a version of {application} as bad',
+  markGood: 'mark a version of {application} as good',
+  deleteManifestByApp: 'delete the delivery configuration of {application}',
+  addFormUser: 'add the user {username}',
+  setFormUserPassword: 'set the password of {username}',
+  setFormUserRoles: 'set the roles of {username}',
+  unlockFormUser: 'unlock {username}',
+  removeFormUser: 'remove the user {username}',
+  createApiToken: 'create the API token {name}',
+  rotateApiToken: 'rotate the API token {id}',
+  revokeApiToken: 'revoke the API token {id}',
+  endSession: 'end a login {username}',
+  endOtherSessions: 'end all other logins {username}',
+  sync: 'refresh the roles of all users',
+  deleteApplicationSecret: 'delete the secret {name} of {application}',
+  setAccountSecret: 'set the secret {name} of the account {account}',
+  deleteAccountSecret: 'delete the secret {name} of the account {account}',
 }
 
 /** After the user: "started deploy-prod of web (run 8QK2)". */
 export function auditSentence(record: AuditRecord): readonly AuditPart[] {
-  const { kind, decision, login, lost } = record
+  const { kind, decision, login, lost, reason = 'The log has changed.', operation = '', resource = {} } = record
   const repeated = record.repeated === undefined ? '' : ` (and ${record.repeated.toLocaleString()} more like it)`
+  if (kind === 'audit') return [lost === undefined ? reason : `${lost} events could not be written`]
   if (kind === 'login' || kind === 'logout') {
-    const done = kind === 'login' ? `signed in${login === undefined ? '' : ` by ${login}`}` : 'signed out'
-    return [
-      decision === 'allowed' ? done : `could not sign in${login === undefined ? '' : ` by ${login}`}`,
-      because(record) + repeated,
-    ]
+    const by = login === undefined ? '' : ` by ${login}`
+    const done = decision !== 'allowed' ? `could not sign in${by}` : kind === 'login' ? `signed in${by}` : 'signed out'
+    return [done, because(record), repeated]
   }
-  if (kind === 'audit')
-    return [lost === undefined ? (record.reason ?? 'The log has changed.') : `${lost} events could not be written`]
-  const [verb = '', ...rest] = phraseOf(record).split(' ')
-  const object = fill(rest.join(' '), record)
-  const of = (words: string) => [`${words} `, ...object]
-  const started = record.resource?.['started']
-  switch (decision) {
-    case 'allowed':
-      return [...of(pastOf(verb)), ...(started === undefined ? [] : startedParts(record, started)), repeated]
-    case 'refused':
-      return [...of(`was refused to ${verb}`), because(record) + repeated]
-    case 'begun':
-      return of(`began to ${verb}`)
-    case 'interrupted':
-      return [...of(`began to ${verb}`), '; the outcome is unknown']
-    default:
-      return [...of(`could not ${verb}`), because(record) + repeated]
-  }
-}
-
-function startedParts({ operation = '' }: AuditRecord, id: string): readonly AuditPart[] {
-  const kind = operation.startsWith('task') ? 'task' : 'execution'
-  return [' (', { text: `${kind === 'task' ? 'task' : 'run'} ${shortId(id)}`, target: { kind, id } }, ')']
+  const [verb = '', ...object] = phraseOf(record).split(' ')
+  const done =
+    { allowed: pastOf(verb), refused: `was refused to ${verb}`, begun: `began to ${verb}`, interrupted: `began to ${verb}` }[
+      decision
+    ] ?? `could not ${verb}`
+  const { started } = resource
+  const isTask = operation.startsWith('task')
+  return [
+    `${done} `,
+    ...fill(object.join(' '), record),
+    ...(started === undefined ? [] : [' (', isTask ? taskName(started) : runName(started), ')']),
+    decision === 'interrupted' ? '; the outcome is unknown' : because(record),
+    repeated,
+  ]
 }
 
 const reasons: Readonly<Record<string, string>> = {
@@ -117,17 +97,15 @@ const reasons: Readonly<Record<string, string>> = {
   RATE_LIMITED: 'too many requests',
 }
 
-function because({ reason, error }: AuditRecord): string {
+function because({ reason, error, decision }: AuditRecord): string {
   const why =
     reason?.replace(/^lacks an administrator$/, 'only administrators may') ??
-    (error === undefined ? undefined : (reasons[error] ?? error.toLowerCase().replaceAll('_', ' ')))
-  return why === undefined ? '' : `: ${why}`
+    (error && (reasons[error] ?? error.toLowerCase().replaceAll('_', ' ')))
+  return why === undefined || decision === 'allowed' ? '' : `: ${why}`
 }
 
 function phraseOf({ operation, resource = {} }: AuditRecord): string {
   if (operation === undefined) return 'call an address of no operation'
-  const known = phrases[operation]
-  if (known !== undefined) return known
   if (operation.startsWith('anyUsing')) return 'call the proxy {id}'
   const { jobs } = resource
   if (operation.startsWith('taskUsing')) {
@@ -135,12 +113,12 @@ function phraseOf({ operation, resource = {} }: AuditRecord): string {
     const action = toWords(jobs.replace(/^upsert/, 'save'))
     return action.endsWith(' application') ? `${action} {application}` : `${action} of {application}`
   }
-  const action = operation
-    .replace(/Using[A-Z]+\d*$/, '')
+  const id = operation.replace(/Using[A-Z]+/, '')
+  const action = id
+    .replace(/V2|\d+$/g, '')
     .replace(/^get/, 'read')
     .replace(/^(bulkU|u)psert/, 'save')
-    .replace('V2', '')
-  return `${toWords(action)} {name} of {application}`
+  return phrases[id] ?? phrases[id.replace(/1$/, '')] ?? `${toWords(action)} {name} of {application}`
 }
 
 function toWords(name: string): string {
@@ -152,40 +130,56 @@ function fill(template: string, record: AuditRecord): readonly AuditPart[] {
   return template.split(/((?: of | )?\{\w+\})/).flatMap((piece): readonly AuditPart[] => {
     const name = /\{(\w+)\}/.exec(piece)?.[1]
     if (name === undefined) return [piece]
-    const part = partOf(name, record)
-    return part === undefined ? [] : [piece.slice(0, piece.indexOf('{')), part]
+    const found = name in named ? named[name]?.(record) : valueName(record.resource?.[name])
+    return found === undefined ? [] : [piece.slice(0, piece.indexOf('{')), found]
   })
 }
 
-function partOf(name: string, { application, resource = {}, decision, at }: AuditRecord): AuditPart | undefined {
-  const { id } = resource
-  const ofApplication = resource['application'] ?? application
-  if (name === 'application') {
-    const isOne = ofApplication !== undefined && !ofApplication.includes(', ')
-    return (
-      ofApplication && { text: ofApplication, target: isOne ? { kind: 'application', application: ofApplication } : undefined }
-    )
-  }
-  if (name === 'run') return id && { text: `run ${shortId(id)}`, target: { kind: 'execution', id } }
-  if (name === 'task') return id && { text: `task ${shortId(id)}`, target: { kind: 'task', id } }
-  if (name !== 'pipeline') return resource[name] && { text: resource[name], target: undefined }
-  const text = resource['name'] ?? resource['pipelineNameOrId'] ?? resource['pipelineName'] ?? id
-  if (text === undefined) return undefined
-  if (ofApplication === undefined) return { text, target: undefined }
-  if (text === resource['pipelineNameOrId'] && isId(text)) {
-    return { text: `pipeline ${shortId(text)}`, target: { kind: 'pipeline', application: ofApplication, id: text } }
-  }
-  const isRevision = id !== undefined && decision === 'allowed'
-  return {
-    text,
-    target: isRevision
-      ? { kind: 'revision', application: ofApplication, id, atMs: Date.parse(at) }
-      : { kind: 'pipelines', application: ofApplication, name: text },
-  }
+function valueName(text: string | undefined): AuditName | undefined {
+  return text ? { text } : undefined
 }
 
-function isId(text: string): boolean {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
+const named: Readonly<Record<string, (record: AuditRecord) => AuditName | undefined>> = {
+  application: applicationName,
+  pipeline: pipelineName,
+  run: ({ resource: { id } = {} }) => (id ? runName(id) : undefined),
+  task: ({ resource: { id } = {} }) => (id ? taskName(id) : undefined),
+}
+
+function runName(id: string): AuditName {
+  return { text: `run ${shortId(id)}`, link: (to) => to.execution(id) }
+}
+
+function taskName(id: string): AuditName {
+  return { text: `task ${shortId(id)}`, link: (to) => to.task(id) }
+}
+
+function applicationName({ application, resource }: AuditRecord): AuditName | undefined {
+  const text = resource?.['application'] ?? application
+  // Several lead nowhere.
+  return text?.includes(', ') === false ? { text, link: (to) => to.application(text) } : valueName(text)
+}
+
+function pipelineName(record: AuditRecord): AuditName | undefined {
+  const { id, name, pipelineNameOrId, pipelineName } = record.resource ?? {}
+  const text = name ?? pipelineNameOrId ?? pipelineName ?? id
+  const application = record.resource?.['application'] ?? record.application
+  if (text === undefined || application === undefined) return valueName(text)
+  if (text === pipelineNameOrId && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)) {
+    return {
+      text: `pipeline ${shortId(text)}`,
+      link: (to) => to.pipeline(application, text),
+      pipeline: { application, id: text },
+    }
+  }
+  const until = String(Date.parse(record.at))
+  return {
+    text,
+    link: (to) =>
+      id !== undefined && record.decision === 'allowed'
+        ? to.editPipeline(application, id, { tab: 'history', until })
+        : to.pipelines(application, { q: text }),
+  }
 }
 
 const irregular: Readonly<Record<string, string>> = {

@@ -1,10 +1,8 @@
 /** Who did what: the audit log as sentences, with filters, the record behind each, export and verification. For administrators. */
-
-import { type ComponentChildren, Fragment } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { Fragment, type TargetedSubmitEvent } from 'preact'
+import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { formatQuery, to } from '../address.ts'
-import { asApiError } from '../api/api-error.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { type ReadParameters, useLive } from '../api/live.ts'
 import { Banner } from '../components/banner.tsx'
@@ -12,42 +10,55 @@ import { Beside } from '../components/beside.tsx'
 import { Button } from '../components/button.tsx'
 import { Check } from '../components/check.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
-import { type Filter, Filters as FilterFields, firstPage, NoMatch, useQueryChange } from '../components/filter-field.tsx'
-import { NewRows, useHeldRows } from '../components/held-rows.tsx'
+import { type Column, DataTable } from '../components/data-table.tsx'
+import { type Filter, Filters, NoMatch, useQueryChange } from '../components/filter-field.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { Name, NameLink } from '../components/name.tsx'
+import { act, reportWarning } from '../components/notices.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Pages } from '../components/pages.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { usePhone } from '../components/use-phone.ts'
-import { type AuditTarget, auditSentence } from '../model/audit-sentence.ts'
+import { type AuditName, auditSentence } from '../model/audit-sentence.ts'
 import { downloadText } from '../model/download.ts'
 import type { Kind } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { plural } from '../words.ts'
 
-type Event = Schemas['AuditEvent']
-type Filters = NonNullable<NonNullable<ReadParameters<'/audit/events'>['query']>>
+type AuditEvent = Schemas['AuditEvent']
+type AuditQuery = NonNullable<ReadParameters<'/audit/events'>['query']>
 
 const pageSize = 100
 const exportPage = 1000
 const maxExported = 10_000
-const texts = { user: 'User', operation: 'Operation', application: 'Application', address: 'Client address' } as const
-const textNames = Object.keys(texts) as (keyof typeof texts)[]
-const kinds: readonly Event['kind'][] = ['change', 'read', 'refusal', 'login', 'logout', 'token', 'audit']
-const marks: Readonly<Record<Event['decision'], Kind>> = {
+const marks: Readonly<Record<AuditEvent['decision'], Kind>> = {
   begun: 'running',
   allowed: 'succeeded',
   refused: 'failed',
   failed: 'warning',
   interrupted: 'unknown',
 }
+const filters: readonly Filter[] = [
+  {
+    name: 'kind',
+    label: 'Kind',
+    any: 'Any kind',
+    choices: ['change', 'read', 'refusal', 'login', 'logout', 'token', 'audit'],
+  },
+  { name: 'decision', label: 'Decision', any: 'Any decision', choices: Object.keys(marks) },
+  { name: 'user', label: 'User', kind: 'asked' },
+  { name: 'operation', label: 'Operation', kind: 'asked' },
+  { name: 'application', label: 'Application', kind: 'asked' },
+  { name: 'address', label: 'Client address', kind: 'asked' },
+  { name: 'from', label: 'From', kind: 'moment' },
+  { name: 'to', label: 'Until', kind: 'moment' },
+]
 
 export function Audit({ query }: ScreenProps) {
-  const filters = toFilters(query)
+  const wanted = toWanted(query)
   const follows = query['follow'] === 'true'
   const change = useQueryChange()
   const actions = (
@@ -55,135 +66,125 @@ export function Audit({ query }: ScreenProps) {
       <Check checked={follows} onChange={(isOn) => change({ follow: isOn ? 'true' : undefined })}>
         Follow
       </Check>
-      <Export filters={filters} />
+      <Export wanted={wanted} />
     </>
   )
   return (
     <>
       <PageHead tab="Audit log" title="Audit log" actions={actions} />
       <Verification />
-      <FilterRow query={query} />
-      <Events filters={filters} query={query} />
+      <details class="filter-fold" open={!usePhone() || Object.keys(wanted).length > 0}>
+        <summary>Filters</summary>
+        <Filters filters={filters} />
+      </details>
+      <Events wanted={wanted} before={query['before']} follows={follows} chosen={query['record']} />
     </>
   )
 }
 
 /** Only what the API knows: a value of the address that is none of its choices filters nothing. */
-function toFilters(query: ScreenProps['query']): Filters {
-  const { kind, decision } = query
-  const moments = ['from', 'to'].flatMap((name) => {
-    const text = query[name] ?? ''
-    return Number.isNaN(Date.parse(text)) ? [] : [[name, new Date(text).toISOString()]]
+function toWanted(query: ScreenProps['query']): AuditQuery {
+  const given = filters.flatMap(({ name, kind, choices }) => {
+    const text = query[name]
+    const isNone = !text || choices?.includes(text) === false || (kind === 'moment' && Number.isNaN(Date.parse(text)))
+    return isNone ? [] : [[name, kind === 'moment' ? new Date(text).toISOString() : text]]
   })
-  return {
-    ...(kinds.includes(kind as Event['kind']) && { kind: kind as Event['kind'] }),
-    ...(decision !== undefined && Object.hasOwn(marks, decision) && { decision: decision as Event['decision'] }),
-    ...Object.fromEntries(textNames.flatMap((name) => (query[name] ? [[name, query[name]]] : []))),
-    ...Object.fromEntries(moments),
-  }
-}
-
-const filterFields: readonly Filter[] = [
-  { name: 'kind', label: 'Kind', choices: kinds },
-  { name: 'decision', label: 'Decision', choices: Object.keys(marks) },
-  ...textNames.map((name) => ({ name, label: texts[name], kind: 'asked' as const })),
-  { name: 'from', label: 'From', kind: 'moment' },
-  { name: 'to', label: 'Until', kind: 'moment' },
-]
-
-function FilterRow({ query }: Pick<ScreenProps, 'query'>) {
-  const hasFilters = Object.keys(toFilters(query)).length > 0
-  return (
-    <details class="filter-fold" open={!usePhone() || hasFilters}>
-      <summary>Filters</summary>
-      <FilterFields filters={filterFields} />
-    </details>
-  )
+  return Object.fromEntries(given)
 }
 
 interface EventsProps {
-  readonly filters: Filters
-  readonly query: ScreenProps['query']
+  readonly wanted: AuditQuery
+  /** The cursor of an older page. */
+  readonly before: string | undefined
+  readonly follows: boolean
+  /** Sequence of the record that is shown beside. */
+  readonly chosen: string | undefined
 }
 
-function Events({ filters, query: { follow, cursor, record } }: EventsProps) {
-  const page = { ...filters, ...(cursor && { cursor }), limit: pageSize }
-  const live = useLive('/audit/events', { query: page }, { refresh: follow === 'true' ? 'live' : 'open' })
+function Events({ wanted, before, follows, chosen }: EventsProps) {
+  const { path, query } = useLocation()
+  const asked = { ...wanted, limit: pageSize, ...(before && { cursor: before }) }
+  const live = useLive('/audit/events', { query: asked }, { refresh: follows ? 'live' : 'open' })
+  const back = { href: path + formatQuery({ ...query, record: undefined }), label: 'Audit log' }
   return (
     <Loaded live={live} rows={10}>
-      {({ events, next }) =>
-        events.length === 0 ? (
-          <NoEvent filters={filters} />
-        ) : (
-          <WithRecord events={events} chosen={record}>
+      {({ events, next }) => {
+        if (events.length === 0 && Object.keys(wanted).length === 0) return <EmptyState icon="list" text="No record." />
+        if (events.length === 0) return <NoMatch text="No record matches." filters={filters.map(({ name }) => name)} />
+        const event = events.find(({ sequence }) => String(sequence) === chosen)
+        const missing = <p class="panel-note">Record {chosen} is not on this page.</p>
+        const side = event === undefined ? missing : <Record event={event} close={back.href} />
+        return (
+          <Beside label={`Record ${chosen}`} back={back} side={chosen === undefined ? undefined : side}>
             <div class="panel is-flush audit">
-              <Rows events={events} of={JSON.stringify(page)} chosen={record} />
-              <Pages newer={cursor && firstPage} older={next && { cursor: next }}>
-                {cursor ? 'Older records' : 'Newest records'}
+              <DataTable
+                label="Audit log"
+                rows={events}
+                keyOf={({ sequence }) => String(sequence)}
+                columns={columns}
+                heldOf={JSON.stringify(asked)}
+              />
+              <Pages newer={before && { before: undefined }} older={next && { before: next }}>
+                {plural(events.length, 'record')}
               </Pages>
             </div>
-          </WithRecord>
+          </Beside>
         )
-      }
+      }}
     </Loaded>
   )
 }
 
-function NoEvent({ filters }: { filters: Filters }) {
-  if (Object.keys(filters).length === 0) return <EmptyState icon="list" text="The audit log has no record yet." />
-  return <NoMatch text="No record matches." filters={filterFields.map(({ name }) => name)} />
-}
+const columns: readonly Column<AuditEvent>[] = [
+  { head: 'Time', cell: (event) => <RecordLink event={event} /> },
+  {
+    head: 'What was done',
+    grow: true,
+    cell: (event) => (
+      <>
+        <StatusMark kind={marks[event.decision]} /> <Sentence event={event} />
+      </>
+    ),
+  },
+  { head: 'Decision', hideBelow: 'phone', cell: ({ decision }) => decision },
+]
 
-/** @param of What the events are of: their filters. */
-function Rows({ events, of, chosen }: { events: readonly Event[]; of: string; chosen: string | undefined }) {
-  const box = useRef<HTMLUListElement>(null)
-  const { rows, ...held } = useHeldRows(box, events, ({ sequence }) => String(sequence), of)
-  return (
-    <>
-      <NewRows {...held} />
-      <ul class="rows" ref={box} aria-label="Audit log">
-        {rows.map(({ item }) => (
-          <Row key={item.sequence} event={item} isChosen={String(item.sequence) === chosen} />
-        ))}
-      </ul>
-    </>
-  )
-}
-
-function Row({ event, isChosen }: { event: Event; isChosen: boolean }) {
+function RecordLink({ event: { sequence, at } }: { event: AuditEvent }) {
   const { path, query } = useLocation()
-  const { sequence, decision, at } = event
+  const isChosen = query['record'] === String(sequence)
   return (
-    <li class="audit-row">
-      <a href={path + formatQuery({ ...query, record: String(sequence) })} aria-current={isChosen || undefined}>
-        <ExactTime at={at} />
-      </a>
-      <StatusMark kind={marks[decision]} />
-      <p>
-        <Sentence event={event} />
-      </p>
-      <span class="muted">{decision}</span>
-    </li>
+    <a href={path + formatQuery({ ...query, record: String(sequence) })} aria-current={isChosen || undefined}>
+      <ExactTime at={at} />
+    </a>
   )
 }
 
-function Sentence({ event }: { event: Event }) {
+const clock = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: 'numeric',
+  minute: '2-digit',
+  second: '2-digit',
+})
+
+function ExactTime({ at }: { at: string }) {
+  return (
+    <time dateTime={at} title={at} class="number">
+      {clock.format(Date.parse(at))}
+    </time>
+  )
+}
+
+function Sentence({ event }: { event: AuditEvent }) {
   const { user, operation, application, decision, error } = event
+  const isDenied = decision === 'refused' && error === 'PERMISSION_DENIED' && operation !== undefined
   return (
     <>
       {user === undefined ? <strong>A client without login</strong> : <FilterValue name="user" value={user} />}{' '}
       {auditSentence(event).map((part, at) =>
-        typeof part === 'string' ? (
-          <Fragment key={at}>{part}</Fragment>
-        ) : part.target === undefined ? (
-          <Name key={at} text={part.text} max={60} />
-        ) : part.target.kind === 'pipeline' ? (
-          <PipelineLink key={at} {...part.target} text={part.text} />
-        ) : (
-          <NameLink key={at} href={addressOf(part.target)} text={part.text} max={60} />
-        ),
+        typeof part === 'string' ? <Fragment key={at}>{part}</Fragment> : <LinkedName key={at} {...part} />,
       )}
-      {decision === 'refused' && error === 'PERMISSION_DENIED' && operation !== undefined && (
+      {isDenied && (
         <>
           {' '}
           <a href={to.access('explain', { operation, application, username: user })}>Explain</a>
@@ -193,28 +194,12 @@ function Sentence({ event }: { event: Event }) {
   )
 }
 
-/** The record has its id alone. */
-function PipelineLink({ application, id, text }: { application: string; id: string; text: string }) {
+function LinkedName({ text, link, pipeline }: AuditName) {
   const path = '/applications/{application}/pipelineConfigs'
-  const { body } = useLive(path, { path: { application } }, { refresh: 'open' }).reading.value
-  return <NameLink href={to.pipeline(application, id)} text={body?.find((each) => each.id === id)?.name ?? text} max={60} />
-}
-
-function addressOf(target: AuditTarget): string {
-  switch (target.kind) {
-    case 'revision':
-      return to.editPipeline(target.application, target.id, { tab: 'history', until: String(target.atMs) })
-    case 'pipelines':
-      return to.pipelines(target.application, { q: target.name })
-    case 'pipeline':
-      return to.pipeline(target.application, target.id)
-    case 'application':
-      return to.application(target.application)
-    case 'execution':
-      return to.execution(target.id)
-    case 'task':
-      return to.task(target.id)
-  }
+  const asked = pipeline && { path: { application: pipeline.application } }
+  const { body } = useLive(path, asked, { refresh: 'open' }).reading.value
+  const name = body?.find(({ id }) => id === pipeline?.id)?.name ?? text
+  return link === undefined ? <Name text={name} max={60} /> : <NameLink href={link(to)} text={name} max={60} />
 }
 
 /** A value that a click makes a filter. */
@@ -227,51 +212,16 @@ function FilterValue({ name, value }: { name: string; value: string | undefined 
       class="filter-value"
       data-key={name === 'user' ? 'f' : undefined}
       title={`Show only ${value}`}
-      onClick={() => change({ ...firstPage, [name]: value })}
+      onClick={() => change({ before: undefined, [name]: value })}
     >
       <Name text={value} max={48} />
     </button>
   )
 }
 
-const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
-
-function ExactTime({ at }: { at: string }) {
-  return (
-    <time dateTime={at} title={at} class="number">
-      {day.format(Date.parse(at))} {clock.format(Date.parse(at))}
-    </time>
-  )
-}
-
-interface WithRecordProps {
-  readonly events: readonly Event[]
-  readonly chosen: string | undefined
-  readonly children: ComponentChildren
-}
-
-/** The list, and beside it the record that the address names. */
-function WithRecord({ events, chosen, children }: WithRecordProps) {
-  const { path, query } = useLocation()
-  const event = events.find(({ sequence }) => String(sequence) === chosen)
-  const { record: _, ...rest } = query
-  const back = { href: path + formatQuery(rest), label: 'Audit log' }
-  const missing = <p class="panel-note">Record {chosen} is not on this page.</p>
-  return (
-    <Beside
-      label={`Record ${chosen}`}
-      back={back}
-      side={chosen === undefined ? undefined : event === undefined ? missing : <Record event={event} close={back.href} />}
-    >
-      {children}
-    </Beside>
-  )
-}
-
-function Record({ event, close }: { event: Event; close: string }) {
-  const { sequence, at, kind, decision, status, login, token, requestId, hash, ...named } = event
-  const value = (name: string, text: string | undefined) => text !== undefined && <FilterValue name={name} value={text} />
+function Record({ event, close }: { event: AuditEvent; close: string }) {
+  const { sequence, at, kind, decision, status, login, token, requestId, hash, user, operation, application, address } = event
+  const values = { decision, kind, user, operation, application, address }
   return (
     <Panel title={`Record ${sequence.toLocaleString()}`} actions={<a href={close}>Close</a>}>
       <p>
@@ -280,13 +230,14 @@ function Record({ event, close }: { event: Event; close: string }) {
       <KeyValue
         facts={[
           ['Time', <ExactTime key="at" at={at} />],
-          ['Decision', value('decision', decision)],
-          ['Kind', value('kind', kind)],
-          ...textNames.map((name) => [texts[name], value(name, named[name])] as const),
+          ...Object.entries(values).map(([name, value]) => {
+            const label = filters.find((filter) => filter.name === name)?.label ?? name
+            return [label, value && <FilterValue key={name} name={name} value={value} />] as const
+          }),
           ['Status', status],
           ['Login', token === undefined ? login : `API token ${token}`],
-          ['Request', requestId && <code>{requestId}</code>],
-          ['Hash', <Copied key="hash" text={hash} />],
+          ['Request', requestId && <code key="request">{requestId}</code>],
+          ['Hash', <Hash key="hash" hash={hash} />],
         ]}
       />
       <JsonTree value={event} name="Record" />
@@ -294,126 +245,100 @@ function Record({ event, close }: { event: Event; close: string }) {
   )
 }
 
-function Copied({ text }: { text: string }) {
+function Hash({ hash }: { hash: string }) {
   return (
-    <span class="row">
-      <code>{text.slice(0, 12)}…</code> <CopyButton text={text} label="Copy the hash" />
-    </span>
+    <p class="secret">
+      <code class="grow">{hash}</code>
+      <CopyButton text={hash} label="Copy the hash" />
+    </p>
   )
 }
 
-function Export({ filters }: { filters: Filters }) {
-  const [state, setState] = useState<string | undefined>(undefined)
+function Export({ wanted }: { wanted: AuditQuery }) {
   const [busy, setBusy] = useState(false)
   const write = async () => {
-    if (busy) return
     setBusy(true)
-    setState('Reading records …')
     try {
-      const events: Event[] = []
+      const events: AuditEvent[] = []
       let cursor: string | undefined
       do {
-        const query = { ...filters, limit: exportPage, ...(cursor !== undefined && { cursor }) }
+        const query = { ...wanted, limit: exportPage, ...(cursor && { cursor }) }
         const page = await unwrap(client.GET('/audit/events', { params: { query } }))
         events.push(...page.events)
         cursor = page.next
       } while (cursor !== undefined && events.length < maxExported)
-      const kept = events.slice(0, maxExported)
-      downloadText('audit.ndjson', 'application/x-ndjson', kept.map((event) => `${JSON.stringify(event)}\n`).join(''))
-      setState(
-        cursor === undefined
-          ? `${plural(kept.length, 'record')} exported.`
-          : `The export ends after ${maxExported.toLocaleString()} records. Narrow the filters for the rest.`,
-      )
-    } catch (cause) {
-      setState(asApiError(cause).message)
+      downloadText('audit.ndjson', 'application/x-ndjson', events.map((event) => `${JSON.stringify(event)}\n`).join(''))
+      const isCut = cursor !== undefined
+      reportWarning('Export', isCut ? `Only the newest ${maxExported.toLocaleString()} records are in the file.` : undefined)
+    } finally {
+      setBusy(false)
     }
-    setBusy(false)
   }
   return (
-    <>
-      <span class="muted" role="status">
-        {state}
-      </span>
-      <Button icon="download" aria-disabled={busy} aria-busy={busy} onClick={() => void write()}>
-        Export
-      </Button>
-    </>
+    <Button icon="download" aria-disabled={busy} aria-busy={busy} onClick={() => act('Export the audit log', write)}>
+      Export
+    </Button>
   )
 }
 
 /** Asked for by a click: it reads the whole log. */
 function Verification() {
-  const [asked, setAsked] = useState<string | undefined>(undefined)
-  const [expect, setExpect] = useState('')
+  const [expect, setExpect] = useState<string | undefined>(undefined)
+  const query = expect ? { expect } : {}
+  const live = useLive('/audit/verification', expect === undefined ? undefined : { query }, { refresh: 'open' })
+  const verify = (event: TargetedSubmitEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    setExpect(String(new FormData(event.currentTarget).get('expect')).trim())
+    live.refresh()
+  }
   return (
     <details class="panel audit-verify">
       <summary>Verification</summary>
       <div class="panel-body">
-        <form
-          class="filters"
-          onSubmit={(event) => {
-            event.preventDefault()
-            setAsked(expect.trim())
-          }}
-        >
+        <form class="filters" onSubmit={verify}>
           <input
             type="search"
+            name="expect"
             aria-label="Hash that you kept (optional)"
             placeholder="Hash that you kept (optional)"
-            value={expect}
-            onInput={(event) => setExpect(event.currentTarget.value)}
           />
           <Button type="submit">Verify the log</Button>
         </form>
-        {asked !== undefined && <Verified key={asked} expect={asked} />}
+        {expect !== undefined && (
+          <Loaded live={live} rows={1}>
+            {(found) => <Verified {...found} />}
+          </Loaded>
+        )}
       </div>
     </details>
   )
 }
 
-function Verified({ expect }: { expect: string }) {
-  const live = useLive('/audit/verification', { query: expect === '' ? {} : { expect } }, { refresh: 'open' })
-  useEffect(() => live.refresh(), [live])
+function Verified({ sound, records, first = 1, last, lost, breaks, hasExpected }: Schemas['AuditVerification']) {
   return (
-    <Loaded live={live} rows={1}>
-      {({ sound, records, first, last, lost, breaks, hasExpected }) => (
+    <>
+      <Banner tone={sound ? 'info' : 'failed'}>
+        <strong>
+          {sound
+            ? `The chain is intact: ${plural(records, 'record')}.`
+            : hasExpected
+              ? `The log was altered: ${plural(breaks.length, 'break')}.`
+              : 'The record with the hash that you kept is missing.'}
+        </strong>
+        {first > 1 && ` It begins with record ${first.toLocaleString()}: older ones have expired.`}
+        {lost > 0 && ` ${plural(lost, 'event')} could not be written, as the records say.`}
+        {breaks.map(({ line, problem }) => (
+          <p key={`${line} ${problem}`}>
+            Line {line.toLocaleString()}: <Name text={problem} max={300} />
+          </p>
+        ))}
+      </Banner>
+      {last !== undefined && (
         <>
-          <Banner tone={sound ? 'info' : 'failed'}>
-            <p>
-              <strong>
-                {sound
-                  ? `The chain is intact: ${plural(records, 'record')}.`
-                  : hasExpected
-                    ? `The log was altered: ${plural(breaks.length, 'break')}.`
-                    : 'The record with the hash that you kept is missing.'}
-              </strong>{' '}
-              {first !== undefined && first > 1 && `It begins with record ${first.toLocaleString()}: older ones have expired.`}{' '}
-              {lost > 0 && `${plural(lost, 'event')} could not be written, as the records say.`}
-            </p>
-          </Banner>
-          {last !== undefined && (
-            <>
-              <p class="secret">
-                <span class="muted">Newest hash</span> <code class="grow">{last.hash}</code>
-                <CopyButton text={last.hash} label="Copy the hash" />
-              </p>
-              <p class="quiet">Keep this hash elsewhere: with it the next verification also detects a rewritten log.</p>
-            </>
-          )}
-          {breaks.length > 0 && (
-            <Panel title="Problems">
-              <ul>
-                {breaks.map(({ line, problem }) => (
-                  <li key={`${line} ${problem}`}>
-                    Line {line.toLocaleString()}: <Name text={problem} max={300} />
-                  </li>
-                ))}
-              </ul>
-            </Panel>
-          )}
+          <p class="quiet">Keep the newest hash elsewhere: with it the next verification also detects a rewritten log.</p>
+          <Hash hash={last.hash} />
         </>
       )}
-    </Loaded>
+    </>
   )
 }
