@@ -7,17 +7,19 @@ import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
-import type { Kind } from '../model/status.ts'
 import { capital, plural, serviceWord } from '../words.ts'
 
-const verdicts: Readonly<Record<Schemas['Examination']['verdict'], { readonly kind: Kind; readonly word: string }>> = {
-  problem: { kind: 'failed', word: 'problem' },
-  warning: { kind: 'warning', word: 'warning' },
-  ok: { kind: 'succeeded', word: 'in order' },
-}
+type Finding = Schemas['Examination']['findings'][number]
+
+const verdicts = {
+  problem: { kind: 'failed', label: 'problem' },
+  warning: { kind: 'warning', label: 'warning' },
+  ok: { kind: 'succeeded', label: 'in order' },
+} as const
 
 export function Findings() {
   const live = useLive('/doctor', {}, { refresh: 'open' })
+  const { readAtMs, error } = live.reading.value
   const again = (
     <Button small icon="refresh" onClick={() => live.refresh()}>
       Examine again
@@ -25,7 +27,7 @@ export function Findings() {
   )
   return (
     <Panel title="Findings" flush actions={again}>
-      {live.reading.value.readAtMs === undefined && live.reading.value.error === undefined && (
+      {readAtMs === undefined && error === undefined && (
         <p class="panel-note">Fairlead examines its configuration, certificates, clocks and services: a few seconds.</p>
       )}
       <Loaded live={live} rows={3}>
@@ -36,14 +38,13 @@ export function Findings() {
 }
 
 function Examined({ findings, publicUrl, addresses }: Schemas['Examination']) {
-  const of = (...wanted: readonly string[]) =>
-    wanted.flatMap((verdict) => findings.filter((finding) => finding.verdict === verdict))
-  const [open, good] = [of('problem', 'warning'), of('ok')]
-  const attention = open.length === 1 ? 'One finding needs attention.' : `${open.length} findings need attention.`
+  const { problem = [], warning = [], ok = [] } = Object.groupBy(findings, ({ verdict }) => verdict)
+  const open = [...problem, ...warning]
+  const inOrder = `${plural(ok.length, 'check')} in order`
   return (
     <>
       <p class="panel-note">
-        {open.length === 0 ? `Nothing to do: ${plural(good.length, 'check')} in order.` : attention} Public address:{' '}
+        {open.length === 0 ? `Nothing to do: ${inOrder}.` : `Needs attention: ${plural(open.length, 'finding')}.`} Public address:{' '}
         <Name text={publicUrl} max={100} />
       </p>
       <List findings={open} />
@@ -59,34 +60,32 @@ function Examined({ findings, publicUrl, addresses }: Schemas['Examination']) {
           </ul>
         </div>
       )}
-      {good.length > 0 && (
+      {ok.length > 0 && (
         <details>
-          <summary class="panel-note">{plural(good.length, 'check')} in order</summary>
-          <List findings={good} />
+          <summary class="panel-note">{inOrder}</summary>
+          <List findings={ok} />
         </details>
       )}
     </>
   )
 }
 
-function List({ findings }: { findings: Schemas['Examination']['findings'] }) {
+function List({ findings }: { findings: readonly Finding[] }) {
   return (
     <ul class="rows">
-      {findings.map(({ subject, verdict, tried, found, advice, guide }, index) => (
+      {findings.map((finding, index) => (
         <li key={index} class="finding">
-          <StatusMark kind={verdicts[verdict].kind} label={verdicts[verdict].word} />
+          <StatusMark {...verdicts[finding.verdict]} />
           <div>
             <strong>
-              <Name text={subjectWord(subject)} max={120} />
+              <Name text={subjectWord(finding)} max={120} />
             </strong>
             <p>
-              <Name text={found} max={600} />
+              <Name text={finding.found} max={600} />
             </p>
-            {advice !== undefined && (
-              <Fix advice={advice} of={subject === 'Configuration' ? `${found} ${advice}` : advice} guide={guide} />
-            )}
+            {finding.advice !== undefined && <Fix {...finding} advice={finding.advice} />}
             <p class="quiet">
-              Tried: <Name text={tried} max={300} />
+              Tried: <Name text={finding.tried} max={300} />
             </p>
           </div>
         </li>
@@ -96,7 +95,7 @@ function List({ findings }: { findings: Schemas['Examination']['findings'] }) {
 }
 
 /** "Service clouddriver" is the deployment service. */
-function subjectWord(subject: string): string {
+function subjectWord({ subject }: Finding): string {
   const word = serviceWord(/^Service (\w+)$/.exec(subject)?.[1])
   return word === undefined ? subject : capital(word)
 }
@@ -105,23 +104,19 @@ function subjectWord(subject: string): string {
 const codeInAdvice =
   /(?<![\w.-])(?:[a-z][\w-]*(?:\.[\w-]+){1,9}(?:: (?:true|false))?|[A-Z]{2,}(?:_[A-Z]+){1,9}|--[a-z-]+|chmod \d+|fairlead [a-z]+)(?![\w-])/g
 
-/** What to do, with what has to be set or run ready to be copied. @param of The text that names it. */
-function Fix({ advice, of, guide }: { advice: string; of: string; guide: string | undefined }) {
-  const codes = [...new Set([...of.matchAll(codeInAdvice)].map(([code]) => code))]
+/** What to do, with what has to be set or run ready to be copied. */
+function Fix({ subject, found, advice, guide }: Finding & { readonly advice: string }) {
+  const named = subject === 'Configuration' ? `${found} ${advice}` : advice
+  const codes = new Set([...(named.match(codeInAdvice) ?? []), ...(guide === undefined ? [] : [guide])])
   return (
     <div class="fix">
       <p>
         <strong>Fix:</strong> <Name text={advice} max={600} />
       </p>
       <p class="chips">
-        {codes.map((code) => (
+        {[...codes].map((code) => (
           <Copied key={code} text={code} />
         ))}
-        {guide !== undefined && (
-          <span class="row">
-            <span class="muted">Guide</span> <Copied text={guide} />
-          </span>
-        )}
       </p>
     </div>
   )
