@@ -1,10 +1,19 @@
 /** A record of the audit log as a sentence, with what its names lead to. */
-import type { to } from '../address.ts'
 import { shortId } from './execution.ts'
+
+/** Addresses of screens. */
+interface Addresses {
+  application(application: string): string
+  execution(id: string): string
+  task(id: string): string
+  pipeline(application: string, id: string): string
+  pipelines(application: string, query: { readonly q: string }): string
+  editPipeline(application: string, id: string, query: { readonly tab: string; readonly until: string }): string
+}
 
 export interface AuditName {
   readonly text: string
-  readonly link?: ((addresses: typeof to) => string) | undefined
+  readonly link?: ((to: Addresses) => string) | undefined
   /** Where the record has its id alone. */
   readonly pipeline?: { readonly application: string; readonly id: string }
 }
