@@ -1,72 +1,80 @@
-/** A table of rows that may be links; columns of less weight are left out on narrow screens. */
+/** A table with headings; columns of less weight are left out on narrow screens. */
 import type { ComponentChildren } from 'preact'
-import { useRef, useState } from 'preact/hooks'
+import { useMemo, useRef, useState } from 'preact/hooks'
 import { showing } from '../words.ts'
 import { Button } from './button.tsx'
+import { useQueryChange } from './filter-field.tsx'
 import { NewRows, useHeldRows } from './held-rows.tsx'
 import { Menu, type MenuItem } from './menu.tsx'
 import { Name } from './name.tsx'
+import { useRowsInView } from './rows-in-view.ts'
+import { Row } from './virtual-list.tsx'
 
-export interface Column<Row> {
+export interface Column<Item> {
   /** Its head unless given. */
   readonly key?: string
   readonly head: string
   /** Its head is for screen readers only. */
   readonly isBare?: true
   /** A text is shown as a name, cut in the middle. */
-  readonly cell: (row: Row) => ComponentChildren
+  readonly cell: (row: Item) => ComponentChildren
   readonly align?: 'end'
   /** Left out below this width: phone is 600 px, narrow 900 px. */
   readonly hideBelow?: 'phone' | 'narrow'
   /** Takes the room that is left. */
   readonly grow?: boolean
+  /** As a track of a grid, where the rows near the view alone are in the page. */
+  readonly width?: string
+  /** The value of `sort` in the address that orders by it; empty for the usual order. */
+  readonly sort?: string
 }
 
-interface DataTableProps<Row> {
+interface DataTableProps<Item> {
   readonly label: string
-  readonly columns: readonly Column<Row>[]
-  readonly rows: readonly Row[]
-  readonly keyOf: (row: Row) => string
+  readonly columns: readonly Column<Item>[]
+  readonly rows: readonly Item[]
+  readonly keyOf: (row: Item) => string
   /** For rows that change while they are read: what they are of, such as the filter. They then keep their places. */
   readonly heldOf?: string
+  /** For many rows, whose columns have widths. */
+  readonly rowHeight?: number
+  /** Of the address. */
+  readonly sort?: string | undefined
 }
 
 /** Rows that are drawn at first, and more of them at each request. */
 const step = 500
 
-export function DataTable<Row>({ label, columns, rows, keyOf, heldOf }: DataTableProps<Row>) {
+export function DataTable<Item>({ label, columns, rows: all, keyOf, heldOf, rowHeight, sort = '' }: DataTableProps<Item>) {
   const [max, setMax] = useState(step)
   const body = useRef<HTMLTableSectionElement>(null)
-  const { rows: shown, ...held } = useHeldRows(body, rows, keyOf, heldOf)
-  const table = (
-    <table class="table" aria-label={label}>
-      <thead>
-        <tr>
-          {columns.map((column) => (
-            <th key={column.key ?? column.head} scope="col" class={styleOf(column)}>
-              {column.isBare ? <span class="visually-hidden">{column.head}</span> : column.head}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody ref={body}>
-        {shown.slice(0, max).map(({ item, isGone }) => (
-          <tr key={keyOf(item)} class={isGone ? 'is-gone' : undefined}>
-            {columns.map((column) => (
-              <td key={column.key ?? column.head} class={styleOf(column)}>
-                {named(column.cell(item))}
-              </td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
+  const { rows, ...held } = useHeldRows(body, all, keyOf, heldOf)
+  const isGrid = rowHeight !== undefined
+  const shown = isGrid ? rows : rows.slice(0, max)
+  const keys = shown.map(({ item }) => keyOf(item))
+  const sizes = isGrid ? { rowHeight } : { rowHeight: 0, drawAll: Number.POSITIVE_INFINITY }
+  const { places, before, after, measure } = useRowsInView(body, keys, sizes)
+  const cells = useMemo(() => toCells(columns), [columns])
   return (
     <>
       {heldOf !== undefined && <NewRows {...held} />}
-      {table}
-      {rows.length > max && (
+      <table class={isGrid ? 'grid-table' : 'table'} style={isGrid ? tracksOf(columns) : undefined} aria-label={label}>
+        <thead {...group}>
+          <tr {...row}>
+            {columns.map((column) => (
+              <Head key={column.key ?? column.head} {...column} current={sort} />
+            ))}
+          </tr>
+        </thead>
+        <tbody {...group} ref={body} style={{ paddingBlock: `${before}px ${after}px` }}>
+          {places.map((at) => (
+            <tr {...row} key={keys[at]} ref={measure} data-index={at} class={shown[at]?.isGone ? 'is-gone' : undefined}>
+              <Row row={cells} item={shown[at]?.item} />
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {rows.length > shown.length && (
         <p class="panel-note row">
           {showing(max, rows.length)}
           <Button small onClick={() => setMax(max + step)}>
@@ -78,11 +86,54 @@ export function DataTable<Row>({ label, columns, rows, keyOf, heldOf }: DataTabl
   )
 }
 
-function named(value: ComponentChildren): ComponentChildren {
-  return typeof value === 'string' ? <Name text={value} max={80} /> : value
+/** What is laid out as a grid stays a table for screen readers. */
+const [group, row, columnheader, cell] = [
+  { role: 'rowgroup' },
+  { role: 'row' },
+  { role: 'columnheader' },
+  { role: 'cell' },
+] as const
+
+function toCells<Item>(columns: readonly Column<Item>[]) {
+  return (item: unknown) =>
+    columns.map((column) => {
+      const { key, head, isBare } = column
+      const value = column.cell(item as Item)
+      return (
+        <td {...cell} key={key ?? head} class={styleOf(column)} data-head={isBare ? undefined : head}>
+          {typeof value === 'string' ? <Name text={value} max={80} /> : value}
+        </td>
+      )
+    })
 }
 
-function styleOf<Row>({ align, hideBelow, grow }: Column<Row>): string {
+function Head<Item>({ current, ...column }: Column<Item> & { readonly current: string }) {
+  const { head, isBare, sort } = column
+  const change = useQueryChange()
+  const isSorted = sort === current
+  return (
+    <th {...columnheader} scope="col" class={styleOf(column)} aria-sort={isSorted ? 'ascending' : undefined}>
+      {sort === undefined ? (
+        <span class={isBare ? 'visually-hidden' : ''}>{head}</span>
+      ) : (
+        <button type="button" class={`sort ${isSorted ? 'is-chosen' : ''}`} onClick={() => change({ sort: sort || undefined })}>
+          {head}
+        </button>
+      )}
+    </th>
+  )
+}
+
+/** Tracks of the grid, on wide and on narrow screens. */
+function tracksOf<Item>(columns: readonly Column<Item>[]) {
+  const tracks = (of: readonly Column<Item>[]) => of.map(({ width }) => width).join(' ')
+  return {
+    '--columns': tracks(columns),
+    '--narrow-columns': tracks(columns.filter(({ hideBelow }) => hideBelow !== 'narrow')),
+  }
+}
+
+function styleOf<Item>({ align, hideBelow, grow }: Column<Item>): string {
   return [align === 'end' && 'end', hideBelow !== undefined && `hide-${hideBelow}`, grow && 'grow'].filter(Boolean).join(' ')
 }
 

@@ -1,8 +1,8 @@
 /** A row for each application, and a column for each environment. */
 import { to } from '../address.ts'
 import type { ServerGroup } from '../model/server-groups.ts'
+import { type Column, DataTable } from './data-table.tsx'
 import { DeployedCell, type Landscape, Promotion, Unread, UnreadNotice, useDeployed, useFirstBatch } from './deployed.tsx'
-import { type GridColumn, GridTable } from './grid-table.tsx'
 import { Name } from './name.tsx'
 import { Star } from './star.tsx'
 
@@ -25,7 +25,7 @@ export function EnvironmentMatrix({ screen, label, applications, batchOf, landsc
   const cell = (environment: string) => (application: string) => (
     <Cell {...{ application, environment, landscape, isShown }} batch={batchOf(application)} />
   )
-  const all: GridColumn<string>[] = [
+  const all: Column<string>[] = [
     {
       key: ' star',
       head: 'Favourite',
@@ -51,14 +51,16 @@ export function EnvironmentMatrix({ screen, label, applications, batchOf, landsc
   return (
     <div class={columns.length > 4 ? 'sideways' : ''}>
       <UnreadNotice live={live} />
-      <GridTable
-        label={label}
-        columns={all}
-        rows={applications}
-        keyOf={(name) => name}
-        rowHeight={rowHeight}
-        heldOf={columns.join()}
-      />
+      <div class="panel is-flush">
+        <DataTable
+          label={label}
+          columns={all}
+          rows={applications}
+          keyOf={(name) => name}
+          rowHeight={rowHeight}
+          heldOf={columns.join()}
+        />
+      </div>
     </div>
   )
 }

@@ -27,51 +27,39 @@ export function useHeldRows<Item>(
   of: string | undefined,
 ): Held<Item> {
   const bar = useRef<HTMLDivElement>(null)
-  const isRead = () => isUsed(list.current) || isUsed(bar.current) || isScrolled(list.current)
+  const isRead = () => isUsed(list.current) || isUsed(bar.current) || (list.current?.getBoundingClientRect().top ?? 0) < 0
   const [, redraw] = useReducer((count: number) => count + 1, 0)
   const shown = useRef<{ readonly of: string | undefined; readonly items: readonly Item[] } | undefined>(undefined)
-  const goneSince = useRef(new Map<string, number>())
-  const isHeld = of !== undefined && shown.current?.of === of && isRead()
-  const held = holdRows(isHeld ? shown.current?.items : undefined, items, keyOf)
-  const nowMs = performance.now()
-  const gone = held.rows.filter(({ isGone }) => isGone).map(({ item }) => keyOf(item))
-  goneSince.current = new Map(gone.map((key) => [key, goneSince.current.get(key) ?? nowMs]))
-  const rows = held.rows.filter(({ item, isGone }) => !isGone || nowMs - (goneSince.current.get(keyOf(item)) ?? 0) < goneMs)
-  shown.current = { of, items: rows.map(({ item }) => item) }
-  const isBehind = useRef(false)
-  isBehind.current = held.waiting > 0 || gone.length > 0
-  useEffect(() => {
-    if (gone.length === 0) return
-    const timer = setTimeout(() => redraw(undefined as never), goneMs)
-    return () => clearTimeout(timer)
-  }, [gone.join()])
-  useLayoutEffect(() => {
-    // The focus is nowhere while it moves.
-    const look = () =>
-      queueMicrotask(() => {
-        if (isBehind.current && !isRead()) redraw(undefined as never)
-      })
-    const elements = of === undefined ? [] : [list.current, bar.current]
-    for (const element of elements) for (const event of leaving) element?.addEventListener(event, look)
-    return () => {
-      for (const element of elements) for (const event of leaving) element?.removeEventListener(event, look)
-    }
-  }, [list.current, of === undefined])
-  const release = () => {
-    shown.current = undefined
+  const show = (next: readonly Item[] | undefined) => {
+    shown.current = next && { of, items: next }
     redraw(undefined as never)
   }
-  return { rows, waiting: held.waiting, release, bar }
+  const isHeld = of !== undefined && shown.current?.of === of && isRead()
+  const { rows, waiting } = holdRows(isHeld ? shown.current?.items : undefined, items, keyOf)
+  const gone = rows.flatMap(({ item, isGone }) => (isGone ? keyOf(item) : []))
+  shown.current = { of, items: rows.map(({ item }) => item) }
+  const isBehind = useRef(false)
+  isBehind.current = waiting > 0 || gone.length > 0
+  useEffect(() => {
+    if (gone.length === 0) return
+    const timer = setTimeout(() => show(shown.current?.items.filter((item) => !gone.includes(keyOf(item)))), goneMs)
+    return () => clearTimeout(timer)
+  }, [gone.join('\n')])
+  useLayoutEffect(() => {
+    if (of === undefined) return
+    // The focus is nowhere while it moves.
+    const look = () => queueMicrotask(() => isBehind.current && !isRead() && redraw(undefined as never))
+    const stop = new AbortController()
+    for (const element of [list.current, bar.current]) {
+      for (const event of ['pointerleave', 'focusout']) element?.addEventListener(event, look, stop)
+    }
+    return () => stop.abort()
+  }, [list.current, of === undefined])
+  return { rows, waiting, release: () => show(undefined), bar }
 }
-
-const leaving = ['pointerleave', 'focusout'] as const
 
 function isUsed(element: HTMLElement | null): boolean {
   return element !== null && (element.matches(':hover') || element.contains(document.activeElement))
-}
-
-function isScrolled(list: HTMLElement | null): boolean {
-  return list !== null && list.getBoundingClientRect().top < 0
 }
 
 /** Says what waits, above the rows and without moving them. */

@@ -6,14 +6,9 @@ export interface HeldRow<Item> {
   readonly isGone: boolean
 }
 
-interface HeldRows<Item> {
-  readonly rows: readonly HeldRow<Item>[]
-  /** Items that wait, because rows would move if they were shown. */
-  readonly waiting: number
-}
-
 /**
- * The rows in the order in which they are shown, with their current values. Items below the last of them move nothing, and are added.
+ * The rows in the order in which they are shown, with their current values. Items below the last of them move nothing, and are added;
+ * others wait, because rows would move if they were shown.
  *
  * @param shown What the reader sees; undefined when the reader looks elsewhere.
  */
@@ -21,20 +16,21 @@ export function holdRows<Item>(
   shown: readonly Item[] | undefined,
   current: readonly Item[],
   keyOf: (item: Item) => string,
-): HeldRows<Item> {
-  if (shown === undefined || shown.length === 0) return { rows: current.map((item) => ({ item, isGone: false })), waiting: 0 }
+): { readonly rows: readonly HeldRow<Item>[]; readonly waiting: number } {
+  const toRow = (item: Item) => ({ item, isGone: false })
+  if (shown === undefined || shown.length === 0) return { rows: current.map(toRow), waiting: 0 }
   const byKey = new Map(current.map((item) => [keyOf(item), item]))
   const known = new Set(shown.map(keyOf))
+  const held = shown.map((item) => ({ item: byKey.get(keyOf(item)) ?? item, isGone: !byKey.has(keyOf(item)) }))
   const last = current.findLastIndex((item) => known.has(keyOf(item)))
-  const held = shown.map((item) => {
-    const now = byKey.get(keyOf(item))
-    return { item: now ?? item, isGone: now === undefined }
-  })
-  const isNew = (item: Item) => !known.has(keyOf(item))
   // Where all rows are gone, what is there now is no row below them.
   const added = last === -1 ? [] : current.slice(last + 1)
   return {
-    rows: [...held, ...added.map((item) => ({ item, isGone: false }))],
-    waiting: current.filter(isNew).length - added.length,
+    rows: [...held, ...added.map(toRow)],
+    waiting:
+      byKey
+        .keys()
+        .filter((key) => !known.has(key))
+        .toArray().length - added.length,
   }
 }

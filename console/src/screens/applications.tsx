@@ -4,6 +4,7 @@ import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
+import { type Column, DataTable } from '../components/data-table.tsx'
 import {
   HealthText,
   type Landscape,
@@ -17,7 +18,6 @@ import {
 } from '../components/deployed.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { Filters } from '../components/filter-field.tsx'
-import { type GridColumn, GridTable } from '../components/grid-table.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Star } from '../components/star.tsx'
@@ -90,15 +90,17 @@ function List({ applications, landscape, query: { q = '', account, sort } }: Lis
       noMatch={shown.length === 0 ? noMatch : undefined}
     >
       <UnreadNotice live={first} />
-      <GridTable
-        label="Applications"
-        columns={columns}
-        rows={shown}
-        keyOf={({ name }) => name}
-        rowHeight={53}
-        sort={sort}
-        heldOf={[q, account, sort, favourites.value].join('\n')}
-      />
+      <div class="panel is-flush">
+        <DataTable
+          label="Applications"
+          columns={columns}
+          rows={shown}
+          keyOf={({ name }) => name}
+          rowHeight={53}
+          sort={sort}
+          heldOf={[q, account, sort, favourites.value].join('\n')}
+        />
+      </div>
     </Filters>
   )
 }
@@ -118,7 +120,7 @@ function useColumns(
   shown: readonly Application[],
   landscape: Landscape,
   batches: ReadonlyMap<string, readonly string[]>,
-): readonly GridColumn<Application>[] {
+): readonly Column<Application>[] {
   const runs = useMemo(() => toRunBatches(shown, landscape), [shown, landscape])
   const of = ({ name }: Application) => ({ application: name, batch: batches.get(name) ?? [name], landscape })
   const ownerOf = ({ email }: Application) => <span class="cut">{email ? <Name text={email} max={40} /> : '–'}</span>
