@@ -23,6 +23,11 @@ export function describeText(name: string, rest: Partial<FieldDescription> = {})
   return { name, kind: 'text', required: false, onlyChoices: false, expression: true, help: '', ...rest }
 }
 
+/** Keys under which it may be set. */
+export function namesOf({ name, otherNames = [] }: FieldDescription): readonly string[] {
+  return [name, ...otherNames]
+}
+
 export interface StageType {
   readonly type: string
   readonly label: string

@@ -16,29 +16,26 @@ export function wordInExpression(line: string): number | undefined {
   return line.length - word.length
 }
 
-const names: Readonly<Record<string, string>> = {
-  parameters: 'Values of the parameters.',
-  trigger: 'What started the run: type, user, payload, artifacts.',
-  execution: 'The run itself, with its stages.',
-  deployedServerGroups: 'Server groups that stages before have deployed.',
-}
+const names: readonly Suggestion[] = [
+  { value: 'parameters', detail: '', help: 'Values of the parameters.' },
+  { value: 'trigger', detail: '', help: 'What started the run: type, user, payload, artifacts.' },
+  { value: 'execution', detail: '', help: 'The run itself, with its stages.' },
+  { value: 'deployedServerGroups', detail: '', help: 'Server groups that stages before have deployed.' },
+]
 
 export function expressionSuggestions(definition: Json, functions: readonly ExpressionFunction[]): readonly Suggestion[] {
-  const parameters = objectsOf(definition['parameterConfig']).flatMap(({ name, description }): Suggestion[] =>
-    textOf(name) === undefined ? [] : [{ value: `parameters.${name}`, detail: 'parameter', help: textOf(description) ?? '' }],
-  )
-  const variables = stagesOf(definition).flatMap((stage) =>
-    objectsOf(stage['type'] === 'evaluateVariables' ? stage['variables'] : []).flatMap(({ key, value }): Suggestion[] => {
-      const name = textOf(key)
-      return name === undefined ? [] : [{ value: name, detail: titleOfStage(stage), help: textOf(value) ?? '' }]
-    }),
-  )
-  return [
-    ...parameters,
-    ...variables,
-    ...Object.entries(names).map(([value, help]) => ({ value, detail: '', help })),
-    ...functions.map(({ name, description }) => ({ value: `#${name}(`, detail: 'function', help: description ?? '' })),
-  ]
+  const parameters = objectsOf(definition['parameterConfig'])
+    .filter(({ name }) => textOf(name) !== undefined)
+    .map(({ name, description }) => ({ value: `parameters.${name}`, detail: 'parameter', help: textOf(description) ?? '' }))
+  const variables = stagesOf(definition)
+    .filter(({ type }) => type === 'evaluateVariables')
+    .flatMap((stage) =>
+      objectsOf(stage['variables'])
+        .filter(({ key }) => textOf(key) !== undefined)
+        .map(({ key, value }) => ({ value: String(key), detail: titleOfStage(stage), help: textOf(value) ?? '' })),
+    )
+  const called = functions.map(({ name, description }) => ({ value: `#${name}(`, detail: 'function', help: description ?? '' }))
+  return [...parameters, ...variables, ...names, ...called]
 }
 
 /** Those that begin with the word, before those that contain it. */
@@ -48,7 +45,7 @@ export function matchingSuggestions(
   word: string,
 ): readonly Suggestion[] {
   const wanted = word.toLowerCase()
-  const found = expressionSuggestions(definition, functions).filter(({ value }) => String(value).toLowerCase().includes(wanted))
-  const begins = ({ value }: Suggestion) => String(value).toLowerCase().startsWith(wanted)
-  return [...found.filter(begins), ...found.filter((suggestion) => !begins(suggestion))]
+  const at = ({ value }: Suggestion) => String(value).toLowerCase().indexOf(wanted)
+  const found = expressionSuggestions(definition, functions).filter((suggestion) => at(suggestion) >= 0)
+  return found.toSorted((a, b) => Number(at(a) > 0) - Number(at(b) > 0))
 }

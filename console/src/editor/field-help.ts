@@ -1,6 +1,6 @@
 /** Fields of the stage types for a place in the text: completions, and help under the pointer. */
 import { type Json, objectOf, textOf } from '../model/read.ts'
-import { descriptionOf, type FieldDescription, type StageTypes } from './descriptions.ts'
+import { descriptionOf, type FieldDescription, namesOf, type StageTypes } from './descriptions.ts'
 import { type Path, valueAt } from './json-path.ts'
 import { expectedArtifactFields, generalFields, notificationFields, parameterFields, triggerTypes } from './pipeline-fields.ts'
 import { refIdOf, stagesOf, titleOfStage } from './stages.ts'
@@ -15,54 +15,40 @@ export interface Suggestion {
   readonly isRequired?: boolean
 }
 
+/** Fields of an item of a list of the definition. */
+const itemFields: Readonly<Record<string, (item: Json, types: StageTypes) => readonly FieldDescription[] | undefined>> = {
+  stages: (item, types) => {
+    const own = descriptionOf(types, item)?.fields ?? []
+    return [...own, ...types.commonFields.filter(({ name }) => own.every((field) => field.name !== name))]
+  },
+  triggers: ({ type }) => triggerTypes.find((known) => known.type === type)?.fields,
+  parameterConfig: () => parameterFields,
+  notifications: () => notificationFields('pipeline'),
+  expectedArtifacts: () => expectedArtifactFields,
+}
+
 /** Fields of the object there; undefined where nothing describes them, and where authors choose the names. */
 function fieldsAt(types: StageTypes, definition: Json, path: Path): readonly FieldDescription[] | undefined {
   const [list, index, ...inner] = path
   if (list === undefined) return generalFields
   if (typeof index !== 'number') return undefined
-  let fields = fieldsOfItem(types, String(list), objectOf(valueAt(definition, [list, index])))
-  for (const step of inner) {
-    if (typeof step === 'number') continue
-    fields = fields?.find((field) => isNamed(field, step))?.fields
-  }
-  return fields
-}
-
-/** Fields of an item of a list of the definition. */
-function fieldsOfItem(types: StageTypes, list: string, item: Json): readonly FieldDescription[] | undefined {
-  switch (list) {
-    case 'stages': {
-      const own = descriptionOf(types, item)?.fields ?? []
-      const names = new Set(own.map(({ name }) => name))
-      return [...own, ...types.commonFields.filter(({ name }) => !names.has(name))]
-    }
-    case 'triggers':
-      return triggerTypes.find(({ type }) => type === item['type'])?.fields
-    case 'parameterConfig':
-      return parameterFields
-    case 'notifications':
-      return notificationFields('pipeline')
-    case 'expectedArtifacts':
-      return expectedArtifactFields
-    default:
-      return undefined
-  }
-}
-
-function isNamed({ name, otherNames = [] }: FieldDescription, key: string): boolean {
-  return name === key || otherNames.includes(key)
+  const keys = inner.filter((step) => typeof step === 'string')
+  const outer = itemFields[list]?.(objectOf(valueAt(definition, [list, index])), types)
+  return keys.reduce((fields, key) => fields?.find((field) => namesOf(field).includes(key))?.fields, outer)
 }
 
 /** The field whose value stands there, or of whose list it is an item. */
 function fieldAt(types: StageTypes, definition: Json, path: Path): FieldDescription | undefined {
-  const keys = path.findLastIndex((step) => typeof step === 'string')
-  const key = path[keys]
-  if (typeof key !== 'string') return undefined
-  return fieldsAt(types, definition, path.slice(0, keys))?.find((field) => isNamed(field, key))
+  const at = path.findLastIndex((step) => typeof step === 'string')
+  const fields = at < 0 ? [] : fieldsAt(types, definition, path.slice(0, at))
+  return fields?.find((field) => namesOf(field).includes(String(path[at])))
 }
 
-export function suggestionsAt(types: StageTypes, definition: Json, { path, role }: TextPlace): readonly Suggestion[] {
-  if (role === 'value' || isItemOfTexts(types, definition, { path, role })) return valuesOf(types, definition, path)
+type Place = Pick<TextPlace, 'path' | 'role'>
+
+export function suggestionsAt(types: StageTypes, definition: Json, place: TextPlace): readonly Suggestion[] {
+  const { path } = place
+  if (isValue(types, definition, place)) return valuesOf(types, definition, path)
   const given = objectOf(valueAt(definition, path))
   return (fieldsAt(types, definition, path) ?? [])
     .filter(({ name }) => given[name] === undefined)
@@ -70,49 +56,39 @@ export function suggestionsAt(types: StageTypes, definition: Json, { path, role 
 }
 
 /** The field whose value is written there. */
-export function valueFieldAt(
-  types: StageTypes,
-  definition: Json,
-  place: Pick<TextPlace, 'path' | 'role'>,
-): FieldDescription | undefined {
-  const isValue = place.role === 'value' || isItemOfTexts(types, definition, place)
-  return isValue ? fieldAt(types, definition, place.path) : undefined
+export function valueFieldAt(types: StageTypes, definition: Json, place: Place): FieldDescription | undefined {
+  return isValue(types, definition, place) ? fieldAt(types, definition, place.path) : undefined
 }
 
 /** An item of a list of texts in YAML looks like a key that is not finished. */
-function isItemOfTexts(types: StageTypes, definition: Json, { path, role }: Pick<TextPlace, 'path' | 'role'>): boolean {
-  return role === 'key' && typeof path.at(-1) === 'number' && fieldAt(types, definition, path)?.kind === 'texts'
+function isValue(types: StageTypes, definition: Json, { path, role }: Place): boolean {
+  return role === 'value' || (typeof path.at(-1) === 'number' && fieldAt(types, definition, path)?.kind === 'texts')
 }
 
 function valuesOf(types: StageTypes, definition: Json, path: Path): readonly Suggestion[] {
-  if (path.length === 3 && path[2] === 'type') {
-    if (path[0] === 'stages') return typesToOffer(types)
-    if (path[0] === 'triggers')
-      return triggerTypes.map(({ type, label, description }) => ({ value: type, detail: label, help: description }))
-  }
+  const [list, index, key] = path
+  if (path.length === 3 && key === 'type' && list === 'stages') return typesToOffer(types)
+  if (path.length === 3 && key === 'type' && list === 'triggers')
+    return triggerTypes.map(({ type, label, description }) => ({ value: type, detail: label, help: description }))
   const field = fieldAt(types, definition, path)
   if (field === undefined) return []
-  if (field.kind === 'flag') return [true, false].map((value) => ({ value, detail: '', help: describeField(field) }))
-  if (field.choicesFrom === 'stages') return stagesToOffer(definition, path)
-  return (field.choices ?? []).map((value) => ({ value, detail: '', help: describeField(field) }))
+  if (field.choicesFrom === 'stages') return stagesToOffer(definition, index)
+  const values = field.kind === 'flag' ? [true, false] : (field.choices ?? [])
+  return values.map((value) => ({ value, detail: '', help: describeField(field) }))
 }
 
 function typesToOffer({ stageTypes }: StageTypes): readonly Suggestion[] {
   return stageTypes
     .filter(({ use }) => use !== 'task')
-    .map(({ type, label, description, runsHere, reason }) => ({
-      value: type,
-      detail: label,
-      help: runsHere === false ? `${description} ${reason ?? ''}` : description,
-    }))
+    .map(({ type, label, description, reason = '' }) => ({ value: type, detail: label, help: `${description} ${reason}` }))
 }
 
-function stagesToOffer(definition: Json, path: Path): readonly Suggestion[] {
+function stagesToOffer(definition: Json, without: unknown): readonly Suggestion[] {
   return stagesOf(definition).flatMap((stage, index) => {
-    const refId = refIdOf(stage)
-    return refId === undefined || index === path[1]
+    const value = refIdOf(stage)
+    return value === undefined || index === without
       ? []
-      : [{ value: refId, detail: titleOfStage(stage), help: textOf(stage['type']) ?? '' }]
+      : [{ value, detail: titleOfStage(stage), help: textOf(stage['type']) ?? '' }]
   })
 }
 
@@ -129,11 +105,11 @@ export function describeAt(types: StageTypes, definition: Json, path: Path): rea
 function describeField({ help, choices, onlyChoices, default: value, expression, otherNames = [] }: FieldDescription): string {
   return [
     help,
-    onlyChoices && choices !== undefined ? `One of ${choices.join(', ')}.` : '',
-    value === undefined ? '' : `Without it: ${JSON.stringify(value)}.`,
-    otherNames.length === 0 ? '' : `Also as ${otherNames.join(', ')}.`,
-    expression ? '' : 'Expressions in it are not evaluated when the stage begins.',
+    onlyChoices && choices !== undefined && `One of ${choices.join(', ')}.`,
+    value !== undefined && `Without it: ${JSON.stringify(value)}.`,
+    otherNames.length > 0 && `Also as ${otherNames.join(', ')}.`,
+    !expression && 'Expressions in it are not evaluated when the stage begins.',
   ]
-    .filter((text) => text !== '')
+    .filter(Boolean)
     .join(' ')
 }

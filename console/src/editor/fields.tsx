@@ -1,23 +1,18 @@
 /** Fields of a stage, a trigger or a parameter, made of their description. */
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, FunctionComponent } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { apiPath } from '../address.ts'
 import { useLive } from '../api/live.ts'
-import { Banner } from '../components/banner.tsx'
-import { IconButton } from '../components/button.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Field } from '../components/field.tsx'
-import { CheckList } from '../components/form-fields.tsx'
-import { Icon } from '../components/icon.tsx'
-import { Name } from '../components/name.tsx'
-import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
+import { stepWords } from '../model/names.ts'
+import { type Json, objectOf, textOf } from '../model/read.ts'
 import { formatTimes, isReadersZone } from '../model/time.ts'
-import { plural } from '../words.ts'
-import { type Choice, useAccounts, useChoices } from './choices.ts'
-import type { FieldDescription } from './descriptions.ts'
+import { type Choice, useChoices } from './choices.ts'
+import { type FieldDescription, namesOf } from './descriptions.ts'
 import type { Draft } from './draft.ts'
 import {
-  AddButton,
+  ChecksInput,
   type InputProps,
   JsonInput,
   MapInput,
@@ -26,20 +21,28 @@ import {
   SelectInput,
   TextInput,
   TextsInput,
-  type Tied,
 } from './inputs.tsx'
-import { isSamePath, type Path, valueAt, withValueAt } from './json-path.ts'
+import { ItemList, useFocus } from './item-list.tsx'
+import { isSamePath, isWithin, type Path, valueAt, withValueAt } from './json-path.ts'
 import { Lazy } from './lazy.tsx'
 import { loadManifestsInput } from './manifests-input.tsx'
 import { isExpression } from './problems.ts'
 import { FieldContext } from './suggest.tsx'
 
-/** Above that, fields that are neither required nor set wait behind "More". */
-const maxShown = 8
+/** So many fields are shown even if they are neither required nor set. */
 const firstShown = 5
-/** Above that, a list of objects is folded. */
-const maxOpenItems = 2
 const cronPauseMs = 400
+
+/** A field as a form shows it. */
+export interface ShownField extends FieldDescription {
+  readonly label?: string
+  readonly placeholder?: string
+  readonly isCode?: boolean
+  /** Instead of the input for its kind. */
+  readonly Input?: FunctionComponent<InputProps>
+  /** The key stays when its text is deleted. */
+  readonly isKept?: boolean
+}
 
 interface FieldListProps {
   readonly draft: Draft
@@ -53,34 +56,31 @@ interface FieldListProps {
 export function FieldList({ draft, base, fields, known = [] }: FieldListProps) {
   const holder = objectOf(valueAt(draft.definition.value, base))
   // Decided once: a field does not move away from under the fingers when it gets its first value.
-  const [first] = useState(() => new Set(firstFields(fields, holder)))
-  const rest = fields.filter(({ name }) => !first.has(name))
+  const [first] = useState(() => {
+    const isNeeded = (field: FieldDescription) => field.required || namesOf(field).some((name) => holder[name] !== undefined)
+    return fields.filter((field, index) => index < firstShown || isNeeded(field)).map(({ name }) => name)
+  })
   return (
     <>
-      {fields.map((field) => first.has(field.name) && <FieldView key={field.name} draft={draft} base={base} field={field} />)}
-      <MoreFields draft={draft} base={base} fields={rest} known={[...fields.flatMap(namesOf), ...known]} />
+      {fields.map(
+        (field) => first.includes(field.name) && <FieldView key={field.name} draft={draft} base={base} field={field} />,
+      )}
+      <MoreFields
+        draft={draft}
+        base={base}
+        fields={fields.filter(({ name }) => !first.includes(name))}
+        known={[...fields.flatMap(namesOf), ...known]}
+      />
     </>
   )
 }
 
-function firstFields(fields: readonly FieldDescription[], holder: Json): readonly string[] {
-  if (fields.length <= maxShown) return fields.map(({ name }) => name)
-  const needed = fields.filter((field) => field.required || namesOf(field).some((name) => holder[name] !== undefined))
-  const others = fields.filter((field) => !needed.includes(field)).slice(0, Math.max(0, firstShown - needed.length))
-  return [...needed, ...others].map(({ name }) => name)
-}
-
-function namesOf({ name, otherNames = [] }: FieldDescription): readonly string[] {
-  return [name, ...otherNames]
-}
-
 /** What the fields above leave out: rarer fields, then those without a description. */
 export function MoreFields({ draft, base, fields, known }: Required<FieldListProps>) {
-  const holder = objectOf(valueAt(draft.definition.value, base))
-  const others = Object.keys(holder).filter((name) => !known.includes(name))
+  const others = Object.keys(objectOf(valueAt(draft.definition.value, base))).filter((name) => !known.includes(name))
   const [open, setOpen] = useState(fields.length === 0 && others.length > 0)
-  const shown = draft.shown.value
-  const isWanted = shown !== undefined && fields.some((field) => namesOf(field).some((name) => isWithin(shown, [...base, name])))
+  const shown = draft.shown.value ?? []
+  const isWanted = fields.some((field) => namesOf(field).some((name) => isWithin(shown, [...base, name])))
   useEffect(() => {
     if (isWanted) setOpen(true)
   }, [isWanted])
@@ -89,20 +89,10 @@ export function MoreFields({ draft, base, fields, known }: Required<FieldListPro
   return (
     <details class="advanced" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>More fields ({count})</summary>
-      {open && (
-        <>
-          {fields.map((field) => (
-            <FieldView key={field.name} draft={draft} base={base} field={field} />
-          ))}
-          {others.length > 0 && <OtherFields draft={draft} base={base} names={others} known={known} />}
-        </>
-      )}
+      {open && fields.map((field) => <FieldView key={field.name} draft={draft} base={base} field={field} />)}
+      {open && others.length > 0 && <OtherFields draft={draft} base={base} names={others} known={known} />}
     </details>
   )
-}
-
-function isWithin(path: Path, outer: Path): boolean {
-  return isSamePath(path.slice(0, outer.length), outer)
 }
 
 interface OtherFieldsProps extends Omit<Required<FieldListProps>, 'fields'> {
@@ -113,90 +103,74 @@ interface OtherFieldsProps extends Omit<Required<FieldListProps>, 'fields'> {
 function OtherFields({ draft, base, names, known }: OtherFieldsProps) {
   const pick = (holder: unknown, isWanted: (name: string) => boolean) =>
     Object.fromEntries(Object.entries(objectOf(holder)).filter(([name]) => isWanted(name)))
+  const at = [...base, '']
+  const change = (next: unknown) =>
+    draft.change(
+      'Change other fields',
+      (definition) => {
+        const kept = pick(valueAt(definition, base), (name) => !names.includes(name))
+        return withValueAt(definition, base, { ...kept, ...pick(next, (name) => !known.includes(name)) })
+      },
+      JSON.stringify(at),
+    )
   const value = pick(valueAt(draft.definition.value, base), (name) => names.includes(name))
-  const change = (next: unknown) => {
-    const given = pick(next, (name) => !known.includes(name))
-    const edit = (definition: Json) =>
-      withValueAt(definition, base, { ...pick(valueAt(definition, base), (name) => !names.includes(name)), ...given })
-    draft.change('Change other fields', edit, JSON.stringify([...base, '']))
-  }
   return (
-    <Field label="Other fields" help="Fields without a description, as JSON.">
-      {(tied) => <JsonInput tied={tied} value={value} onChange={change} rows={3} at={[...base, '']} />}
-    </Field>
+    <FieldContext.Provider value={{ draft, path: at, expression: false }}>
+      <Field label="Other fields" help="Fields without a description, as JSON.">
+        {(tied) => <JsonInput tied={tied} value={value} onChange={change} />}
+      </Field>
+    </FieldContext.Provider>
   )
 }
 
-export interface FieldViewProps {
+interface FieldViewProps {
   readonly draft: Draft
   readonly base: Path
-  readonly field: FieldDescription
-  readonly label?: string
-  /** Instead of the help of the description. */
-  readonly help?: ComponentChildren
-  /** Instead of the choices of the description. */
-  readonly choices?: readonly Choice[] | undefined
-  readonly placeholder?: string
-  readonly isCode?: boolean
-  /** Draws the input instead of the one for its kind. */
-  readonly render?: (input: InputProps) => ComponentChildren
+  readonly field: ShownField
 }
 
-export function FieldView(props: FieldViewProps) {
-  const { draft, base, field, label = toLabel(field.name), help = <Help field={field} />, render } = props
+export function FieldView({ draft, base, field }: FieldViewProps) {
+  const { label = stepWords(field.name), expression } = field
   const holder = objectOf(valueAt(draft.definition.value, base))
   // Where another key of the same meaning is set, that one is edited.
-  const name = namesOf(field).find((each) => holder[each] !== undefined) ?? field.name
-  const path = [...base, name]
-  const value = holder[name]
+  const path = [...base, namesOf(field).find((each) => holder[each] !== undefined) ?? field.name]
+  const value = valueAt(draft.definition.value, path)
   const box = useRef<HTMLDivElement>(null)
   const [isTouched, setTouched] = useState(false)
   const [wantsExpression, setWantsExpression] = useState(false)
-  const offered = useChoicesOf(field, draft, holder)
-  const choices = props.choices ?? offered
+  const choices = useOffers(field, draft, holder)
+  useFocus(draft, path, box)
   const problem = draft.problems.value.find((each) => isSamePath(each.path, path))
   const isShown = problem?.kind !== 'missing' || isTouched || draft.showsMissing.value
-  const error = problem !== undefined && isShown ? problem.message : undefined
-  useFocus(draft, path, box)
-
-  const set = (next: unknown) => draft.set(path, next, `Change ${label}`)
-  const change = useProviderChange(draft, base, field, holder, set)
+  const error = isShown ? problem?.message : undefined
   const kind = kindOf(field, value)
-  const mayBeExpression = field.expression && switched.includes(kind)
-  const asExpression = mayBeExpression && (wantsExpression || isExpression(value))
-  const body = () => {
-    if (kind === 'flag' && !asExpression) {
-      return <FlagInput label={label} help={help} isUsual={field.default === true} value={value} error={error} onChange={set} />
-    }
-    if ((kind === 'objects' || (kind === 'object' && field.fields !== undefined)) && !asExpression) {
-      return <Group draft={draft} path={path} field={field} label={label} help={help} error={error} />
-    }
-    const own = (tied: Tied) =>
-      render?.({ tied, value, onChange: change }) ?? (
-        <ValueInput {...props} kind={kind} tied={tied} value={value} onChange={change} choices={choices} label={label} />
-      )
-    return (
-      <Field label={label} help={help} error={error} required={field.required}>
-        {(tied) => (asExpression ? <TextInput tied={tied} value={value} onChange={set} isCode /> : own(tied))}
-      </Field>
-    )
-  }
-  const leave = () => {
-    setTouched(true)
-    // The draft ends a step of undo where typing ends.
-    draft.endStep()
+  const mayBeExpression = expression && kinds[kind]?.isSwitched === true
+  const isText = mayBeExpression && (wantsExpression || isExpression(value))
+  const set = (next: unknown) => draft.set(path, next ?? (field.isKept === true ? '' : undefined), `Change ${label}`)
+  const change = (next: unknown) => {
+    set(next)
+    // An account that is chosen brings its provider, unless another one is set.
+    const account = field.choicesFrom?.endsWith('accounts') ? choices.find((choice) => choice.value === next) : undefined
+    if (account !== undefined && holder['cloudProvider'] === undefined)
+      draft.set([...base, 'cloudProvider'], account.note, 'Change Cloud provider')
   }
   const toggle = () => {
-    setWantsExpression(!asExpression)
-    if (asExpression) set(undefined)
+    setWantsExpression(!isText)
+    if (isText) set(undefined)
   }
+  // The draft ends a step of undo where typing ends.
+  const leave = () => {
+    setTouched(true)
+    draft.endStep()
+  }
+  const { View = InputView, Input, Verdict }: Kind = (isText ? expressionKind : kinds[kind]) ?? {}
+  const shown = { draft, path, field, label, error, value, choices, Input: field.Input ?? Input ?? JsonInput }
   return (
-    <FieldContext.Provider value={{ draft, path, expression: field.expression }}>
+    <FieldContext.Provider value={{ draft, path, expression }}>
       <div ref={box} class={`form-field is-${kind}`} onFocusOut={leave}>
-        {mayBeExpression && <ExpressionSwitch label={label} isOn={asExpression} onClick={toggle} />}
-        {body()}
-        {kind === 'cron' && <CronVerdict expression={textOf(value) ?? ''} />}
-        {kind === 'webhook-source' && <WebhookAddress source={textOf(value)} />}
+        {mayBeExpression && <ExpressionSwitch label={label} isOn={isText} onClick={toggle} />}
+        <View {...shown} onChange={isText ? set : change} />
+        {Verdict !== undefined && <Verdict text={textOf(value) ?? ''} />}
       </div>
     </FieldContext.Provider>
   )
@@ -211,142 +185,85 @@ function ExpressionSwitch({ label, isOn, onClick }: { label: string; isOn: boole
   )
 }
 
-function useFocus(draft: Draft, path: Path, box: { readonly current: HTMLElement | null }): void {
-  const isWanted = draft.shown.value !== undefined && isSamePath(draft.shown.value, path)
-  useEffect(() => {
-    if (!isWanted) return
-    draft.shown.value = undefined
-    for (let fold = box.current?.closest('details'); fold != null; fold = fold.parentElement?.closest('details')) fold.open = true
-    const input = box.current?.querySelector<HTMLElement>('input, select, textarea, .cm-content, button:not(.expression-switch)')
-    input?.focus()
-    if (input instanceof HTMLInputElement) input.select()
-    box.current?.scrollIntoView({ block: 'center' })
-  }, [isWanted])
-}
-
-function useChoicesOf(field: FieldDescription, draft: Draft, holder: Json): readonly Choice[] {
-  const found = useChoices(field.choicesFrom, draft, holder)
+function useOffers(field: ShownField, { application, definition }: Draft, holder: Json): readonly Choice[] {
+  const found = useChoices(field.choicesFrom, { application, definition: definition.value, holder })
   const own = (field.choices ?? []).map((value) => ({ value }))
   return [...own, ...found.filter(({ value }) => !own.some((choice) => choice.value === value))]
 }
 
-/** An account that is chosen brings its provider, unless another one is set. */
-function useProviderChange(draft: Draft, base: Path, field: FieldDescription, holder: Json, set: (value: unknown) => void) {
-  const isAccount = field.choicesFrom === 'accounts' && ['credentials', 'account'].includes(field.name)
-  const accounts = useAccounts(isAccount)
-  return (next: unknown) => {
-    const isWanted = isAccount && holder['cloudProvider'] === undefined
-    const provider = isWanted ? accounts.find(({ name }) => name === next)?.type : undefined
-    set(next)
-    if (provider !== undefined) draft.set([...base, 'cloudProvider'], provider, 'Change Cloud provider')
-  }
+interface ViewProps extends Required<Pick<InputProps, 'value' | 'onChange' | 'label' | 'choices'>> {
+  readonly draft: Draft
+  readonly path: Path
+  readonly field: ShownField
+  readonly error: string | undefined
+  readonly Input: FunctionComponent<InputProps>
+}
+
+/** What is particular to a kind of values; without any of it, the value is edited as JSON. */
+interface Kind {
+  readonly takes?: (value: unknown) => boolean
+  readonly Input?: FunctionComponent<InputProps>
+  /** Instead of an input below a label. */
+  readonly View?: FunctionComponent<ViewProps>
+  /** Below the input. */
+  readonly Verdict?: FunctionComponent<{ text: string }>
+  /** Its input takes no expression: another one does. */
+  readonly isSwitched?: boolean
 }
 
 const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
 const isPlain = (value: unknown) => typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
+const isFlag = (value: unknown) => typeof value === 'boolean' || value === 'true' || value === 'false'
 const isListOf = (fits: (item: unknown) => boolean) => (value: unknown) => Array.isArray(value) && value.every(fits)
 
-/** Kinds with an input of their own, and the values that it takes. */
-const fits: Readonly<Record<string, (value: unknown) => boolean>> = {
-  ...{ text: isPlain, 'long-text': isPlain, number: isPlain, moment: isPlain, choice: isPlain, cron: isPlain },
-  ...{ 'webhook-source': isPlain, map: isObject, object: isObject, objects: isListOf(isObject) },
-  ...{ texts: isListOf(isPlain), checks: isListOf(isPlain), manifest: () => true, manifests: () => true },
-  flag: (value) => typeof value === 'boolean' || value === 'true' || value === 'false',
+const expressionKind: Kind = { Input: (props) => <TextInput {...props} choices={[]} isCode /> }
+const kinds: Readonly<Record<string, Kind>> = {
+  text: { takes: isPlain, Input: TextInput },
+  'long-text': { takes: isPlain, Input: (props) => <TextInput {...props} isLong /> },
+  number: { takes: isPlain, Input: NumberInput },
+  moment: { takes: isPlain, Input: MomentInput, isSwitched: true },
+  choice: { takes: isPlain, Input: SelectInput, isSwitched: true },
+  texts: { takes: isListOf(isPlain), Input: TextsInput, isSwitched: true },
+  checks: { takes: isListOf(isPlain), Input: ChecksInput, isSwitched: true },
+  map: { takes: isObject, Input: MapInput, isSwitched: true },
+  flag: { takes: isFlag, View: FlagView, isSwitched: true },
+  object: { takes: isObject, View: GroupView, isSwitched: true },
+  objects: { takes: isListOf(isObject), View: GroupView, isSwitched: true },
+  manifest: { takes: () => true, Input: (props) => <ManifestsField {...props} isOne /> },
+  manifests: { takes: () => true, Input: ManifestsField },
+  cron: { takes: isPlain, Input: (props) => <TextInput {...props} isCode />, Verdict: CronVerdict },
+  'webhook-source': { takes: isPlain, Input: TextInput, Verdict: WebhookAddress },
 }
 
 /** A value of another shape than the description says is edited as JSON. */
 function kindOf({ name, kind: described, fields, choices = [], choicesFrom }: FieldDescription, value: unknown): string {
   // Objects of a cluster have no fields that a form could know.
-  if (fields === undefined && name === 'manifest') return 'manifest'
-  if (fields === undefined && (name === 'manifests' || name === 'patchBody')) return 'manifests'
+  if (fields === undefined && ['manifest', 'manifests', 'patchBody'].includes(name))
+    return name === 'manifest' ? name : 'manifests'
   const kind = described === 'texts' && choices.length > 0 && choicesFrom === undefined ? 'checks' : described
-  if (fits[kind] === undefined || (kind === 'object' && fields === undefined)) return 'json'
-  if (value === undefined || value === null || isExpression(value) || fits[kind](value)) return kind
+  const takes = kind === 'object' && fields === undefined ? undefined : kinds[kind]?.takes
+  if (takes === undefined) return 'json'
+  if (value === undefined || value === null || isExpression(value) || takes(value)) return kind
   return described === 'texts' && isPlain(value) ? 'text' : 'json'
 }
 
-/** Others take an expression as they are, or hold none. */
-const switched = ['moment', 'flag', 'choice', 'texts', 'checks', 'objects', 'object', 'map']
-
-interface ValueInputProps extends InputProps {
-  readonly kind: string
-  readonly choices: readonly Choice[]
-  readonly label: string
-  readonly placeholder?: string | undefined
-  readonly isCode?: boolean | undefined
-}
-
-function ValueInput({ kind, choices, label, placeholder, isCode, tied, value, onChange }: ValueInputProps) {
-  const input = { tied, value, onChange }
-  switch (kind) {
-    case 'number':
-      return <NumberInput {...input} />
-    case 'moment':
-      return <MomentInput {...input} />
-    case 'choice':
-      return <SelectInput {...input} choices={choices} />
-    case 'texts':
-      return <TextsInput {...input} choices={choices} />
-    case 'checks': {
-      const chosen = textsOf(input.value)
-      const all = [...new Set([...choices.map((choice) => choice.value), ...chosen])].map((id) => ({ id, label: id }))
-      const change = (next: readonly string[]) => input.onChange(next.length === 0 ? undefined : next)
-      return <CheckList label={label} head="" choices={all} chosen={chosen} onChange={change} />
-    }
-    case 'map':
-      return <MapInput {...input} label={label} />
-    case 'json':
-      return <JsonInput {...input} />
-    case 'manifest':
-    case 'manifests':
-      return (
-        <div id={input.tied.id} role="group" aria-label={label} aria-describedby={input.tied['aria-describedby']}>
-          <Lazy
-            load={loadManifestsInput}
-            props={{ label, isOne: kind === 'manifest', value: input.value, onChange: input.onChange }}
-          />
-        </div>
-      )
-    default: {
-      const [isLong, isProgram] = [kind === 'long-text', isCode || kind === 'cron']
-      return <TextInput {...input} choices={choices} placeholder={placeholder} isLong={isLong} isCode={isProgram} />
-    }
-  }
-}
-
-function Help({ field: { help, default: usual } }: { field: FieldDescription }) {
-  const shown = usual === undefined || usual === '' || typeof usual === 'object' ? undefined : String(usual)
+function InputView({ field, label, error, Input, ...input }: ViewProps) {
+  const { placeholder, isCode, required } = field
   return (
-    <>
-      <HelpText text={help} /> {shown !== undefined && <span class="usual">Default: {shown}.</span>}
-    </>
+    <Field label={label} help={helpOf(field)} error={error} required={required}>
+      {(tied) => <Input {...input} tied={tied} label={label} placeholder={placeholder} isCode={isCode} />}
+    </Field>
   )
 }
 
-/** Names of fields and values stand between backticks. */
-function HelpText({ text }: { text: string }) {
-  return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part))}</>
-}
-
-interface FlagInputProps {
-  readonly label: string
-  readonly help: ComponentChildren
-  /** What it is unless it is set. */
-  readonly isUsual: boolean
-  readonly value: unknown
-  readonly error: string | undefined
-  readonly onChange: (value: boolean) => void
-}
-
-function FlagInput({ label, help, isUsual, value, error, onChange }: FlagInputProps) {
+function FlagView({ field, label, value, error, onChange }: ViewProps) {
   const id = useId()
-  const isOn = value === undefined || value === null ? isUsual : value === true || value === 'true'
   return (
     <div class="field is-flag">
       <label class="check">
         <input
           type="checkbox"
-          checked={isOn}
+          checked={String(value ?? field.default) === 'true'}
           aria-describedby={`${id}-help`}
           aria-invalid={error !== undefined}
           onChange={(event) => onChange(event.currentTarget.checked)}
@@ -354,174 +271,61 @@ function FlagInput({ label, help, isUsual, value, error, onChange }: FlagInputPr
         <span>{label}</span>
       </label>
       <p id={`${id}-help`} class="help">
-        {help}
+        {helpOf(field)}
       </p>
       {error !== undefined && <p class="error">{error}</p>}
     </div>
   )
 }
 
-interface GroupProps {
-  readonly draft: Draft
-  readonly path: Path
-  readonly field: FieldDescription
-  readonly label: string
-  readonly help: ComponentChildren
-  readonly error: string | undefined
-}
-
-function Group({ draft, path, field: { kind, required, fields = [] }, label, help, error }: GroupProps) {
+function GroupView({ draft, path, field: { kind, required, help, fields = [] }, label, error }: ViewProps) {
   // "Clusters" has items that are each a "cluster".
   const itemName = label.replace(/ies$/, 'y').replace(/s$/, '').toLowerCase()
+  const form = (_item: Json, at: Path) => <FieldList draft={draft} base={at} fields={fields} />
   return (
-    <fieldset class={`form-group ${kind === 'object' && fields.every((each) => each.kind === 'number') ? 'is-row' : ''}`}>
+    <fieldset class={`form-group ${fields.every((each) => each.kind === 'number') ? 'is-row' : ''}`}>
       <legend>
         {label}
         {required && <span aria-hidden="true"> *</span>}
       </legend>
       <p class="help">{help}</p>
-      {kind === 'objects' ? (
-        <ItemList draft={draft} path={path} kind={{ itemName, fields: () => fields }} />
-      ) : (
-        <FieldList draft={draft} base={path} fields={fields} />
-      )}
+      {kind === 'objects' ? <ItemList draft={draft} path={path} kind={{ itemName, form }} /> : form({}, path)}
       {error !== undefined && <p class="error">{error}</p>}
     </fieldset>
   )
 }
 
-/** What a list has items of. */
-export interface ItemKind {
-  readonly itemName: string
-  readonly fields: (item: Json) => readonly FieldDescription[]
-  /** Instead of what is called a name, usually. */
-  readonly title?: (item: Json) => string | undefined
-  readonly detail?: (item: Json) => string | undefined
-  readonly fresh?: (items: readonly Json[]) => Json
-  /** Instead of a list without items. */
-  readonly empty?: string
-  /** Keys that `head` shows. */
-  readonly known?: readonly string[]
-  readonly head?: (item: Json, path: Path) => ComponentChildren
-  /** Instead of the fields. */
-  readonly form?: (path: Path) => ComponentChildren
-}
-
-/** Objects of one kind, each of which opens as a form. */
-export function ItemList({ draft, path, kind }: { draft: Draft; path: Path; kind: ItemKind }) {
-  const { itemName, fields, title = titleOf, detail, fresh = () => ({}), empty, known = [], head, form } = kind
-  const value = valueAt(draft.definition.value, path)
-  if (value !== undefined && value !== null && (!Array.isArray(value) || objectsOf(value).length < value.length)) {
-    return <Banner tone="warning">This is not a list of objects. Correct it in the text.</Banner>
-  }
-  const items = objectsOf(value)
-  const add = () => {
-    draft.set([...path, items.length], fresh(items), `Add ${itemName}`)
-    draft.shown.value = [...path, items.length, fields({})[0]?.name ?? '']
-  }
+function ManifestsField({ tied, label = '', value, onChange, isOne = false }: InputProps & { readonly isOne?: boolean }) {
   return (
-    <div class="item-list">
-      {items.length === 0 && empty !== undefined && <p class="quiet">{empty}</p>}
-      {items.map((item, index) => (
-        // Items have no identity but their place.
-        <ListItem
-          key={index}
-          draft={draft}
-          path={path}
-          index={index}
-          count={items.length}
-          title={title(item) ?? `${itemName} ${index + 1}`}
-          detail={detail?.(item)}
-        >
-          {head?.(item, [...path, index])}
-          {form?.([...path, index]) ?? (
-            <FieldList key={textOf(item['type'])} draft={draft} base={[...path, index]} fields={fields(item)} known={known} />
-          )}
-        </ListItem>
-      ))}
-      <AddButton label={`Add ${itemName}`} onClick={add} />
+    <div id={tied.id} role="group" aria-label={label} aria-describedby={tied['aria-describedby']}>
+      <Lazy load={loadManifestsInput} props={{ label, isOne, value, onChange }} />
     </div>
   )
 }
 
-function titleOf(item: Json): string | undefined {
-  return textOf(item['name'] ?? item['displayName'] ?? item['key'] ?? item['value'] ?? item['stack'])
-}
-
-interface ListItemProps {
-  readonly draft: Draft
-  /** Leads to the list. */
-  readonly path: Path
-  readonly index: number
-  readonly count: number
-  readonly title: string
-  readonly detail?: string | undefined
-  readonly children: ComponentChildren
-}
-
-/** One of a list: folded where there are many, with its place and its removal. */
-function ListItem({ draft, path, index, count, title, detail, children }: ListItemProps) {
-  const [open, setOpen] = useState(count <= maxOpenItems)
-  const shown = draft.shown.value
-  const isWanted = shown !== undefined && isWithin(shown, [...path, index])
-  useEffect(() => {
-    if (isWanted) setOpen(true)
-  }, [isWanted])
-  const problems = draft.problems.value.filter((problem) => isWithin(problem.path, [...path, index])).length
-  const move = (by: -1 | 1) =>
-    draft.change(`Move ${title}`, (definition) => {
-      const list = valueAt(definition, path) as readonly unknown[]
-      return withValueAt(definition, path, list.toSpliced(index, 1).toSpliced(index + by, 0, list[index]))
-    })
+/** Names of fields and values stand between backticks. */
+function helpOf({ help, kind, default: usual }: ShownField): ComponentChildren {
+  const isShown = kind !== 'flag' && usual !== undefined && usual !== '' && typeof usual !== 'object'
+  if (help === '' && !isShown) return undefined
   return (
-    <details class="list-item" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>
-        <Icon name="right" />
-        <span class="grow cut">
-          <Name text={title} max={60} />
-          {detail !== undefined && (
-            <span class="muted regular">
-              {' '}
-              <Name text={detail} max={60} />
-            </span>
-          )}
-        </span>
-        {problems > 0 && <ProblemCount count={problems} />}
-      </summary>
-      <div class="list-item-tools">
-        {index > 0 && <IconButton icon="up" label={`Move ${title} up`} small onClick={() => move(-1)} />}
-        {index < count - 1 && <IconButton icon="down" label={`Move ${title} down`} small onClick={() => move(1)} />}
-        <IconButton
-          icon="trash"
-          label={`Remove ${title}`}
-          small
-          onClick={() => draft.set([...path, index], undefined, `Remove ${title}`)}
-        />
-      </div>
-      {open && <div class="list-item-body">{children}</div>}
-    </details>
-  )
-}
-
-export function ProblemCount({ count }: { count: number }) {
-  return (
-    <span class="problem-count">
-      <Icon name="warn" /> <span>{count}</span> <span class="visually-hidden">{plural(count, 'problem')} here</span>
-    </span>
+    <>
+      {help.split('`').map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part))}{' '}
+      {isShown && <span class="usual">Default: {String(usual)}.</span>}
+    </>
   )
 }
 
 /** What the service that fires it thinks of an expression, after a pause in typing. */
-function CronVerdict({ expression }: { expression: string }) {
-  const [asked, setAsked] = useState(expression)
+function CronVerdict({ text }: { text: string }) {
+  const [asked, setAsked] = useState(text)
   useEffect(() => {
-    const timer = setTimeout(() => setAsked(expression), cronPauseMs)
+    const timer = setTimeout(() => setAsked(text), cronPauseMs)
     return () => clearTimeout(timer)
-  }, [expression])
+  }, [text])
   const isAsked = asked.trim() !== '' && !isExpression(asked)
-  const { body } = useLive('/cron/validate', isAsked ? { query: { expression: asked } } : undefined, { refresh: 'open' }).reading
-    .value
-  if (body === undefined || !isAsked || asked !== expression) return null
+  const { reading } = useLive('/cron/validate', isAsked ? { query: { expression: asked } } : undefined, { refresh: 'open' })
+  const { body } = reading.value
+  if (body === undefined || !isAsked || asked !== text) return null
   if (!body.valid) return <p class="verdict error">{body.message ?? ''}</p>
   const { description = '', nextTimes = [], timeZone } = body
   return (
@@ -538,20 +342,12 @@ function CronVerdict({ expression }: { expression: string }) {
   )
 }
 
-function WebhookAddress({ source }: { source: string | undefined }) {
-  if (source === undefined) return null
-  const address = `${location.origin}${apiPath}/webhooks/webhook/${encodeURIComponent(source)}`
+function WebhookAddress({ text }: { text: string }) {
+  if (text === '') return null
+  const address = `${location.origin}${apiPath}/webhooks/webhook/${encodeURIComponent(text)}`
   return (
     <p class="verdict muted row tight">
       <code class="cut">{address}</code> <CopyButton text={address} label="Copy the address" />
     </p>
   )
-}
-
-/** `waitTime` becomes "Wait time". */
-function toLabel(name: string): string {
-  const spaced = name.replace(/([a-z\d])([A-Z])/g, '$1 $2').replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
-  const lower = spaced.split(/[\s_-]+/).map((word) => (/^[A-Z\d]{2,}$/.test(word) ? word : word.toLowerCase()))
-  const text = lower.join(' ')
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }

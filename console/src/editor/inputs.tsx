@@ -1,85 +1,70 @@
 /** Inputs for the kinds of values that definitions hold. Each takes a value and reports the next one; undefined removes it. */
-
-import type { ComponentChildren } from 'preact'
 import { useContext, useId, useState } from 'preact/hooks'
 import { Button, IconButton } from '../components/button.tsx'
-import { Icon } from '../components/icon.tsx'
+import { CheckList } from '../components/form-fields.tsx'
 import { Name } from '../components/name.tsx'
 import { parseExactly, toExact } from '../model/exact-json.ts'
-import { objectOf, textOf } from '../model/read.ts'
+import { freeName } from '../model/names.ts'
+import { objectOf, textOf, textsOf } from '../model/read.ts'
 import type { Choice } from './choices.ts'
 import { isSameValue, type Path } from './json-path.ts'
-import { FieldContext, useSuggestions } from './suggest.tsx'
-
-/** Ids that tie an input to label, help and error. */
-export interface Tied {
-  readonly id: string
-  readonly 'aria-describedby': string | undefined
-  readonly 'aria-invalid': boolean
-  readonly 'aria-required'?: boolean | undefined
-  readonly inputMode?: 'decimal'
-}
+import { FieldContext, SuggestingText } from './suggest.tsx'
 
 export interface InputProps {
-  readonly tied: Tied
+  /** Ids that tie it to label, help and error. */
+  readonly tied: {
+    readonly id: string
+    readonly 'aria-describedby'?: string | undefined
+    readonly 'aria-invalid'?: boolean
+    readonly 'aria-required'?: boolean | undefined
+  }
   readonly value: unknown
   readonly onChange: (value: unknown) => void
+  readonly label?: string
+  /** Offered; one with a label shows that instead of its value. */
+  readonly choices?: readonly Choice[]
+  readonly placeholder?: string | undefined
+  readonly isCode?: boolean | undefined
 }
 
 const maxRows = 16
+const longText = 80
 
-interface TextInputProps extends InputProps {
-  /** Offered for the whole text; one with a label shows that instead of its value. */
-  readonly choices?: readonly Choice[]
-  readonly isLong?: boolean | undefined
-  readonly isCode?: boolean | undefined
-  readonly isNarrow?: boolean | undefined
-  readonly placeholder?: string | undefined
-}
-
-export function TextInput(props: TextInputProps) {
-  const { tied, value, onChange, choices = [], isLong, isCode, isNarrow, placeholder } = props
-  const given = textOf(value) ?? ''
+export function TextInput(props: InputProps & { readonly isLong?: boolean; readonly isNumber?: boolean }) {
+  const { tied, value, onChange, choices = [], placeholder, isCode = false, isLong = false, isNumber } = props
+  const given = textOf(value) ?? (typeof value === 'boolean' ? String(value) : '')
   const text = choices.find((choice) => choice.value === given)?.label ?? given
-  const change = (typed: string) => onChange(choices.find(({ label }) => label === typed)?.value ?? (typed || undefined))
-  const { attributes, onTyped, list } = useSuggestions({ choices, onText: change, onChoice: onChange })
-  const isArea = isLong === true || text.includes('\n') || text.length > 80
-  // Another element would lose the focus: it changes when the field is left.
-  const [isShownAsArea, setShownAsArea] = useState(isArea)
-  const field = {
-    ...tied,
-    ...attributes,
-    class: `${isCode ? 'code' : ''} ${isNarrow ? 'narrow' : ''}`,
-    value: text,
-    placeholder,
-    onInput: ({ currentTarget }: { currentTarget: HTMLInputElement | HTMLTextAreaElement }) => {
-      change(currentTarget.value)
-      onTyped(currentTarget)
-    },
-    onBlurCapture: () => setShownAsArea(isArea),
-  }
-  const rows = Math.min(maxRows, Math.max(isLong ? 3 : 2, text.split('\n').length))
+  // Another element would lose the focus.
+  const [beganLong] = useState(isLong || text.length > longText)
   return (
-    <div class="completed">
-      {isShownAsArea || text.includes('\n') ? (
-        <textarea {...field} rows={rows} spellcheck={isLong === true && !isCode} />
-      ) : (
-        <input {...field} autoComplete="off" spellcheck={false} />
-      )}
-      {choices.length > 0 && <Icon name="down" />}
-      {list}
-    </div>
+    <SuggestingText
+      text={text}
+      choices={choices}
+      onText={(typed) => onChange(choices.find(({ label }) => label === typed)?.value ?? (typed || undefined))}
+      onTake={onChange}
+      rows={beganLong || text.includes('\n') ? Math.min(maxRows, Math.max(isLong ? 3 : 2, text.split('\n').length)) : undefined}
+      attributes={{
+        ...tied,
+        class: `${isCode ? 'code' : ''} ${isNumber ? 'narrow' : ''}`,
+        ...(isNumber && { inputMode: 'decimal' }),
+        spellcheck: isLong && !isCode,
+        placeholder,
+      }}
+    />
   )
 }
 
 /** One of the choices; a value that is none of them stays visible. */
-export function SelectInput({ tied, value, onChange, choices }: InputProps & { choices: readonly Choice[] }) {
+export function SelectInput({ tied, value, onChange, choices = [] }: InputProps) {
   const text = textOf(value) ?? ''
-  const isOther = text !== '' && !choices.some((choice) => choice.value === text)
+  const others = ['', text].filter((other) => !choices.some((choice) => choice.value === other))
   return (
     <select {...tied} value={text} onChange={(event) => onChange(event.currentTarget.value || undefined)}>
-      {!choices.some((choice) => choice.value === '') && <option value="">Not set</option>}
-      {isOther && <option value={text}>{text}</option>}
+      {[...new Set(others)].map((other) => (
+        <option key={other} value={other}>
+          {other || 'Not set'}
+        </option>
+      ))}
       {choices.map((choice) => (
         <option key={choice.value} value={choice.value}>
           {choice.value === '' ? 'None' : [choice.label ?? choice.value, choice.note].filter(Boolean).join(', ')}
@@ -90,14 +75,14 @@ export function SelectInput({ tied, value, onChange, choices }: InputProps & { c
 }
 
 /** Text that is no number stays as it is, for the check to find; it may be an expression. */
-export function NumberInput({ tied, value, onChange }: InputProps) {
+export function NumberInput(props: InputProps) {
   const [text, setText] = useState<string | undefined>(undefined)
-  const shown = text !== undefined && isSameValue(toNumber(text), value) ? text : value
+  const shown = text !== undefined && isSameValue(toNumber(text), props.value) ? text : props.value
   const change = (typed: unknown) => {
     setText(textOf(typed) ?? '')
-    onChange(toNumber(textOf(typed) ?? ''))
+    props.onChange(toNumber(textOf(typed) ?? ''))
   }
-  return <TextInput tied={{ ...tied, inputMode: 'decimal' }} value={shown} onChange={change} isNarrow />
+  return <TextInput {...props} value={shown} onChange={change} isNumber />
 }
 
 function toNumber(text: string): number | bigint | string | undefined {
@@ -111,24 +96,22 @@ const minuteMs = 60_000
 
 /** Milliseconds since the epoch, entered in the reader's zone. */
 export function MomentInput({ tied, value, onChange }: InputProps) {
-  const ms = Number(textOf(value) ?? Number.NaN)
-  const moment = Number.isFinite(ms) && ms > 0 ? new Date(ms - new Date(ms).getTimezoneOffset() * minuteMs) : undefined
+  const ms = Number(textOf(value))
+  const shown = ms > 0 ? new Date(ms - new Date(ms).getTimezoneOffset() * minuteMs).toISOString().slice(0, 16) : ''
+  const change = (text: string) => onChange(text === '' ? undefined : new Date(text).getTime())
   return (
     <input
       {...tied}
       type="datetime-local"
       class="narrow"
-      value={moment === undefined || Number.isNaN(moment.getTime()) ? '' : moment.toISOString().slice(0, 16)}
-      onInput={(event) => {
-        const given = new Date(event.currentTarget.value).getTime()
-        onChange(Number.isNaN(given) ? undefined : given)
-      }}
+      value={shown}
+      onInput={({ currentTarget }) => change(currentTarget.value)}
     />
   )
 }
 
 /** Text that is no JSON stays in the field until it is, or until another value comes. */
-export function JsonInput({ tied, value, onChange, rows = 4, at }: InputProps & { rows?: number; at?: Path }) {
+export function JsonInput({ tied, value, onChange, at }: InputProps & { readonly at?: Path }) {
   const { kept, keep } = useKeptText(at)
   const text = kept?.text ?? (value === undefined ? '' : JSON.stringify(value, null, 2))
   const [typed, setTyped] = useState(text)
@@ -139,7 +122,7 @@ export function JsonInput({ tied, value, onChange, rows = 4, at }: InputProps & 
       {...tied}
       class="code"
       aria-invalid={kept !== undefined || tied['aria-invalid']}
-      rows={Math.min(maxRows, Math.max(rows, shown.split('\n').length))}
+      rows={Math.min(maxRows, Math.max(3, shown.split('\n').length))}
       spellcheck={false}
       value={shown}
       onInput={(event) => {
@@ -154,125 +137,123 @@ export function JsonInput({ tied, value, onChange, rows = 4, at }: InputProps & 
 }
 
 /** Text of the field that is no value: the draft keeps it, and does not save. */
-function useKeptText(at?: Path) {
+export function useKeptText(at?: Path) {
   const place = useContext(FieldContext)
   const path = at ?? place?.path ?? []
-  const kept = place?.draft.heldAt(path)
   const keep = (text: string | undefined, why: string) =>
     text === undefined ? place?.draft.release(path) : place?.draft.hold(path, text, why)
-  return { kept, keep }
+  return { kept: place?.draft.heldAt(path), keep }
 }
 
 function parseJson(text: string): { readonly value?: unknown; readonly error?: string } {
-  if (text.trim() === '') return { value: undefined }
   try {
-    return { value: parseExactly(text) }
+    return { value: text.trim() === '' ? undefined : parseExactly(text) }
   } catch (cause) {
     return { error: (cause as Error).message }
   }
 }
 
 /** A list of texts: one chip each, and a field for the next. */
-export function TextsInput({ tied, value, onChange, choices }: InputProps & { choices: readonly Choice[] }) {
+export function TextsInput({ tied, value, onChange, choices = [] }: InputProps) {
   const [next, setNext] = useState('')
   const texts = Array.isArray(value) ? value.map((item) => textOf(item) ?? '') : []
   const rest = choices.filter((choice) => !texts.includes(choice.value))
   const labelOf = (text: string) => choices.find((choice) => choice.value === text)?.label ?? text
   const add = (text: string) => {
-    const given = text.trim()
     setNext('')
-    if (given !== '' && !texts.includes(given)) onChange([...texts, given])
+    if (text.trim() !== '' && !texts.includes(text.trim())) onChange([...texts, text.trim()])
   }
-  const remove = (index: number) => {
-    const left = texts.toSpliced(index, 1)
-    onChange(left.length === 0 ? undefined : left)
+  const remove = (index: number) => onChange(texts.length === 1 ? undefined : texts.toSpliced(index, 1))
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key === 'Enter' || (event.key === ',' && !next.includes('${'))) {
+      event.preventDefault()
+      add(next)
+    } else if (event.key === 'Backspace' && next === '' && texts.length > 0) remove(texts.length - 1)
   }
-  const { attributes, onTyped, list } = useSuggestions({ choices: rest, onText: setNext, onChoice: add })
-  const { onKeyDown } = attributes as { onKeyDown?: (event: KeyboardEvent) => void }
   return (
-    <div class="completed">
-      {texts.length > 0 && <Chips texts={texts} labelOf={labelOf} onRemove={remove} />}
-      <input
-        {...tied}
-        {...attributes}
-        value={next}
-        placeholder={rest.length > 0 ? 'Choose, or type and press Enter' : 'Type and press Enter'}
-        autoComplete="off"
-        spellcheck={false}
-        onInput={(event) => {
-          setNext(event.currentTarget.value)
-          onTyped(event.currentTarget)
+    <>
+      {texts.length > 0 && (
+        <ul class="removable-chips">
+          {texts.map((text, index) => (
+            <li key={text} class="chip">
+              <Name text={labelOf(text)} max={40} />
+              <IconButton icon="close" label={`Remove ${labelOf(text)}`} small onClick={() => remove(index)} />
+            </li>
+          ))}
+        </ul>
+      )}
+      <SuggestingText
+        text={next}
+        choices={rest}
+        onText={setNext}
+        onTake={add}
+        onKey={onKey}
+        attributes={{
+          ...tied,
+          placeholder: rest.length > 0 ? 'Choose, or type and press Enter' : 'Type and press Enter',
+          onBlurCapture: () => add(next),
         }}
-        onKeyDown={(event) => {
-          onKeyDown?.(event)
-          if (event.defaultPrevented) return
-          if (event.key === 'Enter' || (event.key === ',' && !next.includes('${'))) {
-            event.preventDefault()
-            add(next)
-          } else if (event.key === 'Backspace' && next === '' && texts.length > 0) remove(texts.length - 1)
-        }}
-        onBlurCapture={() => add(next)}
       />
-      {rest.length > 0 && <Icon name="down" />}
-      {list}
-    </div>
+    </>
   )
 }
 
-interface ChipsProps {
-  readonly texts: readonly string[]
-  readonly labelOf: (text: string) => string
-  readonly onRemove: (index: number) => void
-}
-
-function Chips({ texts, labelOf, onRemove }: ChipsProps) {
-  return (
-    <ul class="removable-chips">
-      {texts.map((text, index) => (
-        <li key={text} class="chip">
-          <Name text={labelOf(text)} max={40} />
-          <IconButton icon="close" label={`Remove ${labelOf(text)}`} small onClick={() => onRemove(index)} />
-        </li>
-      ))}
-    </ul>
-  )
+/** A list of a few texts, to tick. */
+export function ChecksInput({ value, onChange, choices = [], label = '' }: InputProps) {
+  const chosen = textsOf(value)
+  const all = [...new Set([...choices.map((choice) => choice.value), ...chosen])].map((id) => ({ id, label: id }))
+  const change = (next: readonly string[]) => onChange(next.length === 0 ? undefined : next)
+  return <CheckList label={label} head="" choices={all} chosen={chosen} onChange={change} />
 }
 
 /** Names of the author's choice; a value that is no text is edited as JSON. */
-export function MapInput({ tied, value, onChange, label }: InputProps & { label: string }) {
+export function MapInput({ tied, value, onChange, label }: InputProps) {
   const entries = Object.entries(objectOf(value))
-  // The key itself is edited: only its place tells a row from others.
-  const rows = entries.map(([key, item], index) => ({ key, item, index }))
   const set = (next: readonly (readonly [string, unknown])[]) =>
     onChange(next.length === 0 ? undefined : Object.fromEntries(next))
-  const replace = (index: number, entry: readonly [string, unknown]) => set(entries.with(index, entry as [string, unknown]))
-  const free = () => {
-    const taken = new Set(entries.map(([key]) => key))
-    for (let number = entries.length + 1; ; number++) if (!taken.has(`key${number}`)) return `key${number}`
+  const replace = (index: number, key: string, item: unknown) => set(entries.with(index, [key, item]))
+  const add = () => {
+    const name = freeName('key', (wanted) => entries.some(([key]) => key === wanted), '')
+    set([...entries, [name, '']])
   }
   return (
     <div class="map-input">
-      {rows.map(({ key, item, index }) => (
+      {entries.map(([key, item], index) => (
+        // The key itself is edited: only its place tells a row from others.
         <div key={index} class="map-row">
           <KeyInput
             label={`${label}, name ${index + 1}`}
             value={key}
-            isTaken={(text) => entries.some(([other], at) => at !== index && other === text)}
-            onChange={(text) => replace(index, [text, item])}
+            taken={entries.toSpliced(index, 1).map(([other]) => other)}
+            onChange={(text) => replace(index, text, item)}
           />
-          <MapValue name={key} value={item} onChange={(next) => replace(index, [key, next ?? ''])} />
+          <MapValue name={key} value={item} onChange={(next) => replace(index, key, next ?? '')} />
           <IconButton icon="close" label={`Remove ${key}`} onClick={() => set(entries.toSpliced(index, 1))} />
         </div>
       ))}
-      <AddButton id={tied.id} label="Add an entry" onClick={() => set([...entries, [free(), '']])} />
+      <Button small icon="plus" id={tied.id} onClick={add}>
+        Add an entry
+      </Button>
     </div>
   )
 }
 
-function KeyInput(props: { label: string; value: string; isTaken: (text: string) => boolean; onChange: (text: string) => void }) {
-  const { label, value, isTaken, onChange } = props
+interface KeyInputProps {
+  readonly label: string
+  readonly value: string
+  readonly taken: readonly string[]
+  readonly onChange: (text: string) => void
+}
+
+function KeyInput({ label, value, taken, onChange }: KeyInputProps) {
   const { keep } = useKeptText()
   const [text, setText] = useState<string | undefined>(undefined)
+  const change = (next: string) => {
+    const isFree = next !== '' && !taken.includes(next)
+    setText(isFree ? undefined : next)
+    keep(isFree ? undefined : next, next === '' ? 'An entry has no name.' : `There are two entries ${next}.`)
+    if (isFree) onChange(next)
+  }
   return (
     <input
       aria-label={label}
@@ -280,31 +261,17 @@ function KeyInput(props: { label: string; value: string; isTaken: (text: string)
       value={text ?? value}
       autoComplete="off"
       spellcheck={false}
-      onInput={(event) => {
-        const next = event.currentTarget.value
-        const isFree = next !== '' && !isTaken(next)
-        setText(isFree ? undefined : next)
-        keep(isFree ? undefined : next, next === '' ? 'An entry has no name.' : `There are two entries ${next}.`)
-        if (isFree) onChange(next)
-      }}
+      onInput={(event) => change(event.currentTarget.value)}
     />
   )
 }
 
 function MapValue({ name, value, onChange }: { name: string; value: unknown; onChange: (value: unknown) => void }) {
   const place = useContext(FieldContext)
-  const tied = { id: useId(), 'aria-describedby': undefined, 'aria-invalid': false, 'aria-label': `Value of ${name}` }
+  const tied = { id: useId(), 'aria-label': `Value of ${name}` }
   return typeof value === 'object' && value !== null ? (
-    <JsonInput tied={tied} value={value} onChange={onChange} rows={2} at={[...(place?.path ?? []), name]} />
+    <JsonInput tied={tied} value={value} onChange={onChange} at={[...(place?.path ?? []), name]} />
   ) : (
-    <TextInput tied={tied} value={typeof value === 'boolean' ? String(value) : value} onChange={onChange} />
-  )
-}
-
-export function AddButton({ id, label, onClick }: { id?: string; label: ComponentChildren; onClick: () => void }) {
-  return (
-    <Button small icon="plus" id={id} onClick={onClick}>
-      {label}
-    </Button>
+    <TextInput tied={tied} value={value} onChange={onChange} />
   )
 }

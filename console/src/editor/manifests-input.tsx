@@ -1,6 +1,7 @@
 /** A field of manifests, edited as YAML of one or several documents. */
 import type { ComponentType } from 'preact'
-import { useRef, useState } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
+import { useKeptText } from './inputs.tsx'
 import { isSameValue } from './json-path.ts'
 import { loadYaml } from './load-yaml.ts'
 import { loadYamlEditor } from './load-yaml-editor.tsx'
@@ -23,34 +24,25 @@ interface LoadedProps extends ManifestsInputProps {
   readonly Editor: ComponentType<{ text: string; label: string; onChange: (text: string) => void }>
 }
 
-/** Text that cannot be read stays in the field, and the value as it was. */
+/** Text that cannot be read stays in the field and keeps the draft from being saved; the value is as it was. */
 function ManifestsInput({ label, isOne, value, onChange, yaml, Editor }: LoadedProps) {
-  const write = () => yaml.writeDocuments(value === undefined ? [] : Array.isArray(value) ? value : [value])
-  const [problem, setProblem] = useState<string | undefined>(undefined)
-  // An undo changes the value from outside; the text then begins anew.
-  const shown = useRef({ value, text: write(), version: 0 })
-  if (!isSameValue(shown.current.value, value)) {
-    shown.current = { value, text: write(), version: shown.current.version + 1 }
+  const { kept, keep } = useKeptText()
+  const begin = (version: number) => {
+    const documents = value === undefined ? [] : [value].flat()
+    return { value, text: kept?.text ?? yaml.writeDocuments(documents), version }
   }
+  const shown = useRef(begin(0))
+  // An undo changes the value from outside; the text then begins anew.
+  if (!isSameValue(shown.current.value, value)) shown.current = begin(shown.current.version + 1)
   const read = (text: string) => {
     const parsed = yaml.readDocuments(text)
-    if (parsed.kind === 'unreadable') return setProblem(`Line ${parsed.line}: ${parsed.message}`)
-    setProblem(undefined)
+    if (parsed.kind === 'unreadable') return keep(text, `Line ${parsed.line}: ${parsed.message}`)
+    keep(undefined, '')
     const next = toValue(parsed.documents, isOne || (value !== undefined && !Array.isArray(value)))
-    if (isSameValue(next, value)) return
     shown.current = { ...shown.current, value: next }
     onChange(next)
   }
-  return (
-    <>
-      <Editor key={shown.current.version} text={shown.current.text} label={label} onChange={read} />
-      {problem !== undefined && (
-        <p class="error" role="status">
-          {problem}
-        </p>
-      )}
-    </>
-  )
+  return <Editor key={shown.current.version} text={shown.current.text} label={label} onChange={read} />
 }
 
 function toValue(documents: readonly unknown[], isOne: boolean): unknown {

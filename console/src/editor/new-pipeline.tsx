@@ -12,35 +12,28 @@ import { TextField } from '../components/form-fields.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { FailedAction } from '../components/states.tsx'
 import { useSubmit } from '../components/use-submit.ts'
-import { type Json, textOf } from '../model/read.ts'
+import { freeName } from '../model/names.ts'
+import { textOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
-import { readDefinitionFile } from './definition-file.ts'
-import { type Draft, withoutStamps } from './draft.ts'
-import { Editor } from './editor.tsx'
-import { type Way, Ways } from './forms/form.tsx'
-import { SelectInput } from './inputs.tsx'
-import { createDraft, openDraft, readDefinition } from './open-draft.ts'
 import {
   type Answers,
-  isAnswered,
-  Questions,
-  type TemplateId,
-  TemplateWays,
+  beginnings,
+  errorOf,
+  openFile,
+  others,
+  type Question,
+  type QuestionId,
+  questions,
   templates,
-  toDefinition,
-  useTemplates,
-} from './templates.tsx'
+} from './beginnings.ts'
+import { type Account, type Choice, useChoices } from './choices.ts'
+import type { Draft } from './draft.ts'
+import { Editor } from './editor.tsx'
+import { Ways } from './forms/form.tsx'
+import { useAccountsByUse } from './forms/fresh.ts'
+import { SelectInput, TextInput } from './inputs.tsx'
+import { createDraft, openDraft } from './open-draft.ts'
 import { editorWords } from './words.ts'
-
-type OtherBeginning = 'empty' | 'copy' | 'text' | 'file'
-type Beginning = TemplateId | OtherBeginning
-
-const others: readonly Way<OtherBeginning>[] = [
-  { id: 'empty', label: 'Empty', help: 'Add stages one by one.' },
-  { id: 'copy', label: 'A copy', help: 'Of another pipeline of this application.' },
-  { id: 'file', label: 'A file', help: 'JSON or YAML, such as an export of another instance.' },
-  { id: 'text', label: 'Text', help: 'Write or paste JSON or YAML.' },
-]
 
 export function NewPipeline({ params, query }: ScreenProps) {
   const { application = '' } = params as { application?: string }
@@ -48,19 +41,8 @@ export function NewPipeline({ params, query }: ScreenProps) {
   const [draft, setDraft] = useState<Draft | undefined>(() =>
     query['from'] === undefined ? openDraft(application, undefined) : undefined,
   )
-  if (draft !== undefined) return <Editor draft={draft} id={undefined} query={query} />
-  return <Begin application={application} from={query['from']} onBegun={setDraft} />
-}
-
-interface BeginProps {
-  readonly application: string
-  /** Id of the pipeline to copy. */
-  readonly from: string | undefined
-  readonly onBegun: (draft: Draft) => void
-}
-
-function Begin({ application, from, onBegun }: BeginProps) {
   const right = useRight({ operation: saveOperation, application })
+  if (draft !== undefined) return <Editor draft={draft} id={undefined} query={query} />
   return (
     <>
       <PageHead
@@ -69,44 +51,39 @@ function Begin({ application, from, onBegun }: BeginProps) {
         crumbs={[...applicationCrumbs(application), { label: 'Pipelines', href: to.pipelines(application) }]}
       />
       {!right.allowed && <Banner tone="warning">{right.reason}</Banner>}
-      <BeginForm application={application} from={from} onBegun={onBegun} denied={right.reason} />
+      <BeginForm application={application} from={query['from']} onBegun={setDraft} denied={right.reason} />
     </>
   )
 }
 
-/** What the new pipeline is made of. */
-interface Base {
-  readonly beginning: Beginning
-  readonly answers: Answers
+interface BeginFormProps {
+  readonly application: string
   /** Id of the pipeline to copy. */
-  readonly original: string | undefined
-  readonly file: OpenedFile | undefined
+  readonly from: string | undefined
+  readonly onBegun: (draft: Draft) => void
+  readonly denied: string | undefined
 }
 
-function BeginForm({ application, from, onBegun, denied }: BeginProps & { readonly denied: string | undefined }) {
+function BeginForm({ application, from, onBegun, denied }: BeginFormProps) {
   const { route: navigate } = useLocation()
-  const beginning: Beginning = from === undefined ? 'image' : 'copy'
-  const [base, setBase] = useState<Base>({ beginning, answers: {}, original: from, file: undefined })
+  const [id, setId] = useState(from === undefined ? 'image' : 'copy')
+  const [given, setGiven] = useState<Answers>(from === undefined ? {} : { original: from })
   const [typed, setTyped] = useState<string | undefined>(undefined)
   const [isTried, setTried] = useState(false)
   const form = useRef<HTMLFormElement>(null)
-  const path = '/applications/{application}/pipelineConfigs'
-  const pipelines = useLive(path, { path: { application } }, { refresh: 'open' }).reading.value.body ?? []
-  const known = useTemplates(application, base.beginning, base.answers)
-  const name = typed ?? nameOf(base, pipelines)
+  const { pipelines, place, choices, answers, refusedOf } = useAnswers(application, id, given)
+  const { asks = [], define } = beginnings[id] ?? others.empty
+  const asked = asks.filter((question) => !question.toLowerCase().endsWith('account') || (choices[question]?.length ?? 0) > 1)
+  const name = typed ?? nameOf(id, answers, pipelines)
   const nameError = errorOfName(name.trim(), pipelines)
-  const baseError = isTemplate(base.beginning) ? undefined : errorOfBase(base)
-  const isComplete = !isTemplate(base.beginning) || isAnswered(known, base.beginning)
+  const isAnswered = asked.every((question) => errorOf(question, answers) === undefined)
   const { error, submit } = useSubmit({
     what: 'Create pipeline',
-    isReady: denied === undefined && nameError === undefined && baseError === undefined && isComplete,
+    isReady: denied === undefined && nameError === undefined && isAnswered,
     run: async () => {
-      const definition = isTemplate(base.beginning)
-        ? toDefinition(base.beginning, known.answers, known.place)
-        : await readBase(application, base)
-      const draft = createDraft(application, { ...definition, name: name.trim(), application })
-      navigate(to.newPipeline(application, base.beginning === 'text' ? { tab: 'text' } : {}), true)
-      onBegun(draft)
+      const definition = await define(answers, place)
+      navigate(to.newPipeline(application, id === 'text' ? { tab: 'text' } : {}), true)
+      onBegun(createDraft(application, { ...definition, name: name.trim(), application }))
     },
   })
   const begin = (event: Event) => {
@@ -114,31 +91,37 @@ function BeginForm({ application, from, onBegun, denied }: BeginProps & { readon
     submit(event)
     requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
   }
-  const choose = (chosen: Beginning) => {
-    setBase({ ...base, beginning: chosen })
+  const choose = (chosen: string) => {
+    setId(chosen)
     setTried(false)
   }
   return (
     <form class="panel begin" ref={form} onSubmit={begin} noValidate>
-      <TemplateWays templates={known} chosen={base.beginning} onChoose={choose} />
-      <Ways label="Or begin with" ways={others} chosen={base.beginning as OtherBeginning} onChoose={choose} />
+      <Ways
+        label="Templates"
+        ways={Object.entries(templates).map(([each, { label, help, steps }]) => ({
+          ...{ id: each, label, help, picture: <Steps names={steps} />, refused: refusedOf(each) },
+        }))}
+        chosen={id}
+        onChoose={choose}
+      />
+      <Ways
+        label="Or begin with"
+        ways={Object.entries(others).map(([each, { label, help }]) => ({ id: each, label, help }))}
+        chosen={id}
+        onChoose={choose}
+      />
       <div class="begin-fields">
-        {isTemplate(base.beginning) ? (
-          <Questions
-            id={base.beginning}
-            templates={known}
-            isTried={isTried}
-            onAnswer={(question, value) => setBase({ ...base, answers: { ...base.answers, [question]: value } })}
+        {asked.map((question) => (
+          <QuestionField
+            key={question}
+            question={questions[question]}
+            value={question === 'file' ? undefined : answers[question]}
+            error={isTried || given[question] !== undefined ? errorOf(question, answers) : undefined}
+            choices={choices[question]}
+            onAnswer={(value) => setGiven({ ...given, [question]: value })}
           />
-        ) : (
-          <BaseField
-            base={base}
-            error={isTried || base.file?.error !== undefined ? baseError : undefined}
-            pipelines={pipelines}
-            onOriginal={(original) => setBase({ ...base, original })}
-            onFile={(file) => setBase({ ...base, file })}
-          />
-        )}
+        ))}
         <TextField
           label="Name"
           value={name}
@@ -161,95 +144,103 @@ function BeginForm({ application, from, onBegun, denied }: BeginProps & { readon
   )
 }
 
-function isTemplate(beginning: Beginning): beginning is TemplateId {
-  return Object.hasOwn(templates, beginning)
-}
-
-type Known = readonly { readonly id?: string; readonly name: string }[]
-
-/** Until the user gives another one. */
-function nameOf({ beginning, original, file }: Base, pipelines: Known): string {
-  const copied = pipelines.find(({ id }) => id === original)?.name
-  if (beginning === 'copy') return copied === undefined ? '' : `${copied} (copy)`
-  if (beginning === 'file') return textOf(file?.definition?.['name']) ?? ''
-  if (!isTemplate(beginning)) return ''
-  const { name } = templates[beginning]
-  const isTaken = (wanted: string) => pipelines.some((pipeline) => pipeline.name.toLowerCase() === wanted)
-  for (let number = 1; ; number++) {
-    const wanted = number === 1 ? name : `${name} ${number}`
-    if (!isTaken(wanted)) return wanted
-  }
-}
-
-interface BaseFieldProps {
-  readonly base: Base
-  readonly error: string | undefined
-  readonly pipelines: Known
-  readonly onOriginal: (id: string | undefined) => void
-  readonly onFile: (file: OpenedFile | undefined) => void
-}
-
-function BaseField({ base: { beginning, original }, error, pipelines, onOriginal, onFile }: BaseFieldProps) {
-  if (beginning === 'copy') {
-    const choices = pipelines.map(({ id = '', name }) => ({ value: id, label: name }))
-    return (
-      <Field label="Pipeline to copy" error={error} required>
-        {(tied) => <SelectInput tied={tied} value={original} onChange={(value) => onOriginal(textOf(value))} choices={choices} />}
-      </Field>
-    )
-  }
-  if (beginning !== 'file') return null
-  const open = async (file: File | undefined) => onFile(file === undefined ? undefined : await openFile(file))
+function Steps({ names }: { names: readonly string[] }) {
   return (
-    <Field label="File" error={error} required>
-      {(tied) => (
-        <input
-          {...tied}
-          type="file"
-          accept=".json,.yaml,.yml,.txt,application/json"
-          onChange={(event) => void open(event.currentTarget.files?.[0])}
-        />
-      )}
+    <span class="template-steps" aria-hidden="true">
+      {names.map((name) => (
+        <span key={name}>{name}</span>
+      ))}
+    </span>
+  )
+}
+
+interface QuestionFieldProps {
+  readonly question: Question
+  readonly value: string | undefined
+  readonly error: string | undefined
+  readonly choices: readonly Choice[] | undefined
+  readonly onAnswer: (value: unknown) => void
+}
+
+function QuestionField({ question, value, error, choices, onAnswer }: QuestionFieldProps) {
+  const { label, help, missing, placeholder, input } = question
+  const open = async (file: File | undefined) => onAnswer(file && (await openFile(file)))
+  const text = { value, onChange: onAnswer, choices: choices ?? [], placeholder }
+  return (
+    <Field label={label} help={help} error={error} required={missing !== undefined}>
+      {(tied) => {
+        if (input === 'select') return <SelectInput {...text} tied={tied} onChange={(next) => onAnswer(next ?? '')} />
+        if (input !== 'file') return <TextInput {...text} tied={tied} isLong={input === 'code'} isCode={input === 'code'} />
+        const accept = '.json,.yaml,.yml,.txt,application/json'
+        return (
+          <input {...tied} type="file" accept={accept} onChange={({ currentTarget }) => void open(currentTarget.files?.[0])} />
+        )
+      }}
     </Field>
   )
 }
 
-function errorOfName(name: string, pipelines: Known): string | undefined {
+type Pipelines = readonly { readonly id?: string; readonly name: string }[]
+
+/** What this instance offers, and the answers that are clear without asking. */
+function useAnswers(application: string, id: string, given: Answers) {
+  const path = '/applications/{application}/pipelineConfigs'
+  const pipelines: Pipelines = useLive(path, { path: { application } }, { refresh: 'open' }).reading.value.body ?? []
+  const stageTypes = useLive('/capabilities/stageTypes', {}, { refresh: 'open' }).reading.value.body?.stageTypes
+  const { groups, clusters } = useAccountsByUse()
+  const place = {
+    application,
+    account: chosenOf(groups, given.account ?? given.testAccount, /test|dev|stag/i),
+    production: chosenOf(groups, given.productionAccount, /prod|live/i),
+    manifestAccount: chosenOf(clusters, given.manifestAccount),
+  }
+  const served = id === 'production' ? place.production : place.account
+  const at = { application, definition: {}, holder: { account: served?.name, cloudProvider: served?.type } }
+  const toChoices = (accounts: readonly Account[]) => accounts.map(({ name }) => ({ value: name }))
+  const balancers = useChoices('load-balancers', at)
+  const choices: Readonly<Partial<Record<QuestionId, readonly Choice[]>>> = {
+    account: toChoices(groups),
+    testAccount: toChoices(groups),
+    productionAccount: toChoices(groups),
+    manifestAccount: toChoices(clusters),
+    image: useChoices('images', at),
+    balancer: [{ value: '' }, ...balancers],
+    builder: useChoices('base-images', at).map(({ value, note }) => ({ value, label: note ?? value })),
+    original: pipelines.map(({ id: value = '', name }) => ({ value, label: name })),
+  }
+  const answers = {
+    ...{ account: place.account?.name, testAccount: place.account?.name, productionAccount: place.production?.name },
+    ...{ manifestAccount: place.manifestAccount?.name, builder: 'directory' },
+    ...{ balancer: balancers.length === 1 ? balancers[0]?.value : '' },
+    ...given,
+  } as Answers
+  const refusedOf = (template: string): string | undefined => {
+    const bakes = stageTypes?.find(({ type }) => type === 'bake')
+    if (stageTypes === undefined || groups.length + clusters.length === 0) return undefined
+    if (template === 'manifest') return clusters.length === 0 ? 'No account of a Kubernetes cluster is configured.' : undefined
+    if (groups.length === 0) return 'No account for server groups is configured.'
+    return template !== 'image' && bakes?.runsHere === false ? bakes.reason : undefined
+  }
+  return { pipelines, place, choices, answers, refusedOf }
+}
+
+/** The only one needs no answer. */
+function chosenOf(accounts: readonly Account[], name: string | undefined, usual = /^$/): Account | undefined {
+  const only = accounts.length === 1 ? accounts[0] : undefined
+  return accounts.find((account) => account.name === name) ?? only ?? accounts.find((account) => usual.test(account.name))
+}
+
+/** Until the user gives another one. */
+function nameOf(id: string, { original, file }: Answers, pipelines: Pipelines): string {
+  const copied = pipelines.find((pipeline) => pipeline.id === original)?.name
+  if (id === 'copy') return copied === undefined ? '' : `${copied} (copy)`
+  if (id === 'file') return textOf(file?.definition?.['name']) ?? ''
+  const { name } = beginnings[id] ?? {}
+  return name === undefined ? '' : freeName(name, (wanted) => pipelines.some((each) => each.name.toLowerCase() === wanted))
+}
+
+function errorOfName(name: string, pipelines: Pipelines): string | undefined {
   if (name === '') return editorWords.nameMissing
   const isTaken = pipelines.some((pipeline) => pipeline.name.toLowerCase() === name.toLowerCase())
   return isTaken ? `This application has a pipeline ${name} already.` : undefined
-}
-
-function errorOfBase({ beginning, original, file }: Base): string | undefined {
-  if (beginning === 'copy' && original === undefined) return 'Choose a pipeline.'
-  if (beginning === 'file' && file?.definition === undefined) return file?.error ?? 'Choose a file.'
-  return undefined
-}
-
-/** @throws {ApiError} */
-async function readBase(application: string, { beginning, original, file }: Base): Promise<Json> {
-  if (beginning === 'copy' && original !== undefined) return copyOf(await readDefinition(application, original))
-  if (beginning === 'file') return copyOf(file?.definition ?? {})
-  return { keepWaitingPipelines: false, limitConcurrent: true, triggers: [], stages: [] }
-}
-
-interface OpenedFile {
-  readonly definition?: Json
-  readonly error?: string
-}
-
-async function openFile(file: File): Promise<OpenedFile> {
-  try {
-    const { parsed } = await readDefinitionFile(file)
-    if (parsed.kind === 'definition') return { definition: parsed.definition }
-    return { error: `${file.name} is no pipeline. ${parsed.problem.message}` }
-  } catch (cause) {
-    return { error: (cause as Error).message }
-  }
-}
-
-/** Its own identity comes with the first save. */
-function copyOf(definition: Json): Json {
-  const { id: _id, index: _index, locked: _locked, ...rest } = withoutStamps(definition)
-  return rest
 }

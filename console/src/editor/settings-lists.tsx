@@ -1,57 +1,65 @@
 /** Settings of a pipeline by section, and its lists that stages have as well. */
 import { Field } from '../components/field.tsx'
 import { Panel } from '../components/panel.tsx'
-import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
-import { describeText } from './descriptions.ts'
+import { freeName } from '../model/names.ts'
+import { type Json, objectsOf, textOf, textsOf } from '../model/read.ts'
+import { describeText, type FieldDescription } from './descriptions.ts'
 import type { Draft } from './draft.ts'
-import { FieldList, FieldView, type ItemKind, ItemList } from './fields.tsx'
+import { FieldList, FieldView } from './fields.tsx'
 import { SelectInput } from './inputs.tsx'
-import { type Path, valueAt, withValueAt } from './json-path.ts'
+import { type ItemKind, ItemList } from './item-list.tsx'
+import { type Path, withValueAt } from './json-path.ts'
 import { expectedArtifactFields, generalFields, notificationFields, parameterFields, triggerTypes } from './pipeline-fields.ts'
 
-const parameters: ItemKind = {
-  itemName: 'parameter',
-  fields: () => parameterFields,
-  title: ({ name }) => textOf(name),
-  detail: ({ label, required }) => [textOf(label), required === true && 'required'].filter(Boolean).join(', '),
-  fresh: (items) => ({ name: freeName(items), required: false }),
-  empty: 'A start asks for nothing. Parameters let it ask for values.',
+const withFields = (draft: Draft, fields: readonly FieldDescription[]): ItemKind['form'] => {
+  return (_item, base) => <FieldList draft={draft} base={base} fields={fields} />
 }
+
+const parameters = (draft: Draft): ItemKind => ({
+  itemName: 'parameter',
+  form: withFields(draft, parameterFields),
+  detail: ({ label, required }) => [textOf(label), required === true && 'required'].filter(Boolean).join(', '),
+  fresh: (items) => ({ name: freeName('parameter', (name) => items.some((item) => item['name'] === name), ''), required: false }),
+  empty: 'A start asks for nothing. Parameters let it ask for values.',
+})
 
 const triggers = (draft: Draft): ItemKind => ({
   itemName: 'trigger',
-  fields: (item) => triggerTypes.find(({ type }) => type === item['type'])?.fields ?? [],
-  known: ['type', 'id'],
-  head: (item, path) => <TriggerHead draft={draft} item={item} path={path} />,
+  form: (item, path) => <TriggerForm draft={draft} item={item} path={path} />,
   title: ({ type }) => triggerTypes.find((each) => each.type === type)?.label ?? textOf(type),
   detail: (item) => [summaryOf(item), item['enabled'] !== true && 'off'].filter(Boolean).join(', '),
   fresh: () => ({ type: 'webhook', enabled: true, id: crypto.randomUUID() }),
   empty: 'Only users and programs start this pipeline. Triggers start it by themselves.',
 })
 
-export const notifications = (of: 'pipeline' | 'stage'): ItemKind => ({
+export const notifications = (draft: Draft, of: 'pipeline' | 'stage'): ItemKind => ({
   itemName: 'notification',
-  fields: () => notificationFields(of),
+  form: withFields(draft, notificationFields(of)),
   title: ({ type, address }) => [textOf(type), textOf(address)].filter(Boolean).join(' ') || undefined,
   detail: ({ when }) => textsOf(when).join(', '),
   fresh: () => ({ type: 'email', level: of, when: [`${of}.failed`] }),
   empty: 'Nothing is sent.',
 })
 
-export const artifacts: ItemKind = {
+export const artifacts = (draft: Draft): ItemKind => ({
   itemName: 'artifact',
-  fields: () => expectedArtifactFields,
+  form: withFields(draft, expectedArtifactFields),
   title: ({ displayName, id }) => textOf(displayName) ?? textOf(id),
   fresh: () => ({ id: crypto.randomUUID(), displayName: '', matchArtifact: {} }),
   empty: 'No artifact is expected.',
-}
+})
 
 export const sections = [
   { id: 'general', label: 'Settings', list: undefined, kind: undefined },
-  { id: 'parameters', label: 'Parameters', list: 'parameterConfig', kind: () => parameters },
+  { id: 'parameters', label: 'Parameters', list: 'parameterConfig', kind: parameters },
   { id: 'triggers', label: 'Triggers', list: 'triggers', kind: triggers },
-  { id: 'notifications', label: 'Notifications', list: 'notifications', kind: () => notifications('pipeline') },
-  { id: 'artifacts', label: 'Artifacts', list: 'expectedArtifacts', kind: () => artifacts },
+  {
+    id: 'notifications',
+    label: 'Notifications',
+    list: 'notifications',
+    kind: (draft: Draft) => notifications(draft, 'pipeline'),
+  },
+  { id: 'artifacts', label: 'Artifacts', list: 'expectedArtifacts', kind: artifacts },
 ] as const
 
 export type SectionId = (typeof sections)[number]['id']
@@ -71,7 +79,7 @@ export function PipelineSettings({ draft, section }: { draft: Draft; section: Se
     <Panel class="editor-panel" title={label} {...(count !== undefined && { count })}>
       {list === undefined ? (
         <>
-          <FieldView draft={draft} base={[]} field={nameField} label="Name" />
+          <FieldView draft={draft} base={[]} field={nameField} />
           <FieldList draft={draft} base={[]} fields={generalFields} known={elsewhere} />
         </>
       ) : (
@@ -81,36 +89,31 @@ export function PipelineSettings({ draft, section }: { draft: Draft; section: Se
   )
 }
 
-function freeName(items: readonly Json[]): string {
-  const taken = new Set(items.map(({ name }) => name))
-  for (let number = items.length + 1; ; number++) if (!taken.has(`parameter${number}`)) return `parameter${number}`
-}
-
 function summaryOf(trigger: Json): string | undefined {
   const { cronExpression, source, job, repository, slug, subscriptionName } = trigger
   return textOf(cronExpression ?? job ?? repository ?? slug ?? subscriptionName ?? source)
 }
 
-function TriggerHead({ draft, item, path }: { draft: Draft; item: Json; path: Path }) {
+function TriggerForm({ draft, item, path }: { draft: Draft; item: Json; path: Path }) {
   const known = triggerTypes.find(({ type }) => type === item['type'])
   const choose = (type: unknown) =>
     draft.change('Change Type', (definition) => {
-      const { id, enabled, description, runAsUser } = objectOf(valueAt(definition, path))
-      const kept = Object.fromEntries(
-        Object.entries({ id, enabled, description, runAsUser }).filter(([, value]) => value !== undefined),
-      )
-      return withValueAt(definition, path, { type, ...kept })
+      const kept = ['id', 'enabled', 'description', 'runAsUser'].filter((name) => item[name] !== undefined)
+      return withValueAt(definition, path, { type, ...Object.fromEntries(kept.map((name) => [name, item[name]])) })
     })
   return (
-    <Field label="Type" help={known?.description ?? 'This type is not known here. Its fields are kept as they are.'}>
-      {(tied) => (
-        <SelectInput
-          tied={tied}
-          value={item['type']}
-          onChange={(type) => type !== undefined && choose(type)}
-          choices={triggerTypes.map(({ type, label }) => ({ value: type, label }))}
-        />
-      )}
-    </Field>
+    <>
+      <Field label="Type" help={known?.description ?? 'This type is not known here. Its fields are kept as they are.'}>
+        {(tied) => (
+          <SelectInput
+            tied={tied}
+            value={item['type']}
+            onChange={(type) => type !== undefined && choose(type)}
+            choices={triggerTypes.map(({ type, label }) => ({ value: type, label }))}
+          />
+        )}
+      </Field>
+      <FieldList key={known?.type} draft={draft} base={path} fields={known?.fields ?? []} known={['type', 'id']} />
+    </>
   )
 }

@@ -1,60 +1,38 @@
 /** The form of one stage: what every stage has, and the fields of its type. */
-
 import type { ComponentChildren } from 'preact'
 import { Banner } from '../components/banner.tsx'
-import { Check } from '../components/check.tsx'
-import { Field } from '../components/field.tsx'
-
 import { Menu, type MenuItem } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
-import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
+import { objectOf, objectsOf, textOf } from '../model/read.ts'
 import { openAddStage } from './add-stage-dialog.tsx'
 import { describeText, descriptionOf, type FieldDescription } from './descriptions.ts'
 import type { Draft } from './draft.ts'
-import { ExecutionWindow } from './execution-window.tsx'
-import { FieldList, FieldView, ItemList } from './fields.tsx'
-import { Ways } from './forms/form.tsx'
-import { HandMadeForm, hasForm } from './forms/forms.tsx'
-import { NumberInput, TextInput } from './inputs.tsx'
-import { isSamePath, type Path } from './json-path.ts'
+import { FieldList, FieldView } from './fields.tsx'
+import { failureLabelOf, failureParts, timeParts } from './forms/every-stage.tsx'
+import { FormView } from './forms/form.tsx'
+import { forms } from './forms/forms.ts'
+import { ItemList } from './item-list.tsx'
+import type { Path } from './json-path.ts'
 import { artifacts, notifications } from './settings-lists.tsx'
 import {
   copyStage,
-  followersOf,
   moveStage,
   type Position,
   removeStage,
   requisitesOf,
   type StageNode,
-  setRequisites,
-  stagesOf,
   titleOfStage,
   toNodes,
 } from './stages.ts'
 import { editorWords } from './words.ts'
 
-/** Shown by this form itself, each at its place. */
+/** Fields of every stage that the sections show, each at its place. */
 const ownFields = [
-  'type',
-  'name',
-  'refId',
-  'requisiteStageRefIds',
-  'comments',
-  'stageEnabled',
-  'restrictExecutionDuringTimeWindow',
-  'restrictedExecutionWindow',
-  'skipWindowText',
-  'failPipeline',
-  'continuePipeline',
-  'completeOtherBranchesThenFail',
-  'stageTimeoutMs',
-  'overrideTimeout',
-  'notifications',
-  'sendNotifications',
-  'expectedArtifacts',
+  ...['type', 'name', 'refId', 'requisiteStageRefIds', 'stageEnabled', 'restrictExecutionDuringTimeWindow'],
+  ...['restrictedExecutionWindow', 'skipWindowText', 'failPipeline', 'continuePipeline', 'completeOtherBranchesThenFail'],
+  ...['stageTimeoutMs', 'overrideTimeout', 'notifications', 'sendNotifications', 'expectedArtifacts'],
 ]
-const minuteMs = 60_000
 
 interface StageFormProps {
   readonly draft: Draft
@@ -64,13 +42,13 @@ interface StageFormProps {
 
 export function StageForm({ draft, node, onSelect }: StageFormProps) {
   const { stage, key, index } = node
-  const base: Path = ['stages', index]
   const types = draft.types.value
   const description = descriptionOf(types, stage)
   const type = textOf(stage['type'])
-  const isHandMade = description !== undefined && hasForm(description.type)
-  const known = [...ownFields, ...(types?.commonFields ?? []).map(({ name }) => name)]
-  const props = { draft, base, fields: description?.fields ?? [], known }
+  const parts = forms[description?.type ?? '']
+  const common = types?.commonFields ?? []
+  const base: Path = ['stages', index]
+  const form = { draft, base, fields: description?.fields ?? [], known: [...ownFields, ...common.map(({ name }) => name)] }
   return (
     <Panel
       class="editor-panel"
@@ -88,15 +66,15 @@ export function StageForm({ draft, node, onSelect }: StageFormProps) {
         </Banner>
       )}
       {description?.runsHere === false && <Banner tone="warning">{description.reason ?? editorWords.doesNotRun}</Banner>}
-      {description !== undefined && !isHandMade && <p class="muted">{description.description}</p>}
-      <FieldView draft={draft} base={base} field={describeText('name')} label="Name" />
+      {parts === undefined && <p class="muted">{description?.description}</p>}
+      <FieldView draft={draft} base={base} field={describeText('name')} />
       {/* Without a description every field of the stage is one that it does not know. */}
-      {isHandMade ? (
-        <HandMadeForm key={key} type={description.type} {...props} />
+      {parts === undefined ? (
+        <FieldList key={`${key} ${description?.type}`} {...form} />
       ) : (
-        <FieldList key={`${key} ${description?.type}`} {...props} />
+        <FormView key={key} {...form} parts={parts} />
       )}
-      <Sections draft={draft} node={node} fields={props.fields} />
+      <Sections draft={draft} node={node} fields={form.fields} common={common} />
     </Panel>
   )
 }
@@ -106,48 +84,38 @@ interface SectionsProps {
   readonly node: StageNode
   /** Those of its type. */
   readonly fields: readonly FieldDescription[]
+  /** Those of every stage. */
+  readonly common: readonly FieldDescription[]
 }
 
 /** What every stage has besides its name. */
-function Sections({ draft, node, fields }: SectionsProps) {
-  const { stage, index } = node
+function Sections({ draft, node: { stage, index }, fields, common }: SectionsProps) {
   const base: Path = ['stages', index]
-  const set = (name: string, value: unknown, label: string) => draft.set([...base, name], value, label)
-  const { expression } = objectOf(stage['stageEnabled'])
-  const setCondition = (next: unknown) =>
-    set('stageEnabled', next === undefined ? undefined : { type: 'expression', expression: next }, 'Condition')
-  const common = (draft.types.value?.commonFields ?? []).filter(({ name }) => !ownFields.includes(name))
+  const requisites = draft.problems.value.some(({ path }) => path[1] === index && path[2] === 'requisiteStageRefIds')
+  const sent = objectsOf(stage['notifications']).length
   return (
     <>
-      <Section title="When it runs" summary={summaryOfTime(draft, stage)} isOpen={requisiteProblem(draft, index) !== undefined}>
-        <RunsAfter draft={draft} node={node} />
-        <Field label="Condition" help="Runs the stage when this expression is true, and skips it otherwise. ${} may be left out.">
-          {(tied) => <TextInput tied={tied} isCode value={expression} onChange={setCondition} />}
-        </Field>
-        <ExecutionWindow draft={draft} base={base} stage={stage} />
+      <Section title="When it runs" summary={summaryOfTime(draft, stage)} isOpen={requisites}>
+        <FormView draft={draft} base={base} fields={common} parts={timeParts} />
       </Section>
-      <Section title="If it fails" summary={onFailure[onFailureOf(stage)]}>
-        <OnFailure draft={draft} base={base} stage={stage} />
-        <Timeout stage={stage} onChange={(value) => set('stageTimeoutMs', value, 'Timeout')} />
+      <Section title="If it fails" summary={failureLabelOf(stage)}>
+        <FormView draft={draft} base={base} fields={common} parts={failureParts} />
       </Section>
-      <Section title="Notifications" summary={countOf(stage['notifications'])}>
-        <ItemList draft={draft} path={[...base, 'notifications']} kind={notifications('stage')} />
+      <Section title="Notifications" summary={sent > 0 ? String(sent) : undefined}>
+        <ItemList draft={draft} path={[...base, 'notifications']} kind={notifications(draft, 'stage')} />
       </Section>
       <Section title="Comments, artifacts, and more" summary={textOf(stage['comments'])?.slice(0, 60)}>
-        <Field label="Comments" help="For readers of the pipeline.">
-          {(tied) => (
-            <TextInput tied={tied} isLong value={stage['comments']} onChange={(value) => set('comments', value, 'Comments')} />
-          )}
-        </Field>
         {fields.every(({ name }) => name !== 'expectedArtifacts') && (
           <fieldset class="form-group">
             <legend>Artifacts that it produces</legend>
-            <ItemList draft={draft} path={[...base, 'expectedArtifacts']} kind={artifacts} />
+            <ItemList draft={draft} path={[...base, 'expectedArtifacts']} kind={artifacts(draft)} />
           </fieldset>
         )}
-        {common.map((field) => (
-          <FieldView key={field.name} draft={draft} base={base} field={field} />
-        ))}
+        {common
+          .filter(({ name }) => !ownFields.includes(name))
+          .map((field) => (
+            <FieldView key={field.name} draft={draft} base={base} field={field} />
+          ))}
         <p class="muted">
           Reference <code>{textOf(stage['refId']) ?? '-'}</code>, type <code>{textOf(stage['type']) ?? '-'}</code>
         </p>
@@ -156,17 +124,11 @@ function Sections({ draft, node, fields }: SectionsProps) {
   )
 }
 
-function countOf(list: unknown): string | undefined {
-  const { length } = objectsOf(list)
-  return length === 0 ? undefined : String(length)
-}
-
-function summaryOfTime(draft: Draft, stage: Json): string {
-  const nodes = toNodes(draft.definition.value)
-  const before = nodes.filter(({ key }) => requisitesOf(stage).includes(key)).map((node) => titleOfStage(node.stage))
+function summaryOfTime(draft: Draft, stage: StageNode['stage']): string {
+  const before = toNodes(draft.definition.value).filter(({ key }) => requisitesOf(stage).includes(key))
   const condition = textOf(objectOf(stage['stageEnabled'])['expression'])
   const parts = [
-    before.length === 0 ? 'at once' : `after ${before.join(', ')}`,
+    before.length === 0 ? 'at once' : `after ${before.map((node) => titleOfStage(node.stage)).join(', ')}`,
     condition === undefined ? undefined : `if ${condition}`,
     stage['restrictExecutionDuringTimeWindow'] === true ? 'in the execution window' : undefined,
   ]
@@ -218,18 +180,15 @@ function StageActions({ draft, node: { key, stage }, onSelect }: StageFormProps)
     draft.replace(copied.definition, `Copy ${title}`)
     onSelect(copied.refId)
   }
-  const remove = () => removeSelected(draft, key, onSelect)
   return (
     <Menu
       label={`Actions of ${title}`}
       items={[
-        add('after'),
-        add('before'),
-        add('parallel'),
+        ...(['after', 'before', 'parallel'] as const).map(add),
         { label: 'Copy', icon: 'copy', denied, onSelect: copy },
         move('Earlier in the list', 'up', -1),
         move('Later in the list', 'down', 1),
-        { label: 'Remove', icon: 'trash', destructive: true, denied, onSelect: remove },
+        { label: 'Remove', icon: 'trash', destructive: true, denied, onSelect: () => removeSelected(draft, key, onSelect) },
       ]}
     />
   )
@@ -244,98 +203,4 @@ export function removeSelected(draft: Draft, key: string, onSelect: (key: string
   draft.change(`Remove ${titleOfStage(node.stage)}`, (definition) => removeStage(definition, key))
   const left = toNodes(draft.definition.peek())
   onSelect((left[at] ?? left.at(-1))?.key)
-}
-
-function requisiteProblem(draft: Draft, index: number): string | undefined {
-  return draft.problems.value.find(({ path }) => isSamePath(path, ['stages', index, 'requisiteStageRefIds']))?.message
-}
-
-function RunsAfter({ draft, node }: { draft: Draft; node: StageNode }) {
-  const { key, index, stage } = node
-  const definition = draft.definition.value
-  const nodes = toNodes(definition)
-  const followers = followersOf(nodes, key)
-  const required = requisitesOf(stage)
-  const missing = required.filter((id) => !nodes.some((other) => other.key === id))
-  const error = requisiteProblem(draft, index)
-  const toggle = (id: string, on: boolean) =>
-    draft.change('Runs after', (whole) =>
-      setRequisites(whole, key, on ? [...required, id] : required.filter((other) => other !== id)),
-    )
-  if (stagesOf(definition).length < 2 && missing.length === 0) return null
-  return (
-    <fieldset class="field runs-after">
-      <legend>Runs after</legend>
-      <div class="checks-list">
-        {nodes
-          .filter((other) => required.includes(other.key) || (other.key !== key && !followers.has(other.key)))
-          .map((other) => (
-            <Check key={other.key} checked={required.includes(other.key)} onChange={(on) => toggle(other.key, on)}>
-              <Name text={titleOfStage(other.stage)} max={50} />
-              <span class="muted">{other.key}</span>
-            </Check>
-          ))}
-        {missing.map((id) => (
-          <Check key={id} checked onChange={() => toggle(id, false)}>
-            <s>{id}</s>
-          </Check>
-        ))}
-      </div>
-      {required.length === 0 && <p class="help">Nothing: it starts at once.</p>}
-      {error !== undefined && <p class="error">{error}</p>}
-    </fieldset>
-  )
-}
-
-const onFailure = {
-  stop: 'Stop the pipeline',
-  stopBranch: 'Stop this branch only',
-  stopAfterOthers: 'Stop this branch, and fail when the others have ended',
-  goOn: 'Go on',
-} as const
-type OnFailureChoice = keyof typeof onFailure
-
-const failureFlags: Readonly<Record<OnFailureChoice, readonly [fail: boolean, goOn: boolean, others: boolean]>> = {
-  stop: [true, false, false],
-  stopBranch: [false, false, false],
-  stopAfterOthers: [false, false, true],
-  goOn: [false, true, false],
-}
-
-function onFailureOf(stage: Json): OnFailureChoice {
-  const is = (name: string, usual: boolean) => (stage[name] === undefined ? usual : String(stage[name]) === 'true')
-  if (is('continuePipeline', false)) return 'goOn'
-  if (is('failPipeline', true)) return 'stop'
-  return is('completeOtherBranchesThenFail', false) ? 'stopAfterOthers' : 'stopBranch'
-}
-
-function OnFailure({ draft, base, stage }: { draft: Draft; base: Path; stage: Json }) {
-  const selected = onFailureOf(stage)
-  const choose = (choice: OnFailureChoice) =>
-    draft.change('If it fails', (definition) => {
-      const [failPipeline, continuePipeline, completeOtherBranchesThenFail] = failureFlags[choice]
-      const stages = stagesOf(definition)
-      const at = base[1] as number
-      const changed = { ...stages[at], failPipeline, continuePipeline, completeOtherBranchesThenFail }
-      return { ...definition, stages: stages.with(at, changed) }
-    })
-  const ways = Object.entries(onFailure).map(([id, label]) => ({ id: id as OnFailureChoice, label }))
-  return <Ways label="What happens then" ways={ways} chosen={selected} onChoose={choose} />
-}
-
-/** Entered in minutes, stored in milliseconds. */
-function Timeout({ stage, onChange }: { stage: Json; onChange: (value: unknown) => void }) {
-  const { stageTimeoutMs } = stage
-  const ms = numberOf(stageTimeoutMs)
-  return (
-    <Field label="Timeout in minutes" help="Longest time of the stage; without it the engine decides.">
-      {(tied) => (
-        <NumberInput
-          tied={tied}
-          value={ms === undefined ? stageTimeoutMs : ms / minuteMs}
-          onChange={(minutes) => onChange(typeof minutes === 'number' ? minutes * minuteMs : minutes)}
-        />
-      )}
-    </Field>
-  )
 }

@@ -1,12 +1,13 @@
-/** Suggestions below a text field: choices for its whole value, and names behind `${` in an expression. */
-import { createContext, type VNode } from 'preact'
-import { useContext, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+/** A text field that offers values for its whole text, and names behind `${` in an expression. */
+import { createContext, type Ref } from 'preact'
+import { useContext, useId, useRef, useState } from 'preact/hooks'
 import { announcement } from '../components/announcement.ts'
+import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { plural } from '../words.ts'
 import { type Choice, loadFunctions } from './choices.ts'
 import type { Draft } from './draft.ts'
-import { type ExpressionFunction, matchingSuggestions, wordInExpression } from './expression-help.ts'
+import { matchingSuggestions, wordInExpression } from './expression-help.ts'
 import type { Path } from './json-path.ts'
 
 interface FieldPlace {
@@ -26,130 +27,126 @@ const maxNames = 8
 const maxChoices = 100
 
 interface Offer {
-  /** The part of the text that is replaced. */
-  readonly from: number
-  readonly to: number
+  /** The part of the text that is replaced; the whole text unless given. */
+  readonly part?: readonly [from: number, to: number]
   readonly items: readonly Choice[]
-  /** Whether they are choices for the whole text. */
-  readonly isWhole: boolean
+  /** -1 while none is chosen. */
+  readonly chosen: number
 }
 
-interface SuggestionProps {
-  readonly choices: readonly Choice[]
-  readonly onText: (text: string) => void
-  /** Takes a choice instead of its text. */
-  readonly onChoice?: (value: string) => void
-}
-
-interface Suggestions {
-  /** For the field. */
-  readonly attributes: object
-  /** Call it with the field after each change of its text. */
-  readonly onTyped: (field: TextElement) => void
-  readonly list: VNode | null
-}
-
-export function useSuggestions({ choices, onText, onChoice = onText }: SuggestionProps): Suggestions {
+/** @param field With the text that is typed. */
+function useOffer(field: { readonly current: TextElement | null }, props: SuggestingTextProps) {
+  const { choices, onText, onTake } = props
   const place = useContext(FieldContext)
-  const draft = place?.expression === true ? place.draft : undefined
-  const id = useId()
   const [offer, setOffer] = useState<Offer | undefined>(undefined)
-  const [chosen, setChosen] = useState(-1)
-  const field = useRef<TextElement | null>(null)
-  const caret = useCaret(field)
-  const functions = useRef<readonly ExpressionFunction[]>([])
-
-  const look = (element: TextElement, isAll = false) => {
-    field.current = element
-    const found = (draft && namesAt(element, draft, functions.current)) ?? choicesFor(element.value, choices, isAll)
-    setChosen(found.isWhole ? -1 : 0)
+  const look = async (text: string) => {
+    const element = field.current as TextElement
+    const names = place?.expression === true ? await namesAt(element, place.draft) : undefined
+    if (document.activeElement !== element) return
+    const found = names ?? { items: matchingChoices(text, choices), chosen: -1 }
     setOffer(found.items.length === 0 ? undefined : found)
     if (found.items.length > 0) announcement.value = plural(found.items.length, 'suggestion')
   }
-  const onTyped = (element: TextElement) => {
-    look(element)
-    if (draft === undefined || functions.current.length > 0 || !element.value.includes('${')) return
-    void loadFunctions().then((loaded) => {
-      functions.current = loaded
-      if (document.activeElement === element) look(element)
-    })
-  }
-  const take = ({ value }: Choice) => {
-    const element = field.current
-    if (offer === undefined || element === null) return
+  const take = (value: string) => {
+    const element = field.current as TextElement
     setOffer(undefined)
-    if (offer.isWhole) onChoice(value)
+    if (offer?.part === undefined) onTake(value)
     else {
-      caret.current = offer.from + value.length
-      onText(element.value.slice(0, offer.from) + value + element.value.slice(offer.to))
+      element.setRangeText(value, ...offer.part, 'end')
+      onText(element.value)
     }
     element.focus()
   }
-  const onKeyDown = (event: KeyboardEvent) => {
-    const isHandled = offer === undefined ? event.key === 'ArrowDown' && choices.length > 0 : step(event.key, offer)
-    if (!isHandled) return
-    if (offer === undefined) look(event.currentTarget as TextElement, true)
-    event.preventDefault()
-    event.stopPropagation()
-  }
-  const step = (key: string, { items }: Offer): boolean => {
+  /** Whether the key was one for the list. */
+  const press = (key: string): boolean => {
+    if (offer === undefined) {
+      const opens = key === 'ArrowDown' && choices.length > 0
+      if (opens) void look('')
+      return opens
+    }
+    const { items, chosen } = offer
     const by = { ArrowDown: 1, ArrowUp: -1 }[key]
     const item = items[chosen]
-    if (by !== undefined) setChosen(chosen < 0 && by < 0 ? items.length - 1 : (chosen + by + items.length) % items.length)
+    if (by !== undefined) setOffer({ ...offer, chosen: (Math.max(chosen, by === 1 ? -1 : 0) + by + items.length) % items.length })
     else if (key === 'Escape') setOffer(undefined)
-    else if ((key === 'Enter' || key === 'Tab') && item !== undefined) take(item)
+    else if ((key === 'Enter' || key === 'Tab') && item !== undefined) take(item.value)
     else return false
     return true
   }
-  if (draft === undefined && choices.length === 0) return { attributes: {}, onTyped: () => {}, list: null }
-  const isOpen = offer !== undefined
-  const attributes = {
-    ...(choices.length > 0 && { role: 'combobox', 'aria-expanded': isOpen }),
-    'aria-autocomplete': 'list',
-    ...(isOpen && { 'aria-controls': id, 'aria-activedescendant': chosen < 0 ? undefined : `${id}-${chosen}` }),
-    onClick: (event: MouseEvent) => choices.length > 0 && look(event.currentTarget as TextElement, true),
-    onKeyDown,
-    onBlur: () => setOffer(undefined),
+  return { offer, look, take, press, close: () => setOffer(undefined) }
+}
+
+interface SuggestingTextProps {
+  readonly text: string
+  readonly choices: readonly Choice[]
+  readonly onText: (text: string) => void
+  readonly onTake: (value: string) => void
+  /** Makes it a text of several lines. */
+  readonly rows?: number | undefined
+  /** Keys that choose nothing. */
+  readonly onKey?: (event: KeyboardEvent) => void
+  readonly attributes: object
+}
+
+export function SuggestingText(props: SuggestingTextProps) {
+  const { text, choices, onText, rows, onKey, attributes } = props
+  const field = useRef<TextElement>(null)
+  const { offer, look, take, press, close } = useOffer(field, props)
+  const id = useId()
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (!press(event.key)) return onKey?.(event)
+    event.preventDefault()
+    event.stopPropagation()
   }
-  return { attributes, onTyped, list: isOpen ? <Offered id={id} items={offer.items} chosen={chosen} onTake={take} /> : null }
+  const shared = {
+    ...attributes,
+    ...(choices.length > 0 && { role: 'combobox', 'aria-expanded': offer !== undefined }),
+    ...(offer && { 'aria-controls': id, 'aria-activedescendant': offer.chosen < 0 ? undefined : `${id}-${offer.chosen}` }),
+    'aria-autocomplete': 'list' as const,
+    value: text,
+    onInput: ({ currentTarget: { value } }: { currentTarget: TextElement }) => {
+      onText(value)
+      void look(value)
+    },
+    onClick: () => choices.length > 0 && void look(''),
+    onKeyDown,
+    onBlur: close,
+  }
+  return (
+    <div class="completed">
+      {rows === undefined ? (
+        <input autoComplete="off" spellcheck={false} {...(shared as object)} ref={field as Ref<HTMLInputElement>} />
+      ) : (
+        <textarea rows={rows} {...(shared as object)} ref={field as Ref<HTMLTextAreaElement>} />
+      )}
+      {choices.length > 0 && <Icon name="down" />}
+      {offer && <Offered id={id} {...offer} onTake={take} />}
+    </div>
+  )
 }
 
 /** Names for the word at the caret; undefined outside of expressions. */
-function namesAt(element: TextElement, draft: Draft, functions: readonly ExpressionFunction[]): Offer | undefined {
+async function namesAt(element: TextElement, draft: Draft): Promise<Offer | undefined> {
   const to = element.selectionStart ?? element.value.length
   const from = wordInExpression(element.value.slice(0, to))
   if (from === undefined) return undefined
-  const found = matchingSuggestions(draft.definition.peek(), functions, element.value.slice(from, to)).slice(0, maxNames)
-  const items = found.map(({ value, detail, help }) => ({ value: String(value), note: detail || help }))
-  return { from, to, items, isWhole: false }
+  const found = matchingSuggestions(draft.definition.peek(), await loadFunctions(), element.value.slice(from, to))
+  const items = found.slice(0, maxNames).map(({ value, detail, help }) => ({ value: String(value), note: detail || help }))
+  return { part: [from, to], items, chosen: 0 }
 }
 
-function choicesFor(text: string, choices: readonly Choice[], isAll: boolean): Offer {
+function matchingChoices(text: string, choices: readonly Choice[]): readonly Choice[] {
   const parts = text.toLowerCase().split(/\s+/)
-  const matches = ({ value, label, note }: Choice) => {
-    const searched = `${value} ${label ?? ''} ${note ?? ''}`.toLowerCase()
+  const matches = ({ value, label = '', note = '' }: Choice) => {
+    const searched = `${value} ${label} ${note}`.toLowerCase()
     return parts.every((part) => searched.includes(part))
   }
-  const items = isAll ? choices : choices.filter(matches)
-  return { from: 0, to: text.length, items: items.slice(0, maxChoices), isWhole: true }
+  return choices.filter(matches).slice(0, maxChoices)
 }
 
-/** Puts the caret behind what was taken, once the field shows it. */
-function useCaret(field: { readonly current: TextElement | null }) {
-  const caret = useRef<number | undefined>(undefined)
-  useLayoutEffect(() => {
-    if (caret.current === undefined) return
-    field.current?.setSelectionRange(caret.current, caret.current)
-    caret.current = undefined
-  })
-  return caret
-}
-
-interface OfferedProps {
+interface OfferedProps extends Offer {
   readonly id: string
-  readonly items: readonly Choice[]
-  readonly chosen: number
-  readonly onTake: (item: Choice) => void
+  readonly onTake: (value: string) => void
 }
 
 function Offered({ id, items, chosen, onTake }: OfferedProps) {
@@ -162,13 +159,11 @@ function Offered({ id, items, chosen, onTake }: OfferedProps) {
           role="option"
           tabIndex={-1}
           aria-selected={index === chosen}
-          ref={(element) => {
-            if (index === chosen) element?.scrollIntoView({ block: 'nearest' })
-          }}
+          ref={(element) => void (index === chosen && element?.scrollIntoView({ block: 'nearest' }))}
           // The field keeps the focus.
           onPointerDown={(event) => {
             event.preventDefault()
-            onTake(item)
+            onTake(item.value)
           }}
         >
           <span class="grow">

@@ -55,7 +55,7 @@ async function readValues(
   const field = valueFieldAt(types, definition, place)
   if (field?.choicesFrom === undefined || field.choicesFrom === 'stages') return []
   const holder = objectOf(valueAt(definition, holderOf(place.path)))
-  const found = await readChoices(field.choicesFrom, draft, holder)
+  const found = await readChoices(field.choicesFrom, { application: draft.application, definition, holder })
   return found
     .filter(({ value }) => !known.some((suggestion) => suggestion.value === value))
     .map(({ value, label = '' }) => ({ value, detail: label, help: field.help }))

@@ -62,3 +62,10 @@ export function toReason(message: string): string {
 export function stageWord(type: string): string {
   return stageWords[type] ?? stepWords(type).toLowerCase()
 }
+
+/** The name itself, or with the first number that makes it another one. */
+export function freeName(name: string, isTaken: (name: string) => boolean, separator = ' '): string {
+  let free = name
+  for (let number = 2; isTaken(free); number++) free = `${name}${separator}${number}`
+  return free
+}

@@ -1,142 +1,74 @@
 /** The form of bakes: where the files come from, how they become an image, and its name. */
-import { useState } from 'preact/hooks'
 import { standalone } from '../../../../src/settings/standalone.ts'
-import { useLive } from '../../api/live.ts'
-import { type Json, objectOf, objectsOf, textOf } from '../../model/read.ts'
-import { withValueAt } from '../json-path.ts'
-import { F, Fold, useForm, Ways } from './form.tsx'
+import { type Form, field, fold, oneOf, only, row } from './form.tsx'
 
-type Source = 'directory' | 'git' | 'package'
+type Source = 'git' | 'directory' | 'package'
 
-export const bakeFields = [
-  'cloudProvider',
-  'regions',
-  'package',
-  'baseOs',
-  'amiSuffix',
-  'accountName',
-  'extendedAttributes',
-  'rebake',
+const git = 'extendedAttributes.git'
+const directory = 'extendedAttributes.directory'
+
+function sourceOf({ get }: Form): Source {
+  if (get(git) !== undefined) return 'git'
+  return get(directory) === undefined ? 'package' : 'directory'
+}
+
+/** Otherwise another bakery makes the images. */
+function isHere({ holder: { cloudProviderType, cloudProvider } }: Form): boolean {
+  return [standalone.provider, undefined].includes((cloudProviderType ?? cloudProvider) as typeof standalone.provider | undefined)
+}
+
+const source = oneOf<Source>('Files from', {
+  ways: [
+    { id: 'git', label: 'A Git repository', help: 'The commit of the trigger, or a branch.' },
+    { id: 'directory', label: 'A folder', help: 'On the machine of Fairlead.' },
+    { id: 'package', label: 'A package', help: 'A file of the folder for packages, by the name below.' },
+  ],
+  chosen: sourceOf,
+  set: (id) => ({
+    [git]: id === 'git' ? '' : undefined,
+    [directory]: id === 'directory' ? '' : undefined,
+    'extendedAttributes.revision': undefined,
+    'extendedAttributes.path': undefined,
+  }),
+})
+
+const repository = { required: true, isKept: true, placeholder: 'https://git.example.com/shop/web.git' }
+const rebake = field('rebake', 'Bake even if an equal image exists')
+
+export const bakeForm = [
+  only(
+    isHere,
+    source,
+    only(
+      (form) => sourceOf(form) === 'git',
+      field(git, 'Repository', 'An address with https://, ssh:// or git@, or a path.', repository),
+      row(
+        field('extendedAttributes.revision', 'Revision', 'Branch, tag or commit.', { placeholder: 'of the trigger' }),
+        field('extendedAttributes.path', 'Folder in it', 'For several programs.', { placeholder: 'the whole repository' }),
+      ),
+    ),
+    only(
+      (form) => sourceOf(form) === 'directory',
+      field(directory, 'Folder', 'The whole path.', { required: true, isKept: true, placeholder: '/srv/shop' }),
+    ),
+    field('baseOs', 'Template', 'How the files become an image.', { required: true }),
+    row(
+      field('package', 'Name of the image', 'Mostly that of the application.', { placeholder: 'shop', required: true }),
+      field('amiSuffix', 'Version', 'Leave it empty for a new one in each run.', { placeholder: 'time and commit' }),
+    ),
+    fold(
+      'Account, attributes, and cache',
+      field('accountName', 'Account', 'Whose image it is; all that you may change unless given. Only one keeps a cache.'),
+      field('extendedAttributes', 'Attributes', 'Steps of the template read color as BAKE_COLOR.'),
+      rebake,
+    ),
+  ),
+  only(
+    (form) => !isHere(form),
+    field('regions', 'Regions', 'An image is baked in each of them.'),
+    field('package', 'Packages', 'Names, separated by blanks.', { required: true }),
+    field('baseOs', 'Base image'),
+    field('extendedAttributes', 'Attributes', 'Values for the template of the bakery.'),
+    rebake,
+  ),
 ]
-
-export function BakeForm() {
-  const { holder } = useForm()
-  const provider = textOf(holder['cloudProviderType'] ?? holder['cloudProvider'])
-  return provider === undefined || provider === standalone.provider ? <BakeHere /> : <BakeElsewhere />
-}
-
-function BakeHere() {
-  return (
-    <>
-      <SourceFields />
-      <Templates />
-      <div class="form-row">
-        <F name="package" label="Name of the image" placeholder="shop" required help="Mostly that of the application." />
-        <F name="amiSuffix" label="Version" placeholder="time and commit" help="Leave it empty for a new one in each run." />
-      </div>
-      <Fold title="Account, attributes, and cache">
-        <F
-          name="accountName"
-          label="Account"
-          help="Whose image it is; all that you may change unless given. Only one keeps a cache."
-        />
-        <F name="extendedAttributes" label="Attributes" help="Steps of the template read color as BAKE_COLOR." />
-        <F name="rebake" label="Bake even if an equal image exists" help="" />
-      </Fold>
-    </>
-  )
-}
-
-const sourceKeys: Readonly<Record<Source, readonly string[]>> = {
-  directory: ['directory'],
-  git: ['git', 'revision', 'path'],
-  package: [],
-}
-
-function SourceFields() {
-  const { draft, base, holder } = useForm()
-  const attributes = objectOf(holder['extendedAttributes'])
-  const given = (['git', 'directory'] as const).find((key) => attributes[key] !== undefined)
-  const [wanted, setWanted] = useState<Source>(holder['package'] !== undefined && given === undefined ? 'package' : 'git')
-  const source = given ?? wanted
-  const choose = (next: Source) => {
-    setWanted(next)
-    const others = (['directory', 'git'] as const).filter((each) => each !== next).flatMap((each) => sourceKeys[each])
-    const without = (definition: Json) =>
-      others.reduce((whole, key) => withValueAt(whole, [...base, 'extendedAttributes', key], undefined), definition)
-    if (given !== undefined) draft.change('Change the source', without)
-  }
-  return (
-    <>
-      <Ways
-        label="Files from"
-        ways={[
-          { id: 'git', label: 'A Git repository', help: 'The commit of the trigger, or a branch.' },
-          { id: 'directory', label: 'A folder', help: 'On the machine of Fairlead.' },
-          { id: 'package', label: 'A package', help: 'A file of the folder for packages, by the name below.' },
-        ]}
-        chosen={source}
-        onChoose={choose}
-      />
-      {source === 'git' && (
-        <>
-          <F
-            name="extendedAttributes.git"
-            label="Repository"
-            required
-            placeholder="https://git.example.com/shop/web.git"
-            help="An address with https://, ssh:// or git@, or a path."
-          />
-          <div class="form-row">
-            <F name="extendedAttributes.revision" label="Revision" placeholder="of the trigger" help="Branch, tag or commit." />
-            <F
-              name="extendedAttributes.path"
-              label="Folder in it"
-              placeholder="the whole repository"
-              help="For several programs."
-            />
-          </div>
-        </>
-      )}
-      {source === 'directory' && (
-        <F name="extendedAttributes.directory" label="Folder" required placeholder="/srv/shop" help="The whole path." />
-      )}
-    </>
-  )
-}
-
-/** Those that this instance has; what is stored is shown even if it is none of them. */
-function Templates() {
-  const { holder, set } = useForm()
-  const options = useLive('/bakery/options', {}, { refresh: 'open' }).reading.value.body
-  const images = objectsOf(options).flatMap(({ baseImages }) => objectsOf(baseImages))
-  const chosen = textOf(holder['baseOs'])
-  const isComputed = chosen !== undefined && !images.some(({ id }) => id === chosen)
-  if (images.length === 0 || isComputed)
-    return <F name="baseOs" label="Template" required help="How the files become an image." />
-  return (
-    <Ways
-      label="Template"
-      ways={images.map(({ id, shortDescription, detailedDescription }) => ({
-        id: textOf(id) ?? '',
-        label: textOf(shortDescription) ?? textOf(id) ?? '',
-        help: textOf(detailedDescription),
-      }))}
-      chosen={chosen}
-      onChoose={(id) => set('baseOs', id)}
-    />
-  )
-}
-
-/** Where another bakery makes the images. */
-function BakeElsewhere() {
-  return (
-    <>
-      <F name="regions" label="Regions" help="An image is baked in each of them." />
-      <F name="package" label="Packages" required help="Names, separated by blanks." />
-      <F name="baseOs" label="Base image" help="" />
-      <F name="extendedAttributes" label="Attributes" help="Values for the template of the bakery." />
-      <F name="rebake" label="Bake even if an equal image exists" help="" />
-    </>
-  )
-}

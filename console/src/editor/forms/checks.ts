@@ -2,7 +2,7 @@
 import { standalone } from '../../../../src/settings/standalone.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf } from '../../model/read.ts'
 import type { Path } from '../json-path.ts'
-import { type StageNode, titleOfStage, toNodes } from '../stages.ts'
+import { titleOfStage, toNodes } from '../stages.ts'
 
 interface Complaint {
   /** From the stage. */
@@ -11,117 +11,110 @@ interface Complaint {
   readonly kind: 'missing' | 'wrong'
 }
 
-type Check = (stage: Json, definition: Json, index: number) => readonly Complaint[]
+type Complaints = readonly Complaint[]
 
-const imageStages = ['bake', 'findImage', 'findImageFromCluster', 'findAmi', 'findImageFromTags', 'pipeline', 'evaluateVariables']
+const missing = (path: Path, message: string): Complaint => ({ path, message, kind: 'missing' })
+const wrong = (path: Path, message: string): Complaint => ({ path, message, kind: 'wrong' })
+const unless = (isRight: boolean, complaint: Complaint): Complaints => (isRight ? [] : [complaint])
+
 const buildStages = ['jenkins', 'travis', 'gitlab-ci', 'concourse', 'script', 'build']
 const imageTriggers = ['docker', 'pipeline', 'artifact', ...buildStages]
+const imageStages = [
+  ...['bake', 'findImage', 'findImageFromCluster', 'findAmi', 'findImageFromTags', 'pipeline', 'evaluateVariables'],
+  ...buildStages,
+]
+
+/** Keys of a server group that name its image. */
+export const imageKeys = ['imageId', 'amiName', 'image', 'imageArtifactId']
 
 /** What gives the stage an image unless it names one: stages before it, triggers, expected artifacts. */
 export function imageSourcesOf(definition: Json, index: number): readonly string[] {
-  const before = stagesBefore(definition, index).filter(({ stage }) =>
-    [...imageStages, ...buildStages].includes(textOf(stage['type']) ?? ''),
-  )
-  const triggers = objectsOf(definition['triggers']).filter(({ type }) => imageTriggers.includes(textOf(type) ?? ''))
-  const artifacts = objectsOf(definition['expectedArtifacts'])
-  return [
-    ...before.map(({ stage }) => `“${titleOfStage(stage)}”`),
-    ...(triggers.length > 0 ? ['the trigger'] : []),
-    ...(artifacts.length > 0 ? ['an expected artifact'] : []),
-  ]
-}
-
-function stagesBefore(definition: Json, index: number): readonly StageNode[] {
   const nodes = toNodes(definition)
-  const found = new Set<string>()
-  const open = [...(nodes[index]?.requires ?? [])]
-  for (let key = open.pop(); key !== undefined; key = open.pop()) {
-    if (found.has(key)) continue
-    found.add(key)
-    open.push(...(nodes.find((node) => node.key === key)?.requires ?? []))
-  }
-  return nodes.filter(({ key }) => found.has(key))
-}
-
-function checkGroup(group: Json, path: Path, hasImage: boolean): readonly Complaint[] {
-  const isCopy = group['isClone'] === true || textOf(group['strategy']) === 'custom'
-  const names = ['imageId', 'amiName', 'image', 'imageArtifactId'].some((key) => group[key] !== undefined)
-  const noImage: Complaint = {
-    path: [...path, 'imageId'],
-    message: 'Choose an image: no stage before yields one.',
-    kind: 'missing',
-  }
-  return [...(names || hasImage || isCopy ? [] : [noImage]), ...checkCapacity(group, path)]
-}
-
-function checkCapacity(group: Json, path: Path): readonly Complaint[] {
-  const { min, max, desired } = objectOf(group['capacity'])
-  const [least, most, wanted] = [numberOf(min), numberOf(max), numberOf(desired)]
-  const at = (key: string, message: string): Complaint => ({ path: [...path, 'capacity', key], message, kind: 'wrong' })
-  const takesSize = group['preferSourceCapacity'] === true || group['useSourceCapacity'] === true
-  if (min === undefined && max === undefined && desired === undefined) {
-    return takesSize ? [] : [{ ...at('desired', 'Enter how many instances there are.'), kind: 'missing' }]
-  }
+  const before = new Set(nodes[index]?.requires)
+  // What is added on the way is walked as well.
+  for (const key of before) for (const required of nodes.find((node) => node.key === key)?.requires ?? []) before.add(required)
+  const has = (list: string, isOne: (item: Json) => boolean) => objectsOf(definition[list]).some(isOne)
   return [
-    ...(wanted !== undefined && least !== undefined && wanted < least ? [at('desired', `At least ${least}.`)] : []),
-    ...(wanted !== undefined && most !== undefined && wanted > most ? [at('desired', `At most ${most}.`)] : []),
-    ...(least !== undefined && most !== undefined && least > most ? [at('max', `At least ${least}.`)] : []),
+    ...nodes
+      .filter(({ key, stage }) => before.has(key) && imageStages.includes(String(stage['type'])))
+      .map(({ stage }) => `“${titleOfStage(stage)}”`),
+    ...(has('triggers', ({ type }) => imageTriggers.includes(String(type))) ? ['the trigger'] : []),
+    ...(has('expectedArtifacts', () => true) ? ['an expected artifact'] : []),
   ]
 }
 
-function checkDeploy(stage: Json, definition: Json, index: number): readonly Complaint[] {
+function checkGroup(group: Json, path: Path, hasImage: boolean): Complaints {
+  const isCopy = group['isClone'] === true || group['strategy'] === 'custom'
+  const isFound = hasImage && imageKeys.every((key) => group[key] === undefined)
+  return [
+    ...unless(
+      isCopy || isFound || imageKeys.some((key) => textOf(group[key]) !== undefined),
+      missing([...path, 'imageId'], hasImage ? 'Choose an image.' : 'Choose an image: no stage before yields one.'),
+    ),
+    ...checkCapacity(group, path),
+  ]
+}
+
+function checkCapacity(group: Json, path: Path): Complaints {
+  const { min, max, desired } = objectOf(group['capacity'])
+  const [least = 0, most = Number.POSITIVE_INFINITY] = [numberOf(min), numberOf(max)]
+  const wanted = numberOf(desired)
+  const takesSize = group['preferSourceCapacity'] === true || group['useSourceCapacity'] === true
+  const at = (key: string) => [...path, 'capacity', key]
+  if (min === undefined && max === undefined && desired === undefined)
+    return unless(takesSize, missing(at('desired'), 'Enter how many instances there are.'))
+  return [
+    ...unless(wanted === undefined || wanted >= least, wrong(at('desired'), `At least ${least}.`)),
+    ...unless(wanted === undefined || wanted <= most, wrong(at('desired'), `At most ${most}.`)),
+    ...unless(least <= most, wrong(at('max'), `At least ${least}.`)),
+  ]
+}
+
+function checkDeploy(stage: Json, definition: Json, index: number): Complaints {
   const clusters = objectsOf(stage['clusters'])
   const hasImage = imageSourcesOf(definition, index).length > 0
-  if (clusters.length === 0 && stage['clusters'] !== undefined) {
-    return [{ path: ['clusters'], message: 'Add a server group: a deployment without one fails.', kind: 'missing' }]
-  }
+  if (clusters.length === 0 && stage['clusters'] !== undefined)
+    return [missing(['clusters'], 'Add a server group: a deployment without one fails.')]
   return clusters.flatMap((cluster, at) => checkGroup(cluster, ['clusters', at], hasImage))
 }
 
-function checkBake(stage: Json): readonly Complaint[] {
+function checkBake(stage: Json): Complaints {
   if ((stage['cloudProviderType'] ?? stage['cloudProvider']) !== standalone.provider) return []
   const { git, directory } = objectOf(stage['extendedAttributes'])
-  const folder = textOf(directory)
-  const missing = (path: Path, message: string): Complaint => ({ path, message, kind: 'missing' })
+  const folder = ['extendedAttributes', 'directory']
   return [
-    ...(textOf(stage['package']) === undefined ? [missing(['package'], 'Enter the name of the image.')] : []),
-    ...(textOf(stage['baseOs']) === undefined ? [missing(['baseOs'], 'Choose how the image is made.')] : []),
-    ...(git === '' ? [missing(['extendedAttributes', 'git'], 'Enter the address of the repository.')] : []),
-    ...(folder !== undefined && !/^(\/|\$\{)/.test(folder)
-      ? [
-          {
-            path: ['extendedAttributes', 'directory'],
-            message: 'Write the whole path, beginning with “/”.',
-            kind: 'wrong',
-          } as const,
-        ]
-      : []),
+    ...unless(textOf(stage['package']) !== undefined, missing(['package'], 'Enter the name of the image.')),
+    ...unless(textOf(stage['baseOs']) !== undefined, missing(['baseOs'], 'Choose how the image is made.')),
+    ...unless(git !== '', missing(['extendedAttributes', 'git'], 'Enter the address of the repository.')),
+    ...unless(directory !== '', missing(folder, 'Enter the path of the folder.')),
+    ...unless(!/^(?!\/|\$\{)./.test(textOf(directory) ?? ''), wrong(folder, 'Write the whole path, beginning with “/”.')),
   ]
 }
 
-function checkCommand(stage: Json): readonly Complaint[] {
-  const { command } = stage
+function checkCommand({ command }: Json): Complaints {
   const isGiven = textOf(command) !== undefined || (Array.isArray(command) && command.length > 0)
-  return isGiven ? [] : [{ path: ['command'], message: 'Enter the command.', kind: 'missing' }]
+  return unless(isGiven, missing(['command'], 'Enter the command.'))
 }
 
-function checkWebhook(stage: Json): readonly Complaint[] {
+function checkWebhook(stage: Json): Complaints {
   const url = textOf(stage['url'])
-  if (url === undefined || url.includes('${') || /^https?:\/\//i.test(url)) return []
-  return [{ path: ['url'], message: 'An address begins with https:// or http://.', kind: 'wrong' }]
+  return unless(
+    url === undefined || /\$\{|^https?:\/\//i.test(url),
+    wrong(['url'], 'An address begins with https:// or http://.'),
+  )
 }
 
-function checkManifests(stage: Json): readonly Complaint[] {
-  if (stage['source'] === 'artifact') {
-    const isGiven = stage['manifestArtifactId'] !== undefined || stage['manifestArtifact'] !== undefined
-    return isGiven ? [] : [{ path: ['manifestArtifactId'], message: 'Choose the artifact with the manifests.', kind: 'missing' }]
-  }
-  const { manifests } = stage
+function checkManifests({ source, manifests, manifestArtifactId, manifestArtifact }: Json): Complaints {
+  if (source === 'artifact')
+    return unless(
+      (manifestArtifactId ?? manifestArtifact) !== undefined,
+      missing(['manifestArtifactId'], 'Choose the artifact with the manifests.'),
+    )
   const isEmpty = manifests === undefined || (Array.isArray(manifests) && manifests.length === 0)
-  return isEmpty ? [{ path: ['manifests'], message: 'Write at least one manifest.', kind: 'missing' }] : []
+  return unless(!isEmpty, missing(['manifests'], 'Write at least one manifest.'))
 }
 
-export const checks: Readonly<Record<string, Check>> = {
+export const checks: Readonly<Record<string, (stage: Json, definition: Json, index: number) => Complaints>> = {
   deploy: checkDeploy,
   createServerGroup: (stage, definition, index) => checkGroup(stage, [], imageSourcesOf(definition, index).length > 0),
   bake: checkBake,

@@ -1,0 +1,210 @@
+/** What a new pipeline may begin with, and what each asks for: templates run as they are. */
+import type { Json } from '../model/read.ts'
+import { readDefinitionFile } from './definition-file.ts'
+import { withoutStamps } from './draft.ts'
+import { freshBake, freshGroup, freshManifests, type Place } from './forms/fresh.ts'
+import { loadYaml } from './load-yaml.ts'
+import { readDefinition } from './open-draft.ts'
+
+export interface Question {
+  readonly label: string
+  readonly help?: string
+  readonly placeholder?: string
+  /** What is said where it must be answered and is not. */
+  readonly missing?: string
+  readonly errorOf?: (value: string) => string | undefined
+  readonly input?: 'select' | 'file' | 'code'
+}
+
+const isFolder = (source: string) => source.startsWith('/') && !source.endsWith('.git')
+const account: Question = { label: 'Account', missing: 'Choose an account.', input: 'select' }
+
+/** Those about an account are asked only where there are several. */
+export const questions = {
+  account,
+  testAccount: { ...account, label: 'Account of the test environment' },
+  productionAccount: { ...account, label: 'Account of production' },
+  manifestAccount: account,
+  image: { label: 'Image', help: 'For the first start; others may choose another one.', missing: 'Choose an image.' },
+  source: {
+    label: 'Folder or repository',
+    placeholder: '/srv/shop, or https://git.example.com/shop/web.git',
+    help: 'The whole path of a folder on the machine of Fairlead, or the address of a Git repository.',
+    missing: 'Enter a folder or a repository.',
+    errorOf: errorOfSource,
+  },
+  repository: {
+    label: 'Repository',
+    placeholder: '/srv/git/shop.git, or https://git.example.com/shop/web.git',
+    help: 'The address of a Git repository, which is asked for pushes. The path of a bare one on this machine works as well; its post-receive hook has to tell of pushes.',
+    missing: 'Enter a repository.',
+    errorOf: (value: string) =>
+      isFolder(value)
+        ? `${value} is a folder. Enter a repository: “git clone --bare ${value} ${value}.git” makes one of it.`
+        : errorOfSource(value),
+  },
+  branch: { label: 'Branch', placeholder: 'any', help: 'Pushes to it start the pipeline.' },
+  builder: { label: 'How it becomes an image', input: 'select' },
+  balancer: {
+    label: 'Load balancer',
+    help: 'Sends the traffic to what is deployed. More can be added later.',
+    input: 'select',
+  },
+  manifests: {
+    label: 'Manifests',
+    help: 'YAML, with --- between objects.',
+    missing: 'Write at least one manifest.',
+    input: 'code',
+  },
+  original: { label: 'Pipeline to copy', missing: 'Choose a pipeline.', input: 'select' },
+  file: { label: 'File', missing: 'Choose a file.', input: 'file' },
+} satisfies Readonly<Record<string, Question>>
+
+export type QuestionId = keyof typeof questions
+export type Answers = Readonly<Partial<Record<Exclude<QuestionId, 'file'>, string>>> & { readonly file?: OpenedFile }
+
+interface OpenedFile {
+  readonly definition?: Json
+  readonly error?: string
+}
+
+export async function openFile(file: File): Promise<OpenedFile> {
+  try {
+    const { parsed } = await readDefinitionFile(file)
+    if (parsed.kind === 'definition') return { definition: parsed.definition }
+    return { error: `${file.name} is no pipeline. ${parsed.problem.message}` }
+  } catch (cause) {
+    return { error: (cause as Error).message }
+  }
+}
+
+export interface BeginningPlace extends Place {
+  readonly production: Place['account']
+}
+
+interface Beginning {
+  readonly label: string
+  readonly help: string
+  /** Of the pipeline, unless the user gives another one. */
+  readonly name?: string
+  readonly steps?: readonly string[]
+  readonly asks: readonly QuestionId[]
+  /** @throws {Error} in words for the user */
+  readonly define: (answers: Answers, place: BeginningPlace) => Json | Promise<Json>
+}
+
+const judge: Json = { type: 'manualJudgment', name: 'Judge', judgmentInputs: [] }
+
+function deploy(name: string, place: Place, group: Json): Json {
+  return { type: 'deploy', name, clusters: [{ ...freshGroup(place), ...group }] }
+}
+
+function bake(place: Place, source: string | undefined, builder: string | undefined): Json {
+  return { type: 'bake', name: 'Bake', ...freshBake(place, source, builder) }
+}
+
+const balancersOf = ({ balancer }: Answers): Json =>
+  balancer === undefined || balancer === '' ? {} : { loadBalancers: [balancer] }
+
+/** One stage after the other. */
+function chain(stages: readonly Json[], more: Json = {}): Json {
+  const chained = stages.map((stage, index) => ({
+    refId: String(index + 1),
+    requisiteStageRefIds: index === 0 ? [] : [String(index)],
+    ...stage,
+  }))
+  return { limitConcurrent: true, keepWaitingPipelines: false, triggers: [], ...more, stages: chained }
+}
+
+export const templates = {
+  image: {
+    name: 'deploy',
+    label: 'Deploy an image',
+    help: 'Each start chooses the image; red/black hands the traffic over.',
+    steps: ['Deploy'],
+    asks: ['account', 'image', 'balancer'],
+    define: (answers, place) =>
+      chain([deploy('Deploy', place, { ...balancersOf(answers), imageId: '${parameters.image}' })], {
+        parameterConfig: [{ name: 'image', label: 'Image', required: true, default: answers.image }],
+      }),
+  },
+  bake: {
+    name: 'bake and deploy',
+    label: 'Bake, judge, deploy',
+    help: 'Makes an image of your files, and asks before it takes the traffic.',
+    steps: ['Bake', 'Judge', 'Deploy'],
+    asks: ['account', 'source', 'builder', 'balancer'],
+    define: (answers, place) =>
+      chain([bake(place, answers.source, answers.builder), judge, deploy('Deploy', place, balancersOf(answers))]),
+  },
+  production: {
+    name: 'push to production',
+    label: 'Push to production',
+    help: 'A push is baked, runs in the test environment, and goes to production when a person agrees.',
+    steps: ['Bake', 'Test', 'Judge', 'Prod'],
+    asks: ['testAccount', 'productionAccount', 'repository', 'branch', 'builder', 'balancer'],
+    define: (answers, place) => {
+      const { repository = '', branch, builder } = answers
+      const stages = [
+        bake(place, repository, builder),
+        deploy('Deploy to test', place, { stack: 'test', strategy: 'highlander' }),
+        { ...judge, instructions: 'Does the test environment work? “Continue” deploys the same image to production.' },
+        deploy('Deploy to production', { ...place, account: place.production }, { stack: 'prod', ...balancersOf(answers) }),
+      ]
+      const trigger = { type: 'git', id: crypto.randomUUID(), enabled: true, source: 'git', repository }
+      const poll = !repository.startsWith('/')
+      return chain(stages, { triggers: [{ ...trigger, poll, ...(branch !== undefined && { branch }) }] })
+    },
+  },
+  manifest: {
+    name: 'deploy manifest',
+    label: 'Deploy a manifest',
+    help: 'Applies objects to a Kubernetes cluster, and waits until they are stable.',
+    steps: ['Deploy'],
+    asks: ['manifestAccount', 'manifests'],
+    define: async ({ manifests = '' }, place) => {
+      const parsed = (await loadYaml()).readDocuments(manifests)
+      if (parsed.kind === 'unreadable') throw new Error(`Line ${parsed.line} of the manifests: ${parsed.message}`)
+      const stage = { type: 'deployManifest', name: 'Deploy', ...freshManifests(place, parsed.documents) }
+      return chain([{ ...stage, rollback: { onFailure: true } }])
+    },
+  },
+} satisfies Readonly<Record<string, Beginning>>
+
+export const others = {
+  empty: { label: 'Empty', help: 'Add stages one by one.', asks: [], define: () => chain([]) },
+  copy: {
+    label: 'A copy',
+    help: 'Of another pipeline of this application.',
+    asks: ['original'],
+    define: async ({ original = '' }, { application }) => copyOf(await readDefinition(application, original)),
+  },
+  file: {
+    label: 'A file',
+    help: 'JSON or YAML, such as an export of another instance.',
+    asks: ['file'],
+    define: ({ file }) => copyOf(file?.definition ?? {}),
+  },
+  text: { label: 'Text', help: 'Write or paste JSON or YAML.', asks: [], define: () => chain([]) },
+} satisfies Readonly<Record<string, Beginning>>
+
+export const beginnings: Readonly<Record<string, Beginning>> = { ...templates, ...others }
+
+/** Its own identity comes with the first save. */
+function copyOf(definition: Json): Json {
+  const { id: _id, index: _index, locked: _locked, ...rest } = withoutStamps(definition)
+  return rest
+}
+
+function errorOfSource(value: string): string | undefined {
+  return /^(\/|[\w+.-]+:\/\/.|[^/\s]+@[^/\s]+:.)/.test(value)
+    ? undefined
+    : 'Enter a path from “/” on, or an address such as https://git.example.com/shop/web.git.'
+}
+
+export function errorOf(id: QuestionId, { file, ...answers }: Answers): string | undefined {
+  const { missing, errorOf: find }: Question = questions[id]
+  if (id === 'file') return file === undefined ? missing : file.error
+  const value = answers[id]?.trim() ?? ''
+  return value === '' ? missing : find?.(value)
+}

@@ -1,0 +1,136 @@
+/** Lists of objects of one kind, each of which opens as a form. */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Banner } from '../components/banner.tsx'
+import { Button, IconButton } from '../components/button.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Name } from '../components/name.tsx'
+import { type Json, objectsOf, textOf } from '../model/read.ts'
+import { plural } from '../words.ts'
+import type { Draft } from './draft.ts'
+import { isSamePath, isWithin, type Path, valueAt, withValueAt } from './json-path.ts'
+
+/** Above that, the items of a list are folded. */
+const maxOpenItems = 2
+
+export interface ItemKind {
+  readonly itemName: string
+  readonly form: (item: Json, path: Path) => ComponentChildren
+  /** Instead of what is called a name, usually. */
+  readonly title?: (item: Json) => string | undefined
+  readonly detail?: (item: Json) => string | undefined
+  readonly fresh?: (items: readonly Json[]) => Json
+  /** Instead of a list without items. */
+  readonly empty?: string
+}
+
+export function ItemList({ draft, path, kind }: { draft: Draft; path: Path; kind: ItemKind }) {
+  const { itemName, form, title = titleOf, detail, fresh = () => ({}), empty } = kind
+  const value = valueAt(draft.definition.value, path) ?? []
+  const items = objectsOf(value)
+  if (!Array.isArray(value) || items.length < value.length) {
+    return <Banner tone="warning">This is not a list of objects. Correct it in the text.</Banner>
+  }
+  const add = () => {
+    draft.set([...path, items.length], fresh(items), `Add ${itemName}`)
+    draft.shown.value = [...path, items.length]
+  }
+  return (
+    <div class="item-list">
+      {items.length === 0 && empty !== undefined && <p class="quiet">{empty}</p>}
+      {items.map((item, index) => (
+        // Items have no identity but their place.
+        <ListItem
+          key={index}
+          draft={draft}
+          path={path}
+          index={index}
+          count={items.length}
+          title={title(item) ?? `${itemName} ${index + 1}`}
+          detail={detail?.(item)}
+        >
+          {form(item, [...path, index])}
+        </ListItem>
+      ))}
+      <Button small icon="plus" onClick={add}>
+        Add {itemName}
+      </Button>
+    </div>
+  )
+}
+
+function titleOf({ name, displayName, key, value, stack }: Json): string | undefined {
+  return textOf(name ?? displayName ?? key ?? value ?? stack)
+}
+
+interface ListItemProps {
+  readonly draft: Draft
+  /** Leads to the list. */
+  readonly path: Path
+  readonly index: number
+  readonly count: number
+  readonly title: string
+  readonly detail: string | undefined
+  readonly children: ComponentChildren
+}
+
+function ListItem({ draft, path, index, count, title, detail, children }: ListItemProps) {
+  const [open, setOpen] = useState(count <= maxOpenItems)
+  const here = [...path, index]
+  const box = useRef<HTMLDetailsElement>(null)
+  const isWanted = isWithin(draft.shown.value ?? [], here)
+  useEffect(() => {
+    if (isWanted) setOpen(true)
+  }, [isWanted])
+  useFocus(draft, here, box, open)
+  const problems = draft.problems.value.filter((problem) => isWithin(problem.path, here)).length
+  const move = (by: -1 | 1) =>
+    draft.change(`Move ${title}`, (definition) => {
+      const list = valueAt(definition, path) as readonly unknown[]
+      return withValueAt(definition, path, list.toSpliced(index, 1).toSpliced(index + by, 0, list[index]))
+    })
+  return (
+    <details ref={box} class="list-item" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <Icon name="right" />
+        <span class="grow cut">
+          <Name text={title} max={60} />{' '}
+          <span class="muted regular">
+            <Name text={detail ?? ''} max={60} />
+          </span>
+        </span>
+        {problems > 0 && <ProblemCount count={problems} />}
+      </summary>
+      <div class="list-item-tools">
+        {index > 0 && <IconButton icon="up" label={`Move ${title} up`} small onClick={() => move(-1)} />}
+        {index < count - 1 && <IconButton icon="down" label={`Move ${title} down`} small onClick={() => move(1)} />}
+        <IconButton icon="trash" label={`Remove ${title}`} small onClick={() => draft.set(here, undefined, `Remove ${title}`)} />
+      </div>
+      {open && <div class="list-item-body">{children}</div>}
+    </details>
+  )
+}
+
+const inputs = 'input, select, textarea, .cm-content, button:not(.expression-switch, .list-item-tools *)'
+
+/** The first input of the box takes the focus where `draft.shown` leads there. */
+export function useFocus(draft: Draft, path: Path, box: { readonly current: HTMLElement | null }, isDrawn = true): void {
+  const isWanted = isDrawn && draft.shown.value !== undefined && isSamePath(draft.shown.value, path)
+  useEffect(() => {
+    if (!isWanted) return
+    draft.shown.value = undefined
+    for (let fold = box.current?.closest('details'); fold != null; fold = fold.parentElement?.closest('details')) fold.open = true
+    const input = box.current?.querySelector<HTMLElement>(inputs)
+    input?.focus()
+    if (input instanceof HTMLInputElement) input.select()
+    box.current?.scrollIntoView({ block: 'center' })
+  }, [isWanted])
+}
+
+export function ProblemCount({ count }: { count: number }) {
+  return (
+    <span class="problem-count">
+      <Icon name="warn" /> <span>{count}</span> <span class="visually-hidden">{plural(count, 'problem')} here</span>
+    </span>
+  )
+}
