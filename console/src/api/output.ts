@@ -1,236 +1,162 @@
-/** Output of an instance, followed from its end: the newest lines first, then what is new, by offset, and on demand what came before. */
-import { type Signal, useSignal } from '@preact/signals'
-import { useEffect, useRef, useState } from 'preact/hooks'
+/** Output of a program: the newest lines first, then what is new, by offset, and on demand what came before. */
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { byteLength, type Found, toTextOfBytes } from '../model/log-lines.ts'
 import { objectsOf, textOf } from '../model/read.ts'
 import { type ApiError, asApiError } from './api-error.ts'
-import { client, unwrap } from './client.ts'
-import { loginEnded } from './login-state.ts'
+import { client, type Schemas, unwrap } from './client.ts'
+import { useLive } from './live.ts'
 
-export interface Output {
-  /** Undefined until the first answer. */
-  readonly text: string | undefined
-  /** Bytes of the whole output before the text. */
-  readonly startByte: number
-  /** Number of the first line of the text, as far as the service counts. */
-  readonly firstLine: number
-  /** There may be earlier output that the page has room for. */
-  readonly hasEarlier: boolean
-  /** The page has no room for all that follows the line that was asked for. */
-  readonly hasLater?: boolean
-  readonly error: ApiError | undefined
-}
+const path = '/instances/{account}/{region}/{instanceId}/console'
 
-interface Place {
+/** A program whose output can be read. */
+export interface OutputPlace {
   readonly account: string
   readonly region: string
   readonly id: string
   readonly provider: string | undefined
   /** One of several logs. */
-  readonly container?: string
+  readonly container?: string | undefined
   /** Of the run before the present one. */
   readonly isPrevious?: boolean
+}
+
+interface Output {
+  readonly text: string
+  /** Bytes of the whole output before the text. */
+  readonly startByte: number
+  /** Number of the first line, as far as the service counts. */
+  readonly firstLine: number
+  /** Where the next part begins; undefined where the service answers with everything each time. */
+  readonly nextByte: number | undefined
+  /** There may be earlier output that the page has room for. */
+  readonly hasEarlier: boolean
 }
 
 const firstLines = 2000
 /** Read before a wanted line. */
 const beforeBytes = 65_536
-const pollMs = 2000
-const longestPollMs = 60_000
 /** The service answers with so much at most. */
 const partBytes = 1_048_576
 /** When there is more, the page keeps only the last lines. */
-const maxCharacters = 4_000_000
-const keptCharacters = 3_000_000
-
-const nothingYet: Output = { text: undefined, startByte: 0, firstLine: 1, hasEarlier: false, error: undefined }
-
-interface OutputReader {
-  readonly output: Signal<Output>
-  /** Reads what came before the text. */
-  readonly readEarlier: () => void
-  /** Reads on from shortly before a line instead; undefined: from the last lines. */
-  readonly readAt: (byte: number | undefined) => void
-  /** Lines of all output; undefined where the service does not search. */
-  readonly find: (text: string) => Promise<Found | undefined>
-}
+const maxCharacters = 8_000_000
+const keptCharacters = 6_000_000
 
 /** @param line First byte of a line that shall be among the text */
-export function useOutput(place: Place, line: number | undefined): OutputReader {
-  const output = useSignal(nothingYet)
-  const [wanted, readAt] = useState(line)
-  const followed = useRef<FollowedOutput | undefined>(undefined)
-  const key = JSON.stringify(place)
-  const shown = useRef(key)
+export function useOutput(place: OutputPlace, line: number | undefined) {
+  const [wanted, setWanted] = useState(line)
+  const [output, setOutput] = useState<Output>()
+  const [next, setNext] = useState<number>()
+  const [earlier, setEarlier] = useState<'unread' | 'asked' | ApiError>('unread')
+  const first = wanted === undefined ? { tail: firstLines } : { offset: Math.max(0, wanted - beforeBytes) }
+  const parameters = parametersOf(place, next === undefined ? first : { offset: next })
+  const { body, error } = useLive(path, parameters, { refresh: 'live', isBusy: () => true }).reading.value
   useEffect(() => {
-    // What was read of the same output stays until a line far away has come.
-    if (shown.current !== key) output.value = nothingYet
-    shown.current = key
-    const current = new FollowedOutput(output, place, wanted)
-    followed.current = current
-    void current.follow()
-    return () => current.close()
-  }, [key, wanted])
-  return { output, readEarlier: () => followed.current?.readEarlier(), readAt, find: (text) => findIn(place, text) }
+    if (body === undefined) return
+    setOutput((before) =>
+      limited(next === undefined || before === undefined ? toOutput(body, place) : withPart(before, body, place)),
+    )
+    setNext(body.nextOffset)
+  }, [body])
+  const firstLine = useFirstLine(place, output, wanted !== undefined)
+  const readEarlier = async () => {
+    if (output === undefined || earlier === 'asked') return
+    setEarlier('asked')
+    const offset = Math.max(0, output.startByte - partBytes)
+    const answer = await ask(place, { offset }).catch(asApiError)
+    if (answer instanceof Error) return setEarlier(answer)
+    // Its beginning may have been dropped meanwhile.
+    setOutput((present) => (present?.startByte === output.startByte ? withEarlier(present, answer, place) : present))
+    setEarlier('unread')
+  }
+  return {
+    output: output && { ...output, firstLine },
+    error: error ?? (typeof earlier === 'string' ? undefined : earlier),
+    readEarlier,
+    /** Reads on from shortly before a line instead. */
+    readAt(byte: number) {
+      setNext(undefined)
+      setWanted(byte)
+    },
+  }
 }
 
-async function findIn(place: Place, text: string): Promise<Found | undefined> {
-  const { matches, hasMoreMatches } = await ask(place, { find: text })
-  return matches && { bytes: matches.map(({ offset }) => offset), isCut: hasMoreMatches === true }
+/** Lines of all output; undefined where the service does not search. */
+export async function findInOutput(place: OutputPlace, text: string): Promise<Found | undefined> {
+  const { matches, hasMoreMatches = false } = await ask(place, { find: text })
+  return matches && { bytes: matches.map(({ offset }) => offset), isCut: hasMoreMatches }
 }
 
 type Part = { readonly tail: number } | { readonly offset: number } | { readonly find: string }
 
-function ask({ account, region, id, provider, container, isPrevious }: Place, part: Part) {
-  const path = { account, region, instanceId: id }
-  const query = { provider, ...part, ...(container !== undefined && { container }), ...(isPrevious && { previous: 'true' }) }
-  return unwrap(client.GET('/instances/{account}/{region}/{instanceId}/console', { params: { path, query } }))
+function parametersOf({ account, region, id, provider, container, isPrevious }: OutputPlace, part: Part) {
+  const query = { provider, ...part, container, ...(isPrevious && { previous: 'true' }) }
+  return { path: { account, region, instanceId: id }, query }
 }
 
-/** Reads the output of one program as long as it is shown. */
-class FollowedOutput {
-  readonly #output: Signal<Output>
-  readonly #place: Place
-  readonly #wanted: number | undefined
-  #hasEnded = false
-  #timer: ReturnType<typeof setTimeout> | undefined
-  #nextOffset: number | undefined
-  #failures = 0
-  #isReadingEarlier = false
-  /** A place whose line is known, beyond the text until now. */
-  #end: { readonly byte: number; readonly line: number } | undefined
+/** @throws {ApiError} */
+function ask(place: OutputPlace, part: Part) {
+  return unwrap(client.GET(path, { params: parametersOf(place, part) }))
+}
 
-  constructor(output: Signal<Output>, place: Place, wanted: number | undefined) {
-    this.#output = output
-    this.#place = place
-    this.#wanted = wanted
+/** The service counts lines at the end of the output alone: numbers are right once the text reaches that. */
+function useFirstLine(place: OutputPlace, output: Output | undefined, isCounted: boolean): number {
+  const { body: end } = useLive(path, isCounted ? parametersOf(place, { tail: 0 }) : undefined, { refresh: 'open' }).reading.value
+  const { text = '', startByte = 0, nextByte = 0, firstLine = 1 } = output ?? {}
+  const isReached = end?.offset !== undefined && nextByte >= end.offset
+  const counted = useMemo(
+    () => (isReached ? (end.line ?? 1) - linesIn(toTextOfBytes(text, (end.offset ?? 0) - startByte)) : undefined),
+    [isReached, startByte],
+  )
+  return counted ?? firstLine
+}
+
+type Answer = Schemas['ConsoleOutput']
+
+/** A part that begins anywhere begins within a line. */
+function toOutput({ output, offset = 0, nextOffset, line }: Answer, { container }: OutputPlace): Output {
+  const part = {
+    text: toText(output, container),
+    startByte: offset,
+    firstLine: line ?? 1,
+    nextByte: nextOffset,
+    hasEarlier: offset > 0,
   }
+  return line === undefined && offset > 0 ? withoutStart(part, part.text.indexOf('\n') + 1) : part
+}
 
-  async follow(): Promise<void> {
-    let hasMore = false
-    if (document.visibilityState === 'visible' && !loginEnded.peek()) {
-      try {
-        hasMore = await this.#read()
-        this.#failures = 0
-      } catch (error) {
-        this.#failures++
-        this.#fail(error)
-      }
-    }
-    const pauseMs = hasMore ? 0 : Math.min(longestPollMs, pollMs * 2 ** this.#failures)
-    if (this.#output.peek().hasLater !== true && !this.#hasEnded) this.#timer = setTimeout(() => void this.follow(), pauseMs)
-  }
+function withPart(before: Output, { output, nextOffset }: Answer, { container }: OutputPlace): Output {
+  return { ...before, text: before.text + toText(output, container), nextByte: nextOffset }
+}
 
-  readEarlier(): void {
-    if (this.#isReadingEarlier || !this.#output.peek().hasEarlier) return
-    this.#isReadingEarlier = true
-    this.#readBefore()
-      .catch((error: unknown) => this.#fail(error))
-      .finally(() => {
-        this.#isReadingEarlier = false
-      })
-  }
+function limited(output: Output): Output {
+  const { text } = output
+  if (text.length <= maxCharacters) return output
+  return { ...withoutStart(output, text.indexOf('\n', text.length - keptCharacters) + 1), hasEarlier: false }
+}
 
-  close(): void {
-    this.#hasEnded = true
-    clearTimeout(this.#timer)
-  }
+function withEarlier(present: Output, answer: Answer, place: OutputPlace): Output {
+  const { text: part, startByte } = toOutput(answer, place)
+  const bytes = present.startByte - startByte
+  if (bytes <= 0 || (answer.nextOffset ?? 0) < present.startByte) return { ...present, hasEarlier: false }
+  const before = toTextOfBytes(part, bytes)
+  const text = before + present.text
+  const hasEarlier = startByte > 0 && text.length + partBytes <= maxCharacters
+  return { ...present, text, startByte, firstLine: Math.max(1, present.firstLine - linesIn(before)), hasEarlier }
+}
 
-  #fail(error: unknown): void {
-    if (!this.#hasEnded) this.#output.value = { ...this.#output.peek(), error: asApiError(error) }
-  }
-
-  /** @returns whether more is to be read at once @throws {ApiError} */
-  async #read(): Promise<boolean> {
-    const wanted = this.#wanted
-    const goesOn = this.#nextOffset !== undefined
-    const first = wanted === undefined ? { tail: firstLines } : { offset: Math.max(0, wanted - beforeBytes) }
-    // Lines are counted at the end of the output alone.
-    const counted = goesOn || wanted === undefined ? undefined : ask(this.#place, { tail: 0 }).catch(() => undefined)
-    const answer = await ask(this.#place, this.#nextOffset === undefined ? first : { offset: this.#nextOffset })
-    const atEnd = await counted
-    if (atEnd !== undefined) this.#end = { byte: atEnd.offset ?? 0, line: atEnd.line ?? 0 }
-    if (this.#hasEnded) return false
-    const { offset = 0, nextOffset: next, endOffset = 0, line = 1 } = answer
-    const part = toText(answer.output, this.#place.container)
-    const text = goesOn || wanted === undefined || offset === 0 ? part : withoutCutLine(part)
-    const before = this.#output.peek()
-    // A service that does not know offsets answers with everything each time.
-    this.#nextOffset = next
-    const start = goesOn ? before.startByte : next === undefined ? 0 : startAfter(offset, part, text)
-    const whole = goesOn ? (before.text ?? '') + text : text
-    const hasLater = wanted !== undefined && next !== undefined && endOffset > next && !hasRoom(whole)
-    const cut = hasLater ? 0 : cutOf(whole)
-    const shown = whole.slice(cut)
-    const startByte = start + byteLength(whole.slice(0, cut))
-    const counts = goesOn ? before.firstLine : line
-    const firstLine = this.#firstLine(shown, startByte) ?? counts + linesIn(whole.slice(0, cut))
-    const hasEarlier = next !== undefined && startByte > 0 && hasRoom(shown) && (!goesOn || before.hasEarlier)
-    if (shown !== before.text || before.error !== undefined) {
-      this.#output.value = { text: shown, startByte, firstLine, hasEarlier, hasLater, error: undefined }
-    }
-    return next !== undefined && endOffset > next && text !== ''
-  }
-
-  /** Once the text reaches the place whose number is known. */
-  #firstLine(text: string, startByte: number): number | undefined {
-    const known = this.#end
-    if (known === undefined || known.line === 0 || startByte + byteLength(text) < known.byte) return undefined
-    this.#end = undefined
-    return known.line - linesIn(toTextOfBytes(text, known.byte - startByte))
-  }
-
-  /** @throws {ApiError} */
-  async #readBefore(): Promise<void> {
-    const end = this.#output.peek().startByte
-    const wantedOffset = Math.max(0, end - partBytes)
-    const { output: part, offset = 0, nextOffset: next = 0 } = await ask(this.#place, { offset: wantedOffset })
-    // What is kept may be cut meanwhile.
-    const { text: shown, firstLine, startByte } = this.#output.peek()
-    if (this.#hasEnded || shown === undefined || startByte !== end) return
-    if (offset >= end || next < end) {
-      this.#output.value = { ...this.#output.peek(), hasEarlier: false }
-      return
-    }
-    const before = toTextOfBytes(toText(part, this.#place.container), end - offset)
-    const text = offset > 0 && offset === wantedOffset ? withoutCutLine(before) || before : before
-    const start = startAfter(offset, before, text)
-    const whole = text + shown
-    const hasEarlier = start > 0 && offset === wantedOffset && hasRoom(whole)
-    this.#output.value = {
-      text: whole,
-      startByte: start,
-      firstLine: Math.max(1, firstLine - linesIn(text)),
-      hasEarlier,
-      error: undefined,
-    }
+/** @param length Characters to drop */
+function withoutStart(output: Output, length: number): Output {
+  const dropped = output.text.slice(0, length)
+  return {
+    ...output,
+    text: output.text.slice(length),
+    startByte: output.startByte + byteLength(dropped),
+    firstLine: output.firstLine + linesIn(dropped),
   }
 }
 
 function linesIn(text: string): number {
   return text.split('\n').length - 1
-}
-
-function hasRoom(text: string): boolean {
-  return text.length + partBytes <= maxCharacters
-}
-
-/** Offset of a text at the end of a part. */
-function startAfter(offset: number, part: string, text: string): number {
-  return offset + byteLength(part.slice(0, part.length - text.length))
-}
-
-/** Characters to drop, up to the end of a line where there is one. */
-function cutOf(text: string): number {
-  if (text.length <= maxCharacters) return 0
-  const least = text.length - keptCharacters
-  const lineEnd = text.indexOf('\n', least)
-  return lineEnd === -1 ? least : lineEnd + 1
-}
-
-/** A part that begins anywhere begins within a line. */
-function withoutCutLine(text: string): string {
-  return text.slice(text.indexOf('\n') + 1)
 }
 
 /** One text, or a list of logs with their names. */

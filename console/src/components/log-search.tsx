@@ -4,65 +4,46 @@ import { toPlain } from '../model/ansi.ts'
 import type { Found, LogText } from '../model/log-lines.ts'
 import { IconButton } from './button.tsx'
 
-interface Search {
-  readonly query: string
-  /** Undefined while the service searches. */
-  readonly found: Found | undefined
-  /** The line that is in view: its first byte, and its number among the hits. */
-  readonly current: number | undefined
-  readonly number: number
-  find(query: string): void
-  /** To the next hit, or the one before. */
-  step(by: 1 | -1): void
-}
-
 const pauseMs = 250
 
+/** @param ask Searches all output @param goTo Brings a hit into view */
 export function useSearch(
-  log: LogText,
+  { lines }: LogText,
   ask: ((query: string) => Promise<Found | undefined>) | undefined,
   goTo: (byte: number) => void,
-): Search {
+) {
   const [{ query, at }, setState] = useState({ query: '', at: 0 })
   const [answer, setAnswer] = useState<{ readonly query: string; readonly found: Found | undefined }>()
   useEffect(() => {
     if (query === '' || ask === undefined) return
-    let isCurrent = true
-    const timer = setTimeout(async () => {
-      const found = await ask(query).catch(() => undefined)
-      if (isCurrent) setAnswer({ query, found })
-    }, pauseMs)
-    return () => {
-      isCurrent = false
-      clearTimeout(timer)
-    }
+    const timer = setTimeout(async () => setAnswer({ query, found: await ask(query).catch(() => undefined) }), pauseMs)
+    return () => clearTimeout(timer)
   }, [query, ask === undefined])
-  const isAsked = ask !== undefined && query !== '' && answer?.query !== query
-  const own = useMemo(() => findIn(log, query), [log, query])
-  const found = isAsked ? undefined : (ask !== undefined && answer?.query === query && answer.found) || own
-  const total = found?.bytes.length ?? 0
-  const current = total === 0 ? undefined : found?.bytes[at % total]
+  const own = useMemo(() => {
+    const wanted = query.toLowerCase()
+    return query === '' ? [] : lines.flatMap(({ text, byte }) => (toPlain(text).toLowerCase().includes(wanted) ? byte : []))
+  }, [lines, query])
+  const isSearching = ask !== undefined && query !== '' && answer?.query !== query
+  const { bytes, isCut } = (ask !== undefined && answer?.query === query && answer.found) || { bytes: own, isCut: false }
+  const total = isSearching ? 0 : bytes.length
+  const current = total === 0 ? undefined : bytes[at % total]
   useEffect(() => {
     if (current !== undefined) goTo(current)
   }, [query, at, current === undefined])
   return {
-    query,
-    found,
-    current,
+    ...{ query, isSearching, isCut, total, current },
+    isOfAll: ask !== undefined,
+    /** Of the current hit, from 1. */
     number: total === 0 ? 0 : (at % total) + 1,
-    find: (wanted) => setState({ query: wanted, at: 0 }),
-    step: (by) => total > 0 && setState({ query, at: ((at % total) + by + total) % total }),
+    find: (wanted: string) => setState({ query: wanted, at: 0 }),
+    /** To the next hit, or the one before. */
+    step: (by: 1 | -1) => total > 0 && setState({ query, at: ((at % total) + by + total) % total }),
   }
 }
 
-function findIn({ lines }: LogText, query: string): Found {
-  const wanted = query.toLowerCase()
-  const bytes = lines.flatMap(({ text, byte }) => (query !== '' && toPlain(text).toLowerCase().includes(wanted) ? byte : []))
-  return { bytes, isCut: false }
-}
-
-export function LogSearch({ search: { query, found, number, find, step } }: { search: Search }) {
-  const total = found?.bytes.length ?? 0
+export function LogSearch({ search }: { search: ReturnType<typeof useSearch> }) {
+  const { query, isSearching, isCut, total, number, isOfAll, find, step } = search
+  const hits = total === 0 ? 'no hit' : `${number.toLocaleString()} of ${total.toLocaleString()}`
   const onKey = (event: KeyboardEvent) => {
     if (event.key !== 'Enter') return
     event.preventDefault()
@@ -74,17 +55,13 @@ export function LogSearch({ search: { query, found, number, find, step } }: { se
         class="grow"
         type="search"
         aria-label="Find"
-        placeholder="Find in all output"
+        placeholder={isOfAll ? 'Find in all output' : 'Find in the loaded output'}
         value={query}
         onInput={(event) => find(event.currentTarget.value)}
         onKeyDown={onKey}
       />
       <span class="muted number" role="status">
-        {query !== '' &&
-          (found === undefined
-            ? 'searching …'
-            : (total === 0 ? 'no hit' : `${number.toLocaleString()} of ${total.toLocaleString()}`) +
-              (found.isCut ? ' and more' : ''))}
+        {query !== '' && (isSearching ? 'searching …' : hits + (isCut ? ' and more' : ''))}
       </span>
       {total > 1 && (
         <>

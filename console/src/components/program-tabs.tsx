@@ -1,8 +1,7 @@
 /** The views of a program that runs somewhere, an instance or a job: its details, its output, and the whole record. */
 import type { ComponentChildren } from 'preact'
-import { useOutput } from '../api/output.ts'
+import { findInOutput, type OutputPlace, useOutput } from '../api/output.ts'
 import { describeError } from '../words.ts'
-import { Button } from './button.tsx'
 import { useQueryChange } from './filter-field.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { LogView } from './log-view.tsx'
@@ -16,22 +15,11 @@ const tabs = [
   { id: 'raw', label: 'Raw record' },
 ] as const
 
-interface Place {
-  readonly account: string
-  readonly region: string
-  readonly id: string
-  readonly provider: string | undefined
-  /** One of several logs. */
-  readonly container?: string
-  /** Of the run before the present one. */
-  readonly isPrevious?: boolean
-}
-
 interface ProgramTabsProps {
   readonly name: string
   /** The query of the address. */
   readonly query: Readonly<Record<string, string>>
-  readonly place: Place
+  readonly place: OutputPlace
   readonly record: unknown
   readonly children: ComponentChildren
 }
@@ -56,13 +44,13 @@ export function ProgramTabs({ name, query, place, record, children }: ProgramTab
       onSelect={(tab) => change({ tab: tab === 'details' ? undefined : tab, line: undefined })}
     >
       {selected === 'details' && children}
-      {selected === 'console' && <ProgramOutput {...place} line={query['line']} />}
+      {selected === 'console' && <ProgramOutput key={place.id} {...place} line={query['line']} />}
       {selected === 'raw' && <RawRecord value={record} name={name} />}
     </Tabs>
   )
 }
 
-interface OutputProps extends Place {
+interface OutputProps extends OutputPlace {
   /** The first byte of the line that is marked, as the address has it. */
   readonly line: string | undefined
 }
@@ -70,31 +58,16 @@ interface OutputProps extends Place {
 /** What the program has written. */
 export function ProgramOutput({ line, ...place }: OutputProps) {
   const byte = line !== undefined && /^\d+$/.test(line) ? Number(line) : undefined
-  const { output, readEarlier, readAt, find } = useOutput(place, byte)
-  const { text, startByte, firstLine, hasEarlier, hasLater, error } = output.value
-  if (text === undefined)
+  const { output, error, ...reader } = useOutput(place, byte)
+  if (output === undefined)
     return error === undefined ? <Loading rows={8} /> : <ErrorState error={error} onRetry={() => location.reload()} />
+  const { text, nextByte, ...part } = output
+  const find = nextByte === undefined ? undefined : (query: string) => findInOutput(place, query)
   return (
     <>
       {error !== undefined && <p class="stale">{describeError(error).title}</p>}
-      {byte !== undefined && byte < startByte && <p class="muted">The line of this address is no longer kept.</p>}
-      {hasLater && (
-        <p class="muted row">
-          What was written later is not on this page.
-          <Button small onClick={() => readAt(undefined)}>
-            Go to the end
-          </Button>
-        </p>
-      )}
-      <LogView
-        text={text}
-        name={place.id}
-        startByte={startByte}
-        firstLine={firstLine}
-        find={find}
-        onJump={readAt}
-        {...(startByte > 0 && { earlier: { read: hasEarlier ? readEarlier : undefined } })}
-      />
+      {byte !== undefined && byte < part.startByte && <p class="muted">The line of this address is no longer kept.</p>}
+      <LogView text={text} name={place.id} part={{ ...part, ...reader, find }} />
     </>
   )
 }
