@@ -2,10 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { conditionsOf, pillsOf, reasonsOf, rolloutOf, toEditable } from '../../console/src/manifests/object.ts'
-import { findNoManifest, toPlan } from '../../console/src/manifests/plan.ts'
-import { containersOf } from '../../console/src/manifests/pods.ts'
-import { objectsOfStage, planOfStage } from '../../console/src/manifests/stage.ts'
+import { conditionsOf, containersOf, pillsOf, reasonsOf, rolloutOf, toEditable } from '../../console/src/manifests/object.ts'
+import { findNoManifest, objectsOfStage, planOfStage, toPlan } from '../../console/src/manifests/stage.ts'
 import { revisionsOf } from '../../console/src/manifests/workload.ts'
 import { instanceId } from '../../console/src/model/server-groups.ts'
 import { findBarriers, findBarriersAt } from '../support/barriers.ts'
@@ -20,8 +18,6 @@ const screens = [
   objectAt('deployment web'),
   `${objectAt('deployment web')}?tab=history&revision=2`,
   `${objectAt('deployment web')}?tab=manifest`,
-  `${objectAt('deployment web')}?tab=artifacts`,
-  `${objectAt('deployment web')}?tab=labels`,
   objectAt('pod web-3-a'),
   `${objectAt('pod web-3-a')}?tab=logs`,
   `${objectAt('pod web-3-a')}?tab=events`,
@@ -89,7 +85,7 @@ test('an application in a cluster is looked at and changed', { timeout: 900_000 
     await page.getByLabel('Container').selectOption('setup')
     await page.getByText('setup is done').waitFor()
     await page.getByLabel('Container').selectOption('main')
-    await page.getByRole('button', { name: 'Previous run' }).click()
+    await page.getByLabel('Run', { exact: true }).selectOption('Previous run')
     await page.getByText('out of memory').waitFor()
     assert.match(page.url(), /previous=true/)
   })
@@ -370,7 +366,7 @@ test('a stage names its objects and its plan', () => {
 
 test('what is no manifest is found before it is sent', () => {
   const manifest = { kind: 'Pod', metadata: { name: 'a' } }
-  assert.equal(findNoManifest([manifest, { kind: 'List', items: [] }]), undefined)
+  assert.equal(findNoManifest([manifest, { kind: 'List', items: [] }]), 0)
   assert.equal(findNoManifest([manifest, 'text']), 2)
   assert.equal(findNoManifest([{ metadata: {} }]), 1)
 })

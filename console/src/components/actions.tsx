@@ -111,6 +111,6 @@ function Fields({ fields, values }: { fields: readonly ActionField[]; values: Si
     if (kind === 'check')
       return <CheckField key={name} label={label} checked={value !== ''} onChange={(isOn) => onChange(isOn ? 'true' : '')} />
     if (choices !== undefined) return <ChoiceField key={name} {...shared} choices={Object.entries(choices)} />
-    return <TextField key={name} {...shared} {...(kind === 'count' && { input: { type: 'number', min: 0, max: 1000 } })} />
+    return <TextField key={name} {...shared} {...(kind === 'count' && { input: { type: 'number', min: 0 } })} />
   })
 }

@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import { type Live, useLive } from '../api/live.ts'
-import { useDrift } from '../manifests/drift.tsx'
+import { useDrift } from '../manifests/notices.tsx'
 import { isFullName } from '../manifests/names.ts'
 import {
   accountsOf,

@@ -1,4 +1,5 @@
 /** A cluster of objects with manifests: its managers, each with what it runs, and its other server groups. */
+import type { ComponentChildren } from 'preact'
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
@@ -9,8 +10,8 @@ import { PendingChip } from '../components/pending-chip.tsx'
 import { StatusText } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
 import {
-  accountOf,
   type Cluster,
+  countsOf,
   instanceId,
   instancesOf,
   isEnabled,
@@ -18,17 +19,16 @@ import {
   type ServerGroup,
   shortName,
 } from '../model/server-groups.ts'
-import { instanceStatus } from '../model/status.ts'
+import { instanceStatus, type Status } from '../model/status.ts'
 import { GroupLine } from '../screens/group-line.tsx'
 import type { ServerGroupContext } from '../screens/server-group-actions.tsx'
 import { plural } from '../words.ts'
-import { type ActedObject, keyOfObject, useManifestActions } from './actions.tsx'
+import { type ActedObject, useManifestActions } from './actions.tsx'
 import { bareName, isKind, kindOf, toFullName } from './names.ts'
-import { isPaused, type ObjectPlace, pillsOf, reasonsOf } from './object.ts'
-import { PodReason } from './pod-rows.tsx'
-import { useManifest } from './use-object.ts'
-import { manifestWords } from './words.ts'
-import { isAllUp, isInUse, isManagedBy, type Manager, managerPlace, revisionOf, revisionsOf } from './workload.ts'
+import { isPaused, pillsOf, reasonsOf } from './object.ts'
+import { PodReason } from './pods.tsx'
+import { keyOfObject, useManifest } from './use-object.ts'
+import { isInUse, isManagedBy, type Manager, managerPlace, placeOfGroup, revisionOf, revisionsOf } from './workload.ts'
 
 interface ClusterRowsProps {
   readonly cluster: Cluster
@@ -39,26 +39,26 @@ interface ClusterRowsProps {
 
 export function ClusterRows({ cluster, context, isAlone }: ClusterRowsProps) {
   const { application } = context
-  const { body } = useLive(
+  const { body = [] } = useLive(
     '/applications/{application}/serverGroupManagers',
     { path: { application } },
     { refresh: 'steady', events: applicationEvents(application, 'infrastructure') },
   ).reading.value
-  const managers = isAlone ? [] : (body ?? []).filter((manager) => isOf(manager, cluster))
+  const managers = isAlone ? [] : body.filter((manager) => isOf(manager, cluster))
   const others = cluster.groups.filter((group) => !managers.some((manager) => isManagedBy(group, managerPlace(manager))))
   return (
     <ul class="rows" aria-label={`Server groups of ${cluster.name}`}>
       {managers.map((manager) => (
         <li key={`${manager.region}/${manager.name}`}>
-          <ManagerRows manager={manager} cluster={cluster} context={context} />
+          <ManagerRows manager={manager} cluster={cluster} application={application} />
         </li>
       ))}
       {others.map((group) => (
         <li key={`${group.region}/${group.name}`}>
           {isKind(group.name, 'job') ? (
-            <JobRow group={group} context={context} />
+            <JobRow group={group} application={application} />
           ) : (
-            <GroupRow group={group} cluster={cluster} context={context} isAlone={isAlone} />
+            <GroupRow group={group} cluster={cluster} application={application} isAlone={isAlone} />
           )}
         </li>
       ))}
@@ -73,29 +73,41 @@ function isOf(manager: Manager, { account, name, groups }: Cluster): boolean {
   return (manager.moniker?.cluster ?? manager.name) === name || groups.some((group) => isManagedBy(group, place))
 }
 
-interface ManagerRowsProps {
-  readonly manager: Manager
+interface RowProps {
+  readonly application: string
   readonly cluster: Cluster
-  readonly context: ServerGroupContext
 }
 
-function ManagerRows({ manager, cluster, context }: ManagerRowsProps) {
+/** A manager, its revisions in use, and a link to the others. */
+function ManagerRows({ manager, cluster, application }: RowProps & { readonly manager: Manager }) {
   const place = managerPlace(manager)
   const revisions = revisionsOf(cluster.groups, place)
+  const inUse = revisions.map(({ group }) => group).filter(isInUse)
+  // The cluster is asked only while something moves.
+  const isMoving = inUse.length > 1 || !inUse.every(isAllUp)
+  const view = useManifest(isMoving ? place : undefined).reading.value.body
+  const object: ActedObject = {
+    ...{ application, place, revisions },
+    provider: revisions[0]?.group.cloudProvider ?? String(manager['cloudProvider'] ?? ''),
+    replicas: inUse[0]?.capacity?.desired ?? undefined,
+    isPaused: view && isPaused(view),
+  }
   const shown = revisions.filter(({ group, isCurrent }) => isCurrent || isInUse(group))
   const older = revisions.length - shown.length
   return (
     <>
-      <ManagerRow manager={manager} groups={revisions.map(({ group }) => group)} context={context} />
+      <ObjectLine object={object} status={view && pillsOf(view)[0]}>
+        {view !== undefined && <Name text={reasonsOf(view)[0] ?? ''} max={160} />}
+      </ObjectLine>
       <ul class="rows inner-rows">
         {shown.map(({ group }) => (
           <li key={group.name}>
-            <GroupRow group={group} cluster={cluster} context={context} isAlone={false} />
+            <GroupRow group={group} cluster={cluster} application={application} isAlone={false} />
           </li>
         ))}
         {older > 0 && (
           <li class="run-row older-row">
-            <a href={to.manifest(context.application, place, { tab: 'history' })}>{plural(older, 'older revision')}</a>
+            <a href={to.manifest(application, place, { tab: 'history' })}>{plural(older, 'older revision')}</a>
           </li>
         )}
       </ul>
@@ -103,30 +115,21 @@ function ManagerRows({ manager, cluster, context }: ManagerRowsProps) {
   )
 }
 
-interface ManagerRowProps {
-  readonly manager: Manager
-  readonly groups: readonly ServerGroup[]
-  readonly context: ServerGroupContext
+/** Whether all pods that are wanted are up, and no others are there. */
+function isAllUp(group: ServerGroup): boolean {
+  const { total, up } = countsOf(group)
+  return up === total && total === (group.capacity?.desired ?? total)
 }
 
-function ManagerRow({ manager, groups, context: { application } }: ManagerRowProps) {
-  const place = managerPlace(manager)
-  const inUse = groups.filter(isInUse)
-  // The cluster is asked only while something moves.
-  const isMoving = inUse.length > 1 || !inUse.every(isAllUp)
-  const view = useManifest(isMoving ? place : undefined).reading.value.body
-  const [pill] = view === undefined ? [] : pillsOf(view)
-  const reason = view && reasonsOf(view)[0]
-  const object: ActedObject = {
-    application,
-    provider: groups[0]?.cloudProvider ?? String(manager['cloudProvider'] ?? ''),
-    place,
-    owner: undefined,
-    replicas: inUse[0]?.capacity?.desired ?? undefined,
-    isPaused: view && isPaused(view),
-    revisions: revisionsOf(groups, place),
-    traffic: undefined,
-  }
+interface ObjectLineProps {
+  readonly object: ActedObject
+  readonly status: Status | undefined
+  /** What else there is to say. */
+  readonly children: ComponentChildren
+}
+
+function ObjectLine({ object, status, children }: ObjectLineProps) {
+  const { application, place } = object
   return (
     <div class="run-row group-row manager-row">
       <Icon name="graph" />
@@ -135,30 +138,27 @@ function ManagerRow({ manager, groups, context: { application } }: ManagerRowPro
       </a>
       <span class="muted hide-phone">{kindOf(place.name)}</span>
       <span class="muted hide-narrow">{place.location}</span>
-      {pill !== undefined && <StatusText status={pill} />}
+      {status !== undefined && <StatusText status={status} />}
       <span class="grow">
-        <PendingChip object={keyOfObject(place)} />
-        {reason !== undefined && <Name text={reason} max={160} />}
+        <PendingChip object={keyOfObject(place)} /> {children}
       </span>
       <Menu label={`Actions of ${place.name}`} items={useManifestActions(object)} />
     </div>
   )
 }
 
-interface GroupRowProps {
-  readonly group: ServerGroup
-  readonly cluster: Cluster
-  readonly context: ServerGroupContext
-  readonly isAlone: boolean
-}
-
-function GroupRow({ group, cluster, context: { application }, isAlone }: GroupRowProps) {
-  const place = placeOf(group)
+function GroupRow({
+  group,
+  cluster,
+  application,
+  isAlone,
+}: RowProps & { readonly group: ServerGroup; readonly isAlone: boolean }) {
+  const place = placeOfGroup(group)
   const [owner] = group.serverGroupManagers ?? []
   const revision = owner === undefined || isAlone ? undefined : revisionOf(group)
-  const title = revision === undefined ? undefined : manifestWords.revisionNumber(revision)
+  const title = revision === undefined ? undefined : `Revision ${revision}`
   const object: ActedObject = {
-    ...basicsOf(group, application),
+    ...unreadObject(group, application),
     owner: owner && toFullName('deployment', String(owner['name'])),
     traffic: { isEnabled: isEnabled(group), balancers: loadBalancersOf(group) },
   }
@@ -166,7 +166,7 @@ function GroupRow({ group, cluster, context: { application }, isAlone }: GroupRo
   return (
     <GroupLine
       group={group}
-      title={title === undefined ? <Name text={isAlone ? group.name : shortName(group)} max={40} /> : title}
+      title={title ?? <Name text={isAlone ? group.name : shortName(group)} max={40} />}
       label={[title, group.name].filter(Boolean).join(', ')}
       isLong
       href={to.manifest(application, place)}
@@ -180,45 +180,23 @@ function GroupRow({ group, cluster, context: { application }, isAlone }: GroupRo
 }
 
 /** A job is never up: it runs, then it has succeeded or failed. */
-function JobRow({ group, context: { application } }: Pick<GroupRowProps, 'group' | 'context'>) {
-  const place = placeOf(group)
+function JobRow({ group, application }: { group: ServerGroup; application: string }) {
   const { body } = useLive(
     '/applications/{applicationName}/jobs',
     { path: { applicationName: application }, query: {} },
     { refresh: 'steady', events: applicationEvents(application, 'infrastructure') },
   ).reading.value
-  const job = body?.find((one) => one.account === place.account && toFullName('job', one.name ?? '') === group.name)
-  const object: ActedObject = { ...basicsOf(group, application), owner: undefined, traffic: undefined }
+  const object = unreadObject(group, application)
+  const job = body?.find((one) => one.account === object.place.account && toFullName('job', one.name ?? '') === group.name)
   return (
-    <div class="run-row group-row">
-      <a class="row-link row-title cut" href={to.manifest(application, place)}>
-        <Name text={group.name} max={50} />
-      </a>
-      <span class="muted hide-narrow">{place.location}</span>
-      {job !== undefined && <StatusText status={instanceStatus(job.jobState)} />}
-      <span class="grow">
-        <PendingChip object={keyOfObject(place)} />
-      </span>
-      <span class="muted hide-phone aside">
-        <Time at={group.createdTime} />
-      </span>
-      <Menu label={`Actions of ${group.name}`} items={useManifestActions(object)} />
-    </div>
+    <ObjectLine object={object} status={job && instanceStatus(job.jobState)}>
+      <Time at={group.createdTime} />
+    </ObjectLine>
   )
 }
 
-/** Of an object whose manifest is not read. */
-function basicsOf(group: ServerGroup, application: string) {
-  return {
-    application,
-    provider: group.cloudProvider ?? group.type ?? '',
-    place: placeOf(group),
-    replicas: group.capacity?.desired ?? undefined,
-    isPaused: undefined,
-    revisions: undefined,
-  } as const
-}
-
-function placeOf(group: ServerGroup): ObjectPlace {
-  return { account: accountOf(group), location: group.region, name: group.name }
+/** Without what only its manifest says. */
+function unreadObject(group: ServerGroup, application: string): ActedObject {
+  const provider = group.cloudProvider ?? group.type ?? ''
+  return { application, provider, place: placeOfGroup(group), replicas: group.capacity?.desired ?? undefined }
 }

@@ -1,7 +1,8 @@
 /** Manifests are written, then planned; nothing is deployed before the plan was seen. */
 import { useState } from 'preact/hooks'
-import { submitTask } from '../api/actions.ts'
+import { type Change, submitTask } from '../api/actions.ts'
 import { ApiError } from '../api/api-error.ts'
+import { client, unwrap } from '../api/client.ts'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { ChoiceField } from '../components/form-fields.tsx'
@@ -9,42 +10,43 @@ import { openLeaveDialog } from '../components/leave-dialog.tsx'
 import { Lazy } from '../editor/lazy.tsx'
 import { loadYaml } from '../editor/load-yaml.ts'
 import { loadYamlEditor } from '../editor/load-yaml-editor.tsx'
-import type { Json } from '../model/read.ts'
+import { type Json, textOf, valueIn } from '../model/read.ts'
 import { plural } from '../words.ts'
-import { type DeployTarget, loadPlan, toDeployChange } from './deploy.ts'
-import { findNoManifest, type PlannedObject } from './plan.ts'
-import { Plan } from './plan-view.tsx'
-import { manifestWords } from './words.ts'
+import { Plan } from './plan.tsx'
+import { findNoManifest, toPlan } from './stage.ts'
 
 interface EditDialogProps {
-  readonly target: DeployTarget
+  readonly target: {
+    readonly title: string
+    readonly application: string
+    readonly provider: string
+    /** Those to choose from. */
+    readonly accounts: readonly string[]
+    /** What the task changes. */
+    readonly object: string
+  }
   readonly text: string
-  /** What the text began as, where it comes back changed. */
+  /** Where it comes back: what the text began as, and the account that was chosen. */
   readonly original?: string
+  readonly chosen?: string | undefined
 }
 
-export function EditDialog({ target, text: first, original = first }: EditDialogProps) {
+export function EditDialog({ target, text: first, original = first, chosen = target.accounts[0] ?? '' }: EditDialogProps) {
   const [text, setText] = useState(first)
-  const [account, setAccount] = useState(target.account)
+  const [account, setAccount] = useState(chosen)
+  const edit = () => openDialog(<EditDialog target={target} text={text} original={original} chosen={account} />)
   const run = async () => {
-    const chosen = { ...target, account }
     const manifests = await readManifests(text)
-    const plan = await loadPlan(chosen, manifests)
-    return <PlanDialog target={chosen} text={text} original={original} manifests={manifests} plan={plan} />
+    const body = { account, application: target.application, manifests: [...manifests] }
+    const plan = await unwrap(client.POST('/manifests/plan', { body }))
+    return <PlanDialog change={toChange(target, account, manifests)} plan={toPlan(plan)} onClose={edit} />
   }
   const close = () => {
     if (text === original) return closeDialog()
-    const stay = () => openDialog(<EditDialog target={{ ...target, account }} text={text} original={original} />)
-    openLeaveDialog('The manifests that you have changed are not deployed. They would be lost.', () => {}, stay)
+    openLeaveDialog('The manifests that you have changed are not deployed. They would be lost.', () => {}, edit)
   }
   return (
-    <FormDialog
-      title={target.place === undefined ? manifestWords.newTitle : manifestWords.editOf(target.place.name)}
-      action="Show the plan"
-      onClose={close}
-      run={run}
-      wide
-    >
+    <FormDialog title={target.title} action="Show the plan" onClose={close} run={run} wide>
       <p class="muted">Nothing is changed before you have seen the plan.</p>
       {target.accounts.length > 1 && (
         <ChoiceField label="Account" value={account} choices={target.accounts} onChange={setAccount} />
@@ -61,7 +63,7 @@ async function readManifests(text: string): Promise<readonly Json[]> {
   const read = (await loadYaml()).readDocuments(text)
   if (read.kind === 'unreadable') throw refusal(`Line ${read.line}: ${read.message}`)
   const wrong = findNoManifest(read.documents)
-  if (wrong !== undefined) throw refusal(`Document ${wrong} is no manifest: it needs kind and metadata.`)
+  if (wrong > 0) throw refusal(`Document ${wrong} is no manifest: it needs kind and metadata.`)
   if (read.documents.length === 0) throw refusal('Enter at least one manifest.')
   return read.documents as readonly Json[]
 }
@@ -70,16 +72,28 @@ function refusal(message: string): ApiError {
   return new ApiError({ status: 400, message })
 }
 
-interface PlanDialogProps extends EditDialogProps {
-  readonly manifests: readonly Json[]
-  readonly plan: readonly PlannedObject[]
+function toChange(target: EditDialogProps['target'], account: string, manifests: readonly Json[]): Change {
+  const { application, provider, object } = target
+  const names = manifests.map((manifest) => textOf(valueIn(manifest, 'metadata.name')) ?? textOf(manifest['kind']))
+  const place = { cloudProvider: provider, account, credentials: account, source: 'text', moniker: { app: application } }
+  return {
+    application,
+    description: `Deploy ${names.join(', ')}`,
+    job: [{ type: 'deployManifest', ...place, manifests: [...manifests] }],
+    object,
+  }
 }
 
-function PlanDialog({ target, text, original = text, manifests, plan }: PlanDialogProps) {
+interface PlanDialogProps {
+  readonly change: Change
+  readonly plan: ReturnType<typeof toPlan>
+  readonly onClose: () => void
+}
+
+function PlanDialog({ change: deployment, plan, onClose }: PlanDialogProps) {
   const isRefused = plan.some(({ change }) => change === 'error')
-  const isNothing = plan.every(({ change }) => change === 'none')
   const run = async () => {
-    await submitTask(toDeployChange(target, manifests))
+    await submitTask(deployment)
     return undefined
   }
   return (
@@ -87,12 +101,14 @@ function PlanDialog({ target, text, original = text, manifests, plan }: PlanDial
       title={`Deploy ${plural(plan.length, 'object')}?`}
       action="Deploy"
       dismissal="Back to the editor"
-      onClose={() => openDialog(<EditDialog target={target} text={text} original={original} />)}
+      onClose={onClose}
       isReady={!isRefused}
       run={run}
       wide
     >
-      {isNothing && <p class="muted">The cluster has all of this already. A deployment changes nothing.</p>}
+      {plan.every(({ change }) => change === 'none') && (
+        <p class="muted">The cluster has all of this already. A deployment changes nothing.</p>
+      )}
       {isRefused && <p class="error">The cluster refuses this. Go back and correct it.</p>}
       <Plan objects={plan} />
     </FormDialog>

@@ -16,37 +16,27 @@ import { Time } from '../components/time.tsx'
 import { Lazy } from '../editor/lazy.tsx'
 import { loadYaml } from '../editor/load-yaml.ts'
 import { loadYamlEditor } from '../editor/load-yaml-editor.tsx'
-import { textsOf } from '../model/read.ts'
-import type { ServerGroup } from '../model/server-groups.ts'
+import { objectOf, textsOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
-
-import { type ActedObject, keyOfObject, placeText, useManifestActions } from './actions.tsx'
-import { AccountsAway } from './away.tsx'
-import { DriftOf } from './drift.tsx'
-import { Artifacts, Events, Labels } from './facts-tabs.tsx'
+import { type ActedObject, useManifestActions } from './actions.tsx'
 import { History } from './history.tsx'
 import { Logs } from './logs.tsx'
 import { isKind } from './names.ts'
-import { type ManifestView, type ObjectPlace, pillsOf, reasonsOf, rolloutOf, toShown } from './object.ts'
-import { podReasonsOf } from './pods.ts'
-import { RolloutBars } from './rollout.tsx'
-import { StatusTab } from './status-tab.tsx'
-import { createdMsOf, useActedObject, useGroups, useManifest } from './use-object.ts'
-import { manifestWords } from './words.ts'
-
-type TabId = keyof typeof manifestWords.tabs
-
-/** Kinds with pods whose output can be read. */
-const withLogs = ['pod', 'deployment', 'replicaSet', 'statefulSet', 'daemonSet', 'job', 'cronJob']
-const withHistory = ['deployment', 'statefulSet', 'daemonSet']
+import { AccountsAway, DriftOf } from './notices.tsx'
+import { fieldOf, type ManifestView, type ObjectPlace, pillsOf, reasonsOf, rolloutOf, timeOf } from './object.ts'
+import { Events, StatusTab } from './status-tab.tsx'
+import { keyOfObject, placeText, useActedObject, useGroups, useManifest, workloads } from './use-object.ts'
 
 export function ManifestScreen({ params, query }: ScreenProps) {
-  const { application = '', account = '', name = '' } = params as Readonly<Record<string, string | undefined>>
-  const location = params['location'] === '_' ? '' : (params['location'] ?? '')
-  const place = { account, location, name }
-  const live = useManifest(place)
+  const { application = '', account = '', location = '', name = '' } = params as Readonly<Record<string, string | undefined>>
+  const place = { account, location: location === '_' ? '' : location, name }
   return (
-    <Loaded live={live} title={name} rows={8} empty={<EmptyState text={`There is no ${name}, or you may not read it.`} />}>
+    <Loaded
+      live={useManifest(place)}
+      title={name}
+      rows={8}
+      empty={<EmptyState text={`There is no ${name}, or you may not read it.`} />}
+    >
       {(view) => <ObjectPage application={application} place={place} view={view} query={query} />}
     </Loaded>
   )
@@ -63,47 +53,50 @@ function ObjectPage({ application, place, view, query }: ObjectPageProps) {
   const change = useQueryChange()
   const groups = useGroups(application, view, place)
   const object = useActedObject(application, place, view, groups)
-  const tabs = tabsOf(place.name)
+  const { name } = place
+  const tabs = [
+    { id: 'status', label: 'Status', isOffered: true },
+    { id: 'logs', label: 'Logs', isOffered: isKind(name, 'pod', ...workloads) },
+    { id: 'history', label: 'History', isOffered: isKind(name, 'deployment', 'statefulSet', 'daemonSet') },
+    { id: 'events', label: 'Events', isOffered: true },
+    { id: 'manifest', label: 'Manifest', isOffered: true },
+  ].filter(({ isOffered }) => isOffered)
   const selected = tabs.find(({ id }) => id === query['tab'])?.id ?? 'status'
   return (
     <>
       <Head view={view} object={object} />
       <Notes view={view} object={object} />
       <Tabs
-        label={place.name}
+        label={name}
         tabs={tabs}
         selected={selected}
         onSelect={(id) => change({ tab: id === 'status' ? undefined : id, line: undefined })}
       >
-        <TabBody tab={selected} view={view} object={object} groups={groups} query={query} />
+        {selected === 'status' && <StatusTab view={view} object={object} groups={groups} />}
+        {selected === 'logs' && <Logs view={view} object={object} groups={groups} query={query} />}
+        {selected === 'history' && <History object={object} compared={query['revision']} />}
+        {selected === 'events' && <Events view={view} />}
+        {selected === 'manifest' && <Lazy load={loadManifestText} props={{ view, name }} />}
       </Tabs>
     </>
   )
 }
 
-function tabsOf(name: string) {
-  const ids = Object.keys(manifestWords.tabs) as TabId[]
-  const offered = ids.filter(
-    (id) => (id !== 'logs' || isKind(name, ...withLogs)) && (id !== 'history' || isKind(name, ...withHistory)),
-  )
-  return offered.map((id) => ({ id, label: manifestWords.tabs[id] }))
-}
-
 function Head({ view, object }: { view: ManifestView; object: ActedObject }) {
   const { application, place } = object
   const actions = useManifestActions(object).slice(1)
+  const offered = actions.filter(({ destructive, denied }) => !destructive && denied === undefined)
   const cluster = view.moniker?.cluster
-  const inCluster = cluster && cluster !== place.name && isKind(place.name, ...withLogs)
+  const inCluster = cluster && cluster !== place.name && isKind(place.name, 'pod', ...workloads)
+  const crumb = inCluster && {
+    label: <Name text={cluster} max={60} />,
+    href: to.cluster(application, { account: place.account, cluster }),
+  }
   return (
     <PageHead
       tab={place.name}
       title={<Name text={place.name} max={80} />}
-      crumbs={[
-        ...applicationCrumbs(application),
-        ...(inCluster
-          ? [{ label: <Name text={cluster} max={60} />, href: to.cluster(application, { account: place.account, cluster }) }]
-          : []),
-      ]}
+      crumbs={[...applicationCrumbs(application), ...(crumb ? [crumb] : [])]}
       state={
         <span class="row">
           {pillsOf(view).map((pill) => (
@@ -114,14 +107,11 @@ function Head({ view, object }: { view: ManifestView; object: ActedObject }) {
       }
       actions={
         <>
-          {actions
-            .filter(({ destructive, denied }) => destructive !== true && denied === undefined)
-            .slice(0, 4)
-            .map((action) => (
-              <span key={action.label} class="hide-narrow">
-                <ActionButton action={action} />
-              </span>
-            ))}
+          {offered.slice(0, 4).map((action) => (
+            <span key={action.label} class="hide-narrow">
+              <ActionButton action={action} />
+            </span>
+          ))}
           <Menu label={`Actions of ${place.name}`} items={actions} class="button">
             Actions
           </Menu>
@@ -129,7 +119,7 @@ function Head({ view, object }: { view: ManifestView; object: ActedObject }) {
       }
     >
       <p class="muted">
-        {placeText(place)}, created <Time at={createdMsOf(view)} />
+        {placeText(place)}, created <Time at={timeOf(fieldOf(view, 'metadata.creationTimestamp'))} />
       </p>
     </PageHead>
   )
@@ -137,9 +127,8 @@ function Head({ view, object }: { view: ManifestView; object: ActedObject }) {
 
 /** Why it is not as wanted, what was changed by hand, and how far its rollout is. */
 function Notes({ view, object: { application, place } }: { view: ManifestView; object: ActedObject }) {
-  const reasons = isKind(place.name, 'pod') ? podReasonsOf(view) : reasonsOf(view)
+  const reasons = reasonsOf(view)
   const isFailed = view['hopeless'] === true || pillsOf(view)[0]?.kind === 'failed'
-  const rollout = rolloutOf(view)
   return (
     <>
       <AccountsAway accounts={[place.account]} />
@@ -158,42 +147,37 @@ function Notes({ view, object: { application, place } }: { view: ManifestView; o
           <PlainText text={warning} />
         </Banner>
       ))}
-      {rollout !== undefined && <RolloutBars rollout={rollout} />}
+      <Rollout rollout={rolloutOf(view)} />
     </>
   )
 }
 
-interface TabBodyProps {
-  readonly tab: TabId
-  readonly view: ManifestView
-  readonly object: ActedObject
-  readonly groups: readonly ServerGroup[]
-  readonly query: ScreenProps['query']
+/** How many pods are updated, ready and available of those that are wanted. */
+function Rollout({ rollout }: { rollout: ReturnType<typeof rolloutOf> }) {
+  if (rollout === undefined) return null
+  const { desired, parts } = rollout
+  return (
+    <dl class="rollout" aria-label="Rollout">
+      {parts.map(({ word, done }) => (
+        <div key={word} class={done >= desired ? 'is-succeeded' : 'is-running'}>
+          <dt>{word}</dt>
+          <dd>
+            <span class="rollout-bar" aria-hidden="true">
+              <span style={{ width: `${desired === 0 ? 100 : Math.min(100, (done / desired) * 100)}%` }} />
+            </span>
+            <span class="number">{`${done.toLocaleString()} of ${desired.toLocaleString()}`}</span>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
 }
 
-function TabBody({ tab, view, object, groups, query }: TabBodyProps) {
-  const { place } = object
-  switch (tab) {
-    case 'status':
-      return <StatusTab view={view} object={object} groups={groups} />
-    case 'logs':
-      return <Logs view={view} object={object} groups={groups} query={query} />
-    case 'history':
-      return <History object={object} compared={query['revision']} />
-    case 'events':
-      return <Events view={view} />
-    case 'artifacts':
-      return <Artifacts view={view} />
-    case 'labels':
-      return <Labels view={view} />
-    case 'manifest':
-      return <Lazy load={loadManifestText} props={{ view, name: place.name }} />
-  }
-}
-
+/** Without what only programs read. */
 async function loadManifestText() {
   const [yaml, Editor] = await Promise.all([loadYaml(), loadYamlEditor()])
-  return ({ view, name }: { view: ManifestView; name: string }) => (
-    <Editor text={yaml.writeDocuments([toShown(view)])} label={`Manifest of ${name}`} />
-  )
+  return ({ view, name }: { view: ManifestView; name: string }) => {
+    const { managedFields: _, ...metadata } = objectOf(fieldOf(view, 'metadata'))
+    return <Editor text={yaml.writeDocuments([{ ...view.manifest, metadata }])} label={`Manifest of ${name}`} />
+  }
 }

@@ -1,10 +1,7 @@
 /** What the screens say about an object, read from its manifest and its status. */
-import type { components } from '../api/schema.d.ts'
-import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
+import type { Schemas } from '../api/client.ts'
+import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf, valueIn } from '../model/read.ts'
 import type { Status } from '../model/status.ts'
-import { isKind } from './names.ts'
-
-type Schemas = components['schemas']
 
 /** An object as `GET /manifests/{account}/{location}/{name}` has it. */
 export type ManifestView = Schemas['Manifest']
@@ -17,18 +14,18 @@ export interface ObjectPlace {
   readonly name: string
 }
 
-export function manifestOf({ manifest }: ManifestView): Json {
-  return objectOf(manifest)
+/** Names have no case. */
+export function isSameObject(one: ObjectPlace, other: ObjectPlace): boolean {
+  const isSamePlace = one.account === other.account && one.location === other.location
+  return isSamePlace && one.name.toLowerCase() === other.name.toLowerCase()
 }
 
-export function specOf(view: ManifestView): Json {
-  return objectOf(manifestOf(view)['spec'])
+/** @param path Such as `spec.replicas` */
+export function fieldOf({ manifest }: ManifestView, path: string): unknown {
+  return valueIn(manifest, path)
 }
 
-export function metadataOf(view: ManifestView): Json {
-  return objectOf(manifestOf(view)['metadata'])
-}
-
+/** Milliseconds since the epoch. */
 export function timeOf(value: unknown): number | undefined {
   const ms = Date.parse(textOf(value) ?? '')
   return Number.isNaN(ms) ? undefined : ms
@@ -40,205 +37,194 @@ interface Pill extends Status {
 
 /** The gravest first; one at least. */
 export function pillsOf({ status }: ManifestView): readonly Pill[] {
-  const parts = objectOf(status)
-  const part = (key: string) => objectOf(parts[key])
-  const pill = (key: string, kind: Status['kind'], word: string): Pill => ({ kind, word, message: textOf(part(key)['message']) })
-  const found: Pill[] = []
-  if (part('failed')['state'] === true) found.push(pill('failed', 'failed', 'failed'))
-  if (part('paused')['state'] === true) found.push(pill('paused', 'paused', 'paused'))
-  if (found.length === 0 && part('stable')['state'] === false) found.push(pill('stable', 'running', 'in progress'))
-  if (part('available')['state'] === false) found.push(pill('available', 'warning', 'not available'))
+  const pillIf = (part: string, state: boolean, kind: Status['kind'], word: string): Pill[] =>
+    valueIn(status, `${part}.state`) === state ? [{ kind, word, message: textOf(valueIn(status, `${part}.message`)) }] : []
+  const stopped = [...pillIf('failed', true, 'failed', 'failed'), ...pillIf('paused', true, 'paused', 'paused')]
+  const moving = stopped.length > 0 ? stopped : pillIf('stable', false, 'running', 'in progress')
+  const found = [...moving, ...pillIf('available', false, 'warning', 'not available')]
   if (found.length > 0) return found
-  return [part('stable')['state'] === true ? pill('stable', 'succeeded', 'stable') : pill('stable', 'unknown', 'no status yet')]
+  const stable = pillIf('stable', true, 'succeeded', 'stable')
+  return stable.length > 0 ? stable : [{ kind: 'unknown', word: 'no status yet', message: undefined }]
 }
 
-/** Whether nothing moves any more by itself. */
-export function isSettled({ status }: ManifestView): boolean {
-  const { stable, failed } = objectOf(status)
-  return objectOf(stable)['state'] !== false || objectOf(failed)['state'] === true
+/** Whether something still moves by itself. */
+export function isMoving(view: ManifestView): boolean {
+  return pillsOf(view).some(({ kind }) => kind === 'running')
 }
 
-export function isPaused({ status }: ManifestView): boolean {
-  return objectOf(objectOf(status)['paused'])['state'] === true
+export function isPaused(view: ManifestView): boolean {
+  return pillsOf(view).some(({ kind }) => kind === 'paused')
 }
 
-/** Why it is not as wanted, in sentences: those of the API, else the messages of its status. @see `podReasonsOf` */
+/** Why it is not as wanted, in sentences: those of the API, else the message of its status. */
 export function reasonsOf(view: ManifestView): readonly string[] {
   const given = textsOf(view['reasons'])
-  if (given.length > 0) return given
   const [first] = pillsOf(view)
-  return first?.message === undefined || first.kind === 'succeeded' ? [] : [first.message]
+  return given.length > 0 || first?.message === undefined || first.kind === 'succeeded' ? given : [first.message]
 }
 
-export interface Rollout {
-  readonly desired: number
-  /** Each with its word: updated, ready, available. */
-  readonly parts: readonly { readonly word: string; readonly done: number }[]
+const replicaFields = ['updatedReplicas', 'readyReplicas', 'availableReplicas'] as const
+/** Of the status of what is rolled out: pods that are updated, ready and available. */
+const rolloutFields: Readonly<Record<string, readonly [updated: string, ready: string, available: string]>> = {
+  Deployment: replicaFields,
+  StatefulSet: replicaFields,
+  ReplicaSet: ['fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'],
+  DaemonSet: ['updatedNumberScheduled', 'numberReady', 'numberAvailable'],
 }
 
-/** Undefined for kinds that are not rolled out. */
-export function rolloutOf(view: ManifestView): Rollout | undefined {
-  const kind = `${textOf(manifestOf(view)['kind']) ?? ''} `
-  const [spec, status] = [specOf(view), objectOf(manifestOf(view)['status'])]
-  const count = (key: string) => numberOf(status[key]) ?? 0
-  const toRollout = (desired: number, ...keys: readonly [updated: string, ready: string, available: string]): Rollout => ({
-    desired,
-    parts: ['updated', 'ready', 'available'].map((word, at) => ({ word, done: count(keys[at] ?? '') })),
-  })
-  if (isKind(kind, 'daemonSet')) {
-    return toRollout(count('desiredNumberScheduled'), 'updatedNumberScheduled', 'numberReady', 'numberAvailable')
+/** How many pods are wanted, and how many are there; undefined for kinds that are not rolled out. */
+export function rolloutOf(view: ManifestView) {
+  const kind = textOf(fieldOf(view, 'kind')) ?? ''
+  const fields = rolloutFields[kind]
+  if (fields === undefined) return undefined
+  const count = (field: string) => numberOf(fieldOf(view, `status.${field}`)) ?? 0
+  return {
+    desired: kind === 'DaemonSet' ? count('desiredNumberScheduled') : (numberOf(fieldOf(view, 'spec.replicas')) ?? 1),
+    parts: ['updated', 'ready', 'available'].map((word, at) => ({ word, done: count(fields[at] ?? '') })),
   }
-  const desired = numberOf(spec['replicas']) ?? 1
-  if (isKind(kind, 'replicaSet')) return toRollout(desired, 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas')
-  if (!isKind(kind, 'deployment', 'statefulSet')) return undefined
-  return toRollout(desired, 'updatedReplicas', 'readyReplicas', 'availableReplicas')
-}
-
-export interface Condition {
-  readonly type: string
-  readonly status: Status
-  readonly reason: string | undefined
-  readonly message: string | undefined
-  readonly sinceMs: number | undefined
 }
 
 /** Conditions that are bad when they are true. */
 const badTypes = /^(?:Failed|FailureTarget|ReplicaFailure|DisruptionTarget|.*Pressure|NetworkUnavailable)$/
 
-export function conditionsOf(view: ManifestView): readonly Condition[] {
-  return objectsOf(objectOf(manifestOf(view)['status'])['conditions']).map((condition) => {
-    const [type, state] = [textOf(condition['type']) ?? '', textOf(condition['status']) ?? '']
-    const isGood = (state === 'True') !== badTypes.test(type)
-    const kind = state === 'True' || state === 'False' ? (isGood ? 'succeeded' : 'warning') : 'unknown'
-    return {
-      type,
-      status: { kind, word: state.toLowerCase() },
-      reason: textOf(condition['reason']),
-      message: textOf(condition['message']),
-      sinceMs: timeOf(condition['lastTransitionTime']) ?? timeOf(condition['lastUpdateTime']),
-    }
+export function conditionsOf(view: ManifestView) {
+  return objectsOf(fieldOf(view, 'status.conditions')).map(({ type, status, reason, message, lastTransitionTime }) => {
+    const word = textOf(status)?.toLowerCase() ?? 'unknown'
+    const isGood = (word === 'true') !== badTypes.test(String(type))
+    const kind: Status['kind'] = word === 'unknown' ? 'unknown' : isGood ? 'succeeded' : 'warning'
+    const texts = { type: textOf(type) ?? '', reason: textOf(reason), message: textOf(message) }
+    return { ...texts, status: { kind, word }, sinceMs: timeOf(lastTransitionTime) }
   })
 }
 
-interface ObjectEvent {
-  readonly isWarning: boolean
-  readonly reason: string
-  readonly message: string
-  readonly count: number
-  readonly atMs: number | undefined
-  readonly source: string | undefined
-}
-
 /** Newest first. */
-export function eventsOf({ events }: ManifestView): readonly ObjectEvent[] {
+export function eventsOf({ events }: ManifestView) {
   const found = objectsOf(events).map((event) => ({
     isWarning: event['type'] === 'Warning',
     reason: textOf(event['reason']) ?? '',
-    message: textOf(event['message']) ?? textOf(event['note']) ?? '',
-    count: numberOf(event['count']) ?? numberOf(objectOf(event['series'])['count']) ?? 1,
-    atMs: timeOf(event['lastTimestamp']) ?? timeOf(event['eventTime']) ?? timeOf(event['firstTimestamp']),
-    source: textOf(objectOf(event['source'])['component']) ?? textOf(event['reportingComponent']),
+    message: textOf(event['message']) ?? '',
+    count: numberOf(event['count']) ?? 1,
+    atMs: timeOf(event['lastTimestamp']) ?? timeOf(event['eventTime']),
+    source: textOf(valueIn(event, 'source.component')) ?? textOf(event['reportingComponent']) ?? '',
   }))
   return found.toSorted((a, b) => (b.atMs ?? 0) - (a.atMs ?? 0))
 }
 
-/** The owner that manages it, by full name. */
+/** The owners that manage it, by full name. */
 export function ownersOf(view: ManifestView): readonly string[] {
-  return objectsOf(metadataOf(view)['ownerReferences']).flatMap((owner) => {
-    const [kind, name] = [textOf(owner['kind']), textOf(owner['name'])]
-    return kind === undefined || name === undefined ? [] : [`${kind.charAt(0).toLowerCase()}${kind.slice(1)} ${name}`]
+  return objectsOf(fieldOf(view, 'metadata.ownerReferences')).map(({ kind, name }) => `${lowerFirst(String(kind))} ${name}`)
+}
+
+export function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1)
+}
+
+/** Of its pods, init containers first, as their logs come: a pod's own, or those of the template, also of a cron job. */
+export function containerSpecsOf(view: ManifestView): readonly Json[] {
+  const specs = ['spec.jobTemplate.spec.template.spec', 'spec.template.spec', 'spec'].map((path) => objectOf(fieldOf(view, path)))
+  const { initContainers, containers } = specs.find((spec) => Array.isArray(spec['containers'])) ?? {}
+  return [...objectsOf(initContainers), ...objectsOf(containers)]
+}
+
+export type ContainerView = ReturnType<typeof containersOf>[number]
+
+/** Containers of a pod, and what became of them. */
+export function containersOf(view: ManifestView) {
+  const statuses = ['initContainerStatuses', 'containerStatuses'].flatMap((key) => objectsOf(fieldOf(view, `status.${key}`)))
+  const initial = objectsOf(fieldOf(view, 'spec.initContainers'))
+  return containerSpecsOf(view).map((spec) => {
+    const status = statuses.find(({ name }) => name === spec['name']) ?? {}
+    return {
+      name: textOf(spec['name']) ?? '',
+      isInit: initial.includes(spec),
+      image: textOf(spec['image']) ?? '',
+      restarts: numberOf(status['restartCount']) ?? 0,
+      ...stateOf(status),
+    }
   })
 }
 
-/** Of its pods: a pod's own spec, or that of the template, also of a cron job. */
-function podSpecOf(view: ManifestView): Json {
-  const spec = specOf(view)
-  const inner = objectOf(objectOf(spec['jobTemplate'])['spec'])
-  const template = objectOf(objectOf((inner['template'] ?? spec['template']) as unknown)['spec'])
-  return Object.keys(template).length > 0 ? template : spec
+interface ContainerState {
+  readonly status: Status
+  /** Why it does not run. */
+  readonly reason?: string | undefined
+  readonly sinceMs?: number | undefined
 }
 
-export function imagesOf(view: ManifestView): readonly string[] {
-  return [...new Set(objectsOf(podSpecOf(view)['containers']).flatMap(({ image }) => textOf(image) ?? []))]
+function stateOf(container: Json): ContainerState {
+  const { running, waiting, terminated } = objectOf(container['state'])
+  const last = valueIn(container, 'lastState.terminated')
+  const before = last === undefined ? undefined : `The run before ${exitOf(last)}`
+  if (terminated !== undefined) {
+    const { exitCode, message, finishedAt } = objectOf(terminated)
+    const sinceMs = timeOf(finishedAt)
+    if (exitCode === 0) return { status: { kind: 'succeeded', word: 'done' }, sinceMs }
+    return { status: { kind: 'failed', word: 'failed' }, reason: textOf(message) ?? `It ${exitOf(terminated)}`, sinceMs }
+  }
+  if (waiting !== undefined) {
+    const { reason, message } = objectOf(waiting)
+    const kind = /BackOff|Err|Invalid|CannotRun/.test(textOf(reason) ?? '') ? 'failed' : 'queued'
+    const why = [textOf(reason), textOf(message)].filter(Boolean).join(': ')
+    return { status: { kind, word: 'waiting' }, reason: [why, before].filter(Boolean).join(' ') || undefined }
+  }
+  if (running === undefined) return { status: { kind: 'queued', word: 'not started' } }
+  const kind = container['ready'] === true ? 'succeeded' : 'running'
+  return { status: { kind, word: 'running' }, reason: before, sinceMs: timeOf(valueIn(running, 'startedAt')) }
 }
 
-/** Names, init containers first, as their logs come. */
-export function containerNamesOf(view: ManifestView): readonly string[] {
-  const spec = podSpecOf(view)
-  return ['initContainers', 'containers'].flatMap((key) => objectsOf(spec[key]).flatMap(({ name }) => textOf(name) ?? []))
+function exitOf(terminated: unknown): string {
+  const { exitCode, reason } = objectOf(terminated)
+  return `ended with code ${numberOf(exitCode) ?? 0}${textOf(reason) === undefined ? '' : ` (${reason})`}.`
 }
+
+const annotationsPath = 'metadata.annotations'
 
 /** Load balancers that its traffic annotation names. */
 export function trafficOf(view: ManifestView): readonly string[] {
-  const text = textOf(objectOf(metadataOf(view)['annotations'])['traffic.spinnaker.io/load-balancers'])
-  try {
-    return text === undefined ? [] : textsOf(JSON.parse(text))
-  } catch {
-    return []
-  }
+  return textsOf(parsed(objectOf(fieldOf(view, annotationsPath))['traffic.spinnaker.io/load-balancers']))
 }
 
-const setByCluster = new Set([
-  'creationTimestamp',
-  'generation',
-  'managedFields',
-  'ownerReferences',
-  'resourceVersion',
-  'selfLink',
-  'uid',
-])
-const setByDeployment =
-  /^(?:artifact|moniker)\.spinnaker\.io\/|^(?:deployment|kubectl)\.kubernetes\.io\/|^app\.kubernetes\.io\/managed-by$/
-
-/** As users write it: what was deployed last where that is known, else the object without what others have set. */
-export function toEditable(view: ManifestView): Json {
-  const last = textOf(objectOf(metadataOf(view)['annotations'])['kubectl.kubernetes.io/last-applied-configuration'])
-  return withoutStamps(parseObject(last) ?? manifestOf(view))
-}
-
-function parseObject(text: string | undefined): Json | undefined {
+function parsed(text: unknown): unknown {
   try {
-    const value = objectOf(JSON.parse(text ?? ''))
-    return textOf(value['kind']) === undefined ? undefined : value
+    return JSON.parse(String(text))
   } catch {
     return undefined
   }
 }
 
-function withoutStamps({ status: _, ...manifest }: Json): Json {
-  const metadata = objectOf(manifest['metadata'])
-  const own = Object.fromEntries(Object.entries(metadata).filter(([key]) => !setByCluster.has(key)))
-  const name = unversioned(metadata['name'], objectOf(metadata['annotations']))
-  const spec = objectOf(manifest['spec'])
-  const template = objectOf(spec['template'])
-  const templateMetadata = template['metadata']
-  return {
-    ...manifest,
-    metadata: withoutMarks({ ...own, ...(name !== undefined && { name }) }),
-    ...(typeof templateMetadata === 'object' && {
-      spec: { ...spec, template: { ...template, metadata: withoutMarks(objectOf(templateMetadata)) } },
+const setByCluster = /^(?:creationTimestamp|generation|managedFields|ownerReferences|resourceVersion|selfLink|uid)$/
+const setByDeployment =
+  /^(?:artifact|moniker)\.spinnaker\.io\/|^(?:deployment|kubectl)\.kubernetes\.io\/|^app\.kubernetes\.io\/managed-by$/
+
+/** As users write it: what was deployed last where that is known, else the object without what others have set. */
+export function toEditable(view: ManifestView): Json {
+  const last = objectOf(fieldOf(view, annotationsPath))['kubectl.kubernetes.io/last-applied-configuration']
+  const { status: _, ...manifest } = objectOf(parsed(last) ?? view.manifest)
+  const { name, annotations } = objectOf(manifest['metadata'])
+  const { 'artifact.spinnaker.io/name': artifact, 'artifact.spinnaker.io/version': version } = objectOf(annotations)
+  const edited = withoutMarks(manifest)
+  // A deployment gives the object its next version, and with it its name.
+  if (name !== `${artifact}-${version}`) return edited
+  return { ...edited, metadata: { ...objectOf(edited['metadata']), name: artifact } }
+}
+
+/** Without fields, annotations and labels that every deployment writes anew, also in the templates of pods. */
+function withoutMarks(value: Json): Json {
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => {
+      const object = objectOf(inner)
+      if (object !== inner) return [key, inner]
+      return [key, key === 'metadata' ? ownMetadata(object) : ['spec', 'template'].includes(key) ? withoutMarks(object) : inner]
     }),
-  }
+  )
 }
 
-/** Annotations and labels that every deployment writes anew. */
-function withoutMarks(metadata: Json): Json {
-  const kept = Object.entries(metadata).flatMap(([key, value]) => {
+function ownMetadata(metadata: Json): Json {
+  const own = Object.entries(metadata).flatMap(([key, value]) => {
+    if (setByCluster.test(key)) return []
     if (key !== 'annotations' && key !== 'labels') return [[key, value]]
-    const own = Object.entries(objectOf(value)).filter(([mark]) => !setByDeployment.test(mark))
-    return own.length === 0 ? [] : [[key, Object.fromEntries(own)]]
+    const marks = Object.entries(objectOf(value)).filter(([mark]) => !setByDeployment.test(mark))
+    return marks.length === 0 ? [] : [[key, Object.fromEntries(marks)]]
   })
-  return Object.fromEntries(kept)
-}
-
-/** A deployment gives the object its next version, and with it its name. */
-function unversioned(name: unknown, annotations: Json): unknown {
-  const [artifact, version] = [annotations['artifact.spinnaker.io/name'], annotations['artifact.spinnaker.io/version']]
-  return textOf(version) !== undefined && name === `${artifact}-${version}` ? artifact : name
-}
-
-/** As it is shown: without what only programs read. */
-export function toShown(view: ManifestView): Json {
-  const { managedFields: _, ...metadata } = metadataOf(view)
-  return { ...manifestOf(view), metadata }
+  return Object.fromEntries(own)
 }

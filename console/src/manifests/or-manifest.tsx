@@ -3,7 +3,7 @@ import { hasManifests } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { Loading } from '../components/states.tsx'
 import { Lazy } from '../editor/lazy.tsx'
-import type { Screen, ScreenProps, ScreenRoute } from '../screen.ts'
+import type { ScreenRoute } from '../screen.ts'
 import { isFullName } from './names.ts'
 
 const loadManifestScreen = async () => (await import('./manifest-screen.tsx')).ManifestScreen
@@ -12,25 +12,18 @@ const loadManifestScreen = async () => (await import('./manifest-screen.tsx')).M
 export function orManifest(load: ScreenRoute['load'], key: string): ScreenRoute['load'] {
   return async () => {
     const Usual = await load()
-    return (props) =>
-      isFullName(props.params[key] ?? '') ? <ByProvider Usual={Usual} props={props} name={key} /> : <Usual {...props} />
+    return (props) => {
+      const { params, query } = props
+      const name = params[key] ?? ''
+      const parameters = isFullName(name) ? { query: { expand: true } } : undefined
+      const providers = useLive('/capabilities/cloudProviders', parameters && {}, { refresh: 'open' }).reading.value
+      const accounts = useLive('/credentials', parameters, { refresh: 'slow' }).reading.value
+      if (parameters === undefined) return <Usual {...props} />
+      if ([providers, accounts].some(({ body, error }) => body === undefined && error === undefined)) return <Loading rows={8} />
+      const account = accounts.body?.find((one) => one.name === params['account'])
+      // What is not known counts as a provider without manifests.
+      if (!hasManifests(providers.body ?? [], account?.cloudProvider ?? account?.type)) return <Usual {...props} />
+      return <Lazy load={loadManifestScreen} props={{ params: { ...params, location: params['region'] ?? '', name }, query }} />
+    }
   }
-}
-
-interface ByProviderProps {
-  readonly Usual: Screen
-  readonly props: ScreenProps
-  readonly name: string
-}
-
-/** What is not known counts as a provider without manifests. */
-function ByProvider({ Usual, props, name }: ByProviderProps) {
-  const { params, query } = props
-  const providers = useLive('/capabilities/cloudProviders', {}, { refresh: 'open' }).reading.value
-  const accounts = useLive('/credentials', { query: { expand: true } }, { refresh: 'slow' }).reading.value
-  if ([providers, accounts].some(({ body, error }) => body === undefined && error === undefined)) return <Loading rows={8} />
-  const account = accounts.body?.find((one) => one.name === params['account'])
-  if (!hasManifests(providers.body ?? [], account?.cloudProvider ?? account?.type)) return <Usual {...props} />
-  const place = { ...params, location: params['region'] ?? '', name: params[name] ?? '' }
-  return <Lazy load={loadManifestScreen} props={{ params: place, query }} />
 }

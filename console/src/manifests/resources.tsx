@@ -4,72 +4,56 @@ import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
+import type { Column } from '../components/data-table.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import type { ScreenProps } from '../screen.ts'
 import { List } from '../screens/place-list.tsx'
-
-import { AccountsAway } from './away.tsx'
 import { bareName } from './names.ts'
-import { manifestWords } from './words.ts'
+import { AccountsAway } from './notices.tsx'
 
 type Resource = Schemas['RawResource']
 
-const regionOf = ({ namespace, region }: Resource) => namespace ?? region ?? ''
+const placeOf = ({ account, namespace, region, name }: Resource) => ({
+  account: account ?? '',
+  location: namespace ?? region ?? '',
+  name,
+})
+const textOfRow = (resource: Resource) =>
+  [...Object.values(placeOf(resource)), ...Object.entries(resource.labels ?? {}).map((label) => label.join('='))].join(' ')
+const empty = 'Nothing of this application is found in a cluster.'
 
 export function Resources({ params, query }: ScreenProps) {
   const application = params['application'] ?? ''
-  const live = useLive(
-    '/applications/{application}/rawResources',
-    { path: { application } },
-    { refresh: 'steady', events: applicationEvents(application, 'infrastructure') },
-  )
-  const accounts = [...new Set((live.reading.value.body ?? []).flatMap(({ account }) => account ?? []))]
+  const events = applicationEvents(application, 'infrastructure')
+  const live = useLive('/applications/{application}/rawResources', { path: { application } }, { refresh: 'steady', events })
+  const columns: readonly Column<Resource>[] = [
+    {
+      head: 'Name',
+      grow: true,
+      cell: (resource) => (
+        <NameLink
+          href={to.manifest(application, placeOf(resource))}
+          text={resource.displayName ?? bareName(resource.name)}
+          max={60}
+        />
+      ),
+    },
+    { head: 'Kind', cell: ({ kind }) => <Name text={kind ?? ''} max={40} /> },
+    { head: 'Account', hideBelow: 'phone', cell: (resource) => <Name text={placeOf(resource).account} max={40} /> },
+    { head: 'Namespace', hideBelow: 'phone', cell: (resource) => <Name text={placeOf(resource).location || '–'} max={40} /> },
+  ]
   return (
     <>
       <ApplicationHead application={application} tab="Resources" />
-      <AccountsAway accounts={accounts} />
-      <Loaded live={live} rows={6} empty={<EmptyState text="Nothing of this application is found in a cluster." />}>
+      <AccountsAway accounts={(live.reading.value.body ?? []).map(({ account }) => account ?? '')} />
+      <Loaded live={live} rows={6} empty={<EmptyState text={empty} />}>
         {(resources) => (
-          <List<Resource>
-            label="Resources"
-            empty="Nothing of this application is found in a cluster."
-            query={query}
+          <List
+            {...{ label: 'Resources', empty, query, textOfRow, columns }}
             rows={resources.toSorted((a, b) => a.name.localeCompare(b.name))}
-            textOfRow={({ name, account, labels, ...resource }) =>
-              [
-                name,
-                account,
-                regionOf({ name, ...resource }),
-                ...Object.entries(labels ?? {}).map((label) => label.join('=')),
-              ].join(' ')
-            }
-            placeOfRow={(resource) => ({ account: resource.account, region: regionOf(resource) })}
-            keyOf={(resource) => [resource.account, regionOf(resource), resource.name].join('\n')}
-            columns={[
-              {
-                head: 'Name',
-                grow: true,
-                cell: (resource) => (
-                  <NameLink
-                    href={to.manifest(application, {
-                      account: resource.account ?? '',
-                      location: regionOf(resource),
-                      name: resource.name,
-                    })}
-                    text={resource.displayName ?? bareName(resource.name)}
-                    max={60}
-                  />
-                ),
-              },
-              { head: manifestWords.kind, cell: ({ kind }) => <Name text={kind ?? ''} max={40} /> },
-              { head: 'Account', hideBelow: 'phone', cell: ({ account }) => <Name text={account ?? '–'} max={40} /> },
-              {
-                head: manifestWords.namespace,
-                hideBelow: 'phone',
-                cell: (resource) => <Name text={regionOf(resource) || '–'} max={40} />,
-              },
-            ]}
+            placeOfRow={(resource) => ({ account: placeOf(resource).account, region: placeOf(resource).location })}
+            keyOf={(resource) => Object.values(placeOf(resource)).join('\n')}
           />
         )}
       </Loaded>

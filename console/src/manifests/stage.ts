@@ -1,15 +1,17 @@
-/** Objects that a stage names in its context and outputs. */
+/** Objects that a stage names in its context and outputs, and what its plan changes in them. */
 import type { Stage } from '../model/execution.ts'
 import { objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { toFullName } from './names.ts'
-import type { ObjectPlace } from './object.ts'
-import { type PlannedObject, toPlan } from './plan.ts'
+import { lowerFirst, type ObjectPlace } from './object.ts'
 
-export type ObjectOfStage = ObjectPlace
+function accountOf({ context }: Stage): string {
+  return textOf(context['account']) ?? textOf(context['credentials']) ?? ''
+}
 
 /** By namespace as the stage lists them, else those that it deployed, else the one that it acts on. */
-export function objectsOfStage({ context, outputs }: Stage): readonly ObjectOfStage[] {
-  const account = textOf(context['account']) ?? textOf(context['credentials']) ?? ''
+export function objectsOfStage(stage: Stage): readonly ObjectPlace[] {
+  const { context, outputs } = stage
+  const account = accountOf(stage)
   const value = (key: string) => outputs[key] ?? context[key]
   const byNamespace = { ...objectOf(value('outputs.manifestNamesByNamespace')), ...objectOf(value('deploy.jobs')) }
   const listed = Object.entries(byNamespace).flatMap(([namespace, names]) =>
@@ -17,18 +19,21 @@ export function objectsOfStage({ context, outputs }: Stage): readonly ObjectOfSt
   )
   const deployed = objectsOf(value('outputs.manifests')).flatMap(({ kind, metadata }) => {
     const { name, namespace } = objectOf(metadata)
-    return textOf(kind) && textOf(name)
-      ? [{ account, location: textOf(namespace) ?? '', name: toFullName(lowerFirst(String(kind)), String(name)) }]
-      : []
+    const full = toFullName(lowerFirst(String(kind)), String(name))
+    return kind && name ? [{ account, location: textOf(namespace) ?? '', name: full }] : []
   })
   const named = textOf(context['manifestName']) ?? textOf(context['manifest.name'])
   const own = named === undefined ? [] : [{ account, location: textOf(context['location']) ?? '', name: named }]
-  const found = listed.length > 0 ? listed : deployed.length > 0 ? deployed : own
+  const found = [listed, deployed].find(({ length }) => length > 0) ?? own
   return [...new Map(found.map((object) => [`${object.location}\n${object.name.toLowerCase()}`, object])).values()]
 }
 
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1)
+export function jobPodsOfStage(stage: Stage): readonly ObjectPlace[] {
+  const { account, location, pods } = objectOf(stage.context['jobStatus'])
+  const place = { account: textOf(account) ?? accountOf(stage), location: textOf(location) ?? '' }
+  return objectsOf(pods).flatMap(({ name }) =>
+    textOf(name) === undefined ? [] : [{ ...place, name: toFullName('pod', String(name)) }],
+  )
 }
 
 export function planOfStage({ context, outputs }: Stage): readonly PlannedObject[] {
@@ -36,11 +41,34 @@ export function planOfStage({ context, outputs }: Stage): readonly PlannedObject
   return toPlan(plans.find((plan) => Array.isArray(plan) && plan.length > 0))
 }
 
-export function jobPodsOfStage({ context }: Stage): readonly ObjectPlace[] {
-  const status = objectOf(context['jobStatus'])
-  const account = textOf(status['account']) ?? textOf(context['account']) ?? textOf(context['credentials']) ?? ''
-  return objectsOf(status['pods']).flatMap(({ name }) => {
-    const pod = textOf(name)
-    return pod === undefined ? [] : [{ account, location: textOf(status['location']) ?? '', name: toFullName('pod', pod) }]
-  })
+export type PlannedObject = ReturnType<typeof toPlan>[number]
+
+const changes = ['create', 'update', 'none', 'error'] as const
+
+/** @param plan As the API or the output of a stage has it. */
+export function toPlan(plan: unknown) {
+  return objectsOf(plan).map((object) => ({
+    account: textOf(object['account']) ?? '',
+    location: textOf(object['namespace']) ?? '',
+    name: textOf(object['name']) ?? '',
+    change: changes.find((change) => change === object['change']) ?? 'none',
+    fields: objectsOf(object['fields']).map(({ path, change, before, after }) => ({
+      name: textOf(path) ?? '',
+      change,
+      before,
+      after,
+    })),
+    message: textOf(object['message']),
+  }))
+}
+
+/** The number of the first document that is no manifest, counted from 1; 0 where all are. */
+export function findNoManifest(documents: readonly unknown[]): number {
+  return (
+    1 +
+    documents.findIndex((document) => {
+      const { kind, metadata, items } = objectOf(document)
+      return textOf(kind) === undefined || (typeof metadata !== 'object' && !Array.isArray(items))
+    })
+  )
 }

@@ -14,6 +14,11 @@ export function objectsOf(value: unknown): readonly Json[] {
   return listOf(value).filter((item): item is Json => typeof item === 'object' && item !== null && !Array.isArray(item))
 }
 
+/** The value at a path of names, such as `status.loadBalancer`. */
+export function valueIn(value: unknown, path: string): unknown {
+  return path.split('.').reduce((inner, name) => objectOf(inner)[name], value)
+}
+
 export function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value
   return typeof value === 'number' || typeof value === 'bigint' ? String(value) : undefined

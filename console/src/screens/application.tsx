@@ -31,8 +31,8 @@ import type { ScreenProps } from '../screen.ts'
 import { capital, plural, showing } from '../words.ts'
 import { ClusterList, ClustersInView, type LoadBalancer } from './clusters.tsx'
 
-const loadNotices = async () => (await import('../manifests/overview-notices.tsx')).OverviewNotices
-const loadDeployButton = async () => (await import('../manifests/overview-notices.tsx')).DeployButton
+const loadNotices = async () => (await import('../manifests/notices.tsx')).OverviewNotices
+const loadDeployButton = async () => (await import('../manifests/deploy.tsx')).DeployButton
 
 /** Above so many, the server groups of a cluster are read when it comes into view. */
 const maxWhole = 250

@@ -21,7 +21,7 @@ import { deployedBy, type GroupPlace, outputOf } from '../model/stage-output.ts'
 import { useStageActions } from './execution-actions.tsx'
 import { instancesIn, OutputTail, placeLinks, useNotUp } from './stage-output.tsx'
 
-const loadFailedObjects = async () => (await import('../manifests/failed-objects.tsx')).FailedObjects
+const loadFailedObjects = async () => (await import('../manifests/stage-manifests.tsx')).FailedObjects
 
 /** Child pipelines that are followed to the stage that failed. */
 const maxChildren = 5

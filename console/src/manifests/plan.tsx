@@ -3,15 +3,15 @@ import { Difference } from '../components/difference.tsx'
 import { Name } from '../components/name.tsx'
 import { StatusText } from '../components/status-mark.tsx'
 import type { Status } from '../model/status.ts'
-import type { PlannedChange, PlannedObject } from './plan.ts'
-import { manifestWords } from './words.ts'
+import type { PlannedObject } from './stage.ts'
 
-const marks: Readonly<Record<PlannedObject['change'], Status['kind']>> = {
-  create: 'succeeded',
-  update: 'warning',
-  none: 'disabled',
-  error: 'failed',
+const statuses: Readonly<Record<PlannedObject['change'], Status>> = {
+  create: { kind: 'succeeded', word: 'is created' },
+  update: { kind: 'warning', word: 'changes' },
+  none: { kind: 'disabled', word: 'stays as it is' },
+  error: { kind: 'failed', word: 'is refused' },
 }
+const heads = { field: 'Field', before: 'In the cluster', after: 'After the deployment' }
 
 export function Plan({ objects }: { objects: readonly PlannedObject[] }) {
   return (
@@ -25,8 +25,11 @@ export function Plan({ objects }: { objects: readonly PlannedObject[] }) {
   )
 }
 
-function PlannedRow({ object }: { object: PlannedObject }) {
-  const { name, location, change, fields, message } = object
+function PlannedRow({ object: { name, location, change, fields, message } }: { object: PlannedObject }) {
+  const counts = ['added', 'changed', 'removed'].map((word) => ({
+    word,
+    count: fields.filter((field) => field.change === word).length,
+  }))
   const head = (
     <>
       <strong>
@@ -35,8 +38,10 @@ function PlannedRow({ object }: { object: PlannedObject }) {
       <span class="muted">
         <Name text={location} max={40} />
       </span>
-      <StatusText status={{ kind: marks[change], word: manifestWords.changes[change] }} />
-      {change === 'update' && <span class="muted">{countsOf(fields)}</span>}
+      <StatusText status={statuses[change]} />
+      {change === 'update' && (
+        <span class="muted">{counts.flatMap(({ word, count }) => (count > 0 ? `${count} ${word}` : [])).join(', ')}</span>
+      )}
     </>
   )
   const text = message !== undefined && (
@@ -56,17 +61,7 @@ function PlannedRow({ object }: { object: PlannedObject }) {
     <details class="plan-row" open={change === 'update'}>
       <summary class="row">{head}</summary>
       {text}
-      <Difference
-        heads={manifestWords.planHeads}
-        label={`Plan of ${name}`}
-        values={fields.map(({ path, before, after }) => ({ name: path, before, after }))}
-      />
+      <Difference heads={heads} label={`Plan of ${name}`} values={fields} />
     </details>
   )
-}
-
-function countsOf(fields: readonly PlannedChange[]): string {
-  const words = Object.entries(manifestWords.fieldChanges)
-  const counts = words.map(([change, word]) => [fields.filter((field) => field.change === change).length, word] as const)
-  return manifestWords.planCounts(counts.filter(([count]) => count > 0))
 }

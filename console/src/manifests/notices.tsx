@@ -1,0 +1,118 @@
+/** What pages say first about objects in clusters: clusters that do not answer, and objects that were changed since their deployment. */
+import { to } from '../address.ts'
+import { useLive } from '../api/live.ts'
+import { Banner } from '../components/banner.tsx'
+import { Name, NameLink } from '../components/name.tsx'
+import { Time } from '../components/time.tsx'
+import { numberOf, objectsOf, textOf, textsOf } from '../model/read.ts'
+import { plural } from '../words.ts'
+import { isSameObject, type ObjectPlace, timeOf } from './object.ts'
+import { placeText, useManifestAccounts } from './use-object.ts'
+
+const maxShown = 20
+const maxFields = 12
+
+/** Above the page of an application. @param accounts Where something of it runs */
+export function OverviewNotices({ application, accounts }: { application: string; accounts: readonly string[] }) {
+  const found = useDrift(application)
+  return (
+    <>
+      <AccountsAway accounts={accounts} />
+      {found.length > 0 && (
+        <Banner tone="warning">
+          <strong>{`${plural(found.length, 'deployed object')} changed since the deployment.`}</strong>
+          <details>
+            <summary>Show what was changed</summary>
+            <DriftList application={application} found={found} />
+          </details>
+        </Banner>
+      )}
+    </>
+  )
+}
+
+/** What is shown of these accounts is old, and how old. */
+export function AccountsAway({ accounts }: { accounts: readonly string[] }) {
+  return useManifestAccounts()?.map(
+    ({ name, away }) =>
+      away !== undefined &&
+      accounts.includes(name) && (
+        <Banner key={name} tone="warning">
+          The cluster of the account {name} does not answer, since <Time at={away.sinceMs} />. The page shows its last known
+          state. <Name text={away.reason ?? ''} max={300} />
+        </Banner>
+      ),
+  )
+}
+
+interface Drift extends ObjectPlace {
+  readonly manager: string | undefined
+  readonly sinceMs: number | undefined
+  readonly fields: readonly string[]
+}
+
+/** Other services than the embedded one do not list any. */
+export function useDrift(application: string): readonly Drift[] {
+  const hasAccounts = (useManifestAccounts() ?? []).length > 0
+  const parameters = hasAccounts ? { path: { application }, query: {} } : undefined
+  return toDrift(useLive('/applications/{application}/drift', parameters, { refresh: 'slow' }).reading.value.body)
+}
+
+/** @param drift As the API or the output of a stage has it */
+export function toDrift(drift: unknown): readonly Drift[] {
+  return objectsOf(drift).map(({ account, namespace, name, manager, since, fields }) => ({
+    account: textOf(account) ?? '',
+    location: textOf(namespace) ?? '',
+    name: textOf(name) ?? '',
+    manager: textOf(manager),
+    sinceMs: numberOf(since) ?? timeOf(since),
+    fields: textsOf(fields),
+  }))
+}
+
+export function DriftList({ application, found }: { application: string; found: readonly Drift[] }) {
+  return (
+    <>
+      <ul class="bullets">
+        {found.slice(0, maxShown).map((drift) => (
+          <li key={`${placeText(drift)}\n${drift.name}\n${drift.manager}`}>
+            <NameLink href={to.manifest(application, drift)} text={drift.name} max={60} />{' '}
+            <span class="muted">
+              <Name text={placeText(drift)} max={60} />
+            </span>{' '}
+            <Cause drift={drift} />
+          </li>
+        ))}
+      </ul>
+      {found.length > maxShown && <p>and {found.length - maxShown} more</p>}
+    </>
+  )
+}
+
+/** On the page of the object. */
+export function DriftOf({ application, place }: { application: string; place: ObjectPlace }) {
+  const found = useDrift(application).filter((drift) => isSameObject(drift, place))
+  if (found.length === 0) return null
+  return (
+    <Banner tone="warning">
+      <strong>This object was changed since its deployment.</strong>
+      {found.map((drift) => (
+        <p key={drift.manager}>
+          <Cause drift={drift} />
+        </p>
+      ))}
+    </Banner>
+  )
+}
+
+function Cause({ drift: { manager, sinceMs, fields } }: { drift: Drift }) {
+  return (
+    <>
+      {manager !== undefined && <Name text={`by ${manager}`} max={60} />} <Time at={sinceMs} />:{' '}
+      <code class="field-path">
+        <Name text={fields.slice(0, maxFields).join(', ')} max={maxFields * 120} />
+      </code>
+      {fields.length > maxFields && ` and ${fields.length - maxFields} more`}
+    </>
+  )
+}
