@@ -6,23 +6,8 @@ import { plural } from '../words.ts'
 import { editManifest } from './deploy.tsx'
 import { isKind } from './names.ts'
 import type { ObjectPlace } from './object.ts'
-import { keyOfObject, placeText } from './use-object.ts'
+import { type ActedObject, keyOfObject, placeText } from './use-object.ts'
 import type { Revision } from './workload.ts'
-
-export interface ActedObject {
-  readonly application: string
-  readonly provider: string
-  readonly place: ObjectPlace
-  /** The object that manages it, and would take a change back. */
-  readonly owner?: string | undefined
-  readonly replicas: number | undefined
-  /** Undefined where the manifest is not read: neither pause nor resume is offered then. */
-  readonly isPaused?: boolean | undefined
-  /** Newest first; undefined where they are not known. */
-  readonly revisions?: readonly Revision[] | undefined
-  /** Load balancers whose traffic it takes, or would; undefined where that is not known. */
-  readonly traffic?: { readonly isEnabled: boolean; readonly balancers: readonly string[] } | undefined
-}
 
 export const noNamespace = 'none, it is of the whole cluster'
 

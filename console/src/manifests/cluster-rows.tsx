@@ -23,11 +23,11 @@ import { instanceStatus, type Status } from '../model/status.ts'
 import { GroupLine } from '../screens/group-line.tsx'
 import type { ServerGroupContext } from '../screens/server-group-actions.tsx'
 import { plural } from '../words.ts'
-import { type ActedObject, useManifestActions } from './actions.tsx'
+import { useManifestActions } from './actions.tsx'
 import { bareName, isKind, kindOf, toFullName } from './names.ts'
 import { isPaused, pillsOf, reasonsOf } from './object.ts'
 import { PodReason } from './pods.tsx'
-import { keyOfObject, useManifest } from './use-object.ts'
+import { type ActedObject, keyOfObject, useManifest } from './use-object.ts'
 import { isInUse, isManagedBy, type Manager, managerPlace, placeOfGroup, revisionOf, revisionsOf } from './workload.ts'
 
 interface ClusterRowsProps {

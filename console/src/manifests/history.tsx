@@ -11,10 +11,10 @@ import { Time } from '../components/time.tsx'
 import { changed } from '../model/compare.ts'
 import { objectOf } from '../model/read.ts'
 import { countsOf } from '../model/server-groups.ts'
-import { type ActedObject, undoTo, useManifestActions } from './actions.tsx'
+import { undoTo, useManifestActions } from './actions.tsx'
 import { bareName } from './names.ts'
 import { fieldOf, type ManifestView } from './object.ts'
-import { useManifest } from './use-object.ts'
+import { type ActedObject, useManifest } from './use-object.ts'
 import { placeOfGroup, type Revision } from './workload.ts'
 
 /** @param compared The number of the revision that is compared, as the address has it */

@@ -5,9 +5,10 @@ import { EmptyState } from '../components/states.tsx'
 import { textOf } from '../model/read.ts'
 import { instanceId, instancesOf, type ServerGroup } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
-import type { ActedObject } from './actions.tsx'
+
 import { bareName, isKind } from './names.ts'
 import { containerSpecsOf, type ManifestView } from './object.ts'
+import type { ActedObject } from './use-object.ts'
 
 interface LogsProps {
   readonly view: ManifestView

@@ -18,14 +18,14 @@ import { loadYaml } from '../editor/load-yaml.ts'
 import { loadYamlEditor } from '../editor/load-yaml-editor.tsx'
 import { objectOf, textsOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
-import { type ActedObject, useManifestActions } from './actions.tsx'
+import { useManifestActions } from './actions.tsx'
 import { History } from './history.tsx'
 import { Logs } from './logs.tsx'
 import { isKind } from './names.ts'
 import { AccountsAway, DriftOf } from './notices.tsx'
 import { fieldOf, type ManifestView, type ObjectPlace, pillsOf, reasonsOf, rolloutOf, timeOf } from './object.ts'
 import { Events, StatusTab } from './status-tab.tsx'
-import { keyOfObject, placeText, useActedObject, useGroups, useManifest, workloads } from './use-object.ts'
+import { type ActedObject, keyOfObject, placeText, useActedObject, useGroups, useManifest, workloads } from './use-object.ts'
 
 export function ManifestScreen({ params, query }: ScreenProps) {
   const { application = '', account = '', location = '', name = '' } = params as Readonly<Record<string, string | undefined>>

@@ -1,10 +1,10 @@
 /** What the screens say about an object, read from its manifest and its status. */
-import type { Schemas } from '../api/client.ts'
+import type { components } from '../api/schema.d.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf, valueIn } from '../model/read.ts'
 import type { Status } from '../model/status.ts'
 
 /** An object as `GET /manifests/{account}/{location}/{name}` has it. */
-export type ManifestView = Schemas['Manifest']
+export type ManifestView = components['schemas']['Manifest']
 
 export interface ObjectPlace {
   readonly account: string

@@ -12,12 +12,12 @@ import { StatusText } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
 import { numberOf, objectsOf, textOf, valueIn } from '../model/read.ts'
 import { instancesOf, type ServerGroup } from '../model/server-groups.ts'
-import { type ActedObject, noNamespace } from './actions.tsx'
+import { noNamespace } from './actions.tsx'
 import { Code } from './history.tsx'
 import { isKind } from './names.ts'
 import { conditionsOf, containerSpecsOf, containersOf, eventsOf, fieldOf, type ManifestView, ownersOf } from './object.ts'
 import { PodRows } from './pods.tsx'
-import { workloads } from './use-object.ts'
+import { type ActedObject, workloads } from './use-object.ts'
 
 interface StatusTabProps {
   readonly view: ManifestView

@@ -6,7 +6,6 @@ import { type Live, useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { numberOf, objectOf, textOf, textsOf } from '../model/read.ts'
 import { isEnabled, loadBalancersOf, type ServerGroup } from '../model/server-groups.ts'
-import type { ActedObject } from './actions.tsx'
 import { isKind } from './names.ts'
 import {
   fieldOf,
@@ -19,7 +18,7 @@ import {
   timeOf,
   trafficOf,
 } from './object.ts'
-import { isPartOf, placeOfGroup, revisionsOf } from './workload.ts'
+import { isPartOf, placeOfGroup, type Revision, revisionsOf } from './workload.ts'
 
 export const manifestPath = '/manifests/{account}/{location}/{name}'
 
@@ -59,7 +58,22 @@ export function useGroups(application: string, view: ManifestView, place: Object
   return body?.filter((group) => isPartOf(group, place)) ?? []
 }
 
-/** The object as its actions take it. */
+/** An object as its actions take it. */
+export interface ActedObject {
+  readonly application: string
+  readonly provider: string
+  readonly place: ObjectPlace
+  /** The object that manages it, and would take a change back. */
+  readonly owner?: string | undefined
+  readonly replicas: number | undefined
+  /** Undefined where the manifest is not read: neither pause nor resume is offered then. */
+  readonly isPaused?: boolean | undefined
+  /** Newest first; undefined where they are not known. */
+  readonly revisions?: readonly Revision[] | undefined
+  /** Load balancers whose traffic it takes, or would; undefined where that is not known. */
+  readonly traffic?: { readonly isEnabled: boolean; readonly balancers: readonly string[] } | undefined
+}
+
 export function useActedObject(
   application: string,
   place: ObjectPlace,

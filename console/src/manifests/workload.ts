@@ -1,11 +1,11 @@
 /** Managers, the server groups that they own, and the revisions that those are. */
-import type { Schemas } from '../api/client.ts'
+import type { components } from '../api/schema.d.ts'
 import { numberOf, objectsOf, textOf, textsOf, valueIn } from '../model/read.ts'
 import { accountOf, countsOf, type ServerGroup } from '../model/server-groups.ts'
 import { bareName } from './names.ts'
 import { isSameObject, type ObjectPlace } from './object.ts'
 
-export type Manager = Schemas['ServerGroupManager']
+export type Manager = components['schemas']['ServerGroupManager']
 
 export function managerPlace({ account, region, namespace, name }: Manager): ObjectPlace {
   return { account: account ?? '', location: region ?? namespace ?? '', name }
