@@ -3,8 +3,8 @@ import type { VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import { type Live, useLive } from '../api/live.ts'
-import { useDrift } from '../manifests/notices.tsx'
 import { isFullName } from '../manifests/names.ts'
+import { useDrift } from '../manifests/notices.tsx'
 import {
   accountsOf,
   type Deployed,
