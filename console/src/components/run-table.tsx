@@ -1,5 +1,4 @@
 /** Runs as a table: state, what each is of, who started it; the cause of a failure in one line. */
-import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { type Execution, failureOf, newestFirst, shortId, startedBy, statusOf, titleOf } from '../model/execution.ts'
@@ -19,29 +18,57 @@ interface RunTableProps {
   readonly heldOf: string
 }
 
+const columns: readonly Column<Execution>[] = [
+  { key: 'state', head: 'Status', cell: (run) => <StatusText status={statusOf(run)} /> },
+  {
+    key: 'content',
+    head: 'Version and parameters',
+    hideBelow: 'narrow',
+    cell: (run) => <Name text={contentOf(run).join(' · ')} max={60} />,
+  },
+  {
+    key: 'start',
+    head: 'Started by',
+    hideBelow: 'phone',
+    cell: (run) => (
+      <>
+        <Name text={startedBy(run) ?? ''} max={24} /> <span class="muted">{triggerWord(run.trigger.type)}</span>
+      </>
+    ),
+  },
+  { key: 'time', head: 'Started', cell: (run) => <Time at={run.startTime ?? run.buildTime} /> },
+  {
+    key: 'length',
+    head: 'Duration',
+    hideBelow: 'phone',
+    align: 'end',
+    cell: ({ status, startTime, endTime }) =>
+      isComplete(status) && !endTime ? '–' : <Duration from={startTime} until={endTime} />,
+  },
+]
+
 export function RunTable({ runs, label, without, heldOf }: RunTableProps) {
   const causes = useCauses(runs)
-  const columns: readonly Column<Execution>[] = [
-    { key: 'state', head: 'Status', cell: (run) => <StatusText status={statusOf(run)} /> },
-    { key: 'run', head: 'Run', grow: true, cell: (run) => <Run run={run} without={without} cause={causes.get(run.id)} /> },
-    ...(without === 'pipeline' || runs.every((run) => contentOf(run).length === 0) ? [] : [contentColumn]),
-    { key: 'start', head: 'Started by', hideBelow: 'phone', cell: (run) => <Starter run={run} /> },
-    { key: 'time', head: 'Started', cell: (run) => <Time at={run.startTime ?? run.buildTime} /> },
-    { key: 'length', head: 'Duration', hideBelow: 'phone', align: 'end', cell: (run) => <Length run={run} /> },
-  ]
+  const [state, content, ...rest] = columns as [Column<Execution>, Column<Execution>, ...Column<Execution>[]]
+  const run: Column<Execution> = {
+    key: 'run',
+    head: 'Run',
+    grow: true,
+    cell: (each) => <Run run={each} without={without} cause={causes.get(each.id)} />,
+  }
+  // Below a narrow screen, and on the page of a pipeline, the cell of the run has the content.
+  const hasContent = without !== 'pipeline' && runs.some((each) => contentOf(each).length > 0)
   return (
     <div class="run-table">
-      <DataTable label={label} rows={newestFirst(runs)} keyOf={({ id }) => id} heldOf={heldOf} columns={columns} />
+      <DataTable
+        label={label}
+        rows={newestFirst(runs)}
+        keyOf={({ id }) => id}
+        heldOf={heldOf}
+        columns={[state, run, ...(hasContent ? [content] : []), ...rest]}
+      />
     </div>
   )
-}
-
-/** Below it, the cell of the run says the same. */
-const contentColumn: Column<Execution> = {
-  key: 'content',
-  head: 'Version and parameters',
-  hideBelow: 'narrow',
-  cell: (run) => <Name text={contentOf(run).join(' · ')} max={60} />,
 }
 
 interface RunProps extends Pick<RunTableProps, 'without'> {
@@ -50,7 +77,6 @@ interface RunProps extends Pick<RunTableProps, 'without'> {
 }
 
 function Run({ run, without, cause }: RunProps) {
-  const content = contentOf(run).join(' · ')
   return (
     <>
       <a class="row-link" href={to.execution(run.id)}>
@@ -61,11 +87,9 @@ function Run({ run, without, cause }: RunProps) {
         )}
         {without !== 'pipeline' && <Name text={run.name ?? 'Run'} max={50} />} <span class="run-id">{shortId(run.id)}</span>
       </a>{' '}
-      {content !== '' && (
-        <span class={`muted ${without === 'pipeline' ? '' : 'narrow-only'}`}>
-          <Name text={content} max={80} />
-        </span>
-      )}
+      <span class={`muted ${without === 'pipeline' ? '' : 'narrow-only'}`}>
+        <Name text={contentOf(run).join(' · ')} max={80} />
+      </span>
       {cause !== undefined && (
         <p class="run-cause clamped">
           <Name text={cause} max={320} />
@@ -75,26 +99,12 @@ function Run({ run, without, cause }: RunProps) {
   )
 }
 
-function Starter({ run }: { run: Execution }) {
-  const user = startedBy(run)
-  return (
-    <>
-      {user !== undefined && <Name text={user} max={24} />} <span class="muted">{triggerWord(run.trigger.type)}</span>
-    </>
-  )
-}
-
-function Length({ run: { status, startTime, endTime } }: { run: Execution }) {
-  return isComplete(status) && !endTime ? <>–</> : <Duration from={startTime} until={endTime} />
-}
-
 /** Lists come without the details that have the reasons: they are read for the failed ones alone. */
 function useCauses(runs: readonly Execution[]): ReadonlyMap<string, string> {
   const executionIds = runs.flatMap(({ id, status }) => (isFailed(status) ? [id] : [])).join()
-  const { body } = useLive('/executions', executionIds === '' ? undefined : { query: { executionIds, expand: true } }, {
-    refresh: 'open',
-  }).reading.value
-  return useMemo(() => new Map((body ?? []).map((run) => [run.id, causeOf(run)])), [body])
+  const parameters = executionIds === '' ? undefined : { query: { executionIds, expand: true } }
+  const { body = [] } = useLive('/executions', parameters, { refresh: 'open' }).reading.value
+  return new Map(body.map((run) => [run.id, causeOf(run)]))
 }
 
 function causeOf(run: Execution): string {

@@ -1,8 +1,6 @@
 /** The stages of an execution as rows: indented by nesting, or on an axis of time. */
-import { useMemo } from 'preact/hooks'
 import { durationOf, type Execution, type Stage, type StageTree, stageStatus, titleOf } from '../model/execution.ts'
 import { stageWord } from '../model/names.ts'
-import type { Kind } from '../model/status.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { attemptsOf, axisOf, type Segment, segmentsOf } from '../model/timing.ts'
 import { kept, useGradually, useSteady } from './kept.tsx'
@@ -20,6 +18,41 @@ interface StageListProps {
   readonly showsTime: boolean
 }
 
+/** Rows that are drawn before the browser paints: a screen full of them. */
+const rowsAtOnce = 40
+
+export function StageList({ execution, tree, selected, onSelect, showsTime }: StageListProps) {
+  const select = useSteady(onSelect)
+  const rows = tree.top.flatMap((stage) => rowsOf(stage, tree))
+  const count = useGradually(rows.length, rowsAtOnce)
+  // Only the axis of time moves with the present.
+  const nowMs = execution.endTime ?? (showsTime ? now.value : now.peek())
+  const axis = axisOf(execution, nowMs)
+  return (
+    <ol class="stage-list" aria-label="Stages">
+      {rows.slice(0, count).map(({ stage, depth, within }) => (
+        <StageRow
+          key={stage.id}
+          id={stage.id}
+          {...stageStatus(stage)}
+          depth={depth}
+          within={within}
+          title={titleOf(stage)}
+          type={stageWord(stage.type)}
+          from={stage.startTime}
+          length={stage.endTime ? durationOf(stage, 0) : undefined}
+          isRunning={!stage.endTime && durationOf(stage, nowMs) !== undefined}
+          attempts={attemptsOf(stage).length}
+          isSelected={stage.id === selected}
+          segments={showsTime ? segmentsOf(stage, execution.stages, axis, nowMs) : undefined}
+          hasEnded={Boolean(execution.endTime)}
+          onSelect={select}
+        />
+      ))}
+    </ol>
+  )
+}
+
 interface Row {
   readonly stage: Stage
   readonly depth: number
@@ -27,44 +60,16 @@ interface Row {
   readonly within: string | undefined
 }
 
-/** Rows that are drawn before the browser paints: a screen full of them. */
-const rowsAtOnce = 40
+const maxDepth = 20
 
-export function StageList({ execution, tree, selected, onSelect, showsTime }: StageListProps) {
-  const select = useSteady(onSelect)
-  const rows = useMemo(() => toRows(tree), [tree])
-  const count = useGradually(rows.length, rowsAtOnce)
-  // Only the axis of time moves with the present.
-  const nowMs = execution.endTime ?? (showsTime ? now.value : now.peek())
-  const axis = axisOf(execution, nowMs)
-  return (
-    <ol class="stage-list" aria-label="Stages">
-      {rows.slice(0, count).map(({ stage, depth, within }) => {
-        const look = {
-          ...stageStatus(stage),
-          depth,
-          within,
-          title: titleOf(stage),
-          type: stageWord(stage.type),
-          from: stage.startTime,
-          length: stage.endTime ? durationOf(stage, 0) : undefined,
-          isRunning: !stage.endTime && durationOf(stage, nowMs) !== undefined,
-          attempts: attemptsOf(stage).length,
-          isSelected: stage.id === selected,
-          segments: showsTime ? segmentsOf(stage, execution.stages, axis, nowMs) : undefined,
-          hasEnded: Boolean(execution.endTime),
-        }
-        return <StageRow key={stage.id} id={stage.id} look={look} onSelect={select} />
-      })}
-    </ol>
-  )
+/** What runs before a stage, the stage, what runs after it. */
+function rowsOf(stage: Stage, { inner }: Pick<StageTree, 'inner'>, depth = 0, within?: string): readonly Row[] {
+  const children = depth > maxDepth ? [] : (inner.get(stage.id) ?? [])
+  return [{ stage, depth, within }, ...children.flatMap((child) => rowsOf(child, { inner }, depth + 1, titleOf(stage)))]
 }
 
-interface Look {
-  readonly kind: Kind
-  readonly word: string
-  readonly depth: number
-  readonly within: string | undefined
+interface StageRowProps extends ReturnType<typeof stageStatus>, Pick<Row, 'depth' | 'within'> {
+  readonly id: string
   readonly title: string
   readonly type: string
   readonly from: number | null | undefined
@@ -78,23 +83,19 @@ interface Look {
   readonly segments: readonly Segment[] | undefined
   /** The execution. */
   readonly hasEnded: boolean
-}
-
-interface StageRowProps {
-  readonly id: string
-  readonly look: Look
   readonly onSelect: (stage: string) => void
 }
 
-const StageRow = kept(({ id, look, onSelect }: StageRowProps) => {
-  const { kind, word, depth, within, title, type, from, length, isRunning, attempts, isSelected, segments, hasEnded } = look
+/** Only what is shown of a stage: the same is not drawn again. */
+const StageRow = kept((props: StageRowProps) => {
+  const { id, kind, word, depth, within, title, type, from, length, isRunning, attempts, segments, hasEnded } = props
   return (
     <li>
       <button
         type="button"
         class={`stage-row is-${kind} ${segments === undefined ? '' : 'has-time'}`}
-        aria-pressed={isSelected}
-        onClick={() => onSelect(id)}
+        aria-pressed={props.isSelected}
+        onClick={() => props.onSelect(id)}
       >
         <span class="stage-name" style={{ paddingInlineStart: rem(depth * 20) }}>
           <StatusMark kind={kind} />
@@ -104,38 +105,23 @@ const StageRow = kept(({ id, look, onSelect }: StageRowProps) => {
           <span class="muted hide-phone node-type">{type}</span>
           {within !== undefined && <span class="visually-hidden">{`, part of ${within}, `}</span>}
         </span>
-        {segments === undefined ? <span class="grow" /> : <Timing segments={segments} hasEnded={hasEnded} />}
-        <span class="muted word">
-          {word}
-          {attempts > 0 && `, ${`attempt ${attempts + 1}`}`}
-        </span>
-        <span class="number length">
-          {isRunning ? <Duration from={from} /> : length === undefined ? '' : formatDuration(length)}
-        </span>
+        {segments === undefined ? (
+          <span class="grow" />
+        ) : (
+          <span class="timing">
+            {segments.map((segment, at) => (
+              <span
+                key={at}
+                class={`timing-bar is-${segment.kind}`}
+                style={{ left: `${segment.left}%`, width: `${segment.width}%` }}
+              />
+            ))}
+            {!hasEnded && <span class="timing-now" />}
+          </span>
+        )}
+        <span class="muted word">{word + (attempts > 0 ? `, attempt ${attempts + 1}` : '')}</span>
+        <span class="number length">{isRunning ? <Duration from={from} /> : length !== undefined && formatDuration(length)}</span>
       </button>
     </li>
   )
 })
-
-function Timing({ segments, hasEnded }: { segments: readonly Segment[]; hasEnded: boolean }) {
-  return (
-    <span class="timing">
-      {segments.map(({ kind, left, width }, at) => (
-        <span key={at} class={`timing-bar is-${kind}`} style={{ left: `${left}%`, width: `${width}%` }} />
-      ))}
-      {!hasEnded && <span class="timing-now" />}
-    </span>
-  )
-}
-
-/** What runs before a stage, the stage, what runs after it. */
-function toRows({ top, inner }: StageTree): readonly Row[] {
-  const rows: Row[] = []
-  const add = (stage: Stage, depth: number, within?: string): void => {
-    rows.push({ stage, depth, within })
-    if (depth > 20) return
-    for (const child of inner.get(stage.id) ?? []) add(child, depth + 1, titleOf(stage))
-  }
-  for (const stage of top) add(stage, 0)
-  return rows
-}

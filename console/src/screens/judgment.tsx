@@ -6,7 +6,6 @@ import { refreshMatching } from '../api/live.ts'
 import { startOperation, useRight } from '../api/rights.ts'
 import { judgesOf } from '../api/waiting.ts'
 import { Button } from '../components/button.tsx'
-import { confirm } from '../components/confirm-dialog.tsx'
 import { Denied } from '../components/denied.tsx'
 import { Name } from '../components/name.tsx'
 import { PlainText } from '../components/plain-text.tsx'
@@ -16,11 +15,18 @@ import { Duration } from '../components/time.tsx'
 import { useSubmit } from '../components/use-submit.ts'
 import { type Execution, isWaiting, type Stage, titleOf } from '../model/execution.ts'
 import { objectsOf, textOf } from '../model/read.ts'
-import { followers, patchStage } from './execution-actions.tsx'
+import { ask, followers, patchStage } from './execution-actions.tsx'
+
+interface JudgmentProps {
+  readonly execution: Execution
+  readonly stage: Stage
+}
 
 /** On phones it stays at the bottom of the screen. */
-export function Judgment({ execution, stage }: { execution: Execution; stage: Stage }) {
-  const reason = useDenial(execution, stage)
+export function Judgment({ execution, stage }: JudgmentProps) {
+  const right = useRight({ operation: startOperation, application: execution.application }).reason
+  const judges = judgesOf(stage)
+  const reason = right ?? (judges && `Only ${judges.join(' or ')} may judge this.`)
   const inputs = objectsOf(stage.context['judgmentInputs']).flatMap(({ value }) => textOf(value) ?? [])
   const [input, setInput] = useState(inputs.length === 1 ? inputs[0] : undefined)
   const isOpen = inputs.length > 0 && input === undefined
@@ -30,27 +36,44 @@ export function Judgment({ execution, stage }: { execution: Execution; stage: St
     isReady: denied === undefined,
     run: () => judge(execution, stage, 'continue', input),
   })
+  const name = execution.name ?? execution.id
+  const stop = () =>
+    ask({
+      action: `Stop ${name}`,
+      effect: `${name} fails at this judgment. What it deployed before stays.`,
+      destructive: true,
+      run: () => judge(execution, stage, 'stop', input),
+    })
+  const next = followers(execution, stage).map(titleOf)
+  const effect = next.length === 0 ? 'No stage follows: the run ends.' : `Continue starts ${next.join(', ')}.`
   return (
     <form class="judgment" onSubmit={submit} aria-label={`Judgment of ${titleOf(stage)}`}>
       <Question stage={stage} />
-      {inputs.length > 0 && <Answers inputs={inputs} chosen={input} onChoose={setInput} />}
+      {inputs.length > 0 && (
+        <fieldset class="row" aria-label="Answer">
+          {inputs.map((value) => (
+            <label key={value} class="check">
+              <input type="radio" name="judgment" checked={input === value} onChange={() => setInput(value)} />{' '}
+              <Name text={value} />
+            </label>
+          ))}
+        </fieldset>
+      )}
       <div class="row">
         <Button kind="primary" type="submit" denied={denied} aria-busy={busy}>
           Continue
         </Button>
-        <Button denied={reason} onClick={() => confirmStop(execution, stage, input)}>
+        <Button denied={reason} onClick={stop}>
           Stop …
         </Button>
-        <span class="muted grow">
-          {denied === undefined ? effectOf(followers(execution, stage)) : <Denied reason={denied} />}
-        </span>
+        <span class="muted grow">{denied === undefined ? effect : <Denied reason={denied} />}</span>
       </div>
       {error !== undefined && <FailedAction error={error} />}
     </form>
   )
 }
 
-function Question({ stage }: { stage: Stage }) {
+function Question({ stage }: Pick<JudgmentProps, 'stage'>) {
   const instructions = textOf(stage.context['instructions'])
   return (
     <>
@@ -70,53 +93,8 @@ function Question({ stage }: { stage: Stage }) {
   )
 }
 
-/** Why the user may not judge it. */
-function useDenial({ application }: Execution, stage: Stage): string | undefined {
-  const right = useRight({ operation: startOperation, application }).reason
-  const judges = judgesOf(stage)
-  return right ?? (judges === undefined ? undefined : `Only ${judges.join(' or ')} may judge this.`)
-}
-
-interface AnswersProps {
-  readonly inputs: readonly string[]
-  readonly chosen: string | undefined
-  readonly onChoose: (input: string) => void
-}
-
-function Answers({ inputs, chosen, onChoose }: AnswersProps) {
-  return (
-    <fieldset class="row" aria-label="Answer">
-      {inputs.map((value) => (
-        <label key={value} class="check">
-          <input type="radio" name="judgment" checked={chosen === value} onChange={() => onChoose(value)} /> <Name text={value} />
-        </label>
-      ))}
-    </fieldset>
-  )
-}
-
-function effectOf(next: readonly Stage[]): string {
-  return next.length === 0 ? 'No stage follows: the run ends.' : `Continue starts ${next.map(titleOf).join(', ')}.`
-}
-
-function confirmStop(execution: Execution, stage: Stage, input: string | undefined): void {
-  const name = execution.name ?? execution.id
-  confirm({
-    title: `Stop ${name}?`,
-    effect: <p>{name} fails at this judgment. What it deployed before stays.</p>,
-    action: `Stop ${name}`,
-    destructive: true,
-    run: () => judge(execution, stage, 'stop', input),
-  })
-}
-
 /** A blanked answer means that the role was refused; a failure of the read after it says nothing about it. @throws {ApiError} */
-async function judge(
-  execution: Execution,
-  stage: Stage,
-  judgmentStatus: 'continue' | 'stop',
-  judgmentInput: string | undefined,
-): Promise<void> {
+async function judge(execution: Execution, stage: Stage, judgmentStatus: 'continue' | 'stop', judgmentInput: string | undefined) {
   await patchStage(execution, stage, { judgmentStatus, ...(judgmentInput !== undefined && { judgmentInput }) })
   const current = await unwrap(client.GET('/pipelines/{id}', { params: { path: { id: execution.id } } })).catch(() => undefined)
   refreshMatching(execution.id)

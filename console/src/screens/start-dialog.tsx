@@ -17,6 +17,7 @@ import { ParameterField } from './parameter-field.tsx'
 
 type Pipeline = Schemas['Pipeline']
 type Parameter = Schemas['Parameter']
+type Execution = Schemas['Execution']
 
 interface StartDialogProps {
   readonly pipeline: Pipeline
@@ -36,31 +37,12 @@ export function StartDialog({ pipeline, query, onClose }: StartDialogProps) {
   const earlier = useLive('/pipelines/{id}', from === undefined ? undefined : { path: { id: from } }, { refresh: 'open' }).reading
     .value
   if (from !== undefined && earlier.body === undefined && earlier.error === undefined) return null
-  return (
-    <Form
-      pipeline={pipeline}
-      initial={initialValues(pipeline, query, objectOf(earlier.body?.trigger?.parameters))}
-      from={earlier.body === undefined ? undefined : from}
-      onClose={onClose}
-    />
-  )
-}
-
-function initialValues(
-  pipeline: Pipeline,
-  query: Readonly<Record<string, string>>,
-  earlier: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    parametersOf(pipeline).map(({ name, default: usual }) => [
-      name,
-      query[`p.${name}`] ?? textOf(earlier[name]) ?? toText(usual) ?? '',
-    ]),
-  )
-}
-
-function toText(value: unknown): string | undefined {
-  return typeof value === 'boolean' ? String(value) : textOf(value)
+  const given = objectOf(earlier.body?.trigger?.parameters)
+  const initial = parametersOf(pipeline).map(({ name, default: usual }) => {
+    const value = query[`p.${name}`] ?? textOf(given[name]) ?? textOf(typeof usual === 'boolean' ? String(usual) : usual)
+    return [name, value ?? ''] as const
+  })
+  return <Form {...{ pipeline, onClose, from: earlier.body && from }} initial={Object.fromEntries(initial)} />
 }
 
 /** Pinned ones first. */
@@ -68,16 +50,14 @@ function parametersOf(pipeline: Pipeline): readonly Parameter[] {
   return (pipeline.parameterConfig ?? []).toSorted((a, b) => Number(b['pinned'] === true) - Number(a['pinned'] === true))
 }
 
-interface FormProps {
-  readonly pipeline: Pipeline
+interface FormProps extends Pick<StartDialogProps, 'pipeline' | 'onClose'> {
   readonly initial: Readonly<Record<string, string>>
   /** The run whose values these are. */
   readonly from: string | undefined
-  readonly onClose: () => void
 }
 
 function Form({ pipeline, initial, from, onClose }: FormProps) {
-  const start = useStart(pipeline, onClose)
+  const { route: navigate } = useLocation()
   const [values, setValues] = useState(initial)
   const [dryRun, setDryRun] = useState(false)
   const [isTried, setTried] = useState(false)
@@ -85,7 +65,16 @@ function Form({ pipeline, initial, from, onClose }: FormProps) {
   const images = useImages(pipeline)
   const shown = parametersOf(pipeline).filter((parameter) => isShown(parameter, values))
   const isMissing = ({ name, required }: Parameter) => required === true && (values[name] ?? '').trim() === ''
-  const sent = () => Object.fromEntries(shown.map(({ name }) => [name, values[name] ?? '']))
+  const start = async (isOpen: () => boolean) => {
+    const sent = Object.fromEntries(shown.map(({ name }) => [name, values[name] ?? '']))
+    const execution = await startPipeline(pipeline, sent, dryRun)
+    refreshMatching('/executions')
+    if (isOpen()) {
+      onClose()
+      navigate(to.execution(execution))
+    }
+    return undefined
+  }
   return (
     <FormDialog
       title={`Start ${pipeline.name}`}
@@ -93,7 +82,7 @@ function Form({ pipeline, initial, from, onClose }: FormProps) {
       isValid={!shown.some(isMissing)}
       onTried={() => setTried(true)}
       onClose={onClose}
-      run={(isOpen) => start(sent(), dryRun, isOpen)}
+      run={start}
     >
       <Lead pipeline={pipeline} from={shown.length > 0 ? from : undefined} runs={runs} />
       {shown.map((parameter) => (
@@ -111,52 +100,31 @@ function Form({ pipeline, initial, from, onClose }: FormProps) {
   )
 }
 
-/** Leads to the run, unless the user has closed the dialog meanwhile. */
-function useStart(pipeline: Pipeline, onClose: () => void) {
-  const { route: navigate } = useLocation()
-  return async (parameters: Readonly<Record<string, string>>, dryRun: boolean, isOpen: () => boolean) => {
-    const execution = await startPipeline(pipeline, parameters, dryRun)
-    refreshMatching('/executions')
-    if (isOpen()) {
-      onClose()
-      navigate(to.execution(execution))
-    }
-    return undefined
-  }
-}
-
-type Runs = readonly Schemas['Execution'][]
-
-function Lead({ pipeline, from, runs }: Pick<FormProps, 'pipeline' | 'from'> & { runs: Runs }) {
+function Lead({ pipeline, from, runs }: Pick<FormProps, 'pipeline' | 'from'> & { runs: readonly Execution[] }) {
   const { description, parameterConfig, limitConcurrent } = pipeline
   const active = runs.filter(({ status }) => !isComplete(status)).length
   const others = `${plural(active, 'other run')} ${active === 1 ? 'is' : 'are'} active`
+  const waits = limitConcurrent === true ? `; this one waits for ${active === 1 ? 'it' : 'them'}.` : '.'
   return (
     <>
-      {description && (
-        <p class="muted">
-          <Name text={description} max={400} />
-        </p>
-      )}
-      {active > 0 && (
-        <p class="muted">
-          {limitConcurrent === true ? `${others}; this one waits for ${active === 1 ? 'it' : 'them'}.` : `${others}.`}
-        </p>
-      )}
+      <p class="muted">
+        <Name text={description ?? ''} max={400} />
+      </p>
+      {active > 0 && <p class="muted">{others + waits}</p>}
       {from !== undefined && <p class="muted">With the values of run {shortId(from)}.</p>}
-      {(parameterConfig ?? []).length === 0 && <p>This pipeline has no parameters.</p>}
+      {!parameterConfig?.length && <p>This pipeline has no parameters.</p>}
     </>
   )
 }
 
 /** Newest runs of the pipeline. */
-function useRuns({ id }: Pipeline): Runs {
+function useRuns({ id }: Pipeline): readonly Execution[] {
   const query = { pipelineConfigIds: id ?? '', limit: maxRuns, expand: false }
   const runs = useLive('/executions', id === undefined ? undefined : { query }, { refresh: 'open' }).reading.value.body ?? []
   return newestFirst(runs.filter(({ pipelineConfigId }) => pipelineConfigId === id))
 }
 
-function earlierValues(runs: Runs, name: string): readonly string[] {
+function earlierValues(runs: readonly Execution[], name: string): readonly string[] {
   return runs.flatMap(({ trigger }) => textOf(objectOf(trigger.parameters)[name]) ?? [])
 }
 
@@ -186,17 +154,8 @@ export async function startPipeline(
 ): Promise<string> {
   const path = { application: pipeline.application, pipelineNameOrId: pipeline.id ?? pipeline.name }
   const body = { type: 'manual', parameters, ...(dryRun && { dryRun }) }
-  const answer = await unwrap(
-    client.POST('/pipelines/v2/{application}/{pipelineNameOrId}', {
-      params: { path },
-      body,
-      headers: actionHeaders,
-    } as never) as Promise<{
-      data?: unknown
-      response: Response
-      error?: unknown
-    }>,
-  )
+  const options = { params: { path }, body, headers: actionHeaders } as never
+  const answer: unknown = await unwrap(client.POST('/pipelines/v2/{application}/{pipelineNameOrId}', options))
   const { ref, eventId } = objectOf(answer)
   const id = textOf(ref)?.split('/').at(-1) ?? textOf(eventId)
   if (id === undefined) throw new ApiError({ status: 202, message: startUnclear })
@@ -214,11 +173,14 @@ function isShown(parameter: Parameter, values: Readonly<Record<string, string>>)
   const name = textOf(other)
   if (name === undefined) return true
   const [left, right] = [values[name] ?? '', textOf(comparatorValue) ?? '']
-  if (comparator === '!=') return left !== right
-  const [a, b] = [Number(left), Number(right)]
-  if (comparator === '>') return a > b
-  if (comparator === '<') return a < b
-  if (comparator === '>=') return a >= b
-  if (comparator === '<=') return a <= b
-  return left === right
+  const compare = comparisons[String(comparator)]
+  return compare === undefined ? left === right : compare(left, right)
+}
+
+const comparisons: Readonly<Record<string, (left: string, right: string) => boolean>> = {
+  '!=': (left, right) => left !== right,
+  '>': (left, right) => Number(left) > Number(right),
+  '<': (left, right) => Number(left) < Number(right),
+  '>=': (left, right) => Number(left) >= Number(right),
+  '<=': (left, right) => Number(left) <= Number(right),
 }
