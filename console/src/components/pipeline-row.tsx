@@ -27,11 +27,7 @@ export function PipelineRow({ application, id, name, note, isDisabled = false, r
       <div class="pipeline-name">
         <NameLink class="row-title" href={to.pipeline(application, id)} text={name} max={60} />
         {isDisabled && <span class="chip">disabled</span>}
-        {note && (
-          <span class="muted cut">
-            <Name text={note} max={80} />
-          </span>
-        )}
+        {note && <Name class="muted cut" text={note} max={80} />}
       </div>
       <RunStrip runs={runs ?? []} label={`Last runs of ${name}`} />
       <span class="grow last-run">

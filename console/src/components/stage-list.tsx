@@ -99,9 +99,7 @@ const StageRow = kept((props: StageRowProps) => {
       >
         <span class="stage-name" style={{ paddingInlineStart: rem(depth * 20) }}>
           <StatusMark kind={kind} />
-          <span class="cut">
-            <Name text={title} max={60} />
-          </span>
+          <Name class="cut" text={title} max={60} />
           <span class="muted hide-phone node-type">{type}</span>
           {within !== undefined && <span class="visually-hidden">{`, part of ${within}, `}</span>}
         </span>

@@ -148,26 +148,21 @@ function durationChanges(stages: readonly Pair[]): readonly Change[] {
     })
 }
 
-/** All values of both records: of the triggers, and of each stage. */
-export function compareExecutions(older: Execution, newer: Execution): readonly ComparedValue[] {
-  const ofStages = pairs(older.stages, newer.stages).flatMap(([one, other]) =>
-    compare(stageRecord(one), stageRecord(other), titleOf((one ?? other) as Stage)),
-  )
-  return [...compare(triggerRecord(older), triggerRecord(newer)), ...ofStages]
-}
-
-function triggerRecord({ trigger }: Execution): Json {
-  const { type, parameters, tag, branch, hash, artifacts, buildInfo } = trigger as Json
-  return { trigger: type, parameters, tag, branch, hash, artifacts, build: objectOf(buildInfo)['url'] }
-}
-
 /** Values that differ in every run and explain nothing. */
-const always = ['startTime', 'endTime', 'id', 'stageDetails', 'deploy.account.name', 'previousAttempts', 'restartDetails']
+const noise = /(^|\.)(startTime|endTime|id|stageDetails|deploy\.account\.name|previousAttempts|restartDetails)(\.|$)/
 
-function stageRecord(stage: Stage | undefined): Json {
-  const without = (values: unknown) => Object.entries(objectOf(values)).filter(([key]) => !always.includes(key))
-  const { status, type, context, outputs } = stage ?? {}
-  return { status, type, context: Object.fromEntries(without(context)), outputs: Object.fromEntries(without(outputs)) }
+/** Values of both records: of the triggers, and of the stages by their names. */
+export function compareExecutions(older: Execution, newer: Execution): readonly ComparedValue[] {
+  return compare(recordOf(older), recordOf(newer)).filter(({ name }) => !noise.test(name))
+}
+
+function recordOf({ trigger, stages }: Execution): Json {
+  const { type, parameters, tag, branch, hash, artifacts, buildInfo } = trigger as Json
+  const ofStages = stages
+    .filter(({ parentStageId }) => !parentStageId)
+    .map((stage) => [titleOf(stage), { status: stage.status, type: stage.type, context: stage.context, outputs: stage.outputs }])
+  const build = objectOf(buildInfo)['url']
+  return { trigger: type, parameters, tag, branch, hash, artifacts, build, ...Object.fromEntries(ofStages) }
 }
 
 /** Stages of the definitions by reference, else by name; those of one side only stay alone. */
@@ -186,8 +181,8 @@ function pairs(older: readonly Stage[], newer: readonly Stage[]): readonly Pair[
 }
 
 /** Values by their paths, also those that only one side has. */
-export function compare(before: unknown, after: unknown, path = ''): readonly ComparedValue[] {
-  const [one, other] = [new Map(leaves(before, path)), new Map(leaves(after, path))]
+function compare(before: unknown, after: unknown): readonly ComparedValue[] {
+  const [one, other] = [new Map(leaves(before)), new Map(leaves(after))]
   return [...new Set([...one.keys(), ...other.keys()])].map((name) => ({ name, before: one.get(name), after: other.get(name) }))
 }
 

@@ -2,6 +2,7 @@
 import type { components } from '../api/schema.d.ts'
 import { type Execution, newestFirst } from './execution.ts'
 import { type Json, objectsOf, textOf, textsOf } from './read.ts'
+import { levelsOf as levelsOfLinks } from './stage-links.ts'
 import { isComplete } from './status.ts'
 
 export type Pipeline = components['schemas']['Pipeline']
@@ -51,15 +52,13 @@ export function findPipeline(pipelines: readonly Pipeline[], idOrName: string): 
   return pipelines.find(({ id }) => id === idOrName) ?? pipelines.find(({ name }) => name === idOrName)
 }
 
-/** Stages by how many others come before them at least; a circle does not end it. */
+/** Stages by how many others come before them at least. */
 export function levelsOf(stages: readonly Json[]): readonly (readonly Json[])[] {
-  const levels = new Map<string, number>()
-  for (let round = 0; round < stages.length; round++) {
-    for (const stage of stages) {
-      const before = textsOf(stage['requisiteStageRefIds']).map((ref) => levels.get(ref) ?? -1)
-      levels.set(textOf(stage['refId']) ?? '', Math.min(stages.length, Math.max(-1, ...before) + 1))
-    }
-  }
-  const grouped = Map.groupBy(stages, (stage) => levels.get(textOf(stage['refId']) ?? '') ?? 0)
-  return [...grouped].toSorted(([one], [other]) => one - other).map(([, members]) => members)
+  const linked = stages.map(({ refId, requisiteStageRefIds }) => ({
+    refId: textOf(refId) ?? null,
+    requisiteStageRefIds: textsOf(requisiteStageRefIds),
+  }))
+  const levels = levelsOfLinks(linked)
+  const grouped = Map.groupBy([...stages.keys()], (at) => levels[at] ?? 0)
+  return [...grouped].toSorted(([one], [other]) => one - other).map(([, members]) => members.map((at) => stages[at] as Json))
 }

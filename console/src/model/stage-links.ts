@@ -30,26 +30,23 @@ export function linksOf(stages: readonly Linked[]): StageLinks {
 }
 
 function toLinks(stages: readonly Linked[]): StageLinks {
-  const order = orderOf(stages)
+  const levels = levelsOf(stages)
+  const order = [...stages.keys()].sort((a, b) => (levels[a] ?? 0) - (levels[b] ?? 0) || a - b)
   const ordered = order.flatMap((at) => stages[at] ?? [])
-  const byRef = new Map(ordered.flatMap(({ refId, id }) => (refId ? [[refId, id] as const] : [])))
-  const missing = new Map<string, string>()
+  const byRef = new Map(ordered.map(({ refId, id }) => [refId, id]))
   const pairs = ordered.flatMap(({ id, requisiteStageRefIds }) =>
-    [...new Set(requisiteStageRefIds ?? [])].map((ref) => {
-      const from = byRef.get(ref)
-      if (from !== undefined) return [from, id] as const
-      missing.set(ref, `missing:${ref}`)
-      return [`missing:${ref}`, id] as const
-    }),
+    [...new Set(requisiteStageRefIds)].map((ref) => [byRef.get(ref) ?? `missing:${ref}`, id] as const),
   )
-  const before = collect(pairs, 1)
-  const after = collect(pairs, 0)
+  const missing = new Set(
+    ordered.flatMap(({ requisiteStageRefIds }) => requisiteStageRefIds ?? []).filter((ref) => !byRef.has(ref)),
+  )
+  const [before, after] = [others(pairs, 1), others(pairs, 0)]
   const ids = ordered.map(({ id }) => id)
-  const alike = Map.groupBy(ids, (id) => JSON.stringify([before, after].map((found) => (found.get(id) ?? []).toSorted())))
+  const alike = Map.groupBy(ids, (id) => JSON.stringify([before, after].map((found) => found.get(id)?.toSorted())))
   return {
     order,
     pairs,
-    missing: [...missing].map(([ref, id]) => ({ id, ref })),
+    missing: [...missing].map((ref) => ({ id: `missing:${ref}`, ref })),
     before,
     after,
     siblings: [...alike.values()].filter(({ length }) => length > 1),
@@ -57,58 +54,35 @@ function toLinks(stages: readonly Linked[]): StageLinks {
   }
 }
 
-function collect(pairs: StageLinks['pairs'], from: 0 | 1): ReadonlyMap<string, readonly string[]> {
-  const found = new Map<string, string[]>()
-  for (const pair of pairs) {
-    const others = found.get(pair[from])
-    const other = pair[from === 0 ? 1 : 0]
-    if (others === undefined) found.set(pair[from], [other])
-    else others.push(other)
+/** How many stages come before each at least. A circle or a missing requisite costs the order, not the list. */
+export function levelsOf(stages: readonly Omit<Linked, 'id'>[]): readonly number[] {
+  const levels = stages.map(() => 0)
+  const places = new Map(stages.map(({ refId }, at) => [refId, at]))
+  const raise = ({ requisiteStageRefIds }: Omit<Linked, 'id'>, at: number) => {
+    const before = (requisiteStageRefIds ?? []).map((ref) => levels[places.get(ref) ?? -1] ?? -1)
+    const level = Math.min(stages.length, Math.max(-1, ...before) + 1)
+    const isHigher = level > (levels[at] ?? 0)
+    levels[at] = level
+    return isHigher
   }
-  return found
+  while (stages.map(raise).includes(true));
+  return levels
 }
 
-/** Level by level, each in the order of the definition. A circle or a missing requisite costs the order, not the list. */
-function orderOf(stages: readonly Linked[]): readonly number[] {
-  const byRef = new Map(stages.flatMap(({ refId }, at) => (refId ? [[refId, at] as const] : [])))
-  const followers = new Map<number, number[]>()
-  const open = stages.map(({ requisiteStageRefIds }, at) => {
-    const requisites = new Set((requisiteStageRefIds ?? []).flatMap((ref) => byRef.get(ref) ?? []))
-    for (const requisite of requisites) {
-      const known = followers.get(requisite)
-      if (known === undefined) followers.set(requisite, [at])
-      else known.push(at)
-    }
-    return requisites.size
-  })
-  const ordered: number[] = []
-  let level = [...stages.keys()].filter((at) => open[at] === 0)
-  while (level.length > 0) {
-    ordered.push(...level)
-    const next: number[] = []
-    for (const follower of level.flatMap((at) => followers.get(at) ?? [])) {
-      const left = (open[follower] ?? 0) - 1
-      open[follower] = left
-      if (left === 0) next.push(follower)
-    }
-    level = next.sort((a, b) => a - b)
-  }
-  return ordered.length === stages.length ? ordered : [...ordered, ...[...stages.keys()].filter((at) => (open[at] ?? 0) > 0)]
+function others(pairs: StageLinks['pairs'], of: 0 | 1): ReadonlyMap<string, readonly string[]> {
+  const groups = Map.groupBy(pairs, (pair) => pair[of])
+  return new Map([...groups].map(([id, members]) => [id, members.map((pair) => pair[1 - of] as string)]))
 }
 
 function rowsOf(ids: readonly string[], before: StageLinks['before'], after: StageLinks['after']): StageLinks['rows'] {
-  const next = new Map(
-    ids.flatMap((id) => {
-      const [follower, another] = after.get(id) ?? []
-      const isOnly = follower !== undefined && another === undefined && before.get(follower)?.length === 1
-      return isOnly ? [[id, follower] as const] : []
-    }),
-  )
-  const followers = new Set(next.values())
+  const next = (id: string) => {
+    const [follower, another] = after.get(id) ?? []
+    return follower !== undefined && another === undefined && before.get(follower)?.length === 1 ? follower : undefined
+  }
+  const followers = new Set(ids.map(next))
   return ids.flatMap((first) => {
-    if (followers.has(first) || !next.has(first)) return []
     const row: string[] = []
-    for (let id: string | undefined = first; id !== undefined; id = next.get(id)) row.push(id)
-    return [row]
+    for (let id: string | undefined = followers.has(first) ? undefined : first; id !== undefined; id = next(id)) row.push(id)
+    return row.length > 1 ? [row] : []
   })
 }

@@ -7,7 +7,6 @@ import { Button } from '../components/button.tsx'
 import { Check } from '../components/check.tsx'
 import { Difference } from '../components/difference.tsx'
 import { FilterField, useQueryChange } from '../components/filter-field.tsx'
-import { TextField } from '../components/form-fields.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
 import { type Baseline, ChangeList, useEarlierRun, useRunChanges } from '../components/run-changes.tsx'
@@ -28,39 +27,12 @@ export function Compare({ query }: ScreenProps) {
   return (
     <>
       <PageHead tab="Compare runs" title="Compare runs" />
-      {right || left ? <Chosen id={right || left} base={base} onlyChanges={query['only'] !== 'all'} /> : <Choose />}
+      {right || left ? (
+        <Chosen id={right || left} base={base} onlyChanges={query['only'] !== 'all'} />
+      ) : (
+        <EmptyState icon="resize" text="Open a run and compare it with the run before, or with the last success." />
+      )}
     </>
-  )
-}
-
-/** For an address that names none. */
-function Choose() {
-  const { route: navigate } = useLocation()
-  const [right, setRight] = useState('')
-  const [left, setLeft] = useState('')
-  const compare = (event: Event) => {
-    event.preventDefault()
-    if (right.trim() !== '') navigate(to.compare({ left: left.trim(), right: right.trim() }))
-  }
-  return (
-    <Panel title="Which runs">
-      <form onSubmit={compare}>
-        <div class="question">
-          <TextField label="Run" help="Id of a run, as in its address." required value={right} onChange={setRight} />
-          <TextField
-            label="Compared with"
-            help="Id of an earlier run; the run before it unless given."
-            value={left}
-            onChange={setLeft}
-          />
-        </div>
-        <div class="foot">
-          <Button kind="primary" type="submit">
-            Compare runs
-          </Button>
-        </div>
-      </form>
-    </Panel>
   )
 }
 

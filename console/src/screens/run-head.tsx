@@ -105,9 +105,7 @@ function Facts({ execution }: { execution: Execution }) {
   const by = startedBy(execution)
   const parameters = Object.entries(objectOf(trigger.parameters)).map(([key, value]) => (
     <Chip key={key} text={typeof value === 'string' ? value : JSON.stringify(value)}>
-      <span class="muted">
-        <Name text={key} max={30} />
-      </span>
+      <Name class="muted" text={key} max={30} />
     </Chip>
   ))
   const clusters = stages.flatMap(({ context }) => [context, ...objectsOf(context['clusters'])])

@@ -78,9 +78,7 @@ function Row({ task }: { task: Task }) {
       <StatusMark kind={kind} label={word} />
       <NameLink class="row-link row-title" href={to.task(id)} text={name ?? id} max={80} />
       <span class="grow cut muted">{kind === 'failed' && <Name text={failureOf(task) ?? ''} max={140} />}</span>
-      <span class="muted hide-phone">
-        <Name text={userOf(task) ?? ''} max={24} />
-      </span>
+      <Name class="muted hide-phone" text={userOf(task) ?? ''} max={24} />
       <span class="row-times">
         <span class="muted aside">
           <Time at={startTime ?? buildTime} />
