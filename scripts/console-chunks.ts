@@ -9,7 +9,7 @@ const home = 'console/src/screens/home.tsx'
 /** What so many screens need is worth one file. */
 const manyScreens = 20
 /** Editors of text are large, and few need them: they stay apart. */
-const apart = /@codemirror|@lezer|node_modules\/yaml|style-mod|-text\.ts|code-mirror/
+const apart = /@codemirror|@lezer|node_modules\/yaml|style-mod|-text\.ts|code-editor/
 
 type Outputs = Metafile['outputs']
 /** Modules, and by which of the modules that are loaded on demand they are needed. */

@@ -5,8 +5,7 @@ import { listChanges, mergeDefinitions } from '../../console/src/editor/changes.
 import type { StageTypes } from '../../console/src/editor/descriptions.ts'
 import { Draft } from '../../console/src/editor/draft.ts'
 import { withValueAt } from '../../console/src/editor/json-path.ts'
-import { findProblems } from '../../console/src/editor/problems.ts'
-import { toRefusals } from '../../console/src/editor/refusals.ts'
+import { findProblems, toRefusals } from '../../console/src/editor/problems.ts'
 import {
   addStage,
   copyStage,
@@ -75,8 +74,8 @@ test('a circle and an unknown requisite are drawn as far as possible', () => {
   assert.deepEqual(
     findProblems({ name: 'x', ...circle }, types).map(({ path, message }) => [path.join('.'), message]),
     [
-      ['stages.0.requisiteStageRefIds', 'These stages wait for each other: stage 2, stage 1.'],
-      ['stages.1.requisiteStageRefIds', 'These stages wait for each other: stage 2, stage 1.'],
+      ['stages.0.requisiteStageRefIds', 'These stages wait for each other: stage 1, stage 2.'],
+      ['stages.1.requisiteStageRefIds', 'These stages wait for each other: stage 1, stage 2.'],
       ['stages.2.requisiteStageRefIds', 'There is no stage with the reference nowhere.'],
     ],
   )
@@ -130,13 +129,13 @@ test('a refusal is tied to the stage and the field that it names', () => {
   const message =
     'Stage "stage 2": "waitTime" must be a number, not "soon". Stage 4: "clusters[0].capacity.max" must be a number, not a list.'
   assert.deepEqual(
-    toRefusals({ message }, diamond).map(({ path, stage: key }) => [key, path]),
+    toRefusals(message, diamond).map(({ path, stage: key }) => [key, path]),
     [
       ['2', ['stages', 1, 'waitTime']],
       ['4', ['stages', 3, 'clusters', 0, 'capacity', 'max']],
     ],
   )
-  assert.deepEqual(toRefusals({ message: 'A pipeline named "x" exists already.' }, diamond), [])
+  assert.deepEqual(toRefusals('A pipeline named "x" exists already.', diamond), [])
 })
 
 test('a stored version that comes later is not undone', () => {
@@ -144,7 +143,7 @@ test('a stored version that comes later is not undone', () => {
   draft.set(['stages', 1, 'waitTime'], 2, 'Change Wait time')
   const theirs = { ...withValueAt(diamond, ['stages', 0, 'waitTime'], 1), updateTs: '9' }
   draft.rebase(diamond, theirs)
-  assert.deepEqual([draft.stored.value?.updateTs, draft.changes.value.length], ['9', 1])
+  assert.deepEqual([draft.stored.value?.['updateTs'], draft.changes.value.length], ['9', 1])
   draft.undo()
   assert.deepEqual([stagesOf(draft.definition.value)[0]?.['waitTime'], draft.isDirty.value], [1, false])
 })

@@ -1,7 +1,6 @@
 /** Lists that change while they are read, where their rows lead, and names in them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findRevision, toRevisions } from '../../console/src/editor/history.ts'
 import { auditSentence } from '../../console/src/model/audit-sentence.ts'
 import { toEvents } from '../../console/src/model/events.ts'
 import { holdRows } from '../../console/src/model/held-rows.ts'
@@ -70,15 +69,6 @@ test('a record of the audit log is a sentence that leads to what it changed', ()
     'p1',
     { tab: 'history', until: String(Date.parse(saved.at)) },
   ])
-})
-
-test('a revision is found by the time of its save', () => {
-  const revisions = toRevisions([{ updateTs: '300' }, { updateTs: '200' }, { updateTs: '100' }])
-  const found = (id: string | undefined, untilMs: number | undefined) => findRevision(revisions, id, untilMs)?.id
-  assert.deepEqual(
-    [found(undefined, undefined), found(undefined, 250), found('100', 250), found(undefined, 99), found('101', undefined)],
-    ['300', '200', '100', undefined, undefined],
-  )
 })
 
 test('a name hides and reorders nothing', () => {

@@ -1,10 +1,9 @@
 /** What a new pipeline may begin with, and what each asks for: templates run as they are. */
 import type { Json } from '../model/read.ts'
-import { readDefinitionFile } from './definition-file.ts'
-import { withoutStamps } from './draft.ts'
+import { withoutStamps } from './changes.ts'
 import { freshBake, freshGroup, freshManifests, type Place } from './forms/fresh.ts'
-import { loadYaml } from './load-yaml.ts'
-import { readDefinition } from './open-draft.ts'
+import { loadText } from './lazy.tsx'
+import { readDefinition } from './store.ts'
 
 export interface Question {
   readonly label: string
@@ -70,8 +69,8 @@ interface OpenedFile {
 
 export async function openFile(file: File): Promise<OpenedFile> {
   try {
-    const { parsed } = await readDefinitionFile(file)
-    if (parsed.kind === 'definition') return { definition: parsed.definition }
+    const parsed = await (await loadText()).readDefinitionFile(file)
+    if ('definition' in parsed) return parsed
     return { error: `${file.name} is no pipeline. ${parsed.problem.message}` }
   } catch (cause) {
     return { error: (cause as Error).message }
@@ -163,8 +162,8 @@ export const templates = {
     steps: ['Deploy'],
     asks: ['manifestAccount', 'manifests'],
     define: async ({ manifests = '' }, place) => {
-      const parsed = (await loadYaml()).readDocuments(manifests)
-      if (parsed.kind === 'unreadable') throw new Error(`Line ${parsed.line} of the manifests: ${parsed.message}`)
+      const parsed = (await loadText()).readDocuments(manifests)
+      if ('problem' in parsed) throw new Error(`The manifests cannot be read. ${parsed.problem}`)
       const stage = { type: 'deployManifest', name: 'Deploy', ...freshManifests(place, parsed.documents) }
       return chain([{ ...stage, rollback: { onFailure: true } }])
     },

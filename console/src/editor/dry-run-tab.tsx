@@ -1,154 +1,110 @@
 /** What each expression of the draft would give with the results of a run, and whether the engine accepts the draft. */
-import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { type ApiError, asApiError } from '../api/api-error.ts'
 import { client, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
-import { useQueryChange } from '../components/filter-field.tsx'
+import { FilterField } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
-import { EmptyState, ErrorState, Loading } from '../components/states.tsx'
+import { EmptyState, ErrorState, Loaded, Loading } from '../components/states.tsx'
 import { type Execution, newestFirst, shortId, statusOf } from '../model/execution.ts'
 import { markHidden } from '../model/names.ts'
-import { type Json, textOf, textsOf } from '../model/read.ts'
+import { type Json, objectOf, textOf, textsOf } from '../model/read.ts'
 import { formatRelative, now } from '../model/time.ts'
 import { plural } from '../words.ts'
 import { DefinitionDiff } from './definition-diff.tsx'
 import type { StageTypes } from './descriptions.ts'
 import type { Draft, TabProps } from './draft.ts'
-import { type Failure, failuresIn, toQuestion, withValues } from './dry-run.ts'
-import { stagesOf, titleOfStage } from './stages.ts'
+import { type Note, notesOf, toQuestion, withValues } from './dry-run.ts'
+import { stagesOf } from './stages.ts'
 
 const maxRuns = 20
 /** After the last change of the draft. */
 const evaluateDelayMs = 400
 
 export function DryRunTab({ draft }: TabProps) {
-  const { query } = useLocation()
-  const id = textOf(draft.stored.value?.definition['id'])
-  const reads = { query: { pipelineConfigIds: id ?? '', limit: maxRuns, expand: false } }
-  const live = useLive('/executions', id === undefined ? undefined : reads, { refresh: 'open' })
-  const { body, error } = live.reading.value
-  const runs = newestFirst(body ?? [])
-  const chosen = query['execution'] ?? runs[0]?.id
+  const wanted = useLocation().query['execution']
+  const pipelineConfigIds = textOf(draft.stored.value?.['id']) ?? ''
+  const runs = useLive('/executions', { query: { pipelineConfigIds, limit: maxRuns, expand: false } }, { refresh: 'open' })
+  const [last, ...earlier] = newestFirst(runs.reading.value.body ?? [])
+  const id = wanted ?? last?.id
+  const none = (
+    <EmptyState icon="play" text="There are no results to evaluate with, because this pipeline has not run. Start it once." />
+  )
   return (
     <Panel title="Dry run" actions={<PlanCheck draft={draft} />}>
       <p class="muted">What each expression of the draft gives with the results of a former run. Nothing is stored or started.</p>
-      {error !== undefined && body === undefined ? (
-        <ErrorState error={error} onRetry={() => live.refresh()} />
-      ) : id !== undefined && body === undefined ? (
-        <Loading rows={4} />
-      ) : chosen === undefined ? (
-        <EmptyState icon="play" text="This pipeline has not run yet, so there are no results to evaluate with. Start it once." />
+      <FilterField name="execution" label="Run" any="With the last run" choices={earlier.map(toChoice)} least={1} />
+      {id === undefined ? (
+        <Loaded live={runs} rows={4} empty={none}>
+          {() => none}
+        </Loaded>
       ) : (
-        <Evaluation key={chosen} draft={draft} runId={chosen} choice={<RunChoice runs={runs} chosen={chosen} />} />
+        <Evaluation key={id} draft={draft} runId={id} />
       )}
     </Panel>
   )
 }
 
-function RunChoice({ runs, chosen }: { runs: readonly Execution[]; chosen: string }) {
-  const change = useQueryChange()
+function toChoice(run: Execution): [id: string, text: string] {
+  const time = formatRelative(run.startTime ?? run.buildTime ?? 0, now.peek())
+  return [run.id, `${shortId(run.id)}, ${statusOf(run).word}, ${time}`]
+}
+
+function Evaluation({ draft, runId }: TabProps & { readonly runId: string }) {
+  const run = useLive('/pipelines/{id}', { path: { id: runId } }, { refresh: 'open' })
   return (
-    <label class="row">
-      <span>Run</span>
-      <select value={chosen} onChange={(event) => change({ execution: event.currentTarget.value })}>
-        {runs.map((run) => (
-          <option key={run.id} value={run.id}>
-            {shortId(run.id)}, {statusOf(run).word}, {formatRelative(run.startTime ?? run.buildTime ?? 0, now.peek())}
-          </option>
-        ))}
-        {!runs.some(({ id }) => id === chosen) && <option value={chosen}>{shortId(chosen)}</option>}
-      </select>
-    </label>
+    <Loaded live={run} rows={6}>
+      {(body) => <Verdict draft={draft} run={body} />}
+    </Loaded>
   )
 }
 
-interface EvaluationProps {
-  readonly draft: Draft
-  readonly runId: string
-  readonly choice: ComponentChildren
-}
-
-function Evaluation({ draft, runId, choice }: EvaluationProps) {
-  const run = useLive('/pipelines/{id}', { path: { id: runId } }, { refresh: 'open' })
-  const { body, error: runError } = run.reading.value
-  const { found, error, retry } = useEvaluation(draft, body)
-  if (runError !== undefined && body === undefined) return <ErrorState error={runError} onRetry={() => run.refresh()} />
+function Verdict({ draft, run }: TabProps & { readonly run: Execution }) {
+  const { found, error, retry } = useEvaluation(draft, run)
   if (error !== undefined) return <ErrorState error={error} onRetry={retry} />
   if (found === undefined) return <Loading rows={6} />
-  const { definition, notes, expressions } = found
+  const { definition, notes, hasExpressions } = found
+  const verdict = notes.length === 0 ? 'All expressions give a value.' : `${plural(notes.length, 'expression')} without a value`
   return (
     <>
-      <div class="toolbar" role="status">
-        {choice}
-        <strong>
-          {expressions === 0
-            ? 'The draft has no expressions.'
-            : notes.length === 0
-              ? 'All expressions give a value.'
-              : `${plural(notes.length, 'expression')} without a value`}
-        </strong>
-      </div>
-      {notes.length > 0 && (
-        <ul class="plain-list dry-notes">
-          {notes.map((note) => (
-            <NoteRow key={`${note.title} ${note.expression}`} note={note} />
-          ))}
-        </ul>
-      )}
-      {expressions > 0 && <DefinitionDiff before={draft.definition.value} after={definition} labels={labels} />}
+      <p role="status">
+        <strong>{hasExpressions ? verdict : 'The draft has no expressions.'}</strong>
+      </p>
+      <ul class="plain-list dry-notes">
+        {notes.map(({ title, expression, message, isError }) => (
+          <li key={`${title} ${expression}`} class={isError ? 'is-failed' : 'is-warning'}>
+            <Icon name={isError ? 'warn' : 'info'} />
+            <span>
+              <Name text={title} max={60} />: <code>{markHidden(expression)}</code> {markHidden(message)}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {hasExpressions && <DefinitionDiff before={draft.definition.value} after={definition} />}
     </>
   )
 }
 
-const labels = { before: 'Draft', after: 'With this run' }
-
-interface Note extends Failure {
-  readonly title: string
-}
-
-function NoteRow({ note: { title, expression, message, isError } }: { note: Note }) {
-  return (
-    <li class={isError ? 'is-failed' : 'is-warning'}>
-      <Icon name={isError ? 'warn' : 'info'} />
-      <span>
-        <Name text={title} max={60} />: <code>{markHidden(expression)}</code> {markHidden(message)}
-      </span>
-    </li>
-  )
-}
-
-interface Evaluated {
-  readonly definition: Json
-  readonly notes: readonly Note[]
-  /** Stages with expressions. */
-  readonly expressions: number
-}
-
 /** Evaluates again when the draft changes; what was found stays until then. */
-function useEvaluation(draft: Draft, run: Execution | undefined) {
+function useEvaluation(draft: Draft, run: Execution) {
   const definition = draft.definition.value
   const types = draft.types.value
   const [found, setFound] = useState<Evaluated | undefined>(undefined)
   const [error, setError] = useState<ApiError | undefined>(undefined)
   const [attempt, setAttempt] = useState(0)
   useEffect(() => {
-    if (run === undefined || types === undefined) return
+    if (types === undefined) return
     let isCurrent = true
-    const show = (evaluated: Evaluated | undefined, failed: ApiError | undefined) => {
+    const evaluate = async () => {
+      const result = await evaluateDraft(definition, types, run).catch(asApiError)
       if (!isCurrent) return
-      if (evaluated !== undefined) setFound(evaluated)
-      setError(failed)
+      setError('definition' in result ? undefined : result)
+      if ('definition' in result) setFound(result)
     }
-    const evaluate = () =>
-      evaluateDraft(definition, types, run).then(
-        (evaluated) => show(evaluated, undefined),
-        (cause) => show(undefined, asApiError(cause)),
-      )
     const timer = setTimeout(evaluate, found === undefined ? 0 : evaluateDelayMs)
     return () => {
       isCurrent = false
@@ -158,62 +114,57 @@ function useEvaluation(draft: Draft, run: Execution | undefined) {
   return { found, error, retry: () => setAttempt(attempt + 1) }
 }
 
+interface Evaluated {
+  /** With values instead of expressions. */
+  readonly definition: Json
+  readonly notes: readonly Note[]
+  readonly hasExpressions: boolean
+}
+
 /** @throws {ApiError} */
 async function evaluateDraft(definition: Json, types: StageTypes, run: Execution): Promise<Evaluated> {
   const inRun = new Set(run.stages.flatMap(({ refId, parentStageId }) => (refId && !parentStageId ? [refId] : [])))
   const parts = await Promise.all(
     stagesOf(definition).map(async (stage) => {
       const question = toQuestion(stage, definition, inRun, types)
-      if (question === undefined) return { stage, notes: [], expressions: 0 }
+      if (question === undefined) return { stage }
       const query = { executionId: run.id, requisiteStageRefIds: question.requisites.join(','), spelVersion: 'v4' } as const
       const params = { path: { id: run.id }, query }
       const answer = await unwrap(client.POST('/pipelines/{id}/evaluateVariables', { params, body: [...question.variables] }))
-      const title = titleOfStage(stage)
-      const missing = question.missing.map((name) => ({
-        ...{ title, expression: name, isError: false },
-        message: 'is no stage of the run, so its results are missing.',
-      }))
-      const notes = [...missing, ...failuresIn(answer).map((failure) => ({ ...failure, title }))]
-      return { stage: withValues(stage, question, answer), notes, expressions: 1 }
+      return { stage: withValues(stage, question, answer), notes: notesOf(stage, question, answer) }
     }),
   )
-  const notes = parts.flatMap((part) => part.notes).toSorted((one, other) => Number(other.isError) - Number(one.isError))
-  const expressions = parts.reduce((sum, part) => sum + part.expressions, 0)
-  return { definition: { ...definition, stages: parts.map(({ stage }) => stage) }, notes, expressions }
+  return {
+    definition: { ...definition, stages: parts.map(({ stage }) => stage) },
+    notes: parts.flatMap(({ notes = [] }) => notes).toSorted((one, other) => Number(other.isError) - Number(one.isError)),
+    hasExpressions: parts.some(({ notes }) => notes !== undefined),
+  }
 }
 
 /** The engine's own check of a draft. */
-function PlanCheck({ draft }: { draft: Draft }) {
-  const [errors, setErrors] = useState<readonly string[] | undefined>(undefined)
-  const [isBusy, setBusy] = useState(false)
+function PlanCheck({ draft }: TabProps) {
   const definition = draft.definition.value
-  useEffect(() => setErrors(undefined), [definition])
+  const [checked, setChecked] = useState<{ readonly definition: Json; readonly errors: readonly string[] } | undefined>(undefined)
+  const [isBusy, setBusy] = useState(false)
   const check = async () => {
     setBusy(true)
     const body = { ...definition, name: textOf(definition['name']) ?? '', application: draft.application, plan: true }
-    try {
-      await unwrap(client.POST('/pipelines/start', { body }))
-      setErrors([])
-    } catch (cause) {
-      const error = asApiError(cause)
-      const listed = textsOf((error.body as Json | undefined)?.['errors'])
-      setErrors(listed.length > 0 ? listed : [error.message])
-    }
+    const error = await unwrap(client.POST('/pipelines/start', { body })).then(() => undefined, asApiError)
+    const listed = textsOf(objectOf(error?.body)['errors'])
+    setChecked({ definition, errors: error === undefined || listed.length > 0 ? listed : [error.message] })
     setBusy(false)
   }
+  // Of the draft as it is now.
+  const errors = checked?.definition === definition ? checked.errors : undefined
+  const words = errors?.length === 0 ? ['The engine accepts the draft.'] : (errors ?? [])
   return (
     <div class="row" aria-live="polite">
-      {errors?.length === 0 && (
-        <span class="status-text is-succeeded">
-          <Icon name="check" /> The engine accepts the draft.
-        </span>
-      )}
-      {errors?.map((message) => (
-        <span key={message} class="status-text is-failed">
-          <Icon name="warn" /> <Name text={message} max={200} />
+      {words.map((text) => (
+        <span key={text} class={`status-text ${errors?.length === 0 ? 'is-succeeded' : 'is-failed'}`}>
+          <Icon name={errors?.length === 0 ? 'check' : 'warn'} /> <Name text={text} max={200} />
         </span>
       ))}
-      <Button aria-busy={isBusy} aria-disabled={isBusy} onClick={() => !isBusy && void check()}>
+      <Button aria-busy={isBusy} aria-disabled={isBusy} onClick={() => isBusy || void check()}>
         Check with the engine
       </Button>
     </div>

@@ -6,7 +6,7 @@ import { refIdOf, requisitesOf, stagesOf, titleOfStage } from './stages.ts'
 
 /** One call of `evaluateVariables`. */
 interface StageQuestion {
-  /** Stages of the run whose results are in sight. */
+  /** Stages of the run whose results are in sight, the nearest first. */
   readonly requisites: readonly string[]
   /** Fields of the stage, which see those before them. */
   readonly variables: readonly { readonly key: string; readonly value: unknown }[]
@@ -29,54 +29,43 @@ export function toQuestion(
   types: StageTypes | undefined,
 ): StageQuestion | undefined {
   const fields = [...(descriptionOf(types, stage)?.fields ?? []), ...(types?.commonFields ?? [])]
-  const evaluated = ['stageEnabled', variablesOf(stage)]
-  // The engine evaluates these at another time, or never.
-  const isLeft = (key: string) => fields.find(({ name }) => name === key)?.expression === false && !evaluated.includes(key)
-  const own = Object.entries(stage).filter(([key]) => !structure.includes(key) && !isLeft(key))
-  const all = own.flatMap(([key, value]) =>
-    key === variablesOf(stage) ? toVariables(value) : [{ key, value: asked(key, value) }],
-  )
+  // The engine evaluates others at another time, or never.
+  const isEvaluated = (key: string) =>
+    ['stageEnabled', variablesOf(stage)].includes(key) || fields.find(({ name }) => name === key)?.expression !== false
+  const all = Object.entries(stage)
+    .filter(([key]) => !structure.includes(key) && isEvaluated(key))
+    .flatMap(([key, value]) =>
+      key === variablesOf(stage)
+        ? objectsOf(value).map((variable) => ({ key: textOf(variable['key']) ?? '', value: variable['value'] }))
+        : [{ key, value: key === 'stageEnabled' ? withBraces(objectOf(value)) : value }],
+    )
+  const hasExpression = (value: unknown) => JSON.stringify(value)?.includes('${') === true
   if (!hasExpression(all)) return undefined
-  const variables = all.toSorted((one, other) => Number(hasExpression(one)) - Number(hasExpression(other)))
-  return { variables, ...requisitesIn(stage, definition, inRun) }
+  const stages = stagesOf(definition)
+  const before = new Set(requisitesOf(stage))
+  // Also those that are added meanwhile.
+  for (const id of before) for (const each of requisitesOf(find(stages, id))) before.add(each)
+  return {
+    variables: all.toSorted((one, other) => Number(hasExpression(one)) - Number(hasExpression(other))),
+    requisites: [...before].filter((id) => inRun.has(id)),
+    missing: [...before].filter((id) => !inRun.has(id)).map((id) => textOf(find(stages, id)['name']) ?? id),
+  }
+}
+
+function find(stages: readonly Json[], id: string): Json {
+  return stages.find((each) => refIdOf(each) === id) ?? {}
 }
 
 /** The field whose items later expressions of the stage see by their names. */
-function variablesOf(stage: Json): string | undefined {
-  return stage['type'] === 'evaluateVariables' ? 'variables' : undefined
-}
-
-function toVariables(value: unknown): StageQuestion['variables'] {
-  return objectsOf(value).map((variable) => ({ key: textOf(variable['key']) ?? '', value: variable['value'] }))
+function variablesOf(stage: Json): string {
+  return stage['type'] === 'evaluateVariables' ? 'variables' : ''
 }
 
 /** A condition may be written without `${}`. */
-function asked(key: string, value: unknown): unknown {
-  const { type, expression } = objectOf(value)
-  const isBare = key === 'stageEnabled' && type === 'expression' && textOf(expression)?.trim() && !isExpression(expression)
-  return isBare ? { type, expression: `\${${expression}}` } : value
-}
-
-function hasExpression(value: unknown): boolean {
-  return JSON.stringify(value)?.includes('${') === true
-}
-
-/** Instead of a stage that the run does not have, those that it requires. */
-function requisitesIn(stage: Json, definition: Json, inRun: ReadonlySet<string>): Omit<StageQuestion, 'variables'> {
-  const [missing, requisites] = [new Set<string>(), new Set<string>()]
-  const collect = (of: Json) => {
-    for (const id of requisitesOf(of)) {
-      const before = stagesOf(definition).find((each) => refIdOf(each) === id)
-      const title = before === undefined ? id : titleOfStage(before)
-      if (inRun.has(id)) requisites.add(id)
-      else if (!missing.has(title)) {
-        missing.add(title)
-        collect(before ?? {})
-      }
-    }
-  }
-  collect(stage)
-  return { requisites: [...requisites], missing: [...missing] }
+function withBraces(condition: Json): Json {
+  const { type, expression } = condition
+  const isBare = type === 'expression' && textOf(expression)?.trim() && !isExpression(expression)
+  return isBare ? { ...condition, expression: `\${${expression}}` } : condition
 }
 
 interface Answer {
@@ -95,20 +84,24 @@ export function withValues(stage: Json, { variables }: StageQuestion, { result =
   return Object.fromEntries(entries) as Json
 }
 
-export interface Failure {
+/** Why an expression has no value. */
+export interface Note {
+  readonly title: string
   readonly expression: string
   readonly message: string
   /** Otherwise a part of it is not there, so the whole is null or has a gap. */
   readonly isError: boolean
 }
 
-export function failuresIn({ detail }: Answer): readonly Failure[] {
-  return Object.entries(objectOf(detail)).flatMap(([expression, entries]) =>
-    objectsOf(entries).map((entry) => {
-      const text = textOf(entry['description']) ?? ''
+export function notesOf(stage: Json, { missing }: Pick<StageQuestion, 'missing'>, { detail }: Answer): readonly Note[] {
+  const title = titleOfStage(stage)
+  const message = 'is no stage of the run, so its results are missing.'
+  const failures = Object.entries(objectOf(detail)).flatMap(([expression, entries]) =>
+    objectsOf(entries).map(({ description, level }) => {
       // Without the expression that stands beside it anyway.
-      const message = text.replace(/^Failed to evaluate (?:\[[^\]]*\] )?[\s\S]*?: (?=\S)/, '')
-      return { expression, message, isError: entry['level'] !== 'INFO' }
+      const why = (textOf(description) ?? '').replace(/^Failed to evaluate (?:\[[^\]]*\] )?[\s\S]*?: (?=\S)/, '')
+      return { title, expression, message: why, isError: level !== 'INFO' }
     }),
   )
+  return [...missing.map((expression) => ({ title, expression, message, isError: false })), ...failures]
 }

@@ -10,11 +10,11 @@ import { openLeaveDialog } from '../components/leave-dialog.tsx'
 import { Menu } from '../components/menu.tsx'
 import { act } from '../components/notices.tsx'
 import { plural } from '../words.ts'
-import type { Draft } from './draft.ts'
+import type { Draft, TabProps } from './draft.ts'
 import { forgetDraft } from './open-draft.ts'
 import { pipelineActions } from './pipeline-actions.tsx'
 
-export function Changes({ draft }: { draft: Draft }) {
+export function Changes({ draft }: TabProps) {
   if (draft.unreadable.value !== undefined) return <span class="chip is-changed">The text has an error</span>
   if (draft.stored.value === undefined) return <span class="chip">Not saved yet</span>
   if (draft.isDirty.value) {
@@ -36,7 +36,7 @@ export function describeLoss(draft: Draft): string {
 
 /** The start dialog comes with the first start. */
 export function openStart({ stored }: Draft): void {
-  const pipeline = stored.peek()?.definition as Schemas['Pipeline'] | undefined
+  const pipeline = stored.peek() as Schemas['Pipeline'] | undefined
   if (pipeline === undefined || pipeline.disabled === true) return
   act(`Start ${pipeline.name}`, async () => {
     const { StartDialog } = await import('../screens/start-dialog.tsx')
@@ -44,8 +44,7 @@ export function openStart({ stored }: Draft): void {
   })
 }
 
-interface ActionsProps {
-  readonly draft: Draft
+interface ActionsProps extends TabProps {
   /** Why the user may not save. */
   readonly denied: string | undefined
   /** The run from which the user came to edit a stage. */
@@ -54,14 +53,28 @@ interface ActionsProps {
 }
 
 export function Actions({ draft, denied, run, onSave }: ActionsProps) {
-  const isNew = draft.stored.value === undefined
-  const isClean = !isNew && !draft.isDirty.value
+  const { route: navigate } = useLocation()
+  const { application } = draft
+  const pipeline = draft.stored.value
+  const isClean = pipeline !== undefined && !draft.isDirty.value
   const reason = denied ?? draft.readOnly.value
   const isOff = reason !== undefined || isClean
+  const toList = () => navigate(to.pipelines(application))
+  const onDeleted = () => {
+    forgetDraft(draft)
+    toList()
+  }
+  const discard = () => {
+    if (pipeline !== undefined) return openLeaveDialog(describeLoss(draft), () => draft.discard())
+    // Leaving asks where something would be lost.
+    if (!draft.isDirty.peek()) forgetDraft(draft)
+    toList()
+  }
   return (
     <>
-      <StepButtons draft={draft} />
-      {!isClean && <Discard draft={draft} />}
+      <Step icon="undo" verb="Undo" step={draft.undoLabel.value} onClick={() => draft.undo()} />
+      <Step icon="redo" verb="Redo" step={draft.redoLabel.value} onClick={() => draft.redo()} />
+      {!isClean && <Button onClick={discard}>{pipeline === undefined ? 'Give up' : 'Discard changes'}</Button>}
       {run !== undefined && isClean && (
         <a class="button" href={to.execution(run)}>
           Back to the run
@@ -76,15 +89,27 @@ export function Actions({ draft, denied, run, onSave }: ActionsProps) {
       >
         Save
       </Button>
-      <PipelineMenu draft={draft} denied={denied} />
+      {pipeline !== undefined && <Menu items={pipelineActions({ pipeline, application, denied, isEditing: true, onDeleted })} />}
     </>
   )
 }
 
+interface StepProps {
+  readonly icon: 'undo' | 'redo'
+  readonly verb: string
+  readonly step: string | undefined
+  readonly onClick: () => void
+}
+
+function Step({ icon, verb, step, onClick }: StepProps) {
+  const label = step === undefined ? `Nothing to ${icon}` : `${verb}: ${step}`
+  return <IconButton icon={icon} label={label} title={label} aria-disabled={step === undefined} onClick={onClick} />
+}
+
 /** Of what is stored: the next step after a save. */
-function Start({ draft }: { draft: Draft }) {
+function Start({ draft }: TabProps) {
   const right = useRight({ operation: startOperation, application: draft.application })
-  const isDisabled = draft.stored.value?.definition['disabled'] === true
+  const isDisabled = draft.stored.value?.['disabled'] === true
   return (
     <Button
       icon="play"
@@ -95,43 +120,4 @@ function Start({ draft }: { draft: Draft }) {
       Start
     </Button>
   )
-}
-
-function Discard({ draft }: { draft: Draft }) {
-  const { route: navigate } = useLocation()
-  const isNew = draft.stored.value === undefined
-  const discard = () => {
-    if (!isNew) return openLeaveDialog(describeLoss(draft), () => draft.discard())
-    // Leaving asks where something would be lost.
-    if (!draft.isDirty.peek()) forgetDraft(draft)
-    navigate(to.pipelines(draft.application))
-  }
-  return <Button onClick={discard}>{isNew ? 'Give up' : 'Discard changes'}</Button>
-}
-
-function StepButtons({ draft }: { draft: Draft }) {
-  const steps = [
-    ['undo', draft.undoLabel.value, 'Undo', () => draft.undo()],
-    ['redo', draft.redoLabel.value, 'Redo', () => draft.redo()],
-  ] as const
-  return (
-    <>
-      {steps.map(([icon, step, verb, run]) => {
-        const label = step === undefined ? `Nothing to ${icon}` : `${verb}: ${step}`
-        return <IconButton key={icon} icon={icon} label={label} title={label} aria-disabled={step === undefined} onClick={run} />
-      })}
-    </>
-  )
-}
-
-function PipelineMenu({ draft, denied }: Pick<ActionsProps, 'draft' | 'denied'>) {
-  const { route: navigate } = useLocation()
-  const { application } = draft
-  const pipeline = draft.stored.value?.definition
-  if (pipeline === undefined) return null
-  const onDeleted = () => {
-    forgetDraft(draft)
-    navigate(to.pipelines(application))
-  }
-  return <Menu items={pipelineActions({ pipeline, application, denied, isEditing: true, onDeleted })} />
 }

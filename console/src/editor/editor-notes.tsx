@@ -5,67 +5,52 @@ import { copyText } from '../components/copy-button.tsx'
 import { Denied } from '../components/denied.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { Name } from '../components/name.tsx'
+import type { Json } from '../model/read.ts'
 import { plural } from '../words.ts'
-import type { Draft } from './draft.ts'
+import type { Draft, TabProps } from './draft.ts'
 import type { Path } from './json-path.ts'
 import type { Problem } from './problems.ts'
-import type { SaveOutcome } from './save.ts'
-import { describeOther, MergeDialog } from './save-dialogs.tsx'
-import { titleOfStage, toNodes } from './stages.ts'
+import { describeOther, MergeDialog } from './save-dialog.tsx'
+import { stageOfKey, titleOfStage } from './stages.ts'
 
-export type ConflictOutcome = Extract<SaveOutcome, { kind: 'conflict' }>
-
-interface NotesProps {
-  readonly draft: Draft
+interface NotesProps extends TabProps {
   readonly denied: string | undefined
-  readonly newer: ConflictOutcome | undefined
+  /** What another user saved meanwhile. */
+  readonly newer: Json | undefined
 }
 
 export function Notes({ draft, denied, newer }: NotesProps) {
   const readOnly = draft.readOnly.value
-  const unlock = draft.mayUnlock && denied === undefined && (
-    <Button small onClick={() => draft.unlock()}>
-      Unlock
+  const isDirty = draft.isDirty.value
+  const button = (label: string, onClick: () => void) => (
+    <Button small onClick={onClick}>
+      {label}
     </Button>
   )
-  const merge = newer !== undefined && (
-    <Button small onClick={() => openDialog(<MergeDialog draft={draft} outcome={newer} />)}>
-      See and merge
-    </Button>
-  )
+  const copyMine = () => void copyText(JSON.stringify(draft.definition.peek(), null, 2))
+  const mayUnlock = draft.mayUnlock && denied === undefined
   return (
     <>
-      {denied !== undefined && <DeniedSave draft={draft} denied={denied} />}
+      {denied !== undefined && (
+        <Banner tone="warning" actions={isDirty && button('Copy mine', copyMine)}>
+          <Denied reason={denied} /> {isDirty && 'Your changes are kept here.'}
+        </Banner>
+      )}
       {readOnly !== undefined && (
-        <Banner tone="info" actions={unlock}>
+        <Banner tone="info" actions={mayUnlock && button('Unlock', () => draft.unlock())}>
           {readOnly}
         </Banner>
       )}
       {newer !== undefined && (
-        <Banner tone="warning" actions={merge}>
-          {describeOther(newer.theirs)}
+        <Banner tone="warning" actions={button('See and merge', () => openDialog(<MergeDialog draft={draft} newer={newer} />))}>
+          {describeOther(newer)}
         </Banner>
       )}
     </>
   )
 }
 
-function DeniedSave({ draft, denied }: { draft: Draft; denied: string }) {
-  const isDirty = draft.isDirty.value
-  const copy = isDirty && (
-    <Button small onClick={() => void copyText(JSON.stringify(draft.definition.peek(), null, 2))}>
-      Copy mine
-    </Button>
-  )
-  return (
-    <Banner tone="warning" actions={copy}>
-      <Denied reason={denied} /> {isDirty && 'Your changes are kept here.'}
-    </Banner>
-  )
-}
-
-interface ProblemsProps {
-  readonly draft: Draft
+interface ProblemsProps extends TabProps {
   readonly onShow: (path: Path) => void
   readonly onSaveAnyway: () => void
 }
@@ -92,7 +77,7 @@ export function Problems({ draft, onShow, onSaveAnyway }: ProblemsProps) {
         {problems.slice(0, maxListed).map((problem) => (
           <li key={`${problem.path.join()} ${problem.message}`}>
             <button type="button" class="link" onClick={() => onShow(problem.path)}>
-              <ProblemText draft={draft} problem={problem} />
+              <Name text={textOfProblem(draft, problem)} max={240} />
             </button>
           </li>
         ))}
@@ -102,21 +87,12 @@ export function Problems({ draft, onShow, onSaveAnyway }: ProblemsProps) {
   )
 }
 
-function ProblemText({ draft, problem: { stage: key, message } }: { draft: Draft; problem: Problem }) {
-  const stage = toNodes(draft.definition.value).find((node) => node.key === key)?.stage
-  return (
-    <>
-      {stage !== undefined && (
-        <>
-          <Name text={titleOfStage(stage)} max={40} />:{' '}
-        </>
-      )}
-      <Name text={message} max={200} />
-    </>
-  )
+function textOfProblem(draft: Draft, { stage, message }: Problem): string {
+  const node = stageOfKey(draft.definition.value, stage)
+  return node === undefined ? message : `${titleOfStage(node.stage)}: ${message}`
 }
 
 /** What would not run; *Save anyway* stores it as it is, to be completed later. */
 export function blockingProblems(draft: Draft): readonly Problem[] {
-  return draft.problems.peek().filter(({ severity }) => severity === 'error')
+  return draft.problems.peek().filter(({ isWarning }) => isWarning !== true)
 }

@@ -1,6 +1,4 @@
 /** The pipeline editor: one draft, and its views in tabs that are loaded when they are opened. */
-
-import type { ComponentType } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
@@ -17,37 +15,37 @@ import { ErrorState, Loading } from '../components/states.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { useIsShown } from '../components/use-submit.ts'
 import { useLeaveGuard } from '../leave.ts'
-import { type Json, textOf } from '../model/read.ts'
+import { type Json, numberOf, textOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
+import { isSameDefinition } from './changes.ts'
 import { toStageTypes } from './descriptions.ts'
-import { type Draft, isSameDefinition, type TabProps, toStored } from './draft.ts'
+import type { Draft } from './draft.ts'
 import { Actions, Changes, describeLoss, openStart } from './editor-head.tsx'
-import { blockingProblems, type ConflictOutcome, Notes, Problems } from './editor-notes.tsx'
+import { blockingProblems, Notes, Problems } from './editor-notes.tsx'
+import type { Path } from './json-path.ts'
 import { Lazy } from './lazy.tsx'
-import { adoptDraft, forgetDraft, openDraft, useDefinition } from './open-draft.ts'
-import { MergeDialog, SaveDialog } from './save-dialogs.tsx'
+import { adoptDraft, forgetDraft, openDraft } from './open-draft.ts'
+import { MergeDialog, SaveDialog } from './save-dialog.tsx'
+import { definitionPath } from './store.ts'
 
-interface View {
-  readonly id: 'graph' | 'text' | 'history' | 'dry-run'
-  readonly label: string
-  readonly load: () => Promise<ComponentType<TabProps>>
-}
-
-const graph: View = { id: 'graph', label: 'Graph', load: async () => (await import('./graph-tab.tsx')).GraphTab }
-const views: readonly View[] = [
+const graph = { id: 'graph', label: 'Graph', load: async () => (await import('./graph-tab.tsx')).GraphTab }
+const views = [
   graph,
   { id: 'text', label: 'Text', load: async () => (await import('./text-tab.tsx')).TextTab },
   { id: 'history', label: 'Changes', load: async () => (await import('./history-tab.tsx')).HistoryTab },
   { id: 'dry-run', label: 'Dry run', load: async () => (await import('./dry-run-tab.tsx')).DryRunTab },
 ]
 
-function viewOf({ tab }: ScreenProps['query']): View {
+function viewOf({ tab }: ScreenProps['query']) {
   return views.find(({ id }) => id === tab) ?? graph
 }
 
 export function EditPipeline({ params, query }: ScreenProps) {
   const { application = '', id = '' } = params as { application?: string; id?: string }
-  const { definition, error, refresh } = useDefinition(application, id)
+  // A stream would read it once more when it begins.
+  const live = useLive(definitionPath, { path: { application, pipelineName: id } }, { refresh: 'steady' })
+  const { body, error } = live.reading.value
+  const definition = body as Json | undefined
   // What the editor reads as well is asked for at once.
   useLive('/capabilities/stageTypes', {}, { refresh: 'open' })
   useRight({ operation: saveOperation, application })
@@ -58,7 +56,7 @@ export function EditPipeline({ params, query }: ScreenProps) {
   return (
     <>
       <PageHead tab={`Edit ${id}`} title={<Name text={id} max={80} />} crumbs={crumbsOf(application)} />
-      {error === undefined ? <Loading rows={8} /> : <ErrorState error={error} onRetry={refresh} />}
+      {error === undefined ? <Loading rows={8} /> : <ErrorState error={error} onRetry={() => live.refresh()} />}
     </>
   )
 }
@@ -78,20 +76,18 @@ interface EditorProps {
 
 export function Editor({ draft, id, latest, query }: EditorProps) {
   const change = useQueryChange()
-  const { application } = draft
   useStageTypes(draft)
   const newer = useNewer(draft, latest)
-  const right = useRight({ operation: saveOperation, application })
+  const right = useRight({ operation: saveOperation, application: draft.application })
   const name = textOf(draft.definition.value['name']) ?? 'New pipeline'
   const view = viewOf(query)
-  const show = (wanted: View['id']) => change({ tab: wanted === 'graph' ? undefined : wanted })
-  const showField = (path: readonly (string | number)[]) => {
+  const show = (tab: string) => change({ tab: tab === 'graph' ? undefined : tab })
+  const showField = (path: Path) => {
     if (view.id !== 'text') show('graph')
-    draft.shown.value = [...path]
+    draft.shown.value = path
   }
   const onSaved = useOnSaved(draft, id, query)
   const dialog = <SaveDialog draft={draft} onSaved={onSaved} />
-  const openSave = () => openDialog(dialog)
   const save = () => {
     draft.readText?.()
     if (!right.allowed || draft.readOnly.peek() !== undefined) return
@@ -103,24 +99,28 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
       show('text')
       draft.shown.value = []
     } else if (blocking !== undefined) showField(blocking.path)
-    else if (newer !== undefined) openDialog(<MergeDialog draft={draft} outcome={newer} next={dialog} />)
-    else openSave()
+    else openDialog(newer === undefined ? dialog : <MergeDialog draft={draft} newer={newer} next={dialog} />)
   }
-  useDraftGuard(draft)
+  useLeaveGuard({
+    isNeeded: () => draft.isDirty.peek(),
+    ask: (leave) =>
+      openLeaveDialog(describeLoss(draft), () => {
+        forgetDraft(draft)
+        leave()
+      }),
+  })
   useEditorKeys(draft, save, showField)
-  const actions = <Actions draft={draft} denied={right.reason} run={query['run']} onSave={save} />
-
   return (
     <>
       <PageHead
         tab={`Edit ${name}`}
         title={<Name text={name} max={80} />}
-        crumbs={crumbsOf(application)}
+        crumbs={crumbsOf(draft.application)}
         state={<Changes draft={draft} />}
-        actions={actions}
+        actions={<Actions draft={draft} denied={right.reason} run={query['run']} onSave={save} />}
       />
       <Notes draft={draft} denied={right.reason} newer={newer} />
-      <Problems draft={draft} onShow={showField} onSaveAnyway={openSave} />
+      <Problems draft={draft} onShow={showField} onSaveAnyway={() => openDialog(dialog)} />
       <Tabs label="Views of the pipeline" tabs={views} selected={view.id} onSelect={show}>
         <Lazy key={view.id} load={view.load} props={{ draft }} />
       </Tabs>
@@ -142,18 +142,6 @@ function useOnSaved(draft: Draft, id: string | undefined, query: ScreenProps['qu
   }
 }
 
-/** Asks before changes are lost. */
-function useDraftGuard(draft: Draft): void {
-  useLeaveGuard({
-    isNeeded: () => draft.isDirty.peek(),
-    ask: (leave) =>
-      openLeaveDialog(describeLoss(draft), () => {
-        forgetDraft(draft)
-        leave()
-      }),
-  })
-}
-
 function useStageTypes(draft: Draft): void {
   const types = useLive('/capabilities/stageTypes', {}, { refresh: 'open' }).reading.value.body
   useEffect(() => {
@@ -162,23 +150,21 @@ function useStageTypes(draft: Draft): void {
 }
 
 /** A newer version in the store; one of the same content, or without changes of the user, is taken over. */
-function useNewer(draft: Draft, latest: Json | undefined) {
-  const [newer, setNewer] = useState<ConflictOutcome | undefined>(undefined)
+function useNewer(draft: Draft, latest: Json | undefined): Json | undefined {
+  const [newer, setNewer] = useState<Json | undefined>(undefined)
   useEffect(() => {
     const stored = draft.stored.peek()
     if (latest === undefined || stored === undefined) return
-    const stamp = Number(toStored(latest).updateTs)
     // An answer from before the last save is not newer.
-    if (Number.isNaN(stamp) || stamp <= Number(stored.updateTs ?? 0)) return setNewer(undefined)
-    if (isSameDefinition(latest, stored.definition) || !draft.isDirty.peek()) {
-      draft.rebase(stored.definition, latest)
-      setNewer(undefined)
-    } else setNewer({ kind: 'conflict', theirs: latest })
+    if ((numberOf(latest['updateTs']) ?? 0) <= (numberOf(stored['updateTs']) ?? 0)) return setNewer(undefined)
+    const isTaken = isSameDefinition(latest, stored) || !draft.isDirty.peek()
+    if (isTaken) draft.rebase(stored, latest)
+    setNewer(isTaken ? undefined : latest)
   }, [latest, draft.stored.value])
   return newer
 }
 
-function useEditorKeys(draft: Draft, save: () => void, show: (path: readonly (string | number)[]) => void): void {
+function useEditorKeys(draft: Draft, save: () => void, show: (path: Path) => void): void {
   useEffect(() => {
     let last = -1
     const keys: Readonly<Record<string, (event: KeyboardEvent) => void>> = {

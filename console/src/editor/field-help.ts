@@ -1,10 +1,10 @@
-/** Fields of the stage types for a place in the text: completions, and help under the pointer. */
+/** Fields of the stage types for a place in the text: completions. */
 import { type Json, objectOf, textOf } from '../model/read.ts'
+import type { TextPlace } from './definition-text.ts'
 import { descriptionOf, type FieldDescription, namesOf, type StageTypes } from './descriptions.ts'
 import { type Path, valueAt } from './json-path.ts'
 import { expectedArtifactFields, generalFields, notificationFields, parameterFields, triggerTypes } from './pipeline-fields.ts'
 import { refIdOf, stagesOf, titleOfStage } from './stages.ts'
-import type { TextPlace } from './text-place.ts'
 
 export interface Suggestion {
   /** What is inserted. */
@@ -90,16 +90,6 @@ function stagesToOffer(definition: Json, without: unknown): readonly Suggestion[
       ? []
       : [{ value, detail: titleOfStage(stage), help: textOf(stage['type']) ?? '' }]
   })
-}
-
-/** What hovering over a key or a stage type shows. */
-export function describeAt(types: StageTypes, definition: Json, path: Path): readonly string[] {
-  if (path.length === 3 && path[0] === 'stages' && path[2] === 'type') {
-    const found = descriptionOf(types, objectOf(valueAt(definition, path.slice(0, 2))))
-    return found === undefined ? [] : [found.label, found.description]
-  }
-  const field = fieldAt(types, definition, path)
-  return field === undefined ? [] : [`${field.name}: ${field.kind}${field.required ? ', required' : ''}`, describeField(field)]
 }
 
 function describeField({ help, choices, onlyChoices, default: value, expression, otherNames = [] }: FieldDescription): string {

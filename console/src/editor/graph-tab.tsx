@@ -14,83 +14,66 @@ import { openAddStage } from './add-stage-dialog.tsx'
 import { descriptionOf } from './descriptions.ts'
 import type { Draft, TabProps } from './draft.ts'
 import { ProblemCount } from './item-list.tsx'
+import type { Path } from './json-path.ts'
 import { PipelineSettings, type SectionId, sections } from './settings-lists.tsx'
 import { removeSelected, StageForm } from './stage-form.tsx'
-import { findCircle, inRunOrder, type Position, type StageNode, stageOfKey, titleOfStage, toNodes } from './stages.ts'
-import { editorWords } from './words.ts'
+import { findCircle, inRunOrder, type Position, positions, type StageNode, stageOfKey, titleOfStage, toNodes } from './stages.ts'
 
 /** Above that the list says more than a drawing. */
 const maxNodes = 400
 /** How long a form has to appear. */
 const formMs = 400
-const positions: readonly Position[] = ['before', 'parallel', 'after']
 
 export function GraphTab({ draft }: TabProps) {
   const change = useQueryChange()
   const { query } = useLocation()
-  const definition = draft.definition.value
   const section = sections.find(({ id }) => id === query['section'])?.id
-  const node = section === undefined ? stageOfKey(definition, query['stage']) : undefined
+  const node = section === undefined ? stageOfKey(draft.definition.value, query['stage']) : undefined
   const isNarrow = matchMedia(phoneWidth).matches
   const select = (key: string | undefined) => {
     draft.endStep()
     change({ stage: key, section: undefined })
   }
   const open = (id: SectionId) => change({ section: id, stage: undefined })
-  useEffect(() => {
-    draft.selected.value = node?.key
-  }, [node?.key])
   useShown(draft, select, open)
   // On a phone a form is a page of its own.
   const isForm = node !== undefined || section !== undefined
-  const form =
-    node === undefined ? (
-      <PipelineSettings key={section} draft={draft} section={section ?? 'general'} />
-    ) : (
-      <StageForm key={node.key} draft={draft} node={node} onSelect={select} />
-    )
   const isEditable = draft.readOnly.value === undefined
+  const shownSection = section ?? (node === undefined && !isNarrow ? 'general' : undefined)
   return (
     <div class="editor">
       {!(isNarrow && isForm) && (
         <div class="editor-map panel">
-          <Sections
-            draft={draft}
-            selected={section ?? (node === undefined && !isNarrow ? 'general' : undefined)}
-            onSelect={open}
-          />
+          <Sections draft={draft} selected={shownSection} onSelect={open} />
           <Stages draft={draft} selected={node?.key} isList={isNarrow} onSelect={select} />
-          {isEditable && <AddTools draft={draft} of={node?.key} onAdded={select} hasKeys={!isNarrow} />}
+          {isEditable && (
+            <div class="editor-tools row">
+              <Button
+                small
+                icon="plus"
+                onClick={() => openAddStage({ draft, onAdded: select, ...(node !== undefined && { of: node.key }) })}
+              >
+                Add stage
+              </Button>
+              {!isNarrow && <span class="muted">Arrows move, Delete removes, Ctrl Z undoes.</span>}
+            </div>
+          )}
         </div>
       )}
       {(!isNarrow || isForm) && (
         <fieldset class="editor-form" disabled={!isEditable} aria-label="Form">
           {isNarrow && (
-            <button type="button" class="button small back" onClick={() => change({ stage: undefined, section: undefined })}>
+            <button type="button" class="button small back" onClick={() => select(undefined)}>
               <Icon name="left" /> All stages
             </button>
           )}
-          {form}
+          {node === undefined ? (
+            <PipelineSettings key={section} draft={draft} section={section ?? 'general'} />
+          ) : (
+            <StageForm key={node.key} draft={draft} node={node} onSelect={select} />
+          )}
         </fieldset>
       )}
-    </div>
-  )
-}
-
-interface AddToolsProps {
-  readonly draft: Draft
-  readonly of: string | undefined
-  readonly onAdded: (refId: string) => void
-  readonly hasKeys: boolean
-}
-
-function AddTools({ draft, of, onAdded, hasKeys }: AddToolsProps) {
-  return (
-    <div class="editor-tools row">
-      <Button small icon="plus" onClick={() => openAddStage({ draft, onAdded, ...(of !== undefined && { of }) })}>
-        Add stage
-      </Button>
-      {hasKeys && <span class="muted">Arrows move, Delete removes, Ctrl Z undoes.</span>}
     </div>
   )
 }
@@ -100,9 +83,8 @@ function useShown(draft: Draft, select: (key: string | undefined) => void, open:
   const shown = draft.shown.value
   useEffect(() => {
     if (shown === undefined) return
-    const [list, index] = shown
-    if (list === 'stages') select(toNodes(draft.definition.peek())[Number(index)]?.key)
-    else open(sections.find((section) => section.list === list)?.id ?? 'general')
+    if (shown[0] === 'stages') select(toNodes(draft.definition.peek())[Number(shown[1])]?.key)
+    else open(sectionOf(shown))
     // What has no field of its own is shown by its form.
     const timer = setTimeout(() => {
       draft.shown.value = undefined
@@ -112,27 +94,26 @@ function useShown(draft: Draft, select: (key: string | undefined) => void, open:
   }, [shown])
 }
 
-interface SectionsProps {
-  readonly draft: Draft
+function sectionOf([list]: Path): SectionId {
+  return sections.find((section) => section.list === list)?.id ?? 'general'
+}
+
+interface SectionsProps extends TabProps {
   readonly selected: SectionId | undefined
   readonly onSelect: (id: SectionId) => void
 }
 
 function Sections({ draft, selected, onSelect }: SectionsProps) {
-  const definition = draft.definition.value
+  const problems = draft.problems.value.filter(({ path }) => path[0] !== 'stages')
   return (
     <nav class="editor-sections" aria-label="Settings">
       {sections.map(({ id, label, list }) => {
-        const count = list === undefined ? 0 : objectsOf(definition[list]).length
-        const problems = draft.problems.value.filter(
-          ({ path: [first] }) =>
-            first !== 'stages' && (sections.find((section) => section.list === first)?.id ?? 'general') === id,
-        ).length
+        const count = list === undefined ? 0 : objectsOf(draft.definition.value[list]).length
         return (
           <button key={id} type="button" class="section-button" aria-pressed={id === selected} onClick={() => onSelect(id)}>
             {label}
             {count > 0 && <span class="count">{count}</span>}
-            {problems > 0 && <ProblemCount count={problems} />}
+            <Problems count={problems.filter(({ path }) => sectionOf(path) === id).length} />
           </button>
         )
       })}
@@ -140,8 +121,11 @@ function Sections({ draft, selected, onSelect }: SectionsProps) {
   )
 }
 
-interface StagesProps {
-  readonly draft: Draft
+function Problems({ count }: { count: number }) {
+  return count > 0 ? <ProblemCount count={count} /> : null
+}
+
+interface StagesProps extends TabProps {
   readonly selected: string | undefined
   readonly isList: boolean
   readonly onSelect: (key: string | undefined) => void
@@ -149,27 +133,21 @@ interface StagesProps {
 
 function Stages({ draft, selected, isList, onSelect }: StagesProps) {
   const nodes = inRunOrder(toNodes(draft.definition.value))
-  const circle = new Set(findCircle(nodes))
+  const circle = findCircle(nodes)
+  if (nodes.length === 0) return <EmptyState icon="pipeline" text="This pipeline does nothing yet. Add its first stage." />
+  const drawn = nodes.map((node) => toDrawn(draft, node))
+  if (isList || nodes.length > maxNodes) return <StageRows stages={drawn} selected={selected} onSelect={onSelect} />
   const remove = (key: string) => {
     const title = titleOfStage(stageOfKey(draft.definition.peek(), key)?.stage ?? {})
     removeSelected(draft, key, onSelect)
     announcement.value = `${title} was removed. Undo brings it back.`
   }
-  if (nodes.length === 0) return <EmptyState icon="pipeline" text="This pipeline does nothing yet. Add its first stage." />
-  if (isList || nodes.length > maxNodes) {
-    return <StageRows draft={draft} nodes={nodes} selected={selected} onSelect={onSelect} />
-  }
   return (
     <FlowGraph
-      nodes={nodes.map((node) => ({
-        id: node.key,
-        requires: node.requires,
-        class: problemsOf(draft, node).length > 0 ? 'is-warning' : '',
-        ...nodeTexts(draft, node),
-      }))}
+      nodes={drawn}
       selected={selected}
       onSelect={onSelect}
-      edgeClass={({ from, to }) => (circle.has(from) && circle.has(to) ? 'is-broken' : 'is-passed')}
+      edgeClass={({ from, to }) => (circle.includes(from) && circle.includes(to) ? 'is-broken' : 'is-passed')}
       onKey={(event, key) => {
         if (event.key !== 'Delete' || draft.readOnly.peek() !== undefined) return
         event.preventDefault()
@@ -182,17 +160,35 @@ function Stages({ draft, selected, isList, onSelect }: StagesProps) {
   )
 }
 
-interface StageRowsProps extends Omit<StagesProps, 'isList'> {
-  readonly nodes: readonly StageNode[]
+function toDrawn(draft: Draft, { key, requires, stage }: StageNode) {
+  const problems = draft.problems.value.filter((problem) => problem.stage === key).length
+  return {
+    id: key,
+    requires,
+    class: problems > 0 ? 'is-warning' : '',
+    name: titleOfStage(stage),
+    type: descriptionOf(draft.types.value, stage)?.label ?? textOf(stage['type']) ?? '',
+    mark: <Problems count={problems} />,
+  }
 }
 
-function StageRows({ draft, nodes, selected, onSelect }: StageRowsProps) {
+interface StageRowsProps extends Pick<StagesProps, 'selected' | 'onSelect'> {
+  readonly stages: readonly ReturnType<typeof toDrawn>[]
+}
+
+function StageRows({ stages, selected, onSelect }: StageRowsProps) {
   return (
     <ol class="rows stage-list">
-      {nodes.map((node) => (
-        <li key={node.key}>
-          <button type="button" class="stage-row" aria-pressed={node.key === selected} onClick={() => onSelect(node.key)}>
-            <NodeContent draft={draft} node={node} />
+      {stages.map(({ id, name, type, mark }) => (
+        <li key={id}>
+          <button type="button" class="stage-row" aria-pressed={id === selected} onClick={() => onSelect(id)}>
+            <span class="node-text">
+              <span class="node-name">
+                <Name text={name} max={40} />
+              </span>
+              <span class="node-type cut">{type}</span>
+            </span>
+            {mark}
             <Icon name="right" />
           </button>
         </li>
@@ -202,51 +198,22 @@ function StageRows({ draft, nodes, selected, onSelect }: StageRowsProps) {
 }
 
 /** Buttons around the selected stage that add another one. */
-function Handles({ draft, of, onAdded }: { draft: Draft; of: string; onAdded: (refId: string) => void }) {
+function Handles({ draft, of, onAdded }: TabProps & { of: string; onAdded: (refId: string) => void }) {
   return (
     <>
-      {positions.map((position) => (
+      {Object.entries(positions).map(([position, label]) => (
         <button
           key={position}
           type="button"
           class={`node-handle is-${position}`}
           tabIndex={-1}
-          aria-label={editorWords.addAt[position]}
-          title={editorWords.addAt[position]}
-          onClick={() => openAddStage({ draft, of, position, onAdded })}
+          aria-label={label}
+          title={label}
+          onClick={() => openAddStage({ draft, of, position: position as Position, onAdded })}
         >
           <Icon name="plus" />
         </button>
       ))}
     </>
   )
-}
-
-function problemsOf(draft: Draft, { key }: StageNode) {
-  return draft.problems.value.filter(({ stage }) => stage === key)
-}
-
-function NodeContent({ draft, node }: { draft: Draft; node: StageNode }) {
-  const { name, type, mark } = nodeTexts(draft, node)
-  return (
-    <>
-      <span class="node-text">
-        <span class="node-name">
-          <Name text={name} max={40} />
-        </span>
-        <span class="node-type cut">{type}</span>
-      </span>
-      {mark}
-    </>
-  )
-}
-
-function nodeTexts(draft: Draft, node: StageNode) {
-  const { stage } = node
-  const problems = problemsOf(draft, node).length
-  return {
-    name: titleOfStage(stage),
-    type: descriptionOf(draft.types.value, stage)?.label ?? textOf(stage['type']) ?? '',
-    mark: problems > 0 && <ProblemCount count={problems} />,
-  }
 }

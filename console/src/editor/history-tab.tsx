@@ -1,7 +1,7 @@
 /** Changes of the pipeline: those of the draft, and who saved what and when. A restored revision becomes the draft. */
 import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso/router'
-import { type ReadParameters, useLive } from '../api/live.ts'
+import { useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { Name } from '../components/name.tsx'
@@ -9,22 +9,20 @@ import { Panel } from '../components/panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { Time } from '../components/time.tsx'
-import { numberOf, textOf } from '../model/read.ts'
+import { textOf } from '../model/read.ts'
 import { formatExact } from '../model/time.ts'
+import { isSameDefinition } from './changes.ts'
 import { DefinitionDiff } from './definition-diff.tsx'
-import { type Draft, isSameDefinition, type TabProps } from './draft.ts'
-import { findRevision, type Revision, summaryOf, toDraft, toRevisions } from './history.ts'
+import type { Draft, TabProps } from './draft.ts'
+import { type Revision, summaryOf, toDraft, toRevisions } from './history.ts'
 
-const path = '/pipelineConfigs/{pipelineConfigId}/history'
 const maxRevisions = 50
 const maxTitles = 3
 
 export function HistoryTab({ draft }: TabProps) {
-  const stored = draft.stored.value
-  const id = textOf(stored?.definition['id'])
-  const parameters: ReadParameters<typeof path> | undefined =
-    id === undefined ? undefined : { path: { pipelineConfigId: id }, query: { limit: maxRevisions } }
-  const live = useLive(path, parameters, { refresh: 'open' })
+  const id = textOf(draft.stored.value?.['id'])
+  const parameters = id === undefined ? undefined : { path: { pipelineConfigId: id }, query: { limit: maxRevisions } }
+  const live = useLive('/pipelineConfigs/{pipelineConfigId}/history', parameters, { refresh: 'open' })
   if (id === undefined) return <DraftChanges draft={draft} />
   return (
     <Loaded live={live} title="Changes" rows={6} empty={<EmptyState icon="clock" text="There is no earlier revision." />}>
@@ -33,11 +31,11 @@ export function HistoryTab({ draft }: TabProps) {
   )
 }
 
-function DraftChanges({ draft }: { draft: Draft }) {
+function DraftChanges({ draft }: TabProps) {
   const stored = draft.stored.value
   return (
     <Panel title={stored === undefined ? 'A new pipeline' : 'What a save changes'}>
-      <DefinitionDiff before={stored?.definition} after={draft.definition.value} />
+      <DefinitionDiff before={stored} after={draft.definition.value} />
     </Panel>
   )
 }
@@ -46,58 +44,45 @@ function DraftChanges({ draft }: { draft: Draft }) {
 const draftId = 'draft'
 
 function Revisions({ revisions, draft }: { revisions: readonly Revision[]; draft: Draft }) {
-  const { query } = useLocation()
-  const { revision: id, until } = query
-  const isDraft = id === draftId || (id === undefined && until === undefined && draft.isDirty.value)
-  const chosen = isDraft ? undefined : findRevision(revisions, id, numberOf(until))
+  const change = useQueryChange()
+  const isDirty = draft.isDirty.value
+  const id = useLocation().query['revision'] ?? (isDirty ? draftId : revisions[0]?.id)
+  const chosen = revisions.find((revision) => revision.id === id)
+  const entry = (entryId: string, content: ComponentChildren) => (
+    <li key={entryId}>
+      <button
+        type="button"
+        class="revision"
+        aria-current={entryId === id ? 'true' : undefined}
+        onClick={() => change({ revision: entryId })}
+      >
+        {content}
+      </button>
+    </li>
+  )
   return (
     <div class="history-view">
       <Panel title="Revisions" count={revisions.length} flush>
         <ol class="revisions">
-          {draft.isDirty.value && (
-            <Entry id={draftId} isChosen={isDraft}>
-              <strong>Your changes</strong>
-              <span class="muted">not saved</span>
-            </Entry>
-          )}
-          {revisions.map((revision, index) => (
-            <Entry key={revision.id} id={revision.id} isChosen={revision === chosen}>
-              <RevisionFacts revision={revision} isNewest={index === 0} />
-            </Entry>
-          ))}
+          {isDirty && entry(draftId, <strong>Your changes, not saved</strong>)}
+          {revisions.map((revision, index) => entry(revision.id, <RevisionFacts revision={revision} isNewest={index === 0} />))}
         </ol>
       </Panel>
-      {isDraft ? (
+      {id === draftId ? (
         <DraftChanges draft={draft} />
       ) : chosen === undefined ? (
         <EmptyState icon="search" text="This revision is not among the newest that are listed." />
       ) : (
-        <ChosenRevision key={chosen.id} revision={chosen} draft={draft} />
+        <ChosenRevision key={id} revision={chosen} draft={draft} />
       )}
     </div>
-  )
-}
-
-function Entry({ id, isChosen, children }: { id: string; isChosen: boolean; children: ComponentChildren }) {
-  const change = useQueryChange()
-  return (
-    <li>
-      <button
-        type="button"
-        class="revision"
-        aria-current={isChosen ? 'true' : undefined}
-        onClick={() => change({ revision: id })}
-      >
-        {children}
-      </button>
-    </li>
   )
 }
 
 function RevisionFacts({ revision, isNewest }: { revision: Revision; isNewest: boolean }) {
   const { savedAtMs, author } = revision
   const titles = summaryOf(revision)
-  const more = titles.length - maxTitles
+  const more = titles.length > maxTitles ? ` +${titles.length - maxTitles}` : ''
   return (
     <>
       <span class="row">
@@ -107,18 +92,9 @@ function RevisionFacts({ revision, isNewest }: { revision: Revision; isNewest: b
       <span class="muted">{author === undefined ? 'author unknown' : <Name text={`by ${author}`} max={40} />}</span>
       {titles.length > 0 && (
         <span class="revision-summary">
-          <Name text={titles.slice(0, maxTitles).join(', ') + (more > 0 ? ` +${more}` : '')} max={90} />
+          <Name text={titles.slice(0, maxTitles).join(', ') + more} max={90} />
         </span>
       )}
-    </>
-  )
-}
-
-function RevisionTitle({ revision: { savedAtMs, author } }: { revision: Revision }) {
-  return (
-    <>
-      Saved <Time at={savedAtMs} />
-      {author !== undefined && <Name text={` by ${author}`} max={40} />}
     </>
   )
 }
@@ -130,16 +106,13 @@ const comparisons = [
 
 function ChosenRevision({ revision, draft }: { revision: Revision; draft: Draft }) {
   const change = useQueryChange()
-  const { query } = useLocation()
-  const { definition, previous, savedAtMs } = revision
-  const when = savedAtMs === undefined ? '' : formatExact(savedAtMs)
+  const isWithDraft = useLocation().query['with'] === 'draft' || revision.previous === undefined
+  const { definition, previous, savedAtMs, author } = revision
   const mine = draft.definition.value
-  const selected = query['with'] === 'draft' || previous === undefined ? 'draft' : 'previous'
-  const restore = () => {
-    draft.replace(toDraft(definition, draft.definition.peek()), `Restore the revision of ${when}`)
-    draft.endStep()
-  }
-  const actions = isSameDefinition(toDraft(definition, mine), mine) ? (
+  const restored = toDraft(definition, mine)
+  const when = savedAtMs === undefined ? '' : formatExact(savedAtMs)
+  const restore = () => draft.replace(restored, `Restore the revision of ${when}`)
+  const actions = isSameDefinition(restored, mine) ? (
     <span class="muted">Your draft is the same.</span>
   ) : (
     draft.readOnly.value === undefined && (
@@ -148,24 +121,26 @@ function ChosenRevision({ revision, draft }: { revision: Revision; draft: Draft 
       </Button>
     )
   )
+  const title = (
+    <>
+      Saved <Time at={savedAtMs} />
+      {author !== undefined && <Name text={` by ${author}`} max={40} />}
+    </>
+  )
   return (
-    <Panel title={<RevisionTitle revision={revision} />} actions={actions}>
+    <Panel title={title} actions={actions}>
       {previous !== undefined && (
         <div class="toolbar">
           <span>Compared with</span>
           <Segments
             label="Compared with"
             options={comparisons}
-            selected={selected}
+            selected={isWithDraft ? 'draft' : 'previous'}
             onSelect={(id) => change({ with: id === 'draft' ? id : undefined })}
           />
         </div>
       )}
-      {selected === 'draft' ? (
-        <DefinitionDiff before={definition} after={mine} labels={{ before: 'This revision', after: 'Your draft' }} />
-      ) : (
-        <DefinitionDiff before={previous} after={definition} labels={{ before: 'The revision before', after: 'This revision' }} />
-      )}
+      <DefinitionDiff before={isWithDraft ? definition : previous} after={isWithDraft ? mine : definition} />
     </Panel>
   )
 }

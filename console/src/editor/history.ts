@@ -1,7 +1,7 @@
 /** Revisions of a pipeline, newest first, as the store keeps them. */
 import { type Json, numberOf, objectsOf, textOf } from '../model/read.ts'
+import { stamps, withoutStamps } from './changes.ts'
 import { describeChanges } from './describe-changes.ts'
-import { withoutStamps } from './draft.ts'
 
 export interface Revision {
   /** In addresses: when it was saved, or its place where that is not known. */
@@ -14,32 +14,11 @@ export interface Revision {
 }
 
 export function toRevisions(answer: unknown): readonly Revision[] {
-  const versions = objectsOf(answer)
-  return versions.map((definition, index) => {
+  return objectsOf(answer).map((definition, index, versions) => {
     const savedAtMs = numberOf(definition['updateTs']) ?? numberOf(definition['lastModified'])
-    return {
-      id: savedAtMs === undefined ? `n${index}` : String(savedAtMs),
-      savedAtMs,
-      author: textOf(definition['lastModifiedBy']),
-      definition,
-      previous: versions[index + 1],
-    }
+    const author = textOf(definition['lastModifiedBy'])
+    return { id: String(savedAtMs ?? `n${index}`), savedAtMs, author, definition, previous: versions[index + 1] }
   })
-}
-
-/**
- * The revision with this id, else the newest of that time, else the newest.
- *
- * @param untilMs When it was the current one, in milliseconds since the epoch.
- */
-export function findRevision(
-  revisions: readonly Revision[],
-  id: string | undefined,
-  untilMs: number | undefined,
-): Revision | undefined {
-  if (id !== undefined) return revisions.find((revision) => revision.id === id)
-  if (untilMs === undefined) return revisions[0]
-  return revisions.find(({ savedAtMs }) => savedAtMs !== undefined && savedAtMs <= untilMs)
 }
 
 /** Titles of what a revision changed. */
@@ -49,8 +28,6 @@ export function summaryOf({ definition, previous }: Revision): readonly string[]
 
 /** The revision as a draft: where it is stored stays as it is. */
 export function toDraft(revision: Json, current: Json): Json {
-  const own = withoutStamps(current)
-  const stamps = Object.entries(current).filter(([name]) => !Object.hasOwn(own, name))
-  const place = ['id', 'application'].flatMap((name) => (current[name] === undefined ? [] : [[name, current[name]] as const]))
-  return { ...withoutStamps(revision), ...Object.fromEntries([...place, ...stamps]) }
+  const kept = Object.entries(current).filter(([name]) => ['id', 'application', ...stamps].includes(name))
+  return { ...withoutStamps(revision), ...Object.fromEntries(kept) }
 }

@@ -3,8 +3,7 @@ import type { ComponentType } from 'preact'
 import { useRef } from 'preact/hooks'
 import { useKeptText } from './inputs.tsx'
 import { isSameValue } from './json-path.ts'
-import { loadYaml } from './load-yaml.ts'
-import { loadYamlEditor } from './load-yaml-editor.tsx'
+import { loadCodeEditor, loadText } from './lazy.tsx'
 
 interface ManifestsInputProps {
   readonly label: string
@@ -15,12 +14,12 @@ interface ManifestsInputProps {
 }
 
 export async function loadManifestsInput() {
-  const [yaml, Editor] = await Promise.all([loadYaml(), loadYamlEditor()])
+  const [yaml, Editor] = await Promise.all([loadText(), loadCodeEditor()])
   return (props: ManifestsInputProps) => <ManifestsInput {...props} yaml={yaml} Editor={Editor} />
 }
 
 interface LoadedProps extends ManifestsInputProps {
-  readonly yaml: Awaited<ReturnType<typeof loadYaml>>
+  readonly yaml: Awaited<ReturnType<typeof loadText>>
   readonly Editor: ComponentType<{ text: string; label: string; onChange: (text: string) => void }>
 }
 
@@ -36,7 +35,7 @@ function ManifestsInput({ label, isOne, value, onChange, yaml, Editor }: LoadedP
   if (!isSameValue(shown.current.value, value)) shown.current = begin(shown.current.version + 1)
   const read = (text: string) => {
     const parsed = yaml.readDocuments(text)
-    if (parsed.kind === 'unreadable') return keep(text, `Line ${parsed.line}: ${parsed.message}`)
+    if ('problem' in parsed) return keep(text, parsed.problem)
     keep(undefined, '')
     const next = toValue(parsed.documents, isOne || (value !== undefined && !Array.isArray(value)))
     shown.current = { ...shown.current, value: next }

@@ -33,7 +33,7 @@ import { Ways } from './forms/form.tsx'
 import { useAccountsByUse } from './forms/fresh.ts'
 import { SelectInput, TextInput } from './inputs.tsx'
 import { createDraft, openDraft } from './open-draft.ts'
-import { editorWords } from './words.ts'
+import { nameMissing } from './problems.ts'
 
 export function NewPipeline({ params, query }: ScreenProps) {
   const { application = '' } = params as { application?: string }
@@ -46,8 +46,8 @@ export function NewPipeline({ params, query }: ScreenProps) {
   return (
     <>
       <PageHead
-        tab={editorWords.newPipeline}
-        title={editorWords.newPipeline}
+        tab="New pipeline"
+        title="New pipeline"
         crumbs={[...applicationCrumbs(application), { label: 'Pipelines', href: to.pipelines(application) }]}
       />
       {!right.allowed && <Banner tone="warning">{right.reason}</Banner>}
@@ -240,7 +240,7 @@ function nameOf(id: string, { original, file }: Answers, pipelines: Pipelines): 
 }
 
 function errorOfName(name: string, pipelines: Pipelines): string | undefined {
-  if (name === '') return editorWords.nameMissing
+  if (name === '') return nameMissing
   const isTaken = pipelines.some((pipeline) => pipeline.name.toLowerCase() === name.toLowerCase())
   return isTaken ? `This application has a pipeline ${name} already.` : undefined
 }

@@ -1,17 +1,11 @@
 /** Drafts of this tab: in memory while the page lives, and in `sessionStorage` for a reload and a login. */
 import { effect } from '@preact/signals'
-import { isPathPart } from '../address.ts'
-import { ApiError } from '../api/api-error.ts'
-import { client, unwrap } from '../api/client.ts'
-import { type Live, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { parseExactly } from '../model/exact-json.ts'
 import { type Json, objectOf } from '../model/read.ts'
 import { Draft, type KeptDraft } from './draft.ts'
 
-const opened = new Map<string, Draft>()
-const stops = new Map<Draft, () => void>()
-const keepAfterMs = 400
+const opened = new Map<string, { readonly draft: Draft; readonly stop: () => void }>()
 
 /** Each user has drafts of their own in a browser that several share. */
 function keyOf(application: string, id: string | undefined): string {
@@ -25,10 +19,10 @@ function keyOf(application: string, id: string | undefined): string {
  */
 export function openDraft(application: string, id: string | undefined, stored?: Json): Draft | undefined {
   const key = keyOf(application, id)
-  const open = opened.get(key)
-  if (open !== undefined && (id !== undefined || open.isDirty.peek())) return open
+  const draft = opened.get(key)?.draft
+  if (draft !== undefined && (id !== undefined || draft.isDirty.peek())) return draft
   // A new one without any change was given up.
-  if (open !== undefined) forgetDraft(open)
+  if (draft !== undefined) forgetDraft(draft)
   const kept = load(key) ?? (stored === undefined ? undefined : { stored, definition: stored })
   return kept === undefined ? undefined : keep(key, new Draft(application, kept))
 }
@@ -48,72 +42,17 @@ export function adoptDraft(draft: Draft, id: string): void {
 
 /** After it was deleted or discarded. */
 export function forgetDraft(draft: Draft): void {
-  for (const [key, each] of opened) if (each === draft) opened.delete(key)
-  stops.get(draft)?.()
-  stops.delete(draft)
-}
-
-const onePath = '/applications/{application}/pipelineConfigs/{pipelineName}'
-const allPath = '/applications/{application}/pipelineConfigs'
-
-/** What is stored, kept current; undefined where the application has no such pipeline. */
-export function useDefinition(application: string, id: string): Pick<Live<unknown>, 'refresh'> & Found {
-  // A stream would read it once more when it begins.
-  const options = { refresh: 'steady' } as const
-  // Only the list has a pipeline whose id no path can have.
-  const isPart = isPathPart(id)
-  const one = useLive(onePath, isPart ? { path: { application, pipelineName: id } } : undefined, options)
-  const all = useLive(allPath, isPart ? undefined : { path: { application } }, options)
-  const { body, error } = (isPart ? one : all).reading.value
-  const definition = Array.isArray(body)
-    ? (body as readonly Json[]).find((each) => each['id'] === id)
-    : (body as Json | undefined)
-  const isMissing = body !== undefined && definition === undefined
-  return { definition, error: isMissing ? noSuchPipeline() : error, refresh: () => (isPart ? one : all).refresh() }
-}
-
-interface Found {
-  readonly definition: Json | undefined
-  readonly error: ApiError | undefined
-}
-
-function noSuchPipeline(): ApiError {
-  return new ApiError({ status: 404, message: 'There is no such pipeline, or you may not read it.' })
-}
-
-/** @throws {ApiError} 404 as well when the application has no such pipeline */
-export async function readDefinition(application: string, id: string): Promise<Json> {
-  if (isPathPart(id)) {
-    return objectOf(await unwrap(client.GET(onePath, { params: { path: { application, pipelineName: id } } })))
+  for (const [key, each] of opened) {
+    if (each.draft !== draft) continue
+    each.stop()
+    store(key, undefined)
+    opened.delete(key)
   }
-  const found = (await readDefinitions(application)).find((pipeline) => pipeline['id'] === id)
-  if (found === undefined) throw noSuchPipeline()
-  return found
-}
-
-/** All of an application. @throws {ApiError} */
-export async function readDefinitions(application: string): Promise<readonly Json[]> {
-  return unwrap(client.GET(allPath, { params: { path: { application } } }))
 }
 
 function keep(key: string, draft: Draft): Draft {
-  opened.set(key, draft)
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const save = () => store(key, draft.isDirty.peek() ? draft.toKept() : undefined)
-  const stop = effect(() => {
-    draft.definition.value
-    draft.stored.value
-    draft.held.value
-    clearTimeout(timer)
-    timer = setTimeout(save, keepAfterMs)
-  })
-  addEventListener('pagehide', save)
-  stops.set(draft, () => {
-    stop()
-    clearTimeout(timer)
-    removeEventListener('pagehide', save)
-    store(key, undefined)
-  })
+  const stop = effect(() => store(key, draft.isDirty.value ? draft.toKept() : undefined))
+  opened.set(key, { draft, stop })
   return draft
 }
 
@@ -129,7 +68,7 @@ function store(key: string, kept: KeptDraft | undefined): void {
 function load(key: string): KeptDraft | undefined {
   try {
     const kept = objectOf(parseExactly(sessionStorage.getItem(key) ?? 'null'))
-    return typeof kept['definition'] === 'object' && kept['definition'] !== null ? (kept as unknown as KeptDraft) : undefined
+    return kept['definition'] === undefined ? undefined : (kept as unknown as KeptDraft)
   } catch {
     return undefined
   }

@@ -1,5 +1,4 @@
-/** What can be done with a stored pipeline as a whole: copy, rename, disable, delete. */
-
+/** What can be done with a stored pipeline as a whole: copy, rename, disable, move, delete. */
 import { useState } from 'preact/hooks'
 import { to } from '../address.ts'
 import { actionHeaders, client, unwrap } from '../api/client.ts'
@@ -12,7 +11,7 @@ import type { MenuItem } from '../components/menu.tsx'
 import { act } from '../components/notices.tsx'
 import { showHidden } from '../model/names.ts'
 import { type Json, textOf } from '../model/read.ts'
-import { sendDefinition } from './send-definition.ts'
+import { readDefinition, sendDefinition } from './store.ts'
 
 interface PipelineActions {
   readonly application: string
@@ -27,33 +26,43 @@ interface PipelineActions {
 }
 
 export function pipelineActions(options: PipelineActions): readonly MenuItem[] {
-  const { application, pipeline, denied, isEditing = false, onDeleted } = options
+  const { application, pipeline, denied, isEditing = false, order = [], onDeleted } = options
   const name = textOf(pipeline['name']) ?? ''
   const id = textOf(pipeline['id']) ?? name
-  const change = (changes: Json) => changeStored(application, id, changes)
+  const change = async (changes: Json) => {
+    // On what is stored now; a save between the read and this one is refused.
+    await sendDefinition({ ...(await readDefinition(application, id)), ...changes })
+    refreshMatching('pipelineConfigs')
+  }
+  const at = order.indexOf(id)
+  const move = (label: string, icon: 'up' | 'down', next: number): MenuItem[] => {
+    if (at < 0 || order[next] === undefined) return []
+    const run = () => reorder(application, order.toSpliced(at, 1).toSpliced(next, 0, id))
+    return [{ label, icon, denied, onSelect: () => act(`Move ${name}`, run) }]
+  }
+  const rename = () => openDialog(<RenameDialog name={name} onRename={(next) => change({ name: next })} />)
+  const remove = () => confirmDeletion(application, name, onDeleted)
   const own: readonly MenuItem[] = [
     { label: 'Edit', icon: 'edit', letter: 'e', href: to.editPipeline(application, id) },
-    { label: 'Rename', icon: 'edit', denied, onSelect: () => openDialog(<RenameDialog name={name} onRename={change} />) },
+    { label: 'Rename', icon: 'edit', denied, onSelect: rename },
   ]
   return [
     ...(isEditing ? [] : own),
     { label: 'History', icon: 'clock', letter: 'h', href: to.editPipeline(application, id, { tab: 'history' }) },
     { label: 'Copy …', icon: 'copy', denied, href: to.newPipeline(application, { from: id }) },
     switchAction(name, pipeline['disabled'] === true, denied, change),
-    ...moves({ ...options, name, id }),
-    {
-      label: 'Delete',
-      icon: 'trash',
-      destructive: true,
-      denied,
-      onSelect: () => confirmDeletion(application, name, onDeleted),
-    },
+    ...move('Move up', 'up', at - 1),
+    ...move('Move down', 'down', at + 1),
+    { label: 'Delete', icon: 'trash', destructive: true, denied, onSelect: remove },
   ]
 }
 
-type Change = (changes: Json) => Promise<void>
-
-function switchAction(name: string, isDisabled: boolean, denied: string | undefined, change: Change): MenuItem {
+function switchAction(
+  name: string,
+  isDisabled: boolean,
+  denied: string | undefined,
+  change: (changes: Json) => Promise<void>,
+): MenuItem {
   const verb = isDisabled ? 'Enable' : 'Disable'
   const effect = isDisabled
     ? 'Users may start it, and its triggers do.'
@@ -64,6 +73,7 @@ function switchAction(name: string, isDisabled: boolean, denied: string | undefi
 }
 
 function confirmDeletion(application: string, name: string, onDeleted: (() => void) | undefined): void {
+  const params = { path: { application, pipelineName: name } }
   confirm({
     title: `Delete ${name}?`,
     effect: 'Its triggers start nothing more. Its executions stay until they expire. The pipeline cannot be restored.',
@@ -73,25 +83,11 @@ function confirmDeletion(application: string, name: string, onDeleted: (() => vo
     ...(name.length <= 60 && showHidden(name) === name && { typed: name.trim() }),
     destructive: true,
     run: async (isOpen) => {
-      await deletePipeline(application, name)
+      await unwrap(client.DELETE('/pipelines/{application}/{pipelineName}', { params, headers: actionHeaders }))
+      refreshMatching('pipelineConfigs')
       if (isOpen()) onDeleted?.()
     },
   })
-}
-
-type Moved = Pick<PipelineActions, 'application' | 'order' | 'denied'> & { readonly name: string; readonly id: string }
-
-function moves({ application, name, id, order, denied }: Moved): readonly MenuItem[] {
-  const at = order?.indexOf(id) ?? -1
-  if (order === undefined || at < 0) return []
-  const move = (label: string, icon: 'up' | 'down', next: number): MenuItem => {
-    const run = () => reorder(application, order.toSpliced(at, 1).toSpliced(next, 0, id))
-    return { label, icon, denied, onSelect: () => act(`Move ${name}`, run) }
-  }
-  return [
-    ...(at > 0 ? [move('Move up', 'up', at - 1)] : []),
-    ...(at < order.length - 1 ? [move('Move down', 'down', at + 1)] : []),
-  ]
 }
 
 /** @throws {ApiError} */
@@ -104,15 +100,14 @@ async function reorder(application: string, order: readonly string[]): Promise<v
   }
 }
 
-function RenameDialog({ name, onRename }: { name: string; onRename: Change }) {
+function RenameDialog({ name, onRename }: { name: string; onRename: (next: string) => Promise<void> }) {
   const [next, setNext] = useState(name)
-  const isReady = next.trim() !== '' && next.trim() !== name
   const run = async () => {
-    await onRename({ name: next.trim() })
+    await onRename(next.trim())
     return undefined
   }
   return (
-    <FormDialog title={`Rename ${name}`} action="Rename" isReady={isReady} run={run}>
+    <FormDialog title={`Rename ${name}`} action="Rename" isReady={!['', name].includes(next.trim())} run={run}>
       <TextField
         label="Name"
         help="Its executions keep the name that they had. Triggers and stages find it by its id."
@@ -121,23 +116,4 @@ function RenameDialog({ name, onRename }: { name: string; onRename: Change }) {
       />
     </FormDialog>
   )
-}
-
-/** On what is stored now; a save between the read and this one is refused. @throws {ApiError} */
-async function changeStored(application: string, id: string, changes: Json): Promise<void> {
-  const all = await unwrap(client.GET('/applications/{application}/pipelineConfigs', { params: { path: { application } } }))
-  const stored = all.find((pipeline) => pipeline.id === id) as Json | undefined
-  if (stored !== undefined) await sendDefinition({ ...stored, ...changes })
-  refreshMatching('pipelineConfigs')
-}
-
-/** @throws {ApiError} */
-async function deletePipeline(application: string, pipelineName: string): Promise<void> {
-  await unwrap(
-    client.DELETE('/pipelines/{application}/{pipelineName}', {
-      params: { path: { application, pipelineName } },
-      headers: actionHeaders,
-    }),
-  )
-  refreshMatching('pipelineConfigs')
 }

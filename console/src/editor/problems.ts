@@ -7,8 +7,7 @@ import { descriptionOf, type FieldDescription, type StageTypes } from './descrip
 import { checks } from './forms/checks.ts'
 import { formatPath, type Path } from './json-path.ts'
 import { parameterFields, triggerTypes } from './pipeline-fields.ts'
-import { findCircle, refIdOf, requisitesOf, titleOfStage, toNodes } from './stages.ts'
-import { editorWords } from './words.ts'
+import { findCircle, refIdOf, requisitesOf, type StageNode, stagesOf, titleOfStage, toNodes } from './stages.ts'
 
 export interface Problem {
   /** From the definition: `['stages', 3, 'capacity', 'max']`. */
@@ -16,88 +15,90 @@ export interface Problem {
   /** A sentence. */
   readonly message: string
   /** The stage that it belongs to, as `StageNode.key`. */
-  readonly stage: string | undefined
+  readonly stage?: string | undefined
   /** What is missing is told after the user was there. */
   readonly kind: 'missing' | 'wrong'
-  /** A warning does not keep the definition from being saved or run. */
-  readonly severity: 'error' | 'warning'
+  /** Whether the definition can be saved and run all the same. */
+  readonly isWarning?: boolean
 }
 
-/** Lists beside the stages whose items have fields that they need. */
-const listed: Readonly<Record<string, (item: Json) => readonly FieldDescription[]>> = {
-  triggers: (trigger) => triggerTypes.find(({ type }) => type === trigger['type'])?.fields ?? [],
-  parameterConfig: () => parameterFields,
-}
+export const nameMissing = 'Enter a name.'
+export const doesNotRun = 'This instance cannot run stages of this type.'
 
-function problemsOfLists(definition: Json): readonly Problem[] {
-  return Object.entries(listed).flatMap(([list, fieldsOf]) =>
-    objectsOf(definition[list]).flatMap((item, index) =>
-      [...problemsOf(item, fieldsOf(item), [], item['enabled'] !== false), ...problemsOfPoll(item)].map(
-        ({ path, message, kind }): Problem => ({
-          path: [list, index, ...path],
-          message,
-          stage: undefined,
-          kind,
-          severity: 'error',
-        }),
-      ),
+/** @param types Undefined while they are unknown: only the graph and the head are checked then. */
+export function findProblems(definition: Json, types: StageTypes | undefined): readonly Problem[] {
+  const nodes = toNodes(definition)
+  const circle = findCircle(nodes)
+  const isNamed = String(definition['name'] ?? '').trim() !== ''
+  const ofStages = nodes.flatMap((node) =>
+    [...problemsInGraph(node, nodes, circle), ...(types === undefined ? [] : problemsOfStage(node, types, definition))].map(
+      (problem): Problem => ({ ...problem, path: ['stages', node.index, ...problem.path], stage: node.key }),
     ),
+  )
+  return [
+    ...(isNamed ? [] : [{ path: ['name'], message: nameMissing, kind: 'missing' } as const]),
+    ...problemsOfList(definition, 'triggers', ({ type }) => triggerTypes.find((known) => known.type === type)?.fields ?? []),
+    ...problemsOfList(definition, 'parameterConfig', () => parameterFields),
+    ...ofStages,
+  ]
+}
+
+function problemsOfList(
+  definition: Json,
+  list: string,
+  fieldsOf: (item: Json) => readonly FieldDescription[],
+): readonly Problem[] {
+  return objectsOf(definition[list]).flatMap((item, index) =>
+    [...problemsOf(item, fieldsOf(item), [], item['enabled'] !== false), ...problemsOfPoll(item)].map((problem) => ({
+      ...problem,
+      path: [list, index, ...problem.path],
+    })),
   )
 }
 
-function problemsOfPoll({ type, poll, repository }: Json): readonly FieldProblem[] {
+function problemsOfPoll({ type, poll, repository }: Json): readonly Problem[] {
   if (type !== 'git' || poll !== true || !String(repository).startsWith('/')) return []
   const message =
     'A path of this machine is not polled. Enter an address such as https://git.example.com/shop/web.git, or turn the polls off.'
   return [{ path: ['repository'], message, kind: 'wrong' }]
 }
 
-/** @param types Undefined while they are unknown: only the graph and the head are checked then. */
-export function findProblems(definition: Json, types: StageTypes | undefined): readonly Problem[] {
-  const nodes = toNodes(definition)
-  const known = new Set(nodes.map(({ key }) => key))
-  const found: Problem[] = []
-  if (textOf(definition['name']) === undefined || String(definition['name']).trim() === '') {
-    found.push({ path: ['name'], message: editorWords.nameMissing, stage: undefined, kind: 'missing', severity: 'error' })
-  }
-  found.push(...problemsOfLists(definition))
-  const circle = findCircle(nodes)
-  for (const { index, key, stage } of nodes) {
-    const at = (path: Path, message: string, rest: Partial<Problem> = {}) =>
-      found.push({ path: ['stages', index, ...path], message, stage: key, kind: 'wrong', severity: 'error', ...rest })
-    if (textOf(stage['type']) === undefined) at(['type'], 'The stage has no type.')
-    if (refIdOf(stage) !== undefined && refIdOf(stage) !== key)
-      at(['refId'], `Another stage has the reference ${refIdOf(stage)}.`)
-    for (const id of requisitesOf(stage))
-      if (!known.has(id)) at(['requisiteStageRefIds'], `There is no stage with the reference ${id}.`)
-    if (circle?.includes(key) === true)
-      at(['requisiteStageRefIds'], `These stages wait for each other: ${circleNames(circle, nodes).join(', ')}.`)
-    const description = descriptionOf(types, stage)
-    if (types === undefined) continue
-    const problems = description === undefined ? [] : problemsOf(stage, description.fields, [], !mayBeSkipped(stage))
-    for (const { path, message, kind } of [...problemsOf(stage, common(types), [], false), ...problems])
-      at(path, message, { kind })
-    const check = mayBeSkipped(stage) ? undefined : checks[textOf(stage['type']) ?? '']
-    for (const { path, message, kind } of check?.(stage, definition, index) ?? []) at(path, message, { kind })
-    if (description?.runsHere === false) at(['type'], description.reason ?? editorWords.doesNotRun, { severity: 'warning' })
-  }
-  return found
+function problemsInGraph({ key, stage }: StageNode, nodes: readonly StageNode[], circle: readonly string[]): readonly Problem[] {
+  const wrong = (name: string, message: string): Problem => ({ path: [name], message, kind: 'wrong' })
+  const refId = refIdOf(stage)
+  const lost = requisitesOf(stage).filter((id) => !nodes.some((node) => node.key === id))
+  const names = circle.map((id) => titleOfStage(nodes.find((node) => node.key === id)?.stage ?? {}))
+  return [
+    ...(textOf(stage['type']) === undefined ? [wrong('type', 'The stage has no type.')] : []),
+    ...(refId === undefined || refId === key ? [] : [wrong('refId', `Another stage has the reference ${refId}.`)]),
+    ...lost.map((id) => wrong('requisiteStageRefIds', `There is no stage with the reference ${id}.`)),
+    ...(circle.includes(key) ? [wrong('requisiteStageRefIds', `These stages wait for each other: ${names.join(', ')}.`)] : []),
+  ]
 }
 
-function circleNames(circle: readonly string[], nodes: ReturnType<typeof toNodes>): readonly string[] {
-  return circle.map((key) => titleOfStage(nodes.find((node) => node.key === key)?.stage ?? {}))
+function problemsOfStage({ stage, index }: StageNode, types: StageTypes, definition: Json): readonly Problem[] {
+  const isComplete = !mayBeSkipped(stage)
+  const { fields = [], runsHere, reason = doesNotRun } = descriptionOf(types, stage) ?? {}
+  const common = types.commonFields.filter(({ name }) => name !== 'type' && name !== 'requisiteStageRefIds')
+  const check = isComplete ? checks[textOf(stage['type']) ?? ''] : undefined
+  return [
+    ...problemsOf(stage, common, [], false),
+    ...problemsOf(stage, fields, [], isComplete),
+    ...(check?.(stage, definition, index) ?? []),
+    ...(runsHere === false ? [{ path: ['type'], message: reason, kind: 'wrong', isWarning: true } as const] : []),
+  ]
 }
 
-function common(types: StageTypes): readonly FieldDescription[] {
-  return types.commonFields.filter(({ name }) => name !== 'type' && name !== 'requisiteStageRefIds')
+/** A stage whose condition may skip it need not be complete. */
+function mayBeSkipped(stage: Json): boolean {
+  const condition = textOf(objectOf(stage['stageEnabled'])['expression'])
+  return condition !== undefined && condition.trim() !== 'true'
 }
 
-type FieldProblem = Pick<Problem, 'path' | 'message' | 'kind'>
-
-function problemsOf(holder: Json, fields: readonly FieldDescription[], path: Path, isComplete: boolean): FieldProblem[] {
+function problemsOf(holder: Json, fields: readonly FieldDescription[], path: Path, isComplete: boolean): readonly Problem[] {
   // A key that is an expression may become any of them.
   const mayLack = !isComplete || Object.keys(holder).some(isExpression)
-  return fields.flatMap((field): FieldProblem[] => {
+  return fields.flatMap((field): readonly Problem[] => {
     const here = [...path, field.name]
     const name = [field.name, ...(field.otherNames ?? [])].find((each) => isGiven(holder[each]))
     if (name !== undefined) return name === field.name ? problemsOfValue(holder[name], field, here, isComplete) : []
@@ -105,7 +106,7 @@ function problemsOf(holder: Json, fields: readonly FieldDescription[], path: Pat
   })
 }
 
-function problemsOfValue(value: unknown, field: FieldDescription, path: Path, isComplete: boolean): FieldProblem[] {
+function problemsOfValue(value: unknown, field: FieldDescription, path: Path, isComplete: boolean): readonly Problem[] {
   const wrong = isExpression(value) ? undefined : describeWrong(value, field)
   if (wrong !== undefined) return [{ path, message: `${formatPath(path)} ${wrong}.`, kind: 'wrong' }]
   const { fields, kind } = field
@@ -117,22 +118,14 @@ function problemsOfValue(value: unknown, field: FieldDescription, path: Path, is
 
 /** Undefined when the engine takes the value. */
 function describeWrong(value: unknown, { kind, choices = [], onlyChoices }: FieldDescription): string | undefined {
-  switch (kind) {
-    case 'number':
-    case 'moment':
-      return numberOf(value) === undefined ? 'must be a number' : undefined
-    case 'object':
-    case 'map':
-      return isObject(value) ? undefined : 'must be an object'
-    case 'objects':
-      return Array.isArray(value) && value.every((each) => isObject(each) || isExpression(each))
-        ? undefined
-        : 'must be a list of objects'
-    case 'choice':
-      return !onlyChoices || choices.includes(String(value)) ? undefined : `must be one of ${choices.join(', ')}`
-    default:
-      return undefined
+  if (kind === 'number' || kind === 'moment') return numberOf(value) === undefined ? 'must be a number' : undefined
+  if (kind === 'object' || kind === 'map') return isObject(value) ? undefined : 'must be an object'
+  if (kind === 'objects') {
+    const isList = Array.isArray(value) && value.every((each) => isObject(each) || isExpression(each))
+    return isList ? undefined : 'must be a list of objects'
   }
+  const isWrongChoice = kind === 'choice' && onlyChoices && !choices.includes(String(value))
+  return isWrongChoice ? `must be one of ${choices.join(', ')}` : undefined
 }
 
 function isObject(value: unknown): value is Json {
@@ -147,8 +140,23 @@ export function isExpression(value: unknown): boolean {
   return typeof value === 'string' && value.includes('${')
 }
 
-/** A stage whose condition may skip it need not be complete. */
-function mayBeSkipped(stage: Json): boolean {
-  const { expression } = objectOf(stage['stageEnabled'])
-  return textOf(expression) !== undefined && String(expression).trim() !== 'true'
+/** Ties the words of a refusal to the stages and fields that they name: one for each part of the message that names a stage. */
+export function toRefusals(message: string, definition: Json): readonly Problem[] {
+  const parts = message.split(/(?=\bStage (?:"|\d))/).filter((part) => part.startsWith('Stage '))
+  return parts.flatMap((part): readonly Problem[] => {
+    const at = placeOfStage(part, stagesOf(definition))
+    if (at === undefined) return []
+    // Such as `clusters[0].capacity`.
+    const field = /: "([^"]+)"/.exec(part)?.[1] ?? 'type'
+    const steps = field.split(/[.[\]]+/).filter((step) => step !== '')
+    const path = ['stages', at, ...steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step))]
+    return [{ path, message: part.trim(), stage: toNodes(definition)[at]?.key, kind: 'wrong' }]
+  })
+}
+
+/** By name, or by number from 1. */
+function placeOfStage(part: string, stages: readonly Json[]): number | undefined {
+  const named = stages.findIndex((stage) => part.startsWith(`Stage "${titleOfStage(stage)}"`))
+  const at = named >= 0 ? named : Number(/^Stage (\d+)/.exec(part)?.[1]) - 1
+  return stages[at] === undefined ? undefined : at
 }

@@ -14,18 +14,18 @@ import { FormView } from './forms/form.tsx'
 import { forms } from './forms/forms.ts'
 import { ItemList } from './item-list.tsx'
 import type { Path } from './json-path.ts'
+import { doesNotRun } from './problems.ts'
 import { artifacts, notifications } from './settings-lists.tsx'
 import {
   copyStage,
-  moveStage,
   type Position,
+  positions,
   removeStage,
   requisitesOf,
   type StageNode,
   titleOfStage,
   toNodes,
 } from './stages.ts'
-import { editorWords } from './words.ts'
 
 /** Fields of every stage that the sections show, each at its place. */
 const ownFields = [
@@ -65,7 +65,7 @@ export function StageForm({ draft, node, onSelect }: StageFormProps) {
           This instance has no description of the stage type {type}. Its fields are kept as they are, and edited as JSON.
         </Banner>
       )}
-      {description?.runsHere === false && <Banner tone="warning">{description.reason ?? editorWords.doesNotRun}</Banner>}
+      {description?.runsHere === false && <Banner tone="warning">{description.reason ?? doesNotRun}</Banner>}
       {parts === undefined && <p class="muted">{description?.description}</p>}
       <FieldView draft={draft} base={base} field={describeText('name')} />
       {/* Without a description every field of the stage is one that it does not know. */}
@@ -163,16 +163,10 @@ function StageActions({ draft, node: { key, stage }, onSelect }: StageFormProps)
   const title = titleOfStage(stage)
   const denied = draft.readOnly.value
   const add = (position: Position): MenuItem => ({
-    label: editorWords.addAt[position],
+    label: positions[position],
     icon: 'plus',
     denied,
     onSelect: () => openAddStage({ draft, of: key, position, onAdded: onSelect }),
-  })
-  const move = (label: string, icon: 'up' | 'down', by: -1 | 1): MenuItem => ({
-    label,
-    icon,
-    denied,
-    onSelect: () => draft.change(`Move ${title}`, (definition) => moveStage(definition, key, by)),
   })
   const copy = () => {
     const copied = copyStage(draft.definition.peek(), key, `${title} (copy)`)
@@ -186,8 +180,6 @@ function StageActions({ draft, node: { key, stage }, onSelect }: StageFormProps)
       items={[
         ...(['after', 'before', 'parallel'] as const).map(add),
         { label: 'Copy', icon: 'copy', denied, onSelect: copy },
-        move('Earlier in the list', 'up', -1),
-        move('Later in the list', 'down', 1),
         { label: 'Remove', icon: 'trash', destructive: true, denied, onSelect: () => removeSelected(draft, key, onSelect) },
       ]}
     />

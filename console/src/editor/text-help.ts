@@ -1,4 +1,4 @@
-/** Help of the text view from the descriptions of stage types: completion, help under the pointer, problems. */
+/** Help of the text view from the descriptions of stage types: completion, problems. */
 import {
   autocompletion,
   type Completion,
@@ -8,21 +8,19 @@ import {
 } from '@codemirror/autocomplete'
 import { type Diagnostic, lintGutter } from '@codemirror/lint'
 import type { Extension } from '@codemirror/state'
-import { type EditorView, hoverTooltip, keymap } from '@codemirror/view'
+import { keymap } from '@codemirror/view'
 import { objectOf } from '../model/read.ts'
 import { loadFunctions, readChoices } from './choices.ts'
-import type { StageTypes } from './descriptions.ts'
+import { findRanges, placeAt, readText, type TextFormat, type TextPlace } from './definition-text.ts'
 import type { Draft } from './draft.ts'
 import { expressionSuggestions, wordInExpression } from './expression-help.ts'
-import { describeAt, type Suggestion, suggestionsAt, valueFieldAt } from './field-help.ts'
-import { type Path, valueAt } from './json-path.ts'
-import { placeAt, type TextPlace } from './text-place.ts'
-import { type TextFormat, type TextProblem, yamlText } from './yaml-text.ts'
+import { type Suggestion, suggestionsAt, valueFieldAt } from './field-help.ts'
+import { valueAt } from './json-path.ts'
+import type { Problem } from './problems.ts'
 
 export function helpExtensions(draft: Draft, format: TextFormat): Extension[] {
   return [
     autocompletion({ override: [(context) => complete(context, draft, format)], icons: false }),
-    hoverTooltip((view, position) => hover(view, position, draft)),
     lintGutter(),
     keymap.of(completionKeymap),
   ]
@@ -31,67 +29,52 @@ export function helpExtensions(draft: Draft, format: TextFormat): Extension[] {
 async function complete(context: CompletionContext, draft: Draft, format: TextFormat): Promise<CompletionResult | null> {
   const { text: line, from: start } = context.state.doc.lineAt(context.pos)
   const word = wordInExpression(line.slice(0, context.pos - start))
-  if (word !== undefined) return completeExpression(start + word, draft)
-  const types = draft.types.peek()
+  if (word !== undefined) {
+    const suggestions = expressionSuggestions(draft.definition.peek(), await loadFunctions())
+    const options = suggestions.map(({ value, detail, help }) => ({ label: String(value), detail, info: help }))
+    return { from: start + word, options, validFor: /^#?[\w.]*$/ }
+  }
   const place = placeAt(context.state.doc.toString(), context.pos)
-  if (types === undefined || place === undefined) return null
-  if (!context.explicit && !place.isQuoted && place.from === context.pos) return null
-  const definition = draft.definition.peek()
-  const known = suggestionsAt(types, definition, place)
-  const options = [...known, ...(await readValues(draft, types, place, known))].map((suggestion) =>
-    toCompletion(suggestion, place, format),
-  )
+  if (place === undefined || (!context.explicit && !place.isQuoted && place.from === context.pos)) return null
+  const options = (await suggest(draft, place)).map((suggestion) => toCompletion(suggestion, place, format))
   return options.length === 0 ? null : { from: place.from, options, validFor: /^[\w.$:/@-]*$/ }
 }
 
-/** What the API knows for the field: accounts, applications, pipelines, images. */
-async function readValues(
-  draft: Draft,
-  types: StageTypes,
-  place: TextPlace,
-  known: readonly Suggestion[],
-): Promise<readonly Suggestion[]> {
+/** What the descriptions know, then what the API knows for the field: accounts, applications, pipelines, images. */
+async function suggest(draft: Draft, place: TextPlace): Promise<readonly Suggestion[]> {
+  const types = draft.types.peek()
+  if (types === undefined) return []
   const definition = draft.definition.peek()
+  const known = suggestionsAt(types, definition, place)
   const field = valueFieldAt(types, definition, place)
-  if (field?.choicesFrom === undefined || field.choicesFrom === 'stages') return []
-  const holder = objectOf(valueAt(definition, holderOf(place.path)))
-  const found = await readChoices(field.choicesFrom, { application: draft.application, definition, holder })
-  return found
-    .filter(({ value }) => !known.some((suggestion) => suggestion.value === value))
-    .map(({ value, label = '' }) => ({ value, detail: label, help: field.help }))
-}
-
-/** The object with the field, also where the place is an item of its list. */
-function holderOf(path: Path): Path {
-  return path.slice(
+  if (field?.choicesFrom === undefined || field.choicesFrom === 'stages') return known
+  // The object with the field, also where the place is an item of its list.
+  const holder = place.path.slice(
     0,
-    path.findLastIndex((step) => typeof step === 'string'),
+    place.path.findLastIndex((step) => typeof step === 'string'),
   )
+  const found = await readChoices(field.choicesFrom, {
+    application: draft.application,
+    definition,
+    holder: objectOf(valueAt(definition, holder)),
+  })
+  const others = found.filter(({ value }) => !known.some((suggestion) => suggestion.value === value))
+  return [...known, ...others.map(({ value, label = '' }) => ({ value, detail: label, help: field.help }))]
 }
 
-async function completeExpression(from: number, draft: Draft): Promise<CompletionResult> {
-  const suggestions = expressionSuggestions(draft.definition.peek(), await loadFunctions())
-  const options = suggestions.map(({ value, detail, help }) => ({ label: String(value), detail, info: help }))
-  return { from, options, validFor: /^#?[\w.]*$/ }
-}
-
-function toCompletion(suggestion: Suggestion, place: TextPlace, format: TextFormat): Completion {
-  const { value, detail, help, isRequired } = suggestion
+function toCompletion({ value, detail, help, isRequired }: Suggestion, place: TextPlace, format: TextFormat): Completion {
   return {
     label: String(value),
     detail,
     info: help,
-    ...(isRequired === true && { boost: 1 }),
+    boost: isRequired === true ? 1 : 0,
     apply: (view, _completion, from, to) => {
       const after = view.state.doc.sliceString(to, to + 2)
       const insert = textOf(value, place, format, after)
       // What is typed next stands behind a quote that was there already.
       const skipped = place.isQuoted && after.startsWith('"') && !insert.includes('"') ? 1 : 0
-      view.dispatch({
-        changes: { from, to, insert },
-        selection: { anchor: from + insert.length + skipped },
-        userEvent: 'input.complete',
-      })
+      const selection = { anchor: from + insert.length + skipped }
+      view.dispatch({ changes: { from, to, insert }, selection, userEvent: 'input.complete' })
     },
   }
 }
@@ -106,42 +89,14 @@ function textOf(value: string | boolean, { role, isQuoted }: TextPlace, format: 
   return colon === '' && !/^[A-Za-z_][\w./-]*$/.test(text) ? JSON.stringify(text) : text + colon
 }
 
-function hover(view: EditorView, position: number, draft: Draft) {
-  const types = draft.types.peek()
-  const text = view.state.doc.toString()
-  const place = placeAt(text, position)
-  if (types === undefined || place === undefined) return null
-  const word = /^[\w.$-]+/.exec(text.slice(place.from))?.[0] ?? ''
-  const path =
-    place.role === 'key' && !(typeof place.path.at(-1) === 'number' && word === '') ? [...place.path, word] : place.path
-  const lines = word === '' ? [] : describeAt(types, draft.definition.peek(), path)
-  if (lines.length === 0) return null
-  return {
-    pos: place.from,
-    end: place.from + word.length,
-    create: () => {
-      const dom = document.createElement('div')
-      for (const [index, line] of lines.entries()) {
-        const element = document.createElement(index === 0 ? 'strong' : 'div')
-        element.textContent = line
-        dom.append(element)
-      }
-      return { dom }
-    },
-  }
-}
-
-/** What is wrong, where it stands in the text. */
-export function toDiagnostics(text: string, problem: TextProblem | undefined, draft: Draft): Diagnostic[] {
-  if (problem !== undefined) {
-    const to = Math.min(Math.max(problem.to, problem.from + 1), text.length)
-    return [{ from: Math.min(problem.from, to), to, severity: 'error', message: problem.message }]
-  }
-  const problems = draft.problems.value
+/** What is wrong, where it stands in the text: that it cannot be read, or problems of the definition. */
+export function toDiagnostics(text: string, problems: readonly Problem[]): Diagnostic[] {
+  const parsed = readText(text)
+  if ('problem' in parsed) return [{ ...parsed.problem, severity: 'error' }]
   if (problems.length === 0) return []
-  const rangeOf = yamlText.findRanges(text)
-  return problems.flatMap(({ path, message, severity }) => {
+  const rangeOf = findRanges(text)
+  return problems.flatMap(({ path, message, isWarning }) => {
     const range = rangeOf(path)
-    return range === undefined ? [] : [{ from: range.from, to: Math.min(range.to, text.length), severity, message }]
+    return range === undefined ? [] : [{ ...range, severity: isWarning ? 'warning' : 'error', message }]
   })
 }

@@ -1,8 +1,7 @@
 /** Text of a draft while it is edited: what can be read becomes the draft, what cannot stays as it is. */
-import type { Json } from '../model/read.ts'
+import { readText, type TextFormat, writeText } from './definition-text.ts'
 import type { Draft } from './draft.ts'
 import { isSameValue } from './json-path.ts'
-import { type TextFormat, type TextProblem, yamlText } from './yaml-text.ts'
 
 /** Typing without a longer rest is one step of undo. */
 const restMs = 1500
@@ -13,7 +12,7 @@ export class TextSession {
   readonly #format: TextFormat
   readonly #draft: Draft
   /** What the text says, as the draft has it. */
-  #said: Json
+  #said: Draft['definition']['value']
   #broken: Draft['unreadable']['value']
   #step = 0
   #editedAtMs = Number.NEGATIVE_INFINITY
@@ -23,20 +22,14 @@ export class TextSession {
     this.#draft = draft
     this.#said = draft.definition.peek()
     this.#broken = draft.unreadable.peek()
-    this.text = this.#broken?.text ?? yamlText.write(this.#said, format)
-  }
-
-  /** Undefined when the text can be read. */
-  problemOf(text: string): TextProblem | undefined {
-    const parsed = yamlText.read(text)
-    return parsed.kind === 'unreadable' ? parsed.problem : undefined
+    this.text = this.#broken?.text ?? writeText(this.#said, format)
   }
 
   edit(text: string, nowMs: number): void {
     const draft = this.#draft
     if (draft.readOnly.peek() !== undefined) return
-    const parsed = yamlText.read(text)
-    if (parsed.kind === 'unreadable') {
+    const parsed = readText(text)
+    if ('problem' in parsed) {
       const line = text.slice(0, parsed.problem.from).split('\n').length
       this.#broken = { text, format: this.#format, message: `Line ${line}: ${parsed.problem.message}` }
       draft.unreadable.value = this.#broken
@@ -53,16 +46,12 @@ export class TextSession {
 
   /** The new text after a change that did not come from it, such as an undo, an import, or the end of broken text. */
   outsideText(): string | undefined {
-    const definition = this.#draft.definition.value
-    const broken = this.#draft.unreadable.value
-    if (definition !== this.#said) {
-      this.#said = definition
-      this.#broken = undefined
-      this.#draft.unreadable.value = undefined
-      return yamlText.write(definition, this.#format)
-    }
-    if (broken === this.#broken) return undefined
-    this.#broken = broken
-    return broken?.text ?? yamlText.write(definition, this.#format)
+    const { definition, unreadable } = this.#draft
+    if (definition.value === this.#said && unreadable.value === this.#broken) return undefined
+    // A broken text is given up for another definition.
+    if (definition.value !== this.#said) unreadable.value = undefined
+    this.#said = definition.value
+    this.#broken = unreadable.value
+    return this.#broken?.text ?? writeText(this.#said, this.#format)
   }
 }

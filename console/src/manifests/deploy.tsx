@@ -6,7 +6,7 @@ import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { act } from '../components/notices.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
-import { loadYaml } from '../editor/load-yaml.ts'
+import { loadText } from '../editor/lazy.tsx'
 import { type ObjectPlace, toEditable } from './object.ts'
 import { keyOfObject, manifestPath, pathOf, useManifestAccounts } from './use-object.ts'
 
@@ -16,7 +16,7 @@ export function editManifest(object: { application: string; provider: string; pl
   act(title, async () => {
     const [view, yaml, { EditDialog }] = await Promise.all([
       unwrap(client.GET(manifestPath, { params: { path: pathOf(place) } })),
-      loadYaml(),
+      loadText(),
       import('./edit-dialog.tsx'),
     ])
     const target = { title, application, provider, accounts: [place.account], object: keyOfObject(place) }

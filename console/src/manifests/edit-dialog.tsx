@@ -7,9 +7,7 @@ import { closeDialog, openDialog } from '../components/dialog.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { ChoiceField } from '../components/form-fields.tsx'
 import { openLeaveDialog } from '../components/leave-dialog.tsx'
-import { Lazy } from '../editor/lazy.tsx'
-import { loadYaml } from '../editor/load-yaml.ts'
-import { loadYamlEditor } from '../editor/load-yaml-editor.tsx'
+import { Lazy, loadCodeEditor, loadText } from '../editor/lazy.tsx'
 import { type Json, textOf, valueIn } from '../model/read.ts'
 import { plural } from '../words.ts'
 import { Plan } from './plan.tsx'
@@ -52,7 +50,7 @@ export function EditDialog({ target, text: first, original = first, chosen = tar
         <ChoiceField label="Account" value={account} choices={target.accounts} onChange={setAccount} />
       )}
       <div class="manifest-editor">
-        <Lazy load={loadYamlEditor} props={{ text: first, label: 'Manifests as YAML', onChange: setText }} />
+        <Lazy load={loadCodeEditor} props={{ text: first, label: 'Manifests as YAML', onChange: setText }} />
       </div>
     </FormDialog>
   )
@@ -60,8 +58,8 @@ export function EditDialog({ target, text: first, original = first, chosen = tar
 
 /** @throws {ApiError} for a text that is not made of manifests */
 async function readManifests(text: string): Promise<readonly Json[]> {
-  const read = (await loadYaml()).readDocuments(text)
-  if (read.kind === 'unreadable') throw refusal(`Line ${read.line}: ${read.message}`)
+  const read = (await loadText()).readDocuments(text)
+  if ('problem' in read) throw refusal(read.problem)
   const wrong = findNoManifest(read.documents)
   if (wrong > 0) throw refusal(`Document ${wrong} is no manifest: it needs kind and metadata.`)
   if (read.documents.length === 0) throw refusal('Enter at least one manifest.')

@@ -13,9 +13,7 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusBadge } from '../components/status-mark.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { Time } from '../components/time.tsx'
-import { Lazy } from '../editor/lazy.tsx'
-import { loadYaml } from '../editor/load-yaml.ts'
-import { loadYamlEditor } from '../editor/load-yaml-editor.tsx'
+import { Lazy, loadCodeEditor, loadText } from '../editor/lazy.tsx'
 import { objectOf, textsOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
 import { useManifestActions } from './actions.tsx'
@@ -175,7 +173,7 @@ function Rollout({ rollout }: { rollout: ReturnType<typeof rolloutOf> }) {
 
 /** Without what only programs read. */
 async function loadManifestText() {
-  const [yaml, Editor] = await Promise.all([loadYaml(), loadYamlEditor()])
+  const [yaml, Editor] = await Promise.all([loadText(), loadCodeEditor()])
   return ({ view, name }: { view: ManifestView; name: string }) => {
     const { managedFields: _, ...metadata } = objectOf(fieldOf(view, 'metadata'))
     return <Editor text={yaml.writeDocuments([{ ...view.manifest, metadata }])} label={`Manifest of ${name}`} />

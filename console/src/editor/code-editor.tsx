@@ -1,27 +1,13 @@
-/** Parts of CodeMirror that the views of the editor share: theme, colours, languages. */
+/** The editor for text, JSON or YAML, on CodeMirror: written, or only read. */
 import { closeBrackets, closeBracketsKeymap } from '@codemirror/autocomplete'
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
-import {
-  bracketMatching,
-  codeFolding,
-  foldGutter,
-  foldKeymap,
-  HighlightStyle,
-  indentOnInput,
-  syntaxHighlighting,
-} from '@codemirror/language'
-import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search'
+import { yaml } from '@codemirror/lang-yaml'
+import { HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language'
+import { search, searchKeymap } from '@codemirror/search'
 import { EditorState, type Extension } from '@codemirror/state'
-import {
-  drawSelection,
-  EditorView,
-  highlightActiveLine,
-  highlightActiveLineGutter,
-  highlightSpecialChars,
-  keymap,
-  lineNumbers,
-} from '@codemirror/view'
+import { EditorView, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
+import { useEffect, useRef } from 'preact/hooks'
 
 const colours = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--accent)' },
@@ -37,24 +23,14 @@ const theme = EditorView.theme({
   '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-1px' },
   '.cm-scroller': { fontFamily: 'var(--code)', lineHeight: '1.5' },
   '.cm-content': { caretColor: 'var(--text)' },
-  '.cm-cursor': { borderLeftColor: 'var(--text)', borderLeftWidth: '2px' },
-  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground, ::selection': {
-    backgroundColor: 'var(--running-tint)',
-  },
+  '::selection': { backgroundColor: 'var(--running-tint)' },
   '.cm-gutters': { color: 'var(--muted)', backgroundColor: 'var(--surface)', borderRight: '1px solid var(--line)' },
-  '.cm-activeLine': { backgroundColor: 'transparent', boxShadow: 'inset 0 0 0 1px var(--line)' },
-  '.cm-activeLineGutter': { color: 'var(--text)', backgroundColor: 'var(--sunken)' },
-  '.cm-selectionMatch, .cm-searchMatch': { backgroundColor: 'var(--warning-tint)' },
+  '.cm-searchMatch': { backgroundColor: 'var(--warning-tint)' },
   '.cm-searchMatch-selected': { outline: '1px solid var(--warning)' },
-  '.cm-matchingBracket, &.cm-focused .cm-matchingBracket': {
-    backgroundColor: 'var(--sunken)',
-    outline: '1px solid var(--control)',
-  },
   '.cm-panels': { color: 'var(--text)', backgroundColor: 'var(--surface)', borderColor: 'var(--line)' },
   '.cm-panel input, .cm-panel button': { fontSize: 'var(--dense)', minHeight: '1.625rem' },
   '.cm-textfield': { color: 'var(--text)', backgroundColor: 'var(--bg)', border: '1px solid var(--control)' },
   '.cm-button': { color: 'var(--text)', background: 'var(--bg)', border: '1px solid var(--control)' },
-  '.cm-foldPlaceholder': { color: 'var(--muted)', backgroundColor: 'var(--sunken)', borderColor: 'var(--line)' },
   '.cm-tooltip': {
     color: 'var(--text)',
     backgroundColor: 'var(--bg)',
@@ -72,43 +48,54 @@ const theme = EditorView.theme({
   '.cm-lintRange-warning': { backgroundImage: 'none', borderBottom: '2px dotted var(--warning)' },
 })
 
-/** The styles of the editor are elements with the nonce of the page. */
-function nonceOfPage(): string {
-  return document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
-}
-
-/** For text that is read. */
-export function readExtensions(language: Extension, label: string): Extension[] {
+/** Tab stays with the page, so that the keyboard leads out of the text. */
+export function codeExtensions(label: string, isReadOnly: boolean): Extension[] {
+  const written = [
+    history(),
+    closeBrackets(),
+    indentOnInput(),
+    keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap]),
+  ]
   return [
-    EditorView.cspNonce.of(nonceOfPage()),
+    // The styles of the editor are elements with the nonce of the page.
+    EditorView.cspNonce.of(document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''),
     theme,
     syntaxHighlighting(colours),
-    language,
+    yaml(),
     lineNumbers(),
     // Control characters and those that turn the direction become visible.
     highlightSpecialChars(),
     // The keyboard scrolls the text, also where it cannot be changed.
     EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
-    EditorState.tabSize.of(2),
+    EditorState.readOnly.of(isReadOnly),
     search({ top: true }),
-    keymap.of([...searchKeymap, ...foldKeymap]),
+    keymap.of(searchKeymap),
+    ...(isReadOnly ? [] : written),
   ]
 }
 
-/** For text that is written. Tab stays with the page, so that the keyboard leads out of it. */
-export function writeExtensions(language: Extension, label: string): Extension[] {
-  return [
-    ...readExtensions(language, label),
-    history(),
-    drawSelection(),
-    highlightActiveLine(),
-    highlightActiveLineGutter(),
-    highlightSelectionMatches(),
-    bracketMatching(),
-    closeBrackets(),
-    codeFolding(),
-    foldGutter(),
-    indentOnInput(),
-    keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap]),
-  ]
+interface CodeEditorProps {
+  /** A text that is written begins with it; one that is read follows it. */
+  readonly text: string
+  readonly label: string
+  /** Without it, the text is only read. */
+  readonly onChange?: (text: string) => void
+}
+
+export function CodeEditor({ text, label, onChange }: CodeEditorProps) {
+  const holder = useRef<HTMLDivElement>(null)
+  const changed = useRef(onChange)
+  changed.current = onChange
+  useEffect(
+    () => {
+      const onUpdate = EditorView.updateListener.of(({ docChanged, state }) => {
+        if (docChanged) changed.current?.(state.doc.toString())
+      })
+      const extensions = [...codeExtensions(label, onChange === undefined), onUpdate]
+      const view = new EditorView({ parent: holder.current as HTMLDivElement, doc: text, extensions })
+      return () => view.destroy()
+    },
+    onChange === undefined ? [text] : [],
+  )
+  return <div class="code-box" ref={holder} />
 }

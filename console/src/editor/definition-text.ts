@@ -1,0 +1,185 @@
+/** Definitions as text: JSON, or YAML, whose parser reads both; what stands where in it; and files of manifests. */
+import {
+  type Document,
+  isCollection,
+  isPair,
+  isScalar,
+  isSeq,
+  Lexer,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseAllDocuments,
+  parseDocument,
+  type Scalar,
+  stringify,
+  visit,
+} from 'yaml'
+import { parseExactly } from '../model/exact-json.ts'
+import type { Json } from '../model/read.ts'
+import type { Path } from './json-path.ts'
+
+export type TextFormat = 'json' | 'yaml'
+
+/** Positions are offsets in the text. */
+interface TextRange {
+  readonly from: number
+  readonly to: number
+}
+
+export interface TextProblem extends TextRange {
+  /** A sentence without the place. */
+  readonly message: string
+}
+
+export type ParsedText = { readonly definition: Json } | { readonly problem: TextProblem }
+
+const writeOptions = { lineWidth: 0, aliasDuplicateObjects: false }
+const readOptions = { prettyErrors: false, intAsBigInt: true } as const
+
+export function writeText(definition: Json, format: TextFormat): string {
+  return format === 'json' ? `${JSON.stringify(definition, null, 2)}\n` : stringify(definition, writeOptions)
+}
+
+export function readText(text: string): ParsedText {
+  // What looks like JSON is read as such: it is faster, and YAML takes a comment of JavaScript for a key.
+  const isJson = /^\s*[{[]/.test(text)
+  try {
+    const document = isJson ? undefined : parseDocument(text, readOptions)
+    const [error] = document?.errors ?? []
+    if (error !== undefined) return { problem: { ...toRange(error.pos, text.length), message: sentence(error.message) } }
+    const value = document === undefined ? parseExactly(text) : toValue(document)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { definition: value as Json }
+    return { problem: { from: 0, to: text.length, message: 'A pipeline is an object with name and stages.' } }
+  } catch (cause) {
+    const { message } = cause as Error
+    return { problem: isJson ? findJsonProblem(text, message) : { from: 0, to: text.length, message: sentence(message) } }
+  }
+}
+
+/** Dates, repeated parts and numbers that JSON does not have become what would be saved. */
+function toValue(document: Pick<Document, 'toJS'>): unknown {
+  return parseExactly(JSON.stringify(document.toJS({ maxAliasCount: 1000 }) ?? null))
+}
+
+/** Browsers word it differently, and most say where it is. */
+function findJsonProblem(text: string, said: string): TextProblem {
+  const [, line, column] = /line (\d+) column (\d+)/.exec(said) ?? []
+  const before = text.split('\n', Number(line ?? 1) - 1).reduce((length, each) => length + each.length + 1, 0)
+  const from = line === undefined ? (said.includes('end') ? text.length : 0) : before + Number(column) - 1
+  if (from >= text.trimEnd().length) {
+    return { from, to: text.length, message: 'The text ends too early: a bracket or a quote is not closed.' }
+  }
+  const message = said.replace(/^JSON.parse: /, '').replace(/(?: in JSON)?(?: after JSON)? at (?:position|line) [\s\S]*$/, '')
+  return { from, to: from + 1, message: sentence(message.charAt(0).toUpperCase() + message.slice(1)) }
+}
+
+/** JSON has none, so they are lost on save. */
+export function hasComments(text: string): boolean {
+  return [...new Lexer().lex(text)].some((token) => token.startsWith('#'))
+}
+
+function sentence(message: string): string {
+  return /[.!?]$/.test(message) ? message : `${message}.`
+}
+
+const maxBytes = 10_000_000
+
+/** A pipeline from a file, JSON or YAML. @throws {Error} in words for the user, when the file cannot be read */
+export async function readDefinitionFile(file: File): Promise<ParsedText> {
+  if (file.size > maxBytes) throw new Error(`${file.name} is larger than 10 MB, so it is no pipeline.`)
+  return readText((await file.text()).replace(/^\uFEFF/, ''))
+}
+
+type ParsedDocuments = { readonly documents: readonly unknown[] } | { readonly problem: string }
+
+/** Several documents, as files of manifests have them; empty ones are left out, and a list counts as its items. */
+export function readDocuments(text: string): ParsedDocuments {
+  const lineCounter = new LineCounter()
+  const documents = parseAllDocuments(text, { ...readOptions, lineCounter })
+  const error = documents.flatMap(({ errors }) => errors)[0]
+  if (error !== undefined) return { problem: `Line ${lineCounter.linePos(error.pos[0]).line}: ${sentence(error.message)}` }
+  try {
+    return { documents: documents.flatMap(toValue).filter((value) => value !== null) }
+  } catch (cause) {
+    return { problem: sentence((cause as Error).message) }
+  }
+}
+
+export function writeDocuments(documents: readonly unknown[]): string {
+  return documents.map((document) => stringify(document, writeOptions)).join('---\n')
+}
+
+/**
+ * Where the key of a value stands, or an item of a list; of what is missing, the object that it is missing in. Nothing is found in
+ * text that cannot be read.
+ */
+export function findRanges(text: string): (path: Path) => TextRange | undefined {
+  const { contents, errors } = parseDocument(text, { prettyErrors: false, uniqueKeys: false })
+  return (path) => (errors.length > 0 ? undefined : rangeAt(contents, path))
+}
+
+function rangeAt(root: Node | null, path: Path): TextRange | undefined {
+  let node: unknown = root
+  let shown: unknown = root
+  for (const step of path) {
+    const items: readonly unknown[] = isCollection(node) ? node.items : []
+    const isNamed = (item: unknown) => isPair(item) && isScalar(item.key) && String(item.key.value) === step
+    const member = typeof step === 'number' ? items[step] : items.find(isNamed)
+    if (member === undefined) break
+    node = isPair(member) ? member.value : member
+    shown = isPair(member) ? member.key : member
+  }
+  const range = (shown as Node | null)?.range
+  if (range == null) return undefined
+  // Of an object or a list, its beginning.
+  return toRange(isCollection(shown) ? [range[0], range[0] + 1] : range)
+}
+
+function toRange([from, to]: readonly [number, number, number?], end = Number.POSITIVE_INFINITY): TextRange {
+  return { from: Math.min(from, end), to: Math.min(Math.max(to, from + 1), end) }
+}
+
+export interface TextPlace {
+  /** Leads to the value; for a key, to the object that it belongs to. */
+  readonly path: Path
+  readonly role: 'key' | 'value'
+  /** Where the word begins that is typed. */
+  readonly from: number
+  readonly isQuoted: boolean
+}
+
+/** Stands for the word that is typed; no text has it. */
+const mark = '\u2063'
+/** Longer texts are typed without help. */
+const maxLength = 300_000
+const unfinished = { strict: false, uniqueKeys: false, prettyErrors: false, logLevel: 'silent' } as const
+
+/** Undefined where neither key nor value can be typed. What follows the cursor says nothing about its place. */
+export function placeAt(text: string, offset: number): TextPlace | undefined {
+  if (offset > maxLength) return undefined
+  let place: TextPlace | undefined
+  visit(parseDocument(`${text.slice(0, offset)}${mark} `, unfinished).contents, {
+    Scalar(key, node, ancestors) {
+      if (!String(node.value).includes(mark)) return undefined
+      place = toPlace(node, key === 'key', ancestors as readonly (Node | Pair)[])
+      return visit.BREAK
+    },
+  })
+  return place
+}
+
+/** Undefined inside a text of several lines. */
+function toPlace(node: Scalar, isKey: boolean, ancestors: readonly (Node | Pair)[]): TextPlace | undefined {
+  if (node.type?.startsWith('BLOCK') || !node.range) return undefined
+  const parent = ancestors.at(-1)
+  const way = isKey ? ancestors.slice(0, -1) : ancestors
+  const path = way.flatMap((holder, index): Path => {
+    if (isPair(holder)) return [isScalar(holder.key) ? String(holder.key.value) : '']
+    return isSeq(holder) ? [holder.items.indexOf(ancestors[index + 1] ?? node)] : []
+  })
+  // A word in a block of YAML may become the key of an object.
+  const isOpen = parent === undefined || (isSeq(parent) && parent.flow !== true)
+  const isQuoted = node.type?.startsWith('QUOTE') === true
+  return { path, role: isKey || isOpen ? 'key' : 'value', from: node.range[0] + Number(isQuoted), isQuoted }
+}
