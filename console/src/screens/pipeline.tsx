@@ -2,10 +2,10 @@
 import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
-import { type Live, useLive } from '../api/live.ts'
-import { applicationEvents } from '../api/streams.ts'
+import { useLive } from '../api/live.ts'
+import { usePipelines, useRunsOf } from '../api/pipelines.ts'
 import { applicationCrumbs } from '../components/application-head.tsx'
-import { Icon } from '../components/icon.tsx'
+import { ActionButton } from '../components/button.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
@@ -14,7 +14,7 @@ import { RunTable } from '../components/run-table.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
 import { summaryOf, toRevisions } from '../editor/history.ts'
-import { type Execution, hasActive, newestFirst } from '../model/execution.ts'
+import { newestFirst } from '../model/execution.ts'
 import { stageWord } from '../model/names.ts'
 import { findPipeline, levelsOf, type Pipeline } from '../model/pipelines.ts'
 import { type Json, objectsOf, textOf } from '../model/read.ts'
@@ -23,22 +23,12 @@ import { describeTrigger } from '../model/triggers.ts'
 import type { ScreenProps } from '../screen.ts'
 import { PipelineButtons } from './pipelines.tsx'
 
-const shownRuns = 30
-const shownRevisions = 5
-const shownTimes = 3
-
 export function PipelineScreen({ params }: ScreenProps) {
   const { application = '', id = '' } = params
-  const path = { application }
-  const events = applicationEvents(application, 'definitions')
-  const configs = useLive('/applications/{application}/pipelineConfigs', { path }, { refresh: 'steady', events })
+  const configs = usePipelines(application)
   // Asked at once, not only when the definition is known.
-  const runs = useLive(
-    '/executions',
-    { query: { pipelineConfigIds: id, limit: shownRuns, expand: false } },
-    { refresh: 'live', isBusy: hasActive, events: applicationEvents(application, 'executions') },
-  )
-  const revisions = { path: { pipelineConfigId: id }, query: { limit: shownRevisions } }
+  const runs = useRunsOf(id, 30, application)
+  const revisions = { path: { pipelineConfigId: id }, query: { limit: 5 } }
   const history = useLive('/pipelineConfigs/{pipelineConfigId}/history', revisions, { refresh: 'open' })
   const missing = <EmptyState icon="search" text={`There is no pipeline ${id} in ${application}. It may have been deleted.`} />
   return (
@@ -46,18 +36,19 @@ export function PipelineScreen({ params }: ScreenProps) {
       {(pipelines) => {
         const pipeline = findPipeline(pipelines, id)
         if (pipeline === undefined) return missing
+        const props = { application, pipeline, id: pipeline.id ?? id, pipelines, runs, history }
         return (
           <>
-            <Head pipeline={pipeline} application={application} last={newestFirst(runs.reading.value.body ?? [])[0]} />
+            <Head {...props} />
             <div class="pipeline-page">
               <div class="stack">
-                <Stages application={application} pipeline={pipeline} />
-                <LastRuns application={application} pipeline={pipeline} runs={runs} />
+                <Stages {...props} />
+                <LastRuns {...props} />
               </div>
               <div class="stack">
-                <Triggers pipeline={pipeline} pipelines={pipelines} application={application} />
-                <Parameters pipeline={pipeline} />
-                <Changes href={to.editPipeline(application, pipeline.id ?? id, { tab: 'history' })} history={history} />
+                <Triggers {...props} />
+                <Parameters {...props} />
+                <Changes {...props} />
               </div>
             </div>
           </>
@@ -67,15 +58,20 @@ export function PipelineScreen({ params }: ScreenProps) {
   )
 }
 
-interface PartProps {
+interface PageProps {
   readonly application: string
   readonly pipeline: Pipeline
+  readonly id: string
+  readonly pipelines: readonly Pipeline[]
+  readonly runs: ReturnType<typeof useRunsOf>
+  readonly history: ReturnType<typeof useLive<'/pipelineConfigs/{pipelineConfigId}/history'>>
 }
 
-function Head({ application, pipeline, last }: PartProps & { readonly last: Execution | undefined }) {
+function Head({ application, pipeline, id, runs }: PageProps) {
   const { route: navigate } = useLocation()
-  const { id, name, description, disabled } = pipeline
-  const onDeleted = () => navigate(to.pipelines(application), true)
+  const { name, description, disabled } = pipeline
+  const [last] = newestFirst(runs.reading.value.body ?? [])
+  const buttons = { application, pipeline, last, isPrimary: true, onDeleted: () => navigate(to.pipelines(application), true) }
   return (
     <PageHead
       tab={name}
@@ -84,28 +80,22 @@ function Head({ application, pipeline, last }: PartProps & { readonly last: Exec
       state={disabled === true && <span class="chip">disabled</span>}
       actions={
         <>
-          <a class="button" href={to.editPipeline(application, id ?? name)} data-key="e">
-            <Icon name="edit" /> Edit
-          </a>
-          <PipelineButtons application={application} pipeline={pipeline} last={last} isPrimary onDeleted={onDeleted} />
+          <ActionButton action={{ label: 'Edit', icon: 'edit', href: to.editPipeline(application, id) }} data-key="e" />
+          <PipelineButtons {...buttons} />
         </>
       }
     >
-      {description && (
-        <p class="muted">
-          <Name text={description} max={300} />
-        </p>
-      )}
+      {description && <Name class="muted" text={description} max={300} />}
     </PageHead>
   )
 }
 
 /** In the order of the definition; what runs at the same time stands in one column. */
-function Stages({ application, pipeline }: PartProps) {
+function Stages({ application, pipeline, id }: PageProps) {
   const levels = levelsOf(objectsOf(pipeline.stages))
-  const edit = (stage?: string) => to.editPipeline(application, pipeline.id ?? pipeline.name, { stage })
+  const edit = (stage?: string) => to.editPipeline(application, id, { stage })
   return (
-    <Panel title="Stages" count={levels.length === 0 ? undefined : levels.flat().length}>
+    <Panel title="Stages" count={levels.flat().length || undefined}>
       {levels.length === 0 && (
         <p class="quiet">
           It has no stage yet. <a href={edit()}>Add the first one</a>.
@@ -127,7 +117,8 @@ function Stages({ application, pipeline }: PartProps) {
   )
 }
 
-function LastRuns({ application, pipeline: { name }, runs: live }: PartProps & { runs: Live<readonly Execution[]> }) {
+function LastRuns({ application, pipeline: { name }, runs: live }: PageProps) {
+  const label = `Last runs of ${name}`
   const none = <EmptyState icon="pipeline" text={`${name} has not run in the last two weeks.`} />
   return (
     <Panel title="Last runs" actions={<a href={to.runs(application, { pipeline: name })}>All runs</a>} flush>
@@ -135,9 +126,9 @@ function LastRuns({ application, pipeline: { name }, runs: live }: PartProps & {
         {(runs) => (
           <>
             <div class="panel-note">
-              <RunStrip runs={newestFirst(runs)} label={`Last runs of ${name}`} />
+              <RunStrip runs={newestFirst(runs)} label={label} />
             </div>
-            <RunTable runs={runs} label={`Last runs of ${name}`} without="pipeline" heldOf={name} />
+            <RunTable runs={runs} label={label} without="pipeline" heldOf={name} />
           </>
         )}
       </Loaded>
@@ -145,92 +136,99 @@ function LastRuns({ application, pipeline: { name }, runs: live }: PartProps & {
   )
 }
 
-function Triggers({ application, pipeline, pipelines }: PartProps & { readonly pipelines: readonly Pipeline[] }) {
-  const triggers = objectsOf(pipeline.triggers)
-  const nameOf = (id: string) => findPipeline(pipelines, id)?.name
-  const events = to.pipelines(application, { events: 'all', of: pipeline.id ?? pipeline.name })
+interface Fact {
+  readonly key: string | number
+  readonly title: ComponentChildren
+  readonly note?: ComponentChildren
+}
+
+function Facts({ facts }: { facts: readonly Fact[] }) {
   return (
-    <Panel title="What starts it" actions={triggers.length > 0 && <a href={events}>Events</a>}>
+    <ul class="facts-list">
+      {facts.map(({ key, title, note }) => (
+        <li key={key}>
+          <span>{title}</span>
+          {note && <span class="muted">{note}</span>}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Triggers({ application, pipeline, id, pipelines }: PageProps) {
+  const triggers = objectsOf(pipeline.triggers)
+  const nameOf = (other: string) => findPipeline(pipelines, other)?.name
+  const events = <a href={to.pipelines(application, { events: 'all', of: id })}>Events</a>
+  const facts = triggers.map((trigger, at) => {
+    const isOff = trigger['enabled'] === false
+    const title = (
+      <>
+        <Name text={describeTrigger(trigger, nameOf)} max={120} /> {isOff && <span class="chip">off</span>}
+      </>
+    )
+    return { key: textOf(trigger['id']) ?? at, title, note: trigger['type'] === 'cron' && !isOff && <Times trigger={trigger} /> }
+  })
+  return (
+    <Panel title="What starts it" actions={triggers.length > 0 && events}>
       {triggers.length === 0 && <p class="quiet">It starts by hand only.</p>}
-      <ul class="facts-list">
-        {triggers.map((trigger, index) => (
-          <li key={textOf(trigger['id']) ?? index}>
-            <span>
-              <Name text={describeTrigger(trigger, nameOf)} max={120} />{' '}
-              {trigger['enabled'] === false && <span class="chip">off</span>}
-            </span>
-            {trigger['type'] === 'cron' && trigger['enabled'] !== false && <NextTimes trigger={trigger} />}
-          </li>
-        ))}
-      </ul>
+      <Facts facts={facts} />
     </Panel>
   )
 }
 
-function NextTimes({ trigger }: { trigger: Json }) {
+/** When a schedule fires. */
+function Times({ trigger }: { trigger: Json }) {
   const expression = textOf(trigger['cronExpression'])
   const query = expression?.includes('${') === false ? { query: { expression } } : undefined
   const { body } = useLive('/cron/validate', query, { refresh: 'slow' }).reading.value
   if (body === undefined) return null
-  if (!body.valid) return <Fact>It never fires: {body.message}</Fact>
-  const { description, nextTimes = [] } = body
+  if (!body.valid) return <>It never fires: {body.message}</>
+  const { description = '', nextTimes = [] } = body
+  if (nextTimes.length === 0) return <>{description}</>
   return (
     <>
-      {description && <Fact>{description}</Fact>}
-      {nextTimes.length > 0 && (
-        <Fact>
-          Next: <Time at={nextTimes[0]} />, {formatTimes(nextTimes.slice(0, shownTimes))}
-        </Fact>
-      )}
+      {description && `${description}. `}Next: <Time at={nextTimes[0]} />, {formatTimes(nextTimes.slice(0, 3))}
     </>
   )
 }
 
-function Fact({ children }: { children: ComponentChildren }) {
-  return <span class="muted">{children}</span>
-}
-
-function Parameters({ pipeline }: Pick<PartProps, 'pipeline'>) {
-  const parameters = objectsOf(pipeline.parameterConfig)
-  if (parameters.length === 0) return null
+function Parameters({ pipeline }: PageProps) {
+  const facts = objectsOf(pipeline.parameterConfig).map(({ name, label, description, required, default: initial }, at) => {
+    const usual = textOf(initial) !== undefined ? ` usually ${initial}` : required === true ? ' required' : ''
+    const title = (
+      <>
+        <strong>
+          <Name text={textOf(label) ?? textOf(name) ?? ''} max={40} />
+        </strong>
+        <span class="muted">{usual}</span>
+      </>
+    )
+    return { key: textOf(name) ?? at, title, note: <Name text={textOf(description) ?? ''} max={160} /> }
+  })
+  if (facts.length === 0) return null
   return (
     <Panel title="Parameters">
-      <ul class="facts-list">
-        {parameters.map(({ name, label, description, required, default: initial }) => (
-          <li key={textOf(name)}>
-            <span>
-              <strong>
-                <Name text={textOf(label) ?? textOf(name) ?? ''} max={40} />
-              </strong>{' '}
-              <Fact>{textOf(initial) !== undefined ? `usually ${initial}` : required === true && 'required'}</Fact>
-            </span>
-            <Fact>
-              <Name text={textOf(description) ?? ''} max={160} />
-            </Fact>
-          </li>
-        ))}
-      </ul>
+      <Facts facts={facts} />
     </Panel>
   )
 }
 
-function Changes({ href, history }: { readonly href: string; readonly history: Live<unknown> }) {
+function Changes({ application, id, history }: PageProps) {
+  const address = (revision?: string) => to.editPipeline(application, id, { tab: 'history', revision })
+  const toFact = (revision: ReturnType<typeof toRevisions>[number]) => ({
+    key: revision.id,
+    title: <NameLink href={address(revision.id)} text={summaryOf(revision).join(', ') || 'Saved'} max={90} />,
+    note: (
+      <>
+        <Name text={revision.author === undefined ? '' : `${revision.author}, `} max={40} />
+        <Time at={revision.savedAtMs} />
+      </>
+    ),
+  })
   return (
-    <Panel title="Changes" actions={<a href={href}>All changes</a>}>
+    <Panel title="Changes" actions={<a href={address()}>All changes</a>}>
       <Loaded live={history} rows={3} empty={<p class="quiet">No revision is kept.</p>}>
-        {(answer) => (
-          <ol class="facts-list">
-            {toRevisions(answer).map((revision) => (
-              <li key={revision.id}>
-                <NameLink href={`${href}&revision=${revision.id}`} text={summaryOf(revision).join(', ') || 'Saved'} max={90} />
-                <Fact>
-                  {revision.author !== undefined && <Name text={`${revision.author}, `} max={40} />}
-                  <Time at={revision.savedAtMs} />
-                </Fact>
-              </li>
-            ))}
-          </ol>
-        )}
+        {(answer) => <Facts facts={toRevisions(answer).map(toFact)} />}
       </Loaded>
     </Panel>
   )

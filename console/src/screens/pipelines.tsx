@@ -3,6 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
+import { usePipelines, useRunsOf } from '../api/pipelines.ts'
 import { saveOperation, startOperation, useRight } from '../api/rights.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
@@ -21,27 +22,20 @@ import type { ScreenProps } from '../screen.ts'
 import { StartDialog } from './start-dialog.tsx'
 import { eventFilter, TriggerEvents } from './trigger-events.tsx'
 
-const nameFilter: Filter = { name: 'q', label: 'Filter' }
-const stateFilter: Filter = {
-  name: 'status',
-  label: 'Last run',
-  choices: [
-    ['RUNNING', 'Running'],
-    ['SUCCEEDED', 'Succeeded'],
-    ['TERMINAL', 'Failed'],
-    ['CANCELED', 'Cancelled'],
-    ['NEVER', 'Has not run yet'],
-    ['DISABLED', 'Disabled'],
-  ],
-}
-const stripRuns = 30
-/** Ids of one call for strips. */
-const idsPerCall = 20
+const states = [
+  ['RUNNING', 'Running'],
+  ['SUCCEEDED', 'Succeeded'],
+  ['TERMINAL', 'Failed'],
+  ['CANCELED', 'Cancelled'],
+  ['NEVER', 'Has not run yet'],
+  ['DISABLED', 'Disabled'],
+] as const
+/** Ids of one call for strips, of which each has so many runs. */
+const [idsPerCall, stripRuns] = [20, 30]
 
 export function Pipelines({ params, query }: ScreenProps) {
   const { application = '', id } = params
-  const events = applicationEvents(application, 'definitions')
-  const live = useLive('/applications/{application}/pipelineConfigs', { path: { application } }, { refresh: 'steady', events })
+  const live = usePipelines(application)
   const quiet = useLive('/capabilities/quietPeriod', {}, { refresh: 'slow' }).reading.value.body
   const known = live.reading.value.body
   const started = id === undefined ? undefined : findPipeline(known ?? [], id)
@@ -86,22 +80,33 @@ interface ListProps {
   readonly query: ScreenProps['query']
 }
 
-function List(props: ListProps) {
-  const { application, pipelines, query } = props
+function List({ application, pipelines, query }: ListProps) {
+  const { q = '', status, tag } = query
   // Rows read their runs as they come into view; this filter needs the last run of all.
   const last = useLive(
     '/applications/{application}/pipelines',
-    query['status'] ? { path: { application }, query: { limit: 1, expand: false } } : undefined,
+    status ? { path: { application }, query: { limit: 1, expand: false } } : undefined,
     { refresh: 'live', isBusy: hasActive, events: applicationEvents(application, 'executions') },
   )
-  const tags = tagsOfPipelines(pipelines)
-  const filters = [nameFilter, stateFilter, { name: 'tag', label: 'Tag', choices: tags, least: 1 }]
-  const rows = (runs: readonly Execution[] = []) => <Rows {...props} filters={filters} runs={runs} />
+  const filters: readonly Filter[] = [
+    { name: 'q', label: 'Filter' },
+    { name: 'status', label: 'Last run', choices: states },
+    { name: 'tag', label: 'Tag', choices: tagsOfPipelines(pipelines), least: 1 },
+  ]
+  const chosen = filterWords(filters, query)
+  const rows = (runs: readonly Execution[] = []) => {
+    const shown = pipelines.filter((pipeline) => matchesPipeline(pipeline, { q, status, tag }, runs))
+    const order = chosen === '' ? pipelines.flatMap(({ id }) => id ?? []) : undefined
+    if (shown.length === 0) {
+      return <NoMatch text={`No pipeline matches “${chosen}”.`} filters={filters.map(({ name }) => name)} />
+    }
+    return <Rows application={application} pipelines={shown} order={order} />
+  }
   return (
     <>
       <Filters filters={[...filters, eventFilter]} />
       <div class="stack">
-        {query['status'] ? (
+        {status ? (
           <Loaded live={last} rows={6} empty={rows()}>
             {rows}
           </Loaded>
@@ -114,63 +119,46 @@ function List(props: ListProps) {
   )
 }
 
-interface RowsProps extends ListProps {
-  readonly filters: readonly Filter[]
-  /** The last run of each pipeline; read for the filter by state only. */
-  readonly runs: readonly Execution[]
+interface RowsProps extends Omit<ListProps, 'query'> {
+  /** Ids of all pipelines; undefined while a filter hides some. */
+  readonly order: readonly string[] | undefined
 }
 
-function Rows({ application, pipelines, query, filters, runs }: RowsProps) {
-  const { q = '', status, tag } = query
-  const shown = pipelines.filter((pipeline) => matchesPipeline(pipeline, { q, status, tag }, runs))
-  const chosen = filterWords(filters, query)
-  const order = chosen === '' ? pipelines.flatMap(({ id }) => id ?? []) : undefined
-  // Only calls for rows in view are made.
-  const batches = useMemo(() => {
-    const ids = shown.flatMap(({ id }) => id ?? [])
-    return new Map(ids.map((id, at) => [id, ids.slice(at - (at % idsPerCall), at - (at % idsPerCall) + idsPerCall)]))
-  }, [shown.map(({ id }) => id).join()])
-  if (shown.length === 0) {
-    return <NoMatch text={`No pipeline matches “${chosen}”.`} filters={filters.map(({ name }) => name)} />
+function Rows({ application, pipelines, order }: RowsProps) {
+  // Only calls for rows in view are made, for several pipelines at once.
+  const ids = pipelines.map(({ id }) => id ?? '')
+  const batchOf = (pipeline: Pipeline) => {
+    const first = Math.floor(pipelines.indexOf(pipeline) / idsPerCall) * idsPerCall
+    return ids.slice(first, first + idsPerCall).join()
   }
   return (
     <div class="panel is-flush">
       <VirtualList
-        items={shown}
+        items={pipelines}
         keyOf={({ id, name }) => id ?? name}
         rowHeight={57}
         label="Pipelines"
         drawAll={20}
         overscan={3}
-        row={(pipeline) => {
-          const batch = batches.get(pipeline.id ?? '') ?? []
-          return <Row application={application} pipeline={pipeline} batch={batch} order={order} />
-        }}
+        row={(pipeline) => <Row {...{ application, pipeline, order }} batch={batchOf(pipeline)} />}
       />
     </div>
   )
 }
 
-interface RowProps {
-  readonly application: string
+interface RowProps extends Pick<RowsProps, 'application' | 'order'> {
   readonly pipeline: Pipeline
   /** Pipelines whose runs come in one call. */
-  readonly batch: readonly string[]
-  /** Ids of all pipelines; undefined while a filter hides some. */
-  readonly order: readonly string[] | undefined
+  readonly batch: string
 }
 
 function Row({ application, pipeline, batch, order }: RowProps) {
   const { id, name, description, disabled } = pipeline
-  const { body } = useLive(
-    '/executions',
-    { query: { pipelineConfigIds: batch.join(','), limit: stripRuns, expand: false } },
-    { refresh: 'live', isBusy: hasActive, events: applicationEvents(application, 'executions') },
-  ).reading.value
-  const own = useMemo(() => body?.filter(({ pipelineConfigId }) => pipelineConfigId === id), [body, id])
-  const runs = own && newestFirst(own)
+  const { body } = useRunsOf(batch, stripRuns, application).reading.value
+  const runs = useMemo(() => body && newestFirst(body.filter((run) => run.pipelineConfigId === id)), [body, id])
+  const shown = { application, id: id ?? name, name, note: description ?? undefined, isDisabled: disabled === true, runs }
   return (
-    <PipelineRow {...{ application, name, runs }} id={id ?? name} note={description ?? undefined} isDisabled={disabled === true}>
+    <PipelineRow {...shown}>
       <PipelineButtons application={application} pipeline={pipeline} last={runs?.[0]} order={order} />
     </PipelineRow>
   )
@@ -187,22 +175,20 @@ interface PipelineButtonsProps extends Pick<RowProps, 'application' | 'pipeline'
 export function PipelineButtons({ application, pipeline, last, isPrimary = false, ...more }: PipelineButtonsProps) {
   const { name, disabled } = pipeline
   const id = pipeline.id ?? name
-  const right = useRight({ operation: startOperation, application })
-  const save = useRight({ operation: saveOperation, application })
-  const denied = disabled === true ? 'The pipeline is disabled.' : right.reason
-  const start: MenuItem = { label: 'Start', icon: 'play', denied, href: to.startPipeline(application, id) }
-  const again = last && to.startPipeline(application, id, { from: last.id })
-  const ofLast: readonly MenuItem[] =
-    last === undefined
-      ? []
-      : [
-          { label: 'Open the last run', icon: 'right', href: to.execution(last.id) },
-          { label: 'Start with parameters of the last run', icon: 'undo', denied, href: again },
-        ]
+  const right = useRight({ operation: startOperation, application }).reason
+  const save = useRight({ operation: saveOperation, application }).reason
+  const denied = disabled === true ? 'The pipeline is disabled.' : right
+  const start = (from?: string) => ({ denied, href: to.startPipeline(application, id, { from }) })
+  const ofLast: readonly MenuItem[] = last
+    ? [
+        { label: 'Open the last run', icon: 'right', href: to.execution(last.id) },
+        { label: 'Start with parameters of the last run', icon: 'undo', ...start(last.id) },
+      ]
+    : []
   return (
     <>
       <ActionButton
-        action={start}
+        action={{ label: 'Start', icon: 'play', ...start() }}
         small={!isPrimary}
         kind={isPrimary ? 'primary' : undefined}
         aria-label={`Start ${name}`}
@@ -210,7 +196,7 @@ export function PipelineButtons({ application, pipeline, last, isPrimary = false
       />
       <Menu
         label={`Actions of ${name}`}
-        items={[...ofLast, ...pipelineActions({ application, pipeline, denied: save.reason, ...more })]}
+        items={[...ofLast, ...pipelineActions({ application, pipeline, denied: save, ...more })]}
       />
     </>
   )

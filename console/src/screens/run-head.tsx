@@ -23,9 +23,6 @@ import { repositoryUrl, triggerWord } from '../model/runs.ts'
 import { deployedBy } from '../model/stage-output.ts'
 import { useExecutionActions } from './execution-actions.tsx'
 
-/** Among so many runs of its pipeline the reader moves. */
-const siblingRuns = 50
-
 export function RunHead({ execution }: { execution: Execution }) {
   const { application, id, pipelineConfigId } = execution
   const status = statusOf(execution)
@@ -57,15 +54,16 @@ export function RunHead({ execution }: { execution: Execution }) {
   )
 }
 
+const siblings = [
+  { icon: 'left', label: 'Previous run', step: 1, none: 'No earlier run is kept.' },
+  { icon: 'right', label: 'Next run', step: -1, none: 'This is the newest run.' },
+] as const
+
 function RunActions({ execution }: { execution: Execution }) {
   const { route: navigate } = useLocation()
   const actions = useExecutionActions(execution)
   // Of a failed run, what changed is shown with its cause.
   const shown = usePhone() || execution.status === 'TERMINAL' ? 1 : 2
-  const siblings = [
-    { icon: 'left', label: 'Previous run', step: 1 },
-    { icon: 'right', label: 'Next run', step: -1 },
-  ] as const
   return (
     <>
       {actions.slice(0, shown).map((action) => (
@@ -85,20 +83,22 @@ function RunActions({ execution }: { execution: Execution }) {
 
 /** The run before or after it, of the newest of the same pipeline. */
 export function toSibling({ id, pipelineConfigId }: Execution, step: 1 | -1, navigate: (url: string) => void): void {
-  if (!pipelineConfigId) return
+  const sibling = siblings.find((one) => one.step === step)
+  if (!pipelineConfigId || sibling === undefined) return
   const from = location.pathname
-  act(step === 1 ? 'Previous run' : 'Next run', async () => {
-    const query = { pipelineConfigIds: pipelineConfigId, limit: siblingRuns, expand: false }
+  act(sibling.label, async () => {
+    const query = { pipelineConfigIds: pipelineConfigId, limit: 50, expand: false }
     const runs = newestFirst(await unwrap(client.GET('/executions', { params: { query } })))
     const at = runs.findIndex((run) => run.id === id)
     const next = at === -1 ? undefined : runs[at + step]
-    if (next === undefined) announcement.value = step === 1 ? 'No earlier run is kept.' : 'This is the newest run.'
+    if (next === undefined) announcement.value = sibling.none
     // The reader may be elsewhere by now.
     else if (location.pathname === from) navigate(to.execution(next.id))
   })
 }
 
 const maxParameters = 8
+const maxArtifacts = 8
 
 function Facts({ execution }: { execution: Execution }) {
   const { trigger, application, stages } = execution
@@ -108,13 +108,16 @@ function Facts({ execution }: { execution: Execution }) {
       <Name class="muted" text={key} max={30} />
     </Chip>
   ))
+  // By name and version, else by reference.
+  const artifacts = objectsOf(trigger.artifacts).flatMap(({ name, version, reference }) =>
+    textOf(name) && textOf(version) ? `${name}:${version}` : (textOf(reference) ?? textOf(name) ?? []),
+  )
   const clusters = stages.flatMap(({ context }) => [context, ...objectsOf(context['clusters'])])
   const balancers = [...new Set(clusters.flatMap((cluster) => textsOf(objectOf(cluster)['loadBalancers'])))]
   return (
     <div class="run-facts">
       <span class="muted">
-        {by === undefined ? 'Started' : <Name text={by} max={40} />}
-        {by !== undefined && ' started it'} <Starter trigger={trigger} />,{' '}
+        <Name text={by === undefined ? 'Started' : `${by} started it`} max={60} /> <Starter trigger={trigger} />,{' '}
         <Time at={execution.startTime ?? execution.buildTime} />
       </span>
       <Source trigger={trigger} />
@@ -126,7 +129,7 @@ function Facts({ execution }: { execution: Execution }) {
           <div class="run-facts">{parameters}</div>
         </details>
       )}
-      {artifactsOf(execution).map((artifact) => (
+      {[...new Set(artifacts)].slice(0, maxArtifacts).map((artifact) => (
         <Chip key={artifact} text={artifact}>
           <Icon name="box" />
         </Chip>
@@ -138,7 +141,13 @@ function Facts({ execution }: { execution: Execution }) {
   )
 }
 
-function Chip({ text, href, children }: { text: string; href?: string | undefined; children?: ComponentChildren }) {
+interface ChipProps {
+  readonly text: string
+  readonly href?: string | undefined
+  readonly children?: ComponentChildren
+}
+
+function Chip({ text, href, children }: ChipProps) {
   return (
     <span class="chip">
       {children}
@@ -147,9 +156,7 @@ function Chip({ text, href, children }: { text: string; href?: string | undefine
   )
 }
 
-type Triggered = Pick<Execution, 'trigger'>
-
-function Starter({ trigger }: Triggered) {
+function Starter({ trigger }: Pick<Execution, 'trigger'>) {
   const { id, name } = objectOf(trigger.parentExecution)
   const parent = textOf(id) ?? textOf(trigger['parentPipelineId'])
   if (parent === undefined) return <>{triggerWord(trigger.type)}</>
@@ -162,7 +169,7 @@ function Starter({ trigger }: Triggered) {
 }
 
 /** The build and the commit that it comes from. */
-function Source({ trigger }: Triggered) {
+function Source({ trigger }: Pick<Execution, 'trigger'>) {
   const { url, number, scm } = objectOf(trigger['buildInfo'])
   const [change] = objectsOf(scm)
   const hash = textOf(trigger['hash']) ?? textOf(change?.['sha1'])
@@ -170,22 +177,10 @@ function Source({ trigger }: Triggered) {
   const repository = repositoryUrl(trigger)
   const commits = trigger['source'] === 'bitbucket' ? 'commits' : 'commit'
   const text = [textOf(trigger['slug']), branch, hash?.slice(0, 8)].filter(Boolean).join(' ')
-  const build = textOf(url)
   return (
     <>
-      {build?.startsWith('http') && <Chip href={build} text={`Build ${textOf(number) ?? ''}`} />}
+      {textOf(url)?.startsWith('http') && <Chip href={textOf(url)} text={`Build ${textOf(number) ?? ''}`} />}
       {text !== '' && <Chip text={text} href={repository && hash && `${repository}/${commits}/${hash}`} />}
     </>
   )
-}
-
-const maxArtifacts = 8
-
-/** What the run works on, by name and version, else by reference. */
-function artifactsOf({ trigger }: Execution): readonly string[] {
-  const found = objectsOf(trigger.artifacts).flatMap((artifact) => {
-    const [name, version] = [textOf(artifact['name']), textOf(artifact['version'])]
-    return name !== undefined && version !== undefined ? `${name}:${version}` : (textOf(artifact['reference']) ?? name ?? [])
-  })
-  return [...new Set(found)].slice(0, maxArtifacts)
 }
