@@ -31,5 +31,5 @@ async function start(): Promise<void> {
 }
 
 guardTexts()
-startClock(() => document.visibilityState === 'visible')
+startClock(() => document.hidden)
 void start()

@@ -1,80 +1,85 @@
 /** The table of screens: address to screen. The first match wins. */
+import { decodePart } from './address.ts'
 import { orManifest } from './manifests/or-manifest.tsx'
-import type { ScreenRoute } from './screen.ts'
+import type { LoadScreen, ScreenProps } from './screen.ts'
 
-export const routes: readonly ScreenRoute[] = [
-  { path: '', load: async () => (await import('./screens/home.tsx')).Home },
-  { path: 'applications', load: async () => (await import('./screens/applications.tsx')).Applications },
-  { path: 'applications/:application', load: async () => (await import('./screens/application.tsx')).ApplicationOverview },
-  {
-    path: 'applications/:application/clusters/:account/:cluster',
-    load: async () => (await import('./screens/clusters.tsx')).ClusterScreen,
-  },
-  {
-    path: 'applications/:application/server-groups/:account/:region/:name',
-    load: orManifest(async () => (await import('./screens/server-group.tsx')).ServerGroupScreen, 'name'),
-  },
-  {
-    path: 'applications/:application/instances/:account/:region/:id',
-    load: orManifest(async () => (await import('./screens/instance.tsx')).InstanceScreen, 'id'),
-  },
-  { path: 'applications/:application/pipelines', load: async () => (await import('./screens/pipelines.tsx')).Pipelines },
-  { path: 'applications/:application/pipelines/new', load: async () => (await import('./editor/new-pipeline.tsx')).NewPipeline },
-  { path: 'applications/:application/pipelines/:id/edit', load: async () => (await import('./editor/editor.tsx')).EditPipeline },
-  { path: 'applications/:application/pipelines/:id', load: async () => (await import('./screens/pipeline.tsx')).PipelineScreen },
-  {
-    path: 'applications/:application/pipelines/:id/start',
-    load: async () => (await import('./screens/pipelines.tsx')).Pipelines,
-  },
-  { path: 'environments', load: async () => (await import('./screens/environments.tsx')).EnvironmentsScreen },
-  ...['runs', 'applications/:application/runs'].map((path) => ({
-    path,
-    load: async () => (await import('./screens/runs.tsx')).Runs,
-  })),
-  { path: 'search', load: async () => (await import('./screens/search.tsx')).Search },
-  { path: 'executions/compare', load: async () => (await import('./screens/compare.tsx')).Compare },
-  { path: 'executions/:id', load: async () => (await import('./screens/execution.tsx')).ExecutionScreen },
-  { path: 'applications/:application/tasks', load: async () => (await import('./screens/tasks.tsx')).Tasks },
-  { path: 'tasks/:id', load: async () => (await import('./screens/task.tsx')).TaskScreen },
-  ...['', '/:account/:region/:name'].map((below) => ({
-    path: `applications/:application/load-balancers${below}`,
-    load: orManifest(async () => (await import('./screens/load-balancers.tsx')).ApplicationLoadBalancers, 'name'),
-  })),
-  ...['', '/:account/:region/:name'].map((below) => ({
-    path: `applications/:application/security-groups${below}`,
-    load: orManifest(async () => (await import('./screens/security-groups.tsx')).ApplicationSecurityGroups, 'name'),
-  })),
-  { path: 'applications/:application/jobs', load: async () => (await import('./screens/jobs.tsx')).Jobs },
-  {
-    path: 'applications/:application/jobs/:account/:region/:id',
-    load: orManifest(async () => (await import('./screens/jobs.tsx')).JobScreen, 'id'),
-  },
-  {
-    path: 'applications/:application/manifests/:account/:location/:name',
-    load: async () => (await import('./manifests/manifest-screen.tsx')).ManifestScreen,
-  },
-  {
-    path: 'applications/:application/resources',
-    load: async () => (await import('./manifests/resources.tsx')).Resources,
-  },
-  {
-    path: 'applications/:application/settings',
-    load: async () => (await import('./screens/application-settings.tsx')).ApplicationSettings,
-  },
-  { path: 'projects', load: async () => (await import('./screens/projects.tsx')).Projects },
-  { path: 'projects/:name', load: async () => (await import('./screens/project.tsx')).ProjectScreen },
-  { path: 'infrastructure', load: async () => (await import('./screens/infrastructure-lists.tsx')).Infrastructure },
-  { path: 'infrastructure/load-balancers', load: async () => (await import('./screens/load-balancers.tsx')).LoadBalancers },
-  { path: 'infrastructure/images', load: async () => (await import('./screens/images.tsx')).Images },
-  { path: 'infrastructure/security-groups', load: async () => (await import('./screens/security-groups.tsx')).SecurityGroups },
-  { path: 'infrastructure/networks', load: async () => (await import('./screens/infrastructure-lists.tsx')).Networks },
-  { path: 'infrastructure/accounts', load: async () => (await import('./screens/infrastructure-lists.tsx')).Accounts },
-  { path: 'access', load: async () => (await import('./screens/access.tsx')).Access },
-  { path: 'access/explain', load: async () => (await import('./screens/explain.tsx')).Explain },
-  { path: 'access/tokens', load: async () => (await import('./screens/tokens.tsx')).Tokens },
-  { path: 'access/logins', load: async () => (await import('./screens/logins.tsx')).Logins },
-  { path: 'health', load: async () => (await import('./screens/health.tsx')).Health },
-  { path: 'audit', load: async () => (await import('./screens/audit.tsx')).Audit },
-  { path: 'users', load: async () => (await import('./screens/users.tsx')).Users },
-  { path: 'signed-in', load: async () => (await import('./screens/signed-in.tsx')).SignedIn },
+const own = 'applications/:application'
+
+/** Paths below `/console`, with `:name` for a value; a screen is loaded when it is first opened. */
+const routes: readonly (readonly [path: string, load: LoadScreen])[] = [
+  ['', async () => (await import('./screens/home.tsx')).Home],
+  ['applications', async () => (await import('./screens/applications.tsx')).Applications],
+  ['applications/:application', async () => (await import('./screens/application.tsx')).ApplicationOverview],
+  [`${own}/clusters/:account/:cluster`, async () => (await import('./screens/clusters.tsx')).ClusterScreen],
+  [
+    `${own}/server-groups/:account/:region/:name`,
+    orManifest(async () => (await import('./screens/server-group.tsx')).ServerGroupScreen, 'name'),
+  ],
+  [
+    `${own}/instances/:account/:region/:id`,
+    orManifest(async () => (await import('./screens/instance.tsx')).InstanceScreen, 'id'),
+  ],
+  [`${own}/pipelines`, async () => (await import('./screens/pipelines.tsx')).Pipelines],
+  [`${own}/pipelines/new`, async () => (await import('./editor/new-pipeline.tsx')).NewPipeline],
+  [`${own}/pipelines/:id/edit`, async () => (await import('./editor/editor.tsx')).EditPipeline],
+  [`${own}/pipelines/:id`, async () => (await import('./screens/pipeline.tsx')).PipelineScreen],
+  [`${own}/pipelines/:id/start`, async () => (await import('./screens/pipelines.tsx')).Pipelines],
+  ['environments', async () => (await import('./screens/environments.tsx')).EnvironmentsScreen],
+  ['runs', async () => (await import('./screens/runs.tsx')).Runs],
+  [`${own}/runs`, async () => (await import('./screens/runs.tsx')).Runs],
+  ['search', async () => (await import('./screens/search.tsx')).Search],
+  ['executions/compare', async () => (await import('./screens/compare.tsx')).Compare],
+  ['executions/:id', async () => (await import('./screens/execution.tsx')).ExecutionScreen],
+  [`${own}/tasks`, async () => (await import('./screens/tasks.tsx')).Tasks],
+  ['tasks/:id', async () => (await import('./screens/task.tsx')).TaskScreen],
+  [
+    `${own}/load-balancers`,
+    orManifest(async () => (await import('./screens/load-balancers.tsx')).ApplicationLoadBalancers, 'name'),
+  ],
+  [
+    `${own}/load-balancers/:account/:region/:name`,
+    orManifest(async () => (await import('./screens/load-balancers.tsx')).ApplicationLoadBalancers, 'name'),
+  ],
+  [
+    `${own}/security-groups`,
+    orManifest(async () => (await import('./screens/security-groups.tsx')).ApplicationSecurityGroups, 'name'),
+  ],
+  [
+    `${own}/security-groups/:account/:region/:name`,
+    orManifest(async () => (await import('./screens/security-groups.tsx')).ApplicationSecurityGroups, 'name'),
+  ],
+  [`${own}/jobs`, async () => (await import('./screens/jobs.tsx')).Jobs],
+  [`${own}/jobs/:account/:region/:id`, orManifest(async () => (await import('./screens/jobs.tsx')).JobScreen, 'id')],
+  [`${own}/manifests/:account/:location/:name`, async () => (await import('./manifests/manifest-screen.tsx')).ManifestScreen],
+  [`${own}/resources`, async () => (await import('./manifests/resources.tsx')).Resources],
+  [`${own}/settings`, async () => (await import('./screens/application-settings.tsx')).ApplicationSettings],
+  ['projects', async () => (await import('./screens/projects.tsx')).Projects],
+  ['projects/:name', async () => (await import('./screens/project.tsx')).ProjectScreen],
+  ['infrastructure', async () => (await import('./screens/infrastructure-lists.tsx')).Infrastructure],
+  ['infrastructure/load-balancers', async () => (await import('./screens/load-balancers.tsx')).LoadBalancers],
+  ['infrastructure/images', async () => (await import('./screens/images.tsx')).Images],
+  ['infrastructure/security-groups', async () => (await import('./screens/security-groups.tsx')).SecurityGroups],
+  ['infrastructure/networks', async () => (await import('./screens/infrastructure-lists.tsx')).Networks],
+  ['infrastructure/accounts', async () => (await import('./screens/infrastructure-lists.tsx')).Accounts],
+  ['access', async () => (await import('./screens/access.tsx')).Access],
+  ['access/explain', async () => (await import('./screens/explain.tsx')).Explain],
+  ['access/tokens', async () => (await import('./screens/tokens.tsx')).Tokens],
+  ['access/logins', async () => (await import('./screens/logins.tsx')).Logins],
+  ['health', async () => (await import('./screens/health.tsx')).Health],
+  ['audit', async () => (await import('./screens/audit.tsx')).Audit],
+  ['users', async () => (await import('./screens/users.tsx')).Users],
+  ['signed-in', async () => (await import('./screens/signed-in.tsx')).SignedIn],
 ]
+
+/** @param path Below the console, encoded, with or without slashes around it. */
+export function findScreen(path: string): { readonly load: LoadScreen; readonly params: ScreenProps['params'] } | undefined {
+  const segments = path.split('/').filter(Boolean).map(decodePart)
+  for (const [pattern, load] of routes) {
+    const parts = pattern.split('/').filter(Boolean)
+    const fits = (part: string, at: number) => segments[at] !== undefined && (part.startsWith(':') || part === segments[at])
+    if (parts.length !== segments.length || !parts.every(fits)) continue
+    const values = parts.flatMap((part, at) => (part.startsWith(':') ? [[part.slice(1), segments[at]]] : []))
+    return { load, params: Object.fromEntries(values) }
+  }
+  return undefined
+}

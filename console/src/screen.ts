@@ -1,4 +1,4 @@
-/** A screen as the table of routes names it. */
+/** Screens as the table of routes loads them. */
 import type { ComponentType } from 'preact'
 
 export interface ScreenProps {
@@ -9,9 +9,4 @@ export interface ScreenProps {
 
 export type Screen = ComponentType<ScreenProps>
 
-export interface ScreenRoute {
-  /** Below `/console`, `:name` for a value. */
-  readonly path: string
-  /** Loads the screen when it is first opened. */
-  readonly load: () => Promise<Screen>
-}
+export type LoadScreen = () => Promise<Screen>

@@ -1,12 +1,5 @@
 /** Chooses light or dark before the first paint; loaded as a script that blocks. */
-const chosen = readChoice()
-if (chosen !== null) document.documentElement.dataset['theme'] = chosen
+import { loadStored } from './model/stored.ts'
 
-function readChoice(): string | null {
-  try {
-    return localStorage.getItem('fairlead.theme')
-  } catch {
-    // Storage is switched off.
-    return null
-  }
-}
+const chosen = loadStored('theme')
+if (typeof chosen === 'string') document.documentElement.dataset['theme'] = chosen

@@ -608,6 +608,7 @@ step('creates, changes and deletes a project', async ({ page, open, heading, cli
   await dialog.getByText('Enter a name.').waitFor()
   await dialog.getByLabel('Name').fill('fleet/1')
   await dialog.getByLabel('Applications', { exact: true }).fill('web')
+  await page.keyboard.press('Enter')
   await dialog.getByLabel('release', { exact: true }).check()
   await dialog.getByRole('button', { name: 'Add clusters' }).click()
   await dialog.getByLabel('Account').selectOption('dev')

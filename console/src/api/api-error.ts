@@ -1,37 +1,23 @@
 /** A failed call in the terms of the console: what failed, which service, which request, when to try again. */
+import { objectOf, textOf } from '../model/read.ts'
 
-interface ApiErrorParts {
+type Parts = Pick<ApiError, 'status' | 'message'> & Partial<ApiError>
+
+export class ApiError extends Error {
   /** 0 when no answer came. */
-  readonly status: number
-  readonly message: string
-  readonly code?: string | undefined
-  readonly requestId?: string | undefined
+  declare readonly status: number
+  declare readonly code: string | undefined
+  declare readonly requestId: string | undefined
   /** Path of the request, as the browser sent it. */
-  readonly path?: string | undefined
+  declare readonly path: string | undefined
   /** The back end that failed. */
-  readonly service?: string | undefined
-  readonly retryAfterMs?: number | undefined
-  readonly body?: unknown
-}
+  declare readonly service: string | undefined
+  declare readonly retryAfterMs: number | undefined
+  declare readonly body: unknown
 
-export class ApiError extends Error implements ApiErrorParts {
-  readonly status: number
-  readonly code: string | undefined
-  readonly requestId: string | undefined
-  readonly path: string | undefined
-  readonly service: string | undefined
-  readonly retryAfterMs: number | undefined
-  readonly body: unknown
-
-  constructor({ status, message, code, requestId, path, service, retryAfterMs, body }: ApiErrorParts) {
-    super(message)
-    this.status = status
-    this.code = code
-    this.requestId = requestId
-    this.path = path
-    this.service = service
-    this.retryAfterMs = retryAfterMs
-    this.body = body
+  constructor(parts: Parts) {
+    super(parts.message)
+    Object.assign(this, parts)
   }
 }
 
@@ -43,39 +29,25 @@ export function asApiError(cause: unknown): ApiError {
 }
 
 /** @param text The body, which may be JSON, a page of a proxy, or nothing. */
-export function toApiError(response: Response, text: string): ApiError {
+export function toApiError({ status, headers, url }: Response, text: string): ApiError {
   const body = parse(text)
-  const upstream = record(body['upstream'])
-  const { status, headers } = response
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN)
   return new ApiError({
     status,
     message: textOf(body['detail']) ?? textOf(body['message']) ?? `HTTP ${status}`,
     code: textOf(body['code']),
     requestId: textOf(body['requestId']) ?? headers.get('x-spinnaker-request-id') ?? undefined,
-    path: URL.canParse(response.url) ? new URL(response.url).pathname : undefined,
-    service: textOf(upstream['service']),
-    retryAfterMs: retryAfterMs(headers.get('retry-after')),
+    path: URL.parse(url)?.pathname,
+    service: textOf(objectOf(body['upstream'])['service']),
+    retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
     body,
   })
 }
 
-function retryAfterMs(header: string | null): number | undefined {
-  const seconds = Number(header ?? Number.NaN)
-  return Number.isFinite(seconds) ? seconds * 1000 : undefined
-}
-
-function parse(text: string): Record<string, unknown> {
+function parse(text: string) {
   try {
-    return record(JSON.parse(text))
+    return objectOf(JSON.parse(text))
   } catch {
     return {}
   }
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
 }

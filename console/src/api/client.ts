@@ -2,6 +2,7 @@
 import createClient, { createFinalURL, createQuerySerializer, defaultPathSerializer } from 'openapi-fetch'
 import { apiPath } from '../address.ts'
 import { parseExactly } from '../model/exact-json.ts'
+import type { Json } from '../model/read.ts'
 import { noteServerTime } from '../model/time.ts'
 import { ApiError, toApiError } from './api-error.ts'
 import { isReachable, loginEnded } from './login-state.ts'
@@ -40,17 +41,11 @@ export function parseAnswer(path: string, text: string): unknown {
   return path.includes('/pipelineConfigs') ? parseExactly(text) : JSON.parse(text)
 }
 
-interface ReadParts {
-  readonly path?: Record<string, unknown>
-  readonly query?: Record<string, unknown>
-}
-
-const querySerializer = createQuerySerializer()
+const serializers = { querySerializer: createQuerySerializer(), pathSerializer: defaultPathSerializer }
 
 /** @param parameters Those of the operation. */
 export function urlOf(path: string, parameters: unknown): string {
-  const params = parameters as ReadParts
-  return createFinalURL(path, { baseUrl, params, querySerializer, pathSerializer: defaultPathSerializer })
+  return createFinalURL(path, { baseUrl, params: parameters as Record<'path' | 'query', Json>, ...serializers })
 }
 
 /**
@@ -60,14 +55,9 @@ export function urlOf(path: string, parameters: unknown): string {
  * @param longestMs A connection that is cut without notice, as by a machine that slept, fails no read by itself.
  * @throws {ApiError}
  */
-export async function readAgain(
-  url: string,
-  etag: string | undefined,
-  longestMs: number,
-): Promise<{ readonly response: Response; readonly text: string }> {
-  const signal = AbortSignal.timeout(longestMs)
+export async function readAgain(url: string, etag: string | undefined, longestMs: number) {
   const asked = etag === undefined ? headers : { ...headers, 'If-None-Match': etag }
-  const response = await callApi(url, { ...options, signal, headers: asked })
+  const response = await callApi(url, { ...options, signal: AbortSignal.timeout(longestMs), headers: asked })
   // An answer may be cut off.
   const text = response.status === 304 ? '' : await response.text().catch(() => Promise.reject(unreachable()))
   return { response, text }

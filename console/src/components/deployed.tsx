@@ -53,18 +53,17 @@ export function useForesight(screen: string): void {
   useServerGroups(useMemo(() => foreseen(screen), [screen]))
 }
 
-/** Keeps what the screen reads first, for the next time. */
-export function useFirstBatch(screen: string, batch: readonly string[] | undefined) {
+/** Applications with their neighbours in the list, which are read in the same call; what is read first is kept for the next time. */
+export function useBatches(screen: string, names: readonly string[]) {
+  const batchOf = (name: string) => {
+    const at = names.indexOf(name)
+    return names.slice(at - (at % perCall), at - (at % perCall) + perCall)
+  }
+  const batch = names.slice(0, perCall)
   useEffect(() => {
-    if (batch !== undefined) foresee(screen, batch)
-  }, [screen, batch?.join()])
-  return useServerGroups(batch)
-}
-
-/** Each application with its neighbours in the list, which are read in the same call. */
-export function toBatches(names: readonly string[]): ReadonlyMap<string, readonly string[]> {
-  const firstOf = (at: number) => at - (at % perCall)
-  return new Map(names.map((name, at) => [name, names.slice(firstOf(at), firstOf(at) + perCall)]))
+    if (batch.length > 0) foresee(screen, batch)
+  }, [screen, batch.join()])
+  return { batchOf, first: useServerGroups(batch) }
 }
 
 export function useServerGroups(applications: readonly string[] | undefined) {

@@ -1,19 +1,48 @@
-/** What a search finds, by kind: things, and what can be done. */
+/** Hits of a search, by kind: things, and what can be done with them. */
+import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { basePath, to } from '../address.ts'
+import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { useActiveExecutions, waitingOf } from '../api/waiting.ts'
 import { toDeployed } from '../model/deployments.ts'
 import { type Execution, isWaiting, statusOf } from '../model/execution.ts'
+import { type Json, textOf } from '../model/read.ts'
 import { recents, useOf } from '../model/recent.ts'
 import type { Status } from '../model/status.ts'
 import { places } from '../places.ts'
 import { capital } from '../words.ts'
 import { openDialog } from './dialog.tsx'
-import { type Hit, type HitGroup, useRemote } from './search-remote.ts'
-import { chooseTheme } from './theme.ts'
+import { Icon, type IconName } from './icon.tsx'
+import { Name } from './name.tsx'
+import { StatusText } from './status-mark.tsx'
+import { chooseTheme, themes } from './theme.ts'
 
+export interface Hit {
+  readonly label: string
+  readonly detail?: string | undefined
+  readonly icon: IconName
+  readonly href?: string
+  readonly run?: (navigate: (href: string) => void) => void
+  /** What else it leads to. */
+  readonly actions?: readonly { readonly label: string; readonly href: string }[]
+  /** Whose state is beside it. */
+  readonly pipeline?: string
+  readonly application?: string
+  readonly state?: Status | undefined
+}
+
+interface HitGroup {
+  readonly title: string
+  readonly hits: readonly Hit[]
+  readonly failed?: boolean
+}
+
+export const searchPlaceholder = 'Application, pipeline, cluster, instance, execution id …'
+
+/** From so many characters on the infrastructure is searched. */
+const minRemote = 3
 const pauseMs = 150
 const executionId = /^[0-9A-HJKMNP-TV-Z]{26}$/i
 const maxOften = 6
@@ -26,37 +55,47 @@ export function keyOfHit({ href, label, detail = '' }: Hit): string {
   return href ?? `${label} ${detail}`
 }
 
-/** By name, from what is loaded and from the infrastructure; the best come first. Without a text: what waits, what is used most, and commands. */
-export function useHits(text: string, isForCommands = true): readonly HitGroup[] {
-  const applications = useLive('/applications', {}, { refresh: 'open' }).reading.value.body ?? []
-  const pipelines = useLive('/pipelineConfigs', {}, { refresh: 'open' }).reading.value.body ?? []
-  const active = useActiveExecutions('open', isForCommands).reading.value.body
+/** Why more may exist than what is found. */
+export function searchNote(text: string): string {
+  return text.length < minRemote ? `Infrastructure is searched from ${minRemote} characters on.` : ''
+}
+
+/** What a hit is: its own link, or the name in an option of a list. */
+export function HitText({ hit: { icon, label, detail, state }, link }: { hit: Hit; link?: ComponentChildren }) {
+  return (
+    <>
+      <Icon name={icon} />
+      <span class="grow">{link ?? <Name text={label} max={60} />}</span>
+      {detail !== undefined && (
+        <span class="muted">
+          <Name text={detail} max={40} />
+        </span>
+      )}
+      {state !== undefined && <StatusText status={state} />}
+    </>
+  )
+}
+
+/** Groups that found something, the best first. Without a text: what waits, what is used most, and commands. */
+export function useHits(text: string): readonly HitGroup[] {
+  const applications = useLive('/applications', {}, { refresh: 'open' }).reading.value.body
+  const pipelines = useLive('/pipelineConfigs', {}, { refresh: 'open' }).reading.value.body
+  const active = useActiveExecutions('open').reading.value.body
   const remote = useRemote(text)
-  const groups = useMemo(() => {
-    const apps = applications.map(
-      ({ name, email }): Hit => ({
-        label: name,
-        detail: email ?? undefined,
-        icon: 'apps',
-        href: to.application(name),
-        application: name,
-      }),
-    )
-    const pipes = pipelines.map(toPipelineHit)
+  const groups = useMemo((): readonly HitGroup[] => {
+    const apps = applications?.map(toApplicationHit) ?? []
+    const pipes = pipelines?.map(toPipelineHit) ?? []
     const judgments = waitingOf(active).map(toJudgment)
-    const commands = isForCommands ? [...toActions(apps, pipes), ...toCommands()] : []
-    if (text === '') return isForCommands ? unasked(judgments, [...apps, ...pipes, ...commands]) : []
-    const run: Hit[] = executionId.test(text) ? [{ label: text, icon: 'play', href: to.execution(text) }] : []
-    const actions = { title: 'Actions', hits: best([...judgments, ...commands].filter(isMeant(text)), text) }
-    const things = inUse([
-      { title: 'Executions', hits: run },
-      { title: 'Applications', hits: best(apps.filter(named(text)), text) },
-      { title: 'Pipelines', hits: best(pipes.filter(named(text)), text) },
-    ])
-    // A name alone means the thing, not what is done to it.
-    return isVerbOf(text)(actions.hits[0]) ? [actions, ...things, ...remote] : [...things, actions, ...remote]
+    const actions = [...toActions(apps, pipes), ...toCommands()]
+    const all =
+      text === '' ? unasked(judgments, [...apps, ...pipes, ...actions]) : found(text, { apps, pipes, judgments, actions })
+    return [...all, ...remote].filter(({ hits, failed }) => hits.length > 0 || failed)
   }, [text, applications, pipelines, active, remote, recents.value])
-  return useStates(groups, active, isForCommands)
+  return useStates(groups, active)
+}
+
+function toApplicationHit({ name, email }: Schemas['ApplicationAttributes']): Hit {
+  return { label: name, detail: email ?? undefined, icon: 'apps', href: to.application(name), application: name }
 }
 
 function toPipelineHit({ name, application, id = name }: { name: string; application: string; id?: string }): Hit {
@@ -74,22 +113,15 @@ function toPipelineHit({ name, application, id = name }: { name: string; applica
 }
 
 function toJudgment(run: Execution): Hit {
-  const stage = run.stages.find(isWaiting)
-  return {
-    label: `Judge ${run.name ?? run.id}`,
-    detail: run.application,
-    icon: 'user',
-    href: to.execution(run.id, { stage: stage?.id }),
-    state: statusOf(run),
-  }
+  const href = to.execution(run.id, { stage: run.stages.find(isWaiting)?.id })
+  return { label: `Judge ${run.name ?? run.id}`, detail: run.application, icon: 'user', href, state: statusOf(run) }
 }
 
 /** What can be done with each application and pipeline. */
 function toActions(apps: readonly Hit[], pipes: readonly Hit[]): readonly Hit[] {
-  const starts = pipes.map(({ label, detail, actions }): Hit => {
-    const href = actions?.[0]?.href
-    return { label: `Start ${label}`, detail, icon: 'play', ...(href !== undefined && { href }) }
-  })
+  const starts = pipes.flatMap(({ label, detail, actions = [] }) =>
+    actions.slice(0, 1).map(({ href }): Hit => ({ label: `Start ${label}`, detail, icon: 'play', href })),
+  )
   const others = apps.flatMap(({ label }): Hit[] => [
     { label: `Roll back ${label}`, icon: 'undo', run: (navigate) => void rollBack(label, navigate) },
     { label: `Create pipeline in ${label}`, icon: 'plus', href: to.newPipeline(label) },
@@ -102,86 +134,140 @@ async function rollBack(application: string, navigate: (href: string) => void): 
   if (!(await chooseRollBack(application))) navigate(to.application(application))
 }
 
+async function createApplication(): Promise<void> {
+  const { CreateApplication } = await import('../screens/create-application.tsx')
+  openDialog(<CreateApplication />)
+}
+
 function toCommands(): readonly Hit[] {
-  const createApplication = async () => {
-    const { CreateApplication } = await import('../screens/create-application.tsx')
-    openDialog(<CreateApplication />)
-  }
-  const screens = places
-    .filter(({ adminOnly }) => adminOnly !== true || user.value?.isAdmin === true)
-    .map(({ path, label, icon }): Hit => ({ label: `Go to ${label}`, icon, href: basePath + path }))
-  const looks = (['light', 'dark', 'system'] as const).map(
-    (id): Hit => ({
-      label: `Theme: ${capital(id)}`,
-      icon: id === 'light' ? 'sun' : 'moon',
-      run: () => chooseTheme(id),
-    }),
-  )
-  return [...screens, { label: 'Create application', icon: 'plus', run: () => void createApplication() }, ...looks]
+  return [
+    ...places
+      .filter(({ adminOnly }) => adminOnly !== true || user.value?.isAdmin === true)
+      .map(({ path, label, icon }): Hit => ({ label: `Go to ${label}`, icon, href: basePath + path })),
+    { label: 'Create application', icon: 'plus', run: () => void createApplication() },
+    ...themes.map(
+      (id): Hit => ({ label: `Theme: ${capital(id)}`, icon: id === 'light' ? 'sun' : 'moon', run: () => chooseTheme(id) }),
+    ),
+  ]
 }
 
 /** Before anything is typed. */
 function unasked(judgments: readonly Hit[], all: readonly Hit[]): readonly HitGroup[] {
-  const often = all.filter((hit) => useOf(keyOfHit(hit)) > leastUse).toSorted((a, b) => useOf(keyOfHit(b)) - useOf(keyOfHit(a)))
-  const shown = new Set(often.slice(0, maxOften).map(keyOfHit))
-  const recent = recents.value.map(({ label, href }): Hit => ({ label, icon: 'apps', href, application: label }))
+  const often = best(all.filter(isUsed), '').slice(0, maxOften)
+  const others = (hits: readonly Hit[]) => hits.filter((hit) => !often.some((one) => keyOfHit(one) === keyOfHit(hit)))
   return [
     { title: 'Waiting for you', hits: judgments },
-    { title: 'Often used', hits: often.slice(0, maxOften) },
-    { title: 'Recently opened', hits: recent.filter((hit) => !shown.has(keyOfHit(hit))) },
-    { title: 'Commands', hits: toCommands().filter((hit) => !shown.has(keyOfHit(hit))) },
+    { title: 'Often used', hits: often },
+    {
+      title: 'Recently opened',
+      hits: others(recents.value.map(({ label, href }) => ({ label, icon: 'apps', href, application: label }))),
+    },
+    { title: 'Commands', hits: others(toCommands()) },
   ]
 }
 
-/** Every word occurs. */
-function named(text: string): (hit: Hit) => boolean {
-  const parts = text.toLowerCase().split(/\s+/)
-  return ({ label, detail = '' }) => parts.every((part) => `${detail} ${label}`.toLowerCase().includes(part))
+function found(text: string, of: Readonly<Record<'apps' | 'pipes' | 'judgments' | 'actions', readonly Hit[]>>): HitGroup[] {
+  const wanted = text.toLowerCase()
+  const parts = wanted.split(/\s+/)
+  const isNamed = ({ label, detail = '' }: Hit) => parts.every((part) => `${detail} ${label}`.toLowerCase().includes(part))
+  const isVerb = ({ label }: Hit) => label.toLowerCase().startsWith(parts[0] ?? '')
+  // A name alone means the thing, not what is done to it.
+  const meant = [...of.judgments, ...of.actions.filter((hit) => isVerb(hit) || isUsed(hit))].filter(isNamed)
+  const actions: HitGroup = { title: 'Actions', hits: best(meant, wanted) }
+  const runs: Hit[] = executionId.test(text) ? [{ label: text, icon: 'play', href: to.execution(text) }] : []
+  const things = [
+    { title: 'Executions', hits: runs },
+    { title: 'Applications', hits: best(of.apps.filter(isNamed), wanted) },
+    { title: 'Pipelines', hits: best(of.pipes.filter(isNamed), wanted) },
+  ].toSorted((a, b) => usedTenths(b.hits[0]) - usedTenths(a.hits[0]))
+  return actions.hits.slice(0, 1).some(isVerb) ? [actions, ...things] : [...things, actions]
 }
 
-function isVerbOf(text: string): (hit: Hit | undefined) => boolean {
-  const [first = ''] = text.toLowerCase().split(/\s+/)
-  return (hit) => hit?.label.toLowerCase().startsWith(first) === true
+function isUsed(hit: Hit): boolean {
+  return useOf(keyOfHit(hit)) > leastUse
 }
 
-/** Actions are meant where their verb is typed, or where they are used. */
-function isMeant(text: string): (hit: Hit) => boolean {
-  const [isNamed, isVerb] = [named(text), isVerbOf(text)]
-  return (hit) => isNamed(hit) && (isVerb(hit) || hit.state !== undefined || useOf(keyOfHit(hit)) > leastUse)
+function usedTenths(hit: Hit | undefined): number {
+  return hit === undefined ? 0 : Math.round(useOf(keyOfHit(hit)) * 10)
 }
 
 /** What is used most comes first, then names that begin with the text. */
-function best(hits: readonly Hit[], text: string): readonly Hit[] {
-  const starts = ({ label }: Hit) => Number(!label.toLowerCase().startsWith(text.toLowerCase()))
-  const used = (hit: Hit) => Math.round(useOf(keyOfHit(hit)) * 10)
-  return hits.toSorted((a, b) => used(b) - used(a) || starts(a) - starts(b) || a.label.localeCompare(b.label))
+function best(hits: readonly Hit[], wanted: string): readonly Hit[] {
+  const isOther = ({ label }: Hit) => Number(!label.toLowerCase().startsWith(wanted))
+  return hits.toSorted((a, b) => usedTenths(b) - usedTenths(a) || isOther(a) - isOther(b) || a.label.localeCompare(b.label))
 }
 
-/** Groups whose first hit is used more come first. */
-function inUse(groups: readonly HitGroup[]): readonly HitGroup[] {
-  const used = ({ hits: [hit] }: HitGroup) => (hit === undefined ? 0 : Math.round(useOf(keyOfHit(hit)) * 10))
-  return groups.toSorted((a, b) => used(b) - used(a))
+type Place = Record<'account' | 'region' | 'provider' | 'name' | 'cluster' | 'id', string>
+
+interface Kind {
+  readonly type: string
+  readonly title: string
+  readonly icon: IconName
+  /** Where its name stands. */
+  readonly name: string
+  readonly href: (application: string, place: Place) => string
+}
+
+const kinds: readonly Kind[] = [
+  { type: 'clusters', title: 'Clusters', icon: 'box', name: 'cluster', href: to.cluster },
+  { type: 'serverGroups', title: 'Server groups', icon: 'box', name: 'serverGroup', href: to.serverGroup },
+  { type: 'instances', title: 'Instances', icon: 'terminal', name: 'instanceId', href: to.instance },
+  {
+    type: 'loadBalancers',
+    title: 'Load balancers',
+    icon: 'balance',
+    name: 'loadBalancer',
+    href: (application, place) => to.place('load-balancers', application, place),
+  },
+  {
+    type: 'securityGroups',
+    title: 'Security groups',
+    icon: 'lock',
+    name: 'name',
+    href: (_, place) => to.place('security-groups', undefined, place),
+  },
+]
+
+const types = kinds.map(({ type }) => type).join()
+
+/** The infrastructure is asked after a pause in typing. */
+function useRemote(text: string): readonly HitGroup[] {
+  const q = useSettled(text)
+  const query = { q, type: types, pageSize: 200 } as never
+  const { body, error } = useLive('/search', q.length < minRemote ? undefined : { query }, { refresh: 'open' }).reading.value
+  return useMemo(() => {
+    if (q !== text) return []
+    if (error !== undefined) return [{ title: 'Server groups', hits: [], failed: true }]
+    const results = body?.flatMap((set) => set.results) ?? []
+    return kinds.map(({ type, title, ...kind }) => ({
+      title,
+      hits: results.filter((result) => result['type'] === type && textOf(result['application'])).map((one) => toHit(one, kind)),
+    }))
+  }, [q, text, body, error])
+}
+
+function toHit(result: Json, { icon, name: nameKey, href }: Pick<Kind, 'icon' | 'name' | 'href'>): Hit {
+  const [account, region, provider, name] = ['account', 'region', 'provider', nameKey].map((key) => textOf(result[key]) ?? '')
+  const place = { account, region, provider, name, cluster: name, id: name } as Place
+  const detail = [account, region].filter(Boolean).join(' / ')
+  return { label: place.name, detail, icon, href: href(String(result['application']), place) }
 }
 
 /** How the first applications and pipelines stand. */
-function useStates(
-  groups: readonly HitGroup[],
-  active: readonly Execution[] | undefined,
-  isWanted: boolean,
-): readonly HitGroup[] {
-  const settled = useSettled(groups)
-  const shown = isWanted ? settled.flatMap(({ hits }) => hits.slice(0, maxStates)) : []
+function useStates(groups: readonly HitGroup[], active: readonly Execution[] = []): readonly HitGroup[] {
+  const shown = useSettled(groups).flatMap(({ hits }) => hits.slice(0, maxStates))
   const applications = [...new Set(shown.flatMap(({ application }) => application ?? []))]
-  const ids = [...new Set(shown.flatMap(({ pipeline }) => pipeline ?? []))]
+  const pipelineConfigIds = [...new Set(shown.flatMap(({ pipeline }) => pipeline ?? []))].join()
   const found = useLive('/serverGroups', applications.length > 0 ? { query: { applications } } : undefined, { refresh: 'open' })
-  const last = { pipelineConfigIds: ids.join(), limit: 1, expand: false }
-  const runs = useLive('/executions', ids.length > 0 ? { query: last } : undefined, { refresh: 'open' }).reading.value.body
+  const last = pipelineConfigIds === '' ? undefined : { query: { pipelineConfigIds, limit: 1, expand: false } }
+  const runs = useLive('/executions', last, { refresh: 'open' }).reading.value.body ?? []
   const deployed = useMemo(() => toDeployed(found.reading.value.body ?? [], new Map()), [found.reading.value.body])
-  const stateOf = ({ application, pipeline, state }: Hit): Status | undefined => {
-    const run = pipeline && [...(active ?? []), ...(runs ?? [])].find(({ pipelineConfigId }) => pipelineConfigId === pipeline)
+  const stateOf = ({ application = '', pipeline, state }: Hit): Status | undefined => {
+    const run = pipeline && [...active, ...runs].find(({ pipelineConfigId }) => pipelineConfigId === pipeline)
     if (run) return statusOf(run)
-    const cells = [...(deployed.get(application?.toLowerCase() ?? '')?.values() ?? [])]
-    const [up, total] = [cells.reduce((sum, cell) => sum + cell.up, 0), cells.reduce((sum, cell) => sum + cell.total, 0)]
+    const cells = [...(deployed.get(application.toLowerCase())?.values() ?? [])]
+    const up = cells.reduce((sum, cell) => sum + cell.up, 0)
+    const total = cells.reduce((sum, cell) => sum + cell.total, 0)
     return total === 0 ? state : { kind: up < total ? 'failed' : 'succeeded', word: `${up} of ${total} up` }
   }
   return groups.map((group) => ({ ...group, hits: group.hits.map((hit) => ({ ...hit, state: stateOf(hit) })) }))

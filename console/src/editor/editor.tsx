@@ -8,13 +8,12 @@ import { announcement } from '../components/announcement.ts'
 import { applicationCrumbs } from '../components/application-head.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
-import { openLeaveDialog } from '../components/leave-dialog.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { ErrorState, Loading } from '../components/states.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { useIsShown } from '../components/use-submit.ts'
-import { useLeaveGuard } from '../leave.ts'
+import { useLeaveGuard } from '../leave.tsx'
 import { type Json, numberOf, textOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
 import { isSameDefinition } from './changes.ts'
@@ -103,11 +102,8 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
   }
   useLeaveGuard({
     isNeeded: () => draft.isDirty.peek(),
-    ask: (leave) =>
-      openLeaveDialog(describeLoss(draft), () => {
-        forgetDraft(draft)
-        leave()
-      }),
+    loss: () => describeLoss(draft),
+    discard: () => forgetDraft(draft),
   })
   useEditorKeys(draft, save, showField)
   return (

@@ -1,8 +1,10 @@
-/** Parts of the console that are loaded when they are first shown. */
+/** Screens, and parts of them, that are loaded when they are first shown. */
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { type ApiError, asApiError } from '../api/api-error.ts'
-import { ErrorState, Loading } from '../components/states.tsx'
+import { basePath } from '../address.ts'
+import { Banner } from '../components/banner.tsx'
+import { Button } from '../components/button.tsx'
+import { Loading } from '../components/states.tsx'
 
 /** The parser and writer of YAML, and the editor for it. */
 export const loadText = () => import('./definition-text.ts')
@@ -13,22 +15,40 @@ type Load<Props> = () => Promise<ComponentType<Props>>
 /** Loaded once; a part that was shown before is shown at once. */
 const loaded = new Map<unknown, unknown>()
 
-export function Lazy<Props>({ load, props }: { load: Load<Props>; props: Props & object }) {
-  const [error, setError] = useState<ApiError | undefined>(undefined)
+export function Lazy<Props>({ load, props }: { load: Load<Props>; props: Props }) {
+  const [failed, setFailed] = useState<Load<Props> | undefined>(undefined)
   const [, redraw] = useState(0)
-  const start = async () => {
-    setError(undefined)
-    try {
-      loaded.set(load, await load())
-      redraw((count) => count + 1)
-    } catch (cause) {
-      setError(asApiError(cause))
-    }
-  }
   useEffect(() => {
-    if (!loaded.has(load)) void start()
+    if (loaded.has(load)) return
+    load().then(
+      (component) => {
+        loaded.set(load, component)
+        redraw((count) => count + 1)
+      },
+      () => setFailed(() => load),
+    )
   }, [load])
-  if (error !== undefined) return <ErrorState error={error} onRetry={start} />
   const Part = loaded.get(load) as ComponentType<Props> | undefined
-  return Part === undefined ? <Loading rows={6} /> : <Part {...props} />
+  if (Part !== undefined) return <Part {...(props as Props & object)} />
+  return failed === load ? <Missing /> : <Loading rows={6} />
+}
+
+/** A part that was not loaded before an upgrade does not exist any more; without a connection nothing is loaded. */
+function Missing() {
+  const [isReachable, setReachable] = useState<boolean | undefined>(undefined)
+  useEffect(() => {
+    void fetch(basePath, { method: 'HEAD' }).then(
+      () => setReachable(true),
+      () => setReachable(false),
+    )
+  }, [])
+  if (isReachable === undefined) return <Loading rows={6} />
+  return (
+    <Banner
+      tone="info"
+      actions={<Button onClick={() => location.reload()}>{isReachable ? 'Load the new console' : 'Try again'}</Button>}
+    >
+      {isReachable ? 'Fairlead was updated.' : 'Fairlead does not answer.'}
+    </Banner>
+  )
 }

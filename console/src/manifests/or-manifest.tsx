@@ -3,13 +3,13 @@ import { hasManifests } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { Loading } from '../components/states.tsx'
 import { Lazy } from '../editor/lazy.tsx'
-import type { ScreenRoute } from '../screen.ts'
+import type { LoadScreen } from '../screen.ts'
 import { isFullName } from './names.ts'
 
 const loadManifestScreen = async () => (await import('./manifest-screen.tsx')).ManifestScreen
 
 /** @param key Of the path's value with the name. */
-export function orManifest(load: ScreenRoute['load'], key: string): ScreenRoute['load'] {
+export function orManifest(load: LoadScreen, key: string): LoadScreen {
   return async () => {
     const Usual = await load()
     return (props) => {

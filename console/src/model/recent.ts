@@ -3,6 +3,7 @@ import { signal } from '@preact/signals'
 import { basePath } from '../address.ts'
 import { user } from '../api/session.ts'
 import { objectOf, objectsOf, textsOf } from './read.ts'
+import { loadStored, store } from './stored.ts'
 
 interface Recent {
   readonly label: string
@@ -25,33 +26,17 @@ export const favourites = signal<readonly string[]>([])
 const uses = signal<Readonly<Record<string, Use>>>({})
 
 /** Each user has entries of their own in a browser that several share. */
-function keyOf(name: string): string {
-  return `fairlead.${name}.${user.peek()?.username ?? ''}`
-}
-
-function load(name: string): unknown {
-  try {
-    return JSON.parse(localStorage.getItem(keyOf(name)) ?? 'null')
-  } catch {
-    return undefined
-  }
-}
-
-function store(name: string, value: unknown): void {
-  try {
-    localStorage.setItem(keyOf(name), JSON.stringify(value))
-  } catch {
-    // Storage is switched off or full.
-  }
+function ownKey(name: string): string {
+  return `${name}.${user.peek()?.username ?? ''}`
 }
 
 /** Read when the user is known. */
 export function loadKept(): void {
-  recents.value = objectsOf(load('recent')).flatMap(({ label, href }) =>
+  recents.value = objectsOf(loadStored(ownKey('recent'))).flatMap(({ label, href }) =>
     typeof label === 'string' && typeof href === 'string' && href.startsWith(basePath) ? [{ label, href }] : [],
   )
-  favourites.value = textsOf(load('favourites'))
-  const entries = Object.entries(objectOf(load('uses'))).map(([key, use]) => {
+  favourites.value = textsOf(loadStored(ownKey('favourites')))
+  const entries = Object.entries(objectOf(loadStored(ownKey('uses')))).map(([key, use]) => {
     const { score, atMs } = objectOf(use)
     return [key, { score: Number(score) || 0, atMs: Number(atMs) || 0 }] as const
   })
@@ -60,27 +45,28 @@ export function loadKept(): void {
 
 export function noteRecent(recent: Recent): void {
   recents.value = [recent, ...recents.peek().filter(({ href }) => href !== recent.href)].slice(0, maxRecents)
-  store('recent', recents.value)
+  store(ownKey('recent'), recents.value)
 }
 
 export function toggleFavourite(application: string): void {
   const others = favourites.value.filter((name) => name !== application)
   favourites.value = others.length < favourites.value.length ? others : [...others, application]
-  store('favourites', favourites.value)
+  store(ownKey('favourites'), favourites.value)
 }
 
 /** The rest stays in its order. */
-export function favouritesFirst(names: readonly string[], first: readonly string[]): readonly string[] {
-  return names.toSorted((a, b) => Number(first.includes(b)) - Number(first.includes(a)))
+export function favouritesFirst(names: readonly string[]): readonly string[] {
+  const isFirst = (name: string) => Number(favourites.value.includes(name))
+  return names.toSorted((a, b) => isFirst(b) - isFirst(a))
 }
 
 /** Names that a screen began with when it was open last. */
 export function foreseen(screen: string): readonly string[] {
-  return textsOf(load(`first.${screen}`))
+  return textsOf(loadStored(ownKey(`first.${screen}`)))
 }
 
 export function foresee(screen: string, names: readonly string[]): void {
-  store(`first.${screen}`, names)
+  store(ownKey(`first.${screen}`), names)
 }
 
 /** @param key What is used, such as an address. */
@@ -91,7 +77,7 @@ export function noteUse(key: string): void {
       .toSorted(([, a], [, b]) => b.atMs - a.atMs)
       .slice(0, maxUses),
   )
-  store('uses', uses.value)
+  store(ownKey('uses'), uses.value)
 }
 
 /** 0 where it was never used. */

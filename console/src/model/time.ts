@@ -24,10 +24,10 @@ export const now = signal(presentMs())
 /** When `now` began its present minute, for what many elements show. */
 export const thisMinute = signal(now.peek())
 
-/** @param isVisible Whether the page is looked at; otherwise the clock waits. */
-export function startClock(isVisible: () => boolean): void {
+/** @param isHidden Whether the page is; the clock waits then. */
+export function startClock(isHidden: () => boolean): void {
   setInterval(() => {
-    if (!isVisible()) return
+    if (isHidden()) return
     now.value = presentMs()
     if (now.value - thisMinute.peek() >= minute) thisMinute.value = now.value
   }, 1000)
@@ -40,13 +40,9 @@ const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' })
 const clockFormat = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 
-const minuteFormat = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
-
-const maxTimeMs = 8_640_000_000_000_000
-
 /** Whether it is a point in time that can be written: services write other things as well. */
 export function isTime(at: unknown): at is number {
-  return typeof at === 'number' && at > 0 && at <= maxTimeMs
+  return typeof at === 'number' && at > 0 && at <= 8.64e15
 }
 
 /** "12 min ago", "in 5 min", or the date from a day on. */
@@ -54,23 +50,14 @@ export function formatRelative(atMs: number, nowMs: number): string {
   const distance = Math.abs(nowMs - atMs)
   if (distance < 5000) return 'now'
   if (distance >= day) return dateFormat.format(atMs)
-  const text =
-    distance < minute
-      ? `${Math.floor(distance / 1000)} s`
-      : distance < hour
-        ? `${Math.floor(distance / minute)} min`
-        : `${Math.floor(distance / hour)} h`
+  const [unit, ms] = distance < minute ? ['s', 1000] : distance < hour ? ['min', minute] : ['h', hour]
+  const text = `${Math.floor(distance / Number(ms))} ${unit}`
   return atMs <= nowMs ? `${text} ago` : `in ${text}`
 }
 
 /** With the zone of the reader, and in UTC. */
 export function formatExact(atMs: number): string {
   return `${exactFormat.format(atMs)} (${new Date(atMs).toISOString()})`
-}
-
-/** Hours and minutes. */
-export function formatMinute(atMs: number): string {
-  return minuteFormat.format(atMs)
 }
 
 export function formatClock(atMs: number): string {
@@ -98,15 +85,11 @@ export function isReadersZone(timeZone: string): boolean {
 
 /** "850 ms", "40 s", "1m 40s", "2h 05m", "3 d". */
 export function formatDuration(ms: number): string {
-  if (ms < 0) return '0 s'
-  if (ms < 1000) return `${Math.round(ms)} ms`
+  const two = (value: number) => String(Math.floor(value)).padStart(2, '0')
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`
   if (ms < minute) return `${Math.round(ms / 1000)} s`
-  if (ms < hour) return `${Math.floor(ms / minute)}m ${pad(Math.floor((ms % minute) / 1000))}s`
-  if (ms < day) return `${Math.floor(ms / hour)}h ${pad(Math.floor((ms % hour) / minute))}m`
+  if (ms < hour) return `${Math.floor(ms / minute)}m ${two((ms % minute) / 1000)}s`
+  if (ms < day) return `${Math.floor(ms / hour)}h ${two((ms % hour) / minute)}m`
   const days = Math.floor(ms / day)
   return days < 10 ? `${days} d ${Math.floor((ms % day) / hour)} h` : `${days} d`
-}
-
-function pad(value: number): string {
-  return String(value).padStart(2, '0')
 }

@@ -8,11 +8,10 @@ import { type Column, DataTable } from '../components/data-table.tsx'
 import {
   HealthText,
   type Landscape,
-  toBatches,
   Unread,
   UnreadNotice,
+  useBatches,
   useDeployed,
-  useFirstBatch,
   useForesight,
   useLandscape,
 } from '../components/deployed.tsx'
@@ -76,10 +75,32 @@ interface ListProps {
 function List({ applications, landscape, query: { q = '', account, sort } }: ListProps) {
   const shown = useMemo(() => matching(applications, q, account, sort), [applications, q, account, sort, favourites.value])
   const accounts = [...new Set(applications.flatMap(accountsOf))].toSorted()
-  const names = shown.map(({ name }) => name)
-  const batches = useMemo(() => toBatches(names), [shown])
-  const columns = useColumns(shown, landscape, batches)
-  const first = useFirstBatch('applications', batches.get(names[0] ?? ''))
+  const { batchOf, first } = useBatches(
+    'applications',
+    useMemo(() => shown.map(({ name }) => name), [shown]),
+  )
+  const runs = useMemo(() => toRunBatches(shown, landscape), [shown, landscape])
+  const of = ({ name }: Application) => ({ application: name, batch: batchOf(name), landscape })
+  const columns: readonly Column<Application>[] = [
+    { key: 'star', head: 'Favourite', isBare: true, width: '2rem', cell: ({ name }) => <Star application={name} /> },
+    { key: 'name', head: 'Application', width: 'minmax(9rem, 2fr)', sort: '', cell: (one) => <Title {...one} /> },
+    { key: 'health', head: 'Health', width: 'minmax(7rem, 1fr)', cell: (one) => <Health {...of(one)} /> },
+    { key: 'versions', head: 'Versions', width: 'minmax(10rem, 3fr)', cell: (one) => <Versions {...of(one)} /> },
+    {
+      key: 'run',
+      head: 'Last run',
+      width: 'minmax(10rem, 2fr)',
+      cell: ({ name }) => <LastRun application={name} pipelines={runs.get(name.toLowerCase())} />,
+    },
+    {
+      key: 'owner',
+      head: 'Owner',
+      width: 'minmax(8rem, 1.5fr)',
+      sort: 'owner',
+      hideBelow: 'narrow',
+      cell: ({ email }) => <span class="cut">{email ? <Name text={email} max={40} /> : '–'}</span>,
+    },
+  ]
   const noMatch = `No application matches “${[q, account].filter(Boolean).join(', ')}”.`
   return (
     <Filters
@@ -107,32 +128,12 @@ function List({ applications, landscape, query: { q = '', account, sort } }: Lis
 
 /** Favourites come first, in either order. */
 function matching(all: readonly Application[], q: string, account: string | undefined, sort: string | undefined) {
-  const wanted = q.toLowerCase()
   const isFirst = ({ name }: Application) => Number(favourites.value.includes(name))
   const ownerOf = ({ email }: Application) => (sort === 'owner' ? (email ?? '\uffff') : '')
   return all
-    .filter(({ name, email }) => name.toLowerCase().includes(wanted) || email?.toLowerCase().includes(wanted))
+    .filter(({ name, email }) => `${name}\n${email ?? ''}`.toLowerCase().includes(q.toLowerCase()))
     .filter((application) => account === undefined || accountsOf(application).includes(account))
     .toSorted((a, b) => isFirst(b) - isFirst(a) || ownerOf(a).localeCompare(ownerOf(b)) || a.name.localeCompare(b.name))
-}
-
-function useColumns(
-  shown: readonly Application[],
-  landscape: Landscape,
-  batches: ReadonlyMap<string, readonly string[]>,
-): readonly Column<Application>[] {
-  const runs = useMemo(() => toRunBatches(shown, landscape), [shown, landscape])
-  const of = ({ name }: Application) => ({ application: name, batch: batches.get(name) ?? [name], landscape })
-  const ownerOf = ({ email }: Application) => <span class="cut">{email ? <Name text={email} max={40} /> : '–'}</span>
-  const lastRunOf = ({ name }: Application) => <LastRun application={name} pipelines={runs.get(name.toLowerCase())} />
-  return [
-    { key: 'star', head: 'Favourite', isBare: true, width: '2rem', cell: ({ name }) => <Star application={name} /> },
-    { key: 'name', head: 'Application', width: 'minmax(9rem, 2fr)', sort: '', cell: (one) => <Title {...one} /> },
-    { key: 'health', head: 'Health', width: 'minmax(7rem, 1fr)', cell: (one) => <Health {...of(one)} /> },
-    { key: 'versions', head: 'Versions', width: 'minmax(10rem, 3fr)', cell: (one) => <Versions {...of(one)} /> },
-    { key: 'run', head: 'Last run', width: 'minmax(10rem, 2fr)', cell: lastRunOf },
-    { key: 'owner', head: 'Owner', width: 'minmax(8rem, 1.5fr)', sort: 'owner', hideBelow: 'narrow', cell: ownerOf },
-  ]
 }
 
 function Title({ name, description }: Application) {
@@ -161,8 +162,8 @@ function Health({ application, batch, landscape }: CellProps) {
   if (found === undefined) return <Unread error={error} />
   const serving = [...found.values()].filter(({ groups }) => groups.some(isEnabled))
   if (serving.length === 0) return <span class="muted">nothing deployed</span>
-  const sum = (count: (one: { up: number; total: number }) => number) => serving.reduce((all, one) => all + count(one), 0)
-  return <HealthText up={sum(({ up }) => up)} total={sum(({ total }) => total)} />
+  const up = serving.reduce((sum, one) => sum + one.up, 0)
+  return <HealthText up={up} total={serving.reduce((sum, one) => sum + one.total, 0)} />
 }
 
 function Versions({ application, batch, landscape }: CellProps) {

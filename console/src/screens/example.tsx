@@ -8,114 +8,161 @@ import { refreshMatching } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { TextField } from '../components/form-fields.tsx'
-import { toTar } from '../model/tar.ts'
+import type { Json } from '../model/read.ts'
 import { startPipeline } from './start-dialog.tsx'
 
-const application = 'hello'
-const balancer = 'hello-front'
-const pipelineName = 'ship'
-const usualPort = '8080'
-const versions = ['1', '2'] as const
-/** What the program listens on behind its load balancer. */
-const innerPort = 8080
+/** The application of every example. */
+export const application = 'hello'
 
-/** Where the example is deployed: to a provider that takes uploaded images. */
-export interface ExamplePlace {
+/** What is deployed to a provider; the reader chooses one value, such as a port. */
+export interface Example {
+  readonly title: string
+  readonly where: (value: string) => string
+  readonly parts: readonly string[]
+  readonly note: string
+  readonly field: Pick<Parameters<typeof TextField>[0], 'label' | 'value' | 'help' | 'suggestions' | 'numeric'>
+  readonly errorOf: (value: string) => string | undefined
   readonly provider: string
-  readonly imagesPath: string
-  readonly account: string
-  readonly region: string
+  /** The first one is deployed. */
+  readonly versions: readonly [string, string]
+  /** Makes what the pipeline needs; each step may have been done before. */
+  readonly prepare?: (value: string) => Promise<void>
+  readonly pipeline: { readonly name: string; readonly description: string; readonly stage: (value: string) => Json }
 }
 
-export function DeployExample({ place }: { place: ExamplePlace }) {
+export function DeployExample({ example }: { example: Example }) {
+  const { title, where, parts, note, field, errorOf } = example
   const { route: navigate } = useLocation()
-  const [port, setPort] = useState(usualPort)
-  const isPort = /^\d{1,5}$/.test(port) && Number(port) > 0 && Number(port) < 65_536
+  const [value, setValue] = useState(field.value)
+  const error = errorOf(value)
   const run = async (isOpen: () => boolean) => {
-    const execution = await deploy(place, Number(port))
+    const execution = await deploy(example, value)
     if (isOpen()) navigate(to.execution(execution))
     return undefined
   }
   return (
-    <FormDialog title="Deploy the example?" action="Deploy the example" isReady={isPort} run={run}>
-      <p>{`Fairlead deploys a small web program to this machine. It creates the application ${application} with:`}</p>
+    <FormDialog title={title} action="Deploy the example" isReady={error === undefined} run={run}>
+      <p>{`Fairlead deploys a small web program to ${where(value)}. It creates the application ${application} with:`}</p>
       <ul class="bullets">
-        {[
-          `two images of the program, ${application}:1 and ${application}:2;`,
-          `a load balancer, ${balancer}, which answers on a port of this machine;`,
-          `a pipeline, ${pipelineName}, which is started with version 1.`,
-        ].map((part) => (
+        {parts.map((part) => (
           <li key={part}>{part}</li>
         ))}
       </ul>
-      <p class="muted">{`Start the pipeline again with version 2 to see it replace version 1 without a lost request. To remove everything, destroy the server groups, then delete ${application} in its settings.`}</p>
-      <TextField
-        label="Port of the load balancer"
-        value={port}
-        help="It must be free on this machine."
-        error={isPort ? undefined : 'Enter a number from 1 to 65535.'}
-        required
-        numeric
-        onChange={setPort}
-      />
+      <p class="muted">{note}</p>
+      <TextField {...field} value={value} error={error} required onChange={setValue} />
     </FormDialog>
   )
 }
 
-/** Each step may have been done before. @returns the id of the execution @throws {ApiError} */
-async function deploy(place: ExamplePlace, port: number): Promise<string> {
-  for (const version of versions) await upload(place, version)
-  await complete('application', application, {
-    type: 'createApplication',
-    application: {
-      name: application,
-      email: user.value?.email ?? `${user.value?.username ?? 'owner'}@localhost`,
-      cloudProviders: place.provider,
-    },
-  })
-  await complete('loadBalancer', balancer, {
-    type: 'upsertLoadBalancer',
-    cloudProvider: place.provider,
-    credentials: place.account,
-    account: place.account,
-    region: place.region,
-    name: balancer,
-    healthCheck: `HTTP:${innerPort}/`,
-    listeners: [{ externalProtocol: 'HTTP', externalPort: port, internalProtocol: 'HTTP', internalPort: innerPort }],
-  })
-  const pipeline = await savePipeline(place, port)
+/** @returns the id of the execution @throws {ApiError} */
+async function deploy({ provider, versions, prepare, pipeline }: Example, value: string): Promise<string> {
+  const email = user.value?.email ?? `${user.value?.username ?? 'owner'}@localhost`
+  const attributes = { name: application, email, cloudProviders: provider }
+  await complete('application', application, { type: 'createApplication', application: attributes })
+  await prepare?.(value)
+  const { name, description, stage } = pipeline
+  const options = versions.map((version) => ({ value: version }))
+  const definition = {
+    application,
+    name,
+    description,
+    parameterConfig: [{ name: 'version', label: 'Version', required: true, default: versions[0], hasOptions: true, options }],
+    stages: [{ refId: '1', requisiteStageRefIds: [], name: 'Deploy', ...stage(value) }],
+    triggers: [],
+  }
+  const known = await savedPipeline(name)
+  if (known === undefined) await unwrap(client.POST('/pipelines', { headers: actionHeaders, body: definition as never }))
   refreshMatching('/applications')
-  return startPipeline(pipeline, { version: versions[0] }, false)
+  return startPipeline(known ?? (await savedPipeline(name)) ?? definition, { version: versions[0] }, false)
+}
+
+async function savedPipeline(wanted: string): Promise<Schemas['Pipeline'] | undefined> {
+  const all = await unwrap(client.GET('/applications/{application}/pipelineConfigs', { params: { path: { application } } }))
+  return all.find(({ name }) => name === wanted)
 }
 
 function complete(kind: string, name: string, job: Change['job'][number]): Promise<void> {
   return completeTask({ application, description: `Create ${name}`, job: [job], object: objectKey(kind, name) })
 }
 
-async function upload({ imagesPath }: ExamplePlace, version: string): Promise<void> {
-  const files = [
-    { name: 'fairlead-image.yml', content: 'command: [node, server.mjs]\nready: { path: / }\n' },
-    { name: 'server.mjs', content: program(version) },
-  ]
+/** A provider that takes uploaded images. */
+export interface ImagePlace {
+  readonly provider: string
+  readonly imagesPath: string
+  readonly account: string
+  readonly region: string
+}
+
+const balancer = 'hello-front'
+const versions = ['1', '2'] as const
+/** The port of the program behind its load balancer. */
+const innerPort = 8080
+
+export function imageExample({ provider, imagesPath, account, region }: ImagePlace): Example {
+  return {
+    title: 'Deploy the example?',
+    where: () => 'this machine',
+    parts: [
+      `two images of the program, ${application}:1 and ${application}:2;`,
+      `a load balancer, ${balancer}, which answers on a port of this machine;`,
+      'a pipeline, ship, which is started with version 1.',
+    ],
+    note: `Start the pipeline again with version 2 to see it replace version 1 without a lost request. To remove everything, destroy the server groups, then delete ${application} in its settings.`,
+    field: { label: 'Port of the load balancer', value: '8080', help: 'It must be free on this machine.', numeric: true },
+    errorOf: (port) =>
+      /^\d+$/.test(port) && Number(port) > 0 && Number(port) < 65_536 ? undefined : 'Enter a number from 1 to 65535.',
+    provider,
+    versions,
+    prepare: async (port) => {
+      for (const version of versions) await upload(imagesPath, version)
+      const inner = { internalProtocol: 'HTTP', internalPort: innerPort }
+      await complete('loadBalancer', balancer, {
+        type: 'upsertLoadBalancer',
+        cloudProvider: provider,
+        credentials: account,
+        account,
+        region,
+        name: balancer,
+        healthCheck: `HTTP:${innerPort}/`,
+        listeners: [{ externalProtocol: 'HTTP', externalPort: Number(port), ...inner }],
+      })
+    },
+    pipeline: {
+      name: 'ship',
+      description: 'Deploys the example program. Start it with version 2 to replace version 1.',
+      stage: () => ({
+        type: 'deploy',
+        clusters: [
+          {
+            cloudProvider: provider,
+            account,
+            region,
+            application,
+            imageId: `${application}:\${parameters.version}`,
+            capacity: { min: 2, max: 2, desired: 2 },
+            loadBalancers: [balancer],
+            strategy: 'redblack',
+          },
+        ],
+      }),
+    },
+  }
+}
+
+async function upload(imagesPath: string, version: string): Promise<void> {
+  const call = client.PUT as (path: string, init: object) => Promise<{ readonly response: Response; readonly error?: unknown }>
   await unwrap(
-    (client.PUT as UntypedPut)(`${imagesPath}/{name}/{version}`, {
+    call(`${imagesPath}/{name}/{version}`, {
       params: { path: { name: application, version } },
       headers: { ...actionHeaders, 'Content-Type': 'application/x-tar' },
-      body: toTar(files),
-      bodySerializer: (body) => body,
+      body: toTar({
+        'fairlead-image.yml': 'command: [node, server.mjs]\nready: { path: / }\n',
+        'server.mjs': program(version),
+      }),
+      bodySerializer: (body: unknown) => body,
     }),
   )
 }
-
-type UntypedPut = (
-  path: string,
-  init: {
-    readonly params: unknown
-    readonly headers: Readonly<Record<string, string>>
-    readonly body: Uint8Array
-    readonly bodySerializer: (body: unknown) => unknown
-  },
-) => Promise<{ data?: unknown; response: Response; error?: unknown }>
 
 function program(version: string): string {
   return `/** Says its version and which instance answers, and stops when it is told to. */
@@ -129,40 +176,23 @@ process.on('SIGTERM', () => server.close())
 `
 }
 
-async function savePipeline(place: ExamplePlace, port: number): Promise<Schemas['Pipeline']> {
-  const cluster = {
-    cloudProvider: place.provider,
-    account: place.account,
-    region: place.region,
-    application,
-    imageId: `${application}:\${parameters.version}`,
-    capacity: { min: 2, max: 2, desired: 2 },
-    loadBalancers: [balancer],
-    strategy: 'redblack',
-  }
-  const read = () =>
-    unwrap(client.GET('/applications/{application}/pipelineConfigs', { params: { path: { application } } })).then((all) =>
-      all.find(({ name }) => name === pipelineName),
-    )
-  const known = await read()
-  if (known !== undefined) return known
-  const pipeline = {
-    application,
-    name: pipelineName,
-    description: `Deploys the example program, which answers at http://localhost:${port}/. Start it with version 2 to replace version 1.`,
-    parameterConfig: [
-      {
-        name: 'version',
-        label: 'Version',
-        required: true,
-        default: versions[0],
-        hasOptions: true,
-        options: versions.map((value) => ({ value })),
-      },
-    ],
-    stages: [{ refId: '1', requisiteStageRefIds: [], type: 'deploy', name: 'Deploy', clusters: [cluster] }],
-    triggers: [],
-  }
-  await unwrap(client.POST('/pipelines', { headers: actionHeaders, body: pipeline as never }))
-  return (await read()) ?? pipeline
+const blockBytes = 512
+
+/** An archive of ASCII files without a time of their own, so the same files make the same bytes. @see POSIX.1-1988, ustar */
+function toTar(files: Readonly<Record<string, string>>): Uint8Array {
+  const entries = Object.entries(files).map(([name, content]) => {
+    const blocks = Math.ceil(content.length / blockBytes)
+    return tarHeader(name, content.length) + content.padEnd(blocks * blockBytes, '\0')
+  })
+  return new TextEncoder().encode(entries.join('') + '\0'.repeat(2 * blockBytes))
+}
+
+function tarHeader(name: string, length: number): string {
+  const octal = (value: number, digits: number) => `${value.toString(8).padStart(digits, '0')}\0`
+  const owner = octal(0, 7)
+  const before = name.padEnd(100, '\0') + octal(0o644, 7) + owner + owner + octal(length, 11) + octal(0, 11)
+  const after = `0${'\0'.repeat(100)}ustar\x0000`
+  // The sum is computed with blanks in its own place.
+  const sum = new TextEncoder().encode(`${before}${' '.repeat(8)}${after}`).reduce((all, byte) => all + byte, 0)
+  return `${before}${octal(sum, 6)} ${after}`.padEnd(blockBytes, '\0')
 }

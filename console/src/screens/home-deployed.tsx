@@ -1,17 +1,16 @@
 /** The side of the home page: what was deployed lately, favourites, what was opened last. */
-import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import type { Live } from '../api/live.ts'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
-import { Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
 import { deploymentsOf, inOrder, toEnvironments, versionLabel } from '../model/deployments.ts'
 import { type Execution, startedBy } from '../model/execution.ts'
 import { favourites, recents } from '../model/recent.ts'
+import { Block } from './home-runs.tsx'
 
 const maxDeployed = 8
 
@@ -20,63 +19,45 @@ interface AsideProps {
   readonly accounts: readonly Schemas['Account'][] | undefined
 }
 
-export function Aside({ succeeded, accounts }: AsideProps) {
-  const placesOf = useMemo(() => {
-    const environments = toEnvironments(accounts ?? [])
-    return (names: readonly string[]) =>
-      inOrder([...new Set(names.map((name) => environments.get(name) ?? name))], [], environments)
-  }, [accounts])
+export function Aside({ succeeded, accounts = [] }: AsideProps) {
+  const environments = toEnvironments(accounts)
+  const placesOf = (names: readonly string[]) =>
+    inOrder([...new Set(names.map((name) => environments.get(name) ?? name))], [], environments).join(', ')
   const runs = (succeeded.reading.value.body ?? []).filter((run) => deploymentsOf(run).length > 0).slice(0, maxDeployed)
-  const nothing = <p class="quiet">Nothing was deployed lately.</p>
-  return (
-    <div class="stack">
-      <Panel title="Deployed lately" flush={runs.length > 0} actions={<a href={to.environments()}>Environments</a>}>
-        <Loaded live={succeeded} rows={3} empty={nothing}>
-          {() =>
-            runs.length === 0 ? (
-              nothing
-            ) : (
-              <ul class="rows">
-                {runs.map((run) => (
-                  <DeployedRow key={run.id} run={run} placesOf={placesOf} />
-                ))}
-              </ul>
-            )
-          }
-        </Loaded>
-      </Panel>
-      <Shortcuts />
-    </div>
-  )
-}
-
-function DeployedRow({ run, placesOf }: { run: Execution; placesOf: (accounts: readonly string[]) => readonly string[] }) {
-  const by = startedBy(run)
-  return (
-    <li class="run-row two-lines">
+  const row = (run: Execution) => (
+    <div class="run-row two-lines">
       <StatusMark kind="succeeded" label="succeeded" />
       <div class="grow">
-        {deploymentsOf(run).map(({ image, accounts }) => (
+        {deploymentsOf(run).map(({ image, accounts: names }) => (
           <a key={image} class="row-link" href={to.execution(run.id)}>
             <span class="row-title">
               <Name text={run.application} max={30} /> <Name text={versionLabel(image)} max={24} />
             </span>
-            <span class="muted"> to {placesOf(accounts).join(', ')}</span>
+            <span class="muted"> to {placesOf(names)}</span>
           </a>
         ))}
         <div class="cut muted">
-          <Name text={run.name ?? ''} max={30} />
-          {by !== undefined && (
-            <>
-              , by <Name text={by} max={20} />
-            </>
-          )}
+          <Name text={[run.name, startedBy(run)].filter(Boolean).join(', by ')} max={60} />
         </div>
       </div>
       <span class="muted aside">
         <Time at={run.endTime ?? run.startTime} />
       </span>
-    </li>
+    </div>
+  )
+  return (
+    <div class="stack">
+      <Block
+        title="Deployed lately"
+        actions={<a href={to.environments()}>Environments</a>}
+        live={succeeded}
+        items={runs}
+        keyOf={({ id }) => id}
+        none="Nothing was deployed lately."
+        row={row}
+      />
+      <Shortcuts />
+    </div>
   )
 }
 

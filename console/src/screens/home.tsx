@@ -13,28 +13,33 @@ import { presentMs } from '../model/time.ts'
 import type { ScreenProps } from '../screen.ts'
 import { FirstSteps } from './first-steps.tsx'
 import { Aside } from './home-deployed.tsx'
-import { Failed, longPage, Running, Waiting } from './home-runs.tsx'
+import { Failed, Running, Waiting } from './home-runs.tsx'
 import { useAccounts } from './infrastructure-head.tsx'
 
-type Scope = 'mine' | 'all'
+const scopes = [
+  { id: 'mine', label: 'Mine' },
+  { id: 'all', label: 'All' },
+] as const
 
 const dayMs = 86_400_000
-/** What one search returns at most, with causes. */
-const page = 100
 
 export function Home({ query }: ScreenProps) {
+  const { route: navigate } = useLocation()
   const scope = query['scope'] === 'mine' ? 'mine' : 'all'
+  const choose = (id: 'mine' | 'all') => navigate(to.home({ scope: id === 'mine' ? id : undefined }), true)
+  useLetters({
+    m: () => choose(scope === 'mine' ? 'all' : 'mine'),
+    ...Object.fromEntries(['1', '2', '3'].map((key) => [key, () => toBlock(Number(key) - 1)])),
+  })
   const onlyWaiting = query['show'] === 'waiting'
-  const runs = useRuns(scope, onlyWaiting)
-  const choose = useScope(scope)
+  const runs = useRuns(scope === 'mine' ? user.value?.username : undefined, onlyWaiting)
+  const accounts = useAccounts().reading.value.body
   const waiting = waitingOf(runs.active.reading.value.body)
   const title = onlyWaiting ? 'Waiting for you' : 'Home'
-  const others = onlyWaiting ? [] : [runs.own, runs.failed, runs.succeeded]
-  const all = [runs.active, ...others].map((live) => live.reading.value)
+  const all = Object.values(runs).flatMap((live) => (onlyWaiting && live !== runs.active ? [] : live.reading.value))
   const isNew = !onlyWaiting && scope === 'all' && all.every(({ body }) => body?.length === 0)
   const isUnknown = all.every(({ body }) => body === undefined)
   const outage = isUnknown ? all.find(({ error }) => error !== undefined)?.error : undefined
-  const accounts = useAccounts()
   return (
     <>
       <PageHead
@@ -55,27 +60,11 @@ export function Home({ query }: ScreenProps) {
             {!onlyWaiting && <Failed {...runs} of={scope} />}
             {!onlyWaiting && <Running live={runs.own} waiting={waiting} of={scope} />}
           </div>
-          {!onlyWaiting && <Aside succeeded={runs.succeeded} accounts={accounts.reading.value.body} />}
+          {!onlyWaiting && <Aside succeeded={runs.succeeded} accounts={accounts} />}
         </div>
       )}
     </>
   )
-}
-
-const scopes = [
-  { id: 'mine', label: 'Mine' },
-  { id: 'all', label: 'All' },
-] as const
-
-/** The choice whose runs are shown, and the letters of the screen. */
-function useScope(scope: Scope): (scope: Scope) => void {
-  const { route: navigate } = useLocation()
-  const choose = (id: Scope) => navigate(id === 'all' ? to.home() : `${to.home()}?scope=${id}`, true)
-  useLetters({
-    m: () => choose(scope === 'mine' ? 'all' : 'mine'),
-    ...Object.fromEntries(['1', '2', '3'].map((key) => [key, () => toBlock(Number(key) - 1)])),
-  })
-  return choose
 }
 
 /** The first row of a block, else its heading. */
@@ -87,19 +76,13 @@ function toBlock(at: number): void {
 }
 
 /** All reads of the screen, at once. */
-function useRuns(scope: Scope, onlyWaiting: boolean) {
-  const starter = scope === 'mine' ? user.value?.username : undefined
+function useRuns(starter: string | undefined, onlyWaiting: boolean) {
   const since = useMemo(() => String(Math.floor(presentMs() / 60_000) * 60_000 - dayMs), [])
-  const active = useActiveExecutions('live')
   const wanted = (query: Parameters<typeof search>[0]) => (onlyWaiting ? undefined : search({ ...query, user: starter }))
-  const own = useLive(searchPath, wanted({ statuses: activeStatuses }), { refresh: 'live', isBusy: isAny })
-  const failedQuery = { statuses: 'TERMINAL', triggerTimeStartBoundary: since }
-  const failed = useLive(searchPath, wanted(failedQuery), { refresh: 'steady' })
-  // Counts go on where the list with causes ends.
-  const isCut = failed.reading.value.body?.length === page
-  const more = useLive(searchPath, isCut ? wanted({ ...failedQuery, size: longPage, expand: false }) : undefined, {
-    refresh: 'slow',
-  })
-  const succeeded = useLive(searchPath, wanted({ statuses: 'SUCCEEDED', size: 30 }), { refresh: 'steady' })
-  return { active, own, failed, more, succeeded }
+  return {
+    active: useActiveExecutions('live'),
+    own: useLive(searchPath, wanted({ statuses: activeStatuses }), { refresh: 'live', isBusy: isAny }),
+    failed: useLive(searchPath, wanted({ statuses: 'TERMINAL', triggerTimeStartBoundary: since }), { refresh: 'steady' }),
+    succeeded: useLive(searchPath, wanted({ statuses: 'SUCCEEDED', size: 30 }), { refresh: 'steady' }),
+  }
 }

@@ -6,7 +6,7 @@ import { completeTask, objectKey } from '../api/actions.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
-import { type Landscape, toBatches, useForesight, useLandscape } from '../components/deployed.tsx'
+import { type Landscape, useForesight, useLandscape } from '../components/deployed.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { EnvironmentMatrix } from '../components/environment-matrix.tsx'
 import { Menu } from '../components/menu.tsx'
@@ -16,12 +16,11 @@ import { Panel } from '../components/panel.tsx'
 import { PipelineRow } from '../components/pipeline-row.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { hasActive, newestFirst } from '../model/execution.ts'
-import { isOfProject, type Project, toProjectDraft } from '../model/project.ts'
+import { isOfProject, type Project, partsOf } from '../model/project.ts'
 import type { ScreenProps } from '../screen.ts'
 import { showing } from '../words.ts'
 import { EditProject, projectTasks } from './edit-project.tsx'
 
-const stripRuns = 30
 /** What one call for runs may name. */
 const maxPipelines = 50
 
@@ -46,8 +45,8 @@ interface ProjectProps {
 
 function Shown({ project, landscape }: ProjectProps) {
   const { route: navigate } = useLocation()
-  const { name, email, applications, clusters } = toProjectDraft(project)
-  const batches = useMemo(() => toBatches(applications), [applications.join('\n')])
+  const { name, email } = project
+  const { applications, clusters } = partsOf(project)
   const remove = () => confirmDeletion(project, () => navigate(to.projects()))
   return (
     <>
@@ -55,7 +54,7 @@ function Shown({ project, landscape }: ProjectProps) {
         tab={name}
         title={<Name text={name} max={60} />}
         crumbs={[{ label: 'Projects', href: to.projects() }]}
-        state={email !== '' && <span class="muted">{email}</span>}
+        state={email && <span class="muted">{email}</span>}
         actions={
           <>
             <Button onClick={() => openDialog(<EditProject project={project} />)}>Edit</Button>
@@ -74,7 +73,6 @@ function Shown({ project, landscape }: ProjectProps) {
             screen={`project ${name}`}
             label={`Versions of ${name} by environment`}
             applications={applications}
-            batchOf={(application) => batches.get(application) ?? [application]}
             landscape={landscape}
             columns={landscape.names}
             isShown={(group) => isOfProject(group, clusters)}
@@ -110,26 +108,26 @@ function confirmDeletion(project: Project, onDeleted: () => void): void {
 }
 
 function Pipelines({ project, landscape }: ProjectProps) {
-  const { pipelines } = toProjectDraft(project)
+  const { pipelines } = partsOf(project)
   const shown = pipelines.slice(0, maxPipelines)
-  const query = { pipelineConfigIds: shown.map(({ id }) => id).join(','), limit: stripRuns, expand: false }
+  const query = { pipelineConfigIds: shown.map((one) => one.pipelineConfigId).join(','), limit: 30, expand: false }
   const live = useLive('/executions', shown.length === 0 ? undefined : { query }, { refresh: 'live', isBusy: hasActive })
   const runs = live.reading.value.body
-  const byPipeline = useMemo(() => Map.groupBy(runs ?? [], ({ pipelineConfigId }) => pipelineConfigId), [runs])
-  const names = useMemo(() => new Map(landscape.pipelines.map(({ id, name }) => [id, name])), [landscape])
+  const byPipeline = useMemo(() => Map.groupBy(newestFirst(runs ?? []), (run) => run.pipelineConfigId), [runs])
+  const names = new Map(landscape.pipelines.map(({ id, name }) => [id, name]))
   return (
     <Panel title="Pipelines" count={pipelines.length} flush>
       {shown.length === 0 && <p class="panel-note">No pipeline is chosen. Edit the project to choose some.</p>}
       {pipelines.length > shown.length && <p class="panel-note">{showing(shown.length, pipelines.length)}</p>}
       <ul class="rows">
-        {shown.map(({ id, application }) => (
+        {shown.map(({ pipelineConfigId: id, application }) => (
           <li key={id}>
             <PipelineRow
               application={application}
               id={id}
               name={names.get(id) ?? id}
               note={application}
-              runs={newestFirst(byPipeline.get(id) ?? [])}
+              runs={byPipeline.get(id) ?? []}
             />
           </li>
         ))}

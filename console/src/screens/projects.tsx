@@ -10,21 +10,24 @@ import { PageHead } from '../components/page-head.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
-import { type Project, toProjectDraft } from '../model/project.ts'
-import { numberOf } from '../model/read.ts'
+import { type Project, partsOf } from '../model/project.ts'
 import type { ScreenProps } from '../screen.ts'
 import { plural } from '../words.ts'
 import { EditProject } from './edit-project.tsx'
 
-const rowHeight = 45
-
 export function Projects({ query: { q = '' } }: ScreenProps) {
   const live = useLive('/projects', {}, { refresh: 'slow' })
   const all = live.reading.value.body
+  const wanted = q.toLowerCase()
   const create = (
-    <Button kind="primary" icon="plus" onClick={() => openDialog(<EditProject project={undefined} />)}>
+    <Button kind="primary" icon="plus" onClick={() => openDialog(<EditProject />)}>
       Create project
     </Button>
+  )
+  const none = (
+    <EmptyState icon="project" text="No project. A project shows several applications on one page.">
+      {create}
+    </EmptyState>
   )
   return (
     <>
@@ -34,47 +37,36 @@ export function Projects({ query: { q = '' } }: ScreenProps) {
         state={all !== undefined && <span class="count">{all.length.toLocaleString()}</span>}
         actions={create}
       />
-      <Loaded
-        live={live}
-        rows={4}
-        empty={
-          <EmptyState icon="project" text="No project. A project shows several applications on one page.">
-            {create}
-          </EmptyState>
-        }
-      >
-        {(projects) => <List projects={projects} filter={q} />}
+      <Loaded live={live} rows={4} empty={none}>
+        {(projects) => {
+          const shown = projects
+            .filter(({ name, email }) => `${name}\n${email ?? ''}`.toLowerCase().includes(wanted))
+            .toSorted((a, b) => a.name.localeCompare(b.name))
+          return (
+            <Filters
+              filters={[{ name: 'q', label: 'Filter' }]}
+              noMatch={shown.length === 0 ? `No project matches “${q}”.` : undefined}
+            >
+              <div class="panel is-flush">
+                <VirtualList
+                  items={shown}
+                  keyOf={({ id, name }) => id ?? name}
+                  rowHeight={45}
+                  label="Projects"
+                  heldOf={q}
+                  row={(project) => <Row project={project} />}
+                />
+              </div>
+            </Filters>
+          )
+        }}
       </Loaded>
     </>
   )
 }
 
-function List({ projects, filter }: { projects: readonly Project[]; filter: string }) {
-  const wanted = filter.toLowerCase()
-  const shown = projects.filter(
-    ({ name, email }) => name.toLowerCase().includes(wanted) || (email ?? '').toLowerCase().includes(wanted),
-  )
-  return (
-    <Filters
-      filters={[{ name: 'q', label: 'Filter' }]}
-      noMatch={shown.length === 0 ? `No project matches “${filter}”.` : undefined}
-    >
-      <div class="panel is-flush">
-        <VirtualList
-          items={shown.toSorted((a, b) => a.name.localeCompare(b.name))}
-          keyOf={({ id, name }) => id ?? name}
-          rowHeight={rowHeight}
-          label="Projects"
-          heldOf={filter}
-          row={(project) => <Row project={project} />}
-        />
-      </div>
-    </Filters>
-  )
-}
-
 function Row({ project }: { project: Project }) {
-  const { applications, pipelines } = toProjectDraft(project)
+  const { applications, pipelines } = partsOf(project)
   return (
     <div class="run-row">
       <Icon name="project" />
@@ -85,7 +77,7 @@ function Row({ project }: { project: Project }) {
       <span class="muted hide-narrow">{project.email && <Name text={project.email} max={40} />}</span>
       <span class="muted hide-phone">{plural(pipelines.length, 'pipeline')}</span>
       <span class="muted hide-phone aside">
-        <Time at={numberOf(project.updateTs)} />
+        <Time at={project.updateTs} />
       </span>
     </div>
   )

@@ -1,66 +1,47 @@
 /** All that a search finds, at an address of its own. */
-import { useId } from 'preact/hooks'
 import { Filters } from '../components/filter-field.tsx'
-import { Icon } from '../components/icon.tsx'
-import { Name, NameLink } from '../components/name.tsx'
+import { NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
-import { useHits } from '../components/search-hits.tsx'
-import { type HitGroup, minRemote, searchPlaceholder, searchShort } from '../components/search-remote.ts'
+import { HitText, keyOfHit, searchNote, searchPlaceholder, useHits } from '../components/search-hits.tsx'
 import { EmptyState } from '../components/states.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import type { ScreenProps } from '../screen.ts'
 
-const rowHeight = 45
-
 export function Search({ query: { q = '', type } }: ScreenProps) {
   const text = q.trim()
-  const groups = useHits(text, false)
-  const shown = groups.filter(({ title, hits, failed }) => (hits.length > 0 || failed) && (type === undefined || title === type))
-  const note = text === '' ? 'Enter a name, or a part of one.' : text.length < minRemote ? searchShort : undefined
+  const hits = useHits(text)
+  const groups = text === '' ? [] : hits.filter(({ title }) => title !== 'Actions')
+  const shown = groups.filter(({ title }) => type === undefined || title === type)
   return (
     <>
       <PageHead tab={text === '' ? 'Search' : `Search: ${text}`} title="Search" />
       <Filters
         filters={[
           { name: 'q', label: searchPlaceholder },
-          {
-            name: 'type',
-            label: 'Kind',
-            any: 'All kinds',
-            choices: groups.flatMap(({ hits, title }) => (hits.length > 0 ? title : [])),
-          },
+          { name: 'type', label: 'Kind', any: 'All kinds', choices: groups.map(({ title }) => title) },
         ]}
-        note={note !== undefined && <span class="muted">{note}</span>}
+        note={<span class="muted">{text === '' ? 'Enter a name, or a part of one.' : searchNote(text)}</span>}
       />
       <div class="stack">
-        {shown.map((group) => (
-          <Group key={group.title} group={group} />
+        {shown.map(({ title, hits: found, failed }) => (
+          <Panel key={title} title={title} count={found.length} flush>
+            {failed === true && <p class="panel-note">{`${title} could not be searched.`}</p>}
+            <VirtualList
+              label={title}
+              items={found}
+              keyOf={keyOfHit}
+              rowHeight={45}
+              row={(hit) => (
+                <div class="run-row">
+                  <HitText hit={hit} link={<NameLink class="row-link row-title" href={hit.href} text={hit.label} max={80} />} />
+                </div>
+              )}
+            />
+          </Panel>
         ))}
       </div>
       {shown.length === 0 && text !== '' && <EmptyState icon="search" text={`Nothing matches “${text}”.`} />}
     </>
-  )
-}
-
-function Group({ group: { title, hits, failed } }: { group: HitGroup }) {
-  const id = useId()
-  return (
-    <Panel title={title} count={hits.length} flush>
-      {failed === true && <p class="panel-note">{`${title} could not be searched.`}</p>}
-      <VirtualList
-        label={title}
-        items={hits}
-        keyOf={({ href, label }) => href ?? `${id} ${label}`}
-        rowHeight={rowHeight}
-        row={({ label, detail, icon, href }) => (
-          <div class="run-row">
-            <Icon name={icon} />
-            <NameLink class="row-link row-title" href={href} text={label} max={80} />
-            <span class="grow cut muted">{detail !== undefined && <Name text={detail} max={60} />}</span>
-          </div>
-        )}
-      />
-    </Panel>
   )
 }

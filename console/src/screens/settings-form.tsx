@@ -9,10 +9,9 @@ import { Denied } from '../components/denied.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { Difference } from '../components/difference.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
-import { openLeaveDialog } from '../components/leave-dialog.tsx'
 import { Panel } from '../components/panel.tsx'
 import { Loaded } from '../components/states.tsx'
-import { useLeaveGuard } from '../leave.ts'
+import { useLeaveGuard } from '../leave.tsx'
 import { conflictsOf, type Edits, edit, withEdits } from '../model/edits.ts'
 import { type Json, textOf } from '../model/read.ts'
 import { plural } from '../words.ts'
@@ -38,11 +37,8 @@ export function useKeptEdits(application: string): void {
   const count = () => Object.values(editsOf(application)).reduce((sum, { value }) => sum + Object.keys(value).length, 0)
   useLeaveGuard({
     isNeeded: () => count() > 0,
-    ask: (leave) =>
-      openLeaveDialog(`${plural(count(), 'setting')} of ${application} ${count() === 1 ? 'is' : 'are'} not saved.`, () => {
-        kept.delete(application)
-        leave()
-      }),
+    loss: () => `${plural(count(), 'setting')} of ${application} ${count() === 1 ? 'is' : 'are'} not saved.`,
+    discard: () => kept.delete(application),
   })
 }
 

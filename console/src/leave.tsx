@@ -2,29 +2,28 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { loginEnded } from './api/login-state.ts'
+import { Button } from './components/button.tsx'
+import { closeDialog, Dialog, openDialog } from './components/dialog.tsx'
 
-interface Question {
+interface Guard {
   readonly isNeeded: () => boolean
-  /** @param leave Goes where the user wanted to go. */
-  readonly ask: (leave: () => void) => void
+  /** What would be lost, in words. */
+  readonly loss: () => string
+  readonly discard: () => void
 }
 
-interface Guard extends Question {
-  /** The path of the page; other addresses of the same path are the page as well. */
-  readonly path: string
-}
-
-let guard: Guard | undefined
+/** With the path of the page; other addresses of the same path are the page as well. */
+let guard: (Guard & { readonly path: string }) | undefined
 
 /** For the page on which the component is first shown, as long as it is shown. */
-export function useLeaveGuard({ isNeeded, ask }: Question): void {
+export function useLeaveGuard(page: Guard): void {
   const { path } = useLocation()
   useEffect(() => {
-    const mine: Guard = { path, isNeeded, ask }
+    const mine = { path, ...page }
     guard = mine
     const onUnload = (event: BeforeUnloadEvent) => {
       // After a login of another user the page has to go.
-      if (isNeeded() && !loginEnded.peek()) event.preventDefault()
+      if (mine.isNeeded() && !loginEnded.peek()) event.preventDefault()
     }
     addEventListener('beforeunload', onUnload)
     return () => {
@@ -32,6 +31,27 @@ export function useLeaveGuard({ isNeeded, ask }: Question): void {
       if (guard === mine) guard = undefined
     }
   }, [])
+}
+
+/** @param stay For what is not below the dialog. */
+export function openLeaveDialog(loss: string, leave: () => void, stay: () => void = closeDialog): void {
+  const discard = () => {
+    closeDialog()
+    leave()
+  }
+  const footer = (
+    <>
+      <Button onClick={stay}>Stay</Button>
+      <Button kind="destructive" onClick={discard}>
+        Discard
+      </Button>
+    </>
+  )
+  openDialog(
+    <Dialog title="Discard your changes?" footer={footer} onClose={stay} class="is-narrow">
+      <p>{loss}</p>
+    </Dialog>,
+  )
 }
 
 interface Place {
@@ -45,16 +65,17 @@ interface Place {
 export function useHeldPlace(place: Place, navigate: (url: string) => void): Place {
   const shown = useRef(place)
   const position = useRef(historyPosition())
-  const isHeld = guard !== undefined && guard.path === shown.current.path && place.path !== guard.path && guard.isNeeded()
+  const asked = guard?.path === shown.current.path && place.path !== guard.path && guard.isNeeded() ? guard : undefined
+  const isHeld = asked !== undefined
   useLayoutEffect(() => {
-    if (!isHeld) {
+    if (asked === undefined) {
       position.current = historyPosition()
       return
     }
-    const asked = guard
     const back = position.current === undefined ? (place.wasPush === true ? -1 : 1) : position.current - (historyPosition() ?? 0)
     const isBack = goBy(back)
-    asked?.ask(() => {
+    openLeaveDialog(asked.loss(), () => {
+      asked.discard()
       if (guard === asked) guard = undefined
       // Going back takes its time; what is opened before would be left again.
       void isBack.then(() => navigate(place.url))

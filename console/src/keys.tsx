@@ -1,0 +1,120 @@
+/** Keys that work on every screen, and the list of all keys. */
+import { useEffect } from 'preact/hooks'
+import { applicationHere, basePath, to } from './address.ts'
+import { refreshAll } from './api/live.ts'
+import { Check } from './components/check.tsx'
+import { copyText } from './components/copy-button.tsx'
+import { Dialog, openDialog } from './components/dialog.tsx'
+import { openPalette } from './components/palette.tsx'
+import { chooseSingleKeys, isLetterKey, singleKeys } from './letter-keys.ts'
+import { recents } from './model/recent.ts'
+import { places } from './places.ts'
+import { followRowKeys } from './row-keys.ts'
+
+const keyList: readonly (readonly [string, string])[] = [
+  ['Ctrl K', 'Search or jump to anything'],
+  ['/', 'The same'],
+  ['g h', 'Home'],
+  ['g a', 'Applications'],
+  ['g e', 'Environments'],
+  ['g r', 'Runs'],
+  ['g p', 'Pipelines of the application'],
+  ['g t', 'Tasks of the application'],
+  ['g x', 'Access'],
+  ['Tab', 'In the search: start or edit the pipeline'],
+  ['j k', 'Next and previous row; arrows do the same'],
+  ['Enter', 'Open the row'],
+  ['.', 'Actions of the row'],
+  ['s', 'Start the pipeline of the row'],
+  ['e h', 'Edit the pipeline of the row; its history'],
+  ['d', 'Deploy the image of the row'],
+  ['*', 'Favourite: the application of the row'],
+  ['f', 'Audit log: filter by the value'],
+  ['[ ]', 'Previous and next run, or server group'],
+  ['m', 'Home: mine or all'],
+  ['1 2 3', 'Home: waiting, failed, running'],
+  ['n p', 'Next and previous failed stage'],
+  ['t', 'Next tab of the stage'],
+  ['l', 'Output: mark the line of the hit in the address'],
+  ['c', 'Compare the execution; cancel the task of the row'],
+  ['+ - 0', 'Zoom the graph'],
+  ['r', 'Read everything on this page again'],
+  ['y', 'Copy the address of this page'],
+  ['?', 'This list'],
+  ['← →', 'Follow the edges of a graph, the bars of a strip, tabs'],
+  ['Ctrl Enter', 'Start, in the start dialog'],
+  ['Esc', 'Close the innermost'],
+]
+
+export function openKeys(): void {
+  openDialog(<KeysDialog />)
+}
+
+function KeysDialog() {
+  return (
+    <Dialog title="Keyboard shortcuts" class="is-narrow">
+      <Check checked={singleKeys.value} onChange={chooseSingleKeys}>
+        Single-letter shortcuts
+      </Check>
+      <dl class="keys">
+        {keyList.map(([keys, meaning]) => (
+          <div key={keys}>
+            <dt>
+              {keys.split(' ').map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  )
+}
+
+/** How long `g` waits for its second letter. */
+const goMs = 1200
+
+export function useKeys(navigate: (url: string) => void): void {
+  useEffect(followRowKeys, [])
+  useEffect(() => {
+    let goAtMs = Number.NEGATIVE_INFINITY
+    const letters: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
+      g: ({ timeStamp }) => {
+        goAtMs = timeStamp
+      },
+      r: refreshAll,
+      y: () => void copyText(location.href),
+      '?': openKeys,
+      '/': (event) => {
+        event.preventDefault()
+        openPalette()
+      },
+    }
+    const onKey = (event: KeyboardEvent) => {
+      const { key, ctrlKey, metaKey, shiftKey, altKey, timeStamp } = event
+      if ((ctrlKey || metaKey) && key.toLowerCase() === 'k' && !shiftKey && !altKey) {
+        event.preventDefault()
+        openPalette()
+      } else if (!isLetterKey(event)) return
+      else if (timeStamp - goAtMs < goMs) {
+        goAtMs = Number.NEGATIVE_INFINITY
+        // The second letter is no shortcut of the screen.
+        event.stopImmediatePropagation()
+        const address = addressOf(key)
+        if (address !== undefined) navigate(address)
+      } else if (Object.hasOwn(letters, key)) letters[key]?.(event)
+    }
+    addEventListener('keydown', onKey, { capture: true })
+    return () => removeEventListener('keydown', onKey, { capture: true })
+  }, [navigate])
+}
+
+/** Pipelines and tasks are those of the application in view, else of the one that was opened last. */
+function addressOf(key: string): string | undefined {
+  const place = places.find(({ goKey }) => goKey === key)
+  if (place !== undefined) return basePath + place.path
+  const screen = { p: to.pipelines, t: to.tasks }[key]
+  const application = applicationHere() ?? recents.peek()[0]?.label
+  return screen && (application === undefined ? to.applications() : screen(application))
+}

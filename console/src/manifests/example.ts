@@ -1,0 +1,62 @@
+/** The example for a cluster: a small web program from its manifests. */
+import { application, type Example } from '../screens/example.tsx'
+
+const image = 'registry.k8s.io/e2e-test-images/agnhost'
+const port = 8080
+
+export interface ManifestPlace {
+  readonly provider: string
+  readonly label: string
+  readonly account: string
+  /** Those of the account that are known. */
+  readonly namespaces: readonly string[]
+}
+
+export function manifestExample({ provider, label, account, namespaces }: ManifestPlace): Example {
+  const usual = namespaces.includes('default') ? 'default' : (namespaces[0] ?? 'default')
+  const help = `The cluster needs to be able to pull ${image}.`
+  return {
+    title: `Deploy the example to ${label}?`,
+    where: (namespace) => `the namespace ${namespace} of the account ${account}`,
+    parts: [
+      'a pipeline, ship manifests, which deploys two manifests and shows the plan of each run;',
+      'a deployment of two pods, and a service in front of them.',
+    ],
+    note: 'Start the pipeline again with the other version to see the pods replaced. To remove everything, delete the deployment and the service, then the application in its settings.',
+    field: { label: 'Namespace', value: usual, help, suggestions: namespaces },
+    errorOf: (namespace) => (namespace.trim() === '' ? 'Enter a namespace.' : undefined),
+    provider,
+    versions: ['2.53', '2.52'],
+    pipeline: {
+      name: 'ship manifests',
+      description: 'Deploys the example program from its manifests. Start it with another version to replace the pods.',
+      stage: (namespace) => ({
+        type: 'deployManifest',
+        cloudProvider: provider,
+        account,
+        source: 'text',
+        moniker: { app: application },
+        plan: true,
+        manifests: manifestsIn(namespace.trim()),
+      }),
+    },
+  }
+}
+
+function manifestsIn(namespace: string): readonly unknown[] {
+  const labels = { app: application }
+  const metadata = { name: application, namespace, labels }
+  const container = {
+    name: 'main',
+    image: `${image}:\${parameters.version}`,
+    args: ['netexec', `--http-port=${port}`],
+    ports: [{ name: 'http', containerPort: port }],
+    readinessProbe: { httpGet: { path: '/healthz', port: 'http' }, periodSeconds: 2 },
+  }
+  const template = { metadata: { labels }, spec: { containers: [container] } }
+  const ports = [{ name: 'http', port: 80, targetPort: 'http' }]
+  return [
+    { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { replicas: 2, selector: { matchLabels: labels }, template } },
+    { apiVersion: 'v1', kind: 'Service', metadata, spec: { selector: labels, ports } },
+  ]
+}
