@@ -105,8 +105,7 @@ test('what leads to what stays the same while stages change their state', () => 
   )
   const [before, after] = trees.map((tree) => toStageGraph(tree, new Set(), false))
   assert.equal(trees[0]?.links, trees[1]?.links)
-  assert.equal(before?.edges, after?.edges)
-  assert.notEqual(toGraph(row(11)).edges, after?.edges)
+  assert.deepEqual(before?.edges, after?.edges)
 })
 
 test('a long row is walked without recursion', () => {

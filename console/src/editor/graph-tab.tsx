@@ -4,12 +4,14 @@ import { useLocation } from 'preact-iso/router'
 import { announcement } from '../components/announcement.ts'
 import { Button } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
-import { FlowGraph } from '../components/flow-graph.tsx'
+import { Graph, type GraphItem } from '../components/graph.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { phoneWidth } from '../components/rem.ts'
 import { EmptyState } from '../components/states.tsx'
+import { nodeHeight } from '../model/graph-layout.ts'
 import { objectsOf, textOf } from '../model/read.ts'
+import { plural } from '../words.ts'
 import { openAddStage } from './add-stage-dialog.tsx'
 import { descriptionOf } from './descriptions.ts'
 import type { Draft, TabProps } from './draft.ts'
@@ -135,18 +137,22 @@ function Stages({ draft, selected, isList, onSelect }: StagesProps) {
   const nodes = inRunOrder(toNodes(draft.definition.value))
   const circle = findCircle(nodes)
   if (nodes.length === 0) return <EmptyState icon="pipeline" text="This pipeline does nothing yet. Add its first stage." />
-  const drawn = nodes.map((node) => toDrawn(draft, node))
+  const drawn = nodes.map((node) => toItem(draft, node, node.key === selected, onSelect))
   if (isList || nodes.length > maxNodes) return <StageRows stages={drawn} selected={selected} onSelect={onSelect} />
   const remove = (key: string) => {
     const title = titleOfStage(stageOfKey(draft.definition.peek(), key)?.stage ?? {})
     removeSelected(draft, key, onSelect)
     announcement.value = `${title} was removed. Undo brings it back.`
   }
+  const keys = new Set(nodes.map(({ key }) => key))
+  const edges = nodes.flatMap(({ key, requires }) =>
+    [...new Set(requires)].flatMap((from) => (keys.has(from) && from !== key ? { from, to: key } : [])),
+  )
   return (
-    <FlowGraph
-      nodes={drawn}
-      selected={selected}
-      onSelect={onSelect}
+    <Graph
+      items={drawn}
+      edges={edges}
+      home={selected}
       edgeClass={({ from, to }) => (circle.includes(from) && circle.includes(to) ? 'is-broken' : 'is-passed')}
       onKey={(event, key) => {
         if (event.key !== 'Delete' || draft.readOnly.peek() !== undefined) return
@@ -160,35 +166,39 @@ function Stages({ draft, selected, isList, onSelect }: StagesProps) {
   )
 }
 
-function toDrawn(draft: Draft, { key, requires, stage }: StageNode) {
+function toItem(draft: Draft, { key, stage }: StageNode, isSelected: boolean, onSelect: StagesProps['onSelect']): GraphItem {
   const problems = draft.problems.value.filter((problem) => problem.stage === key).length
+  const type = descriptionOf(draft.types.value, stage)?.label ?? textOf(stage['type']) ?? ''
   return {
     id: key,
-    requires,
-    class: problems > 0 ? 'is-warning' : '',
     name: titleOfStage(stage),
-    type: descriptionOf(draft.types.value, stage)?.label ?? textOf(stage['type']) ?? '',
-    mark: <Problems count={problems} />,
+    facts: [type],
+    spoken: [type, problems > 0 ? `${plural(problems, 'problem')} here` : undefined],
+    height: nodeHeight,
+    class: problems > 0 ? 'is-warning' : '',
+    button: { 'aria-pressed': isSelected, onClick: () => onSelect(key) },
+    under: <span class="node-type cut">{type}</span>,
+    after: <Problems count={problems} />,
   }
 }
 
 interface StageRowsProps extends Pick<StagesProps, 'selected' | 'onSelect'> {
-  readonly stages: readonly ReturnType<typeof toDrawn>[]
+  readonly stages: readonly GraphItem[]
 }
 
 function StageRows({ stages, selected, onSelect }: StageRowsProps) {
   return (
     <ol class="rows stage-list">
-      {stages.map(({ id, name, type, mark }) => (
+      {stages.map(({ id, name, under, after }) => (
         <li key={id}>
           <button type="button" class="stage-row" aria-pressed={id === selected} onClick={() => onSelect(id)}>
             <span class="node-text">
               <span class="node-name">
                 <Name text={name} max={40} />
               </span>
-              <span class="node-type cut">{type}</span>
+              {under}
             </span>
-            {mark}
+            {after}
             <Icon name="right" />
           </button>
         </li>

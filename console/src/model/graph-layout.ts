@@ -10,7 +10,7 @@ export interface GraphPlaces {
   readonly lines: readonly string[]
 }
 
-interface Edge {
+export interface Edge {
   readonly from: string
   readonly to: string
 }

@@ -81,7 +81,7 @@ export function toStageGraph(tree: StageTree, opened: ReadonlySet<string>, folds
   for (const stage of tree.top) {
     for (const inner of innerOf(stage, tree.inner)) nodeOf.set(inner.id, unitOf.get(stage.id) ?? stage.id)
   }
-  return { nodes: [...nodes.values()], edges: edgesOf(links, folds, unitOf), nodeOf }
+  return { nodes: [...nodes.values()], edges: toEdges(links.pairs, unitOf), nodeOf }
 }
 
 interface Fold {
@@ -145,22 +145,6 @@ function toStageNode(stage: Stage, tree: StageTree, opened: ReadonlySet<string>)
 function innerOf(stage: Stage, inner: StageTree['inner'], depth = 0): readonly Stage[] {
   if (depth > maxDepth) return []
   return (inner.get(stage.id) ?? []).flatMap((child) => [child, ...innerOf(child, inner, depth + 1)])
-}
-
-const drawnEdges = new WeakMap<StageLinks, { readonly folded: string; readonly edges: readonly GraphEdge[] }>()
-
-/** The same list as long as the same stages are folded. */
-function edgesOf(
-  links: StageLinks,
-  folds: ReadonlyMap<string, FoldNode>,
-  unitOf: ReadonlyMap<string, string>,
-): readonly GraphEdge[] {
-  const folded = JSON.stringify([...folds.values()].map(({ id, stages }) => [id, ...stages.map((stage) => stage.id)]))
-  const known = drawnEdges.get(links)
-  if (known?.folded === folded) return known.edges
-  const edges = toEdges(links.pairs, unitOf)
-  drawnEdges.set(links, { folded, edges })
-  return edges
 }
 
 /** Edges between the units, each once; what closes a circle is broken. */
