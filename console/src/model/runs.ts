@@ -1,4 +1,4 @@
-/** Lists of runs: filters as an address has them, what they ask of the API, and what a row says. */
+/** Lists of runs: what an address asks of the API, and what a row says. */
 import type { Execution } from './execution.ts'
 import { type Json, objectOf, objectsOf, textOf } from './read.ts'
 
@@ -31,45 +31,42 @@ const triggerWords: Readonly<Record<string, string>> = {
 export const triggerTypes = Object.entries(triggerWords)
 
 /** How a run was started, as people say it. */
-export function triggerWord(type: string | undefined): string {
-  return Object.hasOwn(triggerWords, type ?? 'manual') ? (triggerWords[type ?? 'manual'] as string) : `by ${type}`
+export function triggerWord(type = 'manual'): string {
+  return triggerTypes.find(([name]) => name === type)?.[1] ?? `by ${type}`
 }
 
 const spans: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** `24h` ago, or a point in time as text or in milliseconds; undefined for anything else. */
-export function momentOf(text: string | undefined, nowMs: number): number | undefined {
-  const [, count, unit = ''] = /^(\d{1,5})([mhd])$/.exec(text ?? '') ?? []
+function momentOf(text = '', nowMs: number): number | undefined {
+  const [, count, unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? []
   if (count !== undefined) return Math.floor((nowMs - Number(count) * (spans[unit] as number)) / 60_000) * 60_000
-  const at = /^\d{1,16}$/.test(text ?? '') ? Number(text) : Date.parse(text ?? '')
+  const at = /^\d{1,16}$/.test(text) ? Number(text) : Date.parse(text)
   return Number.isNaN(at) ? undefined : at
 }
 
 /** The search that an address asks for. */
 export function searchOfRuns(query: Query, nowMs: number) {
-  const { status, user, trigger, parameter, version, pipeline, q, before } = query
-  const text = [q, version].filter(Boolean).join(' ')
-  const [from, to, until] = [momentOf(query['from'], nowMs), momentOf(query['to'], nowMs), momentOf(before, nowMs)]
-  const ends = [to, until].filter((end) => end !== undefined)
-  const statuses = runStates.find(([word]) => word === status)?.[1] ?? status?.toUpperCase()
-  return {
-    ...(statuses && { statuses }),
-    ...(user && { user }),
-    ...(trigger && { triggerTypes: trigger }),
-    ...(parameter && { parameter }),
-    ...(text && { text }),
-    ...(pipeline && { pipelineName: pipeline }),
-    ...(from !== undefined && { triggerTimeStartBoundary: String(from) }),
-    ...(ends.length > 0 && { triggerTimeEndBoundary: String(Math.min(...ends)) }),
-    startIndex: startOf(query),
-    size: runsPerPage,
-    expand: false,
+  const { status, user, trigger, parameter, version, pipeline, q } = query
+  const [from, to, before] = ['from', 'to', 'before'].map((name) => momentOf(query[name], nowMs))
+  const end = Math.min(to ?? Number.POSITIVE_INFINITY, before ?? Number.POSITIVE_INFINITY)
+  const given = {
+    statuses: runStates.find(([word]) => word === status)?.[1] ?? status?.toUpperCase(),
+    user,
+    triggerTypes: trigger,
+    parameter,
+    text: [q, version].filter(Boolean).join(' '),
+    pipelineName: pipeline,
+    triggerTimeStartBoundary: from?.toString(),
+    triggerTimeEndBoundary: Number.isFinite(end) ? String(end) : undefined,
   }
+  const asked = Object.fromEntries(Object.entries(given).filter(([, value]) => value))
+  return { ...asked, startIndex: startOf(query), size: runsPerPage, expand: false }
 }
 
 /** How many newer runs the page leaves out. */
-export function startOf({ start }: Query): number {
-  return /^\d{1,9}$/.test(start ?? '') ? Number(start) : 0
+export function startOf({ start = '' }: Query): number {
+  return /^\d{1,9}$/.test(start) ? Number(start) : 0
 }
 
 const hosts: Readonly<Record<string, string>> = {
@@ -80,30 +77,27 @@ const hosts: Readonly<Record<string, string>> = {
 
 /** Where a server shows the commits of a trigger, such as below `…/commit/`; undefined where its address is not known. */
 export function repositoryUrl(trigger: Json): string | undefined {
-  const { source, payload, buildInfo } = trigger
-  const [project, slug] = [textOf(trigger['project']), textOf(trigger['slug'])]
+  const { source, project, slug, payload, buildInfo } = trigger
   const [change] = objectsOf(objectOf(buildInfo)['scm'])
   const remote = textOf(objectOf(objectOf(payload)['repository'])['html_url']) ?? textOf(change?.['remoteUrl'])
   const host = hosts[textOf(source) ?? '']
-  const url = remote?.startsWith('https://')
-    ? remote.replace(/\.git$/, '')
-    : host && project && slug && `${host}/${project}/${slug}`
+  const known = textOf(project) && textOf(slug) && host && `${host}/${project}/${slug}`
+  const url = remote?.startsWith('https://') ? remote.replace(/\.git$/, '') : known
   return url && url + (url.startsWith('https://gitlab.com/') ? '/-' : '')
 }
 
-const commitLength = 8
 const maxParts = 4
 
 /** What a run is of: its parameters, and version, branch and commit of its trigger. */
 export function contentOf({ trigger }: Execution): readonly string[] {
-  const { tag, branch, hash, version, buildInfo } = trigger as Readonly<Record<string, unknown>>
-  const parameters = Object.entries(objectOf(trigger.parameters)).flatMap(([name, value]) => {
+  const { tag, branch, hash, version, buildInfo } = trigger as Json
+  const parameters = Object.entries(objectOf(trigger.parameters)).map(([name, value]) => {
     const text = typeof value === 'boolean' ? String(value) : textOf(value)
-    return text === undefined ? [] : [`${name} ${text}`]
+    return text && `${name} ${text}`
   })
-  const images = objectsOf(trigger.artifacts).flatMap((artifact) => textOf(artifact['reference'])?.split('/').at(-1) ?? [])
+  const images = objectsOf(trigger.artifacts).map(({ reference }) => textOf(reference)?.split('/').at(-1))
   const build = textOf(objectOf(buildInfo)['number'])
-  const source = [textOf(version), textOf(tag), textOf(branch), textOf(hash)?.slice(0, commitLength), build && `build ${build}`]
-  const parts = [...source.flatMap((text) => text ?? []), ...parameters, ...images]
+  const source = [textOf(version), textOf(tag), textOf(branch), textOf(hash)?.slice(0, 8), build && `build ${build}`]
+  const parts = [...source, ...parameters, ...images].flatMap((part) => part || [])
   return parts.length <= maxParts ? parts : [...parts.slice(0, maxParts), `${parts.length - maxParts} more`]
 }

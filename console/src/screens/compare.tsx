@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { refreshAll, useLive } from '../api/live.ts'
+import { useRunsOf } from '../api/pipelines.ts'
 import { Button } from '../components/button.tsx'
 import { Check } from '../components/check.tsx'
 import { Difference } from '../components/difference.tsx'
@@ -78,8 +79,7 @@ interface BothProps {
 function BaselineChoice({ older, newer, base }: BothProps & { readonly base: string }) {
   const { route: navigate } = useLocation()
   const { id, buildTime, pipelineConfigId } = newer
-  const query = { pipelineConfigIds: pipelineConfigId ?? '', limit: maxOthers, expand: false }
-  const { body = [] } = useLive('/executions', pipelineConfigId ? { query } : undefined, { refresh: 'open' }).reading.value
+  const { body = [] } = useRunsOf(pipelineConfigId, maxOthers).reading.value
   const runs = newestFirst(body)
     .filter((run) => run.id !== id && (run.buildTime ?? 0) <= (buildTime ?? 0))
     .map((run) => {

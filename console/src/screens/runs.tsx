@@ -1,6 +1,7 @@
 /** Runs of an application, or of all: filters, pages to the oldest, an address for each state. */
 import { useMemo } from 'preact/hooks'
 import { useLive } from '../api/live.ts'
+import { usePipelines } from '../api/pipelines.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { searchPath } from '../api/waiting.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
@@ -86,11 +87,7 @@ export function Runs({ params, query }: ScreenProps) {
 
 /** A choice where the pipelines are known, of one application. */
 function usePipelineFilter(application: string | undefined): Filter {
-  const { body = [] } = useLive(
-    '/applications/{application}/pipelineConfigs',
-    application === undefined ? undefined : { path: { application } },
-    { refresh: 'slow' },
-  ).reading.value
+  const { body = [] } = usePipelines(application).reading.value
   const filter = { name: 'pipeline', label: 'Pipeline', kind: 'asked' } as const
   return application === undefined ? filter : { ...filter, choices: body.map(({ name }) => name) }
 }

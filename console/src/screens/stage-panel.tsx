@@ -10,7 +10,7 @@ import { Name, NameLink } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { PlainText } from '../components/plain-text.tsx'
 import { StatusMark, StatusText } from '../components/status-mark.tsx'
-import { StepRows } from '../components/step-rows.tsx'
+import { StepRows, toStep } from '../components/step-rows.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { Duration, Time } from '../components/time.tsx'
 import { Lazy } from '../editor/lazy.tsx'
@@ -25,11 +25,11 @@ import {
   stageStatus,
   titleOf,
 } from '../model/execution.ts'
-import { stageWord, stepWords } from '../model/names.ts'
+import { stageWord } from '../model/names.ts'
 import { objectOf, textOf } from '../model/read.ts'
 import { healthReason, instanceId } from '../model/server-groups.ts'
 import { accountOf, deployedBy, type GroupPlace, logOf } from '../model/stage-output.ts'
-import { executionStatus, instanceStatus, isComplete, isFailed } from '../model/status.ts'
+import { instanceStatus, isComplete, isFailed } from '../model/status.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { plural, showing } from '../words.ts'
 import { buildFacts } from './build-stage.tsx'
@@ -52,8 +52,7 @@ const tabs = [
 
 /** Those that the stage has, and the one of the address. */
 function tabsOf({ stages }: Execution, stage: Stage, tab: string | undefined) {
-  const inner = stages.filter(({ parentStageId }) => parentStageId === stage.id)
-  const log = logOf([stage, ...inner])
+  const log = logOf([stage, ...stages.filter(({ parentStageId }) => parentStageId === stage.id)])
   const offered = tabs.filter(({ id }) => id !== 'log' || log !== undefined)
   return { offered, log, selected: offered.find(({ id }) => id === tab)?.id ?? 'summary' }
 }
@@ -63,29 +62,27 @@ export function nextTab(execution: Execution, stage: Stage, tab: string | undefi
   return offered[(offered.findIndex(({ id }) => id === selected) + 1) % offered.length]?.id
 }
 
-interface SummaryProps {
+interface StagePanelProps {
   readonly execution: Execution
   readonly stage: Stage
   readonly inner: readonly Stage[]
-  /** The screen says why it failed. */
-  readonly isExplained: boolean
-}
-
-interface StagePanelProps extends SummaryProps {
   /** `tab` and `line` of the address. */
   readonly query: Readonly<Record<string, string>>
+  /** The screen says why it failed. */
+  readonly isExplained: boolean
   /** The address without the stage, where the reader has chosen it. */
   readonly close: string | undefined
 }
 
-export function StagePanel({ query, close, ...props }: StagePanelProps) {
-  const { execution, stage } = props
+export function StagePanel(props: StagePanelProps) {
+  const { execution, stage, query, close } = props
   const change = useQueryChange()
   const { offered, log, selected } = tabsOf(execution, stage, query['tab'])
+  const name = titleOf(stage)
   const title = (
     <>
       <StatusMark kind={stageStatus(stage).kind} />
-      <Name text={titleOf(stage)} max={60} />
+      <Name text={name} max={60} />
       <span class="muted regular">{stageWord(stage.type)}</span>
     </>
   )
@@ -94,18 +91,14 @@ export function StagePanel({ query, close, ...props }: StagePanelProps) {
       <Icon name="close" />
     </a>
   )
+  const select = (tab: string) => change({ stage: stage.id, tab, line: undefined })
   return (
     <Panel class="stage-panel" title={title} actions={closer}>
-      <Tabs
-        label={titleOf(stage)}
-        tabs={offered}
-        selected={selected}
-        onSelect={(tab) => change({ stage: stage.id, tab, line: undefined })}
-      >
+      <Tabs label={name} tabs={offered} selected={selected} onSelect={select}>
         {selected === 'summary' && <Summary {...props} />}
         {selected === 'tasks' && <Steps stage={stage} />}
         {selected === 'log' && log && (
-          <StageLog output={log} name={titleOf(stage)} isEnded={isComplete(stage.status)} line={query['line']} />
+          <StageLog output={log} name={name} isEnded={isComplete(stage.status)} line={query['line']} />
         )}
         {selected === 'record' && <SearchedTree value={{ context: stage.context, outputs: stage.outputs }} name="record" />}
       </Tabs>
@@ -113,7 +106,7 @@ export function StagePanel({ query, close, ...props }: StagePanelProps) {
   )
 }
 
-function Summary({ execution, stage, inner, isExplained }: SummaryProps) {
+function Summary({ execution, stage, inner, isExplained }: StagePanelProps) {
   const { application } = execution
   const reason = isExplained ? undefined : reasonOf(stage)
   const groups = deployedBy([stage, ...inner])
@@ -160,24 +153,24 @@ interface FactsProps {
 
 function Facts({ stage, application, groups }: FactsProps) {
   const { context, type } = stage
-  const child = textOf(context['executionId'])
-  const judge = textOf(context['lastModifiedBy']) ?? textOf(objectOf(stage.lastModified)['user'])
-  const command = textOf(context['command'])
+  const text = (key: string) => textOf(context[key])
+  const child = text('executionId')
   const deployed = groups.map((group) => (
     <NameLink key={group.name} href={to.serverGroup(application, group)} text={group.name} max={60} />
   ))
+  const judge = text('lastModifiedBy') ?? textOf(objectOf(stage.lastModified)['user'])
   return (
     <KeyValue
       facts={[
         ['Left', remainingWait(stage, 0) !== undefined && <Left key="left" stage={stage} />],
         ['Judged by', type === 'manualJudgment' && !isWaiting(stage) && judge],
-        ['Answer', textOf(context['judgmentInput'])],
+        ['Answer', text('judgmentInput')],
         ['Account', accountOf(context)],
-        ['Started run', child && <a href={to.execution(child)}>{textOf(context['executionName']) ?? child}</a>],
+        ['Started run', child && <a href={to.execution(child)}>{text('executionName') ?? child}</a>],
         ['Deployed', deployed.length > 0 && <span class="row">{deployed}</span>],
-        ['Command', command && <code class="command">{command.slice(0, 600)}</code>],
+        ['Command', text('command') && <code class="command">{text('command')?.slice(0, 600)}</code>],
         ...buildFacts(stage),
-        ['Why', textOf(context['skipReason'])],
+        ['Why', text('skipReason')],
       ]}
     />
   )
@@ -219,15 +212,12 @@ function NotUp({ application, place }: { application: string; place: GroupPlace 
 }
 
 /** What the stage was made of: before it, after it. */
-function Inner({ execution, inner }: { execution: Execution; inner: readonly Stage[] }) {
-  const rows = inner.map((stage) => {
-    const href = to.execution(execution.id, { stage: stage.id })
-    return {
-      ...{ key: stage.id, status: stageStatus(stage), startTime: stage.startTime, endTime: stage.endTime },
-      title: <NameLink class="row-link" href={href} text={titleOf(stage)} max={60} />,
-      note: stageWord(stage.type),
-    }
-  })
+function Inner({ execution, inner }: Pick<StagePanelProps, 'execution' | 'inner'>) {
+  const rows = inner.map((stage) => ({
+    ...{ key: stage.id, status: stageStatus(stage), startTime: stage.startTime, endTime: stage.endTime },
+    title: <NameLink class="row-link" href={to.execution(execution.id, { stage: stage.id })} text={titleOf(stage)} max={60} />,
+    note: stageWord(stage.type),
+  }))
   return (
     <>
       <h3 class="sub">{plural(inner.length, 'inner stage')}</h3>
@@ -236,13 +226,10 @@ function Inner({ execution, inner }: { execution: Execution; inner: readonly Sta
   )
 }
 
-function Steps({ stage: { tasks, startTime: begun } }: { stage: Stage }) {
+function Steps({ stage: { tasks, startTime: begun } }: Pick<StagePanelProps, 'stage'>) {
   if (tasks.length === 0) {
     return <p class="quiet">{begun ? 'Only its inner stages have steps.' : 'This stage has not begun.'}</p>
   }
-  const rows = tasks.map(({ id, name, status, startTime, endTime, taskExceptionDetails }) => ({
-    ...{ key: id, status: executionStatus(status), title: stepWords(name), startTime, endTime },
-    note: <Name text={reasonIn(objectOf(taskExceptionDetails)['exception']) ?? ''} max={160} />,
-  }))
-  return <StepRows steps={rows} isBoxed />
+  const reasonOfStep = (details: unknown) => reasonIn(objectOf(details)['exception']) ?? ''
+  return <StepRows steps={tasks.map((task) => toStep(task, reasonOfStep(task.taskExceptionDetails)))} isBoxed />
 }

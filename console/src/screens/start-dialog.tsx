@@ -6,6 +6,7 @@ import { to } from '../address.ts'
 import { ApiError } from '../api/api-error.ts'
 import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
+import { useRunsOf } from '../api/pipelines.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { CheckField } from '../components/form-fields.tsx'
 import { Name } from '../components/name.tsx'
@@ -61,7 +62,7 @@ function Form({ pipeline, initial, from, onClose }: FormProps) {
   const [values, setValues] = useState(initial)
   const [dryRun, setDryRun] = useState(false)
   const [isTried, setTried] = useState(false)
-  const runs = useRuns(pipeline)
+  const runs = newestFirst(useRunsOf(pipeline.id, maxRuns).reading.value.body ?? [])
   const images = useImages(pipeline)
   const shown = parametersOf(pipeline).filter((parameter) => isShown(parameter, values))
   const isMissing = ({ name, required }: Parameter) => required === true && (values[name] ?? '').trim() === ''
@@ -115,13 +116,6 @@ function Lead({ pipeline, from, runs }: Pick<FormProps, 'pipeline' | 'from'> & {
       {!parameterConfig?.length && <p>This pipeline has no parameters.</p>}
     </>
   )
-}
-
-/** Newest runs of the pipeline. */
-function useRuns({ id }: Pipeline): readonly Execution[] {
-  const query = { pipelineConfigIds: id ?? '', limit: maxRuns, expand: false }
-  const runs = useLive('/executions', id === undefined ? undefined : { query }, { refresh: 'open' }).reading.value.body ?? []
-  return newestFirst(runs.filter(({ pipelineConfigId }) => pipelineConfigId === id))
 }
 
 function earlierValues(runs: readonly Execution[], name: string): readonly string[] {

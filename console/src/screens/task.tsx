@@ -14,9 +14,8 @@ import { Panel } from '../components/panel.tsx'
 import { PlainText } from '../components/plain-text.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusBadge } from '../components/status-mark.tsx'
-import { StepRows } from '../components/step-rows.tsx'
+import { StepRows, toStep } from '../components/step-rows.tsx'
 import { Duration, Time } from '../components/time.tsx'
-import { stepWords } from '../model/names.ts'
 import { executionStatus, isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { DoAgain } from './do-again.tsx'
@@ -35,20 +34,16 @@ export function TaskScreen({ params }: ScreenProps) {
 }
 
 function Details({ task }: { task: Task }) {
-  const { id, name = id, application, startTime, endTime, buildTime, steps, variables } = task
+  const { id, application, startTime, endTime, buildTime, steps, variables } = task
   const { reason } = useRight({ operation: changeOperation, application })
   const failure = failureOf(task)
   const by = userOf(task)
-  const title = name ?? id
+  const title = task.name ?? id
   const cancel = (
     <Button denied={reason} onClick={() => confirmCancelTask(task)}>
       Cancel task
     </Button>
   )
-  const rows = steps.map((step) => ({
-    ...{ key: step.id, status: executionStatus(step.status), title: stepWords(step.name) },
-    ...{ startTime: step.startTime, endTime: step.endTime },
-  }))
   return (
     <>
       <PageHead
@@ -75,7 +70,7 @@ function Details({ task }: { task: Task }) {
       )}
       <div class="stack">
         <Panel title="Steps" flush>
-          <StepRows steps={rows} />
+          <StepRows steps={steps.map((step) => toStep(step))} />
         </Panel>
         <Panel title="Variables">
           <JsonTree value={Object.fromEntries(variables.map(({ key, value }) => [key, value]))} name="variables" />
