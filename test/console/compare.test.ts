@@ -1,6 +1,7 @@
 /** What the console says differs between two executions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { toRevisions } from '../../console/src/editor/history.ts'
 import { compareExecutions, describeChanges } from '../../console/src/model/compare.ts'
 import type { Execution, Stage } from '../../console/src/model/execution.ts'
 
@@ -86,7 +87,13 @@ test('changes are told in sentences, input first', () => {
     { name: 'Notify', type: 'wait', status: 'NOT_STARTED' },
   ])
   newer.trigger = { ...older.trigger, ...newer.trigger, type: 'cron', hash: 'c3d4e5f6a7', user: undefined } as never
-  const changes = describeChanges(older, newer)
+  const definition = (targetHealthy: number, updateTs: number) => ({
+    stages: [{ refId: '0', type: 'deploy', name: 'Deploy prod', targetHealthy }],
+    ...{ updateTs, lastModifiedBy: 'ben' },
+  })
+  Object.assign(older, { buildTime: 100 })
+  Object.assign(newer, { buildTime: 200 })
+  const changes = describeChanges(older, newer, toRevisions([definition(60, 150), definition(100, 50)]))
   assert.deepEqual(
     changes.map(({ text }) => text),
     [
@@ -94,7 +101,7 @@ test('changes are told in sentences, input first', () => {
       'Image web went from 2.3.9 to 2.4.0',
       'Commit went from a1b2c3d4 to c3d4e5f6',
       'Started by schedule, before by hand by ann',
-      'Stage Deploy prod: targetHealthy went from 100 to 60',
+      'Stage Deploy prod: target healthy went from 100 to 60 (by ben)',
       'Deploy prod: failed, before succeeded',
       'Notify did not run',
       'Deploy prod took 4m 18s longer',

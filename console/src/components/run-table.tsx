@@ -18,55 +18,29 @@ interface RunTableProps {
   readonly heldOf: string
 }
 
-const columns: readonly Column<Execution>[] = [
-  { key: 'state', head: 'Status', cell: (run) => <StatusText status={statusOf(run)} /> },
-  {
+export function RunTable({ runs, label, without, heldOf }: RunTableProps) {
+  const causes = useCauses(runs)
+  const content = (run: Execution) => contentOf(run).join(' · ')
+  const contentColumn = {
     key: 'content',
     head: 'Version and parameters',
     hideBelow: 'narrow',
-    cell: (run) => <Name text={contentOf(run).join(' · ')} max={60} />,
-  },
-  {
-    key: 'start',
-    head: 'Started by',
-    hideBelow: 'phone',
-    cell: (run) => (
-      <>
-        <Name text={startedBy(run) ?? ''} max={24} /> <span class="muted">{triggerWord(run.trigger.type)}</span>
-      </>
-    ),
-  },
-  { key: 'time', head: 'Started', cell: (run) => <Time at={run.startTime ?? run.buildTime} /> },
-  {
-    key: 'length',
-    head: 'Duration',
-    hideBelow: 'phone',
-    align: 'end',
-    cell: ({ status, startTime, endTime }) =>
-      isComplete(status) && !endTime ? '–' : <Duration from={startTime} until={endTime} />,
-  },
-]
-
-export function RunTable({ runs, label, without, heldOf }: RunTableProps) {
-  const causes = useCauses(runs)
-  const [state, content, ...rest] = columns as [Column<Execution>, Column<Execution>, ...Column<Execution>[]]
-  const run: Column<Execution> = {
-    key: 'run',
-    head: 'Run',
-    grow: true,
-    cell: (each) => <Run run={each} without={without} cause={causes.get(each.id)} />,
-  }
-  // Below a narrow screen, and on the page of a pipeline, the cell of the run has the content.
-  const hasContent = without !== 'pipeline' && runs.some((each) => contentOf(each).length > 0)
+    cell: (run: Execution) => <Name text={content(run)} max={60} />,
+  } as const
+  const length = ({ status, startTime, endTime }: Execution) =>
+    isComplete(status) && !endTime ? '–' : <Duration from={startTime} until={endTime} />
+  const columns: readonly Column<Execution>[] = [
+    { key: 'state', head: 'Status', cell: (run) => <StatusText status={statusOf(run)} /> },
+    { key: 'run', head: 'Run', grow: true, cell: (run) => <Run run={run} without={without} cause={causes.get(run.id)} /> },
+    // Below a narrow screen, and on the page of a pipeline, the cell of the run has it.
+    ...(without !== 'pipeline' && runs.some((run) => content(run) !== '') ? [contentColumn] : []),
+    { key: 'start', head: 'Started by', hideBelow: 'phone', cell: (run) => <Starter run={run} /> },
+    { key: 'time', head: 'Started', cell: (run) => <Time at={run.startTime ?? run.buildTime} /> },
+    { key: 'length', head: 'Duration', hideBelow: 'phone', align: 'end', cell: length },
+  ]
   return (
     <div class="run-table">
-      <DataTable
-        label={label}
-        rows={newestFirst(runs)}
-        keyOf={({ id }) => id}
-        heldOf={heldOf}
-        columns={[state, run, ...(hasContent ? [content] : []), ...rest]}
-      />
+      <DataTable label={label} rows={newestFirst(runs)} keyOf={({ id }) => id} heldOf={heldOf} columns={columns} />
     </div>
   )
 }
@@ -80,21 +54,23 @@ function Run({ run, without, cause }: RunProps) {
   return (
     <>
       <a class="row-link" href={to.execution(run.id)}>
-        {without === undefined && (
-          <span class="muted">
-            <Name text={run.application} max={30} /> /{' '}
-          </span>
-        )}
+        {without === undefined && <Name class="muted" text={`${run.application} /`} max={32} />}{' '}
         {without !== 'pipeline' && <Name text={run.name ?? 'Run'} max={50} />} <span class="run-id">{shortId(run.id)}</span>
       </a>{' '}
-      <span class={`muted ${without === 'pipeline' ? '' : 'narrow-only'}`}>
-        <Name text={contentOf(run).join(' · ')} max={80} />
-      </span>
+      <Name class={`muted ${without === 'pipeline' ? '' : 'narrow-only'}`} text={contentOf(run).join(' · ')} max={80} />
       {cause !== undefined && (
         <p class="run-cause clamped">
           <Name text={cause} max={320} />
         </p>
       )}
+    </>
+  )
+}
+
+function Starter({ run }: { run: Execution }) {
+  return (
+    <>
+      <Name text={startedBy(run) ?? ''} max={24} /> <span class="muted">{triggerWord(run.trigger.type)}</span>
     </>
   )
 }

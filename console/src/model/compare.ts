@@ -1,4 +1,6 @@
 /** What changed from one run of a pipeline to a later one: in sentences, and as the values of both records. */
+import { describeChanges as describeFields, showValue } from '../editor/describe-changes.ts'
+import type { Revision } from '../editor/history.ts'
 import { durationOf, type Execution, type Stage, startedBy, titleOf } from './execution.ts'
 import { type Json, objectOf, textOf } from './read.ts'
 import { repositoryUrl, triggerWord } from './runs.ts'
@@ -10,6 +12,8 @@ export interface Change {
   readonly text: string
   /** The change itself, where a service shows it. */
   readonly href?: string | undefined
+  /** The one of the definition that made it. */
+  readonly revision?: string
 }
 
 /** Values as text; undefined where a side has none. */
@@ -20,8 +24,12 @@ export interface ComparedValue {
   readonly after: string | undefined
 }
 
-/** What explains most comes first: input, then definition, then what came of it. */
-export function describeChanges(older: Execution, newer: Execution): readonly Change[] {
+/**
+ * What explains most comes first: input, then definition, then what came of it.
+ *
+ * @param revisions Of the definition of both
+ */
+export function describeChanges(older: Execution, newer: Execution, revisions: readonly Revision[] = []): readonly Change[] {
   const stages = pairs(older.stages, newer.stages)
   const parameters = changed(objectOf(older.trigger.parameters), objectOf(newer.trigger.parameters))
   return [
@@ -29,15 +37,15 @@ export function describeChanges(older: Execution, newer: Execution): readonly Ch
     ...imageChanges(older, newer),
     ...sourceChanges(older.trigger, newer.trigger),
     ...startChanges(older, newer),
-    ...stages.flatMap(([one, other]) => definitionChanges(one, other, parameters)),
-    ...stages.flatMap(([one, other]) => stageChange(one, other)),
+    ...savedChanges(revisions, older.buildTime ?? 0, newer.buildTime ?? 0),
+    ...stages.flatMap(stageChange),
     ...durationChanges(stages),
   ]
 }
 
 const maxText = 60
 
-export function changeWords({ name, before = '', after = '' }: ComparedValue): string {
+function changeWords({ name, before = '', after = '' }: ComparedValue): string {
   if (Math.max(before.length, after.length) > maxText) return `${name} changed`
   if (before === '') return `${name} is now ${after}`
   return after === '' ? `${name} is no longer ${before}` : `${name} went from ${before} to ${after}`
@@ -94,37 +102,32 @@ function startChanges(older: Execution, newer: Execution): readonly Change[] {
 
 type Pair = readonly [before: Stage | undefined, after: Stage | undefined]
 
-/** Fields that the engine writes, or that say the same as an image does. */
-const noFields =
-  /(^|\.)(kato|deploy|outputs|exception|previousAttempts|restartDetails|stageEnabledEvaluation|waiting|lastModified\w*|image\w*|buildInfo)(\.|$)/
-const maxFields = 6
+const maxFields = 8
 
-/** Fields of a stage that its definition gave; those that follow a parameter have no sentence of their own. */
-function definitionChanges(before: Pair[0], after: Pair[1], parameters: readonly ComparedValue[]): readonly Change[] {
-  if (before === undefined) return [{ kind: 'definition', text: `Stage ${titleOf(after as Stage)} is new` }]
-  if (after === undefined) return [{ kind: 'definition', text: `Stage ${titleOf(before)} was removed` }]
-  const follows = (was: string, is: string) =>
-    parameters.some((one) => one.before && one.after && was.replaceAll(one.before, one.after) === is)
-  const fields = changed(givenFields(before), givenFields(after)).filter(({ name, before: was, after: is }) => {
-    const isKnown = was !== undefined && is !== undefined && !`${was}${is}`.includes('${')
-    return isKnown && !noFields.test(name) && !follows(was, is)
+/** What the revisions of a definition changed that were saved between two runs. */
+function savedChanges(revisions: readonly Revision[], fromMs: number, untilMs: number): readonly Change[] {
+  const between = revisions.filter(({ savedAtMs = 0 }) => savedAtMs > fromMs && savedAtMs <= untilMs)
+  return between.flatMap(({ id, author = 'someone', definition, previous }) => {
+    const parts = previous === undefined ? [] : describeFields(previous, definition)
+    const sentences = parts.flatMap(({ title, kind, fields }) => {
+      if (fields.length === 0) return `${title} was ${kind}`
+      const values = fields.map(({ field, before, after }) => ({
+        name: field,
+        before: showValue(before),
+        after: showValue(after),
+      }))
+      return values.filter(({ name }) => name !== 'index').map((value) => `${title}: ${changeWords(value)}`)
+    })
+    return sentences.slice(0, maxFields).map((text) => ({ kind: 'definition', text: `${text} (by ${author})`, revision: id }))
   })
-  return fields
-    .slice(0, maxFields)
-    .map((field) => ({ kind: 'definition', text: `Stage ${titleOf(after)}: ${changeWords(field)}` }))
 }
 
-function givenFields({ context, outputs }: Stage): Json {
-  const isGiven = (key: string) => !Object.hasOwn(objectOf(outputs), key) && !key.includes('.')
-  return Object.fromEntries(Object.entries(context).filter(([key]) => isGiven(key)))
-}
-
-function stageChange(before: Pair[0], after: Pair[1]): readonly Change[] {
-  if (before === undefined || after === undefined || before.status === after.status) return []
-  const name = titleOf(after)
-  const [was, is] = [executionStatus(before.status).word, executionStatus(after.status).word]
+function stageChange([before, after]: Pair): readonly Change[] {
+  if (before === undefined) return [{ kind: 'stage', text: `Stage ${titleOf(after as Stage)} is new` }]
+  if (after === undefined) return [{ kind: 'stage', text: `Stage ${titleOf(before)} was removed` }]
+  if (before.status === after.status) return []
+  const [name, was, is] = [titleOf(after), executionStatus(before.status).word, executionStatus(after.status).word]
   if (after.status === 'NOT_STARTED') return [{ kind: 'stage', text: `${name} did not run` }]
-  if (before.status === 'NOT_STARTED') return [{ kind: 'stage', text: `${name} ran; it did not run before` }]
   return [{ kind: 'stage', text: `${name}: ${is}, before ${was}` }]
 }
 

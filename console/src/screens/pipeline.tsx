@@ -220,8 +220,7 @@ function Changes({ application, id, history }: PageProps) {
     title: <NameLink href={address(revision.id)} text={summaryOf(revision).join(', ') || 'Saved'} max={90} />,
     note: (
       <>
-        <Name text={revision.author === undefined ? '' : `${revision.author}, `} max={40} />
-        <Time at={revision.savedAtMs} />
+        <Name text={revision.author === undefined ? '' : `${revision.author},`} max={40} /> <Time at={revision.savedAtMs} />
       </>
     ),
   })

@@ -161,20 +161,18 @@ export async function startPipeline(
   throw new ApiError({ status: 202, message: startUnclear })
 }
 
-/** A conditional parameter is shown while another one has the value that it names. */
-function isShown(parameter: Parameter, values: Readonly<Record<string, string>>): boolean {
-  const { parameter: other, comparator, comparatorValue } = objectOf(parameter['conditional'])
-  const name = textOf(other)
-  if (name === undefined) return true
-  const [left, right] = [values[name] ?? '', textOf(comparatorValue) ?? '']
-  const compare = comparisons[String(comparator)]
-  return compare === undefined ? left === right : compare(left, right)
-}
-
 const comparisons: Readonly<Record<string, (left: string, right: string) => boolean>> = {
   '!=': (left, right) => left !== right,
   '>': (left, right) => Number(left) > Number(right),
   '<': (left, right) => Number(left) < Number(right),
   '>=': (left, right) => Number(left) >= Number(right),
   '<=': (left, right) => Number(left) <= Number(right),
+}
+
+/** A conditional parameter is shown while another one has the value that it names. */
+function isShown(parameter: Parameter, values: Readonly<Record<string, string>>): boolean {
+  const { parameter: other, comparator, comparatorValue } = objectOf(parameter['conditional'])
+  const [name, right = ''] = [textOf(other), textOf(comparatorValue)]
+  const compare = comparisons[String(comparator)] ?? ((left: string) => left === right)
+  return name === undefined || compare(values[name] ?? '', right)
 }

@@ -59,8 +59,7 @@ function Details({ task }: { task: Task }) {
         actions={isComplete(task.status) ? <DoAgain task={task} /> : cancel}
       >
         <p class="muted">
-          {by !== undefined && <Name text={`Started by ${by}, `} max={60} />}
-          <Time at={startTime ?? buildTime} />
+          {by !== undefined && <Name text={`Started by ${by},`} max={60} />} <Time at={startTime ?? buildTime} />
         </p>
       </PageHead>
       {failure !== undefined && (

@@ -6,7 +6,7 @@ import { type Filter, FilterField } from '../components/filter-field.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
-import { StatusMark } from '../components/status-mark.tsx'
+import { StepRows } from '../components/step-rows.tsx'
 import { Time } from '../components/time.tsx'
 import { shortId } from '../model/execution.ts'
 import { textOf } from '../model/read.ts'
@@ -15,9 +15,9 @@ import type { ScreenProps } from '../screen.ts'
 type TriggerEvent = Schemas['TriggerEvent']
 
 const marks = {
-  started: { kind: 'succeeded', label: 'started' },
-  nothing: { kind: 'skipped', label: 'started nothing' },
-  failed: { kind: 'failed', label: 'failed' },
+  started: { kind: 'succeeded', word: 'started' },
+  nothing: { kind: 'skipped', word: 'started nothing' },
+  failed: { kind: 'failed', word: 'failed' },
 } as const
 
 /** Opens the panel, and chooses what it shows. */
@@ -61,29 +61,22 @@ export function TriggerEvents({ application, pipelines, query: { events: chosen 
       actions={<FilterField name="of" label="Of pipeline" any="Any pipeline" choices={choices} />}
     >
       <Loaded live={live} rows={4} empty={<EmptyState icon="pipeline" text={empty} />}>
-        {(events) => (
-          <ol class="rows">
-            {events.map((event) => (
-              <EventRow key={event.id} event={event} />
-            ))}
-          </ol>
-        )}
+        {(events) => <StepRows steps={events.map(toRow)} />}
       </Loaded>
     </Panel>
   )
 }
 
-function EventRow({ event }: { event: TriggerEvent }) {
-  const { type, source, outcome, time, reason, triggers } = event
-  return (
-    <li class="run-row">
-      <StatusMark {...marks[outcome]} />
-      <span>
-        {type} <Name text={[source, ...summaryOf(event)].filter(Boolean).join(' ')} max={80} />
-      </span>
-      <ul class="grow">
+function toRow(event: TriggerEvent) {
+  const { id, type, source, outcome, time, reason, triggers } = event
+  return {
+    key: id,
+    status: marks[outcome],
+    title: <Name text={[type, source, ...summaryOf(event)].filter(Boolean).join(' ')} max={90} />,
+    note: (
+      <ul>
         {outcome === 'failed' && reason && (
-          <li class="muted">
+          <li>
             <Name text={reason} max={300} />
           </li>
         )}
@@ -91,26 +84,19 @@ function EventRow({ event }: { event: TriggerEvent }) {
           <li key={index}>
             <NameLink href={executionId ? to.execution(executionId) : undefined} text={pipeline} max={60} />{' '}
             {executionId && <span class="run-id">{shortId(executionId)}</span>}
-            {why && (
-              <span class="muted">
-                : <Name text={why} max={300} />
-              </span>
-            )}
+            {why && <Name text={`: ${why}`} max={300} />}
           </li>
         ))}
       </ul>
-      <span class="muted hide-phone">
-        <Time at={time} />
-      </span>
-    </li>
-  )
+    ),
+    action: <Time at={time} />,
+  }
 }
 
 /** Digests and commits as short as people compare them. */
 function summaryOf({ summary }: TriggerEvent): readonly string[] {
   return Object.entries(summary).flatMap(([name, value]) => {
-    const text = textOf(value)
-    if (text === undefined || name === 'action') return []
-    return name === 'commit' || name === 'digest' ? text.replace(/^sha\d+:/, '').slice(0, 8) : text
+    const text = name === 'action' ? undefined : textOf(value)
+    return (name === 'commit' || name === 'digest' ? text?.replace(/^sha\d+:/, '').slice(0, 8) : text) ?? []
   })
 }
