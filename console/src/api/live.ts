@@ -53,13 +53,14 @@ export interface Live<Body> {
 
 /**
  * How current the page is. `connected`: streams report the changes of what follows one; `polling`: reads at intervals find them;
- * `reconnecting`: a read has failed, or a stream has broken off while what it follows runs; `stale`: two reads in a row have failed.
+ * `reconnecting`: a read has failed; `stale`: two reads in a row have failed.
  */
 export type Connection = 'connected' | 'polling' | 'reconnecting' | 'stale'
 
 /** How current everything is that the page shows. */
 export const connection = signal<Connection>('polling')
 
+const never = Number.POSITIVE_INFINITY
 const batchMs = 250
 const busyMs = 2000
 /** Pause between two reads of a list whose changes are reported. */
@@ -69,7 +70,7 @@ const intervals: Readonly<Record<Refresh, number>> = {
   steady: 15_000,
   slow: 60_000,
   rare: 900_000,
-  open: Number.POSITIVE_INFINITY,
+  open: never,
 }
 /** Reads in a hidden tab end after that. */
 const hiddenMs = 600_000
@@ -130,28 +131,24 @@ function find<Path extends ReadPath>(key: string, path: Path, parameters: unknow
   return known as unknown as Live<Answer<Path>>
 }
 
-const pending: (() => void)[] = []
-let lastFlushMs = 0
+/** Resources whose answers wait for the next batch. */
+const changed = new Set<Resource<unknown>>()
 let isFlushing = false
+let lastFlushMs = 0
 
-function applySoon(change: () => void): void {
-  pending.push(change)
-  if (isFlushing) return
+/** Without a resource: what the page shows has changed, though no answer has. */
+function showSoon(resource?: Resource<unknown>): void {
+  if (resource !== undefined) changed.add(resource)
+  if (!isFlushing) setTimeout(flush, Math.max(0, lastFlushMs + batchMs - performance.now()))
   isFlushing = true
-  setTimeout(flush, Math.max(0, lastFlushMs + batchMs - performance.now()))
-}
-
-/** What the page shows has changed, though no answer has. */
-function judgeSoon(): void {
-  applySoon(() => {})
 }
 
 function flush(): void {
   isFlushing = false
   lastFlushMs = performance.now()
-  const changes = pending.splice(0)
   batch(() => {
-    for (const change of changes) change()
+    for (const resource of changed) resource.show()
+    changed.clear()
     const states = new Set([...resources.values()].map((resource) => resource.connection()))
     connection.value = gravest.find((state) => states.has(state)) ?? 'polling'
   })
@@ -166,91 +163,72 @@ class Resource<Body> implements Live<Body> {
   readonly #url: string
   readonly #subscribers = new Set<LiveOptions<Body>>()
   #timer: ReturnType<typeof setTimeout> | undefined
-  #isReading = false
   #etag: string | undefined
   #text: string | undefined
-  #again = false
   /** As it is known; panels see it with the next batch. */
   #latest: Reading<Body> = noReading()
+  #isReading = false
+  #readBeganMs = -never
+  /** When the next read is due whatever the pace, in milliseconds since the epoch. */
+  #wantedAtMs = never
+  /** A change was reported since the last read began, and when the last read began that a change has caused. */
+  #hasChanged = false
+  #changeReadAtMs = 0
   #events: Events | undefined
   #stopEvents: (() => void) | undefined
   #isFollowing = false
-  #wasFollowing = false
-  #readBeganMs = Number.NEGATIVE_INFINITY
-  #followedAtMs = Number.NEGATIVE_INFINITY
-  /** A read that began later knows what the stream has not reported. */
-  #isCurrentSinceMs = Number.POSITIVE_INFINITY
-  /** A change was reported since the last read began. */
-  #hasChanged = false
-  /** When the last read began that a change has caused. */
-  #changeReadAtMs = 0
 
   constructor(key: string, path: ReadPath, parameters: unknown) {
     this.#key = key
     this.#path = path
     this.#url = urlOf(path, parameters)
-    this.#forgetLater()
   }
 
   subscribe(options: LiveOptions<Body>): () => void {
     // What another panel shows is read at its pace: rows that come into view do not ask again.
-    const maxAgeMs = this.#subscribers.size === 0 ? freshMs : openAgainMs
-    const isRetried = this.#latest.nextTryAtMs !== undefined && this.#subscribers.size > 0
+    const isShown = this.#subscribers.size > 0
+    const isRetried = isShown && this.#latest.nextTryAtMs !== undefined
     this.#subscribers.add(options)
-    if (!this.#isReading && !isRetried && this.#ageMs() > maxAgeMs) this.refresh()
-    else this.#schedule()
-    if (options.events !== undefined && this.#stopEvents === undefined) {
-      this.#events = options.events
-      this.#stopEvents = this.#follow(options.events)
-    }
-    return () => {
-      this.#subscribers.delete(options)
-      if (this.#subscribers.size > 0) return
-      clearTimeout(this.#timer)
-      this.#stopEvents?.()
-      this.#stopEvents = undefined
-      this.#events = undefined
-      this.#isFollowing = false
-      this.#wasFollowing = false
-      this.#forgetLater()
-      judgeSoon()
-    }
+    if (!isRetried && this.#ageMs() > (isShown ? openAgainMs : freshMs)) this.#wantedAtMs = 0
+    this.#schedule()
+    if (options.events !== undefined && this.#stopEvents === undefined) this.#stopEvents = this.#follow(options.events)
+    return () => this.#leave(options)
   }
 
-  /** Milliseconds since the last good answer. */
-  #ageMs(): number {
-    const { readAtMs } = this.#latest
-    return readAtMs === undefined ? Number.POSITIVE_INFINITY : Math.max(0, Date.now() - readAtMs)
+  #leave(options: LiveOptions<Body>): void {
+    this.#subscribers.delete(options)
+    if (this.#subscribers.size > 0) return
+    this.#stopEvents?.()
+    this.#stopEvents = undefined
+    this.#events = undefined
+    this.#isFollowing = false
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => resources.delete(this.#key), keptMs)
+    showSoon()
   }
 
-  #follow({ path, part }: Events): () => void {
+  #follow(events: Events): () => void {
+    const { path, part } = events
+    this.#events = events
     return followEvents(path, {
-      onChange: (changed) => {
-        if (part === undefined || changed === undefined || changed === part) this.#noteChange()
+      onChange: (what) => {
+        if (part === undefined || what === undefined || what === part) this.#noteChange()
       },
       onState: (state, isNew) => {
         this.#isFollowing = state !== undefined && (part === undefined || state.parts?.includes(part) === true)
-        this.#wasFollowing ||= this.#isFollowing
-        // The stream of a run begins with what has changed; that of an application does not.
-        if (isNew) this.#followedAtMs = performance.now()
-        this.#isCurrentSinceMs = (state?.askedAtMs ?? Number.POSITIVE_INFINITY) - togetherMs
-        const mayHaveMissed = isNew && part !== undefined && this.#readBeganMs < this.#isCurrentSinceMs
+        const mayHaveMissed = isNew && this.#readBeganMs < (state?.askedAtMs ?? never) - togetherMs
         if (this.#isFollowing && mayHaveMissed && hiddenSinceMs === undefined) this.refresh()
         else this.#schedule()
-        judgeSoon()
+        showSoon()
       },
     })
   }
 
-  /** A hidden tab reads on return. */
+  /** A hidden tab reads on return. Changes of a list are read no more often than it would be without them. */
   #noteChange(): void {
     if (hiddenSinceMs !== undefined) return
-    if (this.#events?.part === undefined) {
-      // The first events of a stream say how things were when it began, as does a read that was sent with it.
-      const isFirst = performance.now() - this.#followedAtMs < togetherMs && this.#readBeganMs >= this.#isCurrentSinceMs
-      if (!isFirst) this.refresh()
-      return
-    }
+    const pauseMs = this.#events?.part === undefined ? 0 : Math.min(this.#pace(), intervals.steady)
+    this.#wantedAtMs = Math.min(this.#wantedAtMs, this.#changeReadAtMs + pauseMs)
     this.#hasChanged = true
     this.#schedule()
   }
@@ -259,29 +237,32 @@ class Resource<Body> implements Live<Body> {
     if (this.#subscribers.size === 0) return undefined
     const { error, failures } = this.#latest
     if (error !== undefined && isOutage(error)) return failures > 1 ? 'stale' : 'reconnecting'
-    if (this.#events === undefined) return undefined
-    if (this.#isFollowing) return 'connected'
-    return this.#wasFollowing && this.#isBusy() ? 'reconnecting' : 'polling'
+    return this.#events && (this.#isFollowing ? 'connected' : 'polling')
   }
 
   refresh(): void {
-    if (this.#subscribers.size === 0) return
-    if (this.#isReading) {
-      this.#again = true
-      return
-    }
-    clearTimeout(this.#timer)
-    void this.#read()
+    this.#wantedAtMs = 0
+    this.#schedule()
   }
 
   /** An answer about something else says nothing about a service that fails. */
   retry(): void {
-    if (!this.#isReading && this.#latest.error?.status === 0) this.refresh()
+    if (this.#latest.error?.status === 0) this.refresh()
   }
 
   /** On return to the tab. */
   wake(): void {
-    if (this.#interval() !== Number.POSITIVE_INFINITY || this.#ageMs() > openAgainMs) this.refresh()
+    if (this.#interval() !== never || this.#ageMs() > openAgainMs) this.refresh()
+  }
+
+  show(): void {
+    this.reading.value = this.#latest
+  }
+
+  /** Milliseconds since the last good answer. */
+  #ageMs(): number {
+    const { readAtMs } = this.#latest
+    return readAtMs === undefined ? never : Math.max(0, Date.now() - readAtMs)
   }
 
   async #read(): Promise<void> {
@@ -289,51 +270,34 @@ class Resource<Body> implements Live<Body> {
     this.#readBeganMs = performance.now()
     if (this.#hasChanged) this.#changeReadAtMs = Date.now()
     this.#hasChanged = false
-    try {
-      await this.#ask()
-    } catch (error) {
-      this.#fail(asApiError(error))
-    }
+    this.#wantedAtMs = never
+    await this.#ask().catch((error: unknown) => this.#fail(asApiError(error)))
     this.#isReading = false
-    if (this.#subscribers.size === 0) return
-    if (this.#again) {
-      this.#again = false
-      this.refresh()
-    } else this.#schedule()
+    this.#schedule()
   }
 
   async #ask(): Promise<void> {
     // What is read once, as a verification of the audit log, may take its time.
-    const isQuick = this.#latest.body !== undefined && this.#interval() !== Number.POSITIVE_INFINITY
+    const isQuick = this.#latest.body !== undefined && this.#interval() !== never
     const { response, text } = await readAgain(this.#url, this.#etag, isQuick ? longestAgainMs : longestMs)
-    if (response.status === 304) return this.#confirm()
-    if (!response.ok) throw toApiError(response, text)
-    this.#etag = response.headers.get('etag') ?? undefined
-    if (text === this.#text) return this.#confirm()
-    const body = parseAnswer(this.#path, text) as Body
-    this.#text = text
+    const isSame = response.status === 304 || (response.ok && text === this.#text)
+    if (!response.ok && !isSame) throw toApiError(response, text)
+    const hadError = this.#latest.error !== undefined
+    const body = isSame ? this.#latest.body : (parseAnswer(this.#path, text) as Body)
     this.#latest = { ...noReading(), body, readAtMs: Date.now() }
-    this.#show()
-  }
-
-  /** The last answer still holds. Panels are told only if they show an error. */
-  #confirm(): void {
-    const { body, error } = this.#latest
-    this.#latest = { ...noReading(), body, readAtMs: Date.now() }
-    if (error === undefined) Object.assign(this.reading.peek(), { readAtMs: this.#latest.readAtMs })
-    else this.#show()
+    if (response.status !== 304) {
+      this.#etag = response.headers.get('etag') ?? undefined
+      this.#text = text
+    }
+    // While the last answer holds, panels are told only if they show an error.
+    if (isSame && !hadError) Object.assign(this.reading.peek(), { readAtMs: this.#latest.readAtMs })
+    else showSoon(this as Resource<unknown>)
   }
 
   #fail(error: ApiError): void {
     const failures = this.#latest.failures + 1
     this.#latest = { ...this.#latest, error, failures, nextTryAtMs: Date.now() + waitAfter(error, failures) }
-    this.#show()
-  }
-
-  #show(): void {
-    applySoon(() => {
-      this.reading.value = this.#latest
-    })
+    showSoon(this as Resource<unknown>)
   }
 
   /** Milliseconds between reads. */
@@ -347,39 +311,27 @@ class Resource<Body> implements Live<Body> {
   #pace(): number {
     // Rows of a list have the same pace and ask the same of one long answer.
     const paces = new Set([...this.#subscribers].map(({ refresh = 'steady' }) => refresh))
-    return Math.min(...[...paces].map((refresh) => (refresh === 'live' && this.#isBusy() ? busyMs : intervals[refresh])))
-  }
-
-  #isBusy(): boolean {
-    const { body } = this.#latest
     const questions = new Set([...this.#subscribers].flatMap(({ refresh, isBusy }) => (refresh === 'live' && isBusy) || []))
-    return body !== undefined && [...questions].some((isBusy) => isBusy(body))
+    const { body } = this.#latest
+    if (body !== undefined && [...questions].some((isBusy) => isBusy(body))) return busyMs
+    return Math.min(...[...paces].map((refresh) => intervals[refresh]))
   }
 
   #schedule(): void {
     if (this.#subscribers.size === 0 || this.#isReading) return
     clearTimeout(this.#timer)
-    const { nextTryAtMs } = this.#latest
-    const changeMs = this.#hasChanged
-      ? this.#changeReadAtMs + Math.min(this.#pace(), intervals.steady) - Date.now()
-      : Number.POSITIVE_INFINITY
-    const usualMs = Math.min(this.#interval() - this.#ageMs(), changeMs)
-    if (nextTryAtMs === undefined && usualMs === Number.POSITIVE_INFINITY) return
-    const waitMs = nextTryAtMs === undefined ? usualMs : nextTryAtMs - Date.now()
+    if (this.#wantedAtMs <= Date.now()) return void this.#read()
+    const { readAtMs = 0, nextTryAtMs = readAtMs + this.#interval() } = this.#latest
+    const dueAtMs = Math.min(this.#wantedAtMs, nextTryAtMs)
+    if (dueAtMs === never) return
     this.#timer = setTimeout(
       () => {
         const hidesLong = hiddenSinceMs !== undefined && Date.now() - hiddenSinceMs > hiddenMs
         // A login in another tab, or the return to this one, begins anew.
         if (!hidesLong && !loginEnded.peek()) this.refresh()
       },
-      Math.max(0, waitMs),
+      Math.max(0, dueAtMs - Date.now()),
     )
-  }
-
-  #forgetLater(): void {
-    this.#timer = setTimeout(() => {
-      if (this.#subscribers.size === 0 && resources.get(this.#key) === (this as unknown)) resources.delete(this.#key)
-    }, keptMs)
   }
 }
 

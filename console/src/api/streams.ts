@@ -37,6 +37,7 @@ interface Follower {
   onState(state: StreamState | undefined, isNew: boolean): void
 }
 
+/** Pause before the next attempt, unless the server says another. */
 const retryMs = 5000
 /** A hidden tab needs no stream. */
 const hiddenMs = 60_000
@@ -44,11 +45,12 @@ const hiddenMs = 60_000
 const lingerMs = 2000
 /** A stream that the server ends counts as one that goes on until the next attempt has had this time, besides the pause before it. */
 const graceMs = 10_000
+/** The first events of a run's stream say how things were when it began, as the read does that was sent with it. */
+const firstMs = 250
 /** After so many heartbeats without a byte, the connection is dead. */
 const missedHeartbeats = 3
 /** HTTP/1.1 allows six connections, and reads need some. */
 const maxStreams = 3
-const channelName = 'fairlead.events'
 
 type Message = { readonly path: string } & (
   | { readonly kind: 'ask' }
@@ -58,11 +60,6 @@ type Message = { readonly path: string } & (
 
 export function applicationEvents(application: string, part: Part): Events {
   return { path: `/applications/${encodeURIComponent(application)}/executions/events`, part }
-}
-
-/** Such a stream says when it begins. */
-function isOfApplication(path: string): boolean {
-  return path.startsWith('/applications/')
 }
 
 /** The streams of this tab, by path. */
@@ -91,48 +88,45 @@ class SharedStream {
   lingering: ReturnType<typeof setTimeout> | undefined
   state: StreamState | undefined
   readonly #path: string
-  readonly #channel = new BroadcastChannel(channelName)
-  #hasEnded = false
+  readonly #channel = new BroadcastChannel('fairlead.events')
   /** Whether this tab streams, and no other. */
   #leads = false
   #stop: AbortController | undefined
-  #askedAtMs: number | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
   #hiding: ReturnType<typeof setTimeout> | undefined
-  #grace: ReturnType<typeof setTimeout> | undefined
 
   constructor(path: string) {
     this.#path = path
-    this.#channel.onmessage = ({ data }: MessageEvent<Message>) => this.#onMessage(data)
-    this.#tell({ path, kind: 'ask' })
+    this.#channel.onmessage = ({ data }: MessageEvent<Message>) => {
+      if (data.path !== path) return
+      if (data.kind === 'ask') {
+        if (this.#leads) this.#tellState(false)
+      } else if (this.#leads) return
+      else if (data.kind === 'change') this.#pass(data.part)
+      else this.#show(data.state, data.isNew)
+    }
+    this.#channel.postMessage({ path, kind: 'ask' } satisfies Message)
     document.addEventListener('visibilitychange', this.#onVisibility)
     if (document.visibilityState === 'visible') this.#lead()
   }
 
   close(): void {
     clearTimeout(this.#hiding)
-    clearTimeout(this.#grace)
-    this.#stop?.abort()
-    this.#hasEnded = true
-    this.#channel.close()
     document.removeEventListener('visibilitychange', this.#onVisibility)
+    this.#stop?.abort()
+    this.#breakOff()
+    this.#channel.close()
   }
 
-  #onMessage(message: Message): void {
-    if (message.path !== this.#path) return
-    if (message.kind === 'ask') {
-      if (this.#leads) this.#tellState(false)
-    } else if (this.#leads) return
-    else if (message.kind === 'change') this.#pass(message.part)
-    else this.#show(message.state, message.isNew)
-  }
-
-  #tell(message: Message): void {
-    if (!this.#hasEnded) this.#channel.postMessage(message)
+  readonly #onVisibility = (): void => {
+    clearTimeout(this.#hiding)
+    if (document.visibilityState === 'hidden') this.#hiding = setTimeout(() => this.#stop?.abort(), hiddenMs)
+    else if (this.#stop === undefined || this.#stop.signal.aborted) this.#lead()
   }
 
   #tellState(isNew: boolean): void {
     const state = this.state && { ...this.state, askedAtMs: undefined }
-    this.#tell({ path: this.#path, kind: 'state', state, isNew })
+    this.#channel.postMessage({ path: this.#path, kind: 'state', state, isNew } satisfies Message)
   }
 
   #show(state: StreamState | undefined, isNew: boolean): void {
@@ -144,22 +138,11 @@ class SharedStream {
     for (const follower of this.followers) follower.onChange(part)
   }
 
-  readonly #begin = (parts: StreamState['parts']): void => {
-    clearTimeout(this.#grace)
-    this.#show({ parts, askedAtMs: this.#askedAtMs }, true)
-    this.#tellState(true)
-  }
-
-  readonly #change = (part: string | undefined): void => {
-    this.#pass(part)
-    this.#tell({ path: this.#path, kind: 'change', part })
-  }
-
-  readonly #breakOff = (): void => {
-    clearTimeout(this.#grace)
+  #breakOff(): void {
+    clearTimeout(this.#timer)
     if (this.state === undefined) return
     this.#show(undefined, false)
-    this.#tellState(false)
+    if (this.#leads) this.#tellState(false)
   }
 
   #lead(): void {
@@ -171,29 +154,72 @@ class SharedStream {
 
   async #stream(signal: AbortSignal): Promise<void> {
     this.#leads = true
-    const reader = { path: this.#path, signal, begin: this.#begin, change: this.#change }
-    for (let lastId = ''; !signal.aborted; ) {
-      const end = await inFreeSlot(() => {
-        this.#askedAtMs = performance.now()
-        return readStream(reader, lastId)
-      }).catch((): StreamEnd => ({ isOffered: true, lastId }))
-      const pauseMs = end?.retryMs ?? retryMs
-      if (end?.isPlanned !== true || signal.aborted) this.#breakOff()
-      else this.#grace = setTimeout(this.#breakOff, pauseMs + graceMs)
-      if (end?.isOffered === false) break
-      lastId = end?.lastId ?? lastId
-      if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    for (let end: StreamEnd = { lastId: '' }; end.isMissing !== true && !signal.aborted; ) {
+      const { lastId } = end
+      end = await inFreeSlot({ lastId }, () => this.#read(lastId, signal)).catch(() => ({ lastId }))
+      const pauseMs = end.retryMs ?? retryMs
+      if (end.isPlanned && !signal.aborted) this.#timer = setTimeout(() => this.#breakOff(), pauseMs + graceMs)
+      else this.#breakOff()
+      if (end.isMissing !== true && !signal.aborted) await new Promise((resolve) => setTimeout(resolve, pauseMs))
       await untilLoggedIn()
     }
-    this.#breakOff()
     this.#leads = false
   }
 
-  readonly #onVisibility = (): void => {
-    clearTimeout(this.#hiding)
-    if (document.visibilityState === 'hidden') this.#hiding = setTimeout(() => this.#stop?.abort(), hiddenMs)
-    else if (this.#stop === undefined || this.#stop.signal.aborted) this.#lead()
+  async #read(lastId: string, signal: AbortSignal): Promise<StreamEnd> {
+    const askedAtMs = performance.now()
+    const headers = { ...streamHeaders, ...(lastId !== '' && { 'Last-Event-ID': lastId }) }
+    const response = await fetch(apiPath + this.#path, { headers, signal, redirect: 'manual', credentials: 'same-origin' })
+    isReachable.value = true
+    if (response.type === 'opaqueredirect' || response.status === 401) {
+      loginEnded.value = true
+      return { lastId }
+    }
+    if (!response.ok || response.body === null || !response.headers.get('content-type')?.startsWith('text/event-stream')) {
+      await response.body?.cancel()
+      return { lastId, isMissing: response.status < 500 && response.status !== 429 }
+    }
+    const ofApplication = this.#path.startsWith('/applications/')
+    const begin = (parts: readonly string[] | undefined) => {
+      clearTimeout(this.#timer)
+      this.#show({ parts, askedAtMs }, true)
+      this.#tellState(true)
+    }
+    const change = (part: string | undefined) => {
+      if (!ofApplication && performance.now() - begunAtMs < firstMs) return
+      this.#pass(part)
+      this.#channel.postMessage({ path: this.#path, kind: 'change', part } satisfies Message)
+    }
+    const begunAtMs = performance.now()
+    if (!ofApplication) begin(undefined)
+    const end: StreamEnd = { lastId }
+    await readEvents(response.body, ({ name, id, retryMs, data }) => {
+      // An application's lists are read again after a break, whatever has happened.
+      if (!ofApplication) end.lastId = id ?? end.lastId
+      end.retryMs = retryMs ?? end.retryMs
+      if (data === undefined) return
+      const fields = objectOf(data)
+      if (name === 'end') end.isPlanned = fields['reason'] === 'age' || fields['reason'] === 'stopping'
+      // Streams that say nothing of parts report executions.
+      else if (name === 'ready') begin(fields['parts'] === undefined ? ['executions'] : textsOf(fields['parts']))
+      else if (name === 'changed') change(textOf(fields['part']))
+      else change(ofApplication && (name === 'execution' || name === 'removed') ? 'executions' : undefined)
+    })
+    return end
   }
+}
+
+const streamHeaders = { Accept: 'text/event-stream', 'X-RateLimit-App': 'console', 'X-Requested-With': 'XMLHttpRequest' }
+
+interface StreamEnd {
+  /** The id of the last event, for the next attempt. */
+  lastId: string
+  /** There is no such stream. */
+  isMissing?: boolean
+  /** The server has asked to connect again. */
+  isPlanned?: boolean
+  /** The pause that it has asked for. */
+  retryMs?: number | undefined
 }
 
 /** A stream that was refused because the login has ended begins again after the next one. */
@@ -211,73 +237,21 @@ async function withLock<Result>(name: string, options: LockOptions, run: (lock: 
   return locks === undefined ? run({}) : locks.request(name, options, run)
 }
 
-/** Undefined when as many streams as there may be are open. */
-async function inFreeSlot<Result>(run: () => Promise<Result>): Promise<Result | undefined> {
+/** `busy` when as many streams as there may be are open. */
+async function inFreeSlot<Result>(busy: Result, run: () => Promise<Result>): Promise<Result> {
   for (let slot = 0; slot < maxStreams; slot++) {
-    const result = await withLock(`fairlead.stream-slot ${slot}`, { ifAvailable: true }, async (lock) =>
-      lock === null ? undefined : { value: await run() },
-    )
-    if (result !== undefined) return result.value
+    const name = `fairlead.stream-slot ${slot}`
+    const result = await withLock(name, { ifAvailable: true }, async (lock) => (lock === null ? undefined : run()))
+    if (result !== undefined) return result
   }
-  return undefined
-}
-
-interface StreamReader {
-  readonly path: string
-  readonly signal: AbortSignal
-  readonly begin: (parts: StreamState['parts']) => void
-  readonly change: (part: string | undefined) => void
-}
-
-interface StreamEnd {
-  /** Whether there is such a stream. */
-  readonly isOffered: boolean
-  /** The id of the last event, for the next attempt. */
-  readonly lastId: string
-  /** Whether the server has asked to connect again. */
-  readonly isPlanned?: boolean
-  /** The pause that it has asked for. */
-  readonly retryMs?: number | undefined
-}
-
-async function readStream({ path, signal, begin, change }: StreamReader, after: string): Promise<StreamEnd> {
-  const headers: Record<string, string> = {
-    Accept: 'text/event-stream',
-    'X-RateLimit-App': 'console',
-    'X-Requested-With': 'XMLHttpRequest',
-    ...(after !== '' && { 'Last-Event-ID': after }),
-  }
-  const response = await fetch(apiPath + path, { headers, signal, redirect: 'manual', credentials: 'same-origin' })
-  isReachable.value = true
-  if (response.type === 'opaqueredirect' || response.status === 401) {
-    loginEnded.value = true
-    return { isOffered: true, lastId: after }
-  }
-  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
-  if (!response.ok || !isStream || response.body === null) {
-    await response.body?.cancel()
-    return { isOffered: response.status >= 500 || response.status === 429, lastId: after }
-  }
-  const ofApplication = isOfApplication(path)
-  if (!ofApplication) begin(undefined)
-  const end = { isOffered: true, lastId: after, isPlanned: false, retryMs: undefined as number | undefined }
-  await readEvents(response.body, (event) => {
-    // An application's lists are read again after a break, whatever has happened.
-    if (!ofApplication) end.lastId = event.id ?? end.lastId
-    end.retryMs = event.retryMs ?? end.retryMs
-    if (event.data === undefined) return
-    const data = objectOf(event.data)
-    if (event.name === 'end') end.isPlanned = data['reason'] === 'age' || data['reason'] === 'stopping'
-    // Streams that say nothing of parts report executions.
-    else if (event.name === 'ready') begin(data['parts'] === undefined ? ['executions'] : textsOf(data['parts']))
-    else if (event.name === 'changed') change(textOf(data['part']))
-    else change(ofApplication && (event.name === 'execution' || event.name === 'removed') ? 'executions' : undefined)
-  })
-  return end
+  return busy
 }
 
 /** Ends with the stream, also with one that breaks off: it is read again from its last event. */
-async function readEvents(body: ReadableStream<Uint8Array<ArrayBuffer>>, onEvent: (event: StreamEvent) => void): Promise<void> {
+async function readEvents(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  onEvent: (event: ReturnType<typeof parseEvent>) => void,
+): Promise<void> {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()
   let silentMs: number | undefined
   let silence: ReturnType<typeof setTimeout> | undefined
@@ -299,20 +273,9 @@ async function readEvents(body: ReadableStream<Uint8Array<ArrayBuffer>>, onEvent
   clearTimeout(silence)
 }
 
-interface StreamEvent {
-  readonly name: string | undefined
-  readonly id: string | undefined
-  readonly retryMs: number | undefined
-  readonly data: unknown
-}
-
-function parseEvent(text: string): StreamEvent {
+function parseEvent(text: string) {
   const field = (name: string) => new RegExp(`^${name}: ?(.*)$`, 'm').exec(text)?.[1]
   const [retry, data] = [field('retry'), field('data')]
-  return {
-    name: field('event'),
-    id: field('id'),
-    retryMs: retry === undefined ? undefined : Number(retry),
-    data: data && JSON.parse(data),
-  }
+  const retryAfterMs = retry === undefined ? undefined : Number(retry)
+  return { name: field('event'), id: field('id'), retryMs: retryAfterMs, data: (data && JSON.parse(data)) as unknown }
 }
