@@ -15,6 +15,7 @@ const usage = `Usage: fairlead <command> [options]
   serve                      start the gateway (what npm start runs)
   stop                       stop the gateway; with --all, also what it has deployed on this machine
   check                      check the configuration without starting
+  health                     ask a running gateway how it is; for health checks
   doctor                     examine the installation: addresses to register, services, logins, certificates, balancer
   explain login              explain a login step by step
   explain access             show whether a user may call an operation, and which rule decides
@@ -48,6 +49,7 @@ const commands: Readonly<Record<string, () => Promise<CommandModule>>> = {
   serve: () => import('./serve.ts'),
   stop: () => import('./stop.ts'),
   check: () => import('./check.ts'),
+  health: () => import('./health.ts'),
   doctor: () => import('./doctor.ts'),
   explain: () => import('./explain.ts'),
   openapi: () => import('./openapi.ts'),

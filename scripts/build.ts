@@ -38,7 +38,29 @@ export async function buildPackage(outDir: string): Promise<string[]> {
   chmodSync(join(outDir, 'fairlead.js'), 0o755)
   const packages = [...new Set([...bundledPackages(metafile), ...built.packages])].sort()
   writeFileSync(join(outDir, 'THIRD-PARTY-LICENSES.txt'), packages.map(licenceOf).join(`\n${'-'.repeat(80)}\n\n`))
+  writeFileSync(join(outDir, 'sbom.cdx.json'), `${JSON.stringify(toBillOfMaterials(packages), null, 2)}\n`)
   return packages.map(packageName)
+}
+
+/** What the bundle consists of, in the format CycloneDX 1.6. @param packages Folders, relative to the repository */
+function toBillOfMaterials(packages: readonly string[]) {
+  const own = readPackage('.')
+  return {
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    version: 1,
+    metadata: { component: { type: 'application', ...own, 'bom-ref': own.purl } },
+    components: packages.map((folder) => ({ type: 'library', ...readPackage(folder) })),
+  }
+}
+
+function readPackage(folder: string) {
+  const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as Record<
+    string,
+    string
+  >
+  const purl = `pkg:npm/${name?.replace('@', '%40')}@${version}`
+  return { name, version, purl, ...(license !== undefined && { licenses: [{ expression: license }] }) }
 }
 
 /** @param entryPoints Files of the repository, by the names that they get in `outDir` */

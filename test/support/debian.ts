@@ -4,7 +4,16 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 
 /** `scripts/install-test-packages.sh` installs the packages that hold them, except for the whole Chromium. */
-export type Program = 'slapd' | 'ldapadd' | 'redis-server' | 'chromium-headless-shell' | 'chromium' | 'nginx' | 'etcd' | 'sshd'
+export type Program =
+  | 'buildah'
+  | 'slapd'
+  | 'ldapadd'
+  | 'redis-server'
+  | 'chromium-headless-shell'
+  | 'chromium'
+  | 'nginx'
+  | 'etcd'
+  | 'sshd'
 
 /**
  * The path of a program that the test cannot do without, or of another one that will do. Where it is missing the test is skipped and must return; in CI
