@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { colourOf, legibleOn, toPlain, toSpans } from '../../console/src/model/ansi.ts'
+import { toPlain, toSpans } from '../../console/src/model/ansi.ts'
 import { isHidden, lineAtByte, splitByHits, toLogText } from '../../console/src/model/log-lines.ts'
+import { openChromium } from '../support/chromium.ts'
 
 const esc = '\u001b'
 const lines = (from: number, count: number) => Array.from({ length: count }, (_, at) => `line ${from + at}\n`).join('')
@@ -59,9 +60,9 @@ test('groups of build servers fold with what is in them, and have their length',
       'last',
     ].join('\n'),
   )
-  const groups = log.lines.flatMap(({ opens }) => opens ?? [])
+  const opened = log.lines.flatMap(({ text, opens }) => (opens === undefined ? [] : { title: text, ...opens }))
   assert.deepEqual(
-    groups.map(({ title, isFolded, startMs = 0, endMs = 0 }) => [title, isFolded, endMs - startMs]),
+    opened.map(({ title, isFolded, startMs = 0, endMs = 0 }) => [title, isFolded, endMs - startMs]),
     [
       ['Restore', true, 8000],
       ['All', false, 9000],
@@ -86,24 +87,50 @@ test('colours of terminals', () => {
     { text: 'b', style: { fontWeight: 600 } },
     { text: ' c', style: undefined },
   ])
-  const [colour] = toSpans(`${esc}[38;2;250;250;250mx`)
-  assert.match(colour?.style?.color ?? '', /^light-dark\(rgb\(\d+ \d+ \d+\), rgb\(250 250 250\)\)$/)
-  assert.deepEqual(toSpans(`${esc}[44mx`)[0]?.style, { background: 'rgb(36 114 200)', color: '#fff' })
+  assert.deepEqual(toSpans(`${esc}[44mx`)[0]?.style?.['background'], '#2472c8')
   assert.equal(toPlain(`${esc}[31mred${esc}[0m\tx\u0007\u007f\u0085`), 'red\tx␇␡\ufffd')
 })
 
-test('every colour can be read in both themes', () => {
-  const light = (part: number) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
-  const of = ([r = 0, g = 0, b = 0]: readonly number[]) =>
-    0.2126 * light(r / 255) + 0.7152 * light(g / 255) + 0.0722 * light(b / 255)
-  const grounds = { light: of([0xec, 0xef, 0xf3]), dark: of([0x1f, 0x28, 0x33]) }
-  for (let index = 0; index < 256; index++) {
-    for (const theme of ['light', 'dark'] as const) {
-      const [a = 0, b = 0] = [of(legibleOn(theme, colourOf(index))), grounds[theme]].toSorted((one, other) => other - one)
-      assert.ok((a + 0.05) / (b + 0.05) >= 4.5, `${index} ${theme}`)
-    }
+test('every colour can be read in both themes', async (t) => {
+  const browser = await openChromium(t)
+  if (browser === undefined) return
+  const page = await browser.newPage()
+  const styleOf = (codes: string) => toSpans(`${esc}[${codes}mx`)[0]?.style ?? {}
+  const texts = Array.from({ length: 256 }, (_, index) => styleOf(`38;5;${index}`)['color'])
+  const grounds = Array.from({ length: 256 }, (_, index) => styleOf(`48;5;${index}`))
+  const onGrounds = grounds.flatMap(({ color, background }) => [color, background])
+  for (const [scheme, ground] of [
+    ['light', '#eceff3'],
+    ['dark', '#1f2833'],
+  ] as const) {
+    const colours = JSON.stringify([scheme, [ground, ...texts, ...onGrounds]])
+    const [output, ...drawn] = await page.evaluate<number[][]>(`(${drawnColours})(${colours})`)
+    for (const [index, text] of drawn.slice(0, 256).entries()) assert.ok(contrast(text, output) >= 4.5, `${index} ${scheme}`)
+    const pairs = drawn.slice(256)
+    for (const index of grounds.keys())
+      assert.ok(contrast(pairs[2 * index], pairs[2 * index + 1]) >= 4.5, `on ${index} ${scheme}`)
   }
 })
+
+/** Red, green and blue of colours, as the browser draws them. */
+const drawnColours = `([scheme, colours]) => {
+  document.documentElement.style.colorScheme = scheme
+  const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true })
+  return colours.map((colour) => {
+    document.body.style.color = colour
+    canvas.fillStyle = getComputedStyle(document.body).color
+    canvas.fillRect(0, 0, 1, 1)
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3)
+  })
+}`
+
+function contrast(...colours: readonly (readonly number[] | undefined)[]): number {
+  const light = (part = 0) => (part <= 10 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4)
+  const [a = 0, b = 0] = colours
+    .map(([red, green, blue] = []) => 0.2126 * light(red) + 0.7152 * light(green) + 0.0722 * light(blue))
+    .toSorted((one, other) => other - one)
+  return (a + 0.05) / (b + 0.05)
+}
 
 test('a search takes no letter for a pattern, and either case', () => {
   assert.deepEqual(splitByHits('A.c abc a.C', 'a.c'), ['', 'A.c', ' abc ', 'a.C', ''])

@@ -1,13 +1,6 @@
 /** Colours and weights that programs write for terminals, as styles that can be read in both themes. */
 
-type Style = {
-  readonly color?: string
-  readonly background?: string
-  readonly fontWeight?: number
-  readonly fontStyle?: string
-  readonly textDecoration?: string
-  readonly opacity?: number
-}
+type Style = Readonly<Record<string, string | number>>
 
 export interface Span {
   readonly text: string
@@ -15,11 +8,10 @@ export interface Span {
   readonly style: Style | undefined
 }
 
-type Rgb = readonly [red: number, green: number, blue: number]
-
 interface State {
-  fore?: Rgb | undefined
-  back?: Rgb | undefined
+  /** Colours of the text and of its ground, as CSS has them. */
+  fore?: string | undefined
+  back?: string | undefined
   bold?: boolean
   faint?: boolean
   italic?: boolean
@@ -33,12 +25,17 @@ const usual =
 const steps = [0, 95, 135, 175, 215, 255]
 
 /** One of 256: the usual ones, a cube of 6 × 6 × 6, and greys. */
-export function colourOf(index: number): Rgb {
-  const known = usual[index]
-  if (known !== undefined) return [0, 2, 4].map((from) => Number.parseInt(known.slice(from, from + 2), 16)) as unknown as Rgb
-  if (index > 231) return [0, 1, 2].map(() => 8 + (index - 232) * 10) as unknown as Rgb
+function colourOf(index: number): string {
   const at = index - 16
-  return [Math.floor(at / 36), Math.floor(at / 6) % 6, at % 6].map((step) => steps[step] ?? 0) as unknown as Rgb
+  const grey = 8 + (index - 232) * 10
+  if (at < 0) return `#${usual[index]}`
+  return toRgb(
+    index > 231 ? [grey, grey, grey] : [Math.floor(at / 36), Math.floor(at / 6) % 6, at % 6].map((step) => steps[step] ?? 0),
+  )
+}
+
+function toRgb(parts: readonly number[]): string {
+  return `rgb(${parts.join(' ')})`
 }
 
 export const esc = String.fromCharCode(27)
@@ -95,7 +92,7 @@ function apply(state: State, codes: readonly number[]): void {
     if (code === 0) for (const key of Object.keys(state) as (keyof State)[]) delete state[key]
     else if (code === 38 || code === 48) {
       const [kind, ...values] = codes.slice(at + 1)
-      state[place] = kind === 5 ? colourOf(values[0] ?? 0) : (values.slice(0, 3) as unknown as Rgb)
+      state[place] = kind === 5 ? colourOf(values[0] ?? 0) : toRgb(values.slice(0, 3))
       at += kind === 5 ? 2 : 4
     } else if (flags[code] !== undefined) Object.assign(state, flags[code])
     else if (code >= 90 && code <= 107) state[place] = colourOf((code % 10) + 8)
@@ -103,40 +100,24 @@ function apply(state: State, codes: readonly number[]): void {
   }
 }
 
+/** Black or white, whichever can be read on the ground: about its luminance, as browsers compute with colours. */
+function toContrast(ground: string): string {
+  const part = 'calc(1e6 * (13100 - 0.2126 * r * r - 0.7152 * g * g - 0.0722 * b * b))'
+  return `rgb(from ${ground} ${part} ${part} ${part})`
+}
+
+/** Colours of texts keep their hue, and become as dark or light as it takes to be read on the ground of output. */
 function styleOf({ fore, back, bold, faint, italic, line, inverse }: State): Style | undefined {
-  const [text, ground] = inverse ? [back, fore ?? ([128, 128, 128] as const)] : [fore, back]
+  const [text, ground] = inverse ? [back, fore ?? 'rgb(128 128 128)'] : [fore, back]
+  const legible = `light-dark(oklch(from ${text} min(l, 0.48) c h), oklch(from ${text} max(l, 0.74) c h))`
   const style: Style = {
-    ...(text !== undefined &&
-      ground === undefined && { color: `light-dark(${toCss(legibleOn('light', text))}, ${toCss(legibleOn('dark', text))})` }),
-    ...(ground !== undefined && { background: toCss(ground), color: lightOf(ground) > 0.18 ? '#000' : '#fff' }),
+    // More than that would be hard to read.
+    ...(faint && { color: 'var(--muted)' }),
+    ...(text !== undefined && { color: legible }),
+    ...(ground !== undefined && { background: ground, color: toContrast(ground) }),
     ...(bold && { fontWeight: 600 }),
     ...(italic && { fontStyle: 'italic' }),
     ...(line && { textDecoration: 'underline' }),
-    // More than that would be hard to read.
-    ...(faint && text === undefined && { color: 'var(--muted)' }),
   }
   return Object.keys(style).length === 0 ? undefined : style
-}
-
-function toCss(colour: Rgb): string {
-  return `rgb(${colour.map(Math.round).join(' ')})`
-}
-
-/** As much darker or lighter as it takes to be read on the ground of output. */
-export function legibleOn(theme: 'light' | 'dark', colour: Rgb): Rgb {
-  for (let share = 0; share <= 1; share += 0.05) {
-    const mixed = colour.map((part) => (theme === 'light' ? part * (1 - share) : part + (255 - part) * share)) as unknown as Rgb
-    const light = lightOf(mixed)
-    if (theme === 'light' ? light < 0.14 : light > 0.28) return mixed
-  }
-  return theme === 'light' ? [0, 0, 0] : [255, 255, 255]
-}
-
-/** @see WCAG 2.2, relative luminance */
-function lightOf(colour: Rgb): number {
-  const [red = 0, green = 0, blue = 0] = colour.map((part) => {
-    const share = part / 255
-    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
-  })
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 }

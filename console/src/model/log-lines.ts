@@ -1,9 +1,8 @@
 /** Output as lines: numbered, with their places in bytes, and in groups as build servers mark them. */
-import { esc, toPlain } from './ansi.ts'
+import { esc } from './ansi.ts'
 
 export interface LogGroup {
-  readonly title: string
-  /** Number of its first line, which has the title. */
+  /** Number of its first line, its title. */
   readonly from: number
   readonly outer: LogGroup | undefined
   /** It is over, and nothing in it is an error: its title is enough at first. */
@@ -74,31 +73,26 @@ export function toLogText(text: string, startByte = 0, firstLine = 1, before?: L
   return { text, startByte, firstLine, lines: all, rest: { group, byte, at, number } }
 }
 
-const section = new RegExp(`section_(start|end):(\\d{1,12}):[\\w.-]{1,200}(\\[[^\\]]{0,200}\\])?\\r(?:${esc}\\[0K)?`, 'g')
 /** Engines keep the whole output for as long as a part that was cut out of it is in use; a copy lets go of it. */
 function copied(text: string): string {
   return ` ${text}`.slice(1)
 }
 
-const isError = /^(?:##\[error\]|::error)/
-const opening = /^(?:##\[group\]|::group::)/
-const closing = /^(?:##\[endgroup\]|::endgroup::)/
 const style = `(?:${esc}\\[[\\d;]{0,20}m)?`
 const timestamp = new RegExp(
   `^${style}(\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(?:\\.\\d{1,9})?(?:Z|[+-]\\d\\d:?\\d\\d))${style} ?`,
 )
-
-interface LineStart {
-  readonly number: number
-  readonly byte: number
-  readonly group: LogGroup | undefined
-}
+const isError = /^(?:##\[error\]|::error)/
 
 /** @returns the group that is open after it */
-function addLine(lines: LogLine[], raw: string, { number, byte, group: before }: LineStart): LogGroup | undefined {
+function addLine(
+  lines: LogLine[],
+  raw: string,
+  { number, byte, group: before }: { readonly number: number; readonly byte: number; readonly group: LogGroup | undefined },
+): LogGroup | undefined {
   const [stamp = '', time = ''] = timestamp.exec(raw) ?? []
   const atMs = time === '' ? undefined : Date.parse(time)
-  const { rest, title, startMs, endMs, folds } = marksIn(raw.slice(stamp.length).replace(/\r$/, ''), atMs)
+  const { rest, opens: opening, endMs } = marksIn(raw.slice(stamp.length).replace(/\r$/, ''), atMs)
   if (before !== undefined && atMs !== undefined) before.endMs = atMs
   if (isError.test(rest)) for (let group = before; group !== undefined; group = group.outer) group.folds = false
   let group = before
@@ -106,12 +100,9 @@ function addLine(lines: LogLine[], raw: string, { number, byte, group: before }:
     group.endMs = endMs ?? group.endMs
     group.isFolded = group.folds
     group = group.outer
-    if (title === undefined && rest === '') return group
+    if (opening === undefined && rest === '') return group
   }
-  const opens =
-    title === undefined
-      ? undefined
-      : { title: toPlain(title), from: number, outer: group, isFolded: false, folds, startMs, endMs: undefined }
+  const opens = opening && { ...opening, from: number, outer: group, isFolded: false, endMs: undefined }
   // What a terminal shows of a line that was written again and again.
   lines.push({ number, byte, text: rest.slice(rest.lastIndexOf('\r') + 1), time, opens, within: group })
   return opens ?? group
@@ -120,32 +111,26 @@ function addLine(lines: LogLine[], raw: string, { number, byte, group: before }:
 interface Marks {
   /** The line without them. */
   readonly rest: string
-  /** Of the group that it opens. */
-  readonly title: string | undefined
-  readonly startMs: number | undefined
+  /** The group that it opens. */
+  readonly opens?: Pick<LogGroup, 'startMs' | 'folds'> | undefined
   /** When the group ended that it closes, as far as known; false: it closes none. */
   readonly endMs: number | undefined | false
-  readonly folds: boolean
 }
+
+const opening = /^(?:##\[group\]|::group::)/
+const closing = /^(?:##\[endgroup\]|::endgroup::)/
+const section = new RegExp(`section_(start|end):(\\d{1,12}):[\\w.-]{1,200}(\\[[^\\]]{0,200}\\])?\\r(?:${esc}\\[0K)?`, 'g')
 
 /** Marks of GitHub, Azure and GitLab. */
 function marksIn(text: string, atMs: number | undefined): Marks {
-  const none = { rest: text, title: undefined, startMs: undefined, endMs: false, folds: false } as const
-  if (opening.test(text)) {
-    const title = text.replace(opening, '')
-    return { ...none, rest: title, title, startMs: atMs, folds: true }
-  }
-  if (closing.test(text)) return { ...none, rest: '', endMs: atMs }
-  if (!text.includes('section_')) return none
-  const marks = [...text.matchAll(section)]
+  if (opening.test(text)) return { rest: text.replace(opening, ''), opens: { startMs: atMs, folds: true }, endMs: false }
+  if (closing.test(text)) return { rest: '', endMs: atMs }
+  const marks = text.includes('section_') ? [...text.matchAll(section)] : []
   const [start, end] = ['start', 'end'].map((kind) => marks.findLast((mark) => mark[1] === kind))
-  const rest = text.replace(section, '')
   return {
-    rest,
-    title: start && rest,
-    startMs: start && Number(start[2]) * 1000,
+    rest: marks.length === 0 ? text : text.replace(section, ''),
+    opens: start && { startMs: Number(start[2]) * 1000, folds: start[3]?.includes('collapsed=true') === true },
     endMs: end === undefined ? false : Number(end[2]) * 1000,
-    folds: start?.[3]?.includes('collapsed=true') === true,
   }
 }
 
