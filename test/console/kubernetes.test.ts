@@ -316,12 +316,12 @@ test('containers say why they do not run', () => {
     status: { containerStatuses: statuses },
   }
   assert.deepEqual(
-    containersOf({ manifest }).map(({ status, reason }) => [status.kind, reason]),
+    containersOf({ manifest }).map(({ status, text }) => [status.kind, text]),
     [
-      ['succeeded', undefined],
+      ['succeeded', ''],
       ['failed', 'CrashLoopBackOff The run before ended with code 1.'],
       ['failed', 'It ended with code 3 (Error).'],
-      ['queued', undefined],
+      ['queued', ''],
     ],
   )
 })

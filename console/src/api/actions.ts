@@ -63,14 +63,8 @@ export async function completeTask(change: Change): Promise<void> {
 
 /** @throws {ApiError} */
 async function start(change: Change): Promise<{ id: string; ended: Promise<string | undefined> }> {
-  const { application, description, job, object } = change
-  const { ref } = await unwrap(
-    client.POST('/applications/{application}/tasks', {
-      params: { path: { application } },
-      headers: actionHeaders,
-      body: { application, description, job: job.map((one) => ({ ...one })) },
-    }),
-  )
+  const { application, description, object } = change
+  const { ref } = await unwrap(client.POST('/applications/{application}/tasks', requestOf(change)))
   const id = ref.slice(ref.lastIndexOf('/') + 1)
   const others = pendingTasks.value.filter((pending) => pending.object !== object)
   pendingTasks.value = [...others, { id, description, application, object, startedAtMs: presentMs() }]
@@ -78,31 +72,26 @@ async function start(change: Change): Promise<{ id: string; ended: Promise<strin
   return { id, ended: follow(id, application) }
 }
 
+function requestOf({ application, description, job }: Change) {
+  const body = { application, description, job: job.map((one) => ({ ...one })) }
+  return { params: { path: { application } }, headers: actionHeaders, body }
+}
+
 /** What the change would be refused for, as things are now. @throws {ApiError} */
-export async function judgeChange({ application, description, job }: Change): Promise<readonly string[]> {
-  const { objections } = await unwrap(
-    client.POST('/applications/{application}/tasks/judge', {
-      params: { path: { application } },
-      headers: actionHeaders,
-      body: { application, description, job: job.map((one) => ({ ...one })) },
-    }),
-  )
+export async function judgeChange(change: Change): Promise<readonly string[]> {
+  const { objections } = await unwrap(client.POST('/applications/{application}/tasks/judge', requestOf(change)))
   return objections.map(({ message }) => message)
 }
 
 /** Reads that fail for a while say nothing about the task. @throws {ApiError} 403, 404 @returns the task once it has ended */
 async function awaitTask(id: string): Promise<Task> {
-  const startedAtMs = performance.now()
-  for (;;) {
+  for (let pauseMs = pollMs; ; pauseMs = Math.min(longestPollMs, pauseMs * 1.05)) {
     const task = await unwrap(client.GET('/tasks/{id}', { params: { path: { id } } })).catch((cause: unknown) => {
-      const { status } = asApiError(cause)
-      if (status === 403 || status === 404) throw cause
+      if ([403, 404].includes(asApiError(cause).status)) throw cause
       return undefined
     })
     if (task !== undefined && isComplete(task.status)) return task
-    // A task that takes long is asked less often.
-    const ageMs = performance.now() - startedAtMs
-    await new Promise((resolve) => setTimeout(resolve, Math.max(pollMs, Math.min(longestPollMs, ageMs / 20))))
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
 }
 

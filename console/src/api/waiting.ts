@@ -1,22 +1,14 @@
 /** Executions that have not ended, and those of them that wait for the reader. */
 import { type Execution, isWaiting, type Stage } from '../model/execution.ts'
 import { textsOf } from '../model/read.ts'
-import { type Refresh, useLive } from './live.ts'
+import { type ReadParameters, type Refresh, useLive } from './live.ts'
 import { user } from './session.ts'
 
 export const searchPath = '/applications/{application}/executions/search'
 export const activeStatuses = 'RUNNING,PAUSED,NOT_STARTED'
 
-interface SearchQuery {
-  readonly statuses?: string
-  readonly triggerTimeStartBoundary?: string
-  readonly size?: number
-  readonly expand?: boolean
-  readonly user?: string | undefined
-}
-
 /** Searches in all applications. */
-export function search(query: SearchQuery) {
+export function search(query: NonNullable<ReadParameters<typeof searchPath>['query']>) {
   return { path: { application: '*' }, query: { size: 100, expand: true, ...query } }
 }
 

@@ -52,14 +52,22 @@ function ObjectPage({ application, place, view, query }: ObjectPageProps) {
   const groups = useGroups(application, view, place)
   const object = useActedObject(application, place, view, groups)
   const { name } = place
-  const tabs = [
-    { id: 'status', label: 'Status', isOffered: true },
-    { id: 'logs', label: 'Logs', isOffered: isKind(name, 'pod', ...workloads) },
-    { id: 'history', label: 'History', isOffered: isKind(name, 'deployment', 'statefulSet', 'daemonSet') },
-    { id: 'events', label: 'Events', isOffered: true },
-    { id: 'manifest', label: 'Manifest', isOffered: true },
-  ].filter(({ isOffered }) => isOffered)
-  const selected = tabs.find(({ id }) => id === query['tab'])?.id ?? 'status'
+  const offered = [
+    { id: 'status', label: 'Status', body: <StatusTab view={view} object={object} groups={groups} /> },
+    isKind(name, 'pod', ...workloads) && {
+      ...{ id: 'logs', label: 'Logs' },
+      body: <Logs view={view} object={object} groups={groups} query={query} />,
+    },
+    // The API lists the revisions of these alone.
+    isKind(name, 'deployment') && {
+      ...{ id: 'history', label: 'History' },
+      body: <History object={object} compared={query['revision']} />,
+    },
+    { id: 'events', label: 'Events', body: <Events view={view} /> },
+    { id: 'manifest', label: 'Manifest', body: <Lazy load={loadManifestText} props={{ view, name }} /> },
+  ]
+  const tabs = offered.filter((tab) => tab !== false)
+  const selected = tabs.find(({ id }) => id === query['tab']) ?? tabs[0]
   return (
     <>
       <Head view={view} object={object} />
@@ -67,14 +75,10 @@ function ObjectPage({ application, place, view, query }: ObjectPageProps) {
       <Tabs
         label={name}
         tabs={tabs}
-        selected={selected}
+        selected={selected?.id ?? ''}
         onSelect={(id) => change({ tab: id === 'status' ? undefined : id, line: undefined })}
       >
-        {selected === 'status' && <StatusTab view={view} object={object} groups={groups} />}
-        {selected === 'logs' && <Logs view={view} object={object} groups={groups} query={query} />}
-        {selected === 'history' && <History object={object} compared={query['revision']} />}
-        {selected === 'events' && <Events view={view} />}
-        {selected === 'manifest' && <Lazy load={loadManifestText} props={{ view, name }} />}
+        {selected?.body}
       </Tabs>
     </>
   )
@@ -160,9 +164,7 @@ function Rollout({ rollout }: { rollout: ReturnType<typeof rolloutOf> }) {
         <div key={word} class={done >= desired ? 'is-succeeded' : 'is-running'}>
           <dt>{word}</dt>
           <dd>
-            <span class="rollout-bar" aria-hidden="true">
-              <span style={{ width: `${desired === 0 ? 100 : Math.min(100, (done / desired) * 100)}%` }} />
-            </span>
+            <progress aria-hidden="true" value={done} max={desired || 1} />
             <span class="number">{`${done.toLocaleString()} of ${desired.toLocaleString()}`}</span>
           </dd>
         </div>

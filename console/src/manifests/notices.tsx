@@ -10,7 +10,6 @@ import { isSameObject, type ObjectPlace, timeOf } from './object.ts'
 import { placeText, useManifestAccounts } from './use-object.ts'
 
 const maxShown = 20
-const maxFields = 12
 
 /** Above the page of an application. @param accounts Where something of it runs */
 export function OverviewNotices({ application, accounts }: { application: string; accounts: readonly string[] }) {
@@ -80,7 +79,10 @@ export function DriftList({ application, found }: { application: string; found: 
             <span class="muted">
               <Name text={placeText(drift)} max={60} />
             </span>{' '}
-            <Cause drift={drift} />
+            {drift.manager !== undefined && <Name text={`by ${drift.manager}`} max={60} />} <Time at={drift.sinceMs} />:{' '}
+            <code class="field-path">
+              <Name text={drift.fields.join(', ')} max={600} />
+            </code>
           </li>
         ))}
       </ul>
@@ -96,23 +98,7 @@ export function DriftOf({ application, place }: { application: string; place: Ob
   return (
     <Banner tone="warning">
       <strong>This object was changed since its deployment.</strong>
-      {found.map((drift) => (
-        <p key={drift.manager}>
-          <Cause drift={drift} />
-        </p>
-      ))}
+      <DriftList application={application} found={found} />
     </Banner>
-  )
-}
-
-function Cause({ drift: { manager, sinceMs, fields } }: { drift: Drift }) {
-  return (
-    <>
-      {manager !== undefined && <Name text={`by ${manager}`} max={60} />} <Time at={sinceMs} />:{' '}
-      <code class="field-path">
-        <Name text={fields.slice(0, maxFields).join(', ')} max={maxFields * 120} />
-      </code>
-      {fields.length > maxFields && ` and ${fields.length - maxFields} more`}
-    </>
   )
 }

@@ -84,30 +84,43 @@ export function rolloutOf(view: ManifestView) {
   }
 }
 
+/** A condition, a container or an event. */
+export interface StateRow {
+  readonly name: string
+  readonly status: Status
+  /** Why it is so. */
+  readonly text: string
+  readonly sinceMs: number | undefined
+}
+
 /** Conditions that are bad when they are true. */
 const badTypes = /^(?:Failed|FailureTarget|ReplicaFailure|DisruptionTarget|.*Pressure|NetworkUnavailable)$/
 
-export function conditionsOf(view: ManifestView) {
+export function conditionsOf(view: ManifestView): readonly StateRow[] {
   return objectsOf(fieldOf(view, 'status.conditions')).map(({ type, status, reason, message, lastTransitionTime }) => {
+    const name = textOf(type) ?? ''
     const word = textOf(status)?.toLowerCase() ?? 'unknown'
-    const isGood = (word === 'true') !== badTypes.test(String(type))
-    const kind: Status['kind'] = word === 'unknown' ? 'unknown' : isGood ? 'succeeded' : 'warning'
-    const texts = { type: textOf(type) ?? '', reason: textOf(reason), message: textOf(message) }
-    return { ...texts, status: { kind, word }, sinceMs: timeOf(lastTransitionTime) }
+    const kind = word === 'unknown' ? word : (word === 'true') === badTypes.test(name) ? 'warning' : 'succeeded'
+    return { name, status: { kind, word }, text: joined(': ', reason, message), sinceMs: timeOf(lastTransitionTime) }
   })
 }
 
+function joined(separator: string, ...texts: readonly unknown[]): string {
+  return texts.flatMap((text) => textOf(text) ?? []).join(separator)
+}
+
 /** Newest first. */
-export function eventsOf({ events }: ManifestView) {
-  const found = objectsOf(events).map((event) => ({
-    isWarning: event['type'] === 'Warning',
-    reason: textOf(event['reason']) ?? '',
-    message: textOf(event['message']) ?? '',
-    count: numberOf(event['count']) ?? 1,
-    atMs: timeOf(event['lastTimestamp']) ?? timeOf(event['eventTime']),
-    source: textOf(valueIn(event, 'source.component')) ?? textOf(event['reportingComponent']) ?? '',
-  }))
-  return found.toSorted((a, b) => (b.atMs ?? 0) - (a.atMs ?? 0))
+export function eventsOf({ events }: ManifestView): readonly StateRow[] {
+  const found = objectsOf(events).map((event): StateRow => {
+    const { type, reason, message, count, lastTimestamp, eventTime, reportingComponent } = event
+    return {
+      name: textOf(valueIn(event, 'source.component')) ?? textOf(reportingComponent) ?? '',
+      status: { kind: type === 'Warning' ? 'warning' : 'succeeded', word: textOf(reason) ?? '' },
+      text: joined(' ', message, Number(count) > 1 && `(${count} times)`),
+      sinceMs: timeOf(lastTimestamp) ?? timeOf(eventTime),
+    }
+  })
+  return found.toSorted((a, b) => (b.sinceMs ?? 0) - (a.sinceMs ?? 0))
 }
 
 /** The owners that manage it, by full name. */
@@ -126,50 +139,37 @@ export function containerSpecsOf(view: ManifestView): readonly Json[] {
   return [...objectsOf(initContainers), ...objectsOf(containers)]
 }
 
-export type ContainerView = ReturnType<typeof containersOf>[number]
-
 /** Containers of a pod, and what became of them. */
-export function containersOf(view: ManifestView) {
+export function containersOf(view: ManifestView): readonly StateRow[] {
   const statuses = ['initContainerStatuses', 'containerStatuses'].flatMap((key) => objectsOf(fieldOf(view, `status.${key}`)))
-  const initial = objectsOf(fieldOf(view, 'spec.initContainers'))
   return containerSpecsOf(view).map((spec) => {
     const status = statuses.find(({ name }) => name === spec['name']) ?? {}
-    return {
-      name: textOf(spec['name']) ?? '',
-      isInit: initial.includes(spec),
-      image: textOf(spec['image']) ?? '',
-      restarts: numberOf(status['restartCount']) ?? 0,
-      ...stateOf(status),
-    }
+    return { name: textOf(spec['name']) ?? '', ...stateOf(status, textOf(spec['image']) ?? '') }
   })
 }
 
-interface ContainerState {
-  readonly status: Status
-  /** Why it does not run. */
-  readonly reason?: string | undefined
-  readonly sinceMs?: number | undefined
-}
-
-function stateOf(container: Json): ContainerState {
+function stateOf(container: Json, image: string): Omit<StateRow, 'name'> {
   const { running, waiting, terminated } = objectOf(container['state'])
   const last = valueIn(container, 'lastState.terminated')
   const before = last === undefined ? undefined : `The run before ${exitOf(last)}`
   if (terminated !== undefined) {
     const { exitCode, message, finishedAt } = objectOf(terminated)
     const sinceMs = timeOf(finishedAt)
-    if (exitCode === 0) return { status: { kind: 'succeeded', word: 'done' }, sinceMs }
-    return { status: { kind: 'failed', word: 'failed' }, reason: textOf(message) ?? `It ${exitOf(terminated)}`, sinceMs }
+    if (exitCode === 0) return { status: { kind: 'succeeded', word: 'done' }, text: image, sinceMs }
+    return { status: { kind: 'failed', word: 'failed' }, text: textOf(message) ?? `It ${exitOf(terminated)}`, sinceMs }
   }
   if (waiting !== undefined) {
     const { reason, message } = objectOf(waiting)
     const kind = /BackOff|Err|Invalid|CannotRun/.test(textOf(reason) ?? '') ? 'failed' : 'queued'
-    const why = [textOf(reason), textOf(message)].filter(Boolean).join(': ')
-    return { status: { kind, word: 'waiting' }, reason: [why, before].filter(Boolean).join(' ') || undefined }
+    return { status: { kind, word: 'waiting' }, text: joined(' ', joined(': ', reason, message), before), sinceMs: undefined }
   }
-  if (running === undefined) return { status: { kind: 'queued', word: 'not started' } }
-  const kind = container['ready'] === true ? 'succeeded' : 'running'
-  return { status: { kind, word: 'running' }, reason: before, sinceMs: timeOf(valueIn(running, 'startedAt')) }
+  if (running === undefined) return { status: { kind: 'queued', word: 'not started' }, text: image, sinceMs: undefined }
+  const restarts = numberOf(container['restartCount']) ?? 0
+  return {
+    status: { kind: container['ready'] === true ? 'succeeded' : 'running', word: 'running' },
+    text: before === undefined ? image : `${before} ${restarts} restarts.`,
+    sinceMs: timeOf(valueIn(running, 'startedAt')),
+  }
 }
 
 function exitOf(terminated: unknown): string {

@@ -22,13 +22,12 @@ export function PodRows({ application, place, pods }: { application: string; pla
   const row = (pod: Instance) => {
     const { kind, word } = instanceStatus(pod.healthState)
     const podPlace = { ...place, name: instanceId(pod) }
-    const name = bareName(podPlace.name)
     return (
       <div class="run-row pod-row">
         <StatusMark kind={kind} label={word} />
-        <NameLink class="row-link" href={to.manifest(application, podPlace)} text={name} max={50} />
+        <NameLink class="row-link" href={to.manifest(application, podPlace)} text={bareName(podPlace.name)} max={50} />
         <span class="grow muted pod-reason">{explained.includes(pod) && <PodReason place={podPlace} pod={pod} />}</span>
-        <LogsLink href={to.manifest(application, podPlace, { tab: 'logs' })} name={name} />
+        <LogsLink application={application} place={podPlace} />
       </div>
     )
   }
@@ -49,9 +48,10 @@ export function PodRows({ application, place, pods }: { application: string; pla
   )
 }
 
-export function LogsLink({ href, name }: { href: string; name: string }) {
+export function LogsLink({ application, place }: { application: string; place: ObjectPlace }) {
+  const href = to.manifest(application, place, { tab: 'logs' })
   return (
-    <a class="button small" href={href} aria-label={`Logs of ${name}`}>
+    <a class="button small" href={href} aria-label={`Logs of ${bareName(place.name)}`}>
       <Icon name="terminal" /> Logs
     </a>
   )

@@ -5,7 +5,7 @@ import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import type { Column } from '../components/data-table.tsx'
-import { Name, NameLink } from '../components/name.tsx'
+import { NameLink } from '../components/name.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import type { ScreenProps } from '../screen.ts'
 import { List } from '../screens/place-list.tsx'
@@ -39,9 +39,9 @@ export function Resources({ params, query }: ScreenProps) {
         />
       ),
     },
-    { head: 'Kind', cell: ({ kind }) => <Name text={kind ?? ''} max={40} /> },
-    { head: 'Account', hideBelow: 'phone', cell: (resource) => <Name text={placeOf(resource).account} max={40} /> },
-    { head: 'Namespace', hideBelow: 'phone', cell: (resource) => <Name text={placeOf(resource).location || '–'} max={40} /> },
+    { head: 'Kind', cell: ({ kind }) => kind ?? '' },
+    { head: 'Account', hideBelow: 'phone', cell: (resource) => placeOf(resource).account },
+    { head: 'Namespace', hideBelow: 'phone', cell: (resource) => placeOf(resource).location || '–' },
   ]
   return (
     <>

@@ -4,23 +4,22 @@ import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { Name, NameLink } from '../components/name.tsx'
 import { StatusBadge } from '../components/status-mark.tsx'
-import { Time } from '../components/time.tsx'
 import type { Stage } from '../model/execution.ts'
 import { accountOf, instanceId, instancesOf } from '../model/server-groups.ts'
 import { isComplete } from '../model/status.ts'
 import { ProgramTail } from '../screens/stage-output.tsx'
 import { plural } from '../words.ts'
-import { bareName } from './names.ts'
+import { isKind } from './names.ts'
 import { DriftList, toDrift } from './notices.tsx'
 import { eventsOf, type ObjectPlace, pillsOf, reasonsOf } from './object.ts'
 import { Plan } from './plan.tsx'
 import { LogsLink } from './pods.tsx'
-import { jobPodsOfStage, objectsOfStage, planOfStage } from './stage.ts'
+import { objectsOfStage, planOfStage } from './stage.ts'
+import { Events } from './status-tab.tsx'
 import { useManifest } from './use-object.ts'
 import { isPartOf } from './workload.ts'
 
 const maxObjects = 30
-const maxEvents = 8
 
 interface StageManifestsProps {
   readonly application: string
@@ -28,8 +27,9 @@ interface StageManifestsProps {
 }
 
 export function StageManifests({ application, stage }: StageManifestsProps) {
-  const [objects, pods, plan] = [objectsOfStage(stage), jobPodsOfStage(stage), planOfStage(stage)]
+  const plan = planOfStage(stage)
   const drift = toDrift(stage.outputs['drift'] ?? stage.context['drift'])
+  const objects = objectsOfStage(stage)
   return (
     <>
       {plan.length > 0 && (
@@ -54,18 +54,6 @@ export function StageManifests({ application, stage }: StageManifestsProps) {
           {objects.length > maxObjects && <p class="quiet">and {objects.length - maxObjects} more</p>}
         </Section>
       )}
-      {pods.length > 0 && (
-        <Section title="Pods of the job">
-          <ul class="rows boxed-rows">
-            {pods.map((pod) => (
-              <li key={pod.name} class="run-row">
-                <NameLink class="row-link grow" href={to.manifest(application, pod)} text={pod.name} max={60} />
-                <LogsLink href={to.manifest(application, pod, { tab: 'logs' })} name={bareName(pod.name)} />
-              </li>
-            ))}
-          </ul>
-        </Section>
-      )}
     </>
   )
 }
@@ -88,7 +76,7 @@ interface ObjectRowProps {
 /** An object that was deleted since has only its name. */
 function ObjectRow({ application, object, isLive }: ObjectRowProps) {
   const { body } = useManifest(object).reading.value
-  const events = body === undefined ? [] : eventsOf(body)
+  const hasWarning = body !== undefined && eventsOf(body).some(({ status }) => status.kind === 'warning')
   return (
     <div class="stage-object">
       <div class="row">
@@ -97,6 +85,7 @@ function ObjectRow({ application, object, isLive }: ObjectRowProps) {
           <Name text={object.location} max={40} />
         </span>
         {body !== undefined && pillsOf(body).map((pill) => <StatusBadge key={pill.word} status={pill} />)}
+        {isKind(object.name, 'pod') && <LogsLink application={application} place={object} />}
       </div>
       {body !== undefined &&
         reasonsOf(body).map((reason) => (
@@ -104,21 +93,12 @@ function ObjectRow({ application, object, isLive }: ObjectRowProps) {
             <Name text={reason} max={400} />
           </p>
         ))}
-      {events.length > 0 && (
-        <details open={isLive && events.some(({ isWarning }) => isWarning)}>
+      {body?.events?.length ? (
+        <details open={isLive && hasWarning}>
           <summary>{`Events of ${object.name}`}</summary>
-          <ul class="bullets">
-            {events.slice(0, maxEvents).map(({ atMs, reason, message }, at) => (
-              <li key={at}>
-                <span class="muted">
-                  <Time at={atMs} />
-                </span>{' '}
-                <strong>{reason}</strong> <Name text={message} max={300} />
-              </li>
-            ))}
-          </ul>
+          <Events view={body} />
         </details>
-      )}
+      ) : null}
     </div>
   )
 }

@@ -4,14 +4,9 @@ import { objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { toFullName } from './names.ts'
 import { lowerFirst, type ObjectPlace } from './object.ts'
 
-function accountOf({ context }: Stage): string {
-  return textOf(context['account']) ?? textOf(context['credentials']) ?? ''
-}
-
-/** By namespace as the stage lists them, else those that it deployed, else the one that it acts on. */
-export function objectsOfStage(stage: Stage): readonly ObjectPlace[] {
-  const { context, outputs } = stage
-  const account = accountOf(stage)
+/** By namespace as the stage lists them, else those that it deployed, else the one that it acts on; and pods of its job. */
+export function objectsOfStage({ context, outputs }: Stage): readonly ObjectPlace[] {
+  const account = textOf(context['account']) ?? textOf(context['credentials']) ?? ''
   const value = (key: string) => outputs[key] ?? context[key]
   const byNamespace = { ...objectOf(value('outputs.manifestNamesByNamespace')), ...objectOf(value('deploy.jobs')) }
   const listed = Object.entries(byNamespace).flatMap(([namespace, names]) =>
@@ -24,16 +19,14 @@ export function objectsOfStage(stage: Stage): readonly ObjectPlace[] {
   })
   const named = textOf(context['manifestName']) ?? textOf(context['manifest.name'])
   const own = named === undefined ? [] : [{ account, location: textOf(context['location']) ?? '', name: named }]
-  const found = [listed, deployed].find(({ length }) => length > 0) ?? own
+  const { pods, location } = objectOf(context['jobStatus'])
+  const ofJob = objectsOf(pods).map(({ name }) => ({
+    account,
+    location: textOf(location) ?? '',
+    name: toFullName('pod', String(name)),
+  }))
+  const found = [...([listed, deployed].find(({ length }) => length > 0) ?? own), ...ofJob]
   return [...new Map(found.map((object) => [`${object.location}\n${object.name.toLowerCase()}`, object])).values()]
-}
-
-export function jobPodsOfStage(stage: Stage): readonly ObjectPlace[] {
-  const { account, location, pods } = objectOf(stage.context['jobStatus'])
-  const place = { account: textOf(account) ?? accountOf(stage), location: textOf(location) ?? '' }
-  return objectsOf(pods).flatMap(({ name }) =>
-    textOf(name) === undefined ? [] : [{ ...place, name: toFullName('pod', String(name)) }],
-  )
 }
 
 export function planOfStage({ context, outputs }: Stage): readonly PlannedObject[] {

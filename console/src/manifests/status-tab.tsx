@@ -4,7 +4,7 @@ import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { DataTable } from '../components/data-table.tsx'
 import { KeyValue } from '../components/key-value.tsx'
-import { Name, NameLink } from '../components/name.tsx'
+import { NameLink } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { PlainText } from '../components/plain-text.tsx'
 import { EmptyState } from '../components/states.tsx'
@@ -13,9 +13,17 @@ import { Time } from '../components/time.tsx'
 import { numberOf, objectsOf, textOf, valueIn } from '../model/read.ts'
 import { instancesOf, type ServerGroup } from '../model/server-groups.ts'
 import { noNamespace } from './actions.tsx'
-import { Code } from './history.tsx'
 import { isKind } from './names.ts'
-import { conditionsOf, containerSpecsOf, containersOf, eventsOf, fieldOf, type ManifestView, ownersOf } from './object.ts'
+import {
+  conditionsOf,
+  containerSpecsOf,
+  containersOf,
+  eventsOf,
+  fieldOf,
+  type ManifestView,
+  ownersOf,
+  type StateRow,
+} from './object.ts'
 import { PodRows } from './pods.tsx'
 import { type ActedObject, workloads } from './use-object.ts'
 
@@ -27,29 +35,64 @@ interface StatusTabProps {
 
 export function StatusTab({ view, object, groups }: StatusTabProps) {
   const { application, place } = object
+  const { name } = place
+  const toLogs = (container: string) => to.manifest(application, place, { tab: 'logs', container })
   return (
     <div class="stack">
-      {isKind(place.name, 'pod') && <Containers view={view} object={object} />}
-      {isKind(place.name, ...workloads) && <PodRows application={application} place={place} pods={groups.flatMap(instancesOf)} />}
-      {isKind(place.name, 'service', 'ingress') && <Serves object={object} />}
+      {isKind(name, 'pod') && <States title="Containers" head="Container" rows={containersOf(view)} toRow={toLogs} />}
+      {isKind(name, ...workloads) && <PodRows application={application} place={place} pods={groups.flatMap(instancesOf)} />}
+      {isKind(name, 'service', 'ingress') && <Serves object={object} />}
       <Panel title="Details">
         <Facts view={view} object={object} />
       </Panel>
-      <Conditions view={view} />
+      <States title="Conditions" head="Condition" rows={conditionsOf(view)} />
     </div>
+  )
+}
+
+export function Events({ view }: { view: ManifestView }) {
+  const rows = eventsOf(view)
+  if (rows.length === 0)
+    return <EmptyState icon="list" text="The cluster keeps no event of it. Events are kept for about an hour." />
+  return <States title="Events" head="Source" rows={rows} />
+}
+
+interface StatesProps {
+  readonly title: string
+  /** Of the names. */
+  readonly head: string
+  readonly rows: readonly StateRow[]
+  /** Where a name leads. */
+  readonly toRow?: (name: string) => string
+}
+
+function States({ title, head, rows, toRow }: StatesProps) {
+  if (rows.length === 0) return null
+  return (
+    <Panel title={title} flush>
+      <DataTable
+        label={title}
+        rows={rows.map((row, at) => ({ ...row, at }))}
+        keyOf={({ at }) => String(at)}
+        columns={[
+          { head: 'State', cell: ({ status }) => <StatusText status={status} /> },
+          { head, cell: ({ name }) => (toRow === undefined ? name : <NameLink href={toRow(name)} text={name} max={40} />) },
+          { head: 'Why', grow: true, cell: ({ text }) => <PlainText text={text} /> },
+          { head: 'Since', hideBelow: 'phone', cell: ({ sinceMs }) => <Time at={sinceMs} /> },
+        ]}
+      />
+    </Panel>
   )
 }
 
 function Facts({ view, object: { application, place, replicas } }: Omit<StatusTabProps, 'groups'>) {
   const text = (path: string) => textOf(fieldOf(view, path))
   const isOf = (kind: string) => isKind(place.name, kind)
-  const reached = objectsOf(fieldOf(view, 'status.loadBalancer.ingress')).flatMap(
-    ({ hostname, ip }) => textOf(hostname ?? ip) ?? [],
-  )
+  const reached = objectsOf(fieldOf(view, 'status.loadBalancer.ingress')).map(({ hostname, ip }) => textOf(hostname ?? ip))
   const ports = objectsOf(fieldOf(view, 'spec.ports')).map(({ name, port, protocol }) =>
     [name, port, protocol].filter(Boolean).join(' '),
   )
-  const images = new Set(containerSpecsOf(view).map(({ image }) => textOf(image) ?? ''))
+  const images = new Set(containerSpecsOf(view).map(({ image }) => textOf(image)))
   const owners = ownersOf(view)
   const done = `${numberOf(fieldOf(view, 'status.succeeded')) ?? 0} of ${numberOf(fieldOf(view, 'spec.completions')) ?? 1}`
   return (
@@ -67,15 +110,7 @@ function Facts({ view, object: { application, place, replicas } }: Omit<StatusTa
             )),
         ],
         ['Replicas', replicas],
-        [
-          'Images',
-          images.size > 0 &&
-            [...images].map((image) => (
-              <div key={image}>
-                <Code text={image} />
-              </div>
-            )),
-        ],
+        ['Images', [...images].join(', ')],
         ['Type', isOf('service') && (text('spec.type') ?? 'ClusterIP')],
         ['Cluster IP', text('spec.clusterIP')],
         ['Reached at', reached.join(', ')],
@@ -85,65 +120,6 @@ function Facts({ view, object: { application, place, replicas } }: Omit<StatusTa
         ['Completions', isOf('job') && done],
       ]}
     />
-  )
-}
-
-function Conditions({ view }: { view: ManifestView }) {
-  const conditions = conditionsOf(view)
-  if (conditions.length === 0) return null
-  return (
-    <Panel title="Conditions" flush>
-      <DataTable
-        label="Conditions"
-        rows={conditions}
-        keyOf={({ type }) => type}
-        columns={[
-          { head: 'Condition', cell: ({ type }) => <Name text={type} max={40} /> },
-          { head: 'State', cell: ({ status }) => <StatusText status={status} /> },
-          {
-            head: 'Message',
-            grow: true,
-            cell: ({ reason, message }) => (
-              <>
-                <strong>{reason}</strong> <PlainText text={message ?? ''} />
-              </>
-            ),
-          },
-          { head: 'Since', hideBelow: 'phone', cell: ({ sinceMs }) => <Time at={sinceMs} /> },
-        ]}
-      />
-    </Panel>
-  )
-}
-
-function Containers({ view, object: { application, place } }: Omit<StatusTabProps, 'groups'>) {
-  return (
-    <Panel title="Containers" flush>
-      <DataTable
-        label="Containers"
-        rows={containersOf(view)}
-        keyOf={({ name }) => name}
-        columns={[
-          { head: 'State', cell: ({ status }) => <StatusText status={status} /> },
-          {
-            head: 'Container',
-            cell: ({ name, isInit }) => (
-              <>
-                <NameLink href={to.manifest(application, place, { tab: 'logs', container: name })} text={name} max={40} />{' '}
-                {isInit && <span class="muted">init</span>}
-              </>
-            ),
-          },
-          {
-            head: 'Why',
-            grow: true,
-            cell: ({ reason, image }) => (reason === undefined ? <Code text={image} /> : <PlainText text={reason} />),
-          },
-          { head: 'Restarts', align: 'end', hideBelow: 'phone', cell: ({ restarts }) => restarts },
-          { head: 'Since', hideBelow: 'phone', cell: ({ sinceMs }) => <Time at={sinceMs} /> },
-        ]}
-      />
-    </Panel>
   )
 }
 
@@ -173,39 +149,6 @@ function Serves({ object: { application, place } }: { object: ActedObject }) {
           )
         })}
       </ul>
-    </Panel>
-  )
-}
-
-export function Events({ view }: { view: ManifestView }) {
-  const rows = eventsOf(view).map((event, at) => ({ ...event, at }))
-  if (rows.length === 0)
-    return <EmptyState icon="list" text="The cluster keeps no event of it. Events are kept for about an hour." />
-  return (
-    <Panel title="Events" flush>
-      <DataTable
-        label="Events"
-        rows={rows}
-        keyOf={({ at }) => String(at)}
-        columns={[
-          { head: 'Time', cell: ({ atMs }) => <Time at={atMs} /> },
-          {
-            head: 'Reason',
-            cell: ({ isWarning, reason }) => <StatusText status={{ kind: isWarning ? 'warning' : 'succeeded', word: reason }} />,
-          },
-          {
-            head: 'Message',
-            grow: true,
-            cell: ({ message, count }) => (
-              <>
-                <PlainText text={message} />
-                {count > 1 && <span class="muted"> {`${count.toLocaleString()} times`}</span>}
-              </>
-            ),
-          },
-          { head: 'Source', hideBelow: 'narrow', cell: ({ source }) => <Name text={source} max={40} /> },
-        ]}
-      />
     </Panel>
   )
 }
