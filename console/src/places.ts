@@ -1,7 +1,7 @@
 /** The places that the rail and the search lead to, and the keys that go there. */
 import type { IconName } from './components/icon.tsx'
 
-export interface RailPlace {
+interface Place {
   /** Below `/console`. */
   readonly path: string
   readonly label: string
@@ -16,7 +16,7 @@ export interface RailPlace {
   readonly isLess?: true
 }
 
-export const places: readonly RailPlace[] = [
+export const places: readonly Place[] = [
   { path: '', label: 'Home', icon: 'home', goKey: 'h' },
   { path: 'applications', label: 'Applications', icon: 'apps', goKey: 'a' },
   { path: 'environments', label: 'Environments', icon: 'layers', goKey: 'e', isLess: true },

@@ -13,29 +13,32 @@ export function showing(shown: number, total: number): string {
 /** A failed call in words: what failed, and what helps. */
 export function describeError(error: ApiError, of: 'read' | 'change' = 'read'): { title: string; advice: string } {
   const { status, service, message, retryAfterMs } = error
-  const isRead = of === 'read'
-  if (status === 0) {
-    const advice = isRead
-      ? 'Check the connection; the page tries again by itself.'
-      : 'Check the connection, and whether the change was made, before you try again.'
-    return { title: 'Fairlead does not answer.', advice }
-  }
-  // A suggestion is advice enough.
-  if (status === 404) return { title: message, advice: message.endsWith('?') ? '' : 'It was deleted, or you may not read it.' }
-  if (status === 429 || status === 503) {
-    const wait = retryAfterMs === undefined ? 'in a moment' : `in ${Math.ceil(retryAfterMs / 1000)} s`
-    return { title: message, advice: isRead ? `The page tries again ${wait}.` : `Try again ${wait}.` }
-  }
+  const advise = (read: string, change: string) => (of === 'read' ? read : change)
+  const wait = retryAfterMs === undefined ? 'in a moment' : `in ${Math.ceil(retryAfterMs / 1000)} s`
   const mayHaveStarted = 'A change may still have started: check the tasks before you try again.'
-  if (status === 504) {
-    const advice = isRead ? 'The page tries again by itself.' : mayHaveStarted
-    return { title: `${capital(serviceWord(service) ?? 'a service')} did not answer in time.`, advice }
+  const back = capital(serviceWord(service) ?? 'a service')
+  switch (status) {
+    case 0:
+      return {
+        title: 'Fairlead does not answer.',
+        advice: advise(
+          'Check the connection; the page tries again by itself.',
+          'Check the connection, and whether the change was made, before you try again.',
+        ),
+      }
+    case 404:
+      // A suggestion is advice enough.
+      return { title: message, advice: message.endsWith('?') ? '' : 'It was deleted, or you may not read it.' }
+    case 429:
+    case 503:
+      return { title: message, advice: advise(`The page tries again ${wait}.`, `Try again ${wait}.`) }
+    case 502:
+      return { title: `${back} does not answer (${message}).`, advice: advise('The page tries again by itself.', mayHaveStarted) }
+    case 504:
+      return { title: `${back} did not answer in time.`, advice: advise('The page tries again by itself.', mayHaveStarted) }
+    default:
+      return { title: message, advice: '' }
   }
-  if (status === 502) {
-    const advice = isRead ? 'The page tries again by itself; what other services answer is current.' : mayHaveStarted
-    return { title: `${capital(serviceWord(service) ?? 'a service')} does not answer (${message}).`, advice }
-  }
-  return { title: message, advice: '' }
 }
 
 export function capital(text: string): string {

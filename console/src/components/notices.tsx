@@ -11,7 +11,11 @@ import { PressedDenied } from './denied.tsx'
 import { Name } from './name.tsx'
 import { FailedAction } from './states.tsx'
 
-type Notice = { readonly what: string } & ({ readonly error: ApiError } | { readonly warning: string })
+interface Notice {
+  readonly what: string
+  readonly error?: ApiError
+  readonly warning?: string
+}
 
 const notices = signal<readonly Notice[]>([])
 const maxNotices = 3
@@ -58,24 +62,19 @@ export function Notices() {
   return (
     <div class="notices">
       <PressedDenied />
-      {notices.value.map((notice) =>
-        'error' in notice ? (
-          <FailedAction key={notice.what} error={notice.error} lead={<Name text={notice.what} max={120} />}>
-            <Close notice={notice} />
-          </FailedAction>
-        ) : (
-          <Banner key={notice.what} tone="warning" actions={<Close notice={notice} />}>
-            <Name text={notice.what} max={120} />: {notice.warning}
+      {notices.value.map(({ what, error, warning }) => {
+        const lead = <Name text={what} max={120} />
+        const close = <IconButton icon="close" label="Close" small onClick={() => withdraw(what)} />
+        return error === undefined ? (
+          <Banner key={what} tone="warning" actions={close}>
+            {lead}: {warning}
           </Banner>
-        ),
-      )}
+        ) : (
+          <FailedAction key={what} error={error} lead={lead}>
+            {close}
+          </FailedAction>
+        )
+      })}
     </div>
   )
-}
-
-function Close({ notice }: { notice: Notice }) {
-  const close = () => {
-    notices.value = notices.peek().filter((other) => other !== notice)
-  }
-  return <IconButton icon="close" label="Close" small onClick={close} />
 }

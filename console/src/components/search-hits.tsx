@@ -83,50 +83,49 @@ export function useHits(text: string): readonly HitGroup[] {
   const active = useActiveExecutions('open').reading.value.body
   const remote = useRemote(text)
   const groups = useMemo((): readonly HitGroup[] => {
-    const apps = applications?.map(toApplicationHit) ?? []
-    const pipes = pipelines?.map(toPipelineHit) ?? []
-    const judgments = waitingOf(active).map(toJudgment)
-    const actions = [...toActions(apps, pipes), ...toCommands()]
-    const all =
-      text === '' ? unasked(judgments, [...apps, ...pipes, ...actions]) : found(text, { apps, pipes, judgments, actions })
-    return [...all, ...remote].filter(({ hits, failed }) => hits.length > 0 || failed)
+    const kinds = {
+      judgments: waitingOf(active).map(toJudgment),
+      applications: applications?.map(toApplication) ?? [],
+      pipelines: pipelines?.map(toPipeline) ?? [],
+      actions: [...(pipelines ?? []).map(toStart), ...(applications ?? []).flatMap(toActions), ...toCommands()],
+    }
+    return [...(text === '' ? unasked(kinds) : find(text, kinds)), ...remote].filter(
+      ({ hits, failed }) => hits.length > 0 || failed,
+    )
   }, [text, applications, pipelines, active, remote, recents.value])
   return useStates(groups, active)
 }
 
-function toApplicationHit({ name, email }: Schemas['ApplicationAttributes']): Hit {
+type Application = Pick<Schemas['ApplicationAttributes'], 'name' | 'email'>
+type Pipeline = Pick<Schemas['Pipeline'], 'name' | 'application' | 'id'>
+type HitKinds = Readonly<Record<'judgments' | 'applications' | 'pipelines' | 'actions', readonly Hit[]>>
+
+function toApplication({ name, email }: Application): Hit {
   return { label: name, detail: email ?? undefined, icon: 'apps', href: to.application(name), application: name }
 }
 
-function toPipelineHit({ name, application, id = name }: { name: string; application: string; id?: string }): Hit {
-  return {
-    label: name,
-    detail: application,
-    icon: 'pipeline',
-    href: to.pipeline(application, id),
-    pipeline: id,
-    actions: [
-      { label: 'Start', href: to.startPipeline(application, id) },
-      { label: 'Edit', href: to.editPipeline(application, id) },
-    ],
-  }
+function toPipeline({ name, application, id = name }: Pipeline): Hit {
+  const actions = [
+    { label: 'Start', href: to.startPipeline(application, id) },
+    { label: 'Edit', href: to.editPipeline(application, id) },
+  ]
+  return { label: name, detail: application, icon: 'pipeline', href: to.pipeline(application, id), pipeline: id, actions }
+}
+
+function toStart({ name, application, id = name }: Pipeline): Hit {
+  return { label: `Start ${name}`, detail: application, icon: 'play', href: to.startPipeline(application, id) }
+}
+
+function toActions({ name }: Application): readonly Hit[] {
+  return [
+    { label: `Roll back ${name}`, icon: 'undo', run: (navigate) => void rollBack(name, navigate) },
+    { label: `Create pipeline in ${name}`, icon: 'plus', href: to.newPipeline(name) },
+  ]
 }
 
 function toJudgment(run: Execution): Hit {
   const href = to.execution(run.id, { stage: run.stages.find(isWaiting)?.id })
   return { label: `Judge ${run.name ?? run.id}`, detail: run.application, icon: 'user', href, state: statusOf(run) }
-}
-
-/** What can be done with each application and pipeline. */
-function toActions(apps: readonly Hit[], pipes: readonly Hit[]): readonly Hit[] {
-  const starts = pipes.flatMap(({ label, detail, actions = [] }) =>
-    actions.slice(0, 1).map(({ href }): Hit => ({ label: `Start ${label}`, detail, icon: 'play', href })),
-  )
-  const others = apps.flatMap(({ label }): Hit[] => [
-    { label: `Roll back ${label}`, icon: 'undo', run: (navigate) => void rollBack(label, navigate) },
-    { label: `Create pipeline in ${label}`, icon: 'plus', href: to.newPipeline(label) },
-  ])
-  return [...starts, ...others]
 }
 
 async function rollBack(application: string, navigate: (href: string) => void): Promise<void> {
@@ -152,35 +151,31 @@ function toCommands(): readonly Hit[] {
 }
 
 /** Before anything is typed. */
-function unasked(judgments: readonly Hit[], all: readonly Hit[]): readonly HitGroup[] {
-  const often = best(all.filter(isUsed), '').slice(0, maxOften)
+function unasked({ judgments, applications, pipelines, actions }: HitKinds): readonly HitGroup[] {
+  const often = best([...applications, ...pipelines, ...actions].filter(isUsed), '').slice(0, maxOften)
   const others = (hits: readonly Hit[]) => hits.filter((hit) => !often.some((one) => keyOfHit(one) === keyOfHit(hit)))
+  const recent = recents.value.map(({ label, href }): Hit => ({ label, icon: 'apps', href, application: label }))
   return [
     { title: 'Waiting for you', hits: judgments },
     { title: 'Often used', hits: often },
-    {
-      title: 'Recently opened',
-      hits: others(recents.value.map(({ label, href }) => ({ label, icon: 'apps', href, application: label }))),
-    },
+    { title: 'Recently opened', hits: others(recent) },
     { title: 'Commands', hits: others(toCommands()) },
   ]
 }
 
-function found(text: string, of: Readonly<Record<'apps' | 'pipes' | 'judgments' | 'actions', readonly Hit[]>>): HitGroup[] {
+function find(text: string, { judgments, applications, pipelines, actions }: HitKinds): readonly HitGroup[] {
   const wanted = text.toLowerCase()
   const parts = wanted.split(/\s+/)
   const isNamed = ({ label, detail = '' }: Hit) => parts.every((part) => `${detail} ${label}`.toLowerCase().includes(part))
   const isVerb = ({ label }: Hit) => label.toLowerCase().startsWith(parts[0] ?? '')
-  // A name alone means the thing, not what is done to it.
-  const meant = [...of.judgments, ...of.actions.filter((hit) => isVerb(hit) || isUsed(hit))].filter(isNamed)
-  const actions: HitGroup = { title: 'Actions', hits: best(meant, wanted) }
+  const named = (title: string, hits: readonly Hit[]) => ({ title, hits: best(hits.filter(isNamed), wanted) })
   const runs: Hit[] = executionId.test(text) ? [{ label: text, icon: 'play', href: to.execution(text) }] : []
-  const things = [
-    { title: 'Executions', hits: runs },
-    { title: 'Applications', hits: best(of.apps.filter(isNamed), wanted) },
-    { title: 'Pipelines', hits: best(of.pipes.filter(isNamed), wanted) },
-  ].toSorted((a, b) => usedTenths(b.hits[0]) - usedTenths(a.hits[0]))
-  return actions.hits.slice(0, 1).some(isVerb) ? [actions, ...things] : [...things, actions]
+  const things = [named('Applications', applications), named('Pipelines', pipelines)]
+  const ordered = things.toSorted((a, b) => usedTenths(b.hits[0]) - usedTenths(a.hits[0]))
+  // A name alone means the thing, not what is done to it.
+  const done = named('Actions', [...judgments, ...actions.filter((hit) => isVerb(hit) || isUsed(hit))])
+  const executions = { title: 'Executions', hits: runs }
+  return done.hits.slice(0, 1).some(isVerb) ? [done, executions, ...ordered] : [executions, ...ordered, done]
 }
 
 function isUsed(hit: Hit): boolean {

@@ -2,18 +2,19 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { apiPath, basePath, to } from '../address.ts'
+import { basePath, to } from '../address.ts'
 import { type Connection, connection } from '../api/live.ts'
-import { forgetUser, user } from '../api/session.ts'
+import { loginEnded } from '../api/login-state.ts'
+import { forgetUser, returnFromLogin, user } from '../api/session.ts'
 import { useActiveExecutions, waitingOf } from '../api/waiting.ts'
 import { openKeys } from '../keys.tsx'
 import type { Kind } from '../model/status.ts'
-import { places, type RailPlace } from '../places.ts'
+import { places } from '../places.ts'
 import { capital } from '../words.ts'
 import { announcement } from './announcement.ts'
-import { DialogOutlet } from './dialog.tsx'
+import { Button } from './button.tsx'
+import { Dialog, DialogOutlet } from './dialog.tsx'
 import { Icon, Mark } from './icon.tsx'
-import { LoginEndedDialog } from './login-ended.tsx'
 import { Menu } from './menu.tsx'
 import { Notices } from './notices.tsx'
 import { openPalette } from './palette.tsx'
@@ -124,17 +125,22 @@ function UserMenu() {
 /** At the left of wide screens, at the bottom of phones. */
 function Rail() {
   const { path, query } = useLocation()
-  const showsWaiting = query['show'] === 'waiting'
+  const isHome = `${path}/`.replace('//', '/') === basePath
+  const isWaiting = isHome && query['show'] === 'waiting'
+  const count = waitingOf(useActiveExecutions('steady', usePhone()).reading.value.body).length
   const shown = places.filter(({ adminOnly }) => adminOnly !== true || user.value?.isAdmin === true)
+  const isHere = (place: string) => (place === '' ? isHome && !isWaiting : path.startsWith(basePath + place))
+  const less = shown.filter(({ isLess }) => isLess)
   return (
     <nav class="rail" aria-label="Main">
       <ul>
         {shown.map((place) => (
-          <RailEntry
-            key={place.path}
-            place={place}
-            isHere={place.path === '' ? isHome(path) && !showsWaiting : path.startsWith(basePath + place.path)}
-          />
+          <li key={place.path} class={`${place.isLess ? 'hide-phone' : ''} ${place.startsGroup ? 'starts-group' : ''}`}>
+            <a href={basePath + place.path} aria-current={isHere(place.path) ? 'page' : undefined}>
+              <Icon name={place.icon} size={20} />
+              <span>{place.label}</span>
+            </a>
+          </li>
         ))}
         <li class="phone-only">
           <button type="button" onClick={openPalette}>
@@ -143,54 +149,40 @@ function Rail() {
           </button>
         </li>
         <li class="phone-only">
-          <WaitingLink isHere={isHome(path) && showsWaiting} />
+          <a href={to.home({ show: 'waiting' })} aria-current={isWaiting ? 'page' : undefined}>
+            <Icon name="user" size={20} />
+            <span>Waiting {count > 0 && <span class="count">{count.toLocaleString()}</span>}</span>
+          </a>
         </li>
         <li class="phone-only more-menu">
-          <MorePlaces places={shown.filter(({ isLess }) => isLess)} />
+          <Menu
+            label="More"
+            class=""
+            items={less.map(({ path: place, label, icon }) => ({ label, icon, href: basePath + place }))}
+          >
+            <Icon name="more" size={20} />
+            <span>More</span>
+          </Menu>
         </li>
       </ul>
-      <p class="rail-foot muted">
-        <a href={`${apiPath}/swagger-ui/index.html`}>API reference</a>
-      </p>
     </nav>
   )
 }
 
-function MorePlaces({ places: less }: { places: readonly RailPlace[] }) {
-  const items = less.map(({ path, label, icon }) => ({ label, icon, href: basePath + path }))
-  return (
-    <Menu label="More" class="" items={items}>
-      <Icon name="more" size={20} />
-      <span>More</span>
-    </Menu>
-  )
-}
-
-function RailEntry({ place: { path, label, icon, isLess, startsGroup }, isHere }: { place: RailPlace; isHere: boolean }) {
-  return (
-    <li class={`${isLess ? 'hide-phone' : ''} ${startsGroup ? 'starts-group' : ''}`}>
-      <a href={basePath + path} aria-current={isHere ? 'page' : undefined}>
-        <Icon name={icon} size={20} />
-        <span>{label}</span>
+/** Above the unchanged page when the login has ended; the login runs in a tab of its own. */
+function LoginEndedDialog() {
+  if (!loginEnded.value) return null
+  const footer = (
+    <>
+      <Button onClick={() => void returnFromLogin()}>Try again</Button>
+      <a class="button is-primary" href={to.login(to.signedIn())} target="_blank" rel="noopener opener">
+        Sign in again
       </a>
-    </li>
+    </>
   )
-}
-
-function isHome(path: string): boolean {
-  return path === basePath || path === basePath.replace(/\/$/, '')
-}
-
-/** On phones, where the bar is: what waits is counted on every screen. */
-function WaitingLink({ isHere }: { isHere: boolean }) {
-  const isPhone = usePhone()
-  const count = waitingOf(useActiveExecutions('steady', isPhone).reading.value.body).length
   return (
-    <a href={to.home({ show: 'waiting' })} aria-current={isHere ? 'page' : undefined}>
-      <Icon name="user" size={20} />
-      <span>
-        {'Waiting'} {count > 0 && <span class="count">{count.toLocaleString()}</span>}
-      </span>
-    </a>
+    <Dialog title="Your login has ended" footer={footer} class="is-narrow" closable={false}>
+      <p>Sign in again; nothing on this page is lost.</p>
+    </Dialog>
   )
 }

@@ -2,24 +2,17 @@
 import { useEffect, useState } from 'preact/hooks'
 import { phoneWidth } from './rem.ts'
 
-/** Room for what is chosen beside its list. */
-const wideWidth = '(min-width: 68.75em)'
-
 /** Whether the page has one column. */
-export function usePhone(): boolean {
-  return useMedia(phoneWidth)
-}
+export const usePhone = () => useMedia(phoneWidth)
 
-export function useWide(): boolean {
-  return useMedia(wideWidth)
-}
+/** Whether there is room for what is chosen beside its list. */
+export const useWide = () => useMedia('(min-width: 68.75em)')
 
 function useMedia(query: string): boolean {
   const [matches, setMatches] = useState(() => matchMedia(query).matches)
   useEffect(() => {
     const width = matchMedia(query)
     const onChange = () => setMatches(width.matches)
-    onChange()
     width.addEventListener('change', onChange)
     return () => width.removeEventListener('change', onChange)
   }, [])

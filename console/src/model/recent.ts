@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 import { basePath } from '../address.ts'
 import { user } from '../api/session.ts'
-import { objectOf, objectsOf, textsOf } from './read.ts'
+import { textsOf } from './read.ts'
 import { loadStored, store } from './stored.ts'
 
 interface Recent {
@@ -30,17 +30,12 @@ function ownKey(name: string): string {
   return `${name}.${user.peek()?.username ?? ''}`
 }
 
-/** Read when the user is known. */
+/** Read when the user is known. An address below another path of this origin leads nowhere. */
 export function loadKept(): void {
-  recents.value = objectsOf(loadStored(ownKey('recent'))).flatMap(({ label, href }) =>
-    typeof label === 'string' && typeof href === 'string' && href.startsWith(basePath) ? [{ label, href }] : [],
-  )
-  favourites.value = textsOf(loadStored(ownKey('favourites')))
-  const entries = Object.entries(objectOf(loadStored(ownKey('uses')))).map(([key, use]) => {
-    const { score, atMs } = objectOf(use)
-    return [key, { score: Number(score) || 0, atMs: Number(atMs) || 0 }] as const
-  })
-  uses.value = Object.fromEntries(entries)
+  const load = (name: string) => loadStored(ownKey(name)) ?? []
+  recents.value = (load('recent') as Recent[]).filter(({ href }) => href.startsWith(basePath))
+  favourites.value = textsOf(load('favourites'))
+  uses.value = load('uses') as Record<string, Use>
 }
 
 export function noteRecent(recent: Recent): void {
@@ -82,6 +77,6 @@ export function noteUse(key: string): void {
 
 /** 0 where it was never used. */
 export function useOf(key: string): number {
-  const use = Object.hasOwn(uses.value, key) ? uses.value[key] : undefined
+  const use = uses.value[key]
   return use === undefined ? 0 : use.score * 0.5 ** ((Date.now() - use.atMs) / halfLifeMs)
 }

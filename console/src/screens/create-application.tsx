@@ -23,12 +23,19 @@ export function CreateApplication() {
   const emailError = email === '' ? 'Enter the address of the owner: it tells others whom to ask.' : undefined
   const set = (change: Partial<typeof values>) => setValues({ ...values, ...change })
   const create = async (isOpen: () => boolean) => {
-    await createApplication({
+    const application = {
       name,
       email,
       ...(description !== '' && { description }),
       ...(Object.keys(permissions).length > 0 && { permissions }),
+    }
+    await completeTask({
+      application: name,
+      description: `Create application ${name}`,
+      job: [{ type: 'createApplication', application }],
+      object: objectKey('application', name),
     })
+    refreshMatching('/applications')
     if (isOpen()) navigate(to.application(name))
     return undefined
   }
@@ -65,16 +72,4 @@ export function CreateApplication() {
       </details>
     </FormDialog>
   )
-}
-
-/** @throws {ApiError} */
-async function createApplication(application: { readonly name: string; readonly email: string }): Promise<void> {
-  const { name } = application
-  await completeTask({
-    application: name,
-    description: `Create application ${name}`,
-    job: [{ type: 'createApplication', application }],
-    object: objectKey('application', name),
-  })
-  refreshMatching('/applications')
 }

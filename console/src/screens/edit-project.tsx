@@ -8,7 +8,7 @@ import { client, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { Field } from '../components/field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
-import { CheckList, ChoiceField, TextField } from '../components/form-fields.tsx'
+import { CheckList, Fields, TextField } from '../components/form-fields.tsx'
 import { Name } from '../components/name.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
 import { TextsInput } from '../editor/inputs.tsx'
@@ -50,11 +50,10 @@ export function EditProject({ project }: { project?: Project }) {
           onChange={(text) => setDraft({ ...draft, name: text })}
           required
         />
-        <TextField
-          label="Owner’s email address"
-          value={draft.email ?? ''}
-          input={{ autoComplete: 'on' }}
-          onChange={(email) => setDraft({ ...draft, email })}
+        <Fields
+          fields={{ email: { label: 'Owner’s email address', input: { autoComplete: 'on' } } }}
+          values={draft}
+          onChange={(_, email) => setDraft({ ...draft, email: String(email) })}
         />
       </div>
       <Names
@@ -146,6 +145,7 @@ interface ClustersProps {
 
 function Clusters({ clusters, applications, onChange }: ClustersProps) {
   const accounts = (useAccounts().reading.value.body ?? []).map(({ name }) => name)
+  const help = '* for all, empty for none.'
   return (
     <>
       <h3 class="sub">Clusters</h3>
@@ -160,26 +160,15 @@ function Clusters({ clusters, applications, onChange }: ClustersProps) {
       >
         {(rule, set) => (
           <>
-            <ChoiceField
-              label="Account"
-              value={rule.account}
-              choices={accounts}
-              onChange={(account) => set({ account })}
-              required
+            <Fields
+              fields={{
+                account: { label: 'Account', choices: accounts, required: true },
+                stack: { label: 'Stack', help },
+                detail: { label: 'Detail', help },
+              }}
+              values={rule}
+              onChange={(key, value) => set({ [key]: value })}
             />
-            {(['Stack', 'Detail'] as const).map((label) => {
-              const key = label === 'Stack' ? 'stack' : 'detail'
-              const help = '* for all, empty for none.'
-              return (
-                <TextField
-                  key={key}
-                  label={label}
-                  help={help}
-                  value={rule[key] ?? ''}
-                  onChange={(text) => set({ [key]: text })}
-                />
-              )
-            })}
             <Names
               label="Only these applications"
               help="None: all of the project."
