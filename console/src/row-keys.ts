@@ -5,7 +5,7 @@
 import { isLetterKey, letterEvent } from './letter-keys.ts'
 
 const rowSelector = '#main :is(.rows > :is(li, div), .stage-list > li, .table tbody > tr)'
-const targetSelector = '.row-link, .row-title[href], .stage-row, a[href], button'
+const targetSelectors = ['.row-link', '.row-title[href]', '.stage-row', 'a[href]', 'button']
 /** Arrows have a meaning of their own there. */
 const ownArrows = '[role="group"], [role="tablist"], [role="menu"], [role="log"], dialog, input, select, textarea'
 
@@ -16,26 +16,24 @@ export function followRowKeys(): () => void {
 
 function onKey(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
-  const target = event.target instanceof Element ? event.target : undefined
-  const row = target?.closest<HTMLElement>(rowSelector) ?? undefined
+  const target = event.target instanceof HTMLElement ? event.target : document.body
+  const row = target.closest<HTMLElement>(rowSelector)
   const isDone =
     move(event, target, row) ||
-    (row !== undefined && moveWithin(event.key, row, target as HTMLElement)) ||
-    (row !== undefined && isLetterKey(event) && pressInRow(event.key, row, target as HTMLElement))
+    (row !== null && (moveWithin(event.key, row, target) || (isLetterKey(event) && pressInRow(event.key, row, target))))
   if (isDone) event.preventDefault()
 }
 
-function move(event: KeyboardEvent, target: Element | undefined, row: HTMLElement | undefined): boolean {
-  const letter = { j: 1, k: -1 }[event.key]
+function move(event: KeyboardEvent, target: HTMLElement, row: HTMLElement | null): boolean {
   // Without a row, arrows scroll the page.
-  const arrow = row === undefined || target?.closest(ownArrows) ? undefined : { ArrowDown: 1, ArrowUp: -1 }[event.key]
-  const step = arrow ?? (isLetterKey(event) ? letter : undefined)
+  const arrow = row === null || target.closest(ownArrows) ? undefined : { ArrowDown: 1, ArrowUp: -1 }[event.key]
+  const step = arrow ?? (isLetterKey(event) ? { j: 1, k: -1 }[event.key] : undefined)
   if (step === undefined) return false
-  const rows = [...document.querySelectorAll<HTMLElement>(rowSelector)].filter((one) => targetOf(one) !== null)
-  const next = row === undefined ? rows[step === 1 ? 0 : rows.length - 1] : rows[rows.indexOf(row) + step]
-  const focused = next === undefined ? null : targetOf(next)
+  const rows = [...document.querySelectorAll<HTMLElement>(rowSelector)].filter((one) => targetOf(one) !== undefined)
+  const next = row === null ? rows.at(step === 1 ? 0 : -1) : rows[rows.indexOf(row) + step]
+  const focused = next && targetOf(next)
   focused?.focus()
-  return focused !== null
+  return focused !== undefined
 }
 
 /** Left and right, from a server group into its instances and back. */
@@ -48,22 +46,18 @@ function moveWithin(key: string, row: HTMLElement, target: HTMLElement): boolean
   return next !== undefined
 }
 
-function targetOf(row: HTMLElement): HTMLElement | null {
-  for (const selector of targetSelector.split(', ')) {
-    const found = row.querySelector<HTMLElement>(selector)
-    if (found !== null && found.tabIndex >= 0) return found
-  }
-  return null
+function targetOf(row: HTMLElement): HTMLElement | undefined {
+  return (
+    targetSelectors.map((selector) => row.querySelector<HTMLElement>(selector)).find((found) => (found?.tabIndex ?? -1) >= 0) ??
+    undefined
+  )
 }
 
 function pressInRow(key: string, row: HTMLElement, target: HTMLElement): boolean {
-  if (key === ' ' && target instanceof HTMLAnchorElement) {
-    target.click()
-    return true
-  }
   const letter = CSS.escape(key)
   const selector = key === '.' ? '.menu > button' : `[data-key="${letter}"]`
-  const pressed = target.closest<HTMLElement>(selector) ?? row.querySelector<HTMLElement>(selector)
+  const isLink = key === ' ' && target instanceof HTMLAnchorElement
+  const pressed = isLink ? target : (target.closest<HTMLElement>(selector) ?? row.querySelector<HTMLElement>(selector))
   const menu = row.querySelector(`.menu > button[data-letters~="${letter}"]`)
   if (pressed !== null) pressed.click()
   else menu?.dispatchEvent(new CustomEvent(letterEvent, { detail: key }))

@@ -20,7 +20,7 @@ interface PageHeadProps {
   readonly children?: ComponentChildren
 }
 
-const brand = document.querySelector<HTMLMetaElement>('meta[name="application-name"]')?.content ?? 'Fairlead'
+export const brand = document.querySelector<HTMLMetaElement>('meta[name="application-name"]')?.content ?? 'Fairlead'
 
 export function PageHead({ tab, title, crumbs = [], state, actions, children }: PageHeadProps) {
   useEffect(() => {

@@ -17,12 +17,11 @@ import { Dialog, DialogOutlet } from './dialog.tsx'
 import { Icon, Mark } from './icon.tsx'
 import { Menu } from './menu.tsx'
 import { Notices } from './notices.tsx'
+import { brand } from './page-head.tsx'
 import { openPalette } from './palette.tsx'
 import { StatusMark } from './status-mark.tsx'
 import { chooseTheme, theme, themes } from './theme.ts'
 import { usePhone } from './use-phone.ts'
-
-const brand = document.querySelector<HTMLMetaElement>('meta[name="application-name"]')?.content ?? 'Fairlead'
 
 export function Shell({ children }: { children: ComponentChildren }) {
   return (
