@@ -51,22 +51,20 @@ function OfServerGroup({ repeatable }: { repeatable: Repeatable }) {
 interface OfKnownGroupProps {
   readonly group: ServerGroup
   readonly context: ServerGroupContext
-  readonly repeatable: Repeatable
+  readonly repeatable: Pick<Repeatable, 'type' | 'fields'>
 }
 
-function OfKnownGroup({ group, context, repeatable: { type, fields } }: OfKnownGroupProps) {
-  const actions = useServerGroupActions(group, context, fields)
-  const [id] = textsOf(fields['instanceIds'])
-  if (id === undefined) return <AgainOne group={group} actions={actions} type={type} />
+function OfKnownGroup({ group, context, repeatable }: OfKnownGroupProps) {
+  const actions = useServerGroupActions(group, context, repeatable.fields)
+  const [id] = textsOf(repeatable.fields['instanceIds'])
   const instance = group.instances?.find((one) => instanceId(one) === id)
+  if (id === undefined) return <AgainOne {...{ group, actions }} type={repeatable.type} />
   if (instance === undefined) return <Again denied={`${id} no longer exists.`} />
-  return <OfInstance group={group} context={context} instance={instance} type={type} />
+  return <OfInstance {...{ group, context, repeatable, instance }} />
 }
 
-type OfInstanceProps = Omit<OfKnownGroupProps, 'repeatable'> & { readonly instance: Instance; readonly type: string }
-
-function OfInstance({ group, context, instance, type }: OfInstanceProps) {
-  return <AgainOne group={group} actions={useInstanceActions(group, context, instance)} type={type} />
+function OfInstance({ group, context, instance, repeatable: { type } }: OfKnownGroupProps & { instance: Instance }) {
+  return <AgainOne {...{ group, type }} actions={useInstanceActions(group, context, instance)} />
 }
 
 /** Either disabling or enabling is offered at a time. */

@@ -24,32 +24,30 @@ export function useExecutionActions(execution: Execution): readonly MenuItem[] {
     refreshMatching('/executions')
     if (isOpen()) navigate(to.pipelines(application))
   }
-  const pause = { action: `Pause run ${run}`, effect: 'Running steps stop at their next step until the run is resumed.' }
-  const again = {
-    action: `Restart ${failed.length} failed stages`,
-    effect: `${failed.map(titleOf).join(', ')} and the stages after them run again. What they deployed before stays.`,
-  }
-  const removal = {
-    action: `Delete the record of run ${run}`,
-    effect: 'The record and its logs are removed. What it deployed stays. This cannot be undone.',
-    ...{ level: 2 as const, typed: run, destructive: true },
-  }
-  const cancel = {
-    action: `Cancel run ${run}`,
-    effect: 'Running stages are asked to stop. Operations already sent to the cloud are not undone.',
-    ...{ dismissal: 'Keep running', destructive: true, hasReason: true },
-  }
-  const onResume = () => act(`Resume run ${run}`, () => put(execution, 'resume'))
+  const resume = () => act(`Resume run ${run}`, () => put(execution, 'resume'))
   return [
-    ...offer(status === 'RUNNING', 'Pause', 'pause', denied, { ...pause, run: () => put(execution, 'pause') }),
-    ...(status === 'PAUSED' ? [{ label: 'Resume', icon: 'play', denied, onSelect: onResume } as const] : []),
+    ...offer(status === 'RUNNING', 'Pause', 'pause', denied, {
+      action: `Pause run ${run}`,
+      effect: 'Running steps stop at their next step until the run is resumed.',
+      run: () => put(execution, 'pause'),
+    }),
+    ...(status === 'PAUSED' ? [{ label: 'Resume', icon: 'play', denied, onSelect: resume } as const] : []),
     ...linksOf(execution, denied),
     ...offer(isComplete(status) && failed.length > 1, 'Restart failed stages', 'refresh', denied, {
-      ...again,
+      action: `Restart ${failed.length} failed stages`,
+      effect: `${failed.map(titleOf).join(', ')} and the stages after them run again. What they deployed before stays.`,
       run: () => restart(execution, failed),
     }),
-    ...offer(isComplete(status), 'Delete the record', 'trash', denied, { ...removal, run: remove }),
-    ...offer(!isComplete(status), 'Cancel run', 'stop', denied, { ...cancel, run: (reason) => put(execution, 'cancel', reason) }),
+    ...offer(isComplete(status), 'Delete the record', 'trash', denied, {
+      action: `Delete the record of run ${run}`,
+      effect: 'The record and its logs are removed. What it deployed stays. This cannot be undone.',
+      ...{ level: 2, typed: run, destructive: true, run: remove },
+    }),
+    ...offer(!isComplete(status), 'Cancel run', 'stop', denied, {
+      action: `Cancel run ${run}`,
+      effect: 'Running stages are asked to stop. Operations already sent to the cloud are not undone.',
+      ...{ dismissal: 'Keep running', destructive: true, hasReason: true, run: (reason) => put(execution, 'cancel', reason) },
+    }),
   ]
 }
 

@@ -37,7 +37,7 @@ interface RunFailureProps {
 
 /** Follows the failure into the pipelines that stages have started. */
 export function RunFailure({ run, execution = run, failure, depth = 0 }: RunFailureProps) {
-  const { child } = failure
+  const { child, path } = failure
   const { body, error } = useLive('/pipelines/{id}', child === undefined ? undefined : { path: { id: child } }).reading.value
   const inner = body && failureOf(body)
   if (body !== undefined && inner !== undefined && depth < maxChildren) {
@@ -49,7 +49,7 @@ export function RunFailure({ run, execution = run, failure, depth = 0 }: RunFail
     <Cause run={run} execution={execution} failure={failure}>
       {isFound && (
         <div class="cause-parts">
-          <LastOutput execution={execution} path={failure.path} />
+          <LastOutput execution={execution} path={path} />
           <SinceSuccess execution={execution} />
         </div>
       )}
@@ -57,28 +57,29 @@ export function RunFailure({ run, execution = run, failure, depth = 0 }: RunFail
   )
 }
 
-interface CauseProps {
-  readonly run: Execution
-  readonly execution: Execution
-  readonly failure: Failure
+interface CauseProps extends Required<Pick<RunFailureProps, 'run' | 'execution' | 'failure'>> {
   readonly children: ComponentChildren
 }
 
 function Cause({ run, execution, failure: { stage, path, reason }, children }: CauseProps) {
   const [top = stage] = path
+  const { id, name, application } = execution
   // The run that is shown restarts; the stage is edited where it failed.
   const ofRun = useStageActions(run, failureOf(run)?.path[0] ?? top).filter(({ href }) => href === undefined)
   const actions = [...ofRun, ...useStageActions(execution, top).filter(({ href }) => href !== undefined)]
+  const step = stage.tasks.at(-1)?.name
+  const last = step && `Its last step was “${stepWords(step)}”.`
+  const noReason = `“${titleOf(stage)}” gives no reason. ${last ?? ''} The record of the stage may help an operator.`
+  const account = /^Access denied to account ([^\s.,]+)/.exec(reason ?? '')?.[1]
+  const asked = { operation: changeOperation, application, account, username: startedBy(execution) }
   const title = (
     <>
       <StatusMark kind="failed" />
       <span>
-        <Name text={titleOf(top)} max={60} /> failed
-        {execution.id !== run.id && (
+        <Name text={titleOf(top)} max={60} /> failed{' '}
+        {id !== run.id && (
           <span class="regular">
-            {' '}
-            in run{' '}
-            <a href={to.execution(execution.id, { stage: top.id })}>{`${execution.name ?? ''} ${shortId(execution.id)}`}</a>
+            in run <a href={to.execution(id, { stage: top.id })}>{`${name ?? ''} ${shortId(id)}`}</a>
           </span>
         )}
       </span>
@@ -88,39 +89,16 @@ function Cause({ run, execution, failure: { stage, path, reason }, children }: C
     <Panel
       class="cause"
       title={title}
-      actions={actions.map((action) => <ActionButton key={action.label} {...{ action }} small />)}
+      actions={actions.map((action) => <ActionButton key={action.label} action={action} small />)}
     >
       <p role="alert">
-        {reason === undefined ? (
-          noReason(stage)
-        ) : (
-          <PlainText text={reason} links={placeLinks(execution.application, path, reason)} />
-        )}
-        <WhoMay execution={execution} reason={reason} />
+        <PlainText text={reason ?? noReason} links={placeLinks(application, path, reason ?? '')} />
+        {account !== undefined && '. '}
+        {account !== undefined && <a href={to.access('explain', asked)}>Explain who may use it</a>}
       </p>
       {children}
     </Panel>
   )
-}
-
-/** After a refusal of an account: who may use it. */
-function WhoMay({ execution, reason = '' }: { execution: Execution; reason: string | undefined }) {
-  const account = /^Access denied to account ([^\s.,]+)/.exec(reason)?.[1]
-  const { application } = execution
-  if (account === undefined) return null
-  const asked = { operation: changeOperation, application, account, username: startedBy(execution) }
-  return (
-    <>
-      {'. '}
-      <a href={to.access('explain', asked)}>Explain who may use it</a>
-    </>
-  )
-}
-
-function noReason(stage: Stage): string {
-  const step = stage.tasks.at(-1)?.name
-  const last = step === undefined ? '' : ` Its last step was “${stepWords(step)}”.`
-  return `“${titleOf(stage)}” gives no reason.${last} The record of the stage may help an operator.`
 }
 
 /** Of the command, build, job or webhook that failed, else of an instance that is not up. */
@@ -164,17 +142,16 @@ function InstanceOutput({ application, place, provider, reason }: InstanceOutput
   const id = named ?? (first && instanceId(first))
   if (id === undefined) return null
   const at = { account, region, id }
-  const title = (
-    <>
-      Last output of <NameLink href={to.instance(application, at)} text={id} max={24} />
-    </>
-  )
+  const group = <NameLink href={to.serverGroup(application, place)} text={name} max={60} />
+  const counts = `${found?.instances.length} of ${found?.group.instances?.length} instances of`
   return (
-    <Part title={title} action={<a href={to.instance(application, at, { tab: 'console' })}>Whole output</a>}>
+    <Part
+      title={<NameLink href={to.instance(application, at)} text={`Last output of ${id}`} max={50} />}
+      action={<a href={to.instance(application, at, { tab: 'console' })}>Whole output</a>}
+    >
       {first !== undefined && (
         <p class="muted">
-          {named === undefined && healthReason(first)} {found?.instances.length} of {found?.group.instances?.length} instances of{' '}
-          <NameLink href={to.serverGroup(application, place)} text={name} max={60} /> are not up now.
+          {named === undefined && healthReason(first)} {counts} {group} are not up now.
         </p>
       )}
       <OutputTail output={{ kind: 'program', program: { ...at, provider } }} name={id} />

@@ -65,24 +65,23 @@ function BuildOutput({ build: { host, job, number }, isEnded, show }: BuildOutpu
 }
 
 export function ProgramTail({ program, name }: { program: Program; name: string }) {
-  const live = useTail(program, {})
+  const { account, region, id, provider } = program
+  const useTail = (isRead: boolean, more: { previous?: string }) => {
+    const query = { ...(provider !== undefined && { provider }), tail: tailLines, ...more }
+    const parameters = { path: { account, region, instanceId: id }, query }
+    return useLive('/instances/{account}/{region}/{instanceId}/console', isRead ? parameters : undefined, { refresh: 'open' })
+  }
+  const live = useTail(true, {})
   const { body, error } = live.reading.value
   const isEmpty = body !== undefined && toText(body.output, undefined).trim() === ''
   // A container that starts again and again has written why before its last start.
-  const before = useTail(isEmpty && program.id.startsWith('pod ') ? program : undefined, { previous: 'true' }).reading.value.body
+  const before = useTail(isEmpty && id.startsWith('pod '), { previous: 'true' }).reading.value.body
   if (error?.status === 404) return <p class="muted">Its output is no longer kept.</p>
   return (
     <Loaded live={live} rows={6}>
       {({ output }) => <Tail text={toText(before?.output ?? output, undefined)} name={name} />}
     </Loaded>
   )
-}
-
-function useTail(program: Program | undefined, more: { previous?: string }) {
-  const { account = '', region = '', id = '', provider } = program ?? {}
-  const query = { ...(provider !== undefined && { provider }), tail: tailLines, ...more }
-  const parameters = program && { path: { account, region, instanceId: id }, query }
-  return useLive('/instances/{account}/{region}/{instanceId}/console', parameters, { refresh: 'open' })
 }
 
 function Tail({ text, name }: { text: string; name: string }) {
