@@ -45,12 +45,7 @@ export function RunTable({ runs, label, without, heldOf }: RunTableProps) {
   )
 }
 
-interface RunProps extends Pick<RunTableProps, 'without'> {
-  readonly run: Execution
-  readonly cause: string | undefined
-}
-
-function Run({ run, without, cause }: RunProps) {
+function Run({ run, without, cause }: Pick<RunTableProps, 'without'> & { run: Execution; cause: string | undefined }) {
   return (
     <>
       <a class="row-link" href={to.execution(run.id)}>

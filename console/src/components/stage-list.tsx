@@ -33,16 +33,7 @@ export function StageList({ execution, tree, selected, onSelect, showsTime }: St
       {rows.slice(0, count).map(({ stage, depth, within }) => (
         <StageRow
           key={stage.id}
-          id={stage.id}
-          {...stageStatus(stage)}
-          depth={depth}
-          within={within}
-          title={titleOf(stage)}
-          type={stageWord(stage.type)}
-          from={stage.startTime}
-          length={stage.endTime ? durationOf(stage, 0) : undefined}
-          isRunning={!stage.endTime && durationOf(stage, nowMs) !== undefined}
-          attempts={attemptsOf(stage).length}
+          {...{ ...lookOf(stage, nowMs), depth, within }}
           isSelected={stage.id === selected}
           segments={showsTime ? segmentsOf(stage, execution.stages, axis, nowMs) : undefined}
           hasEnded={Boolean(execution.endTime)}
@@ -68,16 +59,22 @@ function rowsOf(stage: Stage, { inner }: Pick<StageTree, 'inner'>, depth = 0, wi
   return [{ stage, depth, within }, ...children.flatMap((child) => rowsOf(child, { inner }, depth + 1, titleOf(stage)))]
 }
 
-interface StageRowProps extends ReturnType<typeof stageStatus>, Pick<Row, 'depth' | 'within'> {
-  readonly id: string
-  readonly title: string
-  readonly type: string
-  readonly from: number | null | undefined
-  /** Milliseconds, once it has ended. */
-  readonly length: number | undefined
-  readonly isRunning: boolean
-  /** Before the last restart. */
-  readonly attempts: number
+/** What a row shows. */
+function lookOf(stage: Stage, nowMs: number) {
+  const { id, startTime: from, endTime } = stage
+  const length = durationOf(stage, nowMs)
+  const texts = { title: titleOf(stage), type: stageWord(stage.type), attempts: attemptsOf(stage).length }
+  return {
+    ...stageStatus(stage),
+    ...texts,
+    id,
+    from,
+    length: endTime ? length : undefined,
+    isRunning: !endTime && length !== undefined,
+  }
+}
+
+interface StageRowProps extends ReturnType<typeof lookOf>, Pick<Row, 'depth' | 'within'> {
   readonly isSelected: boolean
   /** On the axis of time, where it is shown. */
   readonly segments: readonly Segment[] | undefined
@@ -86,7 +83,7 @@ interface StageRowProps extends ReturnType<typeof stageStatus>, Pick<Row, 'depth
   readonly onSelect: (stage: string) => void
 }
 
-/** Only what is shown of a stage: the same is not drawn again. */
+/** The same is not drawn again. */
 const StageRow = kept((props: StageRowProps) => {
   const { id, kind, word, depth, within, title, type, from, length, isRunning, attempts, segments, hasEnded } = props
   return (

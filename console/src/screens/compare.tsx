@@ -44,14 +44,8 @@ function useExecution(id: string | undefined) {
   }).reading.value
 }
 
-interface ChosenProps {
-  readonly id: string
-  /** An id, or how the other run is found. */
-  readonly base: string
-  readonly onlyChanges: boolean
-}
-
-function Chosen({ id, base, onlyChanges }: ChosenProps) {
+/** @param base An id, or how the other run is found */
+function Chosen({ id, base, onlyChanges }: { id: string; base: string; onlyChanges: boolean }) {
   const baseline: Baseline | undefined = base === 'previous' || base === 'last-success' ? base : undefined
   const newer = useExecution(id)
   const named = useExecution(baseline === undefined ? base : undefined)

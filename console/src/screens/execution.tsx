@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
-import { applicationEvents } from '../api/streams.ts'
+import { useRunsOf } from '../api/pipelines.ts'
 import { Banner } from '../components/banner.tsx'
 import { Beside } from '../components/beside.tsx'
 import { Button } from '../components/button.tsx'
@@ -177,11 +177,8 @@ function Stages({ execution, tree, view: wanted, selected, onSelect }: StagesPro
 
 /** Why a run has not begun: of some pipelines only one runs at a time. */
 function Queued({ execution: { id, name, application, pipelineConfigId, limitConcurrent } }: { execution: Execution }) {
-  const query = { pipelineConfigIds: pipelineConfigId ?? '', statuses: 'RUNNING,PAUSED', limit: 1, expand: false }
-  const isLimited = limitConcurrent === true && Boolean(pipelineConfigId)
-  const events = applicationEvents(application, 'executions')
-  const { body = [] } = useLive('/executions', isLimited ? { query } : undefined, { refresh: 'live', events }).reading.value
-  const running = body.find((run) => run.id !== id && run.pipelineConfigId === pipelineConfigId)
+  const { body = [] } = useRunsOf(limitConcurrent === true ? pipelineConfigId : undefined, 20, application).reading.value
+  const running = body.find((run) => run.id !== id && ['RUNNING', 'PAUSED'].includes(run.status))
   if (running === undefined) return <Banner tone="info">This run waits for its turn.</Banner>
   return (
     <Banner tone="info">

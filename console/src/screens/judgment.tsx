@@ -17,13 +17,8 @@ import { type Execution, isWaiting, type Stage, titleOf } from '../model/executi
 import { objectsOf, textOf } from '../model/read.ts'
 import { ask, followers, patchStage } from './execution-actions.tsx'
 
-interface JudgmentProps {
-  readonly execution: Execution
-  readonly stage: Stage
-}
-
 /** On phones it stays at the bottom of the screen. */
-export function Judgment({ execution, stage }: JudgmentProps) {
+export function Judgment({ execution, stage }: { execution: Execution; stage: Stage }) {
   const right = useRight({ operation: startOperation, application: execution.application }).reason
   const judges = judgesOf(stage)
   const reason = right ?? (judges && `Only ${judges.join(' or ')} may judge this.`)
@@ -73,7 +68,7 @@ export function Judgment({ execution, stage }: JudgmentProps) {
   )
 }
 
-function Question({ stage }: Pick<JudgmentProps, 'stage'>) {
+function Question({ stage }: { stage: Stage }) {
   const instructions = textOf(stage.context['instructions'])
   return (
     <>

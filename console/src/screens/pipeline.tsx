@@ -136,11 +136,7 @@ function LastRuns({ application, pipeline: { name }, runs: live }: PageProps) {
   )
 }
 
-interface Fact {
-  readonly key: string | number
-  readonly title: ComponentChildren
-  readonly note?: ComponentChildren
-}
+type Fact = { key: string | number; title: ComponentChildren; note?: ComponentChildren }
 
 function Facts({ facts }: { facts: readonly Fact[] }) {
   return (

@@ -141,13 +141,7 @@ function Facts({ execution }: { execution: Execution }) {
   )
 }
 
-interface ChipProps {
-  readonly text: string
-  readonly href?: string | undefined
-  readonly children?: ComponentChildren
-}
-
-function Chip({ text, href, children }: ChipProps) {
+function Chip({ text, href, children }: { text: string; href?: string | undefined; children?: ComponentChildren }) {
   return (
     <span class="chip">
       {children}

@@ -45,13 +45,8 @@ export function OutputTail({ output, name }: { output: StageOutput; name: string
   return output.kind === 'text' ? show(output.text) : <BuildOutput build={output.build} isEnded show={show} />
 }
 
-interface BuildOutputProps {
-  readonly build: StageBuild
-  readonly isEnded: boolean
-  readonly show: (text: string) => VNode
-}
-
-function BuildOutput({ build: { host, job, number }, isEnded, show }: BuildOutputProps) {
+function BuildOutput({ build, isEnded, show }: { build: StageBuild; isEnded: boolean; show: (text: string) => VNode }) {
+  const { host, job, number } = build
   const live = useLive(
     '/v3/builds/{buildMaster}/build/{number}/output',
     { path: { buildMaster: host, number: String(number) }, query: { job } },

@@ -145,13 +145,7 @@ function Summary({ execution, stage, inner, isExplained }: StagePanelProps) {
   )
 }
 
-interface FactsProps {
-  readonly stage: Stage
-  readonly application: string
-  readonly groups: readonly GroupPlace[]
-}
-
-function Facts({ stage, application, groups }: FactsProps) {
+function Facts({ stage, application, groups }: { stage: Stage; application: string; groups: readonly GroupPlace[] }) {
   const { context, type } = stage
   const text = (key: string) => textOf(context[key])
   const child = text('executionId')
