@@ -15,7 +15,6 @@ const colours = HighlightStyle.define([
   { tag: [tags.number, tags.bool, tags.null, tags.keyword], color: 'var(--waiting)' },
   { tag: [tags.comment, tags.lineComment], color: 'var(--muted)', fontStyle: 'italic' },
   { tag: [tags.punctuation, tags.separator, tags.squareBracket, tags.brace], color: 'var(--muted)' },
-  { tag: tags.invalid, color: 'var(--failed)' },
 ])
 
 const theme = EditorView.theme({
@@ -26,22 +25,11 @@ const theme = EditorView.theme({
   '::selection': { backgroundColor: 'var(--running-tint)' },
   '.cm-gutters': { color: 'var(--muted)', backgroundColor: 'var(--surface)', borderRight: '1px solid var(--line)' },
   '.cm-searchMatch': { backgroundColor: 'var(--warning-tint)' },
-  '.cm-searchMatch-selected': { outline: '1px solid var(--warning)' },
   '.cm-panels': { color: 'var(--text)', backgroundColor: 'var(--surface)', borderColor: 'var(--line)' },
   '.cm-panel input, .cm-panel button': { fontSize: 'var(--dense)', minHeight: '1.625rem' },
-  '.cm-textfield': { color: 'var(--text)', backgroundColor: 'var(--bg)', border: '1px solid var(--control)' },
-  '.cm-button': { color: 'var(--text)', background: 'var(--bg)', border: '1px solid var(--control)' },
-  '.cm-tooltip': {
-    color: 'var(--text)',
-    backgroundColor: 'var(--bg)',
-    border: '1px solid var(--control)',
-    borderRadius: 'var(--radius)',
-  },
+  '.cm-textfield, .cm-button, .cm-tooltip': { color: 'var(--text)', background: 'var(--bg)', border: '1px solid var(--control)' },
   '.cm-tooltip-hover, .cm-tooltip .cm-completionInfo': { maxWidth: '44ch', padding: '0.375rem 0.5rem', fontFamily: 'inherit' },
-  '.cm-tooltip-autocomplete > ul > li': { padding: '0.1875rem 0.5rem' },
   '.cm-tooltip-autocomplete > ul > li[aria-selected]': { color: 'var(--on-accent)', backgroundColor: 'var(--accent)' },
-  '.cm-completionDetail': { fontStyle: 'normal', opacity: 0.85 },
-  '.cm-diagnostic': { padding: '0.25rem 0.5rem' },
   '.cm-diagnostic-error': { borderLeftColor: 'var(--failed)' },
   '.cm-diagnostic-warning': { borderLeftColor: 'var(--warning)' },
   '.cm-lintRange-error': { backgroundImage: 'none', borderBottom: '2px solid var(--failed)' },

@@ -131,7 +131,7 @@ async function evaluateDraft(definition: Json, types: StageTypes, run: Execution
       const query = { executionId: run.id, requisiteStageRefIds: question.requisites.join(','), spelVersion: 'v4' } as const
       const params = { path: { id: run.id }, query }
       const answer = await unwrap(client.POST('/pipelines/{id}/evaluateVariables', { params, body: [...question.variables] }))
-      return { stage: withValues(stage, question, answer), notes: notesOf(stage, question, answer) }
+      return { stage: withValues(stage, question, answer), notes: notesOf(stage, answer) }
     }),
   )
   return {

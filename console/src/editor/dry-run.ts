@@ -10,8 +10,6 @@ interface StageQuestion {
   readonly requisites: readonly string[]
   /** Fields of the stage, which see those before them. */
   readonly variables: readonly { readonly key: string; readonly value: unknown }[]
-  /** Stages that come before and that the run does not have. */
-  readonly missing: readonly string[]
 }
 
 /** Read by the engine before a stage begins. */
@@ -41,19 +39,14 @@ export function toQuestion(
     )
   const hasExpression = (value: unknown) => JSON.stringify(value)?.includes('${') === true
   if (!hasExpression(all)) return undefined
-  const stages = stagesOf(definition)
   const before = new Set(requisitesOf(stage))
+  const refIdsBefore = (id: string) => requisitesOf(stagesOf(definition).find((each) => refIdOf(each) === id) ?? {})
   // Also those that are added meanwhile.
-  for (const id of before) for (const each of requisitesOf(find(stages, id))) before.add(each)
+  for (const id of before) for (const each of refIdsBefore(id)) before.add(each)
   return {
     variables: all.toSorted((one, other) => Number(hasExpression(one)) - Number(hasExpression(other))),
     requisites: [...before].filter((id) => inRun.has(id)),
-    missing: [...before].filter((id) => !inRun.has(id)).map((id) => textOf(find(stages, id)['name']) ?? id),
   }
-}
-
-function find(stages: readonly Json[], id: string): Json {
-  return stages.find((each) => refIdOf(each) === id) ?? {}
 }
 
 /** The field whose items later expressions of the stage see by their names. */
@@ -93,15 +86,12 @@ export interface Note {
   readonly isError: boolean
 }
 
-export function notesOf(stage: Json, { missing }: Pick<StageQuestion, 'missing'>, { detail }: Answer): readonly Note[] {
-  const title = titleOfStage(stage)
-  const message = 'is no stage of the run, so its results are missing.'
-  const failures = Object.entries(objectOf(detail)).flatMap(([expression, entries]) =>
+export function notesOf(stage: Json, { detail }: Answer): readonly Note[] {
+  return Object.entries(objectOf(detail)).flatMap(([expression, entries]) =>
     objectsOf(entries).map(({ description, level }) => {
       // Without the expression that stands beside it anyway.
-      const why = (textOf(description) ?? '').replace(/^Failed to evaluate (?:\[[^\]]*\] )?[\s\S]*?: (?=\S)/, '')
-      return { title, expression, message: why, isError: level !== 'INFO' }
+      const message = (textOf(description) ?? '').replace(/^Failed to evaluate (?:\[[^\]]*\] )?[\s\S]*?: (?=\S)/, '')
+      return { title: titleOfStage(stage), expression, message, isError: level !== 'INFO' }
     }),
   )
-  return [...missing.map((expression) => ({ title, expression, message, isError: false })), ...failures]
 }

@@ -12,7 +12,7 @@ import { openLeaveDialog } from '../leave.tsx'
 import { plural } from '../words.ts'
 import type { Draft, TabProps } from './draft.ts'
 import { forgetDraft } from './open-draft.ts'
-import { pipelineActions } from './pipeline-actions.tsx'
+import { pipelineActions } from './pipeline-actions.ts'
 
 export function Changes({ draft }: TabProps) {
   if (draft.unreadable.value !== undefined) return <span class="chip is-changed">The text has an error</span>

@@ -22,27 +22,27 @@ interface NotesProps extends TabProps {
 export function Notes({ draft, denied, newer }: NotesProps) {
   const readOnly = draft.readOnly.value
   const isDirty = draft.isDirty.value
-  const button = (label: string, onClick: () => void) => (
+  const act = (label: string, onClick: () => unknown) => (
     <Button small onClick={onClick}>
       {label}
     </Button>
   )
-  const copyMine = () => void copyText(JSON.stringify(draft.definition.peek(), null, 2))
-  const mayUnlock = draft.mayUnlock && denied === undefined
+  const copyMine = () => copyText(JSON.stringify(draft.definition.peek(), null, 2))
+  const merge = (theirs: Json) => openDialog(<MergeDialog draft={draft} newer={theirs} />)
   return (
     <>
       {denied !== undefined && (
-        <Banner tone="warning" actions={isDirty && button('Copy mine', copyMine)}>
+        <Banner tone="warning" actions={isDirty && act('Copy mine', copyMine)}>
           <Denied reason={denied} /> {isDirty && 'Your changes are kept here.'}
         </Banner>
       )}
       {readOnly !== undefined && (
-        <Banner tone="info" actions={mayUnlock && button('Unlock', () => draft.unlock())}>
+        <Banner tone="info" actions={draft.mayUnlock && denied === undefined && act('Unlock', () => draft.unlock())}>
           {readOnly}
         </Banner>
       )}
       {newer !== undefined && (
-        <Banner tone="warning" actions={button('See and merge', () => openDialog(<MergeDialog draft={draft} newer={newer} />))}>
+        <Banner tone="warning" actions={act('See and merge', () => merge(newer))}>
           {describeOther(newer)}
         </Banner>
       )}
@@ -62,7 +62,6 @@ export function Problems({ draft, onShow, onSaveAnyway }: ProblemsProps) {
   const problems = draft.problems.value
   if (!draft.showsMissing.value || problems.length === 0) return null
   const isBlocked = blockingProblems(draft).length > 0
-  const more = problems.length - maxListed
   // What cannot be read would be lost.
   const isSavable = isBlocked && draft.held.value.length === 0 && draft.unreadable.value === undefined
   const saveAnyway = isSavable && (
@@ -82,7 +81,7 @@ export function Problems({ draft, onShow, onSaveAnyway }: ProblemsProps) {
           </li>
         ))}
       </ul>
-      {more > 0 && <span class="muted">{more.toLocaleString()} more. F8 leads from one to the next.</span>}
+      {problems.length > maxListed && <span class="muted">F8 leads from one to the next.</span>}
     </Banner>
   )
 }

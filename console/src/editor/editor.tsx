@@ -75,7 +75,10 @@ interface EditorProps {
 
 export function Editor({ draft, id, latest, query }: EditorProps) {
   const change = useQueryChange()
-  useStageTypes(draft)
+  const types = useLive('/capabilities/stageTypes', {}, { refresh: 'open' }).reading.value.body
+  useEffect(() => {
+    if (types !== undefined) draft.types.value = toStageTypes(types)
+  }, [types])
   const newer = useNewer(draft, latest)
   const right = useRight({ operation: saveOperation, application: draft.application })
   const name = textOf(draft.definition.value['name']) ?? 'New pipeline'
@@ -136,13 +139,6 @@ function useOnSaved(draft: Draft, id: string | undefined, query: ScreenProps['qu
     const { stage, section, tab } = query
     if (isShown()) navigate(to.editPipeline(draft.application, saved, { stage, section, tab }), true)
   }
-}
-
-function useStageTypes(draft: Draft): void {
-  const types = useLive('/capabilities/stageTypes', {}, { refresh: 'open' }).reading.value.body
-  useEffect(() => {
-    if (types !== undefined) draft.types.value = toStageTypes(types)
-  }, [types])
 }
 
 /** A newer version in the store; one of the same content, or without changes of the user, is taken over. */

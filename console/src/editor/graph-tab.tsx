@@ -22,7 +22,7 @@ import { removeSelected, StageForm } from './stage-form.tsx'
 import { findCircle, inRunOrder, type Position, positions, type StageNode, stageOfKey, titleOfStage, toNodes } from './stages.ts'
 
 /** Above that the list says more than a drawing. */
-const maxNodes = 400
+const maxDrawn = 400
 /** How long a form has to appear. */
 const formMs = 400
 
@@ -138,30 +138,23 @@ function Stages({ draft, selected, isList, onSelect }: StagesProps) {
   const circle = findCircle(nodes)
   if (nodes.length === 0) return <EmptyState icon="pipeline" text="This pipeline does nothing yet. Add its first stage." />
   const drawn = nodes.map((node) => toItem(draft, node, node.key === selected, onSelect))
-  if (isList || nodes.length > maxNodes) return <StageRows stages={drawn} selected={selected} onSelect={onSelect} />
-  const remove = (key: string) => {
-    const title = titleOfStage(stageOfKey(draft.definition.peek(), key)?.stage ?? {})
+  if (isList || nodes.length > maxDrawn) return <StageRows stages={drawn} selected={selected} onSelect={onSelect} />
+  const isEditable = draft.readOnly.value === undefined
+  const onKey = (event: KeyboardEvent, key: string) => {
+    if (event.key !== 'Delete' || !isEditable) return
+    event.preventDefault()
+    announcement.value = `${titleOfStage(stageOfKey(draft.definition.peek(), key)?.stage ?? {})} was removed. Undo brings it back.`
     removeSelected(draft, key, onSelect)
-    announcement.value = `${title} was removed. Undo brings it back.`
   }
-  const keys = new Set(nodes.map(({ key }) => key))
-  const edges = nodes.flatMap(({ key, requires }) =>
-    [...new Set(requires)].flatMap((from) => (keys.has(from) && from !== key ? { from, to: key } : [])),
-  )
+  const edges = nodes.flatMap(({ key, requires }) => requires.filter((from) => from !== key).map((from) => ({ from, to: key })))
   return (
     <Graph
       items={drawn}
       edges={edges}
       home={selected}
       edgeClass={({ from, to }) => (circle.includes(from) && circle.includes(to) ? 'is-broken' : 'is-passed')}
-      onKey={(event, key) => {
-        if (event.key !== 'Delete' || draft.readOnly.peek() !== undefined) return
-        event.preventDefault()
-        remove(key)
-      }}
-      handles={
-        selected !== undefined && draft.readOnly.value === undefined && <Handles draft={draft} of={selected} onAdded={onSelect} />
-      }
+      onKey={onKey}
+      handles={selected !== undefined && isEditable && <Handles draft={draft} of={selected} onAdded={onSelect} />}
     />
   )
 }
@@ -182,11 +175,11 @@ function toItem(draft: Draft, { key, stage }: StageNode, isSelected: boolean, on
   }
 }
 
-interface StageRowsProps extends Pick<StagesProps, 'selected' | 'onSelect'> {
-  readonly stages: readonly GraphItem[]
-}
-
-function StageRows({ stages, selected, onSelect }: StageRowsProps) {
+function StageRows({
+  stages,
+  selected,
+  onSelect,
+}: Pick<StagesProps, 'selected' | 'onSelect'> & { stages: readonly GraphItem[] }) {
   return (
     <ol class="rows stage-list">
       {stages.map(({ id, name, under, after }) => (

@@ -48,14 +48,9 @@ function Revisions({ revisions, draft }: { revisions: readonly Revision[]; draft
   const isDirty = draft.isDirty.value
   const id = useLocation().query['revision'] ?? (isDirty ? draftId : revisions[0]?.id)
   const chosen = revisions.find((revision) => revision.id === id)
-  const entry = (entryId: string, content: ComponentChildren) => (
-    <li key={entryId}>
-      <button
-        type="button"
-        class="revision"
-        aria-current={entryId === id ? 'true' : undefined}
-        onClick={() => change({ revision: entryId })}
-      >
+  const entry = (of: string, content: ComponentChildren) => (
+    <li key={of}>
+      <button type="button" class="revision" aria-current={of === id} onClick={() => change({ revision: of })}>
         {content}
       </button>
     </li>
@@ -79,22 +74,26 @@ function Revisions({ revisions, draft }: { revisions: readonly Revision[]; draft
   )
 }
 
+function Saved({ revision: { savedAtMs, author } }: { revision: Revision }) {
+  return (
+    <>
+      Saved <Time at={savedAtMs} />
+      {author !== undefined && <Name text={` by ${author}`} max={40} />}
+    </>
+  )
+}
+
 function RevisionFacts({ revision, isNewest }: { revision: Revision; isNewest: boolean }) {
-  const { savedAtMs, author } = revision
   const titles = summaryOf(revision)
   const more = titles.length > maxTitles ? ` +${titles.length - maxTitles}` : ''
   return (
     <>
-      <span class="row">
-        <strong>{savedAtMs === undefined ? '–' : <Time at={savedAtMs} />}</strong>
-        {isNewest && <span class="muted">stored now</span>}
+      <span>
+        <Saved revision={revision} /> {isNewest && <span class="muted">stored now</span>}
       </span>
-      <span class="muted">{author === undefined ? 'author unknown' : <Name text={`by ${author}`} max={40} />}</span>
-      {titles.length > 0 && (
-        <span class="revision-summary">
-          <Name text={titles.slice(0, maxTitles).join(', ') + more} max={90} />
-        </span>
-      )}
+      <span class="revision-summary">
+        <Name text={titles.slice(0, maxTitles).join(', ') + more} max={90} />
+      </span>
     </>
   )
 }
@@ -107,7 +106,7 @@ const comparisons = [
 function ChosenRevision({ revision, draft }: { revision: Revision; draft: Draft }) {
   const change = useQueryChange()
   const isWithDraft = useLocation().query['with'] === 'draft' || revision.previous === undefined
-  const { definition, previous, savedAtMs, author } = revision
+  const { definition, previous, savedAtMs } = revision
   const mine = draft.definition.value
   const restored = toDraft(definition, mine)
   const when = savedAtMs === undefined ? '' : formatExact(savedAtMs)
@@ -121,14 +120,8 @@ function ChosenRevision({ revision, draft }: { revision: Revision; draft: Draft 
       </Button>
     )
   )
-  const title = (
-    <>
-      Saved <Time at={savedAtMs} />
-      {author !== undefined && <Name text={` by ${author}`} max={40} />}
-    </>
-  )
   return (
-    <Panel title={title} actions={actions}>
+    <Panel title={<Saved revision={revision} />} actions={actions}>
       {previous !== undefined && (
         <div class="toolbar">
           <span>Compared with</span>

@@ -150,19 +150,10 @@ export const triggerTypes: readonly TriggerType[] = [
     constraints,
     field('attributeConstraints', 'map', 'Attribute of the message to a regular expression for its value.'),
   ]),
-  triggerType('artifactory', 'Artifactory', 'A search of Artifactory finds something new.', [
-    text('artifactorySearchName', 'Name of the search.', required),
-  ]),
-  triggerType('nexus', 'Nexus', 'A search of Nexus finds something new.', [
-    text('nexusSearchName', 'Name of the search.', required),
-  ]),
   triggerType('cdevents', 'CDEvents', 'A program sends an event of the CDEvents specification.', [
     text('source', 'Last part of the address.', required),
     field('attributeConstraints', 'map', 'Header of the request to a regular expression for its value.'),
     constraints,
-  ]),
-  triggerType('plugin', 'Plug-in', 'A plug-in was released.', [
-    text('pluginEventType', 'The kind of release.', { default: 'PUBLISHED' }),
   ]),
 ]
 

@@ -7,14 +7,15 @@ import { Banner } from '../components/banner.tsx'
 import { Button } from '../components/button.tsx'
 import { copyText } from '../components/copy-button.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
-import { Name } from '../components/name.tsx'
+import { cutMiddle, showHidden } from '../model/names.ts'
 import { type Json, numberOf, textOf } from '../model/read.ts'
 import { formatClock } from '../model/time.ts'
 import { plural } from '../words.ts'
-import { type Conflict, isSameDefinition, type KeyPath, type MergeChoice, mergeDefinitions, withoutStamps } from './changes.ts'
+import { isSameDefinition, type KeyPath, type MergeChoice, mergeDefinitions, withoutStamps } from './changes.ts'
 import { ChangeValue, DefinitionDiff } from './definition-diff.tsx'
-import { fieldOfPath, titleOfPath } from './describe-changes.ts'
+import { fieldOfPath, showValue, titleOfPath } from './describe-changes.ts'
 import type { Draft } from './draft.ts'
+import { Ways } from './forms/form.tsx'
 import { toRefusals } from './problems.ts'
 import { readDefinition, readDefinitions, sendDefinition } from './store.ts'
 
@@ -95,15 +96,16 @@ async function findNewer({ application, stored }: Draft): Promise<Newer | undefi
   const begun = stored.peek()
   const id = textOf(begun?.['id'])
   if (begun === undefined || id === undefined) return undefined
-  const current = await readDefinition(application, id).catch((cause: unknown) => {
-    if (asApiError(cause).status === 404) return 'gone' as const
+  try {
+    const current = await readDefinition(application, id)
+    if (String(current['updateTs']) === String(begun['updateTs'])) return undefined
+    if (!isSameDefinition(current, begun)) return current
+    stored.value = current
+    return undefined
+  } catch (cause) {
+    if (asApiError(cause).status === 404) return 'gone'
     throw cause
-  })
-  if (current === 'gone' || String(current['updateTs']) === String(begun['updateTs']))
-    return current === 'gone' ? current : undefined
-  if (!isSameDefinition(current, begun)) return current
-  stored.value = current
-  return undefined
+  }
 }
 
 /** @throws {ApiError} */
@@ -164,13 +166,16 @@ function ConflictDialog({ draft, theirs, next }: { draft: Draft; theirs: Json; n
       <p>
         {describeOther(theirs)} {describeMerge(taken.length, conflicts.length)}
       </p>
-      {conflicts.map((conflict) => (
-        <ConflictChoice
-          key={JSON.stringify(conflict.path)}
-          conflict={conflict}
-          title={nameOf(conflict.path, versions)}
-          choice={choiceOf(conflict.path)}
-          onChoose={(choice) => setChoices(new Map(choices).set(JSON.stringify(conflict.path), choice))}
+      {conflicts.map(({ path, ...values }) => (
+        <Ways
+          key={JSON.stringify(path)}
+          label={showHidden(`${nameOf(path, versions)}, before: ${cutMiddle(showValue(values.base) || 'not set')}`)}
+          ways={[
+            { id: 'mine', label: 'Keep mine', help: <ChangeValue value={values.mine} kind="added" /> },
+            { id: 'theirs', label: 'Take theirs', help: <ChangeValue value={values.theirs} kind="changed" /> },
+          ]}
+          chosen={choiceOf(path)}
+          onChoose={(choice) => setChoices(new Map(choices).set(JSON.stringify(path), choice))}
         />
       ))}
       <p>
@@ -192,40 +197,4 @@ function describeMerge(taken: number, conflicts: number): string {
 function nameOf(path: KeyPath, versions: readonly Json[]): string {
   const field = fieldOfPath(path)
   return titleOfPath(path, versions) + (field === '' ? '' : `: ${field}`)
-}
-
-interface ConflictChoiceProps {
-  readonly conflict: Conflict
-  readonly title: string
-  readonly choice: MergeChoice | undefined
-  readonly onChoose: (choice: MergeChoice) => void
-}
-
-const sides = [
-  ['mine', 'Keep mine', 'added'],
-  ['theirs', 'Take theirs', 'changed'],
-] as const
-
-function ConflictChoice({ conflict, title, choice, onChoose }: ConflictChoiceProps) {
-  return (
-    <fieldset class="conflict">
-      <legend>
-        <Name text={title} max={120} />
-      </legend>
-      <div class="conflict-sides">
-        {sides.map(([side, label, kind]) => (
-          <label key={side} class="conflict-side">
-            <span class="check">
-              <input type="radio" name={title} checked={choice === side} onChange={() => onChoose(side)} />{' '}
-              <strong>{label}</strong>
-            </span>
-            <ChangeValue value={conflict[side]} kind={kind} />
-          </label>
-        ))}
-      </div>
-      <p>
-        Before: <ChangeValue value={conflict.base} kind="changed" />
-      </p>
-    </fieldset>
-  )
 }

@@ -142,9 +142,9 @@ function followDraft(view: EditorView, session: TextSession, { problems, unreada
 /** The smallest replacement, so that the cursor keeps its place. */
 function changeBetween(before: string, after: string): { from: number; to: number; insert: string } {
   const shorter = Math.min(before.length, after.length)
-  let start = 0
-  while (start < shorter && before[start] === after[start]) start++
+  let from = 0
+  while (from < shorter && before[from] === after[from]) from++
   let end = 0
-  while (end < shorter - start && before.at(-1 - end) === after.at(-1 - end)) end++
-  return { from: start, to: before.length - end, insert: after.slice(start, after.length - end) }
+  while (end < shorter - from && before.at(-1 - end) === after.at(-1 - end)) end++
+  return { from, to: before.length - end, insert: after.slice(from, after.length - end) }
 }

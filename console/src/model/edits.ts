@@ -30,27 +30,21 @@ export function edit(edits: Edits, stored: Json, key: string, to: unknown): Edit
 
 /** Keys that were stored anew, with another value, after their edit began. */
 export function conflictsOf(edits: Edits, stored: Json): readonly string[] {
-  return Object.entries(edits).flatMap(([key, { from, to }]) =>
-    isSame(stored[key], from) || isSame(stored[key], to) ? [] : [key],
-  )
+  const isTaken = (key: string) => [edits[key]?.from, edits[key]?.to].some((value) => isSame(stored[key], value))
+  return Object.keys(edits).filter((key) => !isTaken(key))
 }
 
 /** Missing, null and empty are the same to a store. */
 export function isSame(left: unknown, right: unknown): boolean {
-  return canonical(left) === canonical(right)
+  return JSON.stringify(canonical(left)) === JSON.stringify(canonical(right))
 }
 
-function canonical(value: unknown): string {
-  return JSON.stringify(toCanonical(value)) ?? ''
-}
-
-function toCanonical(value: unknown): unknown {
-  if (value === null || value === undefined || value === '') return undefined
-  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((item) => toCanonical(item) ?? null)
+/** Without what is empty, and with keys in one order. */
+function canonical(value: unknown): unknown {
+  if (value === null || value === '') return undefined
   if (typeof value !== 'object') return value
-  const entries = Object.entries(value).flatMap(([key, item]) => {
-    const inner = toCanonical(item)
-    return inner === undefined ? [] : [[key, inner] as const]
-  })
-  return entries.length === 0 ? undefined : Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(canonical)
+  const entries = Object.entries(value).map(([key, item]) => [key, canonical(item)] as const)
+  const given = entries.filter(([, item]) => item !== undefined)
+  return given.length === 0 ? undefined : Object.fromEntries(given.toSorted(([one], [other]) => (one < other ? -1 : 1)))
 }

@@ -4,16 +4,8 @@
  * Browsers before Chrome 114, Firefox 135 and Safari 18.4 cannot do that; `keepsDigits` says so.
  */
 
-/** Parts of the proposal `JSON.parse source text access` that TypeScript's library lacks. */
-interface ExactJson {
-  readonly rawJSON?: (text: string) => unknown
-}
-
-interface ReviverContext {
-  readonly source?: string
-}
-
-const { rawJSON } = JSON as unknown as ExactJson
+/** Of the proposal `JSON.parse source text access`, which TypeScript's library lacks. */
+const { rawJSON } = JSON as { readonly rawJSON?: (text: string) => unknown }
 
 export const keepsDigits = rawJSON !== undefined
 /** Why a pipeline is not saved with another browser. */
@@ -32,12 +24,10 @@ const longDigits = /\d{16}/
 
 /** @throws {SyntaxError} */
 export function parseExactly(text: string): unknown {
+  const revive = (_key: string, value: unknown, context?: { readonly source?: string }) =>
+    typeof value === 'number' && context?.source !== undefined ? toExact(context.source, value) : value
   // A reviver makes it several times slower.
   return longDigits.test(text) ? JSON.parse(text, revive) : JSON.parse(text)
-}
-
-function revive(_key: string, value: unknown, context?: ReviverContext): unknown {
-  return typeof value === 'number' && context?.source !== undefined ? toExact(context.source, value) : value
 }
 
 /** A number, or a bigint where the number would have other digits than the text. */

@@ -1,14 +1,11 @@
 /** What can be done with a stored pipeline as a whole: copy, rename, disable, move, delete. */
-import { useState } from 'preact/hooks'
 import { to } from '../address.ts'
 import { actionHeaders, client, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
-import { openDialog } from '../components/dialog.tsx'
-import { FormDialog } from '../components/form-dialog.tsx'
-import { TextField } from '../components/form-fields.tsx'
 import type { MenuItem } from '../components/menu.tsx'
 import { act } from '../components/notices.tsx'
+import { openForm } from '../components/open-form.tsx'
 import { showHidden } from '../model/names.ts'
 import { type Json, textOf } from '../model/read.ts'
 import { readDefinition, sendDefinition } from './store.ts'
@@ -26,53 +23,62 @@ interface PipelineActions {
 }
 
 export function pipelineActions(options: PipelineActions): readonly MenuItem[] {
-  const { application, pipeline, denied, isEditing = false, order = [], onDeleted } = options
+  const { application, pipeline, denied, isEditing = false, order = [] } = options
   const name = textOf(pipeline['name']) ?? ''
   const id = textOf(pipeline['id']) ?? name
+  const isDisabled = pipeline['disabled'] === true
   const change = async (changes: Json) => {
     // On what is stored now; a save between the read and this one is refused.
     await sendDefinition({ ...(await readDefinition(application, id)), ...changes })
     refreshMatching('pipelineConfigs')
   }
-  const at = order.indexOf(id)
-  const move = (label: string, icon: 'up' | 'down', next: number): MenuItem[] => {
-    if (at < 0 || order[next] === undefined) return []
-    const run = () => reorder(application, order.toSpliced(at, 1).toSpliced(next, 0, id))
-    return [{ label, icon, denied, onSelect: () => act(`Move ${name}`, run) }]
+  const item = (label: string, icon: MenuItem['icon'] & string, onSelect: () => void): MenuItem => ({
+    label,
+    icon,
+    denied,
+    onSelect,
+  })
+  const move = (label: string, icon: 'up' | 'down', by: number): MenuItem[] => {
+    const at = order.indexOf(id)
+    if (at < 0 || order[at + by] === undefined) return []
+    const next = order.toSpliced(at, 1).toSpliced(at + by, 0, id)
+    return [item(label, icon, () => act(`Move ${name}`, () => reorder(application, next)))]
   }
-  const rename = () => openDialog(<RenameDialog name={name} onRename={(next) => change({ name: next })} />)
-  const remove = () => confirmDeletion(application, name, onDeleted)
-  const own: readonly MenuItem[] = [
-    { label: 'Edit', icon: 'edit', letter: 'e', href: to.editPipeline(application, id) },
-    { label: 'Rename', icon: 'edit', denied, onSelect: rename },
-  ]
+  const edit: MenuItem = { label: 'Edit', icon: 'edit', letter: 'e', href: to.editPipeline(application, id) }
   return [
-    ...(isEditing ? [] : own),
+    ...(isEditing ? [] : [edit, item('Rename', 'edit', () => openRename(name, change))]),
     { label: 'History', icon: 'clock', letter: 'h', href: to.editPipeline(application, id, { tab: 'history' }) },
     { label: 'Copy …', icon: 'copy', denied, href: to.newPipeline(application, { from: id }) },
-    switchAction(name, pipeline['disabled'] === true, denied, change),
-    ...move('Move up', 'up', at - 1),
-    ...move('Move down', 'down', at + 1),
-    { label: 'Delete', icon: 'trash', destructive: true, denied, onSelect: remove },
+    item(isDisabled ? 'Enable' : 'Disable', 'power', () => confirmSwitch(name, isDisabled, change)),
+    ...move('Move up', 'up', -1),
+    ...move('Move down', 'down', 1),
+    { ...item('Delete', 'trash', () => confirmDeletion(options, name)), destructive: true },
   ]
 }
 
-function switchAction(
-  name: string,
-  isDisabled: boolean,
-  denied: string | undefined,
-  change: (changes: Json) => Promise<void>,
-): MenuItem {
-  const verb = isDisabled ? 'Enable' : 'Disable'
+type Change = (changes: Json) => Promise<void>
+
+function openRename(name: string, change: Change): void {
+  openForm({
+    title: `Rename ${name}`,
+    action: 'Rename',
+    effect: 'Its executions keep the name that they had. Triggers and stages find it by its id.',
+    values: { name },
+    fields: { name: { label: 'Name', required: true } },
+    run: (values) => change({ name: values.name.trim() }),
+    refreshes: 'pipelineConfigs',
+  })
+}
+
+function confirmSwitch(name: string, isDisabled: boolean, change: Change): void {
+  const action = `${isDisabled ? 'Enable' : 'Disable'} ${name}`
   const effect = isDisabled
     ? 'Users may start it, and its triggers do.'
     : `Neither users nor triggers of ${name} start it. Running executions continue.`
-  const run = () => change({ disabled: !isDisabled })
-  const onSelect = () => confirm({ title: `${verb} ${name}?`, effect, action: `${verb} ${name}`, run })
-  return { label: verb, icon: 'power', denied, onSelect }
+  confirm({ title: `${action}?`, effect, action, run: () => change({ disabled: !isDisabled }) })
 }
 
-function confirmDeletion(application: string, name: string, onDeleted: (() => void) | undefined): void {
+function confirmDeletion({ application, onDeleted }: PipelineActions, name: string): void {
   const params = { path: { application, pipelineName: name } }
   confirm({
     title: `Delete ${name}?`,
@@ -98,22 +104,4 @@ async function reorder(application: string, order: readonly string[]): Promise<v
   } finally {
     refreshMatching('pipelineConfigs')
   }
-}
-
-function RenameDialog({ name, onRename }: { name: string; onRename: (next: string) => Promise<void> }) {
-  const [next, setNext] = useState(name)
-  const run = async () => {
-    await onRename(next.trim())
-    return undefined
-  }
-  return (
-    <FormDialog title={`Rename ${name}`} action="Rename" isReady={!['', name].includes(next.trim())} run={run}>
-      <TextField
-        label="Name"
-        help="Its executions keep the name that they had. Triggers and stages find it by its id."
-        value={next}
-        onChange={setNext}
-      />
-    </FormDialog>
-  )
 }
