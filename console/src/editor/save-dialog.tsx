@@ -3,7 +3,6 @@ import type { VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { ApiError, asApiError } from '../api/api-error.ts'
 import { refreshMatching } from '../api/live.ts'
-import { Banner } from '../components/banner.tsx'
 import { Button } from '../components/button.tsx'
 import { copyText } from '../components/copy-button.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
@@ -28,7 +27,6 @@ export function SaveDialog({ draft, onSaved }: SaveDialogProps) {
   const definition = draft.definition.value
   const stored = draft.stored.value
   const action = `Save ${textOf(definition['name']) ?? 'the pipeline'}`
-  const problems = draft.problems.value.length
   const run = async () => {
     try {
       const newer = await saveDraft(draft)
@@ -47,11 +45,6 @@ export function SaveDialog({ draft, onSaved }: SaveDialogProps) {
   }
   return (
     <FormDialog title={action} action={action} run={run} wide>
-      {problems > 0 && (
-        <Banner tone="warning">
-          {plural(problems, 'problem')}: the pipeline can be saved like this, and cannot run before it is complete.
-        </Banner>
-      )}
       {stored === undefined && <p>This creates the pipeline in {draft.application}.</p>}
       <DefinitionDiff before={stored} after={definition} />
     </FormDialog>
