@@ -50,7 +50,12 @@ function Revisions({ revisions, draft }: { revisions: readonly Revision[]; draft
   const chosen = revisions.find((revision) => revision.id === id)
   const entry = (of: string, content: ComponentChildren) => (
     <li key={of}>
-      <button type="button" class="revision" aria-current={of === id} onClick={() => change({ revision: of })}>
+      <button
+        type="button"
+        class="revision"
+        aria-current={of === id ? 'true' : undefined}
+        onClick={() => change({ revision: of })}
+      >
         {content}
       </button>
     </li>

@@ -159,6 +159,11 @@ function ConflictDialog({ draft, theirs, next }: { draft: Draft; theirs: Json; n
       <p>
         {describeOther(theirs)} {describeMerge(taken.length, conflicts.length)}
       </p>
+      <p>
+        <Button small onClick={() => void copyText(JSON.stringify(mine, null, 2))}>
+          Copy mine
+        </Button>
+      </p>
       {conflicts.map(({ path, ...values }) => (
         <Ways
           key={JSON.stringify(path)}
@@ -171,11 +176,6 @@ function ConflictDialog({ draft, theirs, next }: { draft: Draft; theirs: Json; n
           onChoose={(choice) => setChoices(new Map(choices).set(JSON.stringify(path), choice))}
         />
       ))}
-      <p>
-        <Button small onClick={() => void copyText(JSON.stringify(mine, null, 2))}>
-          Copy mine
-        </Button>
-      </p>
     </FormDialog>
   )
 }
