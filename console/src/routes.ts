@@ -42,11 +42,11 @@ const routes: readonly (readonly [path: string, load: LoadScreen])[] = [
   ],
   [
     `${own}/security-groups`,
-    orManifest(async () => (await import('./screens/security-groups.tsx')).ApplicationSecurityGroups, 'name'),
+    orManifest(async () => (await import('./screens/security-groups.tsx')).SecurityGroups, 'name'),
   ],
   [
     `${own}/security-groups/:account/:region/:name`,
-    orManifest(async () => (await import('./screens/security-groups.tsx')).ApplicationSecurityGroups, 'name'),
+    orManifest(async () => (await import('./screens/security-groups.tsx')).SecurityGroups, 'name'),
   ],
   [`${own}/jobs`, async () => (await import('./screens/jobs.tsx')).Jobs],
   [`${own}/jobs/:account/:region/:id`, orManifest(async () => (await import('./screens/jobs.tsx')).JobScreen, 'id')],

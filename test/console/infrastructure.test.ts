@@ -60,7 +60,7 @@ test('rules of a security group survive the form', () => {
       { protocol: 'tcp', portRanges: [{ startPort: 0, endPort: 65_535 }], securityGroup: { name: 'gate' } },
     ],
   }
-  assert.partialDeepStrictEqual(toSecurityGroupJob(toSecurityGroupDraft(group, place), 'local'), {
+  assert.partialDeepStrictEqual(toSecurityGroupJob(toSecurityGroupDraft({ ...group, ...place }), 'local'), {
     name: 'office',
     regions: ['east'],
     ipIngress: [

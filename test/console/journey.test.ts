@@ -894,7 +894,7 @@ step('meets no barrier on any screen, in light and dark', async ({ browser, flee
     'applications/web/settings?tab=notifications',
     'applications/web/settings?tab=delete',
     `applications/web/server-groups/dev/east/${group.name}`,
-    `applications/web/server-groups/dev/east/${group.name}?tab=raw`,
+    `applications/web/server-groups/dev/east/${group.name}?tab=details`,
     `applications/web/instances/dev/east/${instance}`,
     `applications/web/instances/dev/east/${instance}?tab=console`,
     `executions/${execution.id}`,

@@ -11,7 +11,7 @@ import { act } from './notices.tsx'
 
 /** What actions are done to. */
 export interface ActionTarget extends Pick<Change, 'application' | 'object'> {
-  readonly account: string
+  readonly account: string | undefined
   /** As texts have it, and as the reader types it. */
   readonly name: string
   readonly facts?: Question['facts']

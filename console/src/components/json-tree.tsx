@@ -55,6 +55,16 @@ export function JsonTree({ value, name }: { value: unknown; name: string }) {
   )
 }
 
+/** The whole record as the API has it, behind a fold. */
+export function RecordFold({ value, name }: { value: unknown; name: string }) {
+  return (
+    <details>
+      <summary>Raw record</summary>
+      <JsonTree value={value} name={name} />
+    </details>
+  )
+}
+
 function Node({ value, path, depth }: { value: unknown; path: string; depth: number }) {
   const [max, setMax] = useState(step)
   if (typeof value !== 'object' || value === null) return <Leaf value={value} />

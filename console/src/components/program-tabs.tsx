@@ -1,53 +1,34 @@
-/** The views of a program that runs somewhere, an instance or a job: its details, its output, and the whole record. */
+/** A program that runs somewhere, an instance or a job: its details and its output. */
 import type { ComponentChildren } from 'preact'
+import { useLocation } from 'preact-iso/router'
 import { findInOutput, type OutputPlace, useOutput } from '../api/output.ts'
 import { describeError } from '../words.ts'
-import { useQueryChange } from './filter-field.tsx'
-import { JsonTree } from './json-tree.tsx'
+import { RecordFold } from './json-tree.tsx'
 import { LogView } from './log-view.tsx'
-import { Panel } from './panel.tsx'
 import { ErrorState, Loading } from './states.tsx'
-import { Tabs } from './tabs.tsx'
-
-const tabs = [
-  { id: 'details', label: 'Details' },
-  { id: 'console', label: 'Console output' },
-  { id: 'raw', label: 'Raw record' },
-] as const
+import { AddressTabs } from './tabs.tsx'
 
 interface ProgramTabsProps {
   readonly name: string
-  /** The query of the address. */
-  readonly query: Readonly<Record<string, string>>
   readonly place: OutputPlace
   readonly record: unknown
+  /** Details. */
   readonly children: ComponentChildren
 }
 
-/** The whole record as the API has it. */
-export function RawRecord({ value, name }: { value: unknown; name: string }) {
-  return (
-    <Panel title="Raw record">
-      <JsonTree value={value} name={name} />
-    </Panel>
+export function ProgramTabs({ name, place, record, children }: ProgramTabsProps) {
+  const { line } = useLocation().query
+  const details = () => (
+    <div class="stack">
+      {children}
+      <RecordFold value={record} name={name} />
+    </div>
   )
-}
-
-export function ProgramTabs({ name, query, place, record, children }: ProgramTabsProps) {
-  const change = useQueryChange()
-  const selected = tabs.find(({ id }) => id === query['tab'])?.id ?? 'details'
-  return (
-    <Tabs
-      label={name}
-      tabs={tabs}
-      selected={selected}
-      onSelect={(tab) => change({ tab: tab === 'details' ? undefined : tab, line: undefined })}
-    >
-      {selected === 'details' && children}
-      {selected === 'console' && <ProgramOutput key={place.id} {...place} line={query['line']} />}
-      {selected === 'raw' && <RawRecord value={record} name={name} />}
-    </Tabs>
-  )
+  const tabs = [
+    { id: 'details', label: 'Details', body: details },
+    { id: 'console', label: 'Console output', body: () => <ProgramOutput key={place.id} {...place} line={line} /> },
+  ]
+  return <AddressTabs label={name} tabs={tabs} />
 }
 
 interface OutputProps extends OutputPlace {

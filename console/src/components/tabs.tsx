@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { useQueryChange } from './filter-field.tsx'
 
 interface LinkTab {
   readonly label: string
@@ -87,6 +88,26 @@ export function Tabs<Id extends string>({ label, tabs, selected, onSelect, child
         {children}
       </div>
     </>
+  )
+}
+
+interface AddressTab {
+  readonly id: string
+  readonly label: string
+  readonly body: () => ComponentChildren
+}
+
+/** Tabs whose choice is in the address, unless it is the first. */
+export function AddressTabs({ label, tabs }: { label: string; tabs: readonly AddressTab[] }) {
+  const change = useQueryChange()
+  const { tab } = useLocation().query
+  const selected = tabs.find(({ id }) => id === tab) ?? tabs[0]
+  // A line belongs to its tab.
+  const select = (id: string) => change({ tab: id === tabs[0]?.id ? undefined : id, line: undefined })
+  return (
+    <Tabs label={label} tabs={tabs} selected={selected?.id ?? ''} onSelect={select}>
+      {selected?.body()}
+    </Tabs>
   )
 }
 

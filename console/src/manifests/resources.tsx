@@ -19,12 +19,15 @@ const placeOf = ({ account, namespace, region, name }: Resource) => ({
   location: namespace ?? region ?? '',
   name,
 })
-const textOfRow = (resource: Resource) =>
-  [...Object.values(placeOf(resource)), ...Object.entries(resource.labels ?? {}).map((label) => label.join('='))].join(' ')
+const foundBy = (resource: Resource) => {
+  const { location: region, ...place } = placeOf(resource)
+  const labels = Object.entries(resource.labels ?? {}).map((label) => label.join('='))
+  return { ...place, region, labels: labels.join(' ') }
+}
 const empty = 'Nothing of this application is found in a cluster.'
 
-export function Resources({ params, query }: ScreenProps) {
-  const application = params['application'] ?? ''
+export function Resources(screen: ScreenProps) {
+  const { application = '' } = screen.params
   const events = applicationEvents(application, 'infrastructure')
   const live = useLive('/applications/{application}/rawResources', { path: { application } }, { refresh: 'steady', events })
   const columns: readonly Column<Resource>[] = [
@@ -50,10 +53,9 @@ export function Resources({ params, query }: ScreenProps) {
       <Loaded live={live} rows={6} empty={<EmptyState text={empty} />}>
         {(resources) => (
           <List
-            {...{ label: 'Resources', empty, query, textOfRow, columns }}
+            {...{ label: 'Resources', empty, screen, columns }}
             rows={resources.toSorted((a, b) => a.name.localeCompare(b.name))}
-            placeOfRow={(resource) => ({ account: placeOf(resource).account, region: placeOf(resource).location })}
-            keyOf={(resource) => Object.values(placeOf(resource)).join('\n')}
+            placeOf={foundBy}
           />
         )}
       </Loaded>

@@ -2,16 +2,7 @@
 import { type Json, numberOf, objectsOf, textOf } from './read.ts'
 import { type Instance, instanceId } from './server-groups.ts'
 
-export interface EventRow {
-  /** In milliseconds since the epoch. */
-  readonly atMs: number | undefined
-  readonly text: string
-  readonly cause: string | undefined
-  /** As the provider names it. */
-  readonly state: string | undefined
-  /** The instance that it happened to. */
-  readonly instance: string | undefined
-}
+export type EventRow = ReturnType<typeof toRow>
 
 /** Newest first. */
 export function toEvents(events: unknown, instances: readonly Instance[] = []): readonly EventRow[] {
@@ -25,11 +16,11 @@ export function toEvents(events: unknown, instances: readonly Instance[] = []): 
 const timeKeys = ['startTime', 'createdAt', 'lastTimestamp', 'firstTimestamp', 'timestamp', 'at']
 const textKeys = ['description', 'message', 'text', 'reason']
 
-function toRow(event: Json, instance?: string): EventRow {
-  const text = textKeys.map((key) => textOf(event[key])).find((found) => found !== undefined)
+/** @param instance That it happened to. */
+function toRow(event: Json, instance?: string) {
   return {
     atMs: timeKeys.map((key) => timeOf(event[key])).find((found) => found !== undefined),
-    text: text ?? '',
+    text: textKeys.map((key) => textOf(event[key])).find((found) => found !== undefined) ?? '',
     cause: textOf(event['cause']),
     state: textOf(event['statusCode']) ?? textOf(event['status']) ?? textOf(event['type']),
     instance,
@@ -38,8 +29,5 @@ function toRow(event: Json, instance?: string): EventRow {
 
 /** Milliseconds, or a date as text. */
 function timeOf(value: unknown): number | undefined {
-  const number = numberOf(value)
-  if (number !== undefined) return number
-  const parsed = typeof value === 'string' ? Date.parse(value) : Number.NaN
-  return Number.isFinite(parsed) ? parsed : undefined
+  return numberOf(value) ?? numberOf(Date.parse(textOf(value) ?? ''))
 }

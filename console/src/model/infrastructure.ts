@@ -15,56 +15,36 @@ export function placeOf(balancer: Schemas['LoadBalancer']) {
   }
 }
 
-export interface ListenerDraft {
-  readonly externalProtocol: string
-  readonly externalPort: string
-  readonly internalProtocol: string
-  /** The certificate of HTTPS. */
-  readonly certificate: string
+export const newListener = { externalProtocol: 'HTTP', externalPort: '', internalProtocol: 'HTTP', certificate: '' }
+export const newRule = { source: '', isGroup: false, protocol: 'tcp', startPort: '', endPort: '' }
+
+export type BalancerDraft = ReturnType<typeof toBalancerDraft>
+export type SecurityGroupDraft = ReturnType<typeof toSecurityGroupDraft>
+
+function toPlace({ name, account, region }: Json) {
+  return { name: textOf(name) ?? '', account: textOf(account) ?? '', region: textOf(region) ?? '' }
 }
 
-export interface BalancerDraft {
-  readonly name: string
-  readonly account: string
-  readonly region: string
-  readonly listeners: readonly ListenerDraft[]
-  /** `HTTP:/health` or `TCP`. */
-  readonly healthCheck: string
-  /** In seconds. */
-  readonly healthInterval: string
-  readonly healthTimeout: string
-  readonly unhealthyThreshold: string
-  readonly healthyThreshold: string
-  readonly isInternal: boolean
-  readonly securityGroups: readonly string[]
-}
-
-export const newListener: ListenerDraft = {
-  externalProtocol: 'HTTP',
-  externalPort: '',
-  internalProtocol: 'HTTP',
-  certificate: '',
-}
-
-export function toBalancerDraft(balancer: Schemas['LoadBalancer'] | undefined, account = '', region = ''): BalancerDraft {
-  const check = objectOf(balancer?.['healthCheck'])
-  const value = (key: string, otherwise: string) => textOf(check[key]) ?? otherwise
+/** @param record A load balancer, whose check is an object, or the fields of a job that stores one. */
+export function toBalancerDraft(record: Json) {
+  const check = objectOf(record['healthCheck'])
+  const value = (key: string, ofCheck: string, otherwise: string) => textOf(record[key]) ?? textOf(check[ofCheck]) ?? otherwise
   return {
-    name: balancer?.name ?? '',
-    account: balancer?.account ?? account,
-    region: balancer?.region ?? region,
-    listeners: balancer === undefined ? [newListener] : toListeners(balancer['listeners']),
-    healthCheck: value('target', 'HTTP:/health'),
-    healthInterval: value('interval', '10'),
-    healthTimeout: value('timeout', '5'),
-    unhealthyThreshold: value('unhealthyThreshold', '2'),
-    healthyThreshold: value('healthyThreshold', '2'),
-    isInternal: balancer?.['isInternal'] === true,
-    securityGroups: textsOf(balancer?.securityGroups),
+    ...toPlace(record),
+    listeners: toListeners(record['listeners']),
+    /** `HTTP:/health` or `TCP`. */
+    healthCheck: value('healthCheck', 'target', 'HTTP:/health'),
+    healthInterval: value('healthInterval', 'interval', '10'),
+    healthTimeout: value('healthTimeout', 'timeout', '5'),
+    unhealthyThreshold: value('unhealthyThreshold', 'unhealthyThreshold', '2'),
+    healthyThreshold: value('healthyThreshold', 'healthyThreshold', '2'),
+    isInternal: record['isInternal'] === true,
+    securityGroups: textsOf(record['securityGroups']),
   }
 }
 
-function toListeners(listeners: unknown): readonly ListenerDraft[] {
+function toListeners(listeners: unknown): readonly (typeof newListener)[] {
+  if (!Array.isArray(listeners)) return [newListener]
   return objectsOf(listeners).map((listener) => ({
     externalProtocol: textOf(listener['externalProtocol']) ?? 'HTTP',
     externalPort: textOf(listener['externalPort']) ?? '',
@@ -73,98 +53,57 @@ function toListeners(listeners: unknown): readonly ListenerDraft[] {
   }))
 }
 
-/** What an earlier job has set. */
-export function balancerDraftOfJob(job: Json): Partial<BalancerDraft> {
-  const texts = ['healthCheck', 'healthInterval', 'healthTimeout', 'unhealthyThreshold', 'healthyThreshold'] as const
+export function toBalancerJob({ name, account, listeners, securityGroups, ...draft }: BalancerDraft, cloudProvider: string) {
   return {
-    ...Object.fromEntries(texts.flatMap((key) => (textOf(job[key]) === undefined ? [] : [[key, textOf(job[key])]]))),
-    ...(Array.isArray(job['listeners']) && { listeners: toListeners(job['listeners']) }),
-    ...(typeof job['isInternal'] === 'boolean' && { isInternal: job['isInternal'] }),
-    ...(Array.isArray(job['securityGroups']) && { securityGroups: textsOf(job['securityGroups']) }),
-  }
-}
-
-export function toBalancerJob(draft: BalancerDraft, cloudProvider: string): Json & { readonly type: string } {
-  const { name, account, region, listeners, securityGroups, isInternal } = draft
-  const { healthCheck, healthInterval, healthTimeout, unhealthyThreshold, healthyThreshold } = draft
-  return {
-    type: 'upsertLoadBalancer',
-    cloudProvider,
-    credentials: account,
-    account,
-    region,
-    name: name.trim(),
-    loadBalancerName: name.trim(),
-    listeners: listeners.map(({ externalProtocol, externalPort, internalProtocol, certificate }) => ({
-      externalProtocol,
+    ...{ type: 'upsertLoadBalancer', cloudProvider, credentials: account, account },
+    ...draft,
+    ...{ name: name.trim(), loadBalancerName: name.trim() },
+    listeners: listeners.map(({ certificate, externalPort, ...listener }) => ({
+      ...listener,
       externalPort: numberOf(externalPort) ?? externalPort,
-      internalProtocol,
       ...(certificate.trim() !== '' && { sslCertificateId: certificate.trim() }),
     })),
-    healthCheck: healthCheck.trim(),
-    healthInterval: numberOf(healthInterval),
-    healthTimeout: numberOf(healthTimeout),
-    unhealthyThreshold: numberOf(unhealthyThreshold),
-    healthyThreshold: numberOf(healthyThreshold),
-    isInternal,
+    healthCheck: draft.healthCheck.trim(),
+    healthInterval: numberOf(draft.healthInterval),
+    healthTimeout: numberOf(draft.healthTimeout),
+    unhealthyThreshold: numberOf(draft.unhealthyThreshold),
+    healthyThreshold: numberOf(draft.healthyThreshold),
     securityGroups: [...securityGroups],
   }
 }
 
-export interface RuleDraft {
-  /** A network such as 10.0.0.0/8, or the name of a security group. */
-  readonly source: string
-  readonly isGroup: boolean
-  readonly protocol: string
-  /** Empty for all. */
-  readonly startPort: string
-  readonly endPort: string
-}
-
-export interface SecurityGroupDraft {
-  readonly name: string
-  readonly description: string
-  readonly account: string
-  readonly region: string
-  readonly rules: readonly RuleDraft[]
-}
-
-export const newRule: RuleDraft = { source: '', isGroup: false, protocol: 'tcp', startPort: '', endPort: '' }
-
-export function toSecurityGroupDraft(
-  group: Schemas['SecurityGroup'] | undefined,
-  place: { readonly account: string; readonly region: string },
-): SecurityGroupDraft {
+/** @param record A security group with its place, or the fields of a job that stores one. */
+export function toSecurityGroupDraft(record: Json) {
+  const { description, inboundRules, ipIngress, securityGroupIngress } = record
+  const ofJob: readonly (typeof newRule)[] = [
+    ...objectsOf(ipIngress).map((rule) => ({ ...toPorts(rule), source: textOf(rule['cidr']) ?? '', isGroup: false })),
+    ...objectsOf(securityGroupIngress).map((rule) => ({ ...toPorts(rule), source: textOf(rule['name']) ?? '', isGroup: true })),
+  ]
   return {
-    name: group?.name ?? '',
-    description: group?.description ?? '',
-    ...place,
-    rules: objectsOf(group?.inboundRules).flatMap(toRules),
+    ...toPlace(record),
+    description: textOf(description) ?? '',
+    rules: ipIngress === undefined ? objectsOf(inboundRules).flatMap(toRules) : ofJob,
   }
 }
 
+function toPorts({ type, startPort, endPort }: Json) {
+  return { protocol: textOf(type) ?? 'tcp', startPort: textOf(startPort) ?? '', endPort: textOf(endPort) ?? '' }
+}
+
 /** A rule has several ranges of ports; the form has a row for each. */
-function toRules(rule: Json): readonly RuleDraft[] {
-  const range = objectOf(rule['range'])
-  const ip = textOf(range['ip'])
-  const group = textOf(objectOf(rule['securityGroup'])['name'])
-  const source = ip === undefined ? (group ?? '') : `${ip}${textOf(range['cidr']) ?? ''}`
-  const ports = objectsOf(rule['portRanges'])
-  return (ports.length === 0 ? [{}] : ports).map((port: Json) => {
-    const isAll = numberOf(port['startPort']) === 0 && numberOf(port['endPort']) === 65_535
-    return {
-      source,
-      isGroup: ip === undefined,
-      protocol: textOf(rule['protocol']) ?? 'tcp',
-      startPort: isAll ? '' : (textOf(port['startPort']) ?? ''),
-      endPort: isAll ? '' : (textOf(port['endPort']) ?? ''),
-    }
+function toRules({ protocol, range, securityGroup, portRanges }: Json): readonly (typeof newRule)[] {
+  const { ip, cidr } = objectOf(range)
+  const group = textOf(objectOf(securityGroup)['name']) ?? ''
+  const source = textOf(ip) === undefined ? group : `${textOf(ip)}${textOf(cidr) ?? ''}`
+  const ranges = objectsOf(portRanges)
+  return (ranges.length === 0 ? [{}] : ranges).map(({ startPort, endPort }: Json) => {
+    const isAll = numberOf(startPort) === 0 && numberOf(endPort) === 65_535
+    return { source, isGroup: textOf(ip) === undefined, ...toPorts({ type: protocol, ...(!isAll && { startPort, endPort }) }) }
   })
 }
 
-export function toSecurityGroupJob(draft: SecurityGroupDraft, cloudProvider: string): Json & { readonly type: string } {
-  const { name, description, account, region, rules } = draft
-  const ports = ({ protocol, startPort, endPort }: RuleDraft) => ({
+export function toSecurityGroupJob({ name, account, region, description, rules }: SecurityGroupDraft, cloudProvider: string) {
+  const ports = ({ protocol, startPort, endPort }: typeof newRule) => ({
     type: protocol,
     ...(startPort.trim() !== '' && {
       startPort: numberOf(startPort) ?? startPort,
@@ -172,32 +111,10 @@ export function toSecurityGroupJob(draft: SecurityGroupDraft, cloudProvider: str
     }),
   })
   return {
-    type: 'upsertSecurityGroup',
-    cloudProvider,
-    credentials: account,
-    account,
-    region,
-    regions: [region],
-    name: name.trim(),
-    securityGroupName: name.trim(),
-    description,
+    ...{ type: 'upsertSecurityGroup', cloudProvider, credentials: account, account, region, regions: [region] },
+    ...{ name: name.trim(), securityGroupName: name.trim(), description },
     ipIngress: rules.filter(({ isGroup }) => !isGroup).map((rule) => ({ cidr: rule.source.trim(), ...ports(rule) })),
     securityGroupIngress: rules.filter(({ isGroup }) => isGroup).map((rule) => ({ name: rule.source.trim(), ...ports(rule) })),
-  }
-}
-
-/** What an earlier job has set. */
-export function securityGroupDraftOfJob(job: Json): Partial<SecurityGroupDraft> {
-  const toRule = (isGroup: boolean) => (rule: Json) => ({
-    source: textOf(isGroup ? rule['name'] : rule['cidr']) ?? '',
-    isGroup,
-    protocol: textOf(rule['type']) ?? 'tcp',
-    startPort: textOf(rule['startPort']) ?? '',
-    endPort: textOf(rule['endPort']) ?? '',
-  })
-  return {
-    description: textOf(job['description']) ?? '',
-    rules: [...objectsOf(job['ipIngress']).map(toRule(false)), ...objectsOf(job['securityGroupIngress']).map(toRule(true))],
   }
 }
 
@@ -208,29 +125,19 @@ export function securityGroupsOf(byAccount: unknown) {
       Object.entries(objectOf(byRegion)).flatMap(([region, groups]) =>
         objectsOf(groups).flatMap((group) => {
           const name = textOf(group['name'])
-          return name === undefined ? [] : [{ provider, account, region, name, application: ownerOf(group, name) }]
+          if (name === undefined) return []
+          // Providers write no owner to most summaries: names begin with it.
+          const owner = textOf(group['application']) ?? textOf(objectOf(group['moniker'])['app']) ?? applicationOf(name)
+          return [{ provider, account, region, name, application: owner }]
         }),
       ),
     ),
   )
 }
 
-/** Providers write no owner to most summaries: names begin with it. */
-function ownerOf(group: Json, name: string): string {
-  return textOf(group['application']) ?? textOf(objectOf(group['moniker'])['app']) ?? applicationOf(name)
-}
-
 /** The names of groups and load balancers begin with that of their application. */
 export function applicationOf(name: string): string {
   return name.trim().split('-')[0] ?? ''
-}
-
-interface DeployingPipeline {
-  readonly id: string
-  readonly name: string
-  readonly application: string
-  /** Values of its parameters that deploy the image. */
-  readonly parameters: Readonly<Record<string, string>>
 }
 
 /**
@@ -242,7 +149,7 @@ export function pipelinesThatDeploy(
   imageId: string,
   pipelines: readonly Schemas['Pipeline'][],
   isThere: (account: string) => boolean = () => true,
-): readonly DeployingPipeline[] {
+) {
   const at = imageId.lastIndexOf(':')
   const [image, version] = at === -1 ? [imageId, ''] : [imageId.slice(0, at), imageId.slice(at + 1)]
   return pipelines.flatMap(({ id, name, application, stages }) => {

@@ -1,142 +1,76 @@
 /** The dialog that creates or changes a load balancer. */
-import { useState } from 'preact/hooks'
-import { completeTask, objectKey } from '../api/actions.ts'
-import { ApiError } from '../api/api-error.ts'
 import type { Schemas } from '../api/client.ts'
 import { useCloudProvider } from '../api/cloud-providers.ts'
-import { refreshMatching, useLive } from '../api/live.ts'
-import { type ChangedValue, Difference } from '../components/difference.tsx'
-import { Field } from '../components/field.tsx'
-import { FormDialog } from '../components/form-dialog.tsx'
-import { CheckField, ChoiceField, TextField } from '../components/form-fields.tsx'
+import { useLive } from '../api/live.ts'
+import { CheckField, CheckList, ChoiceField, TextField } from '../components/form-fields.tsx'
 import { Name } from '../components/name.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
-import { isSame } from '../model/edits.ts'
-import {
-  applicationOf,
-  type BalancerDraft,
-  type ListenerDraft,
-  newListener,
-  toBalancerDraft,
-  toBalancerJob,
-} from '../model/infrastructure.ts'
-import { objectOf, objectsOf, textOf } from '../model/read.ts'
-import { PlaceFields, providerAt, usePlaces } from './place-fields.tsx'
+import { type BalancerDraft, newListener, toBalancerDraft, toBalancerJob } from '../model/infrastructure.ts'
+import { type Json, objectOf, objectsOf, textOf } from '../model/read.ts'
+import { PlaceDialog } from './place-dialog.tsx'
 
-const checkFields = {
+const checkLabels = {
+  healthCheck: 'Health check',
   healthInterval: 'Check every, in seconds',
   healthTimeout: 'Time for a check, in seconds',
   unhealthyThreshold: 'Failed checks until down',
   healthyThreshold: 'Good checks until up',
-}
+} as const
+const labels = {
+  ...checkLabels,
+  ...{ listeners: 'Listeners', securityGroups: 'Security groups', isInternal: 'Internal: only this machine connects' },
+} as const
 
 interface EditBalancerProps {
-  /** Undefined: the name decides, because it begins with the application. */
   readonly application: string | undefined
-  readonly balancer: Schemas['LoadBalancer'] | undefined
-  /** Values that the form has at first. */
-  readonly filled?: Partial<BalancerDraft>
+  readonly balancer?: Schemas['LoadBalancer'] | undefined
+  /** Fields of an earlier job. */
+  readonly filled?: Json
 }
 
-export function EditBalancer({ application, balancer, filled = {} }: EditBalancerProps) {
-  const places = usePlaces('loadBalancer')
-  const [first] = places
-  const [draft, setDraft] = useState(filled)
-  const start = toBalancerDraft(balancer, first?.account, first?.regions[0])
-  const values: BalancerDraft = {
-    ...start,
-    ...(balancer === undefined && application !== undefined && { name: `${application}-` }),
-    ...draft,
-  }
-  const set = (change: Partial<BalancerDraft>) => setDraft({ ...draft, ...change })
-  const provider = providerAt(places, values.account, balancer?.cloudProvider ?? balancer?.type)
-  const name = values.name.trim()
-  const changes = changesOf(start, values)
-  const save = async () => {
-    const owner = application ?? applicationOf(name)
-    if (owner === '') throw new ApiError({ status: 400, message: 'Begins with the application, such as web-front.' })
-    await completeTask({
-      application: owner,
-      description: `Save ${name}`,
-      job: [toBalancerJob(values, provider)],
-      object: objectKey('loadBalancer', values.account, values.region, name),
-    })
-    refreshMatching('oadBalancers')
-    return undefined
-  }
+export function EditBalancer({ application, balancer, filled }: EditBalancerProps) {
   return (
-    <FormDialog
-      title={balancer === undefined ? 'Create load balancer' : `Edit ${values.name}`}
-      action={balancer === undefined ? 'Create load balancer' : `Save ${values.name}`}
-      isReady={balancer === undefined || changes.length > 0}
-      run={save}
-      wide
+    <PlaceDialog
+      {...{ form: 'loadBalancer', application, stored: balancer, filled, labels }}
+      toDraft={toBalancerDraft}
+      toJob={toBalancerJob}
     >
-      <div class="question">
-        {balancer === undefined && (
-          <>
-            <TextField
-              label="Name"
-              help="Begins with the application, such as web-front."
-              value={values.name}
-              onChange={(text) => set({ name: text })}
-              required
-            />
-            <PlaceFields places={places} values={values} onChange={set} />
-          </>
-        )}
-        <TextField
-          label="Health check"
-          help="HTTP:/health, or TCP."
-          value={values.healthCheck}
-          onChange={(healthCheck) => set({ healthCheck })}
-        />
-        {(Object.keys(checkFields) as (keyof typeof checkFields)[]).map((key) => (
-          <TextField key={key} label={checkFields[key]} value={values[key]} onChange={(text) => set({ [key]: text })} numeric />
-        ))}
-      </div>
-      <h3 class="sub">Listeners</h3>
-      <Listeners provider={provider} listeners={values.listeners} onChange={(listeners) => set({ listeners })} />
-      <SecurityGroupChoice provider={provider} values={values} onChange={(securityGroups) => set({ securityGroups })} />
-      <CheckField
-        label="Internal: only this machine connects"
-        checked={values.isInternal}
-        onChange={(isInternal) => set({ isInternal })}
-      />
-      {balancer !== undefined && changes.length > 0 && <Difference values={changes} />}
-    </FormDialog>
-  )
-}
-
-function changesOf(before: BalancerDraft, after: BalancerDraft): readonly ChangedValue[] {
-  const names: Readonly<Record<string, string>> = {
-    ...checkFields,
-    listeners: 'Listeners',
-    healthCheck: 'Health check',
-    isInternal: 'Internal: only this machine connects',
-    securityGroups: 'Security groups',
-  }
-  return (Object.keys(names) as (keyof BalancerDraft)[]).flatMap((key) =>
-    isSame(before[key], after[key]) ? [] : [{ name: names[key] ?? key, before: before[key], after: after[key] }],
+      {(values, set, provider) => (
+        <>
+          <div class="question">
+            {(Object.keys(checkLabels) as (keyof typeof checkLabels)[]).map((key) => (
+              <TextField
+                key={key}
+                label={checkLabels[key]}
+                help={key === 'healthCheck' ? 'HTTP:/health, or TCP.' : undefined}
+                value={values[key]}
+                onChange={(text) => set({ [key]: text })}
+                numeric={key !== 'healthCheck'}
+              />
+            ))}
+          </div>
+          <h3 class="sub">{labels.listeners}</h3>
+          <Listeners provider={provider} listeners={values.listeners} onChange={(listeners) => set({ listeners })} />
+          <SecurityGroupChoice provider={provider} values={values} onChange={(securityGroups) => set({ securityGroups })} />
+          <CheckField label={labels.isInternal} checked={values.isInternal} onChange={(isInternal) => set({ isInternal })} />
+        </>
+      )}
+    </PlaceDialog>
   )
 }
 
 interface ListenersProps {
   readonly provider: string
-  readonly listeners: readonly ListenerDraft[]
-  readonly onChange: (listeners: readonly ListenerDraft[]) => void
+  readonly listeners: BalancerDraft['listeners']
+  readonly onChange: (listeners: BalancerDraft['listeners']) => void
 }
 
 function Listeners({ provider, listeners, onChange }: ListenersProps) {
   const help = useCloudProvider(provider)?.help
   return (
     <RecordRows
-      records={listeners}
-      onChange={onChange}
+      {...{ records: listeners, onChange, added: newListener, removeLabel: 'Remove listener', addLabel: 'Add listener' }}
       label={(number) => `Listener ${number}`}
-      removeLabel="Remove listener"
-      addLabel="Add listener"
-      added={newListener}
     >
       {(listener, set) => (
         <>
@@ -187,23 +121,12 @@ function SecurityGroupChoice({ provider, values: { account, region, securityGrou
   const names = [...new Set([...groups.flatMap(({ name }) => textOf(name) ?? []), ...securityGroups])]
   if (names.length === 0) return null
   return (
-    <Field label="Security groups" help="None admits every client.">
-      {(tied) => (
-        <span class="chips" id={tied.id} role="group" aria-label="Security groups">
-          {names.map((name) => (
-            <label key={name} class="check">
-              <input
-                type="checkbox"
-                checked={securityGroups.includes(name)}
-                onChange={(event) =>
-                  onChange(event.currentTarget.checked ? [...securityGroups, name] : securityGroups.filter((one) => one !== name))
-                }
-              />{' '}
-              <Name text={name} max={60} />
-            </label>
-          ))}
-        </span>
-      )}
-    </Field>
+    <CheckList
+      label={labels.securityGroups}
+      head={`${labels.securityGroups}: none admits every client`}
+      choices={names.map((name) => ({ id: name, label: <Name text={name} max={60} /> }))}
+      chosen={securityGroups}
+      onChange={onChange}
+    />
   )
 }

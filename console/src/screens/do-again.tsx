@@ -6,7 +6,6 @@ import { changeOperation, useRight } from '../api/rights.ts'
 import type { Action } from '../components/actions.tsx'
 import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { balancerDraftOfJob, securityGroupDraftOfJob } from '../model/infrastructure.ts'
 import { type Json, objectOf, textOf, textsOf } from '../model/read.ts'
 import { type Instance, instanceId, type ServerGroup } from '../model/server-groups.ts'
 import { accountOf } from '../model/stage-output.ts'
@@ -87,17 +86,14 @@ function OfPlace({ repeatable: { application, type, place, fields } }: { repeata
   const { body: known, error } = groups.reading.value
   const isGone = found?.length === 0 || error?.status === 404
   if (!isEdited || (found === undefined && known === undefined && !isGone)) return null
-  const at = isGone ? place : undefined
+  const filled = { ...fields, ...place }
+  const group = isGone ? undefined : known
   const edit = () =>
     openDialog(
       isBalancer ? (
-        <EditBalancer application={application} balancer={found?.[0]} filled={{ ...at, ...balancerDraftOfJob(fields) }} />
+        <EditBalancer {...{ application, filled }} balancer={found?.[0]} />
       ) : (
-        <EditSecurityGroup
-          group={isGone ? undefined : known}
-          place={place}
-          filled={{ ...at, ...securityGroupDraftOfJob(fields) }}
-        />
+        <EditSecurityGroup {...{ application, filled, group, place }} />
       ),
     )
   return <Again denied={right.reason} onSelect={edit} />

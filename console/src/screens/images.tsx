@@ -4,13 +4,13 @@ import { to } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
 import { useCloudProvider } from '../api/cloud-providers.ts'
-import { type Live, useLive } from '../api/live.ts'
-import { changeOperation, useRight } from '../api/rights.ts'
+import { useLive } from '../api/live.ts'
+import { type Action, useActions } from '../components/actions.tsx'
 import { Beside } from '../components/beside.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { DataTable } from '../components/data-table.tsx'
 import { Filters } from '../components/filter-field.tsx'
-import { JsonTree } from '../components/json-tree.tsx'
+import { RecordFold } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { LogView } from '../components/log-view.tsx'
 import { Menu } from '../components/menu.tsx'
@@ -20,103 +20,59 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
 import { pipelinesThatDeploy, toBakeLog } from '../model/infrastructure.ts'
 import { numberOf, objectOf, textOf, textsOf } from '../model/read.ts'
-import { accountOf, isEnabled, type ServerGroup, versionOf } from '../model/server-groups.ts'
+import { groupPlace, isEnabled, type ServerGroup, versionOf } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
-import { askToDelete } from './deletion.tsx'
 import { InfrastructureHead, providersOf, useAccounts } from './infrastructure-head.tsx'
 
 type Image = Schemas['Image']
 
-const noImage = 'No image matches. Bake one in a pipeline, or run fairlead image push.'
+/** A search of fewer characters finds too much. */
 const minCharacters = 3
 /** Applications whose server groups are searched for an image. */
 const maxApplications = 50
 
-export function Images({ query }: ScreenProps) {
-  const accounts = useAccounts()
-  const providers = providersOf(accounts.reading.value.body ?? [])
-  const provider = query['provider'] ?? providers[0]
-  const imagesPath = useCloudProvider(provider)?.imagesPath
-  const filter = query['q'] ?? ''
+export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
+  const providers = providersOf(useAccounts().reading.value.body ?? [])
+  const { provider = providers[0], q = '' } = query
+  // A provider lists all of them, or searches.
+  const path = useCloudProvider(provider)?.imagesPath ?? undefined
+  const isShort = path === undefined && q.length < minCharacters
+  const search = path === undefined && provider !== undefined ? { query: { provider, q, count: 100 } } : {}
+  // The list answers images as the search does.
+  const live = useLive((path ?? '/images/find') as '/images/find', isShort ? undefined : search, { refresh: 'steady' })
+  const none = <EmptyState text="No image matches. Bake one in a pipeline, or run fairlead image push." />
+  const image = live.reading.value.body?.find((one) => idOf(one) === chosen)
+  const ofProvider = {
+    ...{ name: 'provider', label: 'Provider', any: providers[0] ?? '', least: 1, clears: ['image'] },
+    ...{ value: provider === providers[0] ? undefined : provider, choices: providers.slice(1) },
+  }
+  const gone = <EmptyState text={`There is no image ${chosen}. It may have been deleted.`} />
   return (
     <>
       <InfrastructureHead tab="Images" />
-      <Filters
-        filters={[
-          {
-            name: 'provider',
-            label: 'Provider',
-            value: provider === providers[0] ? undefined : provider,
-            any: providers[0] ?? '',
-            choices: providers.slice(1),
-            least: 1,
-            clears: ['image'],
-          },
-          { name: 'q', label: 'Name of the image' },
-        ]}
-      />
-      {provider === undefined ? (
-        <Loaded live={accounts} rows={6} empty={<EmptyState text={noImage} />}>
-          {() => null}
-        </Loaded>
-      ) : imagesPath !== undefined ? (
-        <ListedImages provider={provider} path={imagesPath} filter={filter} query={query} />
+      <Filters filters={[ofProvider, { name: 'q', label: 'Name of the image' }]} />
+      {isShort ? (
+        <EmptyState icon="search" text="Search for at least 3 characters of the name." />
       ) : (
-        <FoundImages provider={provider} filter={filter} query={query} />
+        <Loaded live={live} rows={6} empty={none}>
+          {(images) => (
+            <Beside
+              label={chosen ?? ''}
+              back={{ href: to.infrastructure('images', query), label: 'Images' }}
+              side={chosen && (image ? <ImagePanel key={chosen} provider={provider ?? ''} image={image} /> : gone)}
+            >
+              <List images={images.filter((one) => idOf(one).toLowerCase().includes(q.toLowerCase()))} query={query} />
+            </Beside>
+          )}
+        </Loaded>
       )}
     </>
   )
 }
 
-interface FoundImagesProps {
-  readonly provider: string
-  readonly filter: string
-  readonly query: ScreenProps['query']
-}
-
-function ListedImages({ provider, path, filter, query }: FoundImagesProps & { readonly path: string }) {
-  // The list answers images as the search does.
-  const live = useLive(path as '/images/find', {}, { refresh: 'steady' })
-  return <Found provider={provider} live={live} filter={filter} query={query} />
-}
-
-function FoundImages({ provider, filter, query }: FoundImagesProps) {
-  const isShort = filter.length < minCharacters
-  const live = useLive('/images/find', isShort ? undefined : { query: { provider, q: filter, count: 100 } }, { refresh: 'open' })
-  if (isShort) return <EmptyState icon="search" text="Search for at least 3 characters of the name." />
-  return <Found provider={provider} live={live} filter="" query={query} />
-}
-
-type FoundProps = FoundImagesProps & { readonly live: Live<readonly Image[]> }
-
-function Found({ provider, live, filter, query: { image: chosen, ...rest } }: FoundProps) {
-  return (
-    <Loaded live={live} rows={6} empty={<EmptyState text={noImage} />}>
-      {(images) => {
-        const shown = images.filter((image) => idOf(image).toLowerCase().includes(filter.toLowerCase()))
-        const image = images.find((one) => idOf(one) === chosen)
-        return (
-          <Beside
-            label={chosen ?? ''}
-            back={{ href: to.infrastructure('images', rest), label: 'Images' }}
-            side={
-              chosen !== undefined &&
-              (image === undefined ? (
-                <EmptyState text={`There is no image ${chosen}. It may have been deleted.`} />
-              ) : (
-                <ImagePanel key={chosen} provider={provider} image={image} />
-              ))
-            }
-          >
-            {shown.length === 0 ? <EmptyState icon="search" text={noImage} /> : <List images={shown} query={rest} />}
-          </Beside>
-        )
-      }}
-    </Loaded>
-  )
-}
-
 function List({ images, query }: { images: readonly Image[]; query: ScreenProps['query'] }) {
+  if (images.length === 0)
+    return <EmptyState icon="search" text="No image matches. Bake one in a pipeline, or run fairlead image push." />
   return (
     <div class="panel is-flush">
       <div class="panel-body">
@@ -126,20 +82,14 @@ function List({ images, query }: { images: readonly Image[]; query: ScreenProps[
           keyOf={idOf}
           columns={[
             {
-              key: 'name',
               head: 'Image',
               grow: true,
               cell: (image) => (
                 <NameLink href={to.infrastructure('images', { ...query, image: idOf(image) })} text={idOf(image)} max={80} />
               ),
             },
-            {
-              key: 'from',
-              head: 'Made from',
-              hideBelow: 'phone',
-              cell: (image) => <Name text={originOf(image) ?? '–'} max={80} />,
-            },
-            { key: 'created', head: 'Created', cell: (image) => <Time at={createdAt(image)} /> },
+            { head: 'Made from', hideBelow: 'phone', cell: (image) => originOf(image) ?? '–' },
+            { head: 'Created', cell: (image) => <Time at={createdAt(image)} /> },
           ]}
         />
       </div>
@@ -148,19 +98,17 @@ function List({ images, query }: { images: readonly Image[]; query: ScreenProps[
 }
 
 function ImagePanel({ provider, image }: { provider: string; image: Image }) {
-  const attributes = objectOf(image['attributes'])
-  const origin = objectOf(attributes['origin'])
-  const [bytes, bake, run] = [numberOf(attributes['size']), textOf(origin['bake']), textOf(origin['execution'])]
-  const digest = textOf(attributes['digest'])
-  const using = useUsing(idOf(image))
-  const labels = Object.entries(objectOf(attributes['labels'])).map(([key, value]) => `${key}=${String(value)}`)
+  const { origin: from, size, files, digest, labels } = objectOf(image['attributes'])
+  const { bake, execution } = objectOf(from)
+  const id = idOf(image)
+  const [run, bakeId, using] = [textOf(execution), textOf(bake), useUsing(id)]
   return (
     <Panel
-      title={<Name text={idOf(image)} max={80} />}
+      title={<Name text={id} max={80} />}
       actions={
         <>
-          <CopyButton text={idOf(image)} label={`Copy ${idOf(image)}`} />
-          <ImageActions provider={provider} image={image} using={using} />
+          <CopyButton text={id} label={`Copy ${id}`} />
+          <ImageMenu provider={provider} image={image} using={using} />
         </>
       }
     >
@@ -169,91 +117,60 @@ function ImagePanel({ provider, image }: { provider: string; image: Image }) {
           facts={[
             ['Created', <Time key="created" at={createdAt(image)} />],
             ['Made from', originOf(image)],
+            ['Baked by', run !== undefined && <NameLink href={to.execution(run)} text="Open" />],
+            ['Size', numberOf(size) && `${numberOf(size)?.toLocaleString()} B`],
+            ['Files', numberOf(files)?.toLocaleString()],
+            ['Digest', textOf(digest) && <Name text={textOf(digest) ?? ''} max={40} />],
             [
-              'Baked by',
-              run !== undefined && (
-                <a key="run" href={to.execution(run)}>
-                  Open
-                </a>
-              ),
+              'Labels',
+              Object.entries(objectOf(labels))
+                .map((label) => label.join('='))
+                .join(', '),
             ],
-            ['Size', bytes === undefined ? undefined : `${bytes.toLocaleString()} B`],
-            ['Files', numberOf(attributes['files'])?.toLocaleString()],
-            ['Digest', digest !== undefined && <Name text={digest} max={40} />],
-            ['Labels', labels.length > 0 && <Name text={labels.join(', ')} max={300} />],
             ['Runs in', <Uses key="uses" using={using} />],
           ]}
         />
-        {bake !== undefined && <BakeLog id={bake} />}
-        <details>
-          <summary>Raw record</summary>
-          <JsonTree value={image} name={idOf(image)} />
-        </details>
+        {bakeId !== undefined && <BakeLog id={bakeId} />}
+        <RecordFold value={image} name={id} />
       </div>
     </Panel>
   )
 }
 
-interface ImageActionsProps {
+interface ImageMenuProps {
   readonly provider: string
   readonly image: Image
   readonly using: readonly ServerGroup[] | undefined
 }
 
 /** Starts a pipeline that deploys it, or removes it where nothing runs it. */
-function ImageActions({ provider, image, using }: ImageActionsProps) {
+function ImageMenu({ provider, image, using }: ImageMenuProps) {
   const { route: navigate } = useLocation()
   const id = idOf(image)
-  const pipelines = useLive('/pipelineConfigs', {}, { refresh: 'open' }).reading.value.body
-  const deploying = pipelinesThatDeploy(id, pipelines ?? [])
   const [account] = textsOf(image['accounts'])
-  const application = textOf(image['name']) ?? id
-  const right = useRight({ operation: changeOperation, application, ...(account !== undefined && { account }) })
-  const used =
-    using === undefined ? 'Loading' : using.length > 0 ? `Runs in ${using.map(({ name }) => name).join(', ')}.` : undefined
-  const remove = () =>
-    askToDelete({
-      ...{ application, name: id, list: '/images' },
-      effect: 'Its files are removed. Server groups that run it could not start further instances.',
-      job: { type: 'deleteImage', cloudProvider: provider, credentials: account, account, imageId: id },
-      object: objectKey('image', id),
-      onDeleted: () => navigate(to.infrastructure('images')),
-    })
-  return (
-    <Menu
-      label={`Actions of ${id}`}
-      items={[
-        ...(deploying.length === 0
-          ? [{ label: 'Deploy …', icon: 'play' as const, denied: 'No pipeline deploys this image.' }]
-          : deploying.map(({ id: pipeline, name, application: owner, parameters }, at) => ({
-              ...(at === 0 && { letter: 'd' }),
-              label: `Start ${name}`,
-              icon: 'play' as const,
-              href: to.startPipeline(
-                owner,
-                pipeline,
-                Object.fromEntries(Object.entries(parameters).map(([key, value]) => [`p.${key}`, value])),
-              ),
-            }))),
-        ...(textOf(image['imageName']) !== undefined && account !== undefined && isKeptHere(image)
-          ? [
-              {
-                label: 'Delete',
-                icon: 'trash' as const,
-                destructive: true,
-                denied: right.reason ?? used,
-                onSelect: remove,
-              },
-            ]
-          : []),
-      ]}
-    />
-  )
-}
-
-/** The images that Fairlead keeps itself say where they come from. */
-function isKeptHere(image: Image): boolean {
-  return textOf(objectOf(objectOf(image['attributes'])['origin'])['kind']) !== undefined
+  const pipelines = useLive('/pipelineConfigs', {}, { refresh: 'open' }).reading.value.body
+  const starts = pipelinesThatDeploy(id, pipelines ?? []).map(({ id: pipeline, name, application, parameters }, at): Action => {
+    const filled = Object.fromEntries(Object.entries(parameters).map(([key, value]) => [`p.${key}`, value]))
+    const letter = at === 0 ? { letter: 'd' } : {}
+    return { label: `Start ${name}`, icon: 'play', href: to.startPipeline(application, pipeline, filled), ...letter }
+  })
+  const names = using?.map(({ name }) => name) ?? []
+  const used = names.length > 0 ? `Runs in ${names.join(', ')}.` : undefined
+  const target = {
+    ...{ application: textOf(image['name']) ?? id, account, name: id, object: objectKey('image', id) },
+    place: { cloudProvider: provider, credentials: account, account, imageId: id },
+  }
+  // The images that Fairlead keeps itself say where they come from.
+  const isKeptHere = textOf(image['imageName']) !== undefined && account !== undefined && originOf(image) !== undefined
+  const remove: Action = {
+    ...{ type: 'deleteImage', label: 'Delete', icon: 'trash', destructive: true, list: '/images' },
+    denied: using === undefined ? 'Loading' : used,
+    effect: 'Its files are removed. Server groups that run it could not start further instances. This cannot be undone.',
+    onDone: () => navigate(to.infrastructure('images')),
+  }
+  const none: Action = { label: 'Deploy …', icon: 'play', denied: 'No pipeline deploys this image.' }
+  const actions = [...(starts.length > 0 ? starts : [none]), ...(isKeptHere ? [remove] : [])]
+  return <Menu label={`Actions of ${id}`} items={useActions(target, actions)} />
 }
 
 /** Server groups that run it, among those that the reader may see; undefined while they are not known. */
@@ -270,10 +187,9 @@ function Uses({ using }: { using: readonly ServerGroup[] | undefined }) {
   return (
     <span class="chips">
       {using.map((group) => {
-        const place = { account: accountOf(group), region: group.region, name: group.name }
-        const application = group.moniker?.app ?? textOf(group['application']) ?? ''
+        const href = to.serverGroup(group.moniker?.app ?? textOf(group['application']) ?? '', groupPlace(group))
         return (
-          <a key={Object.values(place).join()} class="chip" href={to.serverGroup(application, place)}>
+          <a key={href} class="chip" href={href}>
             <Name text={group.name} max={50} />
             {!isEnabled(group) && <span class="muted">disabled</span>}
           </a>
@@ -302,14 +218,12 @@ function idOf(image: Image): string {
 }
 
 function createdAt(image: Image): number | undefined {
-  const text = textOf(objectOf(image['attributes'])['creationDate'])
-  const moment = Date.parse(text ?? '')
+  const moment = Date.parse(textOf(objectOf(image['attributes'])['creationDate']) ?? '')
   return Number.isNaN(moment) ? undefined : moment
 }
 
 function originOf(image: Image): string | undefined {
-  const origin = objectOf(objectOf(image['attributes'])['origin'])
-  if (textOf(origin['kind']) === 'upload') return `upload by ${textOf(origin['user']) ?? 'unknown'}`
-  const base = textOf(origin['baseOs'])
-  return base === undefined ? textOf(origin['kind']) : `bake from ${base}`
+  const { kind, user, baseOs } = objectOf(objectOf(image['attributes'])['origin'])
+  if (kind === 'upload') return `upload by ${textOf(user) ?? 'unknown'}`
+  return textOf(baseOs) === undefined ? textOf(kind) : `bake from ${textOf(baseOs)}`
 }

@@ -1,18 +1,15 @@
 /** Networks and accounts of everything that the reader may see. */
-
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
-import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
-import type { Column } from '../components/data-table.tsx'
 import { Name } from '../components/name.tsx'
 import { Permissions } from '../components/roles.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusText } from '../components/status-mark.tsx'
 import type { ScreenProps } from '../screen.ts'
-import { providerOf, regionsOf, useAccounts } from './infrastructure-head.tsx'
-import { InfrastructureFrame, List } from './place-list.tsx'
+import { InfrastructureHead, providerOf, regionsOf, useAccounts } from './infrastructure-head.tsx'
+import { List } from './place-list.tsx'
 
 /** The address without a section leads to the first. */
 export function Infrastructure() {
@@ -21,23 +18,18 @@ export function Infrastructure() {
   return null
 }
 
-export function Networks({ query }: ScreenProps) {
+export function Networks(screen: ScreenProps) {
   const live = useLive('/networks', {}, { refresh: 'slow' })
   return (
-    <InfrastructureFrame tab="Networks" section="networks">
+    <>
+      <InfrastructureHead tab="Networks" />
       <Loaded live={live}>
         {(byProvider) => (
-          <List<Schemas['Network']>
-            label="Networks"
-            empty="No network is known."
-            query={query}
-            rows={Object.values(byProvider).flat()}
-            placeOfRow={({ cloudProvider, account, region }) => ({ provider: cloudProvider, account, region })}
-            textOfRow={({ name, id, account, region }) => [name, id, account, region].join(' ')}
-            keyOf={({ cloudProvider, account, region, id, name }) => [cloudProvider, account, region, id ?? name].join('\n')}
+          <List
+            {...{ label: 'Networks', empty: 'No network is known.', screen, rows: Object.values(byProvider).flat() }}
+            placeOf={({ cloudProvider, account, region, name, id }) => ({ provider: cloudProvider, account, region, name, id })}
             columns={[
               {
-                key: 'name',
                 head: 'Name',
                 grow: true,
                 cell: ({ name, id, deprecated }) => (
@@ -46,69 +38,56 @@ export function Networks({ query }: ScreenProps) {
                   </>
                 ),
               },
-              { key: 'account', head: 'Account', cell: ({ account }) => <Name text={account ?? '–'} max={40} /> },
-              { key: 'region', head: 'Region', cell: ({ region }) => <Name text={region ?? '–'} max={30} /> },
-              { key: 'provider', head: 'Provider', hideBelow: 'phone', cell: ({ cloudProvider }) => cloudProvider },
+              { head: 'Account', cell: ({ account }) => account ?? '–' },
+              { head: 'Region', cell: ({ region }) => region ?? '–' },
+              { head: 'Provider', hideBelow: 'phone', cell: ({ cloudProvider }) => cloudProvider },
             ]}
           />
         )}
       </Loaded>
-    </InfrastructureFrame>
+    </>
   )
 }
 
-export function Accounts({ query }: ScreenProps) {
+export function Accounts(screen: ScreenProps) {
   const live = useAccounts()
+  const empty = 'You may read no account. Ask an administrator.'
   return (
-    <InfrastructureFrame tab="Accounts" section="accounts">
-      <Loaded live={live} empty={<EmptyState icon="lock" text="You may read no account. Ask an administrator." />}>
+    <>
+      <InfrastructureHead tab="Accounts" />
+      <Loaded live={live} empty={<EmptyState icon="lock" text={empty} />}>
         {(accounts) => (
           <List
-            label="Accounts"
-            empty="You may read no account. Ask an administrator."
-            query={query}
-            rows={accounts}
-            placeOfRow={(account) => ({ provider: providerOf(account) })}
-            textOfRow={({ name, type, environment }) => [name, type, environment].join(' ')}
-            keyOf={({ name }) => name}
-            columns={accountColumns}
+            {...{ label: 'Accounts', empty, screen, rows: accounts }}
+            placeOf={(account) => ({ provider: providerOf(account), name: account.name, environment: account.environment })}
+            columns={[
+              {
+                head: 'Name',
+                cell: ({ name, ...account }) => (
+                  <>
+                    <Name text={name} max={50} />{' '}
+                    {account['unreachable'] && <StatusText status={{ kind: 'warning', word: 'does not answer' }} />}
+                  </>
+                ),
+              },
+              { head: 'Provider', cell: (account) => <span class="one-line">{providerOf(account)}</span> },
+              { head: 'Regions', hideBelow: 'narrow', cell: (account) => regionsOf(account).join(', ') },
+              {
+                head: 'Permissions',
+                grow: true,
+                hideBelow: 'phone',
+                cell: ({ permissions }) => <Permissions permissions={permissions} />,
+              },
+              {
+                head: 'You may change',
+                cell: ({ authorized }) => (
+                  <StatusText status={authorized ? { kind: 'succeeded', word: 'yes' } : { kind: 'disabled', word: 'no' }} />
+                ),
+              },
+            ]}
           />
         )}
       </Loaded>
-    </InfrastructureFrame>
+    </>
   )
 }
-
-const accountColumns: readonly Column<Schemas['Account']>[] = [
-  {
-    key: 'name',
-    head: 'Name',
-    cell: ({ name, ...account }) => (
-      <>
-        <Name text={name} max={50} />{' '}
-        {account['unreachable'] && <StatusText status={{ kind: 'warning', word: 'does not answer' }} />}
-      </>
-    ),
-  },
-  { key: 'provider', head: 'Provider', cell: (account) => <span class="one-line">{providerOf(account)}</span> },
-  {
-    key: 'regions',
-    head: 'Regions',
-    hideBelow: 'narrow',
-    cell: (account) => <Name text={regionsOf(account).join(', ')} max={80} />,
-  },
-  {
-    key: 'permissions',
-    head: 'Permissions',
-    grow: true,
-    hideBelow: 'phone',
-    cell: ({ permissions }) => <Permissions permissions={permissions} />,
-  },
-  {
-    key: 'write',
-    head: 'You may change',
-    cell: ({ authorized }) => (
-      <StatusText status={authorized ? { kind: 'succeeded', word: 'yes' } : { kind: 'disabled', word: 'no' }} />
-    ),
-  },
-]

@@ -1,5 +1,4 @@
 /** One instance: its checks, what happened to it, and its output. */
-
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
@@ -17,40 +16,36 @@ import { type Instance, instanceId, statusOfInstance } from '../model/server-gro
 import { instanceStatus } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 
-export function InstanceScreen({ params, query }: ScreenProps) {
-  const [application = '', account = '', region = '', id = ''] = ['application', 'account', 'region', 'id'].map(
-    (key) => params[key],
-  )
+export function InstanceScreen({ params }: ScreenProps) {
+  const { application = '', account = '', region = '', id = '' } = params
   const live = useLive(
     '/instances/{account}/{region}/{instanceId}',
     { path: { account, region, instanceId: id } },
     { refresh: 'steady', events: applicationEvents(application, 'infrastructure') },
   )
+  const gone = <EmptyState text={`There is no instance ${id}. It may have been replaced.`} />
   return (
-    <Loaded
-      live={live}
-      title={id}
-      rows={8}
-      empty={<EmptyState text={`There is no instance ${id}. It may have been replaced.`} />}
-    >
+    <Loaded live={live} title={id} rows={8} empty={gone}>
       {(instance) => {
-        const status = statusOfInstance(instance)
+        const name = instanceId(instance)
         const group = instance.serverGroup
-        const place = { account, region, id, provider: instance.cloudProvider ?? undefined }
+        const ofGroup = group && {
+          label: <Name text={group} />,
+          href: to.serverGroup(application, { account, region, name: group }),
+        }
         return (
           <>
             <PageHead
-              tab={instanceId(instance)}
-              title={<Name text={instanceId(instance)} max={50} />}
-              crumbs={[
-                ...applicationCrumbs(application),
-                ...(group
-                  ? [{ label: <Name text={group} />, href: to.serverGroup(application, { account, region, name: group }) }]
-                  : []),
-              ]}
-              state={<StatusBadge status={status} />}
+              tab={name}
+              title={<Name text={name} max={50} />}
+              crumbs={[...applicationCrumbs(application), ...(ofGroup ? [ofGroup] : [])]}
+              state={<StatusBadge status={statusOfInstance(instance)} />}
             />
-            <ProgramTabs name={instanceId(instance)} query={query} place={place} record={instance}>
+            <ProgramTabs
+              name={name}
+              place={{ account, region, id, provider: instance.cloudProvider ?? undefined }}
+              record={instance}
+            >
               <Details instance={instance} />
             </ProgramTabs>
           </>
@@ -61,10 +56,10 @@ export function InstanceScreen({ params, query }: ScreenProps) {
 }
 
 function Details({ instance }: { instance: Instance }) {
-  const process = objectOf(instance['process'])
+  const { restarts, pid } = objectOf(instance['process'])
   const events = objectsOf(instance['events'])
   return (
-    <div class="stack">
+    <>
       <Panel title="Details">
         <KeyValue
           facts={[
@@ -73,62 +68,52 @@ function Details({ instance }: { instance: Instance }) {
             ['Zone', instance.zone],
             ['Address', [textOf(instance['privateIpAddress']), textOf(instance['port'])].filter(Boolean).join(':')],
             ['Since', <Time key="since" at={instance.launchTime} />],
-            ['Restarts', numberOf(process['restarts'])],
-            ['Process', numberOf(process['pid'])],
+            ['Restarts', numberOf(restarts)],
+            ['Process', numberOf(pid)],
           ]}
         />
       </Panel>
-      <Checks checks={objectsOf(instance.health)} />
-      {events.length > 0 && <Events events={events} />}
-    </div>
+      <Panel title="Health checks" flush>
+        <ul class="rows">
+          {objectsOf(instance.health).map((check, index) => (
+            <Check key={index} check={check} />
+          ))}
+        </ul>
+      </Panel>
+      {events.length > 0 && (
+        <Panel title="Events" flush>
+          <ul class="rows">
+            {events.toReversed().map((event, index) => (
+              <li key={index} class="run-row">
+                <span class="muted aside">
+                  <Time at={numberOf(event['at'])} />
+                </span>
+                <span class="grow">
+                  <Name text={textOf(event['text']) ?? ''} max={300} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        </Panel>
+      )}
+    </>
   )
 }
 
-function Checks({ checks }: { checks: readonly Json[] }) {
-  return (
-    <Panel title="Health checks" flush>
-      <ul class="rows">
-        {checks.map((check, index) => {
-          const status = instanceStatus(textOf(check['state']))
-          return (
-            <li key={index} class="run-row">
-              <StatusMark kind={status.kind} label={status.word} />
-              <strong>{textOf(check['type']) ?? 'unknown'}</strong>
-              <span class="muted">{status.word}</span>
-              <span class="grow cut">
-                <Name text={describeCheck(check)} max={160} />
-              </span>
-            </li>
-          )
-        })}
-      </ul>
-    </Panel>
-  )
-}
-
-function describeCheck(check: Json): string {
-  const balancers = objectsOf(check['loadBalancers']).map((balancer) => {
-    const name = textOf(balancer['loadBalancerName']) ?? textOf(balancer['name']) ?? ''
-    return `${name}: ${textOf(balancer['description']) ?? textOf(balancer['state']) ?? ''}`
+function Check({ check }: { check: Json }) {
+  const { kind, word } = instanceStatus(textOf(check['state']))
+  const balancers = objectsOf(check['loadBalancers']).map(({ loadBalancerName, name, description, state }) => {
+    return `${textOf(loadBalancerName) ?? textOf(name) ?? ''}: ${textOf(description) ?? textOf(state) ?? ''}`
   })
-  return [textOf(check['healthCheckUrl']), textOf(check['description']), ...balancers].filter(Boolean).join(', ')
-}
-
-function Events({ events }: { events: readonly Json[] }) {
+  const text = [textOf(check['healthCheckUrl']), textOf(check['description']), ...balancers].filter(Boolean).join(', ')
   return (
-    <Panel title="Events" flush>
-      <ul class="rows">
-        {events.toReversed().map((event, index) => (
-          <li key={index} class="run-row">
-            <span class="muted aside">
-              <Time at={numberOf(event['at'])} />
-            </span>
-            <span class="grow">
-              <Name text={textOf(event['text']) ?? ''} max={300} />
-            </span>
-          </li>
-        ))}
-      </ul>
-    </Panel>
+    <li class="run-row">
+      <StatusMark kind={kind} label={word} />
+      <strong>{textOf(check['type']) ?? 'unknown'}</strong>
+      <span class="muted">{word}</span>
+      <span class="grow cut">
+        <Name text={text} max={160} />
+      </span>
+    </li>
   )
 }

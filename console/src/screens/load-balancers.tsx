@@ -1,16 +1,8 @@
 /** Load balancers of an application, or of everything that the reader may see, with the chosen one beside. */
 import { to } from '../address.ts'
-import { useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
-import { changeOperation, useRight } from '../api/rights.ts'
-import { applicationEvents } from '../api/streams.ts'
-import { ApplicationHead } from '../components/application-head.tsx'
-import { Beside } from '../components/beside.tsx'
-import { Button } from '../components/button.tsx'
-import type { Column } from '../components/data-table.tsx'
-import { openDialog } from '../components/dialog.tsx'
 import { NameLink } from '../components/name.tsx'
-import { OpenLinks } from '../components/open-link.tsx'
+import { OpenLinks, useBalancers } from '../components/open-link.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusText } from '../components/status-mark.tsx'
 import { placeOf } from '../model/infrastructure.ts'
@@ -19,190 +11,129 @@ import type { ScreenProps } from '../screen.ts'
 import { EditBalancer } from './balancer-dialog.tsx'
 import { type Balancer, BalancerPanel, listenerText, serviceOf } from './balancer-panel.tsx'
 import { providerOf, providersOf, regionsOf, useAccounts } from './infrastructure-head.tsx'
-import {
-  chosenOf,
-  InfrastructureFrame,
-  List,
-  type Place,
-  PlaceFilters,
-  placeColumns,
-  placeKey,
-  placeText,
-} from './place-list.tsx'
+import { CreatePlace } from './place-dialog.tsx'
+import { List, type Place, PlaceFilters, PlaceScreen, placeColumns } from './place-list.tsx'
 
-const noBalancer = 'No load balancer. Without one, instances are reached by their own ports.'
-const empty = <EmptyState icon="balance" text={noBalancer} />
+const label = 'Load balancers'
+const none = 'No load balancer. Without one, instances are reached by their own ports.'
 
-export function ApplicationLoadBalancers({ params, query }: ScreenProps) {
-  const { application = '', account, region, name } = params as Readonly<Record<string, string | undefined>>
-  const events = applicationEvents(application, 'infrastructure')
-  const live = useLive('/applications/{application}/loadBalancers', { path: { application } }, { refresh: 'steady', events })
-  const wanted = { provider: query['provider'], account, region, name }
-  const chosen = live.reading.value.body?.find((balancer) => isSamePlace(placeOf(balancer), wanted))
-  const create = <CreateBalancer application={application} />
+const gone = (name: string) => <EmptyState icon="balance" text={`There is no load balancer ${name}. It may have been deleted.`} />
+
+function createButton(application?: string) {
+  return <CreatePlace form="loadBalancer" application={application} dialog={<EditBalancer application={application} />} />
+}
+
+export function ApplicationLoadBalancers(screen: ScreenProps) {
+  const { application = '' } = screen.params
+  const live = useBalancers(application)
+  const create = createButton(application)
+  const find = (wanted: Partial<Place>) =>
+    live.reading.value.body?.find((balancer) => {
+      const place = placeOf(balancer)
+      return Object.entries(wanted).every(([key, value]) => value === undefined || place[key as keyof Place] === value)
+    })
   return (
-    <>
-      <ApplicationHead application={application} tab="Load balancers" actions={create} />
-      <Beside
-        label={name ?? ''}
-        back={{ href: to.places('load-balancers', application), label: `All load balancers of ${application}` }}
-        side={
-          name !== undefined && (
-            <Loaded live={live} empty={empty}>
-              {() =>
-                chosen === undefined ? (
-                  <EmptyState icon="balance" text={`There is no load balancer ${name}. It may have been deleted.`} />
-                ) : (
-                  <BalancerPanel balancer={chosen} />
-                )
-              }
-            </Loaded>
-          )
-        }
-      >
-        <Loaded live={live} rows={6} empty={<EmptyState icon="balance" text={noBalancer} children={create} />}>
-          {(balancers) => (
-            <List
-              label="Load balancers"
-              empty={noBalancer}
-              query={name === undefined ? query : { ...query, name }}
-              rows={balancers}
-              textOfRow={(balancer) => placeText(placeOf(balancer))}
-              placeOfRow={name === undefined ? placeOf : () => ({})}
-              keyOf={(balancer) => placeKey(placeOf(balancer))}
-              columns={columnsOf(application).slice(0, name === undefined ? undefined : 2)}
-            />
-          )}
-        </Loaded>
-      </Beside>
-    </>
-  )
-}
-
-function columnsOf(application: string): readonly Column<Balancer>[] {
-  return [
-    { key: 'state', head: 'State', cell: (balancer) => <StatusText status={serviceOf(balancer)} /> },
-    {
-      key: 'name',
-      head: 'Name',
-      grow: true,
-      cell: (balancer) => (
-        <NameLink href={to.place('load-balancers', application, placeOf(balancer))} text={placeOf(balancer).name} max={50} />
-      ),
-    },
-    {
-      key: 'listeners',
-      head: 'Listeners',
-      hideBelow: 'narrow',
-      cell: (balancer) => objectsOf(balancer['listeners']).map(listenerText).join('; '),
-    },
-    { key: 'region', head: 'Account, region', hideBelow: 'narrow', cell: ({ account, region }) => `${account}, ${region}` },
-    { key: 'open', head: 'Open', isBare: true, align: 'end', hideBelow: 'phone', cell: (one) => <OpenLinks balancers={[one]} /> },
-  ]
-}
-
-/** @param wanted What is undefined there may be anything. */
-function isSamePlace(place: Readonly<Record<string, string>>, wanted: Readonly<Record<string, string | undefined>>): boolean {
-  return Object.entries(wanted).every(([key, value]) => value === undefined || place[key] === value)
-}
-
-function CreateBalancer({ application }: { application: string }) {
-  const { reason } = useRight({ operation: changeOperation, application })
-  const providers = useCloudProviders()
-  const isOffered = providers.length === 0 || providers.some(({ forms }) => forms.includes('loadBalancer'))
-  const create = () => openDialog(<EditBalancer application={application} balancer={undefined} />)
-  return (
-    <Button
-      icon="plus"
-      denied={reason ?? (isOffered ? undefined : 'No account here takes load balancers from a form. Deploy a manifest instead.')}
-      onClick={create}
+    <PlaceScreen
+      {...{ ...screen, section: 'load-balancers', label, actions: create }}
+      panel={({ provider, ...place }) => {
+        const balancer = find({ ...place, ...(provider !== undefined && { provider }) })
+        return (
+          <Loaded live={live} empty={gone(place.name)}>
+            {() => (balancer === undefined ? gone(place.name) : <BalancerPanel balancer={balancer} />)}
+          </Loaded>
+        )
+      }}
     >
-      Create load balancer
-    </Button>
-  )
-}
-
-export function LoadBalancers({ query }: ScreenProps) {
-  const accounts = useAccounts()
-  const chosen = chosenOf(query)
-  return (
-    <InfrastructureFrame
-      tab="Load balancers"
-      section="load-balancers"
-      actions={
-        <Button icon="plus" onClick={() => openDialog(<EditBalancer application={undefined} balancer={undefined} />)}>
-          Create load balancer
-        </Button>
-      }
-      chosen={chosen && <ChosenBalancer key={placeKey(chosen)} place={chosen} />}
-    >
-      <Loaded live={accounts} empty={empty}>
-        {(found) => {
-          const wanted = chosen === undefined ? query['provider'] : undefined
-          const places = found.flatMap((account) =>
-            regionsOf(account).map((region) => ({ provider: providerOf(account), account: account.name, region })),
-          )
-          return (
-            <>
-              <PlaceFilters query={query} places={places} />
-              {providersOf(found)
-                .filter((provider) => wanted === undefined || provider === wanted)
-                .map((provider) => (
-                  <BalancersOf key={provider} provider={provider} query={query} />
-                ))}
-            </>
-          )
-        }}
+      <Loaded live={live} rows={6} empty={<EmptyState icon="balance" text={none} children={create} />}>
+        {(balancers) => (
+          <List
+            {...{ label, empty: none, screen, placeOf, rows: balancers }}
+            columns={[
+              { head: 'State', cell: (balancer) => <StatusText status={serviceOf(balancer)} /> },
+              { head: 'Name', grow: true, cell: (balancer) => <BalancerLink application={application} balancer={balancer} /> },
+              {
+                head: 'Listeners',
+                hideBelow: 'narrow',
+                cell: (balancer) => objectsOf(balancer['listeners']).map(listenerText).join('; '),
+              },
+              { head: 'Account, region', hideBelow: 'narrow', cell: ({ account, region }) => `${account}, ${region}` },
+              { head: 'Open', isBare: true, align: 'end', hideBelow: 'phone', cell: (one) => <OpenLinks balancers={[one]} /> },
+            ]}
+          />
+        )}
       </Loaded>
-    </InfrastructureFrame>
+    </PlaceScreen>
   )
 }
 
-function BalancersOf({ provider, query }: { provider: string; query: ScreenProps['query'] }) {
+function BalancerLink({ application, balancer }: { application: string; balancer: Balancer }) {
+  const place = placeOf(balancer)
+  return <NameLink href={to.place('load-balancers', application, place)} text={place.name} max={50} />
+}
+
+export function LoadBalancers(screen: ScreenProps) {
+  const accounts = useAccounts()
+  const isChosen = screen.query['name'] !== undefined
+  const wanted = isChosen ? undefined : screen.query['provider']
+  return (
+    <PlaceScreen
+      {...{ ...screen, section: 'load-balancers', label, actions: createButton() }}
+      panel={(place) => <ChosenBalancer key={Object.values(place).join()} {...place} />}
+    >
+      <Loaded live={accounts} empty={<EmptyState icon="balance" text={none} />}>
+        {(found) => (
+          <>
+            <PlaceFilters
+              screen={screen}
+              places={found.flatMap((account) =>
+                regionsOf(account).map((region) => ({ provider: providerOf(account), account: account.name, region })),
+              )}
+            />
+            {providersOf(found)
+              .filter((provider) => wanted === undefined || provider === wanted)
+              .map((provider) => (
+                <BalancersOf key={provider} provider={provider} screen={screen} />
+              ))}
+          </>
+        )}
+      </Loaded>
+    </PlaceScreen>
+  )
+}
+
+function BalancersOf({ provider, screen }: { provider: string; screen: ScreenProps }) {
   const live = useLive('/loadBalancers', { query: { provider } }, { refresh: 'steady' })
   return (
-    <Loaded live={live} empty={empty}>
-      {(items) => (
+    <Loaded live={live} empty={<EmptyState icon="balance" text={none} />}>
+      {(balancers) => (
         <List
-          label="Load balancers"
-          empty={noBalancer}
-          query={query}
-          rows={items.flatMap((item) => placesOf(item, provider))}
-          textOfRow={placeText}
-          placeOfRow={(place) => place}
+          {...{ label, empty: none, screen }}
+          rows={balancers.flatMap((balancer) => placesOf(balancer, provider))}
+          placeOf={(place) => place}
+          columns={placeColumns((place) => to.infrastructure('load-balancers', place))}
           isBare
-          keyOf={placeKey}
-          columns={placeColumns((place) => to.infrastructure('load-balancers', { ...place }))}
         />
       )}
     </Loaded>
   )
 }
 
-function placesOf(item: unknown, provider: string): Place[] {
-  const { name, accounts } = objectOf(item)
+function placesOf(balancer: unknown, provider: string): readonly Place[] {
+  const { name, accounts } = objectOf(balancer)
   return objectsOf(accounts).flatMap((account) =>
     objectsOf(account['regions']).map((region) => ({
-      provider,
-      account: textOf(account['name']) ?? '',
-      region: textOf(region['name']) ?? '',
+      ...{ provider, account: textOf(account['name']) ?? '', region: textOf(region['name']) ?? '' },
       name: textOf(name) ?? '',
     })),
   )
 }
 
-function ChosenBalancer({ place: { provider, account, region, name } }: { place: Place }) {
-  const live = useLive(
-    '/loadBalancers/{account}/{region}/{name}',
-    { path: { account, region, name }, query: { provider } },
-    { refresh: 'steady' },
-  )
+function ChosenBalancer({ provider = '', account, region, name }: Omit<Place, 'provider'> & { provider: string | undefined }) {
+  const path = { account, region, name }
+  const live = useLive('/loadBalancers/{account}/{region}/{name}', { path, query: { provider } }, { refresh: 'steady' })
   return (
-    <Loaded
-      live={live}
-      empty={<EmptyState icon="balance" text={`There is no load balancer ${name}. It may have been deleted.`} />}
-    >
-      {([balancer]) => (balancer === undefined ? null : <BalancerPanel balancer={balancer} />)}
+    <Loaded live={live} empty={gone(name)}>
+      {([balancer]) => balancer && <BalancerPanel balancer={balancer} />}
     </Loaded>
   )
 }

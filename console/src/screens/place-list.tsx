@@ -1,54 +1,44 @@
-/** Lists of objects of cloud providers, and the frame of the screens that show them. */
+/** Lists of objects of cloud providers, with the chosen one beside. */
 import type { ComponentChildren } from 'preact'
 import { to } from '../address.ts'
+import { ApplicationHead } from '../components/application-head.tsx'
 import { Beside } from '../components/beside.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { type Filter, Filters, NoMatch } from '../components/filter-field.tsx'
-import { Name, NameLink } from '../components/name.tsx'
+import { NameLink } from '../components/name.tsx'
 import { EmptyState } from '../components/states.tsx'
 import type { ScreenProps } from '../screen.ts'
 import { capital } from '../words.ts'
-
 import { InfrastructureHead } from './infrastructure-head.tsx'
 
 /** What identifies an object of a cloud provider. */
-export interface Place {
-  readonly provider: string
-  readonly account: string
-  readonly region: string
-  readonly name: string
-}
+export type Place = Readonly<Record<'provider' | 'account' | 'region' | 'name', string>>
 
-/** What lists of infrastructure are filtered by, besides their text. */
+/** What a row is found by: all values are searched, and these have filters. */
+type Findable = Readonly<Record<string, string | null | undefined>>
 const placeKeys = ['provider', 'account', 'region'] as const
 
-type SomewherePlace = { readonly [Key in (typeof placeKeys)[number]]?: string | null | undefined }
-
-/** The address of a chosen object names its place, which filters nothing. */
-function filtersOf(query: ScreenProps['query']): ScreenProps['query'] {
-  return query['name'] === undefined ? query : { ...(query['q'] !== undefined && { q: query['q'] }) }
+/** Of an address, which names the chosen object in its path below an application, else in its query. */
+function filtersIn({ params, query: { q, ...query } }: ScreenProps) {
+  const isInPath = params['name'] !== undefined
+  const isChosen = isInPath || query['name'] !== undefined
+  const text = q === undefined ? {} : { q }
+  return {
+    isChosen,
+    keys: isInPath ? [] : placeKeys,
+    /** The place of a chosen object filters nothing. */
+    values: (isChosen ? text : { ...text, ...query }) as Readonly<Record<string, string>>,
+    /** It leaves the address with the first filter. */
+    clears: isChosen ? ['name', ...placeKeys] : [],
+  }
 }
 
-/** What leaves the address with the first filter: the place of the chosen object. */
-function chosenIn(query: ScreenProps['query']): readonly string[] {
-  return query['name'] === undefined ? [] : ['name', ...placeKeys]
-}
-
-function isAt(place: SomewherePlace, filters: ScreenProps['query']): boolean {
-  return placeKeys.every((key) => filters[key] === undefined || place[key] === filters[key])
-}
-
-interface PlaceFiltersProps {
-  readonly query: ScreenProps['query']
-  /** Where there is something. */
-  readonly places: readonly SomewherePlace[]
-}
-
-export function PlaceFilters({ query, places }: PlaceFiltersProps) {
-  const filters = filtersOf(query)
-  const ofPlaces = placeKeys.map((key): Filter => {
+/** @param places Where there is something. */
+export function PlaceFilters({ screen, places }: { screen: ScreenProps; places: readonly Findable[] }) {
+  const { keys, values, clears } = filtersIn(screen)
+  const ofPlaces = keys.map((key): Filter => {
     const choices = [...new Set(places.flatMap((place) => place[key] || []))].toSorted((a, b) => a.localeCompare(b))
-    return { name: key, label: capital(key), any: `All ${key}s`, value: filters[key], choices, clears: chosenIn(query) }
+    return { name: key, label: capital(key), any: `All ${key}s`, value: values[key], choices, clears }
   })
   return <Filters filters={[{ name: 'q', label: 'Filter' }, ...ofPlaces]} />
 }
@@ -56,33 +46,44 @@ export function PlaceFilters({ query, places }: PlaceFiltersProps) {
 interface ListProps<Row> {
   readonly label: string
   readonly empty: string
-  readonly query: ScreenProps['query']
+  readonly screen: ScreenProps
   readonly rows: readonly Row[]
-  readonly textOfRow: (row: Row) => string
-  readonly placeOfRow: (row: Row) => SomewherePlace
-  readonly keyOf: (row: Row) => string
+  readonly placeOf: (row: Row) => Findable
+  /** The first two stay beside a chosen object. */
   readonly columns: readonly Column<Row>[]
   /** Its filters stand elsewhere. */
   readonly isBare?: boolean
 }
 
-export function List<Row>(props: ListProps<Row>) {
-  const { label, empty, query, rows, textOfRow, placeOfRow, keyOf, columns, isBare = false } = props
-  const filters = filtersOf(query)
-  const { q = '' } = filters
-  const shown = rows.filter((row) => textOfRow(row).toLowerCase().includes(q.toLowerCase()) && isAt(placeOfRow(row), filters))
-  if (rows.length === 0) return <EmptyState text={empty} />
-  const filterNames = query['name'] === undefined ? ['q', ...placeKeys] : ['q']
+export function List<Row>({ label, empty, screen, rows, placeOf, columns, isBare = false }: ListProps<Row>) {
+  const { isChosen, values, clears } = filtersIn(screen)
+  const { q, ...filters } = values
+  const isShown = (place: Findable) =>
+    placeKeys.every((key) => filters[key] === undefined || place[key] === filters[key]) &&
+    Object.values(place)
+      .join(' ')
+      .toLowerCase()
+      .includes((q ?? '').toLowerCase())
+  const shown = rows.filter((row) => isShown(placeOf(row)))
   const described = [q, ...placeKeys.map((key) => filters[key])].filter(Boolean).join(', ')
+  if (rows.length === 0) return <EmptyState text={empty} />
   return (
     <>
-      {!isBare && <PlaceFilters query={query} places={rows.map(placeOfRow)} />}
+      {!isBare && <PlaceFilters screen={screen} places={rows.map(placeOf)} />}
       {shown.length === 0 ? (
-        <NoMatch text={`None of the ${label.toLowerCase()} matches “${described}”.`} filters={filterNames} />
+        <NoMatch
+          text={`None of the ${label.toLowerCase()} matches “${described}”.`}
+          filters={clears.length > 0 ? ['q'] : ['q', ...placeKeys]}
+        />
       ) : (
         <div class="panel is-flush">
           <div class="panel-body">
-            <DataTable label={label} rows={shown} keyOf={keyOf} columns={columns} />
+            <DataTable
+              label={label}
+              rows={shown}
+              keyOf={(row) => Object.values(placeOf(row)).join('\n')}
+              columns={isChosen ? columns.slice(0, 2) : columns}
+            />
           </div>
         </div>
       )}
@@ -90,45 +91,42 @@ export function List<Row>(props: ListProps<Row>) {
   )
 }
 
-export const placeText = ({ provider, account, region, name }: Place) => [name, account, region, provider].join(' ')
-export const placeKey = ({ provider, account, region, name }: Place) => [provider, account, region, name].join('\n')
-
 /** @param toPlace The address of an object. */
 export function placeColumns(toPlace: (place: Place) => string): readonly Column<Place>[] {
   return [
-    {
-      key: 'name',
-      head: 'Name',
-      grow: true,
-      cell: (place) => <NameLink href={toPlace(place)} text={place.name} max={70} />,
-    },
-    { key: 'account', head: 'Account', cell: ({ account }) => <Name text={account} max={40} /> },
-    { key: 'region', head: 'Region', cell: ({ region }) => <Name text={region} max={30} /> },
-    { key: 'provider', head: 'Provider', hideBelow: 'phone', cell: ({ provider }) => provider },
+    { head: 'Name', grow: true, cell: (place) => <NameLink href={toPlace(place)} text={place.name} max={70} /> },
+    { head: 'Account', cell: ({ account }) => account },
+    { head: 'Region', cell: ({ region }) => region },
+    { head: 'Provider', hideBelow: 'phone', cell: ({ provider }) => provider },
   ]
 }
 
-/** The chosen object above the list of all. */
-export function chosenOf(query: ScreenProps['query']): Place | undefined {
-  const { provider, account, region, name } = query
-  if (provider === undefined || account === undefined || region === undefined || name === undefined) return undefined
-  return { provider, account, region, name }
-}
-
-interface FrameProps {
-  readonly tab: string
-  /** In the address. */
-  readonly section: string
-  readonly chosen?: ComponentChildren
-  readonly actions?: ComponentChildren
+interface PlaceScreenProps extends ScreenProps {
+  readonly section: Parameters<typeof to.places>[0]
+  readonly label: string
+  readonly actions: ComponentChildren
+  /** The chosen object; its provider is unknown where an address below an application leaves it out. */
+  readonly panel: (place: Omit<Place, 'provider'> & { readonly provider: string | undefined }) => ComponentChildren
   readonly children: ComponentChildren
 }
 
-export function InfrastructureFrame({ tab, section, chosen, actions, children }: FrameProps) {
+/** Objects of one application, or of all that the reader may see. */
+export function PlaceScreen({ params, query, section, label, actions, panel, children }: PlaceScreenProps) {
+  const { application } = params
+  const { account, region, name } = application === undefined ? query : params
+  const back = {
+    href: to.places(section, application),
+    label: application === undefined ? label : `All ${label.toLowerCase()} of ${application}`,
+  }
+  const isChosen = account !== undefined && region !== undefined && name !== undefined
   return (
     <>
-      <InfrastructureHead tab={tab} actions={actions} />
-      <Beside label={tab} back={{ href: to.infrastructure(section), label: tab }} side={chosen}>
+      {application === undefined ? (
+        <InfrastructureHead tab={label} actions={actions} />
+      ) : (
+        <ApplicationHead application={application} tab={label} actions={actions} />
+      )}
+      <Beside label={name ?? label} back={back} side={isChosen && panel({ provider: query['provider'], account, region, name })}>
         {children}
       </Beside>
     </>

@@ -1,14 +1,12 @@
-/** Security groups: who may open connections to load balancers. Of everything that the reader may see, and of an application. */
+/** Security groups, which say who may open connections: of an application, or of everything that the reader may see. */
 import { to } from '../address.ts'
+import { objectKey } from '../api/actions.ts'
 import { hasForm, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
-import { changeOperation, useRight } from '../api/rights.ts'
-import { ApplicationHead } from '../components/application-head.tsx'
-import { Beside } from '../components/beside.tsx'
-import { Button } from '../components/button.tsx'
+import { useActions } from '../components/actions.tsx'
 import { DataTable } from '../components/data-table.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { JsonTree } from '../components/json-tree.tsx'
+import { RecordFold } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
@@ -17,142 +15,89 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { applicationOf, securityGroupsOf } from '../model/infrastructure.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
+import { CreatePlace, notEdited } from './place-dialog.tsx'
+import { List, PlaceScreen, placeColumns } from './place-list.tsx'
+import { EditSecurityGroup } from './security-group-dialog.tsx'
 
-import { chosenOf, InfrastructureFrame, List, type Place, placeColumns, placeKey, placeText } from './place-list.tsx'
-import { deleteSecurityGroup, EditSecurityGroup } from './security-group-dialog.tsx'
+const label = 'Security groups'
 
-export function SecurityGroups({ query }: ScreenProps) {
+export function SecurityGroups(screen: ScreenProps) {
+  const { application, account, region, name } = screen.params
   const live = useLive('/securityGroups', { query: {} }, { refresh: 'slow' })
-  const chosen = chosenOf(query)
+  const { body } = live.reading.value
+  const groups = securityGroupsOf(body).filter((group) => application === undefined || group.application === application)
+  const inPath = groups.find((group) => group.account === account && group.region === region && group.name === name)
+  const empty =
+    application === undefined
+      ? 'No security group. Without one, load balancers accept connections from every network.'
+      : `${application} has no security group. Names of its groups begin with ${application}-.`
   return (
-    <InfrastructureFrame
-      tab="Security groups"
-      section="security-groups"
+    <PlaceScreen
+      {...{ ...screen, section: 'security-groups', label }}
       actions={
-        <Button icon="plus" onClick={() => openDialog(<EditSecurityGroup group={undefined} place={undefined} />)}>
-          Create security group
-        </Button>
+        <CreatePlace form="securityGroup" application={application} dialog={<EditSecurityGroup application={application} />} />
       }
-      chosen={chosen && <ChosenSecurityGroup key={placeKey(chosen)} place={chosen} />}
+      panel={({ provider = inPath?.provider, ...place }) =>
+        // Where the address leaves it out, the list says the provider.
+        (provider !== undefined || body !== undefined) && (
+          <ChosenSecurityGroup key={Object.values(place).join()} provider={provider} {...place} />
+        )
+      }
     >
-      <Loaded live={live}>
-        {(byAccount) => (
+      <Loaded live={live} rows={6}>
+        {() => (
           <List
-            label="Security groups"
-            empty="No security group. Without one, load balancers accept connections from every network."
-            query={query}
-            rows={securityGroupsOf(byAccount)}
-            textOfRow={placeText}
-            placeOfRow={(place) => place}
-            keyOf={placeKey}
-            columns={placeColumns((place) => to.infrastructure('security-groups', { ...place }))}
+            {...{ label, empty, screen, rows: groups }}
+            placeOf={({ application: _, ...place }) => place}
+            columns={placeColumns((place) => to.place('security-groups', application, place))}
           />
         )}
       </Loaded>
-    </InfrastructureFrame>
+    </PlaceScreen>
   )
 }
 
-/** Those of one application. */
-export function ApplicationSecurityGroups({ params, query }: ScreenProps) {
-  const { application = '', account, region, name } = params as Readonly<Record<string, string | undefined>>
-  const live = useLive('/securityGroups', { query: {} }, { refresh: 'slow' })
-  const right = useRight({ operation: changeOperation, application })
-  const providers = useCloudProviders()
-  const isOffered = providers.length === 0 || providers.some(({ forms }) => forms.includes('securityGroup'))
-  const { body } = live.reading.value
-  const groups = body === undefined ? undefined : securityGroupsOf(body).filter((group) => group.application === application)
-  const provider =
-    query['provider'] ??
-    groups?.find((group) => group.account === account && group.region === region && group.name === name)?.provider
-  const create = (
-    <Button
-      icon="plus"
-      denied={
-        right.reason ?? (isOffered ? undefined : 'No account here takes security groups from a form. Deploy a manifest instead.')
-      }
-      onClick={() => openDialog(<EditSecurityGroup group={undefined} place={undefined} application={application} />)}
-    >
-      Create security group
-    </Button>
-  )
-  return (
-    <>
-      <ApplicationHead application={application} tab="Security groups" actions={create} />
-      <Beside
-        label={name ?? ''}
-        back={{ href: to.places('security-groups', application), label: `All security groups of ${application}` }}
-        side={
-          account !== undefined &&
-          region !== undefined &&
-          name !== undefined &&
-          groups !== undefined && <ChosenSecurityGroup key={name} place={{ provider, account, region, name }} />
-        }
-      >
-        <Loaded live={live} rows={6}>
-          {() => (
-            <List
-              label="Security groups"
-              empty={`${application} has no security group. Names of its groups begin with ${application}-.`}
-              query={name === undefined ? query : { ...query, name }}
-              rows={groups ?? []}
-              textOfRow={placeText}
-              // The path of a chosen group has its place, which a filter could not replace.
-              placeOfRow={name === undefined ? (place) => place : () => ({})}
-              keyOf={placeKey}
-              columns={placeColumns((place) => to.place('security-groups', application, place))}
-            />
-          )}
-        </Loaded>
-      </Beside>
-    </>
-  )
+interface ChosenProps {
+  readonly provider: string | undefined
+  readonly account: string
+  readonly region: string
+  readonly name: string
 }
 
-type SomePlace = Omit<Place, 'provider'> & { readonly provider: string | undefined }
-
-function ChosenSecurityGroup({ place: { provider, account, region, name } }: { place: SomePlace }) {
+function ChosenSecurityGroup({ provider, account, region, name }: ChosenProps) {
   const live = useLive(
     '/securityGroups/{account}/{region}/{name}',
     { path: { account, region, name }, query: provider === undefined ? {} : { provider } },
     { refresh: 'slow' },
   )
-  const application = live.reading.value.body?.application ?? applicationOf(name)
-  const right = useRight({ operation: changeOperation, application, account })
-  const isEdited = hasForm(useCloudProviders(), provider, 'securityGroup')
+  const { body } = live.reading.value
+  const cloudProvider = provider ?? textOf(body?.['cloudProvider']) ?? ''
+  const isEdited = hasForm(useCloudProviders(), cloudProvider, 'securityGroup')
+  const target = {
+    ...{ application: body?.application ?? applicationOf(name), account, name },
+    object: objectKey('securityGroup', account, region, name),
+    facts: Object.entries({ Account: account, Region: region }),
+    place: { cloudProvider, credentials: account, securityGroupName: name, region, regions: [region] },
+  }
+  const actions = useActions(target, [
+    {
+      ...{ label: 'Edit', icon: 'resize', denied: isEdited ? undefined : notEdited },
+      onSelect: () => openDialog(<EditSecurityGroup application={target.application} group={body} place={{ account, region }} />),
+    },
+    {
+      ...{ type: 'deleteSecurityGroup', label: 'Delete', icon: 'trash', destructive: true, list: '/securityGroups' },
+      effect: 'Its rules are removed. It is refused while something uses it. This cannot be undone.',
+    },
+  ])
   return (
     <Loaded live={live} empty={<EmptyState text={`There is no security group ${name}. It may have been deleted.`} />}>
       {(group) => (
-        <Panel
-          title={<Name text={group.name} max={60} />}
-          actions={
-            <Menu
-              label={`Actions of ${group.name}`}
-              items={[
-                {
-                  label: 'Edit',
-                  icon: 'resize',
-                  denied:
-                    right.reason ?? (isEdited ? undefined : 'There is no form for this provider: edit it where it comes from.'),
-                  onSelect: () => openDialog(<EditSecurityGroup group={group} place={{ account, region }} />),
-                },
-                {
-                  label: 'Delete',
-                  icon: 'trash',
-                  destructive: true,
-                  denied: right.reason,
-                  onSelect: () =>
-                    deleteSecurityGroup(group, { provider: provider ?? textOf(group['cloudProvider']) ?? '', account, region }),
-                },
-              ]}
-            />
-          }
-        >
+        <Panel title={<Name text={group.name} max={60} />} actions={<Menu label={`Actions of ${group.name}`} items={actions} />}>
           <div class="answer">
             <KeyValue
               facts={[
                 ['Account, region', `${account}, ${region}`],
-                ['Description', group.description && <Name text={group.description} max={300} />],
+                ['Description', group.description],
               ]}
             />
             <Rules head="Inbound rules" rules={objectsOf(group.inboundRules)} />
@@ -162,10 +107,7 @@ function ChosenSecurityGroup({ place: { provider, account, region, name } }: { p
                 {text}
               </p>
             ))}
-            <details>
-              <summary>Raw record</summary>
-              <JsonTree value={group} name={group.name} />
-            </details>
+            <RecordFold value={group} name={group.name} />
           </div>
         </Panel>
       )}
@@ -181,26 +123,22 @@ function Rules({ head, rules }: { head: string; rules: readonly Json[] }) {
       rows={rules.map((rule, index) => ({ rule, index }))}
       keyOf={({ index }) => String(index)}
       columns={[
-        { key: 'protocol', head: 'Protocol', cell: ({ rule }) => textOf(rule['protocol']) ?? '–' },
+        { head: 'Protocol', cell: ({ rule }) => textOf(rule['protocol']) ?? '–' },
         {
-          key: 'ports',
           head: 'Ports',
           cell: ({ rule }) =>
             objectsOf(rule['portRanges'])
-              .map(({ startPort, endPort }) =>
-                startPort === endPort ? textOf(startPort) : `${textOf(startPort)}–${textOf(endPort)}`,
-              )
+              .map(({ startPort, endPort }) => [...new Set([textOf(startPort), textOf(endPort)])].join('–'))
               .join(', '),
         },
-        { key: 'source', head: 'From', grow: true, cell: ({ rule }) => <Name text={sourceOf(rule)} max={80} /> },
+        { head: 'From', grow: true, cell: ({ rule }) => sourceOf(rule) },
       ]}
     />
   )
 }
 
-function sourceOf(rule: Json): string {
-  const range = objectOf(rule['range'])
-  const ip = textOf(range['ip'])
-  if (ip !== undefined) return `${ip}${textOf(range['cidr']) ?? ''}`
-  return textOf(objectOf(rule['securityGroup'])['name']) ?? '–'
+function sourceOf({ range, securityGroup }: Json): string {
+  const { ip, cidr } = objectOf(range)
+  if (textOf(ip) !== undefined) return `${textOf(ip)}${textOf(cidr) ?? ''}`
+  return textOf(objectOf(securityGroup)['name']) ?? '–'
 }

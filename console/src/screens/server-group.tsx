@@ -1,28 +1,25 @@
 /** One server group: its instances, details and events. */
-
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { applicationCrumbs } from '../components/application-head.tsx'
 import { ActionButton } from '../components/button.tsx'
-import { type Column, DataTable } from '../components/data-table.tsx'
-import { useQueryChange } from '../components/filter-field.tsx'
+import { DataTable } from '../components/data-table.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
+import { RecordFold } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
-import { RawRecord } from '../components/program-tabs.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusBadge, StatusText } from '../components/status-mark.tsx'
-import { Tabs } from '../components/tabs.tsx'
+import { AddressTabs } from '../components/tabs.tsx'
 import { Time } from '../components/time.tsx'
 import { Lazy } from '../editor/lazy.tsx'
 import { useLetters } from '../letter-keys.ts'
 import { objectOf, textOf } from '../model/read.ts'
 import {
-  accountOf,
   clusterOf,
   groupPlace,
   healthReason,
@@ -37,7 +34,6 @@ import {
   versionOf,
 } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
-
 import {
   groupKey,
   type ServerGroupContext,
@@ -49,49 +45,33 @@ import { ServerGroupEvents } from './server-group-events.tsx'
 
 const loadCharts = async () => (await import('../components/group-charts.tsx')).GroupCharts
 
-const tabs = [
-  { id: 'instances', label: 'Instances' },
-  { id: 'details', label: 'Details' },
-  { id: 'events', label: 'Events' },
-  { id: 'raw', label: 'Raw record' },
-] as const
-
-export function ServerGroupScreen({ params, query }: ScreenProps) {
-  const [application = '', account = '', region = '', name = ''] = ['application', 'account', 'region', 'name'].map(
-    (key) => params[key],
-  )
+export function ServerGroupScreen({ params }: ScreenProps) {
+  const { application = '', account = '', region = '', name = '' } = params
   const { live, context } = useServerGroup(application, { account, region, name })
+  const gone = <EmptyState text={`There is no server group ${name}. It may have been destroyed.`} />
   return (
-    <Loaded
-      live={live}
-      title={name}
-      rows={8}
-      empty={<EmptyState text={`There is no server group ${name}. It may have been destroyed.`} />}
-    >
-      {(group) => <Group group={group} context={context} tab={query['tab']} />}
+    <Loaded live={live} title={name} rows={8} empty={gone}>
+      {(group) => <Group group={group} context={context} />}
     </Loaded>
   )
 }
 
-function Group({ group, context, tab }: { group: ServerGroup; context: ServerGroupContext; tab: string | undefined }) {
-  const change = useQueryChange()
-  const { application } = context
+interface GroupProps {
+  readonly group: ServerGroup
+  readonly context: ServerGroupContext
+}
+
+function Group({ group, context }: GroupProps) {
   useSiblingLetters(group, context)
-  const selected = tabs.find(({ id }) => id === tab)?.id ?? 'instances'
+  const tabs = [
+    { id: 'instances', label: 'Instances', body: () => <Instances group={group} context={context} /> },
+    { id: 'details', label: 'Details', body: () => <Details group={group} /> },
+    { id: 'events', label: 'Events', body: () => <ServerGroupEvents application={context.application} group={group} /> },
+  ]
   return (
     <>
       <Head group={group} context={context} />
-      <Tabs
-        label={group.name}
-        tabs={tabs}
-        selected={selected}
-        onSelect={(id) => change({ tab: id === 'instances' ? undefined : id })}
-      >
-        {selected === 'instances' && <Instances group={group} context={context} />}
-        {selected === 'details' && <Details group={group} />}
-        {selected === 'events' && <ServerGroupEvents application={application} group={group} />}
-        {selected === 'raw' && <RawRecord value={group} name={group.name} />}
-      </Tabs>
+      <AddressTabs label={group.name} tabs={tabs} />
     </>
   )
 }
@@ -101,25 +81,23 @@ function useSiblingLetters(group: ServerGroup, { application, groups }: ServerGr
   const { route: navigate } = useLocation()
   const cluster = [group, ...siblingsOf(group, groups)].toSorted((a, b) => a.name.localeCompare(b.name))
   const toSibling = (step: 1 | -1) => {
-    const next = cluster[cluster.findIndex(({ name }) => name === group.name) + step]
+    const next = cluster[cluster.indexOf(group) + step]
     if (next !== undefined) navigate(to.serverGroup(application, groupPlace(next)))
   }
   useLetters({ '[': () => toSibling(-1), ']': () => toSibling(1) })
 }
 
-function Head({ group, context }: { group: ServerGroup; context: ServerGroupContext }) {
+function Head({ group, context }: GroupProps) {
   const { application } = context
-  const account = accountOf(group)
+  const { account, region, name } = groupPlace(group)
   const cluster = clusterOf(group)
-  const actions = useServerGroupActions(group, context).slice(1)
+  const [, ...actions] = useServerGroupActions(group, context)
+  const ofCluster = { label: <Name text={cluster} max={60} />, href: to.cluster(application, { account, cluster }) }
   return (
     <PageHead
-      tab={group.name}
-      title={<Name text={group.name} />}
-      crumbs={[
-        ...applicationCrumbs(application),
-        { label: <Name text={cluster} max={60} />, href: to.cluster(application, { account, cluster }) },
-      ]}
+      tab={name}
+      title={<Name text={name} />}
+      crumbs={[...applicationCrumbs(application), ofCluster]}
       state={
         <span class="row">
           <HealthMarks group={group} />
@@ -136,25 +114,21 @@ function Head({ group, context }: { group: ServerGroup; context: ServerGroupCont
                 <ActionButton action={action} />
               </span>
             ))}
-          <Menu label={`Actions of ${group.name}`} items={actions} class="button">
+          <Menu label={`Actions of ${name}`} items={actions} class="button">
             Actions
           </Menu>
         </>
       }
     >
       <p class="muted">
-        {`${account} / ${group.region}, `}
-        {versionOf(group) !== undefined && <code>{versionOf(group)}</code>}
-        {', '}
-        created <Time at={group.createdTime} />
+        {account} / {region}, <code>{versionOf(group)}</code>, created <Time at={group.createdTime} />
       </p>
     </PageHead>
   )
 }
 
-function Instances({ group, context }: { group: ServerGroup; context: ServerGroupContext }) {
-  const { account, region } = groupPlace(group)
-  const toInstance = (id: string) => to.instance(context.application, { account, region, id })
+function Instances({ group, context }: GroupProps) {
+  const toInstance = (id: string) => to.instance(context.application, { ...groupPlace(group), id })
   const instances = instancesOf(group)
   return (
     <div class="stack">
@@ -162,7 +136,32 @@ function Instances({ group, context }: { group: ServerGroup; context: ServerGrou
         {instances.length === 0 ? (
           <EmptyState text="This server group has no instances." />
         ) : (
-          <DataTable label="Instances" columns={columnsOf(toInstance, group, context)} rows={instances} keyOf={instanceId} />
+          <DataTable
+            label="Instances"
+            rows={instances}
+            keyOf={instanceId}
+            columns={[
+              { head: 'State', cell: (instance) => <StatusText status={statusOfInstance(instance)} /> },
+              {
+                head: 'Instance',
+                cell: (instance) => <NameLink href={toInstance(instanceId(instance))} text={instanceId(instance)} max={40} />,
+              },
+              {
+                head: 'Why',
+                grow: true,
+                hideBelow: 'phone',
+                cell: (instance) => <Name text={healthReason(instance) ?? ''} max={200} />,
+              },
+              { head: 'Zone', cell: ({ zone }) => zone, hideBelow: 'narrow' },
+              { head: 'Since', cell: ({ launchTime }) => <Time at={launchTime} />, hideBelow: 'phone' },
+              {
+                head: 'Actions',
+                isBare: true,
+                align: 'end',
+                cell: (instance) => <InstanceMenu {...{ group, context, instance }} />,
+              },
+            ]}
+          />
         )}
       </div>
       <Lazy load={loadCharts} props={{ groups: [group] }} />
@@ -170,67 +169,34 @@ function Instances({ group, context }: { group: ServerGroup; context: ServerGrou
   )
 }
 
-function columnsOf(
-  toInstance: (id: string) => string,
-  group: ServerGroup,
-  context: ServerGroupContext,
-): readonly Column<Instance>[] {
-  return [
-    { key: 'state', head: 'State', cell: (instance) => <StatusText status={statusOfInstance(instance)} /> },
-    {
-      key: 'name',
-      head: 'Instance',
-      cell: (instance) => <NameLink href={toInstance(instanceId(instance))} text={instanceId(instance)} max={40} />,
-    },
-    {
-      key: 'why',
-      head: 'Why',
-      grow: true,
-      cell: (instance) => <Name text={healthReason(instance) ?? ''} max={200} />,
-      hideBelow: 'phone',
-    },
-    { key: 'zone', head: 'Zone', cell: ({ zone }) => zone ?? '', hideBelow: 'narrow' },
-    { key: 'since', head: 'Since', cell: ({ launchTime }) => <Time at={launchTime} />, hideBelow: 'phone' },
-    {
-      key: 'actions',
-      head: 'Actions',
-      isBare: true,
-      align: 'end',
-      cell: (instance) => <InstanceMenu group={group} context={context} instance={instance} />,
-    },
-  ]
-}
-
-interface InstanceMenuProps {
-  readonly group: ServerGroup
-  readonly context: ServerGroupContext
-  readonly instance: Instance
-}
-
-function InstanceMenu({ group, context, instance }: InstanceMenuProps) {
+function InstanceMenu({ group, context, instance }: GroupProps & { readonly instance: Instance }) {
   return <Menu label={`Actions of ${instanceId(instance)}`} items={useInstanceActions(group, context, instance)} />
 }
 
 function Details({ group }: { group: ServerGroup }) {
   const { capacity } = group
-  const image = objectOf(group.image)
+  const { account, region } = groupPlace(group)
+  const digest = textOf(objectOf(group.image)['digest'])
   return (
-    <Panel title="Details">
-      <KeyValue
-        facts={[
-          ['Cluster', group.cluster],
-          ['Account', accountOf(group)],
-          ['Region', group.region],
-          ['Provider', group.cloudProvider],
-          ['Desired instances', capacity?.desired],
-          ['Minimum – maximum', capacity && `${capacity.min ?? '–'} – ${capacity.max ?? '–'}`],
-          ['Load balancers', loadBalancersOf(group).join(', ')],
-          ['Instance type', group.instanceType],
-          ['Image', versionOf(group)],
-          ['Digest', textOf(image['digest']) && <code>{textOf(image['digest'])}</code>],
-          ['created', <Time key="created" at={group.createdTime} />],
-        ]}
-      />
-    </Panel>
+    <div class="stack">
+      <Panel title="Details">
+        <KeyValue
+          facts={[
+            ['Cluster', group.cluster],
+            ['Account', account],
+            ['Region', region],
+            ['Provider', group.cloudProvider],
+            ['Desired instances', capacity?.desired],
+            ['Minimum – maximum', capacity && `${capacity.min ?? '–'} – ${capacity.max ?? '–'}`],
+            ['Load balancers', loadBalancersOf(group).join(', ')],
+            ['Instance type', group.instanceType],
+            ['Image', versionOf(group)],
+            ['Digest', digest && <code key="digest">{digest}</code>],
+            ['Created', <Time key="created" at={group.createdTime} />],
+          ]}
+        />
+      </Panel>
+      <RecordFold value={group} name={group.name} />
+    </div>
   )
 }
