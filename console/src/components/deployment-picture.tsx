@@ -11,10 +11,9 @@ import {
   picturesOf,
   picturesThen,
   sentenceOf,
-  versionIn,
 } from '../model/deployment.ts'
 import type { Execution, Stage } from '../model/execution.ts'
-import { accountOf, groupPlace, loadBalancersOf, type ServerGroup, versionOf } from '../model/server-groups.ts'
+import { accountOf, groupPlace, loadBalancersOf, type ServerGroup, versionIn, versionOf } from '../model/server-groups.ts'
 import { formatClock } from '../model/time.ts'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { GroupCharts } from './group-charts.tsx'

@@ -1,9 +1,8 @@
 /** Requests, errors, latency and memory of server groups in the last quarter of an hour, one line each. */
 import { useCloudProvider } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
-import { versionIn } from '../model/deployment.ts'
 import { numberOf, objectsOf } from '../model/read.ts'
-import { accountOf, type ServerGroup } from '../model/server-groups.ts'
+import { accountOf, type ServerGroup, versionIn } from '../model/server-groups.ts'
 import { now } from '../model/time.ts'
 
 const shownMs = 900_000

@@ -57,10 +57,11 @@ export function JsonTree({ value, name }: { value: unknown; name: string }) {
 
 /** The whole record as the API has it, behind a fold. */
 export function RecordFold({ value, name }: { value: unknown; name: string }) {
+  const [isOpen, setOpen] = useState(false)
   return (
-    <details>
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Raw record</summary>
-      <JsonTree value={value} name={name} />
+      {isOpen && <JsonTree value={value} name={name} />}
     </details>
   )
 }

@@ -17,7 +17,7 @@ import {
   isEnabled,
   loadBalancersOf,
   type ServerGroup,
-  shortName,
+  versionIn,
 } from '../model/server-groups.ts'
 import { instanceStatus, type Status } from '../model/status.ts'
 import { GroupLine } from '../screens/group-line.tsx'
@@ -166,7 +166,7 @@ function GroupRow({
   return (
     <GroupLine
       group={group}
-      title={title ?? <Name text={isAlone ? group.name : shortName(group)} max={40} />}
+      title={title ?? <Name text={isAlone ? group.name : versionIn(group.name)} max={40} />}
       label={[title, group.name].filter(Boolean).join(', ')}
       isLong
       href={to.manifest(application, place)}

@@ -9,35 +9,9 @@ import {
   loadBalancersOf,
   type ServerGroup,
   statusOfInstance,
+  versionIn,
 } from './server-groups.ts'
 import { isComplete } from './status.ts'
-
-interface Happening {
-  readonly atMs: number
-  readonly text: string
-  readonly kind: 'succeeded' | 'failed' | 'running'
-}
-
-/** What a run did to one cluster. */
-export interface Deployment {
-  readonly account: string
-  readonly region: string
-  readonly cluster: string
-  /** Server groups that it created or gave traffic to. */
-  readonly fresh: readonly string[]
-  /** Server groups that were there before. */
-  readonly old: readonly string[]
-  /** What became of them, by name, such as "disabled". */
-  readonly fates: ReadonlyMap<string, string>
-  readonly startMs: number
-  /** Instances of the new server group at the end. */
-  readonly desired: number | undefined
-  readonly version: string | undefined
-  readonly isOver: boolean
-  readonly hasFailed: boolean
-  /** Oldest first. */
-  readonly events: readonly Happening[]
-}
 
 /** What each type of stage does to the server groups that it is about: when it has, and while it does. */
 const deeds: Readonly<Record<string, readonly [done: string, doing: string]>> = {
@@ -58,6 +32,9 @@ const fatal = new Set(['disabled', 'removed', 'scaled down'])
 
 const creating = new Set(['createServerGroup', 'cloneServerGroup', 'deployManifest'])
 
+/** What a run did to one cluster. */
+export type Deployment = ReturnType<typeof toDeployment>
+
 /** @param root Only this stage and those inside it. */
 export function deploymentsOf({ stages }: Execution, root?: Stage): readonly Deployment[] {
   const parents = new Map(stages.map(({ id, parentStageId }) => [id, parentStageId]))
@@ -65,29 +42,23 @@ export function deploymentsOf({ stages }: Execution, root?: Stage): readonly Dep
     for (let id: string | null | undefined = stage.id; id; id = parents.get(id)) if (id === root?.id) return true
     return root === undefined
   }
-  const moving = stages.filter(({ type, startTime }) => startTime && (creating.has(type) || type in deeds)).filter(isInside)
-  const byPlace = Map.groupBy(moving, (stage) => JSON.stringify(placeOf(stage)))
-  return [...byPlace].flatMap(([key, found]) => {
-    const place = JSON.parse(key) as ReturnType<typeof placeOf>
-    return place.cluster === ''
-      ? []
-      : toDeployment(
-          place,
-          found.toSorted((a, b) => (a.startTime ?? 0) - (b.startTime ?? 0)),
-        )
-  })
+  const moving = stages
+    .filter(({ type, startTime }) => startTime && (creating.has(type) || type in deeds))
+    .filter(isInside)
+    .toSorted((a, b) => (a.startTime ?? 0) - (b.startTime ?? 0))
+  const byPlace = Map.groupBy(moving, (stage) => Object.values(placeOf(stage)).join('\n'))
+  return [...byPlace.values()].map(toDeployment).filter(({ cluster }) => cluster !== '')
 }
 
 function placeOf({ context }: Stage) {
+  const [namespace, manifests] = Object.entries(objectOf(context['outputs.manifestNamesByNamespace']))[0] ?? []
   const account = textOf(context['account']) ?? textOf(context['credentials']) ?? ''
-  const region = textOf(context['region']) ?? textsOf(context['regions'])[0] ?? textOf(context['location']) ?? ''
-  const cluster = textOf(context['cluster']) ?? textOf(objectOf(context['moniker'])['cluster']) ?? clusterName(context)
-  return { account, region: region || (Object.keys(objectOf(context['outputs.manifestNamesByNamespace']))[0] ?? ''), cluster }
+  const region = textOf(context['region']) ?? textsOf(context['regions'])[0] ?? textOf(context['location']) ?? namespace ?? ''
+  const cluster = textOf(context['cluster']) ?? textOf(objectOf(context['moniker'])['cluster']) ?? textsOf(manifests)[0]
+  return { account, region, cluster: cluster ?? clusterName(context) }
 }
 
 function clusterName(context: Stage['context']): string {
-  const [manifest] = Object.values(objectOf(context['outputs.manifestNamesByNamespace'])).flatMap(textsOf)
-  if (manifest !== undefined) return manifest
   const known = textOf(context['serverGroupName']) ?? textOf(context['asgName'])
   if (known !== undefined) return known.replace(/-v\d{3,}$/, '')
   const [stack, detail] = [textOf(context['stack']), textOf(context['freeFormDetails'])]
@@ -95,21 +66,26 @@ function clusterName(context: Stage['context']): string {
   return parts.filter((part) => part !== undefined).join('-')
 }
 
-function toDeployment(place: ReturnType<typeof placeOf>, stages: readonly Stage[]): Deployment {
+/** @param stages In the order of their starts. */
+function toDeployment(stages: readonly [Stage, ...Stage[]] | readonly Stage[]) {
+  const [first] = stages as readonly [Stage, ...Stage[]]
   const makers = stages.filter(({ type }) => creating.has(type))
-  const fresh = stages.filter(({ type }) => creating.has(type) || type.startsWith('enable')).flatMap(namesOf)
+  const fresh = new Set(stages.filter(({ type }) => creating.has(type) || type.startsWith('enable')).flatMap(namesOf))
   const sources = makers.flatMap(({ context }) => textOf(objectOf(context['source'])['serverGroupName']) ?? [])
-  const others = stages.filter(({ type }) => type in deeds).flatMap(namesOf)
+  const others = new Set([...sources, ...stages.filter(({ type }) => type in deeds).flatMap(namesOf)])
   const settings = makers[0]?.context ?? {}
   const done = stages.filter(({ type, status }) => fatal.has(deeds[type]?.[0] ?? '') && status === 'SUCCEEDED')
-  const resized = stages.filter((stage) => isResize(stage) && fresh.includes(namesOf(stage)[0] ?? ''))
+  const resized = stages.findLast((stage) => isResize(stage) && namesOf(stage).some((name) => fresh.has(name)))
   return {
-    ...place,
-    fresh: [...new Set(fresh)],
-    old: [...new Set([...sources, ...others])].filter((name) => !fresh.includes(name)),
+    ...placeOf(first),
+    /** Server groups that it created or gave traffic to, and those that were there before. */
+    fresh: [...fresh],
+    old: [...others.difference(fresh)],
+    /** What became of them, by name, such as "disabled". */
     fates: new Map(done.flatMap((stage) => namesOf(stage).map((name) => [name, deedOf(stage, 0)] as const))),
-    startMs: stages[0]?.startTime ?? 0,
-    desired: numberOf(objectOf((resized.at(-1)?.context ?? settings)['capacity'])['desired']),
+    startMs: first.startTime ?? 0,
+    /** Instances of the new server group at the end. */
+    desired: numberOf(objectOf((resized?.context ?? settings)['capacity'])['desired']),
     version: textOf(settings['imageId']) ?? textOf(settings['amiName']),
     isOver: stages.every(({ status }) => isComplete(status)),
     hasFailed: stages.some(({ status }) => status === 'TERMINAL'),
@@ -118,13 +94,10 @@ function toDeployment(place: ReturnType<typeof placeOf>, stages: readonly Stage[
 }
 
 function namesOf({ type, context }: Stage): readonly string[] {
-  if (type in deeds && Array.isArray(context['chosenServerGroups'])) {
-    return objectsOf(context['chosenServerGroups']).flatMap(({ name }) => textOf(name) ?? [])
-  }
   if (creating.has(type)) return Object.values(objectOf(context['deploy.server.groups'])).flatMap(textsOf)
-  return [textOf(context['serverGroupName']) ?? textOf(context['asgName']) ?? textOf(context['manifestName'])].flatMap(
-    (name) => name ?? [],
-  )
+  const chosen = objectsOf(context['chosenServerGroups']).map(({ name }) => name)
+  const own = textOf(context['serverGroupName']) ?? textOf(context['asgName']) ?? context['manifestName']
+  return textsOf(chosen.length > 0 ? chosen : [own])
 }
 
 /** A strategy also pins sizes for the time of the deployment, which changes no number of instances. */
@@ -135,47 +108,55 @@ function isResize({ type, name }: Stage): boolean {
 function deedOf({ type, context }: Stage, at: 0 | 1): string {
   const share = type === 'disableServerGroup' ? numberOf(context['desiredPercentage']) : undefined
   const size = type === 'resizeServerGroup' ? numberOf(objectOf(context['capacity'])['desired']) : undefined
-  const more = share === undefined ? (size === undefined ? '' : ` to ${size}`) : ` for ${share} % of its instances`
-  return (deeds[type]?.[at] ?? '') + more
+  const ofShare = share === undefined ? '' : ` for ${share} % of its instances`
+  return (deeds[type]?.[at] ?? '') + (size === undefined ? ofShare : ` to ${size}`)
+}
+
+interface Happening {
+  readonly atMs: number
+  readonly text: string
+  readonly kind: 'succeeded' | 'failed' | 'running'
 }
 
 function happeningsOf(stage: Stage): readonly Happening[] {
   const names = namesOf(stage).map(versionIn).join(', ')
-  const { startTime, endTime, status } = stage
-  const own = creating.has(stage.type) ? creationOf(stage, names) : []
-  if (status === 'TERMINAL') return [...own, { atMs: endTime ?? 0, text: `${stage.name ?? stage.type} failed`, kind: 'failed' }]
+  const isCreation = creating.has(stage.type)
+  const failure: Happening = { atMs: stage.endTime ?? 0, text: `${stage.name ?? stage.type} failed`, kind: 'failed' }
   const isPin = stage.type === 'resizeServerGroup' && !isResize(stage)
-  if (creating.has(stage.type) || isPin || names === '' || !startTime) return own
-  if (status === 'SUCCEEDED' && endTime) return [{ atMs: endTime, text: `${names} ${deedOf(stage, 0)}`, kind: 'succeeded' }]
-  return isComplete(status) ? [] : [{ atMs: startTime, text: `${names} is ${deedOf(stage, 1)}`, kind: 'running' }]
+  return [
+    ...(isCreation ? creationOf(stage, names) : []),
+    ...(stage.status === 'TERMINAL' ? [failure] : []),
+    ...(isCreation || isPin || names === ''
+      ? []
+      : stepOf(stage, `${names} ${deedOf(stage, 0)}`, `${names} is ${deedOf(stage, 1)}`)),
+  ]
+}
+
+/** A stage or task that has succeeded or still runs. */
+function stepOf({ status, startTime, endTime }: Pick<Stage, 'status' | 'startTime' | 'endTime'>, done: string, doing: string) {
+  const end: Happening = { atMs: endTime ?? 0, text: done, kind: 'succeeded' }
+  const start: Happening = { atMs: startTime ?? 0, text: doing, kind: 'running' }
+  if (status === 'SUCCEEDED') return [end]
+  return startTime && !isComplete(status) ? [start] : []
 }
 
 /** A creation tells its steps: created, then up. */
 function creationOf({ type, context, tasks }: Stage, names: string): readonly Happening[] {
   const count = numberOf(objectOf(context['capacity'])['desired'])
+  const up = count === undefined ? 'All up' : `${count} of ${count} up`
   const isFront = textsOf(context['loadBalancers']).length > 0
   // It begins empty and grows in steps of their own.
   const isRolling = textOf(context['strategy'])?.toLowerCase() === 'rollingredblack'
+  const isManifest = type === 'deployManifest'
   const told: Readonly<Record<string, readonly [done: string, doing: string]>> = {
-    [type]:
-      type === 'deployManifest' ? ['Manifest applied', 'Applying the manifest'] : [`${names} created`, 'Creating a server group'],
-    waitForUpInstances: [
-      `${count === undefined ? 'All' : `${count} of ${count}`} up${isFront ? ', took traffic' : ''}`,
-      `Waiting until ${names} is up`,
-    ],
+    [type]: isManifest ? ['Manifest applied', 'Applying the manifest'] : [`${names} created`, 'Creating a server group'],
+    ...(!isRolling && { waitForUpInstances: [isFront ? `${up}, took traffic` : up, `Waiting until ${names} is up`] }),
     waitForManifestToStabilize: ['Stable', 'Waiting until it is stable'],
   }
-  return tasks.flatMap(({ name, status, startTime, endTime }): readonly Happening[] => {
-    const texts = told[name]
-    if (texts === undefined || !startTime || (isRolling && name === 'waitForUpInstances')) return []
-    if (status === 'SUCCEEDED' && endTime) return [{ atMs: endTime, text: texts[0], kind: 'succeeded' }]
-    return status === 'RUNNING' ? [{ atMs: startTime, text: texts[1], kind: 'running' }] : []
+  return tasks.flatMap((task) => {
+    const texts = told[task.name]
+    return texts === undefined ? [] : stepOf(task, ...texts)
   })
-}
-
-/** `v008` where the name has a number. */
-export function versionIn(name: string): string {
-  return /v\d{3,}$/.exec(name)?.[0] ?? name
 }
 
 export interface PictureGroup {
@@ -196,6 +177,10 @@ function healthWords(group: ServerGroup): string {
   return [...counts].map(([word, { length }]) => `${length} ${word}`).join(', ') || 'no instance'
 }
 
+function isFronted(groups: readonly ServerGroup[]): boolean {
+  return groups.some((group) => loadBalancersOf(group).length > 0)
+}
+
 const maxGroups = 3
 
 /**
@@ -209,23 +194,25 @@ export function picturesOf(
   fresh: readonly string[] = [],
   old?: readonly string[],
 ): readonly PictureGroup[] {
-  const isAbout = (group: ServerGroup) => isEnabled(group) || fresh.includes(group.name) || (old?.includes(group.name) ?? true)
   const sorted = groups
-    .filter(isAbout)
+    .filter((group) => isEnabled(group) || fresh.includes(group.name) || (old?.includes(group.name) ?? true))
     .toSorted((a, b) => (a.createdTime ?? 0) - (b.createdTime ?? 0) || a.name.localeCompare(b.name))
-  const newest = fresh.length > 0 ? fresh : sorted.length > 1 ? sorted.slice(-1).map(({ name }) => name) : []
+  const newest =
+    fresh.length > 0
+      ? fresh
+      : sorted
+          .slice(1)
+          .slice(-1)
+          .map(({ name }) => name)
   // What neither serves nor is new is left out where two others have more to show.
-  const isQuiet = (group: ServerGroup) => !newest.includes(group.name) && (!isEnabled(group) || countsOf(group).total === 0)
-  const quiet = sorted.filter(isQuiet)
+  const quiet = sorted.filter((group) => !newest.includes(group.name) && (!isEnabled(group) || countsOf(group).total === 0))
   const dropped = new Set(quiet.slice(0, Math.max(0, sorted.length - 2)))
   const shown = sorted.filter((group) => !dropped.has(group)).slice(-maxGroups)
-  const shares = shown.map(inServiceOf)
-  const all = shares.reduce((sum, share) => sum + share, 0)
-  const isFronted = shown.some((group) => loadBalancersOf(group).length > 0)
-  return shown.map((group, at) => ({
+  const all = shown.reduce((sum, group) => sum + inServiceOf(group), 0)
+  return shown.map((group) => ({
     group,
     isNew: newest.includes(group.name),
-    share: isFronted ? (all === 0 ? 0 : (shares[at] ?? 0) / all) : undefined,
+    share: isFronted(shown) ? inServiceOf(group) / Math.max(1, all) : undefined,
     health: healthWords(group),
     fate: isEnabled(group) ? undefined : 'disabled',
     isGone: false,
@@ -234,42 +221,37 @@ export function picturesOf(
 
 /** Instances that get requests of a load balancer. */
 function inServiceOf(group: ServerGroup): number {
-  if (!isEnabled(group) || loadBalancersOf(group).length === 0) return 0
-  return instancesOf(group).filter(isInService).length || (instancesOf(group).length === 0 ? countsOf(group).up : 0)
+  if (!isEnabled(group) || !isFronted([group])) return 0
+  const instances = instancesOf(group)
+  return instances.length === 0 ? countsOf(group).up : instances.filter(isInService).length
 }
 
 function isInService({ health, healthState }: Instance): boolean {
   const records = objectsOf(health).flatMap(({ loadBalancers }) => objectsOf(loadBalancers))
-  return records.length === 0 ? healthState === 'Up' : records.some((record) => record['state'] === 'InService')
+  return records.length === 0 ? healthState === 'Up' : records.some(({ state }) => state === 'InService')
 }
 
 /** As it was when the run ended, whatever has happened since. */
 export function picturesThen(deployment: Deployment, groups: readonly ServerGroup[]): readonly PictureGroup[] {
   const { fresh, old, fates, desired, version, account, region, hasFailed } = deployment
-  const known = (name: string) => groups.find((group) => group.name === name)
-  const isFronted = groups.some((group) => loadBalancersOf(group).length > 0)
   const sharers = [...(hasFailed ? [] : fresh), ...old].filter((name) => !fates.has(name)).length
   return [...old.slice(1 - maxGroups), ...fresh].map((name) => {
     const isNew = fresh.includes(name)
     const fate = fates.get(name) ?? (isNew && hasFailed ? 'failed' : undefined)
     const serves = fate === undefined
-    const found = known(name)
+    const found = groups.find((group) => group.name === name)
     const total = (isNew ? desired : undefined) ?? (found && countsOf(found).total) ?? 0
     const healthState = serves ? 'Up' : 'OutOfService'
     const instances = Array.from({ length: fate === 'removed' ? 0 : total }, (_, at) => ({ name: `${at}`, healthState }))
-    const then: ServerGroup = {
+    const group: ServerGroup = {
       ...found,
       ...{ name, account, region, isDisabled: !serves, instances, instanceCounts: null },
       launchConfig: found?.launchConfig ?? (isNew ? { imageId: version } : null),
     }
-    const health = found === undefined && !isNew ? undefined : healthWords(then)
+    const share = serves ? 1 / sharers : 0
     return {
-      group: then,
-      health,
-      isNew,
-      share: isFronted ? (serves ? 1 / sharers : 0) : undefined,
-      fate,
-      isGone: found === undefined,
+      ...{ group, isNew, fate, isGone: found === undefined, share: isFronted(groups) ? share : undefined },
+      health: found === undefined && !isNew ? undefined : healthWords(group),
     }
   })
 }
@@ -277,14 +259,8 @@ export function picturesThen(deployment: Deployment, groups: readonly ServerGrou
 /** The picture in one sentence, for the head of it and for readers. */
 export function sentenceOf(pictures: readonly PictureGroup[]): string {
   const parts = pictures.map(({ group, health, share, fate }) => {
-    const traffic =
-      share === undefined
-        ? undefined
-        : share === 1
-          ? 'takes all traffic'
-          : share > 0
-            ? `takes ${percent(share)} of the traffic`
-            : 'takes no traffic'
+    const part = share === 1 ? 'all traffic' : share === 0 ? 'no traffic' : `${percent(share ?? 0)} of the traffic`
+    const traffic = share === undefined ? undefined : `takes ${part}`
     return `${versionIn(group.name)} ${[fate === undefined ? traffic : `is ${fate}`, health].filter(Boolean).join(', ')}`
   })
   return `${parts.toReversed().join('; ')}.`

@@ -8,32 +8,22 @@ type Schemas = components['schemas']
 export type ServerGroup = Schemas['ServerGroup']
 export type Instance = Schemas['Instance']
 
-export interface Cluster {
-  readonly account: string
-  readonly name: string
-  /** By region, newest first. */
-  readonly groups: readonly ServerGroup[]
-  readonly up: number
-  readonly down: number
-}
-
-export interface Counts {
-  readonly total: number
-  readonly up: number
-  readonly down: number
-  readonly other: number
-}
-
 export function isEnabled(group: ServerGroup): boolean {
   return !(group.isDisabled ?? group.disabled ?? false)
 }
 
-export function accountOf(group: ServerGroup): string {
-  return group.account ?? textOf(group['accountName']) ?? ''
+export function accountOf({
+  account,
+  accountName,
+}: {
+  readonly account?: string | null
+  readonly accountName?: unknown
+}): string {
+  return account ?? textOf(accountName) ?? ''
 }
 
 /** Where its address leads. */
-export function groupPlace(group: ServerGroup): { readonly account: string; readonly region: string; readonly name: string } {
+export function groupPlace(group: ServerGroup) {
   return { account: accountOf(group), region: group.region, name: group.name }
 }
 
@@ -46,13 +36,12 @@ export function instanceId({ id, name, humanReadableName }: Instance): string {
   return [name, humanReadableName].find((text) => text != null && isFullName(text)) ?? id ?? name
 }
 
-export function countsOf(group: ServerGroup): Counts {
-  const counts = group.instanceCounts ?? {}
-  const states = instancesOf(group).map(({ healthState }) => healthState)
-  const total = numberOf(counts.total) ?? states.length
-  const up = numberOf(counts.up) ?? states.filter((state) => state === 'Up').length
-  const down = numberOf(counts.down) ?? states.filter((state) => state === 'Down').length
-  return { total, up, down, other: Math.max(0, total - up - down) }
+export function countsOf(group: ServerGroup): { readonly total: number; readonly up: number } {
+  const instances = instancesOf(group)
+  return {
+    total: numberOf(group.instanceCounts?.total) ?? instances.length,
+    up: numberOf(group.instanceCounts?.up) ?? instances.filter(({ healthState }) => healthState === 'Up').length,
+  }
 }
 
 /** What runs in it: image and version. */
@@ -65,8 +54,8 @@ export function versionOf(group: ServerGroup): string | undefined {
 }
 
 /** `v007` where the name has a number. */
-export function shortName(group: ServerGroup): string {
-  return /v\d{3,}$/.exec(group.name)?.[0] ?? group.name
+export function versionIn(name: string): string {
+  return /v\d{3,}$/.exec(name)?.[0] ?? name
 }
 
 export function loadBalancersOf(group: ServerGroup): readonly string[] {
@@ -87,36 +76,37 @@ const groupings: Readonly<Record<Grouping, (group: ServerGroup) => string>> = {
   image: (group) => versionOf(group) ?? '',
 }
 
-export function toClusters(groups: readonly ServerGroup[], by: Grouping = 'cluster'): readonly Cluster[] {
+export type Cluster = ReturnType<typeof toClusters>[number]
+
+/** Groups of a cluster by region, newest first. */
+export function toClusters(groups: readonly ServerGroup[], by: Grouping = 'cluster') {
   const byCluster = Map.groupBy(groups, (group) => `${accountOf(group)}\n${groupings[by](group)}`)
-  const clusters = [...byCluster].map(([key, members]): Cluster => {
+  const clusters = [...byCluster].map(([key, members]) => {
     const [account = '', name = ''] = key.split('\n')
-    const counts = members.filter(isEnabled).map(countsOf)
-    return {
-      account,
-      name,
-      groups: members.toSorted((a, b) => a.region.localeCompare(b.region) || (b.createdTime ?? 0) - (a.createdTime ?? 0)),
-      up: counts.reduce((sum, { up }) => sum + up, 0),
-      down: counts.reduce((sum, { down }) => sum + down, 0),
-    }
+    const sorted = members.toSorted((a, b) => a.region.localeCompare(b.region) || (b.createdTime ?? 0) - (a.createdTime ?? 0))
+    return { account, name, groups: sorted as readonly ServerGroup[] }
   })
-  return clusters.toSorted((a, b) => a.name.localeCompare(b.name) || a.account.localeCompare(b.account))
+  return clusters.toSorted(byName)
 }
 
-/** Names of clusters, in the order of the list, as they are read: so many in one call. */
-export interface ClusterName {
+function byName(a: Named, b: Named): number {
+  return a.name.localeCompare(b.name) || a.account.localeCompare(b.account)
+}
+
+interface Named {
   readonly account: string
   readonly name: string
-  /** `account:cluster` of this one and of its neighbours, comma-separated. */
-  readonly batch: string
 }
+
+/** `batch` names a cluster and its neighbours in the list, which are read in one call: `account:cluster`, comma-separated. */
+export type ClusterName = ReturnType<typeof toClusterNames>[number]
 
 const clustersPerCall = 10
 
 /** @param byAccount Names of clusters by account, as `GET /applications/{application}/clusters` has them. */
-export function toClusterNames(byAccount: Readonly<Record<string, readonly string[]>>): readonly ClusterName[] {
+export function toClusterNames(byAccount: Readonly<Record<string, readonly string[]>>) {
   const all = Object.entries(byAccount).flatMap(([account, names]) => names.map((name) => ({ account, name })))
-  const sorted = all.toSorted((a, b) => a.name.localeCompare(b.name) || a.account.localeCompare(b.account))
+  const sorted = all.toSorted(byName)
   return sorted.map(({ account, name }, at) => {
     const first = at - (at % clustersPerCall)
     const batch = sorted.slice(first, first + clustersPerCall).map((each) => `${each.account}:${each.name}`)
@@ -124,27 +114,23 @@ export function toClusterNames(byAccount: Readonly<Record<string, readonly strin
   })
 }
 
-/** What the address of the overview leaves of its server groups; empty values leave all. */
-export interface GroupFilter {
-  readonly q?: string
-  readonly account?: string
-  readonly region?: string
-  readonly stack?: string
-  readonly health?: string
-  readonly disabled?: string
+type Query = Readonly<Record<string, string>>
+
+const filters: Readonly<Record<string, (group: ServerGroup) => string>> = {
+  account: accountOf,
+  region: ({ region }) => region,
+  stack: stackOf,
+  health: (group) => (countsOf(group).up === countsOf(group).total ? 'up' : 'down'),
+  disabled: (group) => String(!isEnabled(group)),
 }
 
-export function matches(group: ServerGroup, { q = '', account, region, stack, health, disabled }: GroupFilter): boolean {
-  const wanted = q.toLowerCase()
+/** Whether the address of the overview leaves the group in its list. */
+export function matches(group: ServerGroup, query: Query): boolean {
+  const wanted = (query['q'] ?? '').toLowerCase()
   const texts = [group.name, accountOf(group), group.region, versionOf(group) ?? '']
-  const { total, up } = countsOf(group)
   return (
     texts.some((text) => text.toLowerCase().includes(wanted)) &&
-    (account === undefined || accountOf(group) === account) &&
-    (region === undefined || group.region === region) &&
-    (stack === undefined || stackOf(group) === stack) &&
-    (health === undefined || (health === 'up') === (up === total)) &&
-    (disabled === undefined || (disabled === 'true') !== isEnabled(group))
+    Object.entries(filters).every(([name, toValue]) => query[name] === undefined || toValue(group) === query[name])
   )
 }
 
@@ -153,7 +139,7 @@ export function stackOf({ moniker }: ServerGroup): string {
 }
 
 /** For clusters whose server groups are not read; the text may also name one of those. */
-export function matchesCluster({ account, name }: ClusterName, { q = '', account: chosen }: GroupFilter): boolean {
+export function matchesCluster({ account, name }: Named, { q = '', account: chosen }: Query): boolean {
   const wanted = q.toLowerCase()
   const cluster = name.toLowerCase()
   // Kubernetes puts a kind before the name, another one for the server group.
@@ -168,18 +154,8 @@ export function matchesCluster({ account, name }: ClusterName, { q = '', account
 
 /** Groups of the same cluster in the same account and region. */
 export function siblingsOf(group: ServerGroup, all: readonly ServerGroup[]): readonly ServerGroup[] {
-  return all.filter(
-    (other) =>
-      other.name !== group.name &&
-      other.region === group.region &&
-      accountOf(other) === accountOf(group) &&
-      clusterOf(other) === clusterOf(group),
-  )
-}
-
-/** Those that would take the traffic. */
-export function servingSiblings(group: ServerGroup, all: readonly ServerGroup[]): readonly ServerGroup[] {
-  return siblingsOf(group, all).filter((other) => isEnabled(other) && countsOf(other).up > 0)
+  const key = (one: ServerGroup) => [accountOf(one), one.region, clusterOf(one)].join('\n')
+  return all.filter((other) => other.name !== group.name && key(other) === key(group))
 }
 
 /** One that ends again and again before it is ready is no starting one. */

@@ -1,5 +1,4 @@
 /** Clusters with their server groups, as the overview and the screen of one cluster show them. */
-import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import { pendingTasks } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
@@ -9,7 +8,7 @@ import { applicationEvents } from '../api/streams.ts'
 import { applicationCrumbs } from '../components/application-head.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
-import { OpenLinks } from '../components/open-link.tsx'
+import { OpenLinks, useBalancers } from '../components/open-link.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
@@ -27,13 +26,12 @@ import {
   instancesOf,
   loadBalancersOf,
   type ServerGroup,
-  shortName,
   siblingsOf,
   toClusters,
+  versionIn,
 } from '../model/server-groups.ts'
 import { thisMinute } from '../model/time.ts'
 import type { ScreenProps } from '../screen.ts'
-
 import { GroupLine } from './group-line.tsx'
 import { groupKey, type ServerGroupContext, useServerGroupActions } from './server-group-actions.tsx'
 
@@ -43,27 +41,18 @@ const clusterHead = 62
 /** Server groups of a cluster before they are read. */
 const usualGroups = 2
 
-export type LoadBalancer = Schemas['LoadBalancer']
+type LoadBalancer = Schemas['LoadBalancer']
 
-interface ClusterListProps {
-  readonly clusters: readonly Cluster[]
-  readonly balancers: readonly LoadBalancer[]
-  readonly context: ServerGroupContext
-  /** What the list is of. */
-  readonly filter: string
-  readonly by: Grouping
-}
-
-export function ClusterList({ clusters, filter, ...card }: ClusterListProps) {
-  return (
-    <VirtualList
-      {...ofClusters}
-      heldOf={filter}
-      items={clusters}
-      rowHeight={({ groups }) => clusterHead + groups.length * rowHeight}
-      drawAll={20}
-      row={(cluster) => <ClusterCard cluster={cluster} filter={filter} {...card} />}
-    />
+/** @param clusters `account:cluster`, comma-separated; undefined reads all of the application */
+export function useGroups(application: string, isChanging: boolean, clusters?: string, isWanted = true) {
+  return useLive(
+    '/applications/{applicationName}/serverGroups',
+    isWanted ? { path: { applicationName: application }, ...(clusters !== undefined && { query: { clusters } }) } : undefined,
+    {
+      refresh: isChanging ? 'live' : 'steady',
+      isBusy: () => isChanging,
+      events: applicationEvents(application, 'infrastructure'),
+    },
   )
 }
 
@@ -75,58 +64,65 @@ const ofClusters = {
   overscan: 3,
 } as const
 
-interface ClustersInViewProps extends Pick<ClusterListProps, 'balancers' | 'filter'> {
-  readonly clusters: readonly ClusterName[]
+interface CardProps {
+  readonly balancers: readonly LoadBalancer[]
+  readonly context: ServerGroupContext
+  /** What the list is of. */
+  readonly filter: string
+  readonly by: Grouping
+}
+
+export function ClusterList({ clusters, ...card }: CardProps & { readonly clusters: readonly Cluster[] }) {
+  return (
+    <VirtualList
+      {...ofClusters}
+      heldOf={card.filter}
+      items={clusters}
+      rowHeight={({ groups }) => clusterHead + groups.length * rowHeight}
+      drawAll={20}
+      row={(cluster) => <ClusterCard cluster={cluster} {...card} />}
+    />
+  )
+}
+
+interface InViewProps extends Pick<CardProps, 'balancers' | 'filter'> {
   readonly application: string
   readonly isChanging: boolean
 }
 
 /** For so many clusters that only those near the view are read. */
-export function ClustersInView({ clusters, filter, ...card }: ClustersInViewProps) {
+export function ClustersInView({ clusters, ...card }: InViewProps & { readonly clusters: readonly ClusterName[] }) {
   return (
     <VirtualList
       {...ofClusters}
-      heldOf={filter}
+      heldOf={card.filter}
       items={clusters}
       rowHeight={clusterHead + usualGroups * rowHeight}
       drawAll={0}
-      row={(cluster) => <ClusterInView cluster={cluster} filter={filter} {...card} />}
+      row={(cluster) => <ClusterInView cluster={cluster} {...card} />}
     />
   )
 }
 
-type ClusterInViewProps = Omit<ClustersInViewProps, 'clusters'> & { readonly cluster: ClusterName }
-
-function ClusterInView({ cluster, application, isChanging, ...card }: ClusterInViewProps) {
+function ClusterInView({ cluster, application, isChanging, ...card }: InViewProps & { readonly cluster: ClusterName }) {
   const { account, name, batch } = cluster
-  const live = useLive(
-    '/applications/{applicationName}/serverGroups',
-    { path: { applicationName: application }, query: { clusters: batch } },
-    {
-      refresh: isChanging ? 'live' : 'steady',
-      isBusy: () => isChanging,
-      events: applicationEvents(application, 'infrastructure'),
-    },
-  )
-  const { body } = live.reading.value
-  const groups = useMemo(
-    () => body?.filter((group) => accountOf(group) === account && clusterOf(group) === name) ?? [],
-    [body, account, name],
-  )
-  const context = useMemo(() => ({ application, groups }), [application, groups])
-  const [read] = useMemo(() => toClusters(groups), [groups])
-  if (read !== undefined) return <ClusterCard cluster={read} by="cluster" context={context} {...card} />
+  const live = useGroups(application, isChanging, batch)
+  const groups = live.reading.value.body?.filter((group) => accountOf(group) === account && clusterOf(group) === name) ?? []
+  const [read] = toClusters(groups)
+  if (read !== undefined) return <ClusterCard cluster={read} by="cluster" context={{ application, groups }} {...card} />
+  const none = <EmptyState text={`${name} has no server group now.`} />
   return (
     <section class="panel is-flush cluster" aria-label={name}>
       <ClusterHead application={application} account={account} name={name} />
-      <Loaded live={live} rows={usualGroups} empty={<EmptyState text={`${name} has no server group now.`} />}>
-        {() => <EmptyState text={`${name} has no server group now.`} />}
+      <Loaded live={live} rows={usualGroups} empty={none}>
+        {() => none}
       </Loaded>
     </section>
   )
 }
 
 const loadPicture = async () => (await import('../components/deployment-picture.tsx')).DeploymentPicture
+const loadManifestRows = async () => (await import('../manifests/cluster-rows.tsx')).ClusterRows
 
 /** How long a change stays in the picture. */
 const recentMs = 300_000
@@ -140,43 +136,38 @@ function isMoving(groups: readonly ServerGroup[], nowMs: number): boolean {
   )
 }
 
-const loadManifestRows = async () => (await import('../manifests/cluster-rows.tsx')).ClusterRows
-
-type ClusterCardProps = Omit<ClusterListProps, 'clusters'> & {
+interface ClusterCardProps extends CardProps {
   readonly cluster: Cluster
   /** Alone on its screen: its picture is always shown. */
   readonly isWhole?: boolean
 }
 
-export function ClusterCard({ cluster, balancers, context, filter, by, isWhole = false }: ClusterCardProps) {
-  const names = new Set(cluster.groups.flatMap(loadBalancersOf))
-  const fronts = balancers.filter(({ name, account }) => name && names.has(name) && account === cluster.account)
-  const isOfManifests = hasManifests(useCloudProviders(), cluster.groups[0]?.cloudProvider ?? cluster.groups[0]?.type)
+function ClusterCard({ cluster, balancers, context, filter, by, isWhole = false }: ClusterCardProps) {
+  const { account, name, groups } = cluster
+  const { application } = context
+  const names = new Set(groups.flatMap(loadBalancersOf))
+  const fronts = balancers.filter((balancer) => balancer.account === account && names.has(balancer.name ?? ''))
+  const isOfManifests = hasManifests(useCloudProviders(), groups[0]?.cloudProvider ?? groups[0]?.type)
+  const isAlone = by !== 'cluster'
+  const moving = [...Map.groupBy(groups, ({ region }) => region)].filter(
+    ([, some]) => !isAlone && (isWhole || isMoving(some, thisMinute.value)),
+  )
   return (
-    <section class="panel is-flush cluster" aria-label={cluster.name}>
-      <ClusterHead
-        application={context.application}
-        account={cluster.account}
-        name={cluster.name}
-        fronts={fronts}
-        isLink={by === 'cluster'}
-      />
-      {by === 'cluster' &&
-        [...Map.groupBy(cluster.groups, ({ region }) => region)]
-          .filter(([, groups]) => isWhole || isMoving(groups, thisMinute.value))
-          .map(([region, groups]) => (
-            <Lazy key={region} load={loadPicture} props={{ application: context.application, groups }} />
-          ))}
+    <section class="panel is-flush cluster" aria-label={name}>
+      <ClusterHead {...{ application, account, name, fronts, isLink: !isAlone }} />
+      {moving.map(([region, some]) => (
+        <Lazy key={region} load={loadPicture} props={{ application, groups: some }} />
+      ))}
       {isOfManifests ? (
-        <Lazy load={loadManifestRows} props={{ cluster, context, isAlone: by !== 'cluster' }} />
+        <Lazy load={loadManifestRows} props={{ cluster, context, isAlone }} />
       ) : (
         <VirtualList
-          label={`Server groups of ${cluster.name}`}
+          label={`Server groups of ${name}`}
           heldOf={filter}
-          items={cluster.groups}
+          items={groups}
           keyOf={(group) => `${group.region}/${group.name}`}
           rowHeight={rowHeight}
-          row={(group) => <GroupRow group={group} context={context} isAlone={by !== 'cluster'} />}
+          row={(group) => <GroupRow group={group} context={context} isAlone={isAlone} />}
         />
       )}
     </section>
@@ -192,43 +183,30 @@ interface ClusterHeadProps {
 }
 
 function ClusterHead({ application, account, name, fronts = [], isLink = true }: ClusterHeadProps) {
-  const title = <Name text={name === '' ? 'unknown' : name} max={60} />
   return (
     <header class="panel-head">
       <h2>
         <Icon name="box" />
-        {isLink ? (
-          <a class="cluster-link" href={to.cluster(application, { account, cluster: name })}>
-            {title}
-          </a>
-        ) : (
-          title
-        )}
+        <a class="cluster-link" href={isLink ? to.cluster(application, { account, cluster: name }) : undefined}>
+          <Name text={name === '' ? 'unknown' : name} max={60} />
+        </a>
         <span class="muted regular">{account}</span>
       </h2>
       <span class="row fronts">
         {fronts.map((front) => (
-          <Front key={`${front.region} ${front.name}`} application={application} balancer={front} />
+          <a key={`${front.region} ${front.name}`} class="chip" href={to.place('load-balancers', application, placeOf(front))}>
+            <Icon name="balance" />
+            <Name text={front.name ?? ''} max={30} />
+            {objectsOf(front['listeners']).map(({ externalPort, externalProtocol }) => (
+              <span key={String(externalPort)} class="muted">
+                {`${textOf(externalProtocol) ?? ''} :${textOf(externalPort) ?? ''}`}
+              </span>
+            ))}
+          </a>
         ))}
         <OpenLinks balancers={fronts} />
       </span>
     </header>
-  )
-}
-
-/** A load balancer with the ports where it is reached. */
-function Front({ application, balancer }: { application: string; balancer: LoadBalancer }) {
-  const listeners = objectsOf(balancer['listeners'])
-  return (
-    <a class="chip" href={to.place('load-balancers', application, placeOf(balancer))}>
-      <Icon name="balance" />
-      <Name text={balancer.name ?? ''} max={30} />
-      {listeners.map((listener) => (
-        <span key={String(listener['externalPort'])} class="muted">
-          {`${textOf(listener['externalProtocol']) ?? ''} :${textOf(listener['externalPort']) ?? ''}`}
-        </span>
-      ))}
-    </a>
   )
 }
 
@@ -242,58 +220,43 @@ interface GroupRowProps {
 function GroupRow({ group, context, isAlone }: GroupRowProps) {
   const { application } = context
   const place = groupPlace(group)
-  const serving = useMemo(() => [group, ...siblingsOf(group, context.groups)], [group, context.groups])
   return (
     <GroupLine
       group={group}
-      title={isAlone ? <Name text={group.name} max={40} /> : shortName(group)}
+      title={isAlone ? <Name text={group.name} max={40} /> : versionIn(group.name)}
       label={group.name}
       isLong={isAlone}
       href={to.serverGroup(application, place)}
       hrefOf={(instance) => to.instance(application, { ...place, id: instanceId(instance) })}
       pendingKey={groupKey(group)}
       actions={useServerGroupActions(group, context)}
-      serving={serving}
+      serving={[group, ...siblingsOf(group, context.groups)]}
     />
   )
 }
 
 /** One cluster: its server groups, wherever they run. */
 export function ClusterScreen({ params }: ScreenProps) {
-  const [application = '', account = '', name = ''] = ['application', 'account', 'cluster'].map((key) => params[key])
+  const { application = '', account = '', cluster: name = '' } = params
   const isChanging = pendingTasks.value.some((pending) => pending.application === application)
-  const events = applicationEvents(application, 'infrastructure')
-  const groups = useLive(
-    '/applications/{applicationName}/serverGroups',
-    { path: { applicationName: application }, query: { clusters: `${account}:${name}` } },
-    { refresh: isChanging ? 'live' : 'steady', isBusy: () => isChanging, events },
+  const live = useGroups(application, isChanging, `${account}:${name}`)
+  const balancers = useBalancers(application).reading.value.body ?? []
+  const none = (
+    <EmptyState text={`${name} has no server group now.`}>
+      <a class="button" href={to.application(application)}>{`Overview of ${application}`}</a>
+    </EmptyState>
   )
-  const balancers = useLive('/applications/{application}/loadBalancers', { path: { application } }, { refresh: 'steady', events })
-  const found = groups.reading.value.body
-  const context = useMemo(() => ({ application, groups: found ?? [] }), [application, found])
-  const shared = { balancers: balancers.reading.value.body ?? [], context }
   return (
     <>
       <PageHead tab={name} title={<Name text={name} />} crumbs={applicationCrumbs(application)}>
         <p class="muted">{`Cluster, ${account}`}</p>
       </PageHead>
-      <Loaded
-        live={groups}
-        rows={4}
-        empty={
-          <EmptyState text={`${name} has no server group now.`}>
-            <a class="button" href={to.application(application)}>
-              {`Overview of ${application}`}
-            </a>
-          </EmptyState>
-        }
-      >
-        {(all) =>
-          toClusters(all).map((cluster) => (
+      <Loaded live={live} rows={4} empty={none}>
+        {(groups) =>
+          toClusters(groups).map((cluster) => (
             <ClusterCard
               key={`${cluster.account}/${cluster.name}`}
-              cluster={cluster}
-              {...shared}
+              {...{ cluster, balancers, context: { application, groups } }}
               filter=""
               by="cluster"
               isWhole

@@ -15,7 +15,6 @@ import {
   instanceId,
   isEnabled,
   type ServerGroup,
-  servingSiblings,
   siblingsOf,
   versionOf,
 } from '../model/server-groups.ts'
@@ -132,7 +131,7 @@ function resize(group: ServerGroup, filled: Json): Action {
 
 function disable(group: ServerGroup, context: ServerGroupContext): Action {
   const { total } = countsOf(group)
-  const takers = servingSiblings(group, context.groups)
+  const takers = siblingsOf(group, context.groups).filter((other) => isEnabled(other) && countsOf(other).up > 0)
   return {
     ...{ type: 'disableServerGroup', label: 'Disable', icon: 'power' },
     effect: (
