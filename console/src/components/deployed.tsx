@@ -7,40 +7,35 @@ import { isFullName } from '../manifests/names.ts'
 import { useDrift } from '../manifests/notices.tsx'
 import {
   accountsOf,
+  applicationOf,
   type Deployed,
   differenceOf,
-  type Environments,
   inOrder,
-  type Pipeline,
   toDeployed,
   toEnvironments,
 } from '../model/deployments.ts'
 import { pipelinesThatDeploy } from '../model/infrastructure.ts'
 import { foresee, foreseen } from '../model/recent.ts'
-import { accountOf, isEnabled, type ServerGroup } from '../model/server-groups.ts'
+import { accountOf, groupPlace, isEnabled, type ServerGroup } from '../model/server-groups.ts'
 import { useAccounts } from '../screens/infrastructure-head.tsx'
 import { describeError, plural } from '../words.ts'
 import { Banner } from './banner.tsx'
 import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
 import { Menu } from './menu.tsx'
-import { Name } from './name.tsx'
+import { NameLink } from './name.tsx'
 import { StatusMark } from './status-mark.tsx'
 import { Time } from './time.tsx'
 
 /** Applications whose server groups come in one call. */
 const perCall = 20
 
-export interface Landscape {
-  readonly environments: Environments
-  /** Names of environments in the order of promotion. */
-  readonly names: readonly string[]
-  readonly pipelines: readonly Pipeline[]
-}
+export type Landscape = ReturnType<typeof useLandscape>
 
-export function useLandscape(withPipelines = true): Landscape {
+/** Environments, and their names in the order of promotion, as pipelines deploy to them. */
+export function useLandscape() {
   const accounts = useAccounts().reading.value.body
-  const pipelines = useLive('/pipelineConfigs', withPipelines ? {} : undefined, { refresh: 'open' }).reading.value.body
+  const pipelines = useLive('/pipelineConfigs', {}, { refresh: 'open' }).reading.value.body
   return useMemo(() => {
     const environments = toEnvironments(accounts ?? [])
     const names = inOrder([...new Set(environments.values())], pipelines ?? [], environments)
@@ -66,9 +61,9 @@ export function useBatches(screen: string, names: readonly string[]) {
   return { batchOf, first: useServerGroups(batch) }
 }
 
-export function useServerGroups(applications: readonly string[] | undefined) {
-  const query = applications !== undefined && applications.length > 0 ? { applications: [...applications] } : undefined
-  return useLive('/serverGroups', query && { query }, { refresh: 'steady' })
+export function useServerGroups(applications: readonly string[] = []) {
+  const query = applications.length > 0 ? { query: { applications: [...applications] } } : undefined
+  return useLive('/serverGroups', query, { refresh: 'steady' })
 }
 
 /** What environments run of an application, by their names; undefined while it is not known. */
@@ -76,23 +71,15 @@ export function useDeployed(
   application: string,
   batch: readonly string[],
   { environments }: Landscape,
-  isShown: (group: ServerGroup) => boolean = isAny,
+  isShown?: (group: ServerGroup) => boolean,
 ) {
-  const live = useServerGroups(batch)
-  const { body, error } = live.reading.value
+  const { body, error } = useServerGroups(batch).reading.value
   const found = useMemo(() => {
-    const own = body?.filter((group) => isOf(group, application) && isShown(group))
-    return own && (toDeployed(own, environments).get(application.toLowerCase()) ?? new Map<string, Deployed>())
+    const name = application.toLowerCase()
+    const own = body?.filter((group) => applicationOf(group) === name && (isShown?.(group) ?? true))
+    return own && (toDeployed(own, environments).get(name) ?? new Map<string, Deployed>())
   }, [body, environments, application, isShown])
   return { found, error }
-}
-
-function isAny(): boolean {
-  return true
-}
-
-function isOf({ application, moniker }: ServerGroup, name: string): boolean {
-  return (application ?? moniker?.app ?? '').toLowerCase() === name.toLowerCase()
 }
 
 /** Instead of what cannot be read, which is not nothing. */
@@ -141,9 +128,12 @@ export function DeployedCell({ application, deployed, earlier, landscape }: Cell
   return (
     <div class={`deployed ${difference === undefined ? '' : 'is-different'}`}>
       <span class="row">
-        <a class="version" href={hrefOf(application, deployed)}>
-          <Name text={versions.slice(0, 2).join(', ') || 'unknown version'} max={36} />
-        </a>
+        <NameLink
+          class="version"
+          href={hrefOf(application, groups)}
+          text={versions.slice(0, 2).join(', ') || 'unknown version'}
+          max={36}
+        />
         {versions.length > 2 && <span class="muted">and {versions.length - 2} more</span>}
         {commit !== undefined && !versions.some((version) => version.includes(commit)) && <code class="muted">{commit}</code>}
       </span>
@@ -165,13 +155,11 @@ export function DeployedCell({ application, deployed, earlier, landscape }: Cell
 }
 
 /** One server group, else the application in its accounts. */
-function hrefOf(application: string, { groups }: Deployed): string {
-  const [group] = groups
+function hrefOf(application: string, [group, ...others]: readonly ServerGroup[]): string {
   if (group === undefined) return to.application(application)
-  const place = { account: accountOf(group), region: group.region, name: group.name }
-  return groups.length === 1
-    ? to.serverGroup(application, place)
-    : `${to.application(application)}?account=${encodeURIComponent(place.account)}`
+  return others.length === 0
+    ? to.serverGroup(application, groupPlace(group))
+    : `${to.application(application)}?account=${encodeURIComponent(accountOf(group))}`
 }
 
 function DriftMark({ application, groups }: { application: string; groups: readonly ServerGroup[] }) {
@@ -185,11 +173,9 @@ function DriftMark({ application, groups }: { application: string; groups: reado
   )
 }
 
-interface PromotionProps {
-  readonly application: string
+interface PromotionProps extends Pick<CellProps, 'application' | 'landscape'> {
   readonly earlier: Deployed
   readonly target: string
-  readonly landscape: Landscape
   /** Instead of the sentence that there is no way. */
   readonly none?: VNode
 }
@@ -198,18 +184,15 @@ interface PromotionProps {
 export function Promotion({ application, earlier, target, landscape, none }: PromotionProps) {
   const version = earlier.versions[0] ?? ''
   const ways = waysTo(application, earlier, target, landscape)
-  const [only] = ways
+  const [only, ...others] = ways
   const label = `Promote ${version} of ${application} to ${target}`
-  if (only === undefined) {
-    return (
-      none ?? (
-        <a class="muted" href={to.newPipeline(application)}>
-          no pipeline takes it there: create one
-        </a>
-      )
-    )
-  }
-  return ways.length === 1 ? (
+  const create = (
+    <a class="muted" href={to.newPipeline(application)}>
+      no pipeline takes it there: create one
+    </a>
+  )
+  if (only === undefined) return none ?? create
+  return others.length === 0 ? (
     <a class="button small" href={only.href} aria-label={label}>
       Promote {version}
     </a>

@@ -13,13 +13,13 @@ import {
   sentenceOf,
 } from '../model/deployment.ts'
 import type { Execution, Stage } from '../model/execution.ts'
-import { accountOf, groupPlace, loadBalancersOf, type ServerGroup, versionIn, versionOf } from '../model/server-groups.ts'
+import { groupPlace, loadBalancersOf, type ServerGroup, versionIn, versionOf } from '../model/server-groups.ts'
 import { formatClock } from '../model/time.ts'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { GroupCharts } from './group-charts.tsx'
 import { HealthMarks } from './health-marks.tsx'
 import { Icon } from './icon.tsx'
-import { Name } from './name.tsx'
+import { Name, NameLink } from './name.tsx'
 import { StatusMark } from './status-mark.tsx'
 import { Time } from './time.tsx'
 
@@ -35,14 +35,14 @@ interface DeploymentPictureProps {
 
 /** Nothing where the run has deployed nothing. */
 export function DeploymentPicture({ application, execution, stage, groups = [] }: DeploymentPictureProps) {
+  const deployments = execution === undefined ? [] : deploymentsOf(execution, stage)
   return (
     <ErrorBoundary>
       {execution === undefined && <Picture application={application} pictures={picturesOf(groups)} />}
-      {(execution === undefined ? [] : deploymentsOf(execution, stage)).map((deployment) => (
+      {deployments.map((deployment) => (
         <RunPicture
-          key={`${deployment.account}/${deployment.region}/${deployment.cluster}`}
-          application={application}
-          deployment={deployment}
+          key={[deployment.account, deployment.region, deployment.cluster].join('/')}
+          {...{ application, deployment }}
         />
       ))}
     </ErrorBoundary>
@@ -54,41 +54,35 @@ function RunPicture({ application, deployment }: { application: string; deployme
   const live = useLive(
     '/applications/{applicationName}/serverGroups',
     { path: { applicationName: application }, query: { clusters: `${account}:${cluster}` } },
-    {
-      refresh: isOver ? 'slow' : 'live',
-      isBusy: () => !isOver,
-      events: applicationEvents(application, 'infrastructure'),
-    },
+    { refresh: isOver ? 'slow' : 'live', isBusy: () => !isOver, events: applicationEvents(application, 'infrastructure') },
   )
   const { body, error } = live.reading.value
+  if (body === undefined && error === undefined && !isOver) return null
   const groups = (body ?? []).filter((group) => group.region === region)
-  // Where a run names no server group, the cluster shows its end only until the next one comes.
-  const endMs = deployment.events.at(-1)?.atMs ?? 0
-  const isPast = isOver && fresh.length === 0 && groups.some(({ createdTime }) => (createdTime ?? 0) > endMs)
-  const created = groups.filter(({ createdTime }) => (createdTime ?? 0) >= startMs).map(({ name }) => name)
   // What a failed deployment has left is looked at as it is.
   const isThen = isOver && fresh.length > 0 && !(hasFailed && groups.some(({ name }) => fresh.includes(name)))
-  const pictures = isPast
-    ? []
-    : isThen
-      ? picturesThen(deployment, groups)
-      : picturesOf(groups, fresh.length > 0 ? fresh : created, old)
-  if (body === undefined && error === undefined && !isOver) return null
-  return <Picture application={application} pictures={pictures} deployment={deployment} isThen={isThen} />
+  if (isThen) return <Picture {...{ application, deployment, isThen }} pictures={picturesThen(deployment, groups)} />
+  // Where a run names no server group, the cluster shows its end only until the next one comes.
+  const createdFrom = (ms: number) => groups.filter(({ createdTime }) => (createdTime ?? 0) >= ms).map(({ name }) => name)
+  const isPast = isOver && fresh.length === 0 && createdFrom((deployment.events.at(-1)?.atMs ?? 0) + 1).length > 0
+  const pictures = isPast ? [] : picturesOf(groups, fresh.length > 0 ? fresh : createdFrom(startMs), old)
+  return <Picture {...{ application, deployment, pictures }} />
 }
 
 interface PictureProps {
   readonly application: string
   readonly pictures: readonly PictureGroup[]
   readonly deployment?: Deployment
+  /** As it was at the end of the run. */
   readonly isThen?: boolean
 }
 
 function Picture({ application, pictures, deployment, isThen = false }: PictureProps) {
   const balancers = [...new Set(pictures.flatMap(({ group }) => loadBalancersOf(group)))]
   const events = deployment?.events ?? []
-  if (pictures.length === 0 && events.length === 0) return null
   const end = isThen ? events.at(-1)?.atMs : undefined
+  const serving = pictures.filter(({ fate }) => fate === undefined).map(({ group }) => group)
+  if (pictures.length === 0 && events.length === 0) return null
   return (
     <figure class={`deployment ${deployment === undefined ? '' : 'panel'}`}>
       <figcaption>
@@ -118,9 +112,7 @@ function Picture({ application, pictures, deployment, isThen = false }: PictureP
           ))}
         </ul>
       </div>
-      {deployment === undefined && (
-        <GroupCharts groups={pictures.filter(({ fate }) => fate === undefined).map(({ group }) => group)} />
-      )}
+      {deployment === undefined && <GroupCharts groups={serving} />}
       {events.length > 0 && (
         <ol class="deployment-events" aria-label="What happened">
           {events.map(({ atMs, text, kind }) => (
@@ -166,21 +158,13 @@ function bandPath(from: number, to: number, width: number): string {
 function GroupBox({ application, picture }: { application: string; picture: PictureGroup }) {
   const { group, health, isNew, share, fate, isGone } = picture
   const isOfManifests = hasManifests(useCloudProviders(), group.cloudProvider ?? group.type)
-  const { account, region, name } = groupPlace(group)
-  const href = isOfManifests
-    ? to.manifest(application, { account: accountOf(group), location: region, name })
-    : to.serverGroup(application, { account, region, name })
+  const place = groupPlace(group)
+  const href = isOfManifests ? to.manifest(application, { ...place, location: place.region }) : to.serverGroup(application, place)
   const version = versionOf(group)
   return (
     <li class={`deployment-group ${isNew ? 'is-new' : ''} ${fate === undefined ? '' : 'is-off'}`}>
       <p class="deployment-name">
-        {isGone ? (
-          <Name text={versionIn(name)} max={30} />
-        ) : (
-          <a href={href}>
-            <Name text={versionIn(name)} max={30} />
-          </a>
-        )}
+        <NameLink href={isGone ? undefined : href} text={versionIn(group.name)} max={30} />
         {isNew && <span class="chip">new</span>}
         {version !== undefined && <code class="cut">{version.slice(version.lastIndexOf('/') + 1)}</code>}
       </p>
@@ -190,17 +174,15 @@ function GroupBox({ application, picture }: { application: string; picture: Pict
         </p>
       )}
       <p class="deployment-share">
-        {fate !== undefined && <span>{fate}</span>}
+        {fate}
         {fate === undefined && share !== undefined && (
           <span>
             <b>{percent(share)}</b> of traffic
           </span>
         )}
-        {group.createdTime != null && (
-          <span class="muted">
-            <Time at={group.createdTime} />
-          </span>
-        )}
+        <span class="muted">
+          <Time at={group.createdTime} />
+        </span>
       </p>
     </li>
   )

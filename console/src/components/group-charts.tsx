@@ -2,40 +2,27 @@
 import { useCloudProvider } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { numberOf, objectsOf } from '../model/read.ts'
-import { accountOf, type ServerGroup, versionIn } from '../model/server-groups.ts'
+import { groupPlace, type ServerGroup, versionIn } from '../model/server-groups.ts'
 import { now } from '../model/time.ts'
 
 const shownMs = 900_000
 
-interface Chart {
-  readonly name: string
-  readonly title: string
-  /** @param value Of `perSecond` metrics, the rate. */
-  readonly format: (value: number) => string
-  readonly isRate: boolean
-}
-
-const charts: readonly Chart[] = [
-  { name: 'requests', title: 'Requests', isRate: true, format: (value) => `${short(value)}/s` },
-  { name: 'errors', title: 'Errors', isRate: true, format: (value) => `${short(value)}/s` },
-  { name: 'latency', title: 'Latency', isRate: false, format: (value) => `${short(value)} ms` },
-  { name: 'memory', title: 'Memory', isRate: false, format: (value) => `${short(value / 1024 ** 2)} MB` },
-]
+const charts = [
+  { name: 'requests', title: 'Requests', isRate: true, format: (value: number) => `${short(value)}/s` },
+  { name: 'errors', title: 'Errors', isRate: true, format: (value: number) => `${short(value)}/s` },
+  { name: 'latency', title: 'Latency', isRate: false, format: (value: number) => `${short(value)} ms` },
+  { name: 'memory', title: 'Memory', isRate: false, format: (value: number) => `${short(value / 1024 ** 2)} MB` },
+] as const
 
 function short(value: number): string {
   return value.toLocaleString(undefined, { maximumFractionDigits: value < 10 ? 1 : 0 })
 }
 
-interface GroupChartsProps {
-  /** One, or two to compare: the old one first. Others are left out. */
-  readonly groups: readonly ServerGroup[]
-}
-
-/** Nothing where no metric has values for a line. */
-export function GroupCharts({ groups }: GroupChartsProps) {
+/** Nothing where no metric has values for a line. @param groups The last two are compared, the old one first. */
+export function GroupCharts({ groups }: { groups: readonly ServerGroup[] }) {
   const compared = groups.slice(-2)
-  const provider = useCloudProvider(compared[0]?.cloudProvider ?? compared[0]?.type)
-  const shown = charts.filter(({ name }) => provider?.metrics?.includes(name))
+  const metrics = useCloudProvider(compared[0]?.cloudProvider ?? compared[0]?.type)?.metrics
+  const shown = charts.filter(({ name }) => metrics?.includes(name))
   if (shown.length === 0) return null
   return (
     <div class="charts">
@@ -51,17 +38,16 @@ interface Series {
   readonly points: readonly (readonly [atMs: number, value: number])[]
 }
 
-function ChartOf({ chart, groups }: { chart: Chart; groups: readonly ServerGroup[] }) {
-  const [first, second] = groups
-  const reads = [useValues(chart.name, first), useValues(chart.name, second)]
-  const all = groups.flatMap((group, at): readonly Series[] => {
+function ChartOf({ chart, groups }: { chart: (typeof charts)[number]; groups: readonly ServerGroup[] }) {
+  const reads = [useValues(chart.name, groups[0]), useValues(chart.name, groups[1])]
+  const all = groups.map((group, at): Series => {
     const body = reads[at]?.reading.value.body
     const divisor = chart.isRate ? (body?.period ?? 1) : 1
-    const points = objectsOf(body?.datapoints).flatMap((point) => {
-      const [atMs, value] = [numberOf(point['timestamp']), numberOf(point['sum'] ?? point['average'])]
+    const points = objectsOf(body?.datapoints).flatMap(({ timestamp, sum, average }) => {
+      const [atMs, value] = [numberOf(timestamp), numberOf(sum ?? average)]
       return atMs === undefined || value === undefined ? [] : [[atMs, value / divisor] as const]
     })
-    return [{ group, points }]
+    return { group, points }
   })
   const hasFailed = reads.some(({ reading }) => reading.value.error !== undefined && reading.value.body === undefined)
   if (!hasFailed && all.every(({ points }) => points.length < 2)) return null
@@ -88,13 +74,10 @@ function ChartOf({ chart, groups }: { chart: Chart; groups: readonly ServerGroup
 }
 
 function useValues(metricName: string, group: ServerGroup | undefined) {
-  const path = group && {
-    ...{ cloudProvider: group.cloudProvider ?? group.type ?? '', account: accountOf(group) },
-    ...{ region: group.region, metricName },
-  }
+  const cloudProvider = group?.cloudProvider ?? group?.type ?? ''
   return useLive(
     '/cloudMetrics/{cloudProvider}/{account}/{region}/{metricName}/statistics',
-    path && group && { path, query: { serverGroup: group.name } },
+    group && { path: { cloudProvider, ...groupPlace(group), metricName }, query: { serverGroup: group.name } },
     { refresh: 'live' },
   )
 }
@@ -103,17 +86,14 @@ const [width, height] = [300, 40]
 
 function Lines({ series, most }: { series: readonly Series[]; most: number }) {
   const fromMs = now.peek() - shownMs
-  const toText = ([atMs, value]: Series['points'][number]) =>
-    `${(((atMs - fromMs) / shownMs) * width).toFixed(1)} ${(height - 2 - (most === 0 ? 0 : value / most) * (height - 4)).toFixed(1)}`
+  const across = (atMs: number) => (((atMs - fromMs) / shownMs) * width).toFixed(1)
+  const down = (value: number) => (height - 2 - (most === 0 ? 0 : value / most) * (height - 4)).toFixed(1)
   return (
     <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
       {series.map(({ group, points }, at) => {
-        const shown = points.filter(([atMs]) => atMs >= fromMs)
-        return (
-          shown.length > 0 && (
-            <path key={group.name} class={at === series.length - 1 ? 'is-new' : 'is-old'} d={`M${shown.map(toText).join('L')}`} />
-          )
-        )
+        const shown = points.filter(([atMs]) => atMs >= fromMs).map(([atMs, value]) => `${across(atMs)} ${down(value)}`)
+        const style = at === series.length - 1 ? 'is-new' : 'is-old'
+        return shown.length > 0 && <path key={group.name} class={style} d={`M${shown.join('L')}`} />
       })}
     </svg>
   )

@@ -8,7 +8,6 @@ import {
   type ServerGroup,
   statusOfInstance,
 } from '../model/server-groups.ts'
-
 import { StatusMark } from './status-mark.tsx'
 
 const maxMarks = 60
@@ -23,34 +22,26 @@ interface HealthMarksProps {
 export function HealthMarks({ group, hrefOf, text }: HealthMarksProps) {
   const instances = instancesOf(group)
   const { total, up } = countsOf(group)
-  const isShort =
-    isEnabled(group) &&
-    up < total &&
-    (text === undefined || instances.some((instance) => statusOfInstance(instance).kind === 'failed'))
-  const share = total === 0 ? 0 : (up / total) * 100
+  const hasFailed = instances.some((instance) => statusOfInstance(instance).kind === 'failed')
+  const isShort = isEnabled(group) && up < total && (text === undefined || hasFailed)
   return (
     <span class="health">
       <span class="marks" aria-hidden="true">
-        {instances.length <= maxMarks ? (
-          instances.map((instance) => {
-            const { kind, word } = statusOfInstance(instance)
-            const mark = <StatusMark kind={kind} size={12} />
-            const title = `${instanceId(instance)}: ${word}`
-            return hrefOf === undefined ? (
-              <span key={instanceId(instance)} title={title}>
-                {mark}
-              </span>
-            ) : (
-              <a key={instanceId(instance)} href={hrefOf(instance)} title={title} tabIndex={-1}>
-                {mark}
-              </a>
-            )
-          })
-        ) : (
+        {instances.length > maxMarks && (
           <span class="health-bar">
-            <span style={{ width: `${share}%` }} />
+            <span style={{ width: `${(up / Math.max(1, total)) * 100}%` }} />
           </span>
         )}
+        {instances.length <= maxMarks &&
+          instances.map((instance) => {
+            const { kind, word } = statusOfInstance(instance)
+            const id = instanceId(instance)
+            return (
+              <a key={id} href={hrefOf?.(instance)} title={`${id}: ${word}`} tabIndex={-1}>
+                <StatusMark kind={kind} size={12} />
+              </a>
+            )
+          })}
       </span>
       <span class={`number ${isShort ? 'is-short' : ''}`}>{text ?? `${up} of ${total} up`}</span>
     </span>

@@ -9,20 +9,7 @@ type Schemas = components['schemas']
 export type Pipeline = Schemas['Pipeline']
 
 /** What an environment runs of an application. */
-export interface Deployed {
-  readonly environment: string
-  /** Those that serve; where none does, the newest. */
-  readonly groups: readonly ServerGroup[]
-  /** Images of the groups, the newest first, and their versions. */
-  readonly images: readonly string[]
-  readonly versions: readonly string[]
-  /** All versions that are kept there, newest first. */
-  readonly history: readonly string[]
-  readonly commit: string | undefined
-  readonly sinceMs: number | undefined
-  readonly up: number
-  readonly total: number
-}
+export type Deployed = ReturnType<typeof deployedAs>
 
 /** The environment of each account: its field, else its name. */
 export type Environments = ReadonlyMap<string, string>
@@ -34,7 +21,7 @@ export function toEnvironments(accounts: readonly Schemas['Account'][]): Environ
 /** By application, in small letters, and environment. */
 export function toDeployed(groups: readonly ServerGroup[], environments: Environments) {
   const shown = groups.filter(({ name }) => !isKind(name, 'job'))
-  const byApplication = Map.groupBy(shown, (group) => (group.application ?? group.moniker?.app ?? '').toLowerCase())
+  const byApplication = Map.groupBy(shown, applicationOf)
   return new Map(
     [...byApplication].map(([application, own]) => {
       const byEnvironment = Map.groupBy(own, (group) => environments.get(accountOf(group)) ?? accountOf(group))
@@ -43,22 +30,29 @@ export function toDeployed(groups: readonly ServerGroup[], environments: Environ
   )
 }
 
-function deployedAs(environment: string, all: readonly ServerGroup[]): Deployed {
+/** In small letters. */
+export function applicationOf({ application, moniker }: ServerGroup): string {
+  return (application ?? moniker?.app ?? '').toLowerCase()
+}
+
+function deployedAs(environment: string, all: readonly ServerGroup[]) {
   const newest = all.toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))
   const serving = newest.filter((group) => isEnabled(group) && countsOf(group).total > 0)
   const groups = serving.length > 0 ? serving : newest.slice(0, 1)
-  const counts = groups.map(countsOf)
   const images = [...new Set(groups.flatMap((group) => versionOf(group) ?? []))]
   return {
     environment,
+    /** Those that serve; where none does, the newest. */
     groups,
+    /** The newest first, as their versions. */
     images,
     versions: [...new Set(images.map(versionLabel))],
+    /** All versions that are kept there, newest first. */
     history: [...new Set(newest.flatMap((group) => versionOf(group) ?? []).map(versionLabel))],
     commit: textOf(objectOf(groups[0]?.buildInfo)['commit'])?.slice(0, 7),
     sinceMs: groups[0]?.createdTime ?? undefined,
-    up: counts.reduce((sum, { up }) => sum + up, 0),
-    total: counts.reduce((sum, { total }) => sum + total, 0),
+    up: groups.reduce((sum, group) => sum + countsOf(group).up, 0),
+    total: groups.reduce((sum, group) => sum + countsOf(group).total, 0),
   }
 }
 
@@ -83,11 +77,8 @@ export function differenceOf(one: Deployed, earlier: Deployed): string | undefin
 
 /** Of versions such as `v2.10.1-rc1`, by their numbers; 0 where those are none or the same. */
 function compareNumbers(left: string, right: string): number {
-  const [a, b] = [left, right].map((version) => /^v?(\d+(?:\.\d+)+)/.exec(version)?.[1]?.split('.').map(Number))
-  if (a === undefined || b === undefined) return 0
-  return (
-    Array.from({ length: Math.max(a.length, b.length) }, (_, at) => (a[at] ?? 0) - (b[at] ?? 0)).find((step) => step !== 0) ?? 0
-  )
+  const [a, b] = [left, right].map((version) => /^v?(\d+(?:\.\d+)+)/.exec(version)?.[1])
+  return a === undefined || b === undefined ? 0 : a.localeCompare(b, 'en', { numeric: true })
 }
 
 /** Accounts to which a pipeline deploys, in the order of its stages. */
@@ -102,27 +93,25 @@ const usualOrder = [/dev|local|sandbox/i, /test|qa/i, /stag|pre|uat/i, /prod|liv
 
 /** In the order of promotion: as pipelines deploy to them, else as their names say. */
 export function inOrder(names: readonly string[], pipelines: readonly Pipeline[], environments: Environments): readonly string[] {
-  const before = new Map<string, Set<string>>()
+  const before = new Map(names.map((name) => [name, new Set<string>()]))
   for (const pipeline of pipelines) {
     const chain = [...new Set(accountsOf(pipeline).map((account) => environments.get(account) ?? account))]
-    for (const [at, name] of chain.entries()) before.set(name, new Set([...(before.get(name) ?? []), ...chain.slice(0, at)]))
+    for (const [at, name] of chain.entries()) for (const earlier of chain.slice(0, at)) before.get(name)?.add(earlier)
   }
   const rank = (name: string) => {
     const at = usualOrder.findIndex((pattern) => pattern.test(name))
     return at === -1 ? usualOrder.length - 1.5 : at
   }
   const sorted = names.toSorted((a, b) => rank(a) - rank(b) || a.localeCompare(b))
-  const order = new Set<string>()
   const visited = new Set<string>()
-  const visit = (name: string) => {
-    if (visited.has(name)) return
+  const visit = (name: string): readonly string[] => {
+    if (visited.has(name)) return []
     visited.add(name)
     // Pipelines that go both ways say nothing.
-    for (const one of sorted) if (before.get(name)?.has(one) && before.get(one)?.has(name) !== true) visit(one)
-    order.add(name)
+    const earlier = sorted.filter((one) => before.get(name)?.has(one) && before.get(one)?.has(name) !== true)
+    return [...earlier.flatMap(visit), name]
   }
-  for (const name of sorted) visit(name)
-  return [...order]
+  return sorted.flatMap(visit)
 }
 
 /** What a run has put where: an image, or the name of a manifest's object, and accounts. */
