@@ -40,10 +40,7 @@ const routes: readonly (readonly [path: string, load: LoadScreen])[] = [
     `${own}/load-balancers/:account/:region/:name`,
     orManifest(async () => (await import('./screens/load-balancers.tsx')).ApplicationLoadBalancers, 'name'),
   ],
-  [
-    `${own}/security-groups`,
-    orManifest(async () => (await import('./screens/security-groups.tsx')).SecurityGroups, 'name'),
-  ],
+  [`${own}/security-groups`, orManifest(async () => (await import('./screens/security-groups.tsx')).SecurityGroups, 'name')],
   [
     `${own}/security-groups/:account/:region/:name`,
     orManifest(async () => (await import('./screens/security-groups.tsx')).SecurityGroups, 'name'),
