@@ -122,7 +122,7 @@ interface CheckListProps {
 export function CheckList({ label, head = label, choices, chosen, onChange }: CheckListProps) {
   return (
     <fieldset class="check-list" aria-label={label}>
-      <strong>{head}</strong>
+      {head !== '' && <strong>{head}</strong>}
       {choices.map(({ id, label: name }) => (
         <Check
           key={id}

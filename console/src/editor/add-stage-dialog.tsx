@@ -1,6 +1,5 @@
 /** Chooses the type of a new stage: a search field above the types that exist here. */
 import { useEffect, useState } from 'preact/hooks'
-import { Button } from '../components/button.tsx'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
 import { Name } from '../components/name.tsx'
 import { Picker } from '../components/picker.tsx'
@@ -39,7 +38,7 @@ function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProp
   const found = groups.flatMap(({ items }) => items)
   const chosen = Math.min(at, found.length - 1)
   const anchor = stageOfKey(draft.definition.value, of)
-  const add = ({ type, label }: Pick<StageType, 'type' | 'label'>) => {
+  const add = ({ type, label }: StageType) => {
     const taken = stagesOf(draft.definition.peek()).map(titleOfStage)
     const stage = { type, ...freshStage(type, place), name: freeName(label, (name) => taken.includes(name)) }
     const added = addStage(draft.definition.peek(), stage, anchor && { of: anchor.key, position })
@@ -86,16 +85,7 @@ function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProp
       status={text === '' || isLoading ? '' : plural(found.length, 'stage type')}
     >
       {isLoading && <p class="palette-note">Loading</p>}
-      {found.length === 0 && !isLoading && (
-        <div class="palette-note">
-          <p>No stage type matches “{text}”.</p>
-          {/^\S+$/.test(text) && (
-            <Button small onClick={() => add({ type: text, label: text })}>
-              Add a stage of type {text}
-            </Button>
-          )}
-        </div>
-      )}
+      {found.length === 0 && !isLoading && <p class="palette-note">No stage type matches “{text}”.</p>}
     </Picker>
   )
 }

@@ -12,7 +12,7 @@ export interface Question {
   /** What is said where it must be answered and is not. */
   readonly missing?: string
   readonly errorOf?: (value: string) => string | undefined
-  readonly input?: 'select' | 'file' | 'code'
+  readonly input?: 'text' | 'select' | 'file' | 'code'
 }
 
 const isFolder = (source: string) => source.startsWith('/') && !source.endsWith('.git')
@@ -21,7 +21,6 @@ const account: Question = { label: 'Account', missing: 'Choose an account.', inp
 /** Those about an account are asked only where there are several. */
 export const questions = {
   account,
-  testAccount: { ...account, label: 'Account of the test environment' },
   productionAccount: { ...account, label: 'Account of production' },
   manifestAccount: account,
   image: { label: 'Image', help: 'For the first start; others may choose another one.', missing: 'Choose an image.' },
@@ -43,7 +42,6 @@ export const questions = {
         : errorOfSource(value),
   },
   branch: { label: 'Branch', placeholder: 'any', help: 'Pushes to it start the pipeline.' },
-  builder: { label: 'How it becomes an image', input: 'select' },
   balancer: {
     label: 'Load balancer',
     help: 'Sends the traffic to what is deployed. More can be added later.',
@@ -81,12 +79,11 @@ export interface BeginningPlace extends Place {
   readonly production: Place['account']
 }
 
-interface Beginning {
+export interface Beginning {
   readonly label: string
   readonly help: string
   /** Of the pipeline, unless the user gives another one. */
   readonly name?: string
-  readonly steps?: readonly string[]
   readonly asks: readonly QuestionId[]
   /** @throws {Error} in words for the user */
   readonly define: (answers: Answers, place: BeginningPlace) => Json | Promise<Json>
@@ -98,8 +95,8 @@ function deploy(name: string, place: Place, group: Json): Json {
   return { type: 'deploy', name, clusters: [{ ...freshGroup(place), ...group }] }
 }
 
-function bake(place: Place, source: string | undefined, builder: string | undefined): Json {
-  return { type: 'bake', name: 'Bake', ...freshBake(place, source, builder) }
+function bake(place: Place, source: string | undefined): Json {
+  return { type: 'bake', name: 'Bake', ...freshBake(place, source) }
 }
 
 const balancersOf = ({ balancer }: Answers): Json =>
@@ -115,12 +112,11 @@ function chain(stages: readonly Json[], more: Json = {}): Json {
   return { limitConcurrent: true, keepWaitingPipelines: false, triggers: [], ...more, stages: chained }
 }
 
-export const templates = {
+export const templates: Readonly<Record<string, Beginning>> = {
   image: {
     name: 'deploy',
     label: 'Deploy an image',
     help: 'Each start chooses the image; red/black hands the traffic over.',
-    steps: ['Deploy'],
     asks: ['account', 'image', 'balancer'],
     define: (answers, place) =>
       chain([deploy('Deploy', place, { ...balancersOf(answers), imageId: '${parameters.image}' })], {
@@ -131,21 +127,18 @@ export const templates = {
     name: 'bake and deploy',
     label: 'Bake, judge, deploy',
     help: 'Makes an image of your files, and asks before it takes the traffic.',
-    steps: ['Bake', 'Judge', 'Deploy'],
-    asks: ['account', 'source', 'builder', 'balancer'],
-    define: (answers, place) =>
-      chain([bake(place, answers.source, answers.builder), judge, deploy('Deploy', place, balancersOf(answers))]),
+    asks: ['account', 'source', 'balancer'],
+    define: (answers, place) => chain([bake(place, answers.source), judge, deploy('Deploy', place, balancersOf(answers))]),
   },
   production: {
     name: 'push to production',
     label: 'Push to production',
     help: 'A push is baked, runs in the test environment, and goes to production when a person agrees.',
-    steps: ['Bake', 'Test', 'Judge', 'Prod'],
-    asks: ['testAccount', 'productionAccount', 'repository', 'branch', 'builder', 'balancer'],
+    asks: ['account', 'productionAccount', 'repository', 'branch', 'balancer'],
     define: (answers, place) => {
-      const { repository = '', branch, builder } = answers
+      const { repository = '', branch } = answers
       const stages = [
-        bake(place, repository, builder),
+        bake(place, repository),
         deploy('Deploy to test', place, { stack: 'test', strategy: 'highlander' }),
         { ...judge, instructions: 'Does the test environment work? “Continue” deploys the same image to production.' },
         deploy('Deploy to production', { ...place, account: place.production }, { stack: 'prod', ...balancersOf(answers) }),
@@ -159,7 +152,6 @@ export const templates = {
     name: 'deploy manifest',
     label: 'Deploy a manifest',
     help: 'Applies objects to a Kubernetes cluster, and waits until they are stable.',
-    steps: ['Deploy'],
     asks: ['manifestAccount', 'manifests'],
     define: async ({ manifests = '' }, place) => {
       const parsed = (await loadText()).readDocuments(manifests)
@@ -168,9 +160,9 @@ export const templates = {
       return chain([{ ...stage, rollback: { onFailure: true } }])
     },
   },
-} satisfies Readonly<Record<string, Beginning>>
+}
 
-export const others = {
+export const others: Readonly<Record<string, Beginning>> = {
   empty: { label: 'Empty', help: 'Add stages one by one.', asks: [], define: () => chain([]) },
   copy: {
     label: 'A copy',
@@ -185,9 +177,9 @@ export const others = {
     define: ({ file }) => copyOf(file?.definition ?? {}),
   },
   text: { label: 'Text', help: 'Write or paste JSON or YAML.', asks: [], define: () => chain([]) },
-} satisfies Readonly<Record<string, Beginning>>
+}
 
-export const beginnings: Readonly<Record<string, Beginning>> = { ...templates, ...others }
+export const beginnings = { ...templates, ...others }
 
 /** Its own identity comes with the first save. */
 function copyOf(definition: Json): Json {

@@ -3,6 +3,7 @@ import { client, unwrap } from '../api/client.ts'
 import { type CloudProvider, hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { type ReadParameters, type ReadPath, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
+import { securityGroupsOf } from '../model/infrastructure.ts'
 import { toChannel } from '../model/notifications.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { formatRelative, presentMs } from '../model/time.ts'
@@ -25,106 +26,85 @@ interface Place {
   readonly holder: Json
 }
 
+const maxImages = 200
+
 interface Source {
   /** Unless given, nothing is read. */
   readonly path?: ReadPath | undefined
-  readonly parameters?: unknown
   readonly choices: (body: unknown) => readonly Choice[]
+  readonly parameters?: unknown
 }
 
-const maxImages = 200
-
-/** Choices of a list of objects, by the key of the value and of what stands for it or beside it. */
-function items(list: unknown, key: string, { label = '', note = '' } = {}): readonly Choice[] {
-  return objectsOf(list).map((item) => ({ value: textOf(item[key]) ?? '', label: textOf(item[label]), note: textOf(item[note]) }))
-}
+const read = (path: ReadPath | undefined, choices: Source['choices'], parameters: unknown = {}): Source => ({
+  path,
+  choices,
+  parameters,
+})
 
 const texts = (list: unknown): readonly Choice[] => textsOf(list).map((value) => ({ value }))
 
-const accounts = (choices: (found: readonly Account[]) => readonly Choice[]): Source => ({
-  path: '/credentials',
-  parameters: { query: { expand: true } },
-  choices: (body) => choices(accountsOf(body)),
-})
+/** Choices of a list of objects, by the key of the value and of what stands for it or beside it. */
+const named = (key: string, { label = '', note = '' } = {}) => {
+  return (list: unknown): readonly Choice[] =>
+    objectsOf(list).map((item) => ({ value: textOf(item[key]) ?? '', label: textOf(item[label]), note: textOf(item[note]) }))
+}
+
+const accounts = (choices: (found: readonly Account[]) => readonly Choice[]) =>
+  read('/credentials', (body) => choices(accountsOf(body)), { query: { expand: true } })
+
+function applicationOf({ application, holder }: Place) {
+  const own = textOf(holder['application'])
+  return { path: { application: own === undefined || own.includes('$') ? application : own } }
+}
+
+const inRegion = named('name', { note: 'region' })
 
 const sources: Readonly<Record<string, (place: Place, providers: readonly CloudProvider[]) => Source>> = {
-  accounts: () => accounts((found) => items(found, 'name', { note: 'type' })),
+  accounts: () => accounts(named('name', { note: 'type' })),
   'manifest-accounts': (_place, providers) =>
-    accounts((found) =>
-      items(
-        found.filter(({ type }) => hasManifests(providers, type)),
-        'name',
-        { note: 'type' },
-      ),
-    ),
-  providers: () => accounts((found) => items(found, 'type')),
+    accounts((found) => named('name', { note: 'type' })(found.filter(({ type }) => hasManifests(providers, type)))),
+  providers: () => accounts(named('type')),
   regions: ({ holder }) =>
     accounts((found) => {
       const chosen = found.filter(({ name }) => name === accountOf(holder))
       return texts((chosen.length === 0 ? found : chosen).flatMap(({ regions }) => regions))
     }),
-  applications: () => ({ path: '/applications', choices: (body) => items(body, 'name') }),
-  pipelines: (place) => ({
-    path: '/applications/{application}/pipelineConfigs',
-    parameters: { path: { application: applicationOf(place) } },
-    choices: (body) => items(body, 'id', { label: 'name' }),
-  }),
-  clusters: (place) => ({
-    path: '/applications/{application}/clusters',
-    parameters: { path: { application: applicationOf(place) } },
-    choices: (body) => Object.values(objectOf(body)).flatMap(texts),
-  }),
-  'server-groups': (place) => ({
-    path: '/applications/{applicationName}/serverGroups',
-    parameters: { path: { applicationName: applicationOf(place) }, query: { expand: 'false' } },
-    choices: (body) => items(body, 'name', { note: 'region' }),
-  }),
-  'load-balancers': (place) => ({
-    path: '/applications/{application}/loadBalancers',
-    parameters: { path: { application: applicationOf(place) } },
-    choices: (body) => items(body, 'name', { note: 'region' }),
-  }),
-  'security-groups': ({ holder }) => ({ path: '/securityGroups', choices: (body) => firewallsOf(body, accountOf(holder)) }),
-  images: ({ holder }, providers) => ({
-    path: imagesPathOf(textOf(holder['cloudProvider']), providers),
-    choices: (body) => imagesOf(body, accountOf(holder)),
-  }),
-  'base-images': () => ({
-    path: '/bakery/options',
-    choices: (body) => objectsOf(body).flatMap(({ baseImages }) => items(baseImages, 'id', { note: 'shortDescription' })),
-  }),
-  'service-accounts': ({ application }) => ({
-    path: '/auth/user/serviceAccounts',
-    parameters: { query: { application } },
-    choices: texts,
-  }),
-  'build-hosts': () => ({ path: '/v2/builds', choices: texts }),
-  'build-jobs': ({ holder }) => ({
-    path: textOf(holder['master']) === undefined ? undefined : '/v3/builds/{buildMaster}/jobs',
-    parameters: { path: { buildMaster: textOf(holder['master']) } },
-    choices: texts,
-  }),
-  subscriptions: () => ({
-    path: '/pubsub/subscriptions',
-    choices: (body) => items(body, 'subscriptionName', { note: 'pubsubSystem' }),
-  }),
-  'notification-types': () => ({
-    path: '/notifications/metadata',
-    choices: (body) => items(body, 'notificationType').map(({ value }) => ({ value: toChannel(value) })),
-  }),
-  'artifact-accounts': () => ({ path: '/artifacts/credentials', choices: (body) => items(body, 'name') }),
-  'image-accounts': () => ({
-    path: '/artifacts/credentials',
-    choices: (body) =>
-      items(
-        objectsOf(body).filter(({ types }) => textsOf(types).includes('docker/image')),
-        'name',
-      ),
-  }),
-  stages: ({ definition }) => ({ choices: () => items(stagesOf(definition), 'name') }),
+  applications: () => read('/applications', named('name')),
+  pipelines: (place) => read('/applications/{application}/pipelineConfigs', named('id', { label: 'name' }), applicationOf(place)),
+  clusters: (place) =>
+    read('/applications/{application}/clusters', (body) => Object.values(objectOf(body)).flatMap(texts), applicationOf(place)),
+  'server-groups': (place) => {
+    const { application } = applicationOf(place).path
+    const parameters = { path: { applicationName: application }, query: { expand: 'false' } }
+    return read('/applications/{applicationName}/serverGroups', inRegion, parameters)
+  },
+  'load-balancers': (place) => read('/applications/{application}/loadBalancers', inRegion, applicationOf(place)),
+  'security-groups': ({ holder }) => {
+    const isNear = ({ account }: Json) => account === (accountOf(holder) ?? account)
+    return read('/securityGroups', (body) => named('name')(securityGroupsOf(body).filter(isNear)))
+  },
+  images: ({ holder }, providers) =>
+    read(imagesPathOf(textOf(holder['cloudProvider']), providers), (body) => imagesOf(body, accountOf(holder))),
+  'base-images': () =>
+    read('/bakery/options', (body) =>
+      objectsOf(body).flatMap(({ baseImages }) => named('id', { note: 'shortDescription' })(baseImages)),
+    ),
+  'service-accounts': ({ application }) => read('/auth/user/serviceAccounts', texts, { query: { application } }),
+  'build-hosts': () => read('/v2/builds', texts),
+  'build-jobs': ({ holder: { master } }) =>
+    read(textOf(master) === undefined ? undefined : '/v3/builds/{buildMaster}/jobs', texts, { path: { buildMaster: master } }),
+  subscriptions: () => read('/pubsub/subscriptions', named('subscriptionName', { note: 'pubsubSystem' })),
+  'notification-types': () =>
+    read('/notifications/metadata', (body) => named('notificationType')(body).map(({ value }) => ({ value: toChannel(value) }))),
+  'artifact-accounts': () => read('/artifacts/credentials', named('name')),
+  'image-accounts': () =>
+    read('/artifacts/credentials', (body) =>
+      named('name')(objectsOf(body).filter(({ types }) => textsOf(types).includes('docker/image'))),
+    ),
+  stages: ({ definition }) => ({ choices: () => named('name')(stagesOf(definition)) }),
   artifacts: ({ definition }) => ({
     choices: () =>
-      [definition, ...stagesOf(definition)].flatMap((owner) => items(owner['expectedArtifacts'], 'id', { label: 'displayName' })),
+      [definition, ...stagesOf(definition)].flatMap((owner) => named('id', { label: 'displayName' })(owner['expectedArtifacts'])),
   }),
   roles: () => ({ choices: () => texts(user.value?.roles) }),
 }
@@ -132,17 +112,8 @@ const sources: Readonly<Record<string, (place: Place, providers: readonly CloudP
 /** Empty while they are not known; a source that fails offers nothing, and the field takes what is typed. */
 export function useChoices(name: string | undefined, place: Place): readonly Choice[] {
   const source = sources[name ?? '']?.(place, useCloudProviders())
-  const parameters = source?.path === undefined ? undefined : ((source.parameters ?? {}) as ReadParameters<ReadPath>)
+  const parameters = source?.path && (source.parameters as ReadParameters<ReadPath>)
   const { body } = useLive(source?.path ?? '/credentials', parameters, { refresh: 'open' }).reading.value
-  return source === undefined ? [] : inOrder(name, source.choices(body))
-}
-
-/** The same, read once. */
-export async function readChoices(name: string, place: Place): Promise<readonly Choice[]> {
-  const read = client.GET as (path: string, init: object) => Promise<{ data?: unknown; response: Response }>
-  const providers = await unwrap(client.GET('/capabilities/cloudProviders')).catch(() => [])
-  const source = sources[name]?.(place, providers)
-  const body = source?.path && (await unwrap(read(source.path, { params: source.parameters })).catch(() => undefined))
   return source === undefined ? [] : inOrder(name, source.choices(body))
 }
 
@@ -156,18 +127,11 @@ function accountOf(holder: Json): string | undefined {
   return textOf(holder['credentials']) ?? textOf(holder['account'])
 }
 
-function applicationOf({ application, holder }: Place): string {
-  const own = textOf(holder['application'])
-  return own === undefined || own.includes('$') ? application : own
-}
-
 /** Undefined where the provider has no list; a stage that names no provider runs at the first one that has. */
 function imagesPathOf(id: string | undefined, providers: readonly CloudProvider[]): ReadPath | undefined {
   const found = providers.find((provider) => (id ?? provider.id) === provider.id && provider.imagesPath !== undefined)
   return found?.imagesPath as ReadPath | undefined
 }
-
-const originWords: Readonly<Record<string, string>> = { bake: 'baked', build: 'built', upload: 'uploaded' }
 
 /** The newest first, with their age and where they come from. */
 function imagesOf(body: unknown, account: string | undefined): readonly Choice[] {
@@ -179,8 +143,7 @@ function imagesOf(body: unknown, account: string | undefined): readonly Choice[]
     .map((image) => {
       const { kind } = objectOf(objectOf(image['attributes'])['origin'])
       const age = createdMs(image) === 0 ? '' : formatRelative(createdMs(image), presentMs())
-      const note = [age, originWords[textOf(kind) ?? '']].filter(Boolean).join(', ')
-      return { value: textOf(image['imageId'] ?? image['imageName']) ?? '', note: note || undefined }
+      return { value: textOf(image['imageId'] ?? image['imageName']) ?? '', note: [age, textOf(kind)].filter(Boolean).join(', ') }
     })
 }
 
@@ -204,14 +167,6 @@ function accountsOf(body: unknown): readonly Account[] {
       ...textsOf(namespaces),
     ],
   }))
-}
-
-/** By account, provider and region. */
-function firewallsOf(body: unknown, account: string | undefined): readonly Choice[] {
-  return Object.entries(objectOf(body))
-    .filter(([owner]) => account === undefined || owner === account)
-    .flatMap(([, byProvider]) => Object.values(objectOf(byProvider)).flatMap((byRegion) => Object.values(objectOf(byRegion))))
-    .flatMap((groups) => items(groups, 'name'))
 }
 
 let loaded: Promise<readonly ExpressionFunction[]> | undefined

@@ -44,8 +44,6 @@ function fieldAt(types: StageTypes, definition: Json, path: Path): FieldDescript
   return fields?.find((field) => namesOf(field).includes(String(path[at])))
 }
 
-type Place = Pick<TextPlace, 'path' | 'role'>
-
 export function suggestionsAt(types: StageTypes, definition: Json, place: TextPlace): readonly Suggestion[] {
   const { path } = place
   if (isValue(types, definition, place)) return valuesOf(types, definition, path)
@@ -55,13 +53,8 @@ export function suggestionsAt(types: StageTypes, definition: Json, place: TextPl
     .map((field) => ({ value: field.name, detail: field.kind, help: describeField(field), isRequired: field.required }))
 }
 
-/** The field whose value is written there. */
-export function valueFieldAt(types: StageTypes, definition: Json, place: Place): FieldDescription | undefined {
-  return isValue(types, definition, place) ? fieldAt(types, definition, place.path) : undefined
-}
-
 /** An item of a list of texts in YAML looks like a key that is not finished. */
-function isValue(types: StageTypes, definition: Json, { path, role }: Place): boolean {
+function isValue(types: StageTypes, definition: Json, { path, role }: TextPlace): boolean {
   return role === 'value' || (typeof path.at(-1) === 'number' && fieldAt(types, definition, path)?.kind === 'texts')
 }
 

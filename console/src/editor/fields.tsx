@@ -11,19 +11,9 @@ import { formatTimes, isReadersZone } from '../model/time.ts'
 import { type Choice, useChoices } from './choices.ts'
 import { type FieldDescription, namesOf } from './descriptions.ts'
 import type { Draft } from './draft.ts'
-import {
-  ChecksInput,
-  type InputProps,
-  JsonInput,
-  MapInput,
-  MomentInput,
-  NumberInput,
-  SelectInput,
-  TextInput,
-  TextsInput,
-} from './inputs.tsx'
-import { ItemList, useFocus } from './item-list.tsx'
-import { isSamePath, isWithin, type Path, valueAt, withValueAt } from './json-path.ts'
+import { type InputProps, JsonInput, MapInput, NumberInput, SelectInput, TextInput, TextsInput } from './inputs.tsx'
+import { ItemList, useFocus, useFold } from './item-list.tsx'
+import { isSamePath, isWithin, type Path, valueAt } from './json-path.ts'
 import { Lazy } from './lazy.tsx'
 import { loadManifestsInput } from './manifests-input.tsx'
 import { isExpression } from './problems.ts'
@@ -55,81 +45,55 @@ interface FieldListProps {
 
 export function FieldList({ draft, base, fields, known = [] }: FieldListProps) {
   const holder = objectOf(valueAt(draft.definition.value, base))
+  const isNeeded = (field: FieldDescription) => field.required || namesOf(field).some((name) => holder[name] !== undefined)
   // Decided once: a field does not move away from under the fingers when it gets its first value.
-  const [first] = useState(() => {
-    const isNeeded = (field: FieldDescription) => field.required || namesOf(field).some((name) => holder[name] !== undefined)
-    return fields.filter((field, index) => index < firstShown || isNeeded(field)).map(({ name }) => name)
-  })
+  const [first] = useState(() => new Set(fields.filter((field, index) => index < firstShown || isNeeded(field))))
   return (
     <>
-      {fields.map(
-        (field) => first.includes(field.name) && <FieldView key={field.name} draft={draft} base={base} field={field} />,
-      )}
+      {[...first].map((field) => (
+        <FieldView key={field.name} draft={draft} base={base} field={field} />
+      ))}
       <MoreFields
         draft={draft}
         base={base}
-        fields={fields.filter(({ name }) => !first.includes(name))}
+        fields={fields.filter((field) => !first.has(field))}
         known={[...fields.flatMap(namesOf), ...known]}
       />
     </>
   )
 }
 
-/** What the fields above leave out: rarer fields, then those without a description. */
+/** What the fields above leave out: rarer fields, then as JSON those without a description. */
 export function MoreFields({ draft, base, fields, known }: Required<FieldListProps>) {
-  const others = Object.keys(objectOf(valueAt(draft.definition.value, base))).filter((name) => !known.includes(name))
-  const [open, setOpen] = useState(fields.length === 0 && others.length > 0)
+  const holder = Object.entries(objectOf(valueAt(draft.definition.value, base)))
+  const others = holder.filter(([name]) => !known.includes(name))
   const shown = draft.shown.value ?? []
   const isWanted = fields.some((field) => namesOf(field).some((name) => isWithin(shown, [...base, name])))
-  useEffect(() => {
-    if (isWanted) setOpen(true)
-  }, [isWanted])
+  const fold = useFold(fields.length === 0 && others.length > 0, isWanted)
   const count = fields.length + others.length
+  const change = (next: unknown) =>
+    draft.set(
+      base,
+      { ...Object.fromEntries(holder.filter((entry) => !others.includes(entry))), ...objectOf(next) },
+      'Change other fields',
+    )
   if (count === 0) return null
   return (
-    <details class="advanced" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details class="advanced" {...fold}>
       <summary>More fields ({count})</summary>
-      {open && fields.map((field) => <FieldView key={field.name} draft={draft} base={base} field={field} />)}
-      {open && others.length > 0 && <OtherFields draft={draft} base={base} names={others} known={known} />}
+      {fold.open && fields.map((field) => <FieldView key={field.name} draft={draft} base={base} field={field} />)}
+      {fold.open && others.length > 0 && (
+        <FieldContext.Provider value={{ draft, path: [...base, ''], expression: false }}>
+          <Field label="Other fields" help="Fields without a description, as JSON.">
+            {(tied) => <JsonInput tied={tied} value={Object.fromEntries(others)} onChange={change} />}
+          </Field>
+        </FieldContext.Provider>
+      )}
     </details>
   )
 }
 
-interface OtherFieldsProps extends Omit<Required<FieldListProps>, 'fields'> {
-  readonly names: readonly string[]
-}
-
-/** What no description mentions is kept, and edited as it is. */
-function OtherFields({ draft, base, names, known }: OtherFieldsProps) {
-  const pick = (holder: unknown, isWanted: (name: string) => boolean) =>
-    Object.fromEntries(Object.entries(objectOf(holder)).filter(([name]) => isWanted(name)))
-  const at = [...base, '']
-  const change = (next: unknown) =>
-    draft.change(
-      'Change other fields',
-      (definition) => {
-        const kept = pick(valueAt(definition, base), (name) => !names.includes(name))
-        return withValueAt(definition, base, { ...kept, ...pick(next, (name) => !known.includes(name)) })
-      },
-      JSON.stringify(at),
-    )
-  const value = pick(valueAt(draft.definition.value, base), (name) => names.includes(name))
-  return (
-    <FieldContext.Provider value={{ draft, path: at, expression: false }}>
-      <Field label="Other fields" help="Fields without a description, as JSON.">
-        {(tied) => <JsonInput tied={tied} value={value} onChange={change} />}
-      </Field>
-    </FieldContext.Provider>
-  )
-}
-
-interface FieldViewProps {
-  readonly draft: Draft
-  readonly base: Path
-  readonly field: ShownField
-}
-
-export function FieldView({ draft, base, field }: FieldViewProps) {
+export function FieldView({ draft, base, field }: { draft: Draft; base: Path; field: ShownField }) {
   const { label = stepWords(field.name), expression } = field
   const holder = objectOf(valueAt(draft.definition.value, base))
   // Where another key of the same meaning is set, that one is edited.
@@ -163,14 +127,13 @@ export function FieldView({ draft, base, field }: FieldViewProps) {
     setTouched(true)
     draft.endStep()
   }
-  const { View = InputView, Input, Verdict }: Kind = (isText ? expressionKind : kinds[kind]) ?? {}
-  const shown = { draft, path, field, label, error, value, choices, Input: field.Input ?? Input ?? JsonInput }
+  const { View = InputView, Input = JsonInput }: Kind = (isText ? expressionKind : kinds[kind]) ?? {}
+  const shown = { draft, path, field, label, error, value, choices, Input: isText ? Input : (field.Input ?? Input) }
   return (
     <FieldContext.Provider value={{ draft, path, expression }}>
       <div ref={box} class={`form-field is-${kind}`} onFocusOut={leave}>
         {mayBeExpression && <ExpressionSwitch label={label} isOn={isText} onClick={toggle} />}
         <View {...shown} onChange={isText ? set : change} />
-        {Verdict !== undefined && <Verdict text={textOf(value) ?? ''} />}
       </div>
     </FieldContext.Provider>
   )
@@ -205,8 +168,6 @@ interface Kind {
   readonly Input?: FunctionComponent<InputProps>
   /** Instead of an input below a label. */
   readonly View?: FunctionComponent<ViewProps>
-  /** Below the input. */
-  readonly Verdict?: FunctionComponent<{ text: string }>
   /** Its input takes no expression: another one does. */
   readonly isSwitched?: boolean
 }
@@ -221,37 +182,40 @@ const kinds: Readonly<Record<string, Kind>> = {
   text: { takes: isPlain, Input: TextInput },
   'long-text': { takes: isPlain, Input: (props) => <TextInput {...props} isLong /> },
   number: { takes: isPlain, Input: NumberInput },
-  moment: { takes: isPlain, Input: MomentInput, isSwitched: true },
+  moment: { takes: isPlain, Input: NumberInput },
   choice: { takes: isPlain, Input: SelectInput, isSwitched: true },
   texts: { takes: isListOf(isPlain), Input: TextsInput, isSwitched: true },
-  checks: { takes: isListOf(isPlain), Input: ChecksInput, isSwitched: true },
-  map: { takes: isObject, Input: MapInput, isSwitched: true },
+  map: {
+    takes: (value) => isObject(value) && Object.values(objectOf(value)).every((item) => typeof item !== 'object'),
+    Input: MapInput,
+    isSwitched: true,
+  },
   flag: { takes: isFlag, View: FlagView, isSwitched: true },
   object: { takes: isObject, View: GroupView, isSwitched: true },
   objects: { takes: isListOf(isObject), View: GroupView, isSwitched: true },
   manifest: { takes: () => true, Input: (props) => <ManifestsField {...props} isOne /> },
   manifests: { takes: () => true, Input: ManifestsField },
-  cron: { takes: isPlain, Input: (props) => <TextInput {...props} isCode />, Verdict: CronVerdict },
-  'webhook-source': { takes: isPlain, Input: TextInput, Verdict: WebhookAddress },
+  cron: { takes: isPlain, Input: CronInput },
+  'webhook-source': { takes: isPlain, Input: WebhookInput },
 }
 
 /** A value of another shape than the description says is edited as JSON. */
-function kindOf({ name, kind: described, fields, choices = [], choicesFrom }: FieldDescription, value: unknown): string {
+function kindOf({ name, kind, fields }: FieldDescription, value: unknown): string {
   // Objects of a cluster have no fields that a form could know.
   if (fields === undefined && ['manifest', 'manifests', 'patchBody'].includes(name))
     return name === 'manifest' ? name : 'manifests'
-  const kind = described === 'texts' && choices.length > 0 && choicesFrom === undefined ? 'checks' : described
   const takes = kind === 'object' && fields === undefined ? undefined : kinds[kind]?.takes
   if (takes === undefined) return 'json'
   if (value === undefined || value === null || isExpression(value) || takes(value)) return kind
-  return described === 'texts' && isPlain(value) ? 'text' : 'json'
+  return kind === 'texts' && isPlain(value) ? 'text' : 'json'
 }
 
-function InputView({ field, label, error, Input, ...input }: ViewProps) {
-  const { placeholder, isCode, required } = field
+function InputView({ field, label, error, Input, value, ...input }: ViewProps) {
+  const { placeholder, isCode, required, kind } = field
+  const shown = kind === 'choice' ? (value ?? field.default) : value
   return (
     <Field label={label} help={helpOf(field)} error={error} required={required}>
-      {(tied) => <Input {...input} tied={tied} label={label} placeholder={placeholder} isCode={isCode} />}
+      {(tied) => <Input {...input} value={shown} tied={tied} label={label} placeholder={placeholder} isCode={isCode} />}
     </Field>
   )
 }
@@ -305,12 +269,21 @@ function ManifestsField({ tied, label = '', value, onChange, isOne = false }: In
 
 /** Names of fields and values stand between backticks. */
 function helpOf({ help, kind, default: usual }: ShownField): ComponentChildren {
-  const isShown = kind !== 'flag' && usual !== undefined && usual !== '' && typeof usual !== 'object'
+  const isShown = kind !== 'flag' && kind !== 'choice' && usual !== undefined && usual !== '' && typeof usual !== 'object'
   if (help === '' && !isShown) return undefined
   return (
     <>
       {help.split('`').map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part))}{' '}
       {isShown && <span class="usual">Default: {String(usual)}.</span>}
+    </>
+  )
+}
+
+function CronInput(props: InputProps) {
+  return (
+    <>
+      <TextInput {...props} isCode />
+      <CronVerdict text={textOf(props.value) ?? ''} />
     </>
   )
 }
@@ -322,32 +295,32 @@ function CronVerdict({ text }: { text: string }) {
     const timer = setTimeout(() => setAsked(text), cronPauseMs)
     return () => clearTimeout(timer)
   }, [text])
-  const isAsked = asked.trim() !== '' && !isExpression(asked)
-  const { reading } = useLive('/cron/validate', isAsked ? { query: { expression: asked } } : undefined, { refresh: 'open' })
-  const { body } = reading.value
-  if (body === undefined || !isAsked || asked !== text) return null
+  const query = asked.trim() === '' || isExpression(asked) ? undefined : { query: { expression: asked } }
+  const { body } = useLive('/cron/validate', query, { refresh: 'open' }).reading.value
+  if (body === undefined || asked !== text) return null
   if (!body.valid) return <p class="verdict error">{body.message ?? ''}</p>
   const { description = '', nextTimes = [], timeZone } = body
   return (
     <p class="verdict muted">
       {description}
-      {nextTimes.length > 0 && (
-        <>
-          <br />
-          Next, in your zone: {formatTimes(nextTimes)}.
-          {timeZone !== undefined && !isReadersZone(timeZone) && ` In ${timeZone}: ${formatTimes(nextTimes, timeZone)}.`}
-        </>
-      )}
+      <br />
+      Next, in your zone: {formatTimes(nextTimes)}.
+      {timeZone !== undefined && !isReadersZone(timeZone) && ` In ${timeZone}: ${formatTimes(nextTimes, timeZone)}.`}
     </p>
   )
 }
 
-function WebhookAddress({ text }: { text: string }) {
-  if (text === '') return null
-  const address = `${location.origin}${apiPath}/webhooks/webhook/${encodeURIComponent(text)}`
+function WebhookInput(props: InputProps) {
+  const source = textOf(props.value)
+  const address = `${location.origin}${apiPath}/webhooks/webhook/${encodeURIComponent(source ?? '')}`
   return (
-    <p class="verdict muted row tight">
-      <code class="cut">{address}</code> <CopyButton text={address} label="Copy the address" />
-    </p>
+    <>
+      <TextInput {...props} />
+      {source !== undefined && (
+        <p class="verdict muted row tight">
+          <code class="cut">{address}</code> <CopyButton text={address} label="Copy the address" />
+        </p>
+      )}
+    </>
   )
 }

@@ -1,19 +1,19 @@
 /** Inputs for the kinds of values that definitions hold. Each takes a value and reports the next one; undefined removes it. */
-import { useContext, useId, useState } from 'preact/hooks'
+import { useContext, useState } from 'preact/hooks'
 import { Button, IconButton } from '../components/button.tsx'
-import { CheckList } from '../components/form-fields.tsx'
 import { Name } from '../components/name.tsx'
 import { parseExactly, toExact } from '../model/exact-json.ts'
 import { freeName } from '../model/names.ts'
-import { objectOf, textOf, textsOf } from '../model/read.ts'
+import { objectOf, textOf } from '../model/read.ts'
 import type { Choice } from './choices.ts'
-import { isSameValue, type Path } from './json-path.ts'
+import { isSameValue } from './json-path.ts'
 import { FieldContext, SuggestingText } from './suggest.tsx'
 
 export interface InputProps {
   /** Ids that tie it to label, help and error. */
   readonly tied: {
-    readonly id: string
+    readonly id?: string
+    readonly 'aria-label'?: string
     readonly 'aria-describedby'?: string | undefined
     readonly 'aria-invalid'?: boolean
     readonly 'aria-required'?: boolean | undefined
@@ -55,19 +55,15 @@ export function TextInput(props: InputProps & { readonly isLong?: boolean; reado
 }
 
 /** One of the choices; a value that is none of them stays visible. */
-export function SelectInput({ tied, value, onChange, choices = [] }: InputProps) {
-  const text = textOf(value) ?? ''
-  const others = ['', text].filter((other) => !choices.some((choice) => choice.value === other))
+export function SelectInput({ tied, value: given, onChange, choices = [] }: InputProps) {
+  const text = textOf(given) ?? ''
+  const others = [...new Set(['', text])].filter((other) => choices.every(({ value }) => value !== other))
+  const options = [...others.map((value): Choice => ({ value, label: value || 'Not set' })), ...choices]
   return (
     <select {...tied} value={text} onChange={(event) => onChange(event.currentTarget.value || undefined)}>
-      {[...new Set(others)].map((other) => (
-        <option key={other} value={other}>
-          {other || 'Not set'}
-        </option>
-      ))}
-      {choices.map((choice) => (
-        <option key={choice.value} value={choice.value}>
-          {choice.value === '' ? 'None' : [choice.label ?? choice.value, choice.note].filter(Boolean).join(', ')}
+      {options.map(({ value, label = value || 'None', note }) => (
+        <option key={value} value={value}>
+          {[label, note].filter(Boolean).join(', ')}
         </option>
       ))}
     </select>
@@ -92,27 +88,9 @@ function toNumber(text: string): number | bigint | string | undefined {
   return Number.isFinite(number) && /^[+-]?[\d.]/.test(trimmed) ? toExact(trimmed, number) : text
 }
 
-const minuteMs = 60_000
-
-/** Milliseconds since the epoch, entered in the reader's zone. */
-export function MomentInput({ tied, value, onChange }: InputProps) {
-  const ms = Number(textOf(value))
-  const shown = ms > 0 ? new Date(ms - new Date(ms).getTimezoneOffset() * minuteMs).toISOString().slice(0, 16) : ''
-  const change = (text: string) => onChange(text === '' ? undefined : new Date(text).getTime())
-  return (
-    <input
-      {...tied}
-      type="datetime-local"
-      class="narrow"
-      value={shown}
-      onInput={({ currentTarget }) => change(currentTarget.value)}
-    />
-  )
-}
-
 /** Text that is no JSON stays in the field until it is, or until another value comes. */
-export function JsonInput({ tied, value, onChange, at }: InputProps & { readonly at?: Path }) {
-  const { kept, keep } = useKeptText(at)
+export function JsonInput({ tied, value, onChange }: InputProps) {
+  const { kept, keep } = useKeptText()
   const text = kept?.text ?? (value === undefined ? '' : JSON.stringify(value, null, 2))
   const [typed, setTyped] = useState(text)
   // The user's own spaces stay while the value is the same.
@@ -137,9 +115,9 @@ export function JsonInput({ tied, value, onChange, at }: InputProps & { readonly
 }
 
 /** Text of the field that is no value: the draft keeps it, and does not save. */
-export function useKeptText(at?: Path) {
+export function useKeptText() {
   const place = useContext(FieldContext)
-  const path = at ?? place?.path ?? []
+  const path = place?.path ?? []
   const keep = (text: string | undefined, why: string) =>
     text === undefined ? place?.draft.release(path) : place?.draft.hold(path, text, why)
   return { kept: place?.draft.heldAt(path), keep }
@@ -198,80 +176,45 @@ export function TextsInput({ tied, value, onChange, choices = [] }: InputProps) 
   )
 }
 
-/** A list of a few texts, to tick. */
-export function ChecksInput({ value, onChange, choices = [], label = '' }: InputProps) {
-  const chosen = textsOf(value)
-  const all = [...new Set([...choices.map((choice) => choice.value), ...chosen])].map((id) => ({ id, label: id }))
-  const change = (next: readonly string[]) => onChange(next.length === 0 ? undefined : next)
-  return <CheckList label={label} head="" choices={all} chosen={chosen} onChange={change} />
-}
-
-/** Names of the author's choice; a value that is no text is edited as JSON. */
+/** Names of the author's choice, each with a text. */
 export function MapInput({ tied, value, onChange, label }: InputProps) {
+  const { keep } = useKeptText()
+  // A name that is empty or taken while it is typed.
+  const [half, setHalf] = useState<{ readonly at: number; readonly name: string } | undefined>(undefined)
   const entries = Object.entries(objectOf(value))
   const set = (next: readonly (readonly [string, unknown])[]) =>
     onChange(next.length === 0 ? undefined : Object.fromEntries(next))
-  const replace = (index: number, key: string, item: unknown) => set(entries.with(index, [key, item]))
-  const add = () => {
-    const name = freeName('key', (wanted) => entries.some(([key]) => key === wanted), '')
-    set([...entries, [name, '']])
+  const isTaken = (name: string, at = -1) => entries.some(([other], index) => index !== at && other === name)
+  const rename = (at: number, name: string, item: unknown) => {
+    const isFree = name !== '' && !isTaken(name, at)
+    setHalf(isFree ? undefined : { at, name })
+    keep(isFree ? undefined : name, name === '' ? 'An entry has no name.' : `There are two entries ${name}.`)
+    if (isFree) set(entries.with(at, [name, item]))
   }
   return (
     <div class="map-input">
-      {entries.map(([key, item], index) => (
-        // The key itself is edited: only its place tells a row from others.
-        <div key={index} class="map-row">
-          <KeyInput
-            label={`${label}, name ${index + 1}`}
-            value={key}
-            taken={entries.toSpliced(index, 1).map(([other]) => other)}
-            onChange={(text) => replace(index, text, item)}
+      {entries.map(([name, item], at) => (
+        // The name itself is edited: only its place tells a row from others.
+        <div key={at} class="map-row">
+          <input
+            aria-label={`${label}, name ${at + 1}`}
+            aria-invalid={half?.at === at}
+            value={half?.at === at ? half.name : name}
+            autoComplete="off"
+            spellcheck={false}
+            onInput={(event) => rename(at, event.currentTarget.value, item)}
           />
-          <MapValue name={key} value={item} onChange={(next) => replace(index, key, next ?? '')} />
-          <IconButton icon="close" label={`Remove ${key}`} onClick={() => set(entries.toSpliced(index, 1))} />
+          <TextInput
+            tied={{ 'aria-label': `Value of ${name}` }}
+            value={item}
+            onChange={(next) => set(entries.with(at, [name, next ?? '']))}
+          />
+          <IconButton icon="close" label={`Remove ${name}`} onClick={() => set(entries.toSpliced(at, 1))} />
         </div>
       ))}
-      <Button small icon="plus" id={tied.id} onClick={add}>
+      <Button small icon="plus" id={tied.id} onClick={() => set([...entries, [freeName('key', isTaken, ''), '']])}>
         Add an entry
       </Button>
     </div>
-  )
-}
-
-interface KeyInputProps {
-  readonly label: string
-  readonly value: string
-  readonly taken: readonly string[]
-  readonly onChange: (text: string) => void
-}
-
-function KeyInput({ label, value, taken, onChange }: KeyInputProps) {
-  const { keep } = useKeptText()
-  const [text, setText] = useState<string | undefined>(undefined)
-  const change = (next: string) => {
-    const isFree = next !== '' && !taken.includes(next)
-    setText(isFree ? undefined : next)
-    keep(isFree ? undefined : next, next === '' ? 'An entry has no name.' : `There are two entries ${next}.`)
-    if (isFree) onChange(next)
-  }
-  return (
-    <input
-      aria-label={label}
-      aria-invalid={text !== undefined}
-      value={text ?? value}
-      autoComplete="off"
-      spellcheck={false}
-      onInput={(event) => change(event.currentTarget.value)}
-    />
-  )
-}
-
-function MapValue({ name, value, onChange }: { name: string; value: unknown; onChange: (value: unknown) => void }) {
-  const place = useContext(FieldContext)
-  const tied = { id: useId(), 'aria-label': `Value of ${name}` }
-  return typeof value === 'object' && value !== null ? (
-    <JsonInput tied={tied} value={value} onChange={onChange} at={[...(place?.path ?? []), name]} />
-  ) : (
-    <TextInput tied={tied} value={value} onChange={onChange} />
   )
 }

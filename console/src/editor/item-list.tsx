@@ -75,14 +75,10 @@ interface ListItemProps {
 }
 
 function ListItem({ draft, path, index, count, title, detail, children }: ListItemProps) {
-  const [open, setOpen] = useState(count <= maxOpenItems)
   const here = [...path, index]
   const box = useRef<HTMLDetailsElement>(null)
-  const isWanted = isWithin(draft.shown.value ?? [], here)
-  useEffect(() => {
-    if (isWanted) setOpen(true)
-  }, [isWanted])
-  useFocus(draft, here, box, open)
+  const fold = useFold(count <= maxOpenItems, isWithin(draft.shown.value ?? [], here))
+  useFocus(draft, here, box, fold.open)
   const problems = draft.problems.value.filter((problem) => isWithin(problem.path, here)).length
   const move = (by: -1 | 1) =>
     draft.change(`Move ${title}`, (definition) => {
@@ -90,7 +86,7 @@ function ListItem({ draft, path, index, count, title, detail, children }: ListIt
       return withValueAt(definition, path, list.toSpliced(index, 1).toSpliced(index + by, 0, list[index]))
     })
   return (
-    <details ref={box} class="list-item" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details ref={box} class="list-item" {...fold}>
       <summary>
         <Icon name="right" />
         <span class="grow cut">
@@ -106,12 +102,21 @@ function ListItem({ draft, path, index, count, title, detail, children }: ListIt
         {index < count - 1 && <IconButton icon="down" label={`Move ${title} down`} small onClick={() => move(1)} />}
         <IconButton icon="trash" label={`Remove ${title}`} small onClick={() => draft.set(here, undefined, `Remove ${title}`)} />
       </div>
-      {open && <div class="list-item-body">{children}</div>}
+      {fold.open && <div class="list-item-body">{children}</div>}
     </details>
   )
 }
 
 const inputs = 'input, select, textarea, .cm-content, button:not(.expression-switch, .list-item-tools *)'
+
+/** Whether a fold is open, which what is wanted opens: its content is drawn only then. */
+export function useFold(isOpen: boolean, isWanted: boolean) {
+  const [open, setOpen] = useState(isOpen)
+  useEffect(() => {
+    if (isWanted) setOpen(true)
+  }, [isWanted])
+  return { open, onToggle: ({ currentTarget }: { currentTarget: HTMLDetailsElement }) => setOpen(currentTarget.open) }
+}
 
 /** The first input of the box takes the focus where `draft.shown` leads there. */
 export function useFocus(draft: Draft, path: Path, box: { readonly current: HTMLElement | null }, isDrawn = true): void {

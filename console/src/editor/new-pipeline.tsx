@@ -1,4 +1,5 @@
 /** Where a new pipeline begins: with a template, empty, as a copy, or from text. */
+import type { FunctionComponent } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
@@ -17,6 +18,7 @@ import { textOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
 import {
   type Answers,
+  type Beginning,
   beginnings,
   errorOf,
   openFile,
@@ -31,7 +33,7 @@ import type { Draft } from './draft.ts'
 import { Editor } from './editor.tsx'
 import { Ways } from './forms/form.tsx'
 import { useAccountsByUse } from './forms/fresh.ts'
-import { SelectInput, TextInput } from './inputs.tsx'
+import { type InputProps, SelectInput, TextInput } from './inputs.tsx'
 import { createDraft, openDraft } from './open-draft.ts'
 import { nameMissing } from './problems.ts'
 
@@ -41,19 +43,8 @@ export function NewPipeline({ params, query }: ScreenProps) {
   const [draft, setDraft] = useState<Draft | undefined>(() =>
     query['from'] === undefined ? openDraft(application, undefined) : undefined,
   )
-  const right = useRight({ operation: saveOperation, application })
   if (draft !== undefined) return <Editor draft={draft} id={undefined} query={query} />
-  return (
-    <>
-      <PageHead
-        tab="New pipeline"
-        title="New pipeline"
-        crumbs={[...applicationCrumbs(application), { label: 'Pipelines', href: to.pipelines(application) }]}
-      />
-      {!right.allowed && <Banner tone="warning">{right.reason}</Banner>}
-      <BeginForm application={application} from={query['from']} onBegun={setDraft} denied={right.reason} />
-    </>
-  )
+  return <BeginForm application={application} from={query['from']} onBegun={setDraft} />
 }
 
 interface BeginFormProps {
@@ -61,10 +52,10 @@ interface BeginFormProps {
   /** Id of the pipeline to copy. */
   readonly from: string | undefined
   readonly onBegun: (draft: Draft) => void
-  readonly denied: string | undefined
 }
 
-function BeginForm({ application, from, onBegun, denied }: BeginFormProps) {
+function BeginForm({ application, from, onBegun }: BeginFormProps) {
+  const { allowed, reason: denied } = useRight({ operation: saveOperation, application })
   const { route: navigate } = useLocation()
   const [id, setId] = useState(from === undefined ? 'image' : 'copy')
   const [given, setGiven] = useState<Answers>(from === undefined ? {} : { original: from })
@@ -72,7 +63,7 @@ function BeginForm({ application, from, onBegun, denied }: BeginFormProps) {
   const [isTried, setTried] = useState(false)
   const form = useRef<HTMLFormElement>(null)
   const { pipelines, place, choices, answers, refusedOf } = useAnswers(application, id, given)
-  const { asks = [], define } = beginnings[id] ?? others.empty
+  const { asks, define } = beginnings[id] as Beginning
   const asked = asks.filter((question) => !question.toLowerCase().endsWith('account') || (choices[question]?.length ?? 0) > 1)
   const name = typed ?? nameOf(id, answers, pipelines)
   const nameError = errorOfName(name.trim(), pipelines)
@@ -95,89 +86,78 @@ function BeginForm({ application, from, onBegun, denied }: BeginFormProps) {
     setId(chosen)
     setTried(false)
   }
+  const cards = (list: typeof beginnings) => Object.entries(list).map(([each, card]) => ({ ...card, id: each }))
   return (
-    <form class="panel begin" ref={form} onSubmit={begin} noValidate>
-      <Ways
-        label="Templates"
-        ways={Object.entries(templates).map(([each, { label, help, steps }]) => ({
-          ...{ id: each, label, help, picture: <Steps names={steps} />, refused: refusedOf(each) },
-        }))}
-        chosen={id}
-        onChoose={choose}
+    <>
+      <PageHead
+        tab="New pipeline"
+        title="New pipeline"
+        crumbs={[...applicationCrumbs(application), { label: 'Pipelines', href: to.pipelines(application) }]}
       />
-      <Ways
-        label="Or begin with"
-        ways={Object.entries(others).map(([each, { label, help }]) => ({ id: each, label, help }))}
-        chosen={id}
-        onChoose={choose}
-      />
-      <div class="begin-fields">
-        {asked.map((question) => (
-          <QuestionField
-            key={question}
-            question={questions[question]}
-            value={question === 'file' ? undefined : answers[question]}
-            error={isTried || given[question] !== undefined ? errorOf(question, answers) : undefined}
-            choices={choices[question]}
-            onAnswer={(value) => setGiven({ ...given, [question]: value })}
-          />
-        ))}
-        <TextField
-          label="Name"
-          value={name}
-          error={isTried || name.trim() !== '' ? nameError : undefined}
-          required
-          onChange={setTyped}
+      {!allowed && <Banner tone="warning">{denied}</Banner>}
+      <form class="panel begin" ref={form} onSubmit={begin} noValidate>
+        <Ways
+          label="Templates"
+          ways={cards(templates).map((card) => ({ ...card, refused: refusedOf(card.id) }))}
+          chosen={id}
+          onChoose={choose}
         />
-        {error !== undefined && <FailedAction error={error} />}
-        <div class="row">
-          <Button type="submit" kind="primary" denied={denied}>
-            Create pipeline
-          </Button>
-          <a class="button" href={to.pipelines(application)}>
-            Cancel
-          </a>
-          <span class="muted">Nothing is stored before you save.</span>
+        <Ways label="Or begin with" ways={cards(others)} chosen={id} onChoose={choose} />
+        <div class="begin-fields">
+          {asked.map((question) => {
+            const { label, help, missing, placeholder, input = 'text' }: Question = questions[question]
+            const Input = questionInputs[input]
+            const isShown = isTried || given[question] !== undefined
+            const rest = { value: answers[question], choices: choices[question] ?? [], placeholder }
+            const change = (value: unknown) => setGiven({ ...given, [question]: value })
+            return (
+              <Field
+                key={question}
+                label={label}
+                help={help}
+                error={isShown ? errorOf(question, answers) : undefined}
+                required={missing !== undefined}
+              >
+                {(tied) => <Input tied={tied} onChange={change} {...rest} />}
+              </Field>
+            )
+          })}
+          <TextField
+            label="Name"
+            value={name}
+            error={isTried || name.trim() !== '' ? nameError : undefined}
+            required
+            onChange={setTyped}
+          />
+          {error !== undefined && <FailedAction error={error} />}
+          <div class="row">
+            <Button type="submit" kind="primary" denied={denied}>
+              Create pipeline
+            </Button>
+            <a class="button" href={to.pipelines(application)}>
+              Cancel
+            </a>
+            <span class="muted">Nothing is stored before you save.</span>
+          </div>
         </div>
-      </div>
-    </form>
+      </form>
+    </>
   )
 }
 
-function Steps({ names }: { names: readonly string[] }) {
-  return (
-    <span class="template-steps" aria-hidden="true">
-      {names.map((name) => (
-        <span key={name}>{name}</span>
-      ))}
-    </span>
-  )
-}
-
-interface QuestionFieldProps {
-  readonly question: Question
-  readonly value: string | undefined
-  readonly error: string | undefined
-  readonly choices: readonly Choice[] | undefined
-  readonly onAnswer: (value: unknown) => void
-}
-
-function QuestionField({ question, value, error, choices, onAnswer }: QuestionFieldProps) {
-  const { label, help, missing, placeholder, input } = question
-  const open = async (file: File | undefined) => onAnswer(file && (await openFile(file)))
-  const text = { value, onChange: onAnswer, choices: choices ?? [], placeholder }
-  return (
-    <Field label={label} help={help} error={error} required={missing !== undefined}>
-      {(tied) => {
-        if (input === 'select') return <SelectInput {...text} tied={tied} onChange={(next) => onAnswer(next ?? '')} />
-        if (input !== 'file') return <TextInput {...text} tied={tied} isLong={input === 'code'} isCode={input === 'code'} />
-        const accept = '.json,.yaml,.yml,.txt,application/json'
-        return (
-          <input {...tied} type="file" accept={accept} onChange={({ currentTarget }) => void open(currentTarget.files?.[0])} />
-        )
-      }}
-    </Field>
-  )
+const questionInputs: Readonly<Record<NonNullable<Question['input']>, FunctionComponent<InputProps>>> = {
+  text: TextInput,
+  code: (props) => <TextInput {...props} isLong isCode />,
+  // What is none is an answer as well.
+  select: (props) => <SelectInput {...props} onChange={(value) => props.onChange(value ?? '')} />,
+  file: ({ tied, onChange }) => (
+    <input
+      {...tied}
+      type="file"
+      accept=".json,.yaml,.yml,.txt,application/json"
+      onChange={async ({ currentTarget: { files } }) => onChange(files?.[0] && (await openFile(files[0])))}
+    />
+  ),
 }
 
 type Pipelines = readonly { readonly id?: string; readonly name: string }[]
@@ -190,7 +170,7 @@ function useAnswers(application: string, id: string, given: Answers) {
   const { groups, clusters } = useAccountsByUse()
   const place = {
     application,
-    account: chosenOf(groups, given.account ?? given.testAccount, /test|dev|stag/i),
+    account: chosenOf(groups, given.account, /test|dev|stag/i),
     production: chosenOf(groups, given.productionAccount, /prod|live/i),
     manifestAccount: chosenOf(clusters, given.manifestAccount),
   }
@@ -200,17 +180,15 @@ function useAnswers(application: string, id: string, given: Answers) {
   const balancers = useChoices('load-balancers', at)
   const choices: Readonly<Partial<Record<QuestionId, readonly Choice[]>>> = {
     account: toChoices(groups),
-    testAccount: toChoices(groups),
     productionAccount: toChoices(groups),
     manifestAccount: toChoices(clusters),
     image: useChoices('images', at),
     balancer: [{ value: '' }, ...balancers],
-    builder: useChoices('base-images', at).map(({ value, note }) => ({ value, label: note ?? value })),
     original: pipelines.map(({ id: value = '', name }) => ({ value, label: name })),
   }
   const answers = {
-    ...{ account: place.account?.name, testAccount: place.account?.name, productionAccount: place.production?.name },
-    ...{ manifestAccount: place.manifestAccount?.name, builder: 'directory' },
+    ...{ account: place.account?.name, productionAccount: place.production?.name },
+    ...{ manifestAccount: place.manifestAccount?.name },
     ...{ balancer: balancers.length === 1 ? balancers[0]?.value : '' },
     ...given,
   } as Answers

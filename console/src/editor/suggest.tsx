@@ -1,5 +1,5 @@
 /** A text field that offers values for its whole text, and names behind `${` in an expression. */
-import { createContext, type Ref } from 'preact'
+import { createContext, createElement } from 'preact'
 import { useContext, useId, useRef, useState } from 'preact/hooks'
 import { announcement } from '../components/announcement.ts'
 import { Icon } from '../components/icon.tsx'
@@ -21,8 +21,6 @@ interface FieldPlace {
 /** Where the field is that an input belongs to. */
 export const FieldContext = createContext<FieldPlace | undefined>(undefined)
 
-type TextElement = HTMLInputElement | HTMLTextAreaElement
-
 const maxNames = 8
 const maxChoices = 100
 
@@ -32,48 +30,6 @@ interface Offer {
   readonly items: readonly Choice[]
   /** -1 while none is chosen. */
   readonly chosen: number
-}
-
-/** @param field With the text that is typed. */
-function useOffer(field: { readonly current: TextElement | null }, props: SuggestingTextProps) {
-  const { choices, onText, onTake } = props
-  const place = useContext(FieldContext)
-  const [offer, setOffer] = useState<Offer | undefined>(undefined)
-  const look = async (text: string) => {
-    const element = field.current as TextElement
-    const names = place?.expression === true ? await namesAt(element, place.draft) : undefined
-    if (document.activeElement !== element) return
-    const found = names ?? { items: matchingChoices(text, choices), chosen: -1 }
-    setOffer(found.items.length === 0 ? undefined : found)
-    if (found.items.length > 0) announcement.value = plural(found.items.length, 'suggestion')
-  }
-  const take = (value: string) => {
-    const element = field.current as TextElement
-    setOffer(undefined)
-    if (offer?.part === undefined) onTake(value)
-    else {
-      element.setRangeText(value, ...offer.part, 'end')
-      onText(element.value)
-    }
-    element.focus()
-  }
-  /** Whether the key was one for the list. */
-  const press = (key: string): boolean => {
-    if (offer === undefined) {
-      const opens = key === 'ArrowDown' && choices.length > 0
-      if (opens) void look('')
-      return opens
-    }
-    const { items, chosen } = offer
-    const by = { ArrowDown: 1, ArrowUp: -1 }[key]
-    const item = items[chosen]
-    if (by !== undefined) setOffer({ ...offer, chosen: (Math.max(chosen, by === 1 ? -1 : 0) + by + items.length) % items.length })
-    else if (key === 'Escape') setOffer(undefined)
-    else if ((key === 'Enter' || key === 'Tab') && item !== undefined) take(item.value)
-    else return false
-    return true
-  }
-  return { offer, look, take, press, close: () => setOffer(undefined) }
 }
 
 interface SuggestingTextProps {
@@ -88,37 +44,56 @@ interface SuggestingTextProps {
   readonly attributes: object
 }
 
-export function SuggestingText(props: SuggestingTextProps) {
-  const { text, choices, onText, rows, onKey, attributes } = props
-  const field = useRef<TextElement>(null)
-  const { offer, look, take, press, close } = useOffer(field, props)
+export function SuggestingText({ text, choices, onText, onTake, rows, onKey, attributes }: SuggestingTextProps) {
+  const place = useContext(FieldContext)
+  const field = useRef<HTMLInputElement>(null)
+  const [offer, setOffer] = useState<Offer | undefined>(undefined)
   const id = useId()
+  const look = async (wanted: string) => {
+    const names = place?.expression === true && field.current ? await namesAt(field.current, place.draft) : undefined
+    const found = names ?? { items: matchingChoices(wanted, choices), chosen: -1 }
+    const isOffered = found.items.length > 0 && document.activeElement === field.current
+    setOffer(isOffered ? found : undefined)
+    if (isOffered) announcement.value = plural(found.items.length, 'suggestion')
+  }
+  const take = (value: string) => {
+    setOffer(undefined)
+    if (offer?.part === undefined) onTake(value)
+    else {
+      field.current?.setRangeText(value, ...offer.part, 'end')
+      onText(field.current?.value ?? '')
+    }
+    field.current?.focus()
+  }
   const onKeyDown = (event: KeyboardEvent) => {
-    if (!press(event.key)) return onKey?.(event)
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    const { items = [], chosen = -1 } = offer ?? {}
+    const item = items[chosen]
+    if (offer === undefined && by === 1 && choices.length > 0) void look('')
+    else if (offer !== undefined && by !== undefined)
+      setOffer({ ...offer, chosen: (Math.max(chosen, by === 1 ? -1 : 0) + by + items.length) % items.length })
+    else if (offer !== undefined && event.key === 'Escape') setOffer(undefined)
+    else if (item !== undefined && ['Enter', 'Tab'].includes(event.key)) take(item.value)
+    else return onKey?.(event)
     event.preventDefault()
     event.stopPropagation()
   }
   const shared = {
-    ...attributes,
+    ...{ ref: field, rows, value: text, autoComplete: 'off', spellcheck: false, ...attributes },
     ...(choices.length > 0 && { role: 'combobox', 'aria-expanded': offer !== undefined }),
     ...(offer && { 'aria-controls': id, 'aria-activedescendant': offer.chosen < 0 ? undefined : `${id}-${offer.chosen}` }),
-    'aria-autocomplete': 'list' as const,
-    value: text,
-    onInput: ({ currentTarget: { value } }: { currentTarget: TextElement }) => {
+    'aria-autocomplete': 'list',
+    onInput: ({ currentTarget: { value } }: { currentTarget: HTMLInputElement }) => {
       onText(value)
       void look(value)
     },
     onClick: () => choices.length > 0 && void look(''),
     onKeyDown,
-    onBlur: close,
+    onBlur: () => setOffer(undefined),
   }
   return (
     <div class="completed">
-      {rows === undefined ? (
-        <input autoComplete="off" spellcheck={false} {...(shared as object)} ref={field as Ref<HTMLInputElement>} />
-      ) : (
-        <textarea rows={rows} {...(shared as object)} ref={field as Ref<HTMLTextAreaElement>} />
-      )}
+      {createElement(rows === undefined ? 'input' : 'textarea', shared)}
       {choices.length > 0 && <Icon name="down" />}
       {offer && <Offered id={id} {...offer} onTake={take} />}
     </div>
@@ -126,7 +101,7 @@ export function SuggestingText(props: SuggestingTextProps) {
 }
 
 /** Names for the word at the caret; undefined outside of expressions. */
-async function namesAt(element: TextElement, draft: Draft): Promise<Offer | undefined> {
+async function namesAt(element: HTMLInputElement, draft: Draft): Promise<Offer | undefined> {
   const to = element.selectionStart ?? element.value.length
   const from = wordInExpression(element.value.slice(0, to))
   if (from === undefined) return undefined

@@ -9,13 +9,11 @@ import {
 import { type Diagnostic, lintGutter } from '@codemirror/lint'
 import type { Extension } from '@codemirror/state'
 import { keymap } from '@codemirror/view'
-import { objectOf } from '../model/read.ts'
-import { loadFunctions, readChoices } from './choices.ts'
+import { loadFunctions } from './choices.ts'
 import { findRanges, placeAt, readText, type TextFormat, type TextPlace } from './definition-text.ts'
 import type { Draft } from './draft.ts'
 import { expressionSuggestions, wordInExpression } from './expression-help.ts'
-import { type Suggestion, suggestionsAt, valueFieldAt } from './field-help.ts'
-import { valueAt } from './json-path.ts'
+import { type Suggestion, suggestionsAt } from './field-help.ts'
 import type { Problem } from './problems.ts'
 
 export function helpExtensions(draft: Draft, format: TextFormat): Extension[] {
@@ -34,32 +32,13 @@ async function complete(context: CompletionContext, draft: Draft, format: TextFo
     const options = suggestions.map(({ value, detail, help }) => ({ label: String(value), detail, info: help }))
     return { from: start + word, options, validFor: /^#?[\w.]*$/ }
   }
-  const place = placeAt(context.state.doc.toString(), context.pos)
-  if (place === undefined || (!context.explicit && !place.isQuoted && place.from === context.pos)) return null
-  const options = (await suggest(draft, place)).map((suggestion) => toCompletion(suggestion, place, format))
-  return options.length === 0 ? null : { from: place.from, options, validFor: /^[\w.$:/@-]*$/ }
-}
-
-/** What the descriptions know, then what the API knows for the field: accounts, applications, pipelines, images. */
-async function suggest(draft: Draft, place: TextPlace): Promise<readonly Suggestion[]> {
   const types = draft.types.peek()
-  if (types === undefined) return []
-  const definition = draft.definition.peek()
-  const known = suggestionsAt(types, definition, place)
-  const field = valueFieldAt(types, definition, place)
-  if (field?.choicesFrom === undefined || field.choicesFrom === 'stages') return known
-  // The object with the field, also where the place is an item of its list.
-  const holder = place.path.slice(
-    0,
-    place.path.findLastIndex((step) => typeof step === 'string'),
-  )
-  const found = await readChoices(field.choicesFrom, {
-    application: draft.application,
-    definition,
-    holder: objectOf(valueAt(definition, holder)),
-  })
-  const others = found.filter(({ value }) => !known.some((suggestion) => suggestion.value === value))
-  return [...known, ...others.map(({ value, label = '' }) => ({ value, detail: label, help: field.help }))]
+  const place = placeAt(context.state.doc.toString(), context.pos)
+  if (types === undefined || place === undefined || (!context.explicit && !place.isQuoted && place.from === context.pos))
+    return null
+  const suggestions = suggestionsAt(types, draft.definition.peek(), place)
+  const options = suggestions.map((suggestion) => toCompletion(suggestion, place, format))
+  return options.length === 0 ? null : { from: place.from, options, validFor: /^[\w.$:/@-]*$/ }
 }
 
 function toCompletion({ value, detail, help, isRequired }: Suggestion, place: TextPlace, format: TextFormat): Completion {

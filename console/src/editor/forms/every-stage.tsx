@@ -1,50 +1,30 @@
-/** Parts of the form of every stage: when it runs, and what a failure does. */
+/** The sections that the form of every stage ends with. */
 import { Button, IconButton } from '../../components/button.tsx'
-import { Check } from '../../components/check.tsx'
 import { CheckList } from '../../components/form-fields.tsx'
 import { Name } from '../../components/name.tsx'
-import { type Json, listOf, numberOf, objectOf, objectsOf } from '../../model/read.ts'
+import { type Json, listOf, numberOf, objectOf, objectsOf, textOf } from '../../model/read.ts'
+import { FieldView } from '../fields.tsx'
 import { type InputProps, NumberInput, TextInput } from '../inputs.tsx'
-import { isSamePath } from '../json-path.ts'
-import { followersOf, requisitesOf, setRequisites, titleOfStage, toNodes } from '../stages.ts'
-import { type Form, field, oneOf, only, row, useForm } from './form.tsx'
+import { ItemList } from '../item-list.tsx'
+import { notifications } from '../settings-lists.tsx'
+import { followersOf, requisitesOf, setRequisites, stagesOf, titleOfStage, toNodes } from '../stages.ts'
+import { type Form, field, group, oneOf, only, type Part, Parts, row, useForm } from './form.tsx'
 
-function RunsAfter() {
+/** Stages that do not come after it, and references to stages that do not exist. */
+function RequisitesInput({ label = '' }: InputProps) {
   const { draft, base, holder } = useForm()
   const nodes = toNodes(draft.definition.value)
   const { key = '' } = nodes[Number(base[1])] ?? {}
   const followers = followersOf(nodes, key)
   const required = requisitesOf(holder)
-  const missing = required.filter((id) => nodes.every((other) => other.key !== id))
-  const path = [...base, 'requisiteStageRefIds']
-  const error = draft.problems.value.find((problem) => isSamePath(problem.path, path))?.message
-  const toggle = (id: string, on: boolean) => {
-    const next = on ? [...required, id] : required.filter((other) => other !== id)
-    draft.change('Runs after', (definition) => setRequisites(definition, key, next))
-  }
-  if (nodes.length < 2 && missing.length === 0) return null
-  return (
-    <fieldset class="field runs-after">
-      <legend>Runs after</legend>
-      <div class="checks-list">
-        {nodes
-          .filter((other) => required.includes(other.key) || (other.key !== key && !followers.has(other.key)))
-          .map((other) => (
-            <Check key={other.key} checked={required.includes(other.key)} onChange={(on) => toggle(other.key, on)}>
-              <Name text={titleOfStage(other.stage)} max={50} />
-              <span class="muted">{other.key}</span>
-            </Check>
-          ))}
-        {missing.map((id) => (
-          <Check key={id} checked onChange={() => toggle(id, false)}>
-            <s>{id}</s>
-          </Check>
-        ))}
-      </div>
-      {required.length === 0 && <p class="help">Nothing: it starts at once.</p>}
-      {error !== undefined && <p class="error">{error}</p>}
-    </fieldset>
-  )
+  const known = nodes.filter((node) => required.includes(node.key) || (node.key !== key && !followers.has(node.key)))
+  const missing = required.filter((id) => nodes.every((node) => node.key !== id))
+  const choices = [
+    ...known.map(({ key: id, stage }) => ({ id, label: <Name text={`${titleOfStage(stage)} ${id}`} max={50} /> })),
+    ...missing.map((id) => ({ id, label: <s>{id}</s> })),
+  ]
+  const change = (ids: readonly string[]) => draft.change('Runs after', (definition) => setRequisites(definition, key, ids))
+  return <CheckList label={label} head="" choices={choices} chosen={required} onChange={change} />
 }
 
 function ConditionInput({ value, onChange, ...input }: InputProps) {
@@ -66,30 +46,24 @@ const workingDay: Json = { startHour: 9, startMin: 0, endHour: 17, endMin: 0 }
 
 function TimesInput({ tied, value, onChange }: InputProps) {
   const ranges = objectsOf(value)
-  const timeOf = (of: 'start' | 'end', range: Json, at: number) => {
-    const [hour, minute] = [`${of}Hour`, `${of}Min`]
-    const two = (name: string) => String(numberOf(range[name]) ?? 0).padStart(2, '0')
-    return (
-      <input
-        type="time"
-        class="narrow"
-        aria-label={`${of === 'start' ? 'Start' : 'End'} of time ${at + 1}`}
-        value={`${two(hour)}:${two(minute)}`}
-        onInput={({ currentTarget }) => {
-          const [hours = '', minutes] = currentTarget.value.split(':')
-          if (hours !== '') onChange(ranges.with(at, { ...range, [hour]: Number(hours), [minute]: Number(minutes) }))
-        }}
-      />
-    )
-  }
   return (
     <>
-      {ranges.map((range, index) => (
-        <div key={index} class="row time-range">
-          {timeOf('start', range, index)}
-          <span aria-hidden="true">–</span>
-          {timeOf('end', range, index)}
-          <IconButton icon="close" label={`Remove time ${index + 1}`} onClick={() => onChange(ranges.toSpliced(index, 1))} />
+      {ranges.map((range, at) => (
+        <div key={at} class="row time-range">
+          {['start', 'end'].map((of) => (
+            <input
+              key={of}
+              type="time"
+              class="narrow"
+              aria-label={`Time ${at + 1}, ${of}`}
+              value={[range[`${of}Hour`], range[`${of}Min`]].map((part) => String(part ?? 0).padStart(2, '0')).join(':')}
+              onInput={({ currentTarget }) => {
+                const [hour, minute] = currentTarget.value.split(':').map(Number)
+                if (minute !== undefined) onChange(ranges.with(at, { ...range, [`${of}Hour`]: hour, [`${of}Min`]: minute }))
+              }}
+            />
+          ))}
+          <IconButton icon="close" label={`Remove time ${at + 1}`} onClick={() => onChange(ranges.toSpliced(at, 1))} />
         </div>
       ))}
       <Button small icon="plus" id={tied.id} onClick={() => onChange([...ranges, workingDay])}>
@@ -104,8 +78,11 @@ const isOn = (name: string) => {
 }
 const window = 'restrictedExecutionWindow'
 
-export const timeParts = [
-  { View: RunsAfter, shows: [] },
+const timeParts = [
+  only(
+    ({ draft, holder }) => stagesOf(draft.definition.value).length > 1 || requisitesOf(holder).length > 0,
+    field('requisiteStageRefIds', 'Runs after', 'At once without any.', { Input: RequisitesInput }),
+  ),
   field(
     'stageEnabled',
     'Condition',
@@ -145,10 +122,6 @@ function failureWayOf(stage: Json): FailureWay {
   return is('completeOtherBranchesThenFail') ? 'stopAfterOthers' : 'stopBranch'
 }
 
-export function failureLabelOf(stage: Json): string | undefined {
-  return failureWays.find(({ id }) => id === failureWayOf(stage))?.label
-}
-
 const minuteMs = 60_000
 
 function MinutesInput({ value, onChange, ...input }: InputProps) {
@@ -157,7 +130,7 @@ function MinutesInput({ value, onChange, ...input }: InputProps) {
   return <NumberInput {...input} value={ms === undefined ? value : ms / minuteMs} onChange={change} />
 }
 
-export const failureParts = [
+const failureParts = [
   oneOf<FailureWay>('What happens then', {
     ways: failureWays,
     chosen: ({ holder }) => failureWayOf(holder),
@@ -166,8 +139,79 @@ export const failureParts = [
       continuePipeline: id === 'goOn',
       completeOtherBranchesThenFail: id === 'stopAfterOthers',
     }),
+    shows: ['failPipeline', 'continuePipeline', 'completeOtherBranchesThenFail'],
   }),
   field('stageTimeoutMs', 'Timeout in minutes', 'Longest time of the stage; without it the engine decides.', {
     Input: MinutesInput,
   }),
+]
+
+/** @param summaryOf What is set in it. */
+function section(title: string, summaryOf: (form: Form) => string | undefined, ...parts: readonly Part[]): Part {
+  return group(parts, () => {
+    const form = useForm()
+    const summary = summaryOf(form)
+    return (
+      <details class="form-section">
+        <summary>
+          <h3>{title}</h3>
+          {summary !== undefined && (
+            <span class="muted cut">
+              <Name text={summary} max={60} />
+            </span>
+          )}
+        </summary>
+        <Parts parts={parts} />
+      </details>
+    )
+  })
+}
+
+function summaryOfTime({ draft, holder }: Form): string {
+  const before = toNodes(draft.definition.value).filter(({ key }) => requisitesOf(holder).includes(key))
+  const condition = textOf(objectOf(holder['stageEnabled'])['expression'])
+  const parts = [
+    before.length === 0 ? 'at once' : `after ${before.map(({ stage }) => titleOfStage(stage)).join(', ')}`,
+    condition !== undefined && `if ${condition}`,
+    holder['restrictExecutionDuringTimeWindow'] === true && 'in the execution window',
+  ]
+  return parts.filter(Boolean).join(', ')
+}
+
+function Notifications() {
+  const { draft, base } = useForm()
+  return <ItemList draft={draft} path={[...base, 'notifications']} kind={notifications(draft, 'stage')} />
+}
+
+/** Shown at its head, or set with others. */
+const elsewhere = ['type', 'name', 'refId', 'skipWindowText', 'overrideTimeout', 'sendNotifications']
+
+function Rest() {
+  const { draft, base, fields, holder } = useForm()
+  const shown = [...elsewhere, ...sections.flatMap(({ shows }) => shows)]
+  const rest = fields.filter(({ name }) => !shown.includes(name))
+  return (
+    <>
+      {rest.map((each) => (
+        <FieldView key={each.name} draft={draft} base={base} field={each} />
+      ))}
+      <p class="muted">
+        Reference <code>{textOf(holder['refId']) ?? '-'}</code>, type <code>{textOf(holder['type']) ?? '-'}</code>
+      </p>
+    </>
+  )
+}
+
+const sections = [
+  section('When it runs', summaryOfTime, ...timeParts),
+  section('If it fails', ({ holder }) => failureWays.find(({ id }) => id === failureWayOf(holder))?.label, ...failureParts),
+  section('Notifications', ({ holder }) => textOf(objectsOf(holder['notifications']).length || undefined), {
+    View: Notifications,
+    shows: ['notifications'],
+  }),
+]
+
+export const everyStage: readonly Part[] = [
+  ...sections,
+  section('Comments, and more', ({ holder }) => textOf(holder['comments'])?.slice(0, 60), { View: Rest, shows: [] }),
 ]

@@ -38,12 +38,12 @@ export function freshGroup({ application, account }: Place): Json {
 }
 
 /** @param source The path of a folder, unless it ends with ".git"; otherwise the address of a repository. */
-export function freshBake({ application, account }: Place, source = '', template = 'directory'): Json {
+export function freshBake({ application, account }: Place, source = ''): Json {
   return {
     cloudProviderType: account?.type,
     region: account?.regions[0],
     package: application,
-    baseOs: template,
+    baseOs: 'directory',
     extendedAttributes: /^\/.*(?<!\.git)$/.test(source) ? { directory: source } : { git: source },
   }
 }

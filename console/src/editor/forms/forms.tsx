@@ -1,0 +1,222 @@
+/** Which stage types have a form made by hand, and the shorter of these forms; other types get one of their description. */
+import { useLive } from '../../api/live.ts'
+import { PlainText } from '../../components/plain-text.tsx'
+import { objectOf, objectsOf, textOf, textsOf } from '../../model/read.ts'
+import { describeText } from '../descriptions.ts'
+import { FieldView } from '../fields.tsx'
+import { type InputProps, TextsInput } from '../inputs.tsx'
+import { titleOfStage } from '../stages.ts'
+import { bakeForm } from './bake.tsx'
+import { buildForm, commandForm, jobForm, scriptForm } from './command.tsx'
+import { deployForm, serverGroupForm } from './deploy.tsx'
+import { type Form, field, fold, oneOf, only, type Part, row, useForm } from './form.tsx'
+
+const answersOf = (inputs: unknown) => objectsOf(inputs).flatMap(({ value }) => textOf(value) ?? [])
+
+function Answers({ value, onChange, ...input }: InputProps) {
+  const change = (texts: unknown) => onChange(texts === undefined ? undefined : textsOf(texts).map((text) => ({ value: text })))
+  return <TextsInput {...input} value={answersOf(value)} onChange={change} />
+}
+
+/** Live, and without effect. */
+function Preview() {
+  const { holder } = useForm()
+  const instructions = textOf(holder['instructions'])
+  return (
+    <section class="judgment-preview" aria-label="What the judge sees">
+      <p class="muted">What the judge sees</p>
+      <strong>{titleOfStage(holder)}</strong>
+      {instructions === undefined ? <p class="quiet">No instructions.</p> : <PlainText text={instructions} />}
+      {answersOf(holder['judgmentInputs']).map((answer) => (
+        <span key={answer} class="check">
+          <input type="radio" disabled aria-label={answer} /> {answer}
+        </span>
+      ))}
+      <div class="row" aria-hidden="true">
+        <span class="button primary small">Continue</span>
+        <span class="button small">Stop</span>
+      </div>
+    </section>
+  )
+}
+
+const judgmentForm = [
+  field('instructions', 'What to judge', 'What to look at, and what decides. Addresses become links.', {
+    placeholder: 'Open https://test.example.com and check that a purchase works.',
+  }),
+  field(
+    'judgmentInputs',
+    'Answers',
+    "For more than yes or no: later stages read the chosen one as ${ #judgment('name of this stage') }.",
+    { kind: 'texts', Input: Answers },
+  ),
+  { View: Preview, shows: [] },
+  field(
+    'requiredJudgmentRoles',
+    'Who may judge',
+    'Roles, one of which is needed. Empty: all who may start pipelines of the application.',
+  ),
+  field(
+    'propagateAuthenticationContext',
+    'Go on as the judge',
+    'Later stages then have the rights of who judged, such as those for production.',
+  ),
+]
+
+type Waiting = 'response' | 'getMethod' | 'locationHeader' | 'webhookResponse'
+
+function waitingOf({ get }: Form): Waiting {
+  if (String(get('waitForCompletion')) !== 'true') return 'response'
+  return (textOf(get('statusUrlResolution')) ?? 'getMethod') as Waiting
+}
+
+const sendsBody = ({ get }: Form) =>
+  !['GET', 'HEAD'].includes((textOf(get('method')) ?? '').toUpperCase()) || get('payload') !== undefined
+
+const waiting = oneOf<Waiting>('Wait for', {
+  ways: [
+    { id: 'response', label: 'The response', help: 'Any success ends the stage.' },
+    { id: 'getMethod', label: 'The same address', help: 'GET until it reports the end.' },
+    { id: 'locationHeader', label: 'The Location header', help: 'Where the response leads.' },
+    { id: 'webhookResponse', label: 'An address in the response', help: 'Found by a path in its JSON.' },
+  ],
+  chosen: waitingOf,
+  set: (id) => ({ waitForCompletion: id !== 'response', ...(id !== 'response' && { statusUrlResolution: id }) }),
+  shows: ['waitForCompletion', 'statusUrlResolution'],
+})
+
+const webhookForm = [
+  row(field('method', 'Method'), field('url', 'Address', '', { isCode: true, placeholder: 'https://ci.example.com/api/jobs' })),
+  only(sendsBody, field('payload', 'Body', 'JSON, such as {"version": "${parameters.version}"}.')),
+  field('customHeaders', 'Headers', 'Secrets belong in the configuration, not here.'),
+  waiting,
+  only(
+    (form) => waitingOf(form) === 'webhookResponse',
+    field('statusUrlJsonPath', 'Path of the address', 'In the response.', { isCode: true, placeholder: '$.links.status' }),
+  ),
+  only(
+    (form) => waitingOf(form) !== 'response',
+    field('statusJsonPath', 'Path of the status', 'Unless given, any success ends the stage.', {
+      isCode: true,
+      placeholder: '$.status',
+    }),
+    field('successStatuses', 'Success', 'Separated by commas.', { placeholder: 'SUCCESS, DONE' }),
+    field('terminalStatuses', 'Failure', 'The stage fails at once.', { placeholder: 'FAILED, ERROR' }),
+    fold(
+      'Cancelled, and progress',
+      field('canceledStatuses', 'Cancelled', 'Separated by commas.'),
+      field('progressJsonPath', 'Path of a text to show', 'While the stage waits.', { isCode: true }),
+    ),
+  ),
+]
+
+/** Those that the chosen pipeline declares; others that are set stay in sight. */
+function Parameters() {
+  const { draft, base, holder } = useForm()
+  const application = textOf(holder['application'])
+  const path = '/applications/{application}/pipelineConfigs'
+  const at = { path: { application: application === undefined || application.includes('$') ? draft.application : application } }
+  const pipelines = useLive(path, at, { refresh: 'open' }).reading.value.body ?? []
+  const chosen = pipelines.find(({ id }) => id === holder['pipeline'])
+  const declared = objectsOf(objectOf(chosen)['parameterConfig'])
+  const others = Object.keys(objectOf(holder['pipelineParameters'])).filter((key) => declared.every(({ name }) => name !== key))
+  if (chosen === undefined) return <allParameters.View />
+  return (
+    <fieldset class="form-group">
+      <legend>Parameters</legend>
+      {declared.length + others.length === 0 && <p class="quiet">It has none.</p>}
+      {[...declared, ...others.map((name) => ({ name, description: 'The pipeline has no such parameter.' }))].map((parameter) => {
+        const { name, label, description, default: usual, required, options } = objectOf(parameter)
+        const described = {
+          label: textOf(label) ?? String(name),
+          help: textOf(description) ?? '',
+          required: required === true && usual === undefined,
+          choices: objectsOf(options).flatMap(({ value }) => textOf(value) ?? []),
+          placeholder: textOf(usual) ?? '',
+        }
+        const parameters = [...base, 'pipelineParameters']
+        return <FieldView key={name} draft={draft} base={parameters} field={describeText(String(name), described)} />
+      })}
+    </fieldset>
+  )
+}
+
+const allParameters = field('pipelineParameters', 'Parameters')
+
+const pipelineForm = [
+  row(field('application', 'Application'), field('pipeline', 'Pipeline', '', { required: true })),
+  { View: Parameters, shows: ['pipelineParameters'] },
+  field('waitForCompletion', 'Wait for its end', 'The stage then ends as the other run does. Otherwise it only starts that.'),
+]
+
+const isArtifact = ({ get }: Form) => get('source') === 'artifact'
+
+const manifestSource = oneOf<'text' | 'artifact'>('Manifests from', {
+  ways: [
+    { id: 'text', label: 'This stage', help: 'Written here. Images of earlier stages are put in.' },
+    { id: 'artifact', label: 'An artifact', help: 'A file of a repository, or what a bake has rendered.' },
+  ],
+  chosen: (form) => (isArtifact(form) ? 'artifact' : 'text'),
+  set: (id) => ({ source: id }),
+  shows: ['source'],
+})
+
+const isManaged = ({ get }: Form) => get('trafficManagement.enabled') === true
+
+/** Only replica sets behind services move their traffic here. */
+const traffic = oneOf<'none' | 'bluegreen' | 'highlander'>('Traffic between versions', {
+  ways: [
+    { id: 'none', label: 'The cluster decides', help: 'Deployments roll by themselves. Mostly right.' },
+    { id: 'bluegreen', label: 'Blue/green', help: 'Services switch to the new replica set; the old one stays.' },
+    { id: 'highlander', label: 'Highlander', help: 'Old replica sets are deleted once the new one is up.' },
+  ],
+  chosen: (form) => {
+    const strategy = textOf(form.get('trafficManagement.options.strategy'))
+    if (!isManaged(form) || strategy === undefined || strategy === 'none') return 'none'
+    return strategy === 'highlander' ? 'highlander' : 'bluegreen'
+  },
+  set: (id) => ({ 'trafficManagement.enabled': id !== 'none', 'trafficManagement.options.strategy': id }),
+  shows: ['trafficManagement'],
+})
+
+const manifestForm = [
+  field('account', 'Account', '', { choicesFrom: 'manifest-accounts' }),
+  manifestSource,
+  only(
+    isArtifact,
+    field('manifestArtifactId', 'Artifact', 'Expected by the pipeline, or produced by a stage before.', { required: true }),
+  ),
+  only(
+    (form) => !isArtifact(form),
+    field('manifests', 'Manifests', 'YAML, with --- between objects. Expressions are evaluated.', { required: true }),
+  ),
+  field('namespaceOverride', 'Namespace', 'Replaces that of all manifests.', { placeholder: 'of each manifest' }),
+  traffic,
+  only(
+    isManaged,
+    field('trafficManagement.options.services', 'Services', 'Such as “service web”: they send the traffic.', { required: true }),
+  ),
+  field('rollback.onFailure', 'Roll back when it does not become stable', 'Brings the former revision back.'),
+  fold(
+    'Timeout, and expressions',
+    field('stableManifestTimeoutMinutes', 'Minutes to become stable'),
+    field('skipExpressionEvaluation', 'Leave ${} in manifests as it is', 'For manifests that use it themselves.'),
+  ),
+]
+
+export const forms: Readonly<Record<string, readonly Part[]>> = {
+  deploy: deployForm,
+  createServerGroup: serverGroupForm,
+  cloneServerGroup: serverGroupForm,
+  bake: bakeForm,
+  deployManifest: manifestForm,
+  manualJudgment: judgmentForm,
+  runCommand: commandForm,
+  runJob: jobForm,
+  script: scriptForm,
+  webhook: webhookForm,
+  pipeline: pipelineForm,
+  jenkins: buildForm,
+  travis: buildForm,
+  'gitlab-ci': buildForm,
+}
