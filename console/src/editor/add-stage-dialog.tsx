@@ -119,36 +119,34 @@ const wants: Readonly<Record<string, ReturnType<typeof want>>> = {
   webhook: want('Run', 'Call an address, and wait for the work behind it.'),
   pipeline: want('Run', 'Run another pipeline.'),
 }
-const wantedTypes = Object.keys(wants)
 
-/** Types for pipelines in which every word occurs, the nearest first; those that do not run here come last. */
+/** Types for pipelines in which every word occurs: the nearest names first, then what people come for. */
 function groupsOf(all: readonly StageType[], text: string) {
   const wanted = text.toLowerCase()
-  const parts = wanted.split(/\s+/)
-  const nearness = ({ type, label }: StageType) => {
+  const farness = ({ type, label, runsHere }: StageType) => {
     const names = [label.toLowerCase(), type.toLowerCase()]
-    if (names.includes(wanted)) return 0
-    return names.some((name) => name.startsWith(wanted)) ? 1 : 3 - Number(names.some((name) => name.includes(wanted)))
+    const isAny = (fits: (name: string) => boolean) => Number(!names.some(fits))
+    const last = runsHere === false ? 4 : 0
+    return (
+      last + isAny((name) => name === wanted) + isAny((name) => name.startsWith(wanted)) + isAny((name) => name.includes(wanted))
+    )
   }
-  const rank = (type: StageType) =>
-    // Within equals, what people come for.
-    (nearness(type) + Number(type.runsHere === false) * 4) * 100 + ((wantedTypes.indexOf(type.type) + 100) % 100)
-  const matching = all
-    .filter(({ type, label, description, use, group }) => {
-      const searched = `${type} ${label} ${description} ${group}`.toLowerCase()
-      return use !== 'task' && parts.every((part) => searched.includes(part))
-    })
-    .toSorted((a, b) => rank(a) - rank(b))
-  const byGroup = Map.groupBy(matching, ({ type, group, runsHere }) =>
+  const order = Object.keys(wants)
+  const placeOf = ({ type }: StageType) => (wants[type] === undefined ? order.length : order.indexOf(type))
+  const matching = all.filter(({ type, label, description, use, group }) => {
+    const searched = `${type} ${label} ${description} ${group}`.toLowerCase()
+    return use !== 'task' && wanted.split(/\s+/).every((part) => searched.includes(part))
+  })
+  const sorted = matching.toSorted((a, b) => farness(a) - farness(b) || placeOf(a) - placeOf(b))
+  const byGroup = Map.groupBy(sorted, ({ type, group, runsHere }) =>
     runsHere === false ? 'Not on this instance' : (wants[type]?.group ?? group),
   )
-  return [...byGroup].map(([title, items]) => ({
-    title,
-    items,
-    head: (
+  return [...byGroup].map(([title, items]) => {
+    const head = (
       <div class="palette-group" aria-hidden="true">
         {title}
       </div>
-    ),
-  }))
+    )
+    return { title, items, head }
+  })
 }

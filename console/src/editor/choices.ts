@@ -7,6 +7,7 @@ import { securityGroupsOf } from '../model/infrastructure.ts'
 import { toChannel } from '../model/notifications.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { formatRelative, presentMs } from '../model/time.ts'
+import type { FieldDescription } from './descriptions.ts'
 import type { ExpressionFunction } from './expression-help.ts'
 import { stagesOf } from './stages.ts'
 
@@ -27,6 +28,8 @@ interface Place {
 }
 
 const maxImages = 200
+
+type Offering = Pick<FieldDescription, 'choices' | 'choicesFrom'>
 
 interface Source {
   /** Unless given, nothing is read. */
@@ -109,18 +112,16 @@ const sources: Readonly<Record<string, (place: Place, providers: readonly CloudP
   roles: () => ({ choices: () => texts(user.value?.roles) }),
 }
 
-/** Empty while they are not known; a source that fails offers nothing, and the field takes what is typed. */
-export function useChoices(name: string | undefined, place: Place): readonly Choice[] {
-  const source = sources[name ?? '']?.(place, useCloudProviders())
+/** Those that the description lists, then what the API knows; a source that fails offers nothing, and the field takes what is typed. */
+export function useChoices({ choices = [], choicesFrom = '' }: Offering, place: Place): readonly Choice[] {
+  const source = sources[choicesFrom]?.(place, useCloudProviders())
   const parameters = source?.path && (source.parameters as ReadParameters<ReadPath>)
   const { body } = useLive(source?.path ?? '/credentials', parameters, { refresh: 'open' }).reading.value
-  return source === undefined ? [] : inOrder(name, source.choices(body))
-}
-
-/** Each once; images have an order of their own. */
-function inOrder(name: string | undefined, found: readonly Choice[]): readonly Choice[] {
-  const all = [...new Map(found.filter(({ value }) => value !== '').map((each) => [each.value, each])).values()]
-  return name === 'images' ? all : all.toSorted((a, b) => (a.label ?? a.value).localeCompare(b.label ?? b.value))
+  const found = source?.choices(body).filter(({ value }) => value !== '' && !choices.includes(value)) ?? []
+  const all = [...new Map(found.map((each) => [each.value, each])).values()]
+  // Images have an order of their own.
+  if (choicesFrom !== 'images') all.sort((a, b) => (a.label ?? a.value).localeCompare(b.label ?? b.value))
+  return [...texts(choices), ...all]
 }
 
 function accountOf(holder: Json): string | undefined {

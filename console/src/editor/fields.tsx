@@ -8,7 +8,7 @@ import { Field } from '../components/field.tsx'
 import { stepWords } from '../model/names.ts'
 import { type Json, objectOf, textOf } from '../model/read.ts'
 import { formatTimes, isReadersZone } from '../model/time.ts'
-import { type Choice, useChoices } from './choices.ts'
+import { useChoices } from './choices.ts'
 import { type FieldDescription, namesOf } from './descriptions.ts'
 import type { Draft } from './draft.ts'
 import { type InputProps, JsonInput, MapInput, NumberInput, SelectInput, TextInput, TextsInput } from './inputs.tsx'
@@ -47,16 +47,17 @@ export function FieldList({ draft, base, fields, known = [] }: FieldListProps) {
   const holder = objectOf(valueAt(draft.definition.value, base))
   const isNeeded = (field: FieldDescription) => field.required || namesOf(field).some((name) => holder[name] !== undefined)
   // Decided once: a field does not move away from under the fingers when it gets its first value.
-  const [first] = useState(() => new Set(fields.filter((field, index) => index < firstShown || isNeeded(field))))
+  const [first] = useState(() => fields.filter((field, index) => index < firstShown || isNeeded(field)).map(({ name }) => name))
+  const isFirst = ({ name }: FieldDescription) => first.includes(name)
   return (
     <>
-      {[...first].map((field) => (
+      {fields.filter(isFirst).map((field) => (
         <FieldView key={field.name} draft={draft} base={base} field={field} />
       ))}
       <MoreFields
         draft={draft}
         base={base}
-        fields={fields.filter((field) => !first.has(field))}
+        fields={fields.filter((field) => !isFirst(field))}
         known={[...fields.flatMap(namesOf), ...known]}
       />
     </>
@@ -102,7 +103,7 @@ export function FieldView({ draft, base, field }: { draft: Draft; base: Path; fi
   const box = useRef<HTMLDivElement>(null)
   const [isTouched, setTouched] = useState(false)
   const [wantsExpression, setWantsExpression] = useState(false)
-  const choices = useOffers(field, draft, holder)
+  const choices = useChoices(field, { application: draft.application, definition: draft.definition.value, holder })
   useFocus(draft, path, box)
   const problem = draft.problems.value.find((each) => isSamePath(each.path, path))
   const isShown = problem?.kind !== 'missing' || isTouched || draft.showsMissing.value
@@ -146,12 +147,6 @@ function ExpressionSwitch({ label, isOn, onClick }: { label: string; isOn: boole
       {'${ }'}
     </button>
   )
-}
-
-function useOffers(field: ShownField, { application, definition }: Draft, holder: Json): readonly Choice[] {
-  const found = useChoices(field.choicesFrom, { application, definition: definition.value, holder })
-  const own = (field.choices ?? []).map((value) => ({ value }))
-  return [...own, ...found.filter(({ value }) => !own.some((choice) => choice.value === value))]
 }
 
 interface ViewProps extends Required<Pick<InputProps, 'value' | 'onChange' | 'label' | 'choices'>> {
@@ -243,8 +238,6 @@ function FlagView({ field, label, value, error, onChange }: ViewProps) {
 }
 
 function GroupView({ draft, path, field: { kind, required, help, fields = [] }, label, error }: ViewProps) {
-  // "Clusters" has items that are each a "cluster".
-  const itemName = label.replace(/ies$/, 'y').replace(/s$/, '').toLowerCase()
   const form = (_item: Json, at: Path) => <FieldList draft={draft} base={at} fields={fields} />
   return (
     <fieldset class={`form-group ${fields.every((each) => each.kind === 'number') ? 'is-row' : ''}`}>
@@ -253,7 +246,7 @@ function GroupView({ draft, path, field: { kind, required, help, fields = [] }, 
         {required && <span aria-hidden="true"> *</span>}
       </legend>
       <p class="help">{help}</p>
-      {kind === 'objects' ? <ItemList draft={draft} path={path} kind={{ itemName, form }} /> : form({}, path)}
+      {kind === 'objects' ? <ItemList draft={draft} path={path} kind={{ itemName: 'item', form }} /> : form({}, path)}
       {error !== undefined && <p class="error">{error}</p>}
     </fieldset>
   )
@@ -269,7 +262,7 @@ function ManifestsField({ tied, label = '', value, onChange, isOne = false }: In
 
 /** Names of fields and values stand between backticks. */
 function helpOf({ help, kind, default: usual }: ShownField): ComponentChildren {
-  const isShown = kind !== 'flag' && kind !== 'choice' && usual !== undefined && usual !== '' && typeof usual !== 'object'
+  const isShown = kind !== 'flag' && usual !== undefined && usual !== '' && typeof usual !== 'object'
   if (help === '' && !isShown) return undefined
   return (
     <>

@@ -177,12 +177,12 @@ function useAnswers(application: string, id: string, given: Answers) {
   const served = id === 'production' ? place.production : place.account
   const at = { application, definition: {}, holder: { account: served?.name, cloudProvider: served?.type } }
   const toChoices = (accounts: readonly Account[]) => accounts.map(({ name }) => ({ value: name }))
-  const balancers = useChoices('load-balancers', at)
+  const balancers = useChoices({ choicesFrom: 'load-balancers' }, at)
   const choices: Readonly<Partial<Record<QuestionId, readonly Choice[]>>> = {
     account: toChoices(groups),
     productionAccount: toChoices(groups),
     manifestAccount: toChoices(clusters),
-    image: useChoices('images', at),
+    image: useChoices({ choicesFrom: 'images' }, at),
     balancer: [{ value: '' }, ...balancers],
     original: pipelines.map(({ id: value = '', name }) => ({ value, label: name })),
   }
