@@ -4,7 +4,7 @@
  */
 import { isLetterKey, letterEvent } from './letter-keys.ts'
 
-const rowSelector = '#main :is(.rows > :is(li, div), .stage-list > li, .table tbody > tr)'
+const rowSelector = '#main :is(.rows > :is(li, div), .stage-list > li, tbody > tr)'
 const targetSelectors = ['.row-link', '.row-title[href]', '.stage-row', 'a[href]', 'button']
 /** Arrows have a meaning of their own there. */
 const ownArrows = '[role="group"], [role="tablist"], [role="menu"], [role="log"], dialog, input, select, textarea'

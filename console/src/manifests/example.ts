@@ -17,12 +17,8 @@ export function manifestExample({ provider, label, account, namespaces }: Manife
   const help = `The cluster needs to be able to pull ${image}.`
   return {
     title: `Deploy the example to ${label}?`,
-    where: (namespace) => `the namespace ${namespace} of the account ${account}`,
-    parts: [
-      'a pipeline, ship manifests, which deploys two manifests and shows the plan of each run;',
-      'a deployment of two pods, and a service in front of them.',
-    ],
-    note: 'Start the pipeline again with the other version to see the pods replaced. To remove everything, delete the deployment and the service, then the application in its settings.',
+    about: (namespace) =>
+      `Fairlead deploys a small web program to the namespace ${namespace} of the account ${account}: the application ${application} with a pipeline that deploys two manifests and shows the plan of each run. Start it again with the other version to see the pods replaced.`,
     field: { label: 'Namespace', value: usual, help, suggestions: namespaces },
     errorOf: (namespace) => (namespace.trim() === '' ? 'Enter a namespace.' : undefined),
     provider,

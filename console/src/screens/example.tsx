@@ -17,9 +17,8 @@ export const application = 'hello'
 /** What is deployed to a provider; the reader chooses one value, such as a port. */
 export interface Example {
   readonly title: string
-  readonly where: (value: string) => string
-  readonly parts: readonly string[]
-  readonly note: string
+  /** What is made, and what can be done with it. */
+  readonly about: (value: string) => string
   readonly field: Pick<Parameters<typeof TextField>[0], 'label' | 'value' | 'help' | 'suggestions' | 'numeric'>
   readonly errorOf: (value: string) => string | undefined
   readonly provider: string
@@ -31,7 +30,7 @@ export interface Example {
 }
 
 export function DeployExample({ example }: { example: Example }) {
-  const { title, where, parts, note, field, errorOf } = example
+  const { title, about, field, errorOf } = example
   const { route: navigate } = useLocation()
   const [value, setValue] = useState(field.value)
   const error = errorOf(value)
@@ -42,13 +41,7 @@ export function DeployExample({ example }: { example: Example }) {
   }
   return (
     <FormDialog title={title} action="Deploy the example" isReady={error === undefined} run={run}>
-      <p>{`Fairlead deploys a small web program to ${where(value)}. It creates the application ${application} with:`}</p>
-      <ul class="bullets">
-        {parts.map((part) => (
-          <li key={part}>{part}</li>
-        ))}
-      </ul>
-      <p class="muted">{note}</p>
+      <p>{about(value)}</p>
       <TextField {...field} value={value} error={error} required onChange={setValue} />
     </FormDialog>
   )
@@ -101,13 +94,8 @@ const innerPort = 8080
 export function imageExample({ provider, imagesPath, account, region }: ImagePlace): Example {
   return {
     title: 'Deploy the example?',
-    where: () => 'this machine',
-    parts: [
-      `two images of the program, ${application}:1 and ${application}:2;`,
-      `a load balancer, ${balancer}, which answers on a port of this machine;`,
-      'a pipeline, ship, which is started with version 1.',
-    ],
-    note: `Start the pipeline again with version 2 to see it replace version 1 without a lost request. To remove everything, destroy the server groups, then delete ${application} in its settings.`,
+    about: () =>
+      `Fairlead deploys a small web program to this machine: the application ${application} with two images, a load balancer, and a pipeline. Start the pipeline again with version 2 to see it replace version 1 without a lost request.`,
     field: { label: 'Port of the load balancer', value: '8080', help: 'It must be free on this machine.', numeric: true },
     errorOf: (port) =>
       /^\d+$/.test(port) && Number(port) > 0 && Number(port) < 65_536 ? undefined : 'Enter a number from 1 to 65535.',
