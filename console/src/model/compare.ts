@@ -137,18 +137,15 @@ const maxDurations = 5
 /** What took much longer or shorter, the greatest difference first. */
 function durationChanges(stages: readonly Pair[]): readonly Change[] {
   const differences = stages.flatMap(([before, after]) => {
-    if (before === undefined || after === undefined || !isComplete(after.status)) return []
-    const [one, other] = [durationOf(before, 0), durationOf(after, 0)]
-    if (one === undefined || other === undefined) return []
+    const [one, other] = [before && durationOf(before, 0), after && isComplete(after.status) ? durationOf(after, 0) : undefined]
+    if (after === undefined || one === undefined || other === undefined) return []
     return Math.abs(other - one) < Math.max(leastDifferenceMs, one / 5) ? [] : [{ stage: after, ms: other - one }]
   })
-  return differences
-    .toSorted((a, b) => Math.abs(b.ms) - Math.abs(a.ms))
-    .slice(0, maxDurations)
-    .map(({ stage, ms }) => {
-      const verb = stage.type === 'manualJudgment' ? 'waited' : 'took'
-      return { kind: 'duration', text: `${titleOf(stage)} ${verb} ${formatDuration(Math.abs(ms))} ${ms > 0 ? 'longer' : 'less'}` }
-    })
+  const greatest = differences.toSorted((a, b) => Math.abs(b.ms) - Math.abs(a.ms)).slice(0, maxDurations)
+  return greatest.map(({ stage, ms }) => {
+    const verb = stage.type === 'manualJudgment' ? 'waited' : 'took'
+    return { kind: 'duration', text: `${titleOf(stage)} ${verb} ${formatDuration(Math.abs(ms))} ${ms > 0 ? 'longer' : 'less'}` }
+  })
 }
 
 /** Values that differ in every run and explain nothing. */

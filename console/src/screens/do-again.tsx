@@ -3,11 +3,10 @@ import type { Task } from '../api/actions.ts'
 import { hasForm, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
-import type { Action } from '../components/actions.tsx'
 import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { type Json, objectOf, textOf, textsOf } from '../model/read.ts'
-import { type Instance, instanceId, type ServerGroup } from '../model/server-groups.ts'
+import { instanceId, type ServerGroup } from '../model/server-groups.ts'
 import { accountOf } from '../model/stage-output.ts'
 import { EditBalancer } from './balancer-dialog.tsx'
 import { EditSecurityGroup } from './security-group-dialog.tsx'
@@ -50,25 +49,17 @@ function OfServerGroup({ repeatable }: { repeatable: Repeatable }) {
 interface OfKnownGroupProps {
   readonly group: ServerGroup
   readonly context: ServerGroupContext
-  readonly repeatable: Pick<Repeatable, 'type' | 'fields'>
+  readonly repeatable: Repeatable
 }
 
-function OfKnownGroup({ group, context, repeatable }: OfKnownGroupProps) {
-  const actions = useServerGroupActions(group, context, repeatable.fields)
-  const [id] = textsOf(repeatable.fields['instanceIds'])
+function OfKnownGroup({ group, context, repeatable: { type, fields } }: OfKnownGroupProps) {
+  const [id] = textsOf(fields['instanceIds'])
   const instance = group.instances?.find((one) => instanceId(one) === id)
-  if (id === undefined) return <AgainOne {...{ group, actions }} type={repeatable.type} />
-  if (instance === undefined) return <Again denied={`${id} no longer exists.`} />
-  return <OfInstance {...{ group, context, repeatable, instance }} />
-}
-
-function OfInstance({ group, context, instance, repeatable: { type } }: OfKnownGroupProps & { instance: Instance }) {
-  return <AgainOne {...{ group, type }} actions={useInstanceActions(group, context, instance)} />
-}
-
-/** Either disabling or enabling is offered at a time. */
-function AgainOne({ group, actions, type }: { group: ServerGroup; actions: readonly Action[]; type: string }) {
-  const action = actions.find((one) => one.type === type)
+  const ofGroup = useServerGroupActions(group, context, fields)
+  const ofInstance = useInstanceActions(group, context, instance ?? { name: '' })
+  if (id !== undefined && instance === undefined) return <Again denied={`${id} no longer exists.`} />
+  const action = (id === undefined ? ofGroup : ofInstance).find((one) => one.type === type)
+  // Either disabling or enabling is offered at a time.
   const denied = action === undefined ? `${group.name} is already in the state that this task sets.` : action.denied
   return <Again denied={denied} onSelect={action?.onSelect} />
 }

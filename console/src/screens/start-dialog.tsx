@@ -51,7 +51,7 @@ function parametersOf(pipeline: Pipeline): readonly Parameter[] {
   return (pipeline.parameterConfig ?? []).toSorted((a, b) => Number(b['pinned'] === true) - Number(a['pinned'] === true))
 }
 
-interface FormProps extends Pick<StartDialogProps, 'pipeline' | 'onClose'> {
+interface FormProps extends Omit<StartDialogProps, 'query'> {
   readonly initial: Readonly<Record<string, string>>
   /** The run whose values these are. */
   readonly from: string | undefined

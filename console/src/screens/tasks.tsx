@@ -49,17 +49,11 @@ export function Tasks({ params, query }: ScreenProps) {
       <Loaded live={live} rows={8} empty={status ? noMatch : <EmptyState icon="task" text="Nothing was done here lately." />}>
         {(tasks) => {
           const shown = tasks.filter(({ name }) => (name ?? '').toLowerCase().includes(q.toLowerCase()))
+          const list = { items: shown, rowHeight: 45, label: 'Tasks', heldOf: q }
           if (shown.length === 0) return noMatch
           return (
             <div class="panel is-flush">
-              <VirtualList
-                items={shown}
-                keyOf={({ id }) => id}
-                rowHeight={45}
-                label="Tasks"
-                heldOf={q}
-                row={(task) => <Row task={task} />}
-              />
+              <VirtualList {...list} keyOf={({ id }) => id} row={(task) => <Row task={task} />} />
             </div>
           )
         }}
