@@ -1,7 +1,7 @@
 /** A box to tick, with what it means. */
 import type { ComponentChildren } from 'preact'
 
-interface CheckProps {
+export interface CheckProps {
   readonly checked: boolean
   readonly onChange: (checked: boolean) => void
   readonly children: ComponentChildren

@@ -8,6 +8,7 @@ import { refreshMatching, useLive } from '../api/live.ts'
 import { Banner } from './banner.tsx'
 import { openDialog } from './dialog.tsx'
 import { FormDialog } from './form-dialog.tsx'
+import { KeyValue } from './key-value.tsx'
 
 export interface Question {
   readonly title: string
@@ -84,7 +85,7 @@ function ConfirmDialog(confirmation: Confirmation) {
       run={run}
     >
       <div class="prose">{effect}</div>
-      {facts.length > 0 && <Facts facts={facts} />}
+      {facts.length > 0 && <KeyValue facts={facts} />}
       {fields}
       <div aria-live="polite">
         {objections.map((objection) => (
@@ -93,32 +94,15 @@ function ConfirmDialog(confirmation: Confirmation) {
           </Banner>
         ))}
       </div>
-      {asked !== undefined && <TypedName asked={asked} text={text} onChange={setText} />}
+      {asked !== undefined && (
+        <label class="field">
+          <span>
+            To confirm, type <code>{asked}</code>
+          </span>
+          <input value={text} onInput={(event) => setText(event.currentTarget.value)} autoComplete="off" spellcheck={false} />
+        </label>
+      )}
     </FormDialog>
-  )
-}
-
-function TypedName({ asked, text, onChange }: { asked: string; text: string; onChange: (text: string) => void }) {
-  return (
-    <label class="field">
-      <span>
-        To confirm, type <code>{asked}</code>
-      </span>
-      <input value={text} onInput={(event) => onChange(event.currentTarget.value)} autoComplete="off" spellcheck={false} />
-    </label>
-  )
-}
-
-function Facts({ facts }: { facts: NonNullable<Question['facts']> }) {
-  return (
-    <dl class="facts">
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
   )
 }
 

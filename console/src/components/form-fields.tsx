@@ -1,9 +1,9 @@
 /** Fields that forms are made of: a text, a choice, a yes or no. */
 
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, JSX } from 'preact'
 import { useId } from 'preact/hooks'
 import { type Json, textOf } from '../model/read.ts'
-import { Check } from './check.tsx'
+import { Check, type CheckProps } from './check.tsx'
 import { Field } from './field.tsx'
 
 interface TextFieldProps {
@@ -15,14 +15,7 @@ interface TextFieldProps {
   readonly numeric?: boolean
   readonly suggestions?: readonly string[]
   /** Further attributes of the input, such as its type. */
-  readonly input?: {
-    readonly type?: 'email' | 'number' | 'password'
-    readonly autoComplete?: 'on' | 'new-password'
-    readonly placeholder?: string | undefined
-    readonly min?: number
-    readonly max?: number
-    readonly maxLength?: number
-  }
+  readonly input?: Omit<JSX.IntrinsicElements['input'], 'value' | 'onInput' | 'icon' | 'label'>
   readonly onChange: (value: string) => void
 }
 
@@ -93,18 +86,10 @@ export function ChoiceField({ label, value, choices, help, required = false, onC
   )
 }
 
-interface CheckFieldProps {
-  readonly label: string
-  readonly checked: boolean
-  readonly onChange: (checked: boolean) => void
-}
-
-export function CheckField({ label, checked, onChange }: CheckFieldProps) {
+export function CheckField({ label, ...check }: Omit<CheckProps, 'children'> & { readonly label: string }) {
   return (
     <p class="field">
-      <Check checked={checked} onChange={onChange}>
-        {label}
-      </Check>
+      <Check {...check}>{label}</Check>
     </p>
   )
 }

@@ -135,16 +135,10 @@ function NodeButton({ item: { id, name, spoken, button, mark, under, after }, po
   const shown = showHidden(name)
   const room = width - (mark === undefined ? 30 : 58)
   return (
-    <button
-      type="button"
-      class="node-main"
-      data-node={id}
-      tabIndex={tabIndex}
-      {...button}
-      aria-label={[shown, ...spoken, ...position].filter(Boolean).join(', ')}
-    >
+    <button type="button" class="node-main" data-node={id} tabIndex={tabIndex} {...button}>
       {mark}
-      <span class="node-text">
+      <span class="visually-hidden">{[shown, ...spoken, ...position].filter(Boolean).join(', ')}</span>
+      <span class="node-text" aria-hidden="true">
         <span class="node-name">
           <bdi>{cutMiddle(shown, 2 * Math.floor(room / charWidth))}</bdi>
         </span>

@@ -16,16 +16,11 @@ export function SearchedTree({ value, name }: { value: unknown; name: string }) 
   const [text, setText] = useState('')
   const query = text.trim().toLowerCase()
   const shown = query === '' ? value : matching(value, query)
+  const label = `Filter ${name}`
+  const onInput = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => setText(currentTarget.value)
   return (
     <>
-      <input
-        type="search"
-        class="tree-filter"
-        aria-label={`Filter ${name}`}
-        placeholder={`Filter ${name}`}
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-      />
+      <input type="search" class="tree-filter" aria-label={label} placeholder={label} value={text} onInput={onInput} />
       {shown === undefined ? (
         <p class="quiet">Nothing has “{text}” in its name or value.</p>
       ) : (
@@ -66,16 +61,24 @@ export function RecordFold({ value, name }: { value: unknown; name: string }) {
   )
 }
 
-function Node({ value, path, depth }: { value: unknown; path: string; depth: number }) {
+interface NodeProps {
+  readonly value: unknown
+  readonly path: string
+  readonly depth: number
+}
+
+function Node({ value, path, depth }: NodeProps) {
   const [max, setMax] = useState(step)
   if (typeof value !== 'object' || value === null) return <Leaf value={value} />
   const entries = Object.entries(value)
-  if (entries.length === 0) return <span class="muted">{Array.isArray(value) ? '[ ]' : '{ }'}</span>
   const isList = Array.isArray(value)
+  if (entries.length === 0) return <span class="muted">{isList ? '[ ]' : '{ }'}</span>
   return (
     <ul>
       {entries.slice(0, max).map(([key, item]) => (
-        <Entry key={key} name={key} value={item} path={isList ? `${path}[${key}]` : `${path}.${key}`} depth={depth} />
+        <li key={key}>
+          <Entry name={key} value={item} path={isList ? `${path}[${key}]` : `${path}.${key}`} depth={depth} />
+        </li>
       ))}
       {entries.length > max && (
         <li>
@@ -88,40 +91,26 @@ function Node({ value, path, depth }: { value: unknown; path: string; depth: num
   )
 }
 
-interface EntryProps {
-  readonly name: string
-  readonly value: unknown
-  readonly path: string
-  readonly depth: number
-}
-
-function Entry(props: EntryProps) {
-  const { name, value, path } = props
-  if (typeof value !== 'object' || value === null || Object.keys(value).length === 0) {
-    return (
-      <li>
-        <span class="json-key">{showHidden(name)}</span> <Node value={value} path={path} depth={0} />{' '}
-        <CopyButton text={String(value)} label={`Copy ${path}`} />
-      </li>
-    )
-  }
-  return <Branch {...props} value={value} />
-}
-
-function Branch({ name, value, path, depth }: EntryProps & { readonly value: object }) {
-  const count = Object.keys(value).length
+function Entry({ name, value, path, depth }: NodeProps & { readonly name: string }) {
+  const count = typeof value === 'object' && value !== null ? Object.keys(value).length : 0
   const isOpen = depth < openDepth && count <= openEntries
   // What is folded and large is drawn once it is opened; the browser finds text in the rest.
   const [isDrawn, setDrawn] = useState(isOpen || count <= openEntries)
+  const key = <span class="json-key">{showHidden(name)}</span>
+  if (count === 0) {
+    return (
+      <>
+        {key} <Node value={value} path={path} depth={0} /> <CopyButton text={String(value)} label={`Copy ${path}`} />
+      </>
+    )
+  }
   return (
-    <li>
-      <details open={isOpen} onToggle={(event) => event.currentTarget.open && setDrawn(true)}>
-        <summary>
-          <span class="json-key">{showHidden(name)}</span> <span class="muted">{plural(count, 'value')}</span>
-        </summary>
-        {isDrawn && <Node value={value} path={path} depth={depth + 1} />}
-      </details>
-    </li>
+    <details open={isOpen} onToggle={(event) => event.currentTarget.open && setDrawn(true)}>
+      <summary>
+        {key} <span class="muted">{plural(count, 'value')}</span>
+      </summary>
+      {isDrawn && <Node value={value} path={path} depth={depth + 1} />}
+    </details>
   )
 }
 

@@ -35,39 +35,26 @@ export function Menu({ label, items, children, class: style = 'icon-button', hea
   // The content of the button names it, unless there is none.
   const name = label ?? (children === undefined ? 'More actions' : undefined)
   const [open, setOpen] = useState(false)
-  const root = useRef<HTMLDivElement>(null)
+  const button = useRef<HTMLButtonElement>(null)
   const list = useRef<HTMLDivElement>(null)
   const id = useId()
   const close = () => {
     setOpen(false)
-    root.current?.querySelector('button')?.focus()
+    button.current?.focus()
   }
-  const letters = items.flatMap(({ letter }) => letter ?? []).join(' ')
-  useItemLetters(root, items, letters)
-  useOpenList(root, list, open, () => setOpen(false))
-  const onKey = (event: KeyboardEvent) => {
-    const all = entries(list.current)
-    const next = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    const at = all.indexOf(document.activeElement as HTMLElement)
-    const target = next === undefined ? { Home: all[0], End: all.at(-1) }[event.key] : all.at((at + next) % all.length)
-    if (event.key === 'Tab') return setOpen(false)
-    if (event.key === 'Escape') {
-      event.stopPropagation()
-      close()
-    } else if (target !== undefined) target.focus()
-    else return
-    event.preventDefault()
-  }
+  useLetters(button, items)
+  useOpenList(list, open, () => setOpen(false))
   return (
-    <div class="menu" ref={root}>
+    <div class="menu">
       <button
+        ref={button}
         type="button"
         class={style}
         aria-haspopup="menu"
         aria-expanded={open}
         aria-controls={open ? id : undefined}
         aria-label={name}
-        data-letters={letters || undefined}
+        data-letters={items.flatMap(({ letter }) => letter ?? []).join(' ') || undefined}
         title={children === undefined ? name : undefined}
         onClick={() => setOpen(!open)}
       >
@@ -76,10 +63,25 @@ export function Menu({ label, items, children, class: style = 'icon-button', hea
       {open && (
         <div class="menu-list">
           {head}
-          <div id={id} role="menu" aria-label={name ?? 'Menu'} ref={list} tabIndex={-1} onKeyDown={onKey}>
-            {inMenuOrder(items).map((item) => (
-              <Entry key={item.label} item={item} onDone={() => (item.href === undefined ? close() : setOpen(false))} />
-            ))}
+          <div
+            id={id}
+            role="menu"
+            aria-label={name ?? 'Menu'}
+            ref={list}
+            tabIndex={-1}
+            onKeyDown={(event) => {
+              if (event.key === 'Tab') return setOpen(false)
+              if (event.key === 'Escape') close()
+              else if (!moveFocus(list.current, event.key)) return
+              event.preventDefault()
+              event.stopPropagation()
+            }}
+          >
+            {items
+              .toSorted((a, b) => Number(a.destructive ?? false) - Number(b.destructive ?? false))
+              .map((item) => (
+                <Entry key={item.label} item={item} onDone={() => (item.href === undefined ? close() : setOpen(false))} />
+              ))}
           </div>
         </div>
       )}
@@ -87,83 +89,76 @@ export function Menu({ label, items, children, class: style = 'icon-button', hea
   )
 }
 
+interface Box {
+  readonly current: HTMLElement | null
+}
+
 /** Letters that the row of the menu passes on. */
-function useItemLetters(root: Box, items: readonly MenuItem[], letters: string): void {
+function useLetters(button: Box, items: readonly MenuItem[]): void {
   const { route: navigate } = useLocation()
   useEffect(() => {
-    const button = root.current?.querySelector('button')
     const onLetter = (event: Event) => {
-      const item = items.find(({ letter }) => letter === (event as CustomEvent<string>).detail)
-      if (item === undefined || item.denied !== undefined) return
-      if (item.href === undefined) item.onSelect?.()
+      const item = items.find(({ letter, denied }) => letter === (event as CustomEvent<string>).detail && denied === undefined)
+      if (item?.href === undefined) item?.onSelect?.()
       else navigate(item.href)
     }
-    if (letters !== '') button?.addEventListener(letterEvent, onLetter)
-    return () => button?.removeEventListener(letterEvent, onLetter)
+    button.current?.addEventListener(letterEvent, onLetter)
+    return () => button.current?.removeEventListener(letterEvent, onLetter)
   })
 }
 
-type Box = { readonly current: HTMLElement | null }
-
 /** An open list has the focus, and closes when the pointer goes elsewhere. */
-function useOpenList(root: Box, list: Box, isOpen: boolean, close: () => void): void {
+function useOpenList(list: Box, isOpen: boolean, close: () => void): void {
   useEffect(() => {
-    if (!isOpen) return
+    const menu = list.current?.closest('.menu')
+    if (!isOpen || !menu) return
     const box = list.current?.parentElement
-    const edge = root.current?.closest('.beside-side')?.getBoundingClientRect().left ?? 0
+    const edge = menu.closest('.beside-side')?.getBoundingClientRect().left ?? 0
     // It ends where its button ends, unless that leaves no room for it.
     if (box && box.getBoundingClientRect().left < edge) box.classList.add('is-start')
-    entries(list.current)[0]?.focus()
-    const onPointer = (event: PointerEvent) => {
-      if (!root.current?.contains(event.target as Node)) close()
+    moveFocus(list.current, 'Home')
+    const onPointer = ({ target }: PointerEvent) => {
+      if (!menu.contains(target as Node)) close()
     }
     document.addEventListener('pointerdown', onPointer)
     return () => document.removeEventListener('pointerdown', onPointer)
   }, [isOpen])
 }
 
-function inMenuOrder(items: readonly MenuItem[]): readonly MenuItem[] {
-  return [...items.filter(({ destructive }) => !destructive), ...items.filter(({ destructive }) => destructive)]
+/** @returns whether the key moves it */
+function moveFocus(list: HTMLElement | null, key: string): boolean {
+  const all = [...(list?.querySelectorAll<HTMLElement>('[role^="menuitem"]') ?? [])]
+  const at = all.indexOf(document.activeElement as HTMLElement)
+  const target = { ArrowDown: all[(at + 1) % all.length], ArrowUp: all.at(at - 1), Home: all[0], End: all.at(-1) }[key]
+  target?.focus()
+  return target !== undefined
 }
 
 function Entry({ item, onDone }: { item: MenuItem; onDone: () => void }) {
   const { label, icon, href, onSelect, destructive, denied, checked } = item
-  const content = (
-    <>
-      {icon !== undefined && <Icon name={icon} />}
-      <span class="grow">
-        {label}
-        {denied !== undefined && <small>{denied}</small>}
-      </span>
-      {checked === true && <Icon name="check" />}
-    </>
-  )
-  const style = `menu-item ${destructive ? 'is-destructive' : ''}`
-  if (href !== undefined && denied === undefined) {
-    const leave = () => {
-      onDone()
-      onSelect?.()
-    }
-    return (
-      <a class={style} role="menuitem" tabIndex={-1} href={href} onClick={leave}>
-        {content}
-      </a>
-    )
-  }
   const select = () => {
     pressedDenied.value = denied
     if (denied !== undefined) return
     onDone()
     onSelect?.()
   }
-  const role = checked === undefined ? { role: 'menuitem' as const } : { role: 'menuitemradio' as const, 'aria-checked': checked }
-  return (
-    <button type="button" class={style} tabIndex={-1} aria-disabled={denied !== undefined} onClick={select} {...role}>
-      {content}
-    </button>
+  const shared = {
+    class: `menu-item ${destructive ? 'is-destructive' : ''}`,
+    tabIndex: -1,
+    onClick: select,
+    ...(checked === undefined ? { role: 'menuitem' as const } : { role: 'menuitemradio' as const, 'aria-checked': checked }),
+    children: [
+      icon !== undefined && <Icon key="icon" name={icon} />,
+      <span key="label" class="grow">
+        {label}
+        {denied !== undefined && <small>{denied}</small>}
+      </span>,
+      checked === true && <Icon key="checked" name="check" />,
+    ],
+  }
+  return href === undefined ? (
+    <button type="button" {...shared} aria-disabled={denied !== undefined} />
+  ) : (
+    <a {...shared} href={href} />
   )
-}
-
-function entries(list: HTMLElement | null): HTMLElement[] {
-  return [...(list?.querySelectorAll<HTMLElement>('[role^="menuitem"]') ?? [])]
 }

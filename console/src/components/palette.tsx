@@ -70,7 +70,6 @@ function Palette() {
       label="Search"
       placeholder={searchPlaceholder}
       listLabel="Search"
-      iconSize={20}
       text={typed}
       onText={(value) => {
         setTyped(value)

@@ -19,7 +19,6 @@ interface PickerProps<Item> {
   readonly label: string
   readonly placeholder: string
   readonly listLabel: string
-  readonly iconSize?: 16 | 20
   readonly text: string
   readonly onText: (text: string) => void
   readonly groups: readonly PickerGroup<Item>[]
@@ -39,19 +38,19 @@ interface PickerProps<Item> {
 }
 
 export function Picker<Item>(props: PickerProps<Item>) {
-  const { title, note, label, placeholder, listLabel, iconSize = 16, text, onText, groups, chosen, status, children } = props
+  const { title, note, label, placeholder, listLabel, text, onText, groups, chosen, status, children } = props
   const list = useRef<HTMLDivElement>(null)
   const id = useId()
   const count = groups.reduce((sum, { items }) => sum + items.length, 0)
   useEffect(() => {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' })
   }, [chosen, count])
-  let first = 0
+  const starts = groups.map((_, at) => groups.slice(0, at).reduce((sum, { items }) => sum + items.length, 0))
   return (
     <Dialog title={title} class={props.class}>
       {note}
       <div class="palette-field">
-        <Icon name="search" size={iconSize} />
+        <Icon name="search" size={20} />
         <input
           type="text"
           role="combobox"
@@ -69,11 +68,9 @@ export function Picker<Item>(props: PickerProps<Item>) {
         />
       </div>
       <div class="palette-list" id={id} role="listbox" aria-label={listLabel} ref={list}>
-        {groups.map((group) => {
-          const from = first
-          first += group.items.length
-          return <Group key={group.title} {...props} id={id} group={group} from={from} />
-        })}
+        {groups.map((group, at) => (
+          <Group key={group.title} {...props} id={id} group={group} from={starts[at] ?? 0} />
+        ))}
       </div>
       {children}
       <div class="visually-hidden" role="status">

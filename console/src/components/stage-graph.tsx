@@ -114,16 +114,10 @@ function Inner({ node: { id, shown, innerCount }, name, selected, onSelect, onFo
         const { kind, word } = stageStatus(stage)
         const press = { 'aria-pressed': stage.id === selected, onClick: () => onSelect(stage.id) }
         return (
-          <button
-            key={stage.id}
-            type="button"
-            class="node-inner"
-            tabIndex={-1}
-            aria-label={`${titleOf(stage)}, ${word}`}
-            {...press}
-          >
+          <button key={stage.id} type="button" class="node-inner" tabIndex={-1} {...press}>
             <StatusMark kind={kind} size={12} />
-            <span class="cut">
+            <span class="visually-hidden">{`${titleOf(stage)}, ${word}`}</span>
+            <span class="cut" aria-hidden="true">
               <Name text={titleOf(stage)} max={maxInnerTitle} />
             </span>
           </button>

@@ -1,6 +1,6 @@
 /** Loading, empty, failed, forbidden and stale: what stands in a panel instead of, or above, its content. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { apiPath, applicationHere, to } from '../address.ts'
 import type { ApiError } from '../api/api-error.ts'
 import type { Live, Reading } from '../api/live.ts'
@@ -18,23 +18,20 @@ import { PageHead } from './page-head.tsx'
 
 /** Nothing for 200 ms, then bars in the shape of rows; after 8 s a sentence. */
 export function Loading({ rows = 4 }: { rows?: number }) {
-  const [stage, setStage] = useState(0)
-  const since = useRef(now.peek())
+  const [since] = useState(now.peek())
+  const [isSlow, setSlow] = useState(false)
   useEffect(() => {
-    const timers = [setTimeout(() => setStage(1), 200), setTimeout(() => setStage(2), 8000)]
-    return () => timers.forEach(clearTimeout)
+    const timer = setTimeout(() => setSlow(true), 200)
+    return () => clearTimeout(timer)
   }, [])
+  const seconds = Math.round((now.value - since) / 1000)
   return (
     <div class="loading" aria-busy="true">
       <span class="visually-hidden">Loading</span>
-      {stage > 0 && Array.from({ length: rows }, (_, index) => <div key={index} class="bar" />)}
-      {stage > 1 && <Waiting sinceMs={since.current} />}
+      {isSlow && Array.from({ length: rows }, (_, index) => <div key={index} class="bar" />)}
+      {seconds >= 8 && <p class="muted">{`Still waiting for Fairlead (${seconds} s).`}</p>}
     </div>
   )
-}
-
-function Waiting({ sinceMs }: { sinceMs: number }) {
-  return <p class="muted">{`Still waiting for Fairlead (${Math.max(8, Math.round((now.value - sinceMs) / 1000))} s).`}</p>
 }
 
 interface EmptyStateProps {
@@ -57,21 +54,23 @@ export function EmptyState({ text, icon = 'box', children }: EmptyStateProps) {
 export function ErrorState({ error, onRetry }: { error: ApiError; onRetry: () => void }) {
   const { title, advice } = describeError(error)
   const refusal = useRefusal(error)
+  const isForbidden = error.status === 403
+  const roles = user.value?.roles ?? []
   return (
-    <div class={`state is-failed ${error.status === 403 ? 'is-forbidden' : ''}`} role="alert">
-      <Icon name={error.status === 403 ? 'lock' : 'warn'} size={20} />
+    <div class={`state is-failed ${isForbidden ? 'is-forbidden' : ''}`} role="alert">
+      <Icon name={isForbidden ? 'lock' : 'warn'} size={20} />
       <p>
         <strong>{refusal ?? title}</strong> {advice}
       </p>
-      {error.status === 403 && (
+      {isForbidden && (
         <p class="muted">
-          {rolesOf(user.value?.roles ?? [])}{' '}
+          {roles.length === 0 ? 'You have no role.' : `Your roles: ${roles.join(', ')}.`}{' '}
           {refusal === undefined && 'Ask the owner of the application or an administrator for the missing permission.'}
         </p>
       )}
       <div class="row">
         <Button onClick={onRetry}>Try again</Button>
-        {error.status === 403 && (
+        {isForbidden && (
           <a class="button" href={to.access('explain', { ...questionOf(error, refusal) })}>
             Explain my rights
           </a>
@@ -86,10 +85,6 @@ export function ErrorState({ error, onRetry }: { error: ApiError; onRetry: () =>
 function questionOf({ path }: ApiError, refusal: string | undefined): Partial<RightQuestion> {
   const operation = path === undefined ? undefined : `GET ${path.slice(apiPath.length)}`
   return (refusal === undefined ? undefined : questionBehind(refusal)) ?? { operation, application: applicationHere() }
-}
-
-function rolesOf(roles: readonly string[]): string {
-  return roles.length === 0 ? 'You have no role.' : `Your roles: ${roles.join(', ')}.`
 }
 
 interface FailedActionProps {
@@ -136,28 +131,19 @@ interface LoadedProps<Body> {
 export function Loaded<Body>({ live, rows, title, children, empty }: LoadedProps<Body>) {
   const reading = live.reading.value
   const { body, error } = reading
-  const head = title !== undefined && <PageHead tab={title} title={<Name text={title} />} />
-  if (error !== undefined && (body === undefined || body === null)) {
+  const isEmpty = body === undefined || body === null || (Array.isArray(body) && body.length === 0)
+  if (isEmpty) {
+    const hasNoBody = body === undefined || body === null
     return (
       <>
-        {head}
-        <ErrorState error={error} onRetry={() => live.refresh()} />
-      </>
-    )
-  }
-  if (reading.readAtMs === undefined) {
-    return (
-      <>
-        {head}
-        <Loading rows={rows} />
-      </>
-    )
-  }
-  if (body === undefined || body === null || (Array.isArray(body) && body.length === 0)) {
-    return (
-      <>
-        {head}
-        {empty}
+        {title !== undefined && <PageHead tab={title} title={<Name text={title} />} />}
+        {error !== undefined && hasNoBody ? (
+          <ErrorState error={error} onRetry={() => live.refresh()} />
+        ) : reading.readAtMs === undefined ? (
+          <Loading rows={rows} />
+        ) : (
+          empty
+        )}
       </>
     )
   }
@@ -172,19 +158,15 @@ export function Loaded<Body>({ live, rows, title, children, empty }: LoadedProps
 /** What has gone says so; after two other failed reads: how old the data is, and when the next read is. */
 export function Stale({ reading: { error, failures, readAtMs, nextTryAtMs } }: { reading: Reading<unknown> }) {
   if (error === undefined || readAtMs === undefined) return null
-  if (error.status === 404) {
-    return (
-      <p class="stale" role="status">
-        <Icon name="warn" />{' '}
-        {`This was deleted, or you may no longer read it. The page shows what it read at ${formatClock(readAtMs)}.`}
-      </p>
-    )
-  }
-  if (failures < 2) return null
+  if (error.status !== 404 && failures < 2) return null
   const seconds = Math.max(0, Math.ceil(((nextTryAtMs ?? now.value) - now.value) / 1000))
+  const clock = formatClock(readAtMs)
   return (
     <p class="stale" role="status">
-      <Icon name="warn" /> {`Data from ${formatClock(readAtMs)}. ${describeError(error).title} Next try in ${seconds} s.`}
+      <Icon name="warn" />{' '}
+      {error.status === 404
+        ? `This was deleted, or you may no longer read it. The page shows what it read at ${clock}.`
+        : `Data from ${clock}. ${describeError(error).title} Next try in ${seconds} s.`}
     </p>
   )
 }

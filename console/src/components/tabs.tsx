@@ -4,23 +4,19 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { useQueryChange } from './filter-field.tsx'
 
-interface LinkTab {
+interface LinkTabsProps {
   readonly label: string
-  readonly href: string
+  readonly tabs: readonly { readonly label: string; readonly href: string }[]
 }
 
 /** Screens of one thing; the current one is marked. */
-export function LinkTabs({ label, tabs }: { label: string; tabs: readonly LinkTab[] }) {
+export function LinkTabs({ label, tabs }: LinkTabsProps) {
   const { path } = useLocation()
-  const list = useRef<HTMLElement>(null)
   // What stands above a screen, such as the start of a pipeline, has an address below it.
-  const current = tabs.reduce<string | undefined>(
-    (found, { href }) => (`${path}/`.startsWith(`${href}/`) && href.length > (found?.length ?? 0) ? href : found),
-    undefined,
-  )
-  useVisibleTab(list, path)
+  const above = tabs.map(({ href }) => href).filter((href) => `${path}/`.startsWith(`${href}/`))
+  const current = above.toSorted((a, b) => b.length - a.length)[0]
   return (
-    <nav class="tabs" aria-label={label} ref={list}>
+    <nav class="tabs" aria-label={label} ref={useVisibleTab(path)}>
       {tabs.map(({ label: text, href }) => (
         <a key={href} href={href} aria-current={href === current ? 'page' : undefined}>
           {text}
@@ -31,7 +27,8 @@ export function LinkTabs({ label, tabs }: { label: string; tabs: readonly LinkTa
 }
 
 /** On a narrow screen the row scrolls, and the current tab may lie beyond its edge. */
-function useVisibleTab(list: { readonly current: HTMLElement | null }, current: string): void {
+function useVisibleTab(current: string) {
+  const list = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {
     const row = list.current
     const tab = row?.querySelector<HTMLElement>('[aria-current], [aria-selected="true"]')
@@ -43,46 +40,42 @@ function useVisibleTab(list: { readonly current: HTMLElement | null }, current: 
     laidOut.observe(row)
     return () => laidOut.disconnect()
   }, [current])
+  return list
 }
 
-interface TabsProps<Id extends string> {
+interface Choice<Id extends string> {
   readonly label: string
-  readonly tabs: readonly { readonly id: Id; readonly label: string }[]
   readonly selected: Id
   readonly onSelect: (id: Id) => void
+}
+
+interface TabsProps<Id extends string> extends Choice<Id> {
+  readonly tabs: readonly { readonly id: Id; readonly label: string }[]
   readonly children: ComponentChildren
 }
 
 /** Views of one thing within a panel. @see WAI-ARIA Authoring Practices, tabs */
 export function Tabs<Id extends string>({ label, tabs, selected, onSelect, children }: TabsProps<Id>) {
-  const list = useRef<HTMLDivElement>(null)
-  useVisibleTab(list, selected)
+  const list = useVisibleTab(selected)
   const move = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
-    if (step === undefined) return
+    const next = step && tabs.at((tabs.findIndex(({ id }) => id === selected) + step) % tabs.length)
+    if (!next) return
     event.preventDefault()
-    const at = tabs.findIndex(({ id }) => id === selected)
-    const next = tabs[(at + step + tabs.length) % tabs.length]
-    if (next === undefined) return
     onSelect(next.id)
     list.current?.querySelector<HTMLElement>(`[data-tab="${next.id}"]`)?.focus()
   }
   return (
     <>
       <div class="tabs" role="tablist" aria-label={label} ref={list} onKeyDown={move}>
-        {tabs.map(({ id, label: text }) => (
-          <button
-            key={id}
-            type="button"
-            role="tab"
-            data-tab={id}
-            aria-selected={id === selected}
-            tabIndex={id === selected ? 0 : -1}
-            onClick={() => onSelect(id)}
-          >
-            {text}
-          </button>
-        ))}
+        {tabs.map(({ id, label: text }) => {
+          const tab = { role: 'tab', 'aria-selected': id === selected, tabIndex: id === selected ? 0 : -1 } as const
+          return (
+            <button key={id} type="button" data-tab={id} onClick={() => onSelect(id)} {...tab}>
+              {text}
+            </button>
+          )
+        })}
       </div>
       <div role="tabpanel" class="tab-panel" aria-label={tabs.find(({ id }) => id === selected)?.label}>
         {children}
@@ -111,11 +104,8 @@ export function AddressTabs({ label, tabs }: { label: string; tabs: readonly Add
   )
 }
 
-interface SegmentsProps<Id extends string> {
-  readonly label: string
+interface SegmentsProps<Id extends string> extends Choice<Id> {
   readonly options: readonly { readonly id: Id; readonly label: string }[]
-  readonly selected: Id
-  readonly onSelect: (id: Id) => void
 }
 
 /** A choice between few views: buttons side by side. */

@@ -4,12 +4,6 @@ import { type ApiError, asApiError } from '../api/api-error.ts'
 import { refreshMatching } from '../api/live.ts'
 import { reportFailure } from './notices.tsx'
 
-interface Submission {
-  readonly busy: boolean
-  readonly error: ApiError | undefined
-  readonly submit: (event: Event) => void
-}
-
 interface SubmitOptions {
   /** What is done, for the page when it fails after the dialog was closed. */
   readonly what: string
@@ -18,11 +12,13 @@ interface SubmitOptions {
   readonly run: (isOpen: () => boolean) => Promise<void>
 }
 
-export function useSubmit({ what, isReady, run }: SubmitOptions): Submission {
+export function useSubmit({ what, isReady, run }: SubmitOptions) {
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<ApiError | undefined>(undefined)
   const isOpen = useIsShown()
-  const send = async () => {
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    if (busy || !isReady) return
     setBusy(true)
     setError(undefined)
     try {
@@ -35,11 +31,7 @@ export function useSubmit({ what, isReady, run }: SubmitOptions): Submission {
     }
     setBusy(false)
   }
-  const submit = (event: Event) => {
-    event.preventDefault()
-    if (!busy && isReady) void send()
-  }
-  return { busy, error, submit }
+  return { busy, error, submit: (event: Event) => void submit(event) }
 }
 
 /** Whether the component is still in the page: what it waited for may come later. */

@@ -11,7 +11,6 @@ import { phoneWidth } from '../components/rem.ts'
 import { EmptyState } from '../components/states.tsx'
 import { nodeHeight } from '../model/graph-layout.ts'
 import { objectsOf, textOf } from '../model/read.ts'
-import { plural } from '../words.ts'
 import { openAddStage } from './add-stage-dialog.tsx'
 import { descriptionOf } from './descriptions.ts'
 import type { Draft, TabProps } from './draft.ts'
@@ -166,7 +165,7 @@ function toItem(draft: Draft, { key, stage }: StageNode, isSelected: boolean, on
     id: key,
     name: titleOfStage(stage),
     facts: [type],
-    spoken: [type, problems > 0 ? `${plural(problems, 'problem')} here` : undefined],
+    spoken: [type],
     height: nodeHeight,
     class: problems > 0 ? 'is-warning' : '',
     button: { 'aria-pressed': isSelected, onClick: () => onSelect(key) },

@@ -6,11 +6,11 @@ import { durationOf, isWaiting, type Stage, type StageTree, stageStatus, titleOf
 import type { StageLinks } from './stage-links.ts'
 import { isComplete, type Kind } from './status.ts'
 
+/** `shown`: inner stages that are drawn within it. */
 interface DrawnStage {
   readonly kind: 'stage'
   readonly id: string
   readonly stage: Stage
-  /** Those that are drawn within it. */
   readonly shown: readonly Stage[]
   readonly innerCount: number
 }
@@ -22,14 +22,8 @@ interface FoldNode {
   readonly stages: readonly Stage[]
 }
 
-/** A requisite that no stage has. */
-interface MissingNode {
-  readonly kind: 'missing'
-  readonly id: string
-  readonly ref: string
-}
-
-export type GraphNode = DrawnStage | FoldNode | MissingNode
+/** `missing`: a requisite that no stage has. */
+export type GraphNode = DrawnStage | FoldNode | { readonly kind: 'missing'; readonly id: string; readonly ref: string }
 
 export interface GraphEdge {
   readonly from: string
@@ -63,13 +57,14 @@ export function toStageGraph(tree: StageTree, opened: ReadonlySet<string>, folds
   const byId = new Map(tree.top.map((stage) => [stage.id, stage]))
   const unitOf = new Map<string, string>(tree.top.map(({ id }) => [id, id]))
   const folds = new Map<string, FoldNode>()
-  const fold = (kind: FoldNode['kind'], id: string, stages: readonly Stage[]): void => {
-    if (opened.has(id)) return
-    folds.set(id, { kind, id, stages })
-    for (const stage of stages) unitOf.set(stage.id, id)
+  const fold = (found: readonly FoldNode[]) => {
+    for (const node of found.filter(({ id }) => !opened.has(id))) {
+      folds.set(node.id, node)
+      for (const stage of node.stages) unitOf.set(stage.id, node.id)
+    }
   }
-  for (const { id, stages } of stacksOf(byId, links)) fold('stack', id, stages)
-  if (foldsChains) for (const { id, stages } of chainsOf(byId, links, unitOf)) fold('chain', id, stages)
+  fold(stacksOf(byId, links))
+  if (foldsChains) fold(chainsOf(byId, links, unitOf))
 
   const nodes = new Map<string, GraphNode>()
   for (const { id, ref } of links.missing) nodes.set(id, { kind: 'missing', id, ref })
@@ -77,24 +72,19 @@ export function toStageGraph(tree: StageTree, opened: ReadonlySet<string>, folds
     const unit = unitOf.get(stage.id) ?? stage.id
     if (!nodes.has(unit)) nodes.set(unit, folds.get(unit) ?? toStageNode(stage, tree, opened))
   }
-  const nodeOf = new Map(unitOf)
-  for (const stage of tree.top) {
-    for (const inner of innerOf(stage, tree.inner)) nodeOf.set(inner.id, unitOf.get(stage.id) ?? stage.id)
-  }
+  const innerUnits = tree.top.flatMap(({ id }) =>
+    innerOf(id, tree.inner).map((inner) => [inner.id, unitOf.get(id) ?? id] as const),
+  )
+  const nodeOf = new Map([...unitOf, ...innerUnits])
   return { nodes: [...nodes.values()], edges: toEdges(links.pairs, unitOf), nodeOf }
 }
 
-interface Fold {
-  readonly id: string
-  readonly stages: readonly Stage[]
-}
-
 /** What failed or waits for a person stays outside. */
-function stacksOf(byId: ReadonlyMap<string, Stage>, { siblings }: StageLinks): readonly Fold[] {
-  return siblings.flatMap((members) => {
-    if (members.length <= maxSiblings) return []
+function stacksOf(byId: ReadonlyMap<string, Stage>, { siblings }: StageLinks): readonly FoldNode[] {
+  return siblings.flatMap((members): readonly FoldNode[] => {
     const calm = members.flatMap((id) => byId.get(id) ?? []).filter((stage) => !needsAttention(stage))
-    return calm.length < 2 ? [] : [{ id: `stack:${members[0]}`, stages: calm }]
+    const isStack = members.length > maxSiblings && calm.length > 1
+    return isStack ? [{ kind: 'stack', id: `stack:${members[0]}`, stages: calm }] : []
   })
 }
 
@@ -102,16 +92,14 @@ function needsAttention(stage: Stage): boolean {
   return isWaiting(stage) || ['TERMINAL', 'STOPPED', 'FAILED_CONTINUE', 'CANCELED'].includes(stage.status)
 }
 
-function chainsOf(byId: ReadonlyMap<string, Stage>, links: StageLinks, unitOf: ReadonlyMap<string, string>): readonly Fold[] {
-  const long = links.rows.filter(({ length }) => length > maxChain)
-  if (long.length === 0) return []
+function chainsOf(byId: ReadonlyMap<string, Stage>, links: StageLinks, unitOf: ReadonlyMap<string, string>): readonly FoldNode[] {
   const unsuccessful = [...byId.values()].flatMap(({ id, status }) => (status === 'SUCCEEDED' ? [] : id))
   const near = nearOf(unsuccessful, links)
   const isFree = (id: string) => !near.has(id) && unitOf.get(id) === id
-  return long
+  return links.rows
     .flatMap((row) => partsOf(row, isFree))
     .filter(({ length }) => length > maxChain)
-    .map((part) => ({ id: `chain:${part[0]}`, stages: part.flatMap((id) => byId.get(id) ?? []) }))
+    .map((part) => ({ kind: 'chain', id: `chain:${part[0]}`, stages: part.flatMap((id) => byId.get(id) ?? []) }))
 }
 
 /** What is left of a row without those that do not fit, which part it. */
@@ -136,15 +124,15 @@ function nearOf(ids: readonly string[], { before, after }: StageLinks): Readonly
 }
 
 function toStageNode(stage: Stage, tree: StageTree, opened: ReadonlySet<string>): DrawnStage {
-  const inner = innerOf(stage, tree.inner)
+  const inner = innerOf(stage.id, tree.inner)
   const shown = opened.has(stage.id) ? inner : inner.filter(needsAttention).slice(0, 3)
   return { kind: 'stage', id: stage.id, stage, shown, innerCount: inner.length }
 }
 
 /** Before it, then after it; each followed by what belongs to it. */
-function innerOf(stage: Stage, inner: StageTree['inner'], depth = 0): readonly Stage[] {
+function innerOf(id: string, inner: StageTree['inner'], depth = 0): readonly Stage[] {
   if (depth > maxDepth) return []
-  return (inner.get(stage.id) ?? []).flatMap((child) => [child, ...innerOf(child, inner, depth + 1)])
+  return (inner.get(id) ?? []).flatMap((child) => [child, ...innerOf(child.id, inner, depth + 1)])
 }
 
 /** Edges between the units, each once; what closes a circle is broken. */
@@ -230,15 +218,11 @@ export function commonTitle(stages: readonly Stage[]): string | undefined {
   return types.size === 1 ? stages[0]?.type : undefined
 }
 
-/** From the first start to the last end. */
-function spanOf(stages: readonly Stage[], nowMs: number): number | undefined {
-  const starts = stages.flatMap(({ startTime }) => startTime ?? [])
-  if (starts.length === 0) return undefined
-  const ends = stages.map(({ startTime, endTime, status }) => endTime ?? (startTime && !isComplete(status) ? nowMs : 0))
-  return Math.max(0, Math.max(...ends) - Math.min(...starts))
-}
-
+/** Of several: from the first start to the last end. */
 export function lengthOf(node: GraphNode, nowMs: number): number | undefined {
-  if (node.kind === 'missing') return undefined
-  return node.kind === 'stage' ? durationOf(node.stage, nowMs) : spanOf(node.stages, nowMs)
+  if (node.kind === 'stage') return durationOf(node.stage, nowMs)
+  const started = stagesIn(node).filter(({ startTime }) => startTime)
+  if (started.length === 0) return undefined
+  const ends = started.map(({ endTime, status }) => endTime ?? (isComplete(status) ? 0 : nowMs))
+  return Math.max(0, Math.max(...ends) - Math.min(...started.map(({ startTime }) => startTime ?? 0)))
 }
