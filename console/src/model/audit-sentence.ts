@@ -39,7 +39,6 @@ const phrases: Readonly<Record<string, string>> = {
   savePipeline: 'save {pipeline} of {application}',
   updatePipeline: 'save {pipeline} of {application}',
   deletePipeline: 'delete the pipeline {pipeline} of {application}',
-  reorderPipelines: 'reorder the pipelines of {application}',
   invokePipelineConfig: 'start {pipeline} of {application}',
   invokePipelineConfigViaEcho: 'start {pipeline} of {application}',
   cancelPipeline: 'cancel {run} of {application}',
@@ -51,7 +50,6 @@ const phrases: Readonly<Record<string, string>> = {
   cancelTask: 'cancel {task} of {application}',
   deleteTask: 'delete {task} of {application}',
   forceCancelPipeline: 'cancel {run} by force',
-  judgeTask: 'ask what would become of a task of {application}',
   stageExecution: 'start a stage of {application}',
   putLocalImage: 'register the image {name}',
   webhooks: 'send a webhook',
@@ -69,7 +67,6 @@ const phrases: Readonly<Record<string, string>> = {
   endSession: 'end a login {username}',
   endOtherSessions: 'end all other logins {username}',
   sync: 'refresh the roles of all users',
-  deleteApplicationSecret: 'delete the secret {name} of {application}',
   setAccountSecret: 'set the secret {name} of the account {account}',
   deleteAccountSecret: 'delete the secret {name} of the account {account}',
 }

@@ -5,7 +5,6 @@ import { useAttributes } from '../api/attributes.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { DataTable } from '../components/data-table.tsx'
 import { Fields, type FieldTable } from '../components/form-fields.tsx'
-import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { PermissionsField } from '../components/permissions-field.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
@@ -161,7 +160,7 @@ function History({ application }: { application: string }) {
             keyOf={({ updateTs }) => String(updateTs)}
             columns={[
               { head: 'When', cell: ({ updateTs }) => <Time at={numberOf(updateTs)} /> },
-              { head: 'Changed by', cell: ({ lastModifiedBy }) => <Name text={lastModifiedBy ?? 'unknown'} max={40} /> },
+              { head: 'Changed by', cell: ({ lastModifiedBy }) => lastModifiedBy ?? 'unknown' },
               { head: 'Setting', grow: true, cell: ({ changed }) => changed },
             ]}
           />

@@ -16,6 +16,7 @@ import type { SettingsTabProps } from './settings-form.tsx'
 
 type Secret = Schemas['Secret']
 
+const destroy = { label: 'Delete', icon: 'trash', destructive: true } as const
 const refreshes = '/applications/{application}/secrets'
 
 export function SecretsTab({ application, denied }: SettingsTabProps) {
@@ -46,13 +47,7 @@ export function SecretsTab({ application, denied }: SettingsTabProps) {
                   (secret) => [
                     { label: 'Show uses', icon: 'search', onSelect: () => showUses(application, secret) },
                     { label: 'Set a new value', icon: 'refresh', denied, onSelect: () => setSecret(application, secret) },
-                    {
-                      label: 'Delete',
-                      icon: 'trash',
-                      destructive: true,
-                      denied,
-                      onSelect: () => deleteSecret(application, secret),
-                    },
+                    { ...destroy, denied, onSelect: () => deleteSecret(application, secret) },
                   ],
                 ),
               ]}
@@ -70,10 +65,7 @@ const columns: readonly Column<Secret>[] = [
     grow: true,
     cell: ({ name, note }) => (
       <>
-        <strong>
-          <Name text={name} max={60} />
-        </strong>{' '}
-        <span class="muted">{note}</span>
+        <Name text={name} max={60} /> <span class="muted">{note}</span>
       </>
     ),
   },
@@ -84,7 +76,7 @@ const columns: readonly Column<Secret>[] = [
     hideBelow: 'phone',
     cell: ({ setTime, setBy }) => (
       <>
-        <Time at={setTime} /> <span class="muted">{`by ${setBy}`}</span>
+        <Time at={setTime} /> <span class="muted">by {setBy}</span>
       </>
     ),
   },
@@ -157,26 +149,20 @@ function SecretUses({ application, name }: { application: string; name: string }
   return (
     <Loaded live={live} rows={2}>
       {({ running, uses }) => (
-        <div class="answer">
-          {running.length + uses.length === 0 && <p>This secret has not been used yet.</p>}
-          {running.length > 0 && <h3>In use now</h3>}
-          <ul>
-            {running.map(({ place, version, count, isCurrent }) => (
-              <li key={`${place} ${version}`}>
-                <Name text={place} max={80} /> {`version ${version}, ${plural(count, 'instance')}`}{' '}
-                {!isCurrent && <span class="chip">old version</span>}
-              </li>
-            ))}
-          </ul>
-          {uses.length > 0 && <h3>Latest uses</h3>}
-          <ul>
-            {uses.slice(0, 20).map(({ place, version, user, lastTime }) => (
-              <li key={`${place} ${version} ${user}`}>
-                <Name text={place} max={80} /> {`version ${version}, as ${user},`} <Time at={lastTime} />
-              </li>
-            ))}
-          </ul>
-        </div>
+        <ul>
+          {running.length + uses.length === 0 && <li>This secret has not been used yet.</li>}
+          {running.map(({ place, version, count, isCurrent }) => (
+            <li key={`${place} ${version}`}>
+              <Name text={place} max={80} /> {`version ${version}, in use now by ${plural(count, 'instance')}`}{' '}
+              {!isCurrent && <span class="chip">old version</span>}
+            </li>
+          ))}
+          {uses.slice(0, 20).map(({ place, version, user, lastTime }) => (
+            <li key={`${place} ${version} ${user}`}>
+              <Name text={place} max={80} /> {`version ${version}, as ${user},`} <Time at={lastTime} />
+            </li>
+          ))}
+        </ul>
       )}
     </Loaded>
   )

@@ -1,5 +1,5 @@
 /** Who did what: the audit log as sentences, with filters, the record behind each, export and verification. For administrators. */
-import { Fragment, type TargetedSubmitEvent } from 'preact'
+import type { TargetedSubmitEvent } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { formatQuery, to } from '../address.ts'
@@ -19,7 +19,7 @@ import { act, reportWarning } from '../components/notices.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Pages } from '../components/pages.tsx'
 import { Panel } from '../components/panel.tsx'
-import { EmptyState, Loaded } from '../components/states.tsx'
+import { Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { usePhone } from '../components/use-phone.ts'
 import { type AuditName, auditSentence } from '../model/audit-sentence.ts'
@@ -29,10 +29,8 @@ import type { ScreenProps } from '../screen.ts'
 import { plural } from '../words.ts'
 
 type AuditEvent = Schemas['AuditEvent']
-type AuditQuery = NonNullable<ReadParameters<'/audit/events'>['query']>
+type Wanted = NonNullable<ReadParameters<'/audit/events'>['query']>
 
-const pageSize = 100
-const exportPage = 1000
 const maxExported = 10_000
 const marks: Readonly<Record<AuditEvent['decision'], Kind>> = {
   begun: 'running',
@@ -41,13 +39,9 @@ const marks: Readonly<Record<AuditEvent['decision'], Kind>> = {
   failed: 'warning',
   interrupted: 'unknown',
 }
+const kinds = ['change', 'read', 'refusal', 'login', 'logout', 'token', 'audit']
 const filters: readonly Filter[] = [
-  {
-    name: 'kind',
-    label: 'Kind',
-    any: 'Any kind',
-    choices: ['change', 'read', 'refusal', 'login', 'logout', 'token', 'audit'],
-  },
+  { name: 'kind', label: 'Kind', any: 'Any kind', choices: kinds },
   { name: 'decision', label: 'Decision', any: 'Any decision', choices: Object.keys(marks) },
   { name: 'user', label: 'User', kind: 'asked' },
   { name: 'operation', label: 'Operation', kind: 'asked' },
@@ -59,11 +53,10 @@ const filters: readonly Filter[] = [
 
 export function Audit({ query }: ScreenProps) {
   const wanted = toWanted(query)
-  const follows = query['follow'] === 'true'
   const change = useQueryChange()
   const actions = (
     <>
-      <Check checked={follows} onChange={(isOn) => change({ follow: isOn ? 'true' : undefined })}>
+      <Check checked={query['follow'] === 'true'} onChange={(isOn) => change({ follow: isOn ? 'true' : undefined })}>
         Follow
       </Check>
       <Export wanted={wanted} />
@@ -77,13 +70,13 @@ export function Audit({ query }: ScreenProps) {
         <summary>Filters</summary>
         <Filters filters={filters} />
       </details>
-      <Events wanted={wanted} before={query['before']} follows={follows} chosen={query['record']} />
+      <Events wanted={wanted} query={query} />
     </>
   )
 }
 
 /** Only what the API knows: a value of the address that is none of its choices filters nothing. */
-function toWanted(query: ScreenProps['query']): AuditQuery {
+function toWanted(query: ScreenProps['query']): Wanted {
   const given = filters.flatMap(({ name, kind, choices }) => {
     const text = query[name]
     const isNone = !text || choices?.includes(text) === false || (kind === 'moment' && Number.isNaN(Date.parse(text)))
@@ -92,30 +85,21 @@ function toWanted(query: ScreenProps['query']): AuditQuery {
   return Object.fromEntries(given)
 }
 
-interface EventsProps {
-  readonly wanted: AuditQuery
-  /** The cursor of an older page. */
-  readonly before: string | undefined
-  readonly follows: boolean
-  /** Sequence of the record that is shown beside. */
-  readonly chosen: string | undefined
-}
-
-function Events({ wanted, before, follows, chosen }: EventsProps) {
-  const { path, query } = useLocation()
-  const asked = { ...wanted, limit: pageSize, ...(before && { cursor: before }) }
-  const live = useLive('/audit/events', { query: asked }, { refresh: follows ? 'live' : 'open' })
-  const back = { href: path + formatQuery({ ...query, record: undefined }), label: 'Audit log' }
+function Events({ wanted, query }: { wanted: Wanted; query: ScreenProps['query'] }) {
+  const { path } = useLocation()
+  const { before, record: chosen, ...rest } = query
+  const asked = { ...wanted, limit: 100, ...(before && { cursor: before }) }
+  const live = useLive('/audit/events', { query: asked }, { refresh: query['follow'] === 'true' ? 'live' : 'open' })
+  const back = { href: path + formatQuery({ ...rest, before }), label: 'Audit log' }
   return (
     <Loaded live={live} rows={10}>
       {({ events, next }) => {
-        if (events.length === 0 && Object.keys(wanted).length === 0) return <EmptyState icon="list" text="No record." />
         if (events.length === 0) return <NoMatch text="No record matches." filters={filters.map(({ name }) => name)} />
         const event = events.find(({ sequence }) => String(sequence) === chosen)
         const missing = <p class="panel-note">Record {chosen} is not on this page.</p>
         const side = event === undefined ? missing : <Record event={event} close={back.href} />
         return (
-          <Beside label={`Record ${chosen}`} back={back} side={chosen === undefined ? undefined : side}>
+          <Beside label={`Record ${chosen}`} back={back} side={chosen && side}>
             <div class="panel is-flush audit">
               <DataTable
                 label="Audit log"
@@ -151,44 +135,32 @@ const columns: readonly Column<AuditEvent>[] = [
 
 function RecordLink({ event: { sequence, at } }: { event: AuditEvent }) {
   const { path, query } = useLocation()
-  const isChosen = query['record'] === String(sequence)
+  const record = String(sequence)
   return (
-    <a href={path + formatQuery({ ...query, record: String(sequence) })} aria-current={isChosen || undefined}>
+    <a href={path + formatQuery({ ...query, record })} aria-current={query['record'] === record || undefined}>
       <ExactTime at={at} />
     </a>
   )
 }
 
-const clock = new Intl.DateTimeFormat(undefined, {
-  month: 'short',
-  day: 'numeric',
-  hour: 'numeric',
-  minute: '2-digit',
-  second: '2-digit',
-})
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' })
 
 function ExactTime({ at }: { at: string }) {
   return (
     <time dateTime={at} title={at} class="number">
-      {clock.format(Date.parse(at))}
+      {exact.format(Date.parse(at))}
     </time>
   )
 }
 
 function Sentence({ event }: { event: AuditEvent }) {
   const { user, operation, application, decision, error } = event
-  const isDenied = decision === 'refused' && error === 'PERMISSION_DENIED' && operation !== undefined
   return (
     <>
       {user === undefined ? <strong>A client without login</strong> : <FilterValue name="user" value={user} />}{' '}
-      {auditSentence(event).map((part, at) =>
-        typeof part === 'string' ? <Fragment key={at}>{part}</Fragment> : <LinkedName key={at} {...part} />,
-      )}
-      {isDenied && (
-        <>
-          {' '}
-          <a href={to.access('explain', { operation, application, username: user })}>Explain</a>
-        </>
+      {auditSentence(event).map((part, at) => (typeof part === 'string' ? part : <LinkedName key={at} {...part} />))}{' '}
+      {decision === 'refused' && error === 'PERMISSION_DENIED' && operation !== undefined && (
+        <a href={to.access('explain', { operation, application, username: user })}>Explain</a>
       )}
     </>
   )
@@ -203,9 +175,8 @@ function LinkedName({ text, link, pipeline }: AuditName) {
 }
 
 /** A value that a click makes a filter. */
-function FilterValue({ name, value }: { name: string; value: string | undefined }) {
+function FilterValue({ name, value }: { name: string; value: string }) {
   const change = useQueryChange()
-  if (value === undefined) return null
   return (
     <button
       type="button"
@@ -254,28 +225,22 @@ function Hash({ hash }: { hash: string }) {
   )
 }
 
-function Export({ wanted }: { wanted: AuditQuery }) {
-  const [busy, setBusy] = useState(false)
+function Export({ wanted }: { wanted: Wanted }) {
   const write = async () => {
-    setBusy(true)
-    try {
-      const events: AuditEvent[] = []
-      let cursor: string | undefined
-      do {
-        const query = { ...wanted, limit: exportPage, ...(cursor && { cursor }) }
-        const page = await unwrap(client.GET('/audit/events', { params: { query } }))
-        events.push(...page.events)
-        cursor = page.next
-      } while (cursor !== undefined && events.length < maxExported)
-      downloadText('audit.ndjson', 'application/x-ndjson', events.map((event) => `${JSON.stringify(event)}\n`).join(''))
-      const isCut = cursor !== undefined
-      reportWarning('Export', isCut ? `Only the newest ${maxExported.toLocaleString()} records are in the file.` : undefined)
-    } finally {
-      setBusy(false)
-    }
+    const events: AuditEvent[] = []
+    let cursor: string | undefined
+    do {
+      const query = { ...wanted, limit: 1000, ...(cursor && { cursor }) }
+      const page = await unwrap(client.GET('/audit/events', { params: { query } }))
+      events.push(...page.events)
+      cursor = page.next
+    } while (cursor !== undefined && events.length < maxExported)
+    downloadText('audit.ndjson', 'application/x-ndjson', events.map((event) => `${JSON.stringify(event)}\n`).join(''))
+    const cut = `Only the newest ${maxExported.toLocaleString()} records are in the file.`
+    reportWarning('Export', cursor === undefined ? undefined : cut)
   }
   return (
-    <Button icon="download" aria-disabled={busy} aria-busy={busy} onClick={() => act('Export the audit log', write)}>
+    <Button icon="download" onClick={() => act('Export the audit log', write)}>
       Export
     </Button>
   )

@@ -83,7 +83,12 @@ function List({ findings }: { findings: readonly Finding[] }) {
             <p>
               <Name text={finding.found} max={600} />
             </p>
-            {finding.advice !== undefined && <Fix {...finding} advice={finding.advice} />}
+            {finding.advice !== undefined && (
+              <p class="fix">
+                <strong>Fix:</strong> <Name text={finding.advice} max={600} />{' '}
+                {finding.guide !== undefined && <Copied text={finding.guide} />}
+              </p>
+            )}
             <p class="quiet">
               Tried: <Name text={finding.tried} max={300} />
             </p>
@@ -98,28 +103,6 @@ function List({ findings }: { findings: readonly Finding[] }) {
 function subjectWord({ subject }: Finding): string {
   const word = serviceWord(/^Service (\w+)$/.exec(subject)?.[1])
   return word === undefined ? subject : capital(word)
-}
-
-/** Settings, variables, options and commands within a sentence. */
-const codeInAdvice =
-  /(?<![\w.-])(?:[a-z][\w-]*(?:\.[\w-]+){1,9}(?:: (?:true|false))?|[A-Z]{2,}(?:_[A-Z]+){1,9}|--[a-z-]+|chmod \d+|fairlead [a-z]+)(?![\w-])/g
-
-/** What to do, with what has to be set or run ready to be copied. */
-function Fix({ subject, found, advice, guide }: Finding & { readonly advice: string }) {
-  const named = subject === 'Configuration' ? `${found} ${advice}` : advice
-  const codes = new Set([...(named.match(codeInAdvice) ?? []), ...(guide === undefined ? [] : [guide])])
-  return (
-    <div class="fix">
-      <p>
-        <strong>Fix:</strong> <Name text={advice} max={600} />
-      </p>
-      <p class="chips">
-        {[...codes].map((code) => (
-          <Copied key={code} text={code} />
-        ))}
-      </p>
-    </div>
-  )
 }
 
 function Copied({ text }: { text: string }) {

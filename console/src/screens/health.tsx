@@ -8,7 +8,6 @@ import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
 import { ErrorState, Loaded, Loading, Stale } from '../components/states.tsx'
 import { StatusBadge, StatusMark } from '../components/status-mark.tsx'
-import { Time } from '../components/time.tsx'
 import { textsOf } from '../model/read.ts'
 import { formatDuration } from '../model/time.ts'
 import { capital, serviceWord } from '../words.ts'
@@ -116,24 +115,16 @@ function Services({ samples }: { samples: readonly Sample[] }) {
 function Numbers({ samples }: { samples: readonly Sample[] }) {
   const having = (name: string, value: RegExp) => samples.filter(({ labels }) => value.test(labels[name] ?? ''))
   const count = (name: string, among = samples) => sumOf(among, name)?.toLocaleString()
-  const seconds = (name: string, among = samples) => {
-    const value = sumOf(among, name)
-    return value === undefined ? undefined : formatDuration(value * 1000)
-  }
-  const startedAt = sumOf(samples, 'process_start_time_seconds')
-  const memory = sumOf(samples, 'process_resident_memory_bytes')
+  const queueAge = sumOf(having('queue', /^due$/), 'fairlead_engine_queue_age_seconds')
   const numbers = {
     'Runs that are running': count('fairlead_executions', having('status', /^RUNNING$/)),
     'Runs that wait for their turn': count('fairlead_executions', having('status', /^NOT_STARTED$/)),
-    'Oldest message in the queue': seconds('fairlead_engine_queue_age_seconds', having('queue', /^due$/)),
+    'Oldest message in the queue': queueAge === undefined ? undefined : formatDuration(queueAge * 1000),
     'Requests answered': count('fairlead_requests_total'),
     // A counter without a failure has no sample.
     'Of these failed (5xx)': count('fairlead_requests_total', having('status', /^5/)) ?? '0',
     'Login sessions': count('fairlead_sessions'),
     'Audit records not written': count('fairlead_audit_failures_total'),
-    Memory: memory && `${Math.round(memory / 1_000_000).toLocaleString()} MB`,
-    'Event-loop delay (99th percentile)': seconds('nodejs_eventloop_lag_p99_seconds'),
-    Started: startedAt && <Time at={startedAt * 1000} />,
   }
   return (
     <Panel title="Numbers">

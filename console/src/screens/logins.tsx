@@ -50,7 +50,7 @@ const columns: readonly Column<Login>[] = [
       </>
     ),
   },
-  { head: 'From', cell: ({ address }) => <Name text={address ?? '–'} max={40} /> },
+  { head: 'From', cell: ({ address }) => address ?? '–' },
   { head: 'By', hideBelow: 'narrow', cell: ({ method }) => method },
   { head: 'Signed in', hideBelow: 'phone', cell: ({ createdAt }) => <Time at={createdAt} /> },
   { head: 'Last used', hideBelow: 'phone', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },

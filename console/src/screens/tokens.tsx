@@ -22,6 +22,10 @@ import { AccessHead } from './access-head.tsx'
 type Token = Schemas['ApiToken']
 
 const refreshes = '/auth/apiTokens'
+const scopes = [
+  { id: 'mine', label: 'Mine' },
+  { id: 'all', label: 'Of all users' },
+] as const
 const dayMs = 86_400_000
 
 export function Tokens({ query }: ScreenProps) {
@@ -52,10 +56,7 @@ export function Tokens({ query }: ScreenProps) {
         <div class="filters">
           <Segments
             label="Tokens"
-            options={[
-              { id: 'mine', label: 'Mine' },
-              { id: 'all', label: 'Of all users' },
-            ]}
+            options={scopes}
             selected={isOfAll ? 'all' : 'mine'}
             onSelect={(scope) => change({ scope: scope === 'all' ? scope : undefined })}
           />
@@ -98,15 +99,12 @@ const columns: readonly Column<Token>[] = [
     grow: true,
     cell: ({ name, readOnly }) => (
       <>
-        <strong>
-          <Name text={name} max={60} />
-        </strong>{' '}
-        {readOnly && <span class="chip">Reads only</span>}
+        <Name text={name} max={60} /> {readOnly && <span class="chip">Reads only</span>}
       </>
     ),
   },
-  { head: 'Owner', cell: ({ principalId }) => <Name text={principalId} max={30} /> },
-  { head: 'Limits', hideBelow: 'narrow', cell: (token) => <Name text={limitsOf(token)} max={80} /> },
+  { head: 'Owner', cell: ({ principalId }) => principalId },
+  { head: 'Limits', hideBelow: 'narrow', cell: limitsOf },
   { head: 'Expires', cell: ({ expiresAt }) => (expiresAt === undefined ? 'never' : <Time at={expiresAt} />) },
   { head: 'Last used', hideBelow: 'phone', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
   menuColumn<Token>(
