@@ -3,14 +3,10 @@ import { Component, type ComponentChildren } from 'preact'
 import { Button } from './button.tsx'
 import { CopyButton } from './copy-button.tsx'
 
-interface State {
-  readonly error: Error | undefined
-}
+export class ErrorBoundary extends Component<{ children: ComponentChildren }, { readonly error: Error | undefined }> {
+  override state = { error: undefined as Error | undefined }
 
-export class ErrorBoundary extends Component<{ children: ComponentChildren }, State> {
-  override state: State = { error: undefined }
-
-  static override getDerivedStateFromError(error: Error): State {
+  static override getDerivedStateFromError(error: Error) {
     return { error }
   }
 

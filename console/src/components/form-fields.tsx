@@ -123,7 +123,10 @@ export function CheckList({ label, head = label, choices, chosen, onChange }: Ch
 
 /** Fields by the names of their values. A value that is true or false is a checkbox. */
 export type FieldTable = Readonly<
-  Record<string, Pick<TextFieldProps, 'label' | 'help' | 'required' | 'input'> & { readonly choices?: readonly Choice[] }>
+  Record<
+    string,
+    Pick<TextFieldProps, 'label' | 'help' | 'required' | 'input' | 'suggestions'> & { readonly choices?: readonly Choice[] }
+  >
 >
 
 interface FieldsProps {

@@ -30,6 +30,7 @@ const rights = [
 ] as const
 /** One request holds at most 50 questions. */
 const shownApplications = 16
+const noRole = 'You have no role. What needs none is open to you; ask an administrator for the rest.'
 const retryMs = 10_000
 
 export const decisionKind = { allowed: 'succeeded', denied: 'failed', depends: 'unknown' } as const
@@ -72,14 +73,7 @@ function Identity() {
           <KeyValue
             facts={[
               ['Email address', email && <Name text={email} />],
-              [
-                'Roles',
-                roles.length === 0 && !admin ? (
-                  'No role. What needs none is open; ask an administrator for the rest.'
-                ) : (
-                  <Roles key="roles" roles={roles} admin={admin} />
-                ),
-              ],
+              ['Roles', roles.length > 0 || admin ? <Roles key="roles" roles={roles} admin={admin} /> : noRole],
               ['Account', allowedAccounts.length > 0 && <Name text={allowedAccounts.join(', ')} max={200} />],
             ]}
           />

@@ -9,7 +9,7 @@ import { confirm } from '../components/confirm-dialog.tsx'
 import { NameLink } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { Loaded } from '../components/states.tsx'
-import { accountOf, groupPlace, type ServerGroup } from '../model/server-groups.ts'
+import { accountOf, groupPlace } from '../model/server-groups.ts'
 import { plural } from '../words.ts'
 import type { SettingsTabProps } from './settings-form.tsx'
 
@@ -22,26 +22,21 @@ export function DeleteTab({ application, denied }: SettingsTabProps) {
   return (
     <Panel title="Delete">
       <Loaded live={groups} rows={2} empty={<Deletion application={application} denied={denied} />}>
-        {(deployed) => <Deployed application={application} groups={deployed} />}
+        {(deployed) => (
+          <>
+            <p>{`${application} cannot be deleted while something is deployed:`}</p>
+            <ul class="bullets">
+              {deployed.map((group) => (
+                <li key={Object.values(groupPlace(group)).join(' ')}>
+                  <NameLink href={to.serverGroup(application, groupPlace(group))} text={group.name} max={60} />{' '}
+                  <span class="muted">{`${accountOf(group)} / ${group.region}`}</span>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
       </Loaded>
     </Panel>
-  )
-}
-
-/** What stands in the way. */
-function Deployed({ application, groups }: { application: string; groups: readonly ServerGroup[] }) {
-  return (
-    <>
-      <p>{`${application} cannot be deleted while something is deployed:`}</p>
-      <ul class="bullets">
-        {groups.map((group) => (
-          <li key={Object.values(groupPlace(group)).join(' ')}>
-            <NameLink href={to.serverGroup(application, groupPlace(group))} text={group.name} max={60} />{' '}
-            <span class="muted">{`${accountOf(group)} / ${group.region}`}</span>
-          </li>
-        ))}
-      </ul>
-    </>
   )
 }
 

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { actionHeaders, client, unwrap, warningsOf } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
-import { CheckList, Fields } from '../components/form-fields.tsx'
+import { CheckList, Fields, type FieldTable } from '../components/form-fields.tsx'
 import { act, reportWarning } from '../components/notices.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
 import { channels, toChannel } from '../model/notifications.ts'
@@ -45,18 +45,7 @@ export function NotificationsTab({ application, denied }: SettingsTabProps) {
             addLabel="Add notification"
             added={{ type: 'email', level: 'application', address: '', when: ['pipeline.failed'] }}
           >
-            {(notification, put) => (
-              <>
-                <Fields fields={fields} values={notification} onChange={(name, value) => put({ [name]: value })} />
-                <CheckList
-                  label="When"
-                  choices={moments}
-                  chosen={textsOf(notification['when'])}
-                  onChange={(when) => put({ when })}
-                />
-                <TestButton {...{ application, notification, denied }} />
-              </>
-            )}
+            {(notification, put) => <NotificationFields {...{ application, denied, fields, notification, put }} />}
           </RecordRows>
         </div>
       )}
@@ -82,31 +71,33 @@ function toRecord(record: Json, notifications: readonly Json[]): Json {
   return { ...Object.fromEntries(others), ...Object.groupBy(notifications, ({ type }) => textOf(type) ?? 'email') }
 }
 
-interface TestButtonProps extends SettingsTabProps {
+interface NotificationFieldsProps extends SettingsTabProps {
+  readonly fields: FieldTable
   readonly notification: Json
+  readonly put: (change: Json) => void
 }
 
-/** Sends what the form shows, saved or not. */
-function TestButton({ application, denied, notification }: TestButtonProps) {
+/** With a button that sends what the form shows, saved or not. */
+function NotificationFields({ application, denied, fields, notification, put }: NotificationFieldsProps) {
   const [result, setResult] = useState('')
   const [type = '', address = ''] = [textOf(notification['type']), textOf(notification['address'])]
   const send = async () => {
     setResult('')
     const params = { path: { type: 'application', application } }
-    const call = client.POST('/notifications/{type}/{application}/test', {
-      params,
-      headers: actionHeaders,
-      body: { type, address },
-    })
-    const { delivered, reason = '' } = await unwrap(call)
+    const message = { params, headers: actionHeaders, body: { type, address } }
+    const { delivered, reason = '' } = await unwrap(client.POST('/notifications/{type}/{application}/test', message))
     setResult(delivered ? 'The test was delivered.' : `The test was not delivered: ${reason}`)
   }
   return (
-    <p class="row">
-      <Button small denied={denied} onClick={() => act(`Send a test to ${address}`, send)}>
-        Send a test
-      </Button>
-      <span role="status">{result}</span>
-    </p>
+    <>
+      <Fields fields={fields} values={notification} onChange={(name, value) => put({ [name]: value })} />
+      <CheckList label="When" choices={moments} chosen={textsOf(notification['when'])} onChange={(when) => put({ when })} />
+      <p class="row">
+        <Button small denied={denied} onClick={() => act(`Send a test to ${address}`, send)}>
+          Send a test
+        </Button>
+        <span role="status">{result}</span>
+      </p>
+    </>
   )
 }

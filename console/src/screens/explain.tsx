@@ -9,13 +9,13 @@ import { user } from '../api/session.ts'
 import { Button } from '../components/button.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Field } from '../components/field.tsx'
-import { TextField } from '../components/form-fields.tsx'
+import { Fields, type FieldTable, TextField } from '../components/form-fields.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { Permissions, Roles } from '../components/roles.tsx'
 import { Loaded } from '../components/states.tsx'
-import { StatusMark } from '../components/status-mark.tsx'
+import { StatusBadge, StatusMark } from '../components/status-mark.tsx'
 import type { ScreenProps } from '../screen.ts'
 import { decisionKind } from './access.tsx'
 import { AccessHead } from './access-head.tsx'
@@ -66,20 +66,18 @@ export function Explain({ query }: ScreenProps) {
 function Question({ query }: { query: Query }) {
   const { route: navigate } = useLocation()
   const [values, setValues] = useState<Query>({ operation: startOperation, ...query })
-  const users = useFormUsers()?.map(({ username }) => ({ name: username }))
+  const users = useFormUsers()?.map(({ username }) => username)
   const applications = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body
   const accounts = useLive('/credentials', { query: {} }, { refresh: 'slow' }).reading.value.body
-  const { operation = '' } = values
-  const put = (name: string, text: string) => setValues({ ...values, [name]: text })
-  const field = (name: string, label: string, choices: readonly { readonly name: string }[] = [], help?: string) => (
-    <TextField
-      label={label}
-      help={help}
-      value={values[name] ?? ''}
-      suggestions={choices.slice(0, maxSuggestions).map((choice) => choice.name)}
-      onChange={(text) => put(name, text)}
-    />
-  )
+  const put = (name: string, text: string | boolean) => setValues({ ...values, [name]: String(text) })
+  const who: FieldTable = {
+    username: { label: 'User', suggestions: (users ?? []).slice(0, maxSuggestions) },
+    roles: { label: 'Suppose these roles', help: 'Separated by commas. Empty: the roles that are known.' },
+  }
+  const where: FieldTable = {
+    application: { label: 'On application', suggestions: namesOf(applications) },
+    account: { label: 'In account', suggestions: namesOf(accounts) },
+  }
   const ask = (event: Event) => {
     event.preventDefault()
     navigate(to.access('explain', values))
@@ -88,15 +86,9 @@ function Question({ query }: { query: Query }) {
     <Panel title="Ask whether a user may do something, and why.">
       <form onSubmit={ask}>
         <div class="question">
-          {user.value?.isAdmin === true && (
-            <>
-              {field('username', 'User', users)}
-              {field('roles', 'Suppose these roles', [], 'Separated by commas. Empty: the roles that are known.')}
-            </>
-          )}
-          <OperationFields operation={operation} onChange={(text) => put('operation', text)} />
-          {field('application', 'On application', applications)}
-          {field('account', 'In account', accounts)}
+          {user.value?.isAdmin && <Fields fields={who} values={values} onChange={put} />}
+          <OperationFields operation={values['operation'] ?? ''} onChange={(text) => put('operation', text)} />
+          <Fields fields={where} values={values} onChange={put} />
         </div>
         <div class="foot">
           <Button type="submit" kind="primary">
@@ -106,6 +98,10 @@ function Question({ query }: { query: Query }) {
       </form>
     </Panel>
   )
+}
+
+function namesOf(things: readonly { readonly name: string }[] = []): readonly string[] {
+  return things.slice(0, maxSuggestions).map(({ name }) => name)
 }
 
 /** Users of the login form, for administrators; undefined where there are none. */
@@ -158,23 +154,32 @@ const decisions = { allowed: 'Allowed.', denied: 'Denied.', depends: 'It depends
 function Explained({ answer, query }: { answer: Explanation; query: Query }) {
   const { decision, username, request, known, demands, open, enforcement, resources = [], roles, admin } = answer
   const { operation = '', application } = query
-  // One operation may need the same for two reasons.
-  const reasons = [...new Map(answer.reasons.map((reason) => [`${reason.need} ${reason.rule}`, reason])).values()]
+  const reasons = distinct(answer.reasons)
   const question = `May ${username} ${verbOf[operation] ?? `use ${request}`}${application ? ` on ${application}` : ''}?`
   const rules = reasons.map(({ need, allowed, rule }) => `- ${allowed ? '+' : 'x'} ${need}: ${rule}`)
   const text = [location.href, `${question} ${decisions[decision]}`, `Needs: ${demands}`, ...rules].join('\n')
   return (
     <Panel title={<Name text={question} max={120} />} actions={<CopyButton text={text} label="Copy question and answer" />}>
       <div class="answer">
-        <p class={`status-badge is-${decisionKind[decision]}`} style={{ justifySelf: 'start' }}>
-          <StatusMark kind={decisionKind[decision]} /> {decisions[decision]}
+        <p>
+          <StatusBadge status={{ kind: decisionKind[decision], word: decisions[decision] }} />
         </p>
-        {known ? <Reasons reasons={reasons} /> : <Unknown username={username} query={query} />}
+        {!known && <Unknown username={username} query={query} />}
+        <ul>
+          {(known ? reasons : []).map(({ need, allowed, rule }) => (
+            <li key={`${need} ${rule}`}>
+              <StatusMark kind={allowed ? 'succeeded' : 'failed'} label={allowed ? 'allowed' : 'denied'} />
+              <span>
+                <strong>{need}</strong>: <Name text={rule} max={400} />
+              </span>
+            </li>
+          ))}
+        </ul>
         <KeyValue
           facts={[
             ['A decision also needs', open.length > 0 && <Name text={open.join('; ')} max={900} />],
             ['Needs', demands],
-            ['Request', <code key="request">{request}</code>],
+            ['Request', request],
             ['Roles', known && <Roles key="roles" roles={roles} admin={admin} />],
             ['Who refuses', enforcement?.note],
             ...resources.map(
@@ -188,22 +193,9 @@ function Explained({ answer, query }: { answer: Explanation; query: Query }) {
   )
 }
 
-function Reasons({ reasons }: Pick<Explanation, 'reasons'>) {
-  return (
-    <ul>
-      {reasons.map(({ need, allowed, rule }) => (
-        <li key={`${need} ${rule}`}>
-          <StatusMark kind={allowed ? 'succeeded' : 'failed'} label={allowed ? 'allowed' : 'denied'} />
-          <span>
-            <strong>
-              <Name text={need} max={200} />
-            </strong>
-            : <Name text={rule} max={400} />
-          </span>
-        </li>
-      ))}
-    </ul>
-  )
+/** One operation may need the same for two reasons. */
+function distinct(reasons: Explanation['reasons']): Explanation['reasons'] {
+  return [...new Map(reasons.map((reason) => [`${reason.need} ${reason.rule}`, reason])).values()]
 }
 
 /** A user who has not signed in: which roles are known nevertheless, and what they would allow. */

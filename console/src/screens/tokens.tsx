@@ -40,10 +40,9 @@ export function Tokens({ query }: ScreenProps) {
       </>
     )
   }
-  const denied =
-    canMintApiTokens === true
-      ? undefined
-      : 'Only members of certain roles may create tokens: see the setting api-tokens.allowed-minting-roles.'
+  const denied = canMintApiTokens
+    ? undefined
+    : 'Your roles may not create tokens: see the setting api-tokens.allowed-minting-roles.'
   const create = (
     <Button kind="primary" icon="plus" denied={denied} onClick={() => createToken(maxDays)}>
       Create token
