@@ -35,7 +35,7 @@ export function GroupLine(props: GroupLineProps) {
         {title}
       </a>
       <span class="version cut" title={version}>
-        {version === undefined ? <span class="muted">–</span> : <code>{withoutRegistry(version)}</code>}
+        {version === undefined ? <span class="muted">–</span> : <code>{version.slice(version.lastIndexOf('/') + 1)}</code>}
       </span>
       <span class="muted hide-narrow aside">{group.region}</span>
       <HealthMarks group={group} hrefOf={hrefOf} />
@@ -52,29 +52,19 @@ export function GroupLine(props: GroupLineProps) {
   )
 }
 
-/** Images of a registry have its address before their name. */
-function withoutRegistry(image: string): string {
-  return image.slice(image.lastIndexOf('/') + 1)
-}
-
 /** Whether requests reach the group: the ribbon of the one that serves, a word for the others. */
 function Traffic({ group, serving }: { group: ServerGroup; serving: readonly ServerGroup[] }) {
-  if (!isEnabled(group)) {
-    return (
-      <span class="traffic is-disabled">
-        <StatusMark kind="disabled" size={12} /> disabled
-      </span>
-    )
+  const isFronted = (one: ServerGroup) => isEnabled(one) && loadBalancersOf(one).length > 0
+  const isServing = (one: ServerGroup) => isFronted(one) && countsOf(one).up > 0
+  if (isServing(group)) {
+    const isAlone = serving.filter(isServing).length === 1
+    return <span class="traffic is-serving">{isAlone ? '100 % of traffic' : 'shares the traffic'}</span>
   }
-  if (loadBalancersOf(group).length === 0) return <span class="traffic muted">no load balancer</span>
-  const isServing = (one: ServerGroup) => isEnabled(one) && loadBalancersOf(one).length > 0 && countsOf(one).up > 0
-  if (!isServing(group)) {
-    return (
-      <span class="traffic is-disabled">
-        <StatusMark kind="warning" size={12} /> no instance is up
-      </span>
-    )
-  }
-  const rivals = serving.filter(isServing)
-  return <span class="traffic is-serving">{rivals.length === 1 ? '100 % of traffic' : 'shares the traffic'}</span>
+  if (isEnabled(group) && !isFronted(group)) return <span class="traffic muted">no load balancer</span>
+  return (
+    <span class="traffic is-disabled">
+      <StatusMark kind={isEnabled(group) ? 'warning' : 'disabled'} size={12} />{' '}
+      {isEnabled(group) ? 'no instance is up' : 'disabled'}
+    </span>
+  )
 }
