@@ -93,17 +93,17 @@ function Verdict({ draft, run }: TabProps & { readonly run: Execution }) {
 function useEvaluation(draft: Draft, run: Execution) {
   const definition = draft.definition.value
   const types = draft.types.value
-  const [found, setFound] = useState<Evaluated | undefined>(undefined)
-  const [error, setError] = useState<ApiError | undefined>(undefined)
+  const [{ found, error }, setState] = useState<{ readonly found?: Evaluated | undefined; readonly error?: ApiError }>({})
   const [attempt, setAttempt] = useState(0)
   useEffect(() => {
     if (types === undefined) return
     let isCurrent = true
     const evaluate = async () => {
-      const result = await evaluateDraft(definition, types, run).catch(asApiError)
-      if (!isCurrent) return
-      setError('definition' in result ? undefined : result)
-      if ('definition' in result) setFound(result)
+      const next = await evaluateDraft(definition, types, run).then(
+        (evaluated) => ({ found: evaluated }),
+        (cause: unknown) => ({ found, error: asApiError(cause) }),
+      )
+      if (isCurrent) setState(next)
     }
     const timer = setTimeout(evaluate, found === undefined ? 0 : evaluateDelayMs)
     return () => {

@@ -114,16 +114,12 @@ function Sections({ draft, selected, onSelect }: SectionsProps) {
           <button key={id} type="button" class="section-button" aria-pressed={id === selected} onClick={() => onSelect(id)}>
             {label}
             {count > 0 && <span class="count">{count}</span>}
-            <Problems count={problems.filter(({ path }) => sectionOf(path) === id).length} />
+            <ProblemCount count={problems.filter(({ path }) => sectionOf(path) === id).length} />
           </button>
         )
       })}
     </nav>
   )
-}
-
-function Problems({ count }: { count: number }) {
-  return count > 0 ? <ProblemCount count={count} /> : null
 }
 
 interface StagesProps extends TabProps {
@@ -170,7 +166,7 @@ function toItem(draft: Draft, { key, stage }: StageNode, isSelected: boolean, on
     class: problems > 0 ? 'is-warning' : '',
     button: { 'aria-pressed': isSelected, onClick: () => onSelect(key) },
     under: <span class="node-type cut">{type}</span>,
-    after: <Problems count={problems} />,
+    after: <ProblemCount count={problems} />,
   }
 }
 

@@ -95,7 +95,7 @@ function ListItem({ draft, path, index, count, title, detail, children }: ListIt
             <Name text={detail ?? ''} max={60} />
           </span>
         </span>
-        {problems > 0 && <ProblemCount count={problems} />}
+        <ProblemCount count={problems} />
       </summary>
       <div class="list-item-tools">
         {index > 0 && <IconButton icon="up" label={`Move ${title} up`} small onClick={() => move(-1)} />}
@@ -133,6 +133,7 @@ export function useFocus(draft: Draft, path: Path, box: { readonly current: HTML
 }
 
 export function ProblemCount({ count }: { count: number }) {
+  if (count === 0) return null
   return (
     <span class="problem-count">
       <Icon name="warn" /> <span>{count}</span> <span class="visually-hidden">{plural(count, 'problem')} here</span>
