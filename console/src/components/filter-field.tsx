@@ -58,7 +58,7 @@ export function Filters({ filters, note, noMatch, children }: FiltersProps) {
 }
 
 /** Another filter begins at the newest. */
-export const firstPage = { start: undefined, before: undefined, cursor: undefined }
+export const firstPage = { start: undefined, before: undefined }
 
 /** How long a reader pauses before the server is asked. */
 const askedPauseMs = 350
