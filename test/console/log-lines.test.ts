@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { toPlain, toSpans } from '../../console/src/model/ansi.ts'
-import { isHidden, lineAtByte, splitByHits, toLogText } from '../../console/src/model/log-lines.ts'
+import { groupsFrom, lineAtByte, splitByHits, toLogText } from '../../console/src/model/log-lines.ts'
 import { openChromium } from '../support/chromium.ts'
 
 const esc = '\u001b'
@@ -72,7 +72,7 @@ test('groups of build servers fold with what is in them, and have their length',
       ['Open', false, 0],
     ],
   )
-  const shown = log.lines.filter((line) => !isHidden(line, (group) => group.isFolded))
+  const shown = log.lines.filter(({ within }) => !groupsFrom(within).some((group) => group.isFolded))
   assert.deepEqual(
     shown.map(({ number, text }) => `${number} ${text}`),
     ['1 Restore', '4 All', '5 Inner', '9 Tests', '10 ::error::three', '12 Open', '13 last'],

@@ -10,13 +10,17 @@ import { refreshMatching } from './live.ts'
 
 export type Task = Schemas['Task']
 
-interface PendingTask {
-  readonly id: string
+export interface Change {
+  readonly application: string
   /** In words: "Resize web-prod-v007 to 3". */
   readonly description: string
-  readonly application: string
+  readonly job: readonly ({ readonly type: string } & Readonly<Record<string, unknown>>)[]
   /** What it changes, as `objectKey` names it. */
   readonly object: string
+}
+
+interface PendingTask extends Omit<Change, 'job'> {
+  readonly id: string
   readonly startedAtMs: number
   /** Once it has failed. */
   readonly failure?: string
@@ -38,13 +42,6 @@ export function pendingOf(object: string): PendingTask | undefined {
 
 export function dismiss(id: string): void {
   pendingTasks.value = pendingTasks.value.filter((pending) => pending.id !== id)
-}
-
-export interface Change {
-  readonly application: string
-  readonly description: string
-  readonly job: readonly ({ readonly type: string } & Readonly<Record<string, unknown>>)[]
-  readonly object: string
 }
 
 /** Resolves once the task is accepted; its end shows at the object. @throws {ApiError} */

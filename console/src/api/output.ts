@@ -2,7 +2,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { byteLength, type Found, toTextOfBytes } from '../model/log-lines.ts'
 import { objectsOf, textOf } from '../model/read.ts'
-import { type ApiError, asApiError } from './api-error.ts'
 import { client, type Schemas, unwrap } from './client.ts'
 import { useLive } from './live.ts'
 
@@ -46,32 +45,27 @@ export function useOutput(place: OutputPlace, line: number | undefined) {
   const [wanted, setWanted] = useState(line)
   const [output, setOutput] = useState<Output>()
   const [next, setNext] = useState<number>()
-  const [earlier, setEarlier] = useState<'unread' | 'asked' | ApiError>('unread')
   const first = wanted === undefined ? { tail: firstLines } : { offset: Math.max(0, wanted - beforeBytes) }
   const parameters = parametersOf(place, next === undefined ? first : { offset: next })
   const { body, error } = useLive(path, parameters, { refresh: 'live', isBusy: () => true }).reading.value
   useEffect(() => {
     if (body === undefined) return
-    setOutput((before) =>
-      limited(next === undefined || before === undefined ? toOutput(body, place) : withPart(before, body, place)),
-    )
+    const part = toOutput(body, place)
+    const begin = wanted === undefined ? part : fromWholeLine(part)
+    setOutput((before) => limited(next === undefined || before === undefined ? begin : withPart(before, part)))
     setNext(body.nextOffset)
   }, [body])
   const firstLine = useFirstLine(place, output, wanted !== undefined)
-  const readEarlier = async () => {
-    if (output === undefined || earlier === 'asked') return
-    setEarlier('asked')
-    const offset = Math.max(0, output.startByte - partBytes)
-    const answer = await ask(place, { offset }).catch(asApiError)
-    if (answer instanceof Error) return setEarlier(answer)
-    // Its beginning may have been dropped meanwhile.
-    setOutput((present) => (present?.startByte === output.startByte ? withEarlier(present, answer, place) : present))
-    setEarlier('unread')
-  }
   return {
     output: output && { ...output, firstLine },
-    error: error ?? (typeof earlier === 'string' ? undefined : earlier),
-    readEarlier,
+    error,
+    /** @throws {ApiError} */
+    async readEarlier() {
+      const { startByte = 0 } = output ?? {}
+      const earlier = fromWholeLine(toOutput(await ask(place, { offset: Math.max(0, startByte - partBytes) }), place))
+      // Its beginning may have been dropped meanwhile.
+      setOutput((present) => (present?.startByte === startByte ? withEarlier(present, earlier) : present))
+    },
     /** Reads on from shortly before a line instead. */
     readAt(byte: number) {
       setNext(undefined)
@@ -112,32 +106,29 @@ function useFirstLine(place: OutputPlace, output: Output | undefined, isCounted:
 
 type Answer = Schemas['ConsoleOutput']
 
-/** A part that begins anywhere begins within a line. */
-function toOutput({ output, offset = 0, nextOffset, line }: Answer, { container }: OutputPlace): Output {
-  const part = {
-    text: toText(output, container),
-    startByte: offset,
-    firstLine: line ?? 1,
-    nextByte: nextOffset,
-    hasEarlier: offset > 0,
-  }
-  return line === undefined && offset > 0 ? withoutStart(part, part.text.indexOf('\n') + 1) : part
+function toOutput({ output, offset = 0, nextOffset, line = 1 }: Answer, { container }: OutputPlace): Output {
+  const text = toText(output, container)
+  return { text, startByte: offset, firstLine: line, nextByte: nextOffset, hasEarlier: offset > 0 }
 }
 
-function withPart(before: Output, { output, nextOffset }: Answer, { container }: OutputPlace): Output {
-  return { ...before, text: before.text + toText(output, container), nextByte: nextOffset }
+/** A part that begins anywhere begins within a line. */
+function fromWholeLine(part: Output): Output {
+  return part.startByte === 0 ? part : withoutStart(part, part.text.indexOf('\n') + 1)
+}
+
+function withPart(before: Output, { text, nextByte }: Output): Output {
+  return { ...before, text: before.text + text, nextByte }
 }
 
 function limited(output: Output): Output {
-  const { text } = output
-  if (text.length <= maxCharacters) return output
-  return { ...withoutStart(output, text.indexOf('\n', text.length - keptCharacters) + 1), hasEarlier: false }
+  const { length } = output.text
+  if (length <= maxCharacters) return output
+  return { ...withoutStart(output, output.text.indexOf('\n', length - keptCharacters) + 1), hasEarlier: false }
 }
 
-function withEarlier(present: Output, answer: Answer, place: OutputPlace): Output {
-  const { text: part, startByte } = toOutput(answer, place)
+function withEarlier(present: Output, { text: part, startByte, nextByte = 0 }: Output): Output {
   const bytes = present.startByte - startByte
-  if (bytes <= 0 || (answer.nextOffset ?? 0) < present.startByte) return { ...present, hasEarlier: false }
+  if (bytes <= 0 || nextByte < present.startByte) return { ...present, hasEarlier: false }
   const before = toTextOfBytes(part, bytes)
   const text = before + present.text
   const hasEarlier = startByte > 0 && text.length + partBytes <= maxCharacters

@@ -30,14 +30,8 @@ export function LogBlocks({ lines, look }: { lines: readonly LogLine[]; look: Lo
   )
 }
 
-interface BlockProps {
-  readonly lines: readonly LogLine[]
-  readonly isLast: boolean
-  readonly look: Look
-}
-
 /** The browser lays it out when it comes near the view, and finds and copies its text all the same. */
-function Block({ lines, isLast, look }: BlockProps) {
+function Block({ lines, isLast, look }: { lines: readonly LogLine[]; isLast: boolean; look: Look }) {
   const box = useRef<HTMLDivElement>(null)
   const isNear = useNear(box, isLast)
   const isRich = isNear || lines.some(({ byte }) => byte === look.hit || byte === look.chosen)

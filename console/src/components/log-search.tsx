@@ -44,11 +44,6 @@ export function useSearch(
 export function LogSearch({ search }: { search: ReturnType<typeof useSearch> }) {
   const { query, isSearching, isCut, total, number, isOfAll, find, step } = search
   const hits = total === 0 ? 'no hit' : `${number.toLocaleString()} of ${total.toLocaleString()}`
-  const onKey = (event: KeyboardEvent) => {
-    if (event.key !== 'Enter') return
-    event.preventDefault()
-    step(event.shiftKey ? -1 : 1)
-  }
   return (
     <>
       <input
@@ -58,7 +53,7 @@ export function LogSearch({ search }: { search: ReturnType<typeof useSearch> }) 
         placeholder={isOfAll ? 'Find in all output' : 'Find in the loaded output'}
         value={query}
         onInput={(event) => find(event.currentTarget.value)}
-        onKeyDown={onKey}
+        onKeyDown={({ key, shiftKey }) => key === 'Enter' && step(shiftKey ? -1 : 1)}
       />
       <span class="muted number" role="status">
         {query !== '' && (isSearching ? 'searching …' : hits + (isCut ? ' and more' : ''))}

@@ -2,7 +2,7 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { downloadText } from '../model/download.ts'
-import { type Found, isHidden, type LogGroup, type LogLine, type LogText, lineAtByte, toLogText } from '../model/log-lines.ts'
+import { type Found, groupsFrom, type LogGroup, type LogLine, type LogText, lineAtByte, toLogText } from '../model/log-lines.ts'
 import { plural } from '../words.ts'
 import { IconButton } from './button.tsx'
 import { Check } from './check.tsx'
@@ -55,32 +55,30 @@ export function LogView({ text, name, isEnded = false, part = whole }: LogViewPr
     l: () => look.hit !== undefined && look.choose(look.hit),
   }
   const download = () => downloadText(`${name}.log`, 'text/plain;charset=utf-8', text)
+  const attributes = {
+    'aria-label': `${name}, ${plural(log.lines.length, 'line')}`,
+    class: `${wraps ? 'wraps' : ''} ${hasTimes ? 'has-times' : ''}`,
+    style: { '--digits': `${String(log.lines.at(-1)?.number ?? 0).length}ch` },
+    onScroll,
+    onKeyDown: (event: KeyboardEvent) => pressKey(event, keys),
+  }
   return (
     <div class="log">
       <div class="log-tools row">
-        {switches
-          .filter(({ isOffered }) => isOffered)
-          .map(({ label, isOn, set }) => (
-            <Check key={label} checked={isOn} onChange={set}>
-              {label}
-            </Check>
-          ))}
+        {switches.map(
+          ({ label, isOn, set, isOffered }) =>
+            isOffered && (
+              <Check key={label} checked={isOn} onChange={set}>
+                {label}
+              </Check>
+            ),
+        )}
         <LogSearch search={search} />
         <IconButton icon="download" label="Download" title="Download" onClick={download} />
       </div>
       {part.startByte > 0 && !part.hasEarlier && <p class="muted">The beginning of the output is no longer on this page.</p>}
-      <pre
-        ref={box}
-        role="log"
-        // What is added would be read aloud without an end.
-        aria-live="off"
-        class={`${wraps ? 'wraps' : ''} ${hasTimes ? 'has-times' : ''}`}
-        tabIndex={0}
-        aria-label={`${name}, ${plural(log.lines.length, 'line')}`}
-        style={{ '--digits': `${String(log.lines.at(-1)?.number ?? 0).length}ch` }}
-        onScroll={onScroll}
-        onKeyDown={(event) => pressKey(event, keys)}
-      >
+      {/* What is added would be read aloud without an end. */}
+      <pre ref={box} role="log" aria-live="off" tabIndex={0} {...attributes}>
         <div>{text === '' ? <span class="muted">No output yet.</span> : <LogBlocks lines={shown} look={look} />}</div>
       </pre>
     </div>
@@ -133,13 +131,12 @@ function useFolds(log: LogText) {
   const isFolded = ({ from, isFolded: atFirst }: LogGroup) => changed.get(from) ?? atFirst
   return {
     isFolded,
-    shown: useMemo(() => log.lines.filter((line) => !isHidden(line, isFolded)), [log, changed]),
+    shown: useMemo(() => log.lines.filter(({ within }) => !groupsFrom(within).some(isFolded)), [log, changed]),
     fold: (group: LogGroup) => setChanged(new Map(changed).set(group.from, !isFolded(group))),
     /** Opens the groups around a line. */
     unfold({ within }: LogLine) {
-      const around = []
-      for (let group = within; group !== undefined; group = group.outer) if (isFolded(group)) around.push(group.from)
-      if (around.length > 0) setChanged(new Map([...changed, ...around.map((from) => [from, false] as const)]))
+      const folded = groupsFrom(within).filter(isFolded)
+      if (folded.length > 0) setChanged(new Map([...changed, ...folded.map(({ from }) => [from, false] as const)]))
     },
   }
 }

@@ -5,13 +5,8 @@ import { markHidden, showHidden } from '../model/names.ts'
 /** An address, or the id of an execution. */
 const linked = 'https?:\\/\\/[^\\s<>"\']+[^\\s<>"\'.,;:!?)\\]]|\\b01[0-9A-HJKMNP-TV-Z]{24}\\b'
 
-interface PlainTextProps {
-  readonly text: string
-  /** Where things lead that the text may name. */
-  readonly links?: ReadonlyMap<string, string>
-}
-
-export function PlainText({ text, links = new Map() }: PlainTextProps) {
+/** @param links Where things lead that the text may name */
+export function PlainText({ text, links = new Map() }: { text: string; links?: ReadonlyMap<string, string> }) {
   const parts = text.slice(0, 20_000).split(patternOf(links))
   return (
     <bdi class="plain-text">

@@ -5,6 +5,7 @@ import { findInOutput, type OutputPlace, useOutput } from '../api/output.ts'
 import { describeError } from '../words.ts'
 import { RecordFold } from './json-tree.tsx'
 import { LogView } from './log-view.tsx'
+import { act } from './notices.tsx'
 import { ErrorState, Loading } from './states.tsx'
 import { AddressTabs } from './tabs.tsx'
 
@@ -39,16 +40,21 @@ interface OutputProps extends OutputPlace {
 /** What the program has written. */
 export function ProgramOutput({ line, ...place }: OutputProps) {
   const byte = line !== undefined && /^\d+$/.test(line) ? Number(line) : undefined
-  const { output, error, ...reader } = useOutput(place, byte)
+  const { output, error, readEarlier, readAt } = useOutput(place, byte)
   if (output === undefined)
     return error === undefined ? <Loading rows={8} /> : <ErrorState error={error} onRetry={() => location.reload()} />
-  const { text, nextByte, ...part } = output
-  const find = nextByte === undefined ? undefined : (query: string) => findInOutput(place, query)
+  const { text, nextByte, ...where } = output
+  const part = {
+    ...where,
+    readEarlier: () => act(`Read earlier output of ${place.id}`, readEarlier),
+    readAt,
+    find: nextByte === undefined ? undefined : (query: string) => findInOutput(place, query),
+  }
   return (
     <>
       {error !== undefined && <p class="stale">{describeError(error).title}</p>}
-      {byte !== undefined && byte < part.startByte && <p class="muted">The line of this address is no longer kept.</p>}
-      <LogView text={text} name={place.id} part={{ ...part, ...reader, find }} />
+      {byte !== undefined && byte < where.startByte && <p class="muted">The line of this address is no longer kept.</p>}
+      <LogView text={text} name={place.id} part={part} />
     </>
   )
 }

@@ -25,7 +25,7 @@ export function useManifestActions(object: ActedObject): readonly Action[] {
     },
     isKind(name, 'deployment') && isPaused !== undefined && pauseOrResume(name, isPaused),
     isRolledOut && undo(object),
-    isKind(name, 'replicaSet') && traffic && enableOrDisable(name, traffic, owned),
+    isKind(name, 'replicaSet') && traffic && enableOrDisable(object, owned),
     { label: 'Edit', icon: 'edit', denied: owned, onSelect: () => editManifest(object) },
     remove(place),
   ]
@@ -93,11 +93,8 @@ function undo({ place: { name }, isPaused, revisions }: ActedObject, chosen?: nu
   }
 }
 
-function enableOrDisable(
-  name: string,
-  { isEnabled, balancers }: NonNullable<ActedObject['traffic']>,
-  owned: string | undefined,
-): Action {
+function enableOrDisable({ place: { name }, traffic }: ActedObject, owned: string | undefined): Action {
+  const { isEnabled, balancers = [] } = traffic ?? {}
   const none = 'No load balancer is named in its annotation, so there is no traffic to switch.'
   const denied = owned ?? (balancers.length === 0 ? none : undefined)
   if (!isEnabled) return { type: 'enableManifest', label: 'Enable', icon: 'power', denied }

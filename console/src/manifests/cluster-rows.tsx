@@ -19,9 +19,8 @@ import {
   type ServerGroup,
   versionIn,
 } from '../model/server-groups.ts'
-import { instanceStatus, type Status } from '../model/status.ts'
+import { instanceStatus } from '../model/status.ts'
 import { GroupLine } from '../screens/group-line.tsx'
-import type { ServerGroupContext } from '../screens/server-group-actions.tsx'
 import { plural } from '../words.ts'
 import { useManifestActions } from './actions.tsx'
 import { bareName, isKind, kindOf, toFullName } from './names.ts'
@@ -32,18 +31,15 @@ import { isInUse, isManagedBy, type Manager, managerPlace, placeOfGroup, revisio
 
 interface ClusterRowsProps {
   readonly cluster: Cluster
-  readonly context: ServerGroupContext
+  readonly application: string
   /** Among groups of other clusters: without managers, and with whole names. */
   readonly isAlone: boolean
 }
 
-export function ClusterRows({ cluster, context, isAlone }: ClusterRowsProps) {
-  const { application } = context
-  const { body = [] } = useLive(
-    '/applications/{application}/serverGroupManagers',
-    { path: { application } },
-    { refresh: 'steady', events: applicationEvents(application, 'infrastructure') },
-  ).reading.value
+export function ClusterRows({ cluster, application, isAlone }: ClusterRowsProps) {
+  const events = applicationEvents(application, 'infrastructure')
+  const live = useLive('/applications/{application}/serverGroupManagers', { path: { application } }, { events })
+  const { body = [] } = live.reading.value
   const managers = isAlone ? [] : body.filter((manager) => isOf(manager, cluster))
   const others = cluster.groups.filter((group) => !managers.some((manager) => isManagedBy(group, managerPlace(manager))))
   return (
@@ -73,19 +69,16 @@ function isOf(manager: Manager, { account, name, groups }: Cluster): boolean {
   return (manager.moniker?.cluster ?? manager.name) === name || groups.some((group) => isManagedBy(group, place))
 }
 
-interface RowProps {
-  readonly application: string
-  readonly cluster: Cluster
-}
-
 /** A manager, its revisions in use, and a link to the others. */
-function ManagerRows({ manager, cluster, application }: RowProps & { readonly manager: Manager }) {
+function ManagerRows({ manager, cluster, application }: { manager: Manager; cluster: Cluster; application: string }) {
   const place = managerPlace(manager)
   const revisions = revisionsOf(cluster.groups, place)
   const inUse = revisions.map(({ group }) => group).filter(isInUse)
+  const counts = inUse.map((group) => ({ desired: group.capacity?.desired, ...countsOf(group) }))
   // The cluster is asked only while something moves.
-  const isMoving = inUse.length > 1 || !inUse.every(isAllUp)
+  const isMoving = inUse.length > 1 || counts.some(({ desired, total, up }) => up !== total || total !== (desired ?? total))
   const view = useManifest(isMoving ? place : undefined).reading.value.body
+  const [[pill], [reason = '']] = view === undefined ? [[], []] : [pillsOf(view), reasonsOf(view)]
   const object: ActedObject = {
     ...{ application, place, revisions },
     provider: revisions[0]?.group.cloudProvider ?? String(manager['cloudProvider'] ?? ''),
@@ -96,8 +89,8 @@ function ManagerRows({ manager, cluster, application }: RowProps & { readonly ma
   const older = revisions.length - shown.length
   return (
     <>
-      <ObjectLine object={object} status={view && pillsOf(view)[0]}>
-        {view !== undefined && <Name text={reasonsOf(view)[0] ?? ''} max={160} />}
+      <ObjectLine object={object}>
+        {pill && <StatusText status={pill} />} <Name text={reason} max={160} />
       </ObjectLine>
       <ul class="rows inner-rows">
         {shown.map(({ group }) => (
@@ -115,20 +108,8 @@ function ManagerRows({ manager, cluster, application }: RowProps & { readonly ma
   )
 }
 
-/** Whether all pods that are wanted are up, and no others are there. */
-function isAllUp(group: ServerGroup): boolean {
-  const { total, up } = countsOf(group)
-  return up === total && total === (group.capacity?.desired ?? total)
-}
-
-interface ObjectLineProps {
-  readonly object: ActedObject
-  readonly status: Status | undefined
-  /** What else there is to say. */
-  readonly children: ComponentChildren
-}
-
-function ObjectLine({ object, status, children }: ObjectLineProps) {
+/** @param children Its state, and what else there is to say */
+function ObjectLine({ object, children }: { object: ActedObject; children: ComponentChildren }) {
   const { application, place } = object
   return (
     <div class="run-row group-row manager-row">
@@ -138,25 +119,19 @@ function ObjectLine({ object, status, children }: ObjectLineProps) {
       </a>
       <span class="muted hide-phone">{kindOf(place.name)}</span>
       <span class="muted hide-narrow">{place.location}</span>
-      {status !== undefined && <StatusText status={status} />}
       <span class="grow">
-        <PendingChip object={keyOfObject(place)} /> {children}
+        {children} <PendingChip object={keyOfObject(place)} />
       </span>
       <Menu label={`Actions of ${place.name}`} items={useManifestActions(object)} />
     </div>
   )
 }
 
-function GroupRow({
-  group,
-  cluster,
-  application,
-  isAlone,
-}: RowProps & { readonly group: ServerGroup; readonly isAlone: boolean }) {
+function GroupRow({ group, cluster, application, isAlone }: ClusterRowsProps & { readonly group: ServerGroup }) {
   const place = placeOfGroup(group)
   const [owner] = group.serverGroupManagers ?? []
   const revision = owner === undefined || isAlone ? undefined : revisionOf(group)
-  const title = revision === undefined ? undefined : `Revision ${revision}`
+  const title = revision === undefined ? (isAlone ? group.name : versionIn(group.name)) : `Revision ${revision}`
   const object: ActedObject = {
     ...unreadObject(group, application),
     owner: owner && toFullName('deployment', String(owner['name'])),
@@ -166,8 +141,8 @@ function GroupRow({
   return (
     <GroupLine
       group={group}
-      title={title ?? <Name text={isAlone ? group.name : versionIn(group.name)} max={40} />}
-      label={[title, group.name].filter(Boolean).join(', ')}
+      title={<Name text={title} max={40} />}
+      label={title === group.name ? title : `${title}, ${group.name}`}
       isLong
       href={to.manifest(application, place)}
       hrefOf={(instance) => to.manifest(application, { ...place, name: instanceId(instance) })}
@@ -181,16 +156,14 @@ function GroupRow({
 
 /** A job is never up: it runs, then it has succeeded or failed. */
 function JobRow({ group, application }: { group: ServerGroup; application: string }) {
-  const { body } = useLive(
-    '/applications/{applicationName}/jobs',
-    { path: { applicationName: application }, query: {} },
-    { refresh: 'steady', events: applicationEvents(application, 'infrastructure') },
-  ).reading.value
+  const events = applicationEvents(application, 'infrastructure')
+  const parameters = { path: { applicationName: application }, query: {} }
+  const { body } = useLive('/applications/{applicationName}/jobs', parameters, { events }).reading.value
   const object = unreadObject(group, application)
   const job = body?.find((one) => one.account === object.place.account && toFullName('job', one.name ?? '') === group.name)
   return (
-    <ObjectLine object={object} status={job && instanceStatus(job.jobState)}>
-      <Time at={group.createdTime} />
+    <ObjectLine object={object}>
+      {job !== undefined && <StatusText status={instanceStatus(job.jobState)} />} <Time at={group.createdTime} />
     </ObjectLine>
   )
 }

@@ -90,7 +90,7 @@ function Comparison({ before, after }: { before: Revision; after: Revision }) {
     <Panel title={title}>
       {values === undefined && <Loading rows={3} />}
       {values?.length === 0 && <p class="quiet">Both have the same pod template.</p>}
-      {values !== undefined && values.length > 0 && <Difference heads={heads} label={title} values={values} />}
+      {values?.[0] && <Difference heads={heads} label={title} values={values} />}
     </Panel>
   )
 }

@@ -3,21 +3,14 @@ import { Filters } from '../components/filter-field.tsx'
 import { ProgramOutput } from '../components/program-tabs.tsx'
 import { EmptyState } from '../components/states.tsx'
 import { textOf } from '../model/read.ts'
-import { instanceId, instancesOf, type ServerGroup } from '../model/server-groups.ts'
+import { instanceId, instancesOf } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
 
 import { bareName, isKind } from './names.ts'
-import { containerSpecsOf, type ManifestView } from './object.ts'
-import type { ActedObject } from './use-object.ts'
+import { containerSpecsOf } from './object.ts'
+import type { ObjectTabProps } from './use-object.ts'
 
-interface LogsProps {
-  readonly view: ManifestView
-  readonly object: ActedObject
-  readonly groups: readonly ServerGroup[]
-  readonly query: ScreenProps['query']
-}
-
-export function Logs({ view, object: { place, provider }, groups, query }: LogsProps) {
+export function Logs({ view, object: { place, provider }, groups, query }: ObjectTabProps & Pick<ScreenProps, 'query'>) {
   const pods = isKind(place.name, 'pod') ? [place.name] : groups.flatMap(instancesOf).map(instanceId)
   const containers = containerSpecsOf(view).flatMap(({ name }) => textOf(name) ?? [])
   const [firstPod, mainContainer] = [pods[0], containers.at(-1)]

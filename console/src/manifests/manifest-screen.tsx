@@ -1,5 +1,4 @@
 /** One object of a provider with manifests: its state and why, its history, events, logs and manifest, and what can be done to it. */
-import { to } from '../address.ts'
 import { applicationCrumbs } from '../components/application-head.tsx'
 import { Banner } from '../components/banner.tsx'
 import { ActionButton } from '../components/button.tsx'
@@ -88,17 +87,11 @@ function Head({ view, object }: { view: ManifestView; object: ActedObject }) {
   const { application, place } = object
   const actions = useManifestActions(object).slice(1)
   const offered = actions.filter(({ destructive, denied }) => !destructive && denied === undefined)
-  const cluster = view.moniker?.cluster
-  const inCluster = cluster && cluster !== place.name && isKind(place.name, 'pod', ...workloads)
-  const crumb = inCluster && {
-    label: <Name text={cluster} max={60} />,
-    href: to.cluster(application, { account: place.account, cluster }),
-  }
   return (
     <PageHead
       tab={place.name}
       title={<Name text={place.name} max={80} />}
-      crumbs={[...applicationCrumbs(application), ...(crumb ? [crumb] : [])]}
+      crumbs={applicationCrumbs(application)}
       state={
         <span class="row">
           {pillsOf(view).map((pill) => (
@@ -130,6 +123,7 @@ function Head({ view, object }: { view: ManifestView; object: ActedObject }) {
 /** Why it is not as wanted, what was changed by hand, and how far its rollout is. */
 function Notes({ view, object: { application, place } }: { view: ManifestView; object: ActedObject }) {
   const reasons = reasonsOf(view)
+  const rollout = rolloutOf(view)
   const isFailed = view['hopeless'] === true || pillsOf(view)[0]?.kind === 'failed'
   return (
     <>
@@ -149,15 +143,13 @@ function Notes({ view, object: { application, place } }: { view: ManifestView; o
           <PlainText text={warning} />
         </Banner>
       ))}
-      <Rollout rollout={rolloutOf(view)} />
+      {rollout !== undefined && <Rollout {...rollout} />}
     </>
   )
 }
 
 /** How many pods are updated, ready and available of those that are wanted. */
-function Rollout({ rollout }: { rollout: ReturnType<typeof rolloutOf> }) {
-  if (rollout === undefined) return null
-  const { desired, parts } = rollout
+function Rollout({ desired, parts }: NonNullable<ReturnType<typeof rolloutOf>>) {
   return (
     <dl class="rollout" aria-label="Rollout">
       {parts.map(({ word, done }) => (

@@ -1,9 +1,7 @@
 /** Full names of objects that have manifests: kind and name, such as `deployment web`. */
 
-const fullName = /^[^ ]+ [^ ]+$/
-
 export function isFullName(name: string): boolean {
-  return fullName.test(name)
+  return /^[^ ]+ [^ ]+$/.test(name)
 }
 
 /** In the spelling of the name; compare it with `isKind`. */

@@ -44,11 +44,7 @@ export function AccountsAway({ accounts }: { accounts: readonly string[] }) {
   )
 }
 
-interface Drift extends ObjectPlace {
-  readonly manager: string | undefined
-  readonly sinceMs: number | undefined
-  readonly fields: readonly string[]
-}
+type Drift = ReturnType<typeof toDrift>[number]
 
 /** Other services than the embedded one do not list any. */
 export function useDrift(application: string): readonly Drift[] {
@@ -58,7 +54,7 @@ export function useDrift(application: string): readonly Drift[] {
 }
 
 /** @param drift As the API or the output of a stage has it */
-export function toDrift(drift: unknown): readonly Drift[] {
+export function toDrift(drift: unknown) {
   return objectsOf(drift).map(({ account, namespace, name, manager, since, fields }) => ({
     account: textOf(account) ?? '',
     location: textOf(namespace) ?? '',

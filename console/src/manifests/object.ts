@@ -200,30 +200,23 @@ const setByDeployment =
 export function toEditable(view: ManifestView): Json {
   const last = objectOf(fieldOf(view, annotationsPath))['kubectl.kubernetes.io/last-applied-configuration']
   const { status: _, ...manifest } = objectOf(parsed(last) ?? view.manifest)
-  const { name, annotations } = objectOf(manifest['metadata'])
-  const { 'artifact.spinnaker.io/name': artifact, 'artifact.spinnaker.io/version': version } = objectOf(annotations)
+  const marks = objectOf(valueIn(manifest, annotationsPath))
+  const versioned = `${marks['artifact.spinnaker.io/name']}-${marks['artifact.spinnaker.io/version']}`
   const edited = withoutMarks(manifest)
+  const metadata = objectOf(edited['metadata'])
+  if (metadata['name'] !== versioned) return edited
   // A deployment gives the object its next version, and with it its name.
-  if (name !== `${artifact}-${version}`) return edited
-  return { ...edited, metadata: { ...objectOf(edited['metadata']), name: artifact } }
+  return { ...edited, metadata: { ...metadata, name: marks['artifact.spinnaker.io/name'] } }
 }
 
 /** Without fields, annotations and labels that every deployment writes anew, also in the templates of pods. */
-function withoutMarks(value: Json): Json {
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => {
-      const object = objectOf(inner)
-      if (object !== inner) return [key, inner]
-      return [key, key === 'metadata' ? ownMetadata(object) : ['spec', 'template'].includes(key) ? withoutMarks(object) : inner]
-    }),
-  )
-}
-
-function ownMetadata(metadata: Json): Json {
-  const own = Object.entries(metadata).flatMap(([key, value]) => {
-    if (setByCluster.test(key)) return []
-    if (key !== 'annotations' && key !== 'labels') return [[key, value]]
-    const marks = Object.entries(objectOf(value)).filter(([mark]) => !setByDeployment.test(mark))
+function withoutMarks(value: Json, isMetadata = false): Json {
+  const own = Object.entries(value).flatMap(([key, inner]) => {
+    if (isMetadata && setByCluster.test(key)) return []
+    const object = objectOf(inner)
+    if (object !== inner) return [[key, inner]]
+    if (!isMetadata) return [[key, withoutMarks(object, key === 'metadata')]]
+    const marks = Object.entries(object).filter(([mark]) => !setByDeployment.test(mark))
     return marks.length === 0 ? [] : [[key, Object.fromEntries(marks)]]
   })
   return Object.fromEntries(own)

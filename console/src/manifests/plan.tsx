@@ -17,19 +17,17 @@ export function Plan({ objects }: { objects: readonly PlannedObject[] }) {
   return (
     <ul class="rows boxed-rows plan" aria-label="Plan">
       {objects.map((object) => (
-        <li key={[object.account, object.location, object.name].join('\n')}>
-          <PlannedRow object={object} />
-        </li>
+        <PlannedRow key={[object.account, object.location, object.name].join('\n')} object={object} />
       ))}
     </ul>
   )
 }
 
 function PlannedRow({ object: { name, location, change, fields, message } }: { object: PlannedObject }) {
-  const counts = ['added', 'changed', 'removed'].map((word) => ({
-    word,
-    count: fields.filter((field) => field.change === word).length,
-  }))
+  const counts = ['added', 'changed', 'removed'].flatMap((word) => {
+    const { length } = fields.filter((field) => field.change === word)
+    return length > 0 ? `${length} ${word}` : []
+  })
   const head = (
     <>
       <strong>
@@ -39,9 +37,7 @@ function PlannedRow({ object: { name, location, change, fields, message } }: { o
         <Name text={location} max={40} />
       </span>
       <StatusText status={statuses[change]} />
-      {change === 'update' && (
-        <span class="muted">{counts.flatMap(({ word, count }) => (count > 0 ? `${count} ${word}` : [])).join(', ')}</span>
-      )}
+      {change === 'update' && <span class="muted">{counts.join(', ')}</span>}
     </>
   )
   const text = message !== undefined && (
@@ -51,17 +47,19 @@ function PlannedRow({ object: { name, location, change, fields, message } }: { o
   )
   if (fields.length === 0) {
     return (
-      <div class="plan-row">
+      <li class="plan-row">
         <p class="row">{head}</p>
         {text}
-      </div>
+      </li>
     )
   }
   return (
-    <details class="plan-row" open={change === 'update'}>
-      <summary class="row">{head}</summary>
-      {text}
-      <Difference heads={heads} label={`Plan of ${name}`} values={fields} />
-    </details>
+    <li>
+      <details class="plan-row" open={change === 'update'}>
+        <summary class="row">{head}</summary>
+        {text}
+        <Difference heads={heads} label={`Plan of ${name}`} values={fields} />
+      </details>
+    </li>
   )
 }

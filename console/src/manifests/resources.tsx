@@ -14,11 +14,9 @@ import { AccountsAway } from './notices.tsx'
 
 type Resource = Schemas['RawResource']
 
-const placeOf = ({ account, namespace, region, name }: Resource) => ({
-  account: account ?? '',
-  location: namespace ?? region ?? '',
-  name,
-})
+const placeOf = ({ account, namespace, region, name }: Resource) => {
+  return { account: account ?? '', location: namespace ?? region ?? '', name }
+}
 const foundBy = (resource: Resource) => {
   const { location: region, ...place } = placeOf(resource)
   const labels = Object.entries(resource.labels ?? {}).map((label) => label.join('='))
@@ -29,7 +27,7 @@ const empty = 'Nothing of this application is found in a cluster.'
 export function Resources(screen: ScreenProps) {
   const { application = '' } = screen.params
   const events = applicationEvents(application, 'infrastructure')
-  const live = useLive('/applications/{application}/rawResources', { path: { application } }, { refresh: 'steady', events })
+  const live = useLive('/applications/{application}/rawResources', { path: { application } }, { events })
   const columns: readonly Column<Resource>[] = [
     {
       head: 'Name',

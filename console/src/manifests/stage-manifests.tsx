@@ -5,7 +5,7 @@ import { useLive } from '../api/live.ts'
 import { Name, NameLink } from '../components/name.tsx'
 import { StatusBadge } from '../components/status-mark.tsx'
 import type { Stage } from '../model/execution.ts'
-import { accountOf, instanceId, instancesOf } from '../model/server-groups.ts'
+import { groupPlace, instanceId, instancesOf } from '../model/server-groups.ts'
 import { isComplete } from '../model/status.ts'
 import { ProgramTail } from '../screens/stage-output.tsx'
 import { plural } from '../words.ts'
@@ -19,6 +19,7 @@ import { Events } from './status-tab.tsx'
 import { useManifest } from './use-object.ts'
 import { isPartOf } from './workload.ts'
 
+/** Each is read. */
 const maxObjects = 30
 
 interface StageManifestsProps {
@@ -30,51 +31,37 @@ export function StageManifests({ application, stage }: StageManifestsProps) {
   const plan = planOfStage(stage)
   const drift = toDrift(stage.outputs['drift'] ?? stage.context['drift'])
   const objects = objectsOfStage(stage)
+  const more = objects.length > maxObjects ? `, ${maxObjects} of ${objects.length}` : ''
+  const rows = objects.slice(0, maxObjects).map((object) => (
+    <li key={[object.location, object.name].join('\n')}>
+      <ObjectRow application={application} object={object} isLive={!isComplete(stage.status)} />
+    </li>
+  ))
   return (
     <>
-      {plan.length > 0 && (
-        <Section title="Plan">
-          <Plan objects={plan} />
-        </Section>
-      )}
+      {plan.length > 0 && <Section title="Plan" body={<Plan objects={plan} />} />}
       {drift.length > 0 && (
-        <Section title={`${plural(drift.length, 'deployed object')} changed since the deployment.`}>
-          <DriftList application={application} found={drift} />
-        </Section>
+        <Section
+          title={`${plural(drift.length, 'deployed object')} changed since the deployment.`}
+          body={<DriftList application={application} found={drift} />}
+        />
       )}
-      {objects.length > 0 && (
-        <Section title="Objects">
-          <ul class="rows boxed-rows">
-            {objects.slice(0, maxObjects).map((object) => (
-              <li key={[object.location, object.name].join('\n')}>
-                <ObjectRow application={application} object={object} isLive={!isComplete(stage.status)} />
-              </li>
-            ))}
-          </ul>
-          {objects.length > maxObjects && <p class="quiet">and {objects.length - maxObjects} more</p>}
-        </Section>
-      )}
+      {rows.length > 0 && <Section title={`Objects${more}`} body={<ul class="rows boxed-rows">{rows}</ul>} />}
     </>
   )
 }
 
-function Section({ title, children }: { title: string; children: ComponentChildren }) {
+function Section({ title, body }: { title: string; body: ComponentChildren }) {
   return (
     <>
       <h3 class="sub">{title}</h3>
-      {children}
+      {body}
     </>
   )
 }
 
-interface ObjectRowProps {
-  readonly application: string
-  readonly object: ObjectPlace
-  readonly isLive: boolean
-}
-
 /** An object that was deleted since has only its name. */
-function ObjectRow({ application, object, isLive }: ObjectRowProps) {
+function ObjectRow({ application, object, isLive }: { application: string; object: ObjectPlace; isLive: boolean }) {
   const { body } = useManifest(object).reading.value
   const hasWarning = body !== undefined && eventsOf(body).some(({ status }) => status.kind === 'warning')
   return (
@@ -113,16 +100,15 @@ export function FailedObjects({ application, stage }: StageManifestsProps) {
     .toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))
   const pod = group && instancesOf(group).find(({ healthState }) => healthState !== 'Up')
   const id = pod && instanceId(pod)
+  const provider = group?.cloudProvider ?? undefined
   return (
     <>
       <StageManifests application={application} stage={stage} />
       {group !== undefined && id !== undefined && (
-        <Section title={`Last output of ${id}`}>
-          <ProgramTail
-            program={{ account: accountOf(group), region: group.region, id, provider: group.cloudProvider ?? undefined }}
-            name={id}
-          />
-        </Section>
+        <Section
+          title={`Last output of ${id}`}
+          body={<ProgramTail program={{ ...groupPlace(group), id, provider }} name={id} />}
+        />
       )}
     </>
   )

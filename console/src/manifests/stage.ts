@@ -1,6 +1,6 @@
 /** Objects that a stage names in its context and outputs, and what its plan changes in them. */
 import type { Stage } from '../model/execution.ts'
-import { objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
+import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { toFullName } from './names.ts'
 import { lowerFirst, type ObjectPlace } from './object.ts'
 
@@ -57,11 +57,7 @@ export function toPlan(plan: unknown) {
 
 /** The number of the first document that is no manifest, counted from 1; 0 where all are. */
 export function findNoManifest(documents: readonly unknown[]): number {
-  return (
-    1 +
-    documents.findIndex((document) => {
-      const { kind, metadata, items } = objectOf(document)
-      return textOf(kind) === undefined || (typeof metadata !== 'object' && !Array.isArray(items))
-    })
-  )
+  const isManifest = ({ kind, metadata, items }: Json) =>
+    textOf(kind) !== undefined && (metadata !== undefined || Array.isArray(items))
+  return 1 + documents.findIndex((document) => !isManifest(objectOf(document)))
 }

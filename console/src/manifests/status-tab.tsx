@@ -1,5 +1,6 @@
 /** The state of an object: facts by its kind, conditions, containers or pods, what it sends traffic to, and its events. */
 import { to } from '../address.ts'
+import { objectKey } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { DataTable } from '../components/data-table.tsx'
@@ -10,8 +11,8 @@ import { PlainText } from '../components/plain-text.tsx'
 import { EmptyState } from '../components/states.tsx'
 import { StatusText } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
-import { numberOf, objectsOf, textOf, valueIn } from '../model/read.ts'
-import { instancesOf, type ServerGroup } from '../model/server-groups.ts'
+import { objectsOf, textOf, valueIn } from '../model/read.ts'
+import { instancesOf } from '../model/server-groups.ts'
 import { noNamespace } from './actions.tsx'
 import { isKind } from './names.ts'
 import {
@@ -25,15 +26,9 @@ import {
   type StateRow,
 } from './object.ts'
 import { PodRows } from './pods.tsx'
-import { type ActedObject, workloads } from './use-object.ts'
+import { type ActedObject, type ObjectTabProps, workloads } from './use-object.ts'
 
-interface StatusTabProps {
-  readonly view: ManifestView
-  readonly object: ActedObject
-  readonly groups: readonly ServerGroup[]
-}
-
-export function StatusTab({ view, object, groups }: StatusTabProps) {
+export function StatusTab({ view, object, groups }: ObjectTabProps) {
   const { application, place } = object
   const { name } = place
   const toLogs = (container: string) => to.manifest(application, place, { tab: 'logs', container })
@@ -85,39 +80,37 @@ function States({ title, head, rows, toRow }: StatesProps) {
   )
 }
 
-function Facts({ view, object: { application, place, replicas } }: Omit<StatusTabProps, 'groups'>) {
+/** Facts of some kinds, by the field of the manifest that has them. */
+const fields = {
+  Type: 'spec.type',
+  'Cluster IP': 'spec.clusterIP',
+  Node: 'spec.nodeName',
+  Schedule: 'spec.schedule',
+  Completions: 'spec.completions',
+}
+
+function Facts({ view, object: { application, place, replicas } }: Omit<ObjectTabProps, 'groups'>) {
   const text = (path: string) => textOf(fieldOf(view, path))
-  const isOf = (kind: string) => isKind(place.name, kind)
   const reached = objectsOf(fieldOf(view, 'status.loadBalancer.ingress')).map(({ hostname, ip }) => textOf(hostname ?? ip))
   const ports = objectsOf(fieldOf(view, 'spec.ports')).map(({ name, port, protocol }) =>
     [name, port, protocol].filter(Boolean).join(' '),
   )
   const images = new Set(containerSpecsOf(view).map(({ image }) => textOf(image)))
-  const owners = ownersOf(view)
-  const done = `${numberOf(fieldOf(view, 'status.succeeded')) ?? 0} of ${numberOf(fieldOf(view, 'spec.completions')) ?? 1}`
+  const [owner] = ownersOf(view)
+  const cluster = view.moniker?.cluster
   return (
     <KeyValue
       facts={[
         ['Kind', [text('kind'), text('apiVersion')].filter(Boolean).join(', ')],
         ['Account', place.account],
         ['Namespace', place.location || noNamespace],
-        ['Cluster', view.moniker?.cluster],
-        [
-          'Owned by',
-          owners.length > 0 &&
-            owners.map((name) => (
-              <NameLink key={name} href={to.manifest(application, { ...place, name })} text={name} max={60} />
-            )),
-        ],
+        ['Cluster', cluster && <NameLink href={to.cluster(application, { account: place.account, cluster })} text={cluster} />],
+        ['Owned by', owner && <NameLink href={to.manifest(application, { ...place, name: owner })} text={owner} max={60} />],
         ['Replicas', replicas],
         ['Images', [...images].join(', ')],
-        ['Type', isOf('service') && (text('spec.type') ?? 'ClusterIP')],
-        ['Cluster IP', text('spec.clusterIP')],
+        ...Object.entries(fields).map(([name, path]) => [name, text(path)] as const),
         ['Reached at', reached.join(', ')],
         ['Ports', ports.join('; ')],
-        ['Node', text('spec.nodeName')],
-        ['Schedule', isOf('cronJob') && text('spec.schedule')],
-        ['Completions', isOf('job') && done],
       ]}
     />
   )
@@ -126,11 +119,9 @@ function Facts({ view, object: { application, place, replicas } }: Omit<StatusTa
 /** Workloads behind a load balancer, with their pods. */
 function Serves({ object: { application, place } }: { object: ActedObject }) {
   const events = applicationEvents(application, 'infrastructure')
-  const { body } = useLive('/applications/{application}/loadBalancers', { path: { application } }, { refresh: 'steady', events })
-    .reading.value
-  const balancer = body?.find(
-    ({ account, region, name }) => account === place.account && region === place.location && name === place.name,
-  )
+  const { body } = useLive('/applications/{application}/loadBalancers', { path: { application } }, { events }).reading.value
+  const key = objectKey(place.account, place.location, place.name)
+  const balancer = body?.find(({ account, region, name }) => objectKey(account, region, name) === key)
   if (balancer === undefined) return null
   // Old replica sets have the labels, but no pods.
   const groups = objectsOf(balancer.serverGroups).filter(({ instances }) => objectsOf(instances).length > 0)

@@ -48,11 +48,10 @@ export const workloads = ['deployment', 'replicaSet', 'statefulSet', 'daemonSet'
 /** The server groups of the object: itself, or those that it manages, with all that were there before. */
 export function useGroups(application: string, view: ManifestView, place: ObjectPlace): readonly ServerGroup[] {
   const cluster = view.moniker?.cluster
+  const clusters = cluster && isKind(place.name, ...workloads) && `${place.account}:${cluster}`
   const { body } = useLive(
     '/applications/{applicationName}/serverGroups',
-    cluster && isKind(place.name, ...workloads)
-      ? { path: { applicationName: application }, query: { clusters: `${place.account}:${cluster}` } }
-      : undefined,
+    clusters ? { path: { applicationName: application }, query: { clusters } } : undefined,
     { refresh: 'live', isBusy: () => isMoving(view), events: applicationEvents(application, 'infrastructure') },
   ).reading.value
   return body?.filter((group) => isPartOf(group, place)) ?? []
@@ -88,6 +87,13 @@ export function useActedObject(
     revisions: isKind(place.name, 'deployment') ? revisionsOf(groups, place) : undefined,
     traffic: own && { isEnabled: isEnabled(own), balancers: [...new Set([...loadBalancersOf(own), ...trafficOf(view)])] },
   }
+}
+
+/** An object, with its server groups or those that it manages. */
+export interface ObjectTabProps {
+  readonly view: ManifestView
+  readonly object: ActedObject
+  readonly groups: readonly ServerGroup[]
 }
 
 /** Accounts whose providers have manifests; undefined while they are not known. */

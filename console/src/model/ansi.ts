@@ -2,12 +2,6 @@
 
 type Style = Readonly<Record<string, string | number>>
 
-export interface Span {
-  readonly text: string
-  /** Undefined: as all text. */
-  readonly style: Style | undefined
-}
-
 interface State {
   /** Colours of the text and of its ground, as CSS has them. */
   fore?: string | undefined
@@ -56,8 +50,8 @@ function showControls(text: string): string {
 }
 
 /** The parts of a line, each in one style; together they are its plain text. */
-export function toSpans(line: string): readonly Span[] {
-  const spans: Span[] = []
+export function toSpans(line: string) {
+  const spans: { readonly text: string; readonly style: Style | undefined }[] = []
   const state: State = {}
   let from = 0
   const add = (text: string) => text !== '' && spans.push({ text: showControls(text), style: styleOf(state) })

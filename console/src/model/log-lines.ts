@@ -88,13 +88,13 @@ const isError = /^(?:##\[error\]|::error)/
 function addLine(
   lines: LogLine[],
   raw: string,
-  { number, byte, group: before }: { readonly number: number; readonly byte: number; readonly group: LogGroup | undefined },
+  { number, byte, group: before }: Omit<LogText['rest'], 'at'>,
 ): LogGroup | undefined {
   const [stamp = '', time = ''] = timestamp.exec(raw) ?? []
   const atMs = time === '' ? undefined : Date.parse(time)
   const { rest, opens: opening, endMs } = marksIn(raw.slice(stamp.length).replace(/\r$/, ''), atMs)
   if (before !== undefined && atMs !== undefined) before.endMs = atMs
-  if (isError.test(rest)) for (let group = before; group !== undefined; group = group.outer) group.folds = false
+  if (isError.test(rest)) for (const group of groupsFrom(before)) group.folds = false
   let group = before
   if (endMs !== false && group !== undefined) {
     group.endMs = endMs ?? group.endMs
@@ -134,10 +134,9 @@ function marksIn(text: string, atMs: number | undefined): Marks {
   }
 }
 
-/** Whether a group around the line is folded. */
-export function isHidden({ within }: LogLine, isFolded: (group: LogGroup) => boolean): boolean {
-  for (let group = within; group !== undefined; group = group.outer) if (isFolded(group)) return true
-  return false
+/** A group and those around it, from the inside out. */
+export function groupsFrom(group: LogGroup | undefined): readonly LogGroup[] {
+  return group === undefined ? [] : [group, ...groupsFrom(group.outer)]
 }
 
 /** The line to which a byte belongs. */

@@ -159,7 +159,7 @@ function ClusterCard({ cluster, balancers, context, filter, by, isWhole = false 
         <Lazy key={region} load={loadPicture} props={{ application, groups: some }} />
       ))}
       {isOfManifests ? (
-        <Lazy load={loadManifestRows} props={{ cluster, context, isAlone }} />
+        <Lazy load={loadManifestRows} props={{ cluster, application, isAlone }} />
       ) : (
         <VirtualList
           label={`Server groups of ${name}`}
