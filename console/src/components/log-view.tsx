@@ -65,14 +65,7 @@ export function LogView({ text, name, isEnded = false, part = whole }: LogViewPr
   return (
     <div class="log">
       <div class="log-tools row">
-        {switches.map(
-          ({ label, isOn, set, isOffered }) =>
-            isOffered && (
-              <Check key={label} checked={isOn} onChange={set}>
-                {label}
-              </Check>
-            ),
-        )}
+        {switches.map((one) => one.isOffered && <Switch key={one.label} {...one} />)}
         <LogSearch search={search} />
         <IconButton icon="download" label="Download" title="Download" onClick={download} />
       </div>
@@ -82,6 +75,14 @@ export function LogView({ text, name, isEnded = false, part = whole }: LogViewPr
         <div>{text === '' ? <span class="muted">No output yet.</span> : <LogBlocks lines={shown} look={look} />}</div>
       </pre>
     </div>
+  )
+}
+
+function Switch({ label, isOn, set }: { label: string; isOn: boolean; set: (isOn: boolean) => void }) {
+  return (
+    <Check checked={isOn} onChange={set}>
+      {label}
+    </Check>
   )
 }
 

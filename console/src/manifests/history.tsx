@@ -25,26 +25,10 @@ export function History({ object, compared }: { object: ActedObject; compared: s
   const current = revisions.find(({ isCurrent }) => isCurrent)
   const chosen = revisions.find(({ number, isCurrent }) => String(number) === compared && !isCurrent)
   if (current === undefined) return <EmptyState icon="undo" text="The cluster lists no revision of it." />
-  const buttons = ({ number }: Revision) => (
-    <span class="row-buttons">
-      <Button
-        small
-        onClick={() => change({ revision: String(number) === compared ? undefined : String(number) })}
-        aria-label={`Compare revision ${number} with the current one`}
-      >
-        Compare
-      </Button>
-      <Button
-        small
-        icon="undo"
-        denied={undo?.denied}
-        onClick={() => undoTo(object, number)}
-        aria-label={`Undo to revision ${number}`}
-      >
-        Undo
-      </Button>
-    </span>
-  )
+  const buttons = ({ number }: Revision) => {
+    const compare = () => change({ revision: String(number) === compared ? undefined : String(number) })
+    return <RevisionButtons number={number} onCompare={compare} onUndo={() => undoTo(object, number)} denied={undo?.denied} />
+  }
   return (
     <div class="stack">
       <Panel title="History" flush>
@@ -60,6 +44,26 @@ export function History({ object, compared }: { object: ActedObject; compared: s
       </Panel>
       {chosen !== undefined && <Comparison before={chosen} after={current} />}
     </div>
+  )
+}
+
+interface RevisionButtonsProps {
+  readonly number: number
+  readonly denied: string | undefined
+  readonly onCompare: () => void
+  readonly onUndo: () => void
+}
+
+function RevisionButtons({ number, denied, onCompare, onUndo }: RevisionButtonsProps) {
+  return (
+    <span class="row-buttons">
+      <Button small onClick={onCompare} aria-label={`Compare revision ${number} with the current one`}>
+        Compare
+      </Button>
+      <Button small icon="undo" denied={denied} onClick={onUndo} aria-label={`Undo to revision ${number}`}>
+        Undo
+      </Button>
+    </span>
   )
 }
 

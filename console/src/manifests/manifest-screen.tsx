@@ -2,7 +2,6 @@
 import { applicationCrumbs } from '../components/application-head.tsx'
 import { Banner } from '../components/banner.tsx'
 import { ActionButton } from '../components/button.tsx'
-import { useQueryChange } from '../components/filter-field.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
@@ -10,7 +9,7 @@ import { PendingChip } from '../components/pending-chip.tsx'
 import { PlainText } from '../components/plain-text.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusBadge } from '../components/status-mark.tsx'
-import { Tabs } from '../components/tabs.tsx'
+import { AddressTabs } from '../components/tabs.tsx'
 import { Time } from '../components/time.tsx'
 import { Lazy, loadCodeEditor, loadText } from '../editor/lazy.tsx'
 import { objectOf, textsOf } from '../model/read.ts'
@@ -47,38 +46,26 @@ interface ObjectPageProps {
 }
 
 function ObjectPage({ application, place, view, query }: ObjectPageProps) {
-  const change = useQueryChange()
   const groups = useGroups(application, view, place)
   const object = useActedObject(application, place, view, groups)
+  const shown = { view, object, groups }
   const { name } = place
   const offered = [
-    { id: 'status', label: 'Status', body: <StatusTab view={view} object={object} groups={groups} /> },
-    isKind(name, 'pod', ...workloads) && {
-      ...{ id: 'logs', label: 'Logs' },
-      body: <Logs view={view} object={object} groups={groups} query={query} />,
-    },
+    { id: 'status', label: 'Status', body: () => <StatusTab {...shown} /> },
+    isKind(name, 'pod', ...workloads) && { id: 'logs', label: 'Logs', body: () => <Logs {...shown} query={query} /> },
     // The API lists the revisions of these alone.
     isKind(name, 'deployment') && {
       ...{ id: 'history', label: 'History' },
-      body: <History object={object} compared={query['revision']} />,
+      body: () => <History object={object} compared={query['revision']} />,
     },
-    { id: 'events', label: 'Events', body: <Events view={view} /> },
-    { id: 'manifest', label: 'Manifest', body: <Lazy load={loadManifestText} props={{ view, name }} /> },
+    { id: 'events', label: 'Events', body: () => <Events view={view} /> },
+    { id: 'manifest', label: 'Manifest', body: () => <Lazy load={loadManifestText} props={{ view, name }} /> },
   ]
-  const tabs = offered.filter((tab) => tab !== false)
-  const selected = tabs.find(({ id }) => id === query['tab']) ?? tabs[0]
   return (
     <>
       <Head view={view} object={object} />
       <Notes view={view} object={object} />
-      <Tabs
-        label={name}
-        tabs={tabs}
-        selected={selected?.id ?? ''}
-        onSelect={(id) => change({ tab: id === 'status' ? undefined : id, line: undefined })}
-      >
-        {selected?.body}
-      </Tabs>
+      <AddressTabs label={name} tabs={offered.filter((tab) => tab !== false)} />
     </>
   )
 }
