@@ -163,7 +163,8 @@ function JobRow({ group, application }: { group: ServerGroup; application: strin
   const job = body?.find((one) => one.account === object.place.account && toFullName('job', one.name ?? '') === group.name)
   return (
     <ObjectLine object={object}>
-      {job !== undefined && <StatusText status={instanceStatus(job.jobState)} />} <Time at={group.createdTime} />
+      {job !== undefined && <StatusText status={instanceStatus(job.jobState)} />}{' '}
+      {group.createdTime != null && <Time at={group.createdTime} />}
     </ObjectLine>
   )
 }
