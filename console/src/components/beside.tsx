@@ -45,9 +45,9 @@ export function Beside({ children, side, label, back }: BesideProps) {
 function useEscape(href: string | undefined): void {
   const { route: navigate } = useLocation()
   useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (href === undefined || event.key !== 'Escape' || event.defaultPrevented) return
-      const isElsewhere = event.target instanceof Element && event.target.closest('input, textarea, select, .cm-editor') !== null
+    const onKey = ({ key, target, defaultPrevented }: KeyboardEvent) => {
+      if (href === undefined || key !== 'Escape' || defaultPrevented) return
+      const isElsewhere = (target as Element).closest?.('input, textarea, select, .cm-editor')
       if (!isElsewhere && document.querySelector('dialog[open], [role="menu"]') === null) navigate(href, true)
     }
     addEventListener('keydown', onKey)

@@ -24,13 +24,11 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
 
 /** Pages without HTTPS have no clipboard of their own. @returns whether it was copied */
 export async function copyText(text: string): Promise<boolean> {
-  if (navigator.clipboard !== undefined) {
-    const isCopied = await navigator.clipboard.writeText(text).then(
-      () => true,
-      () => false,
-    )
-    if (isCopied) return true
-  }
+  const isCopied = await navigator.clipboard?.writeText(text).then(
+    () => true,
+    () => false,
+  )
+  if (isCopied) return true
   const before = document.activeElement
   const field = document.createElement('textarea')
   field.value = text
@@ -38,8 +36,8 @@ export async function copyText(text: string): Promise<boolean> {
   const place = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body
   place.append(field)
   field.select()
-  const isCopied = document.execCommand('copy')
+  const isDone = document.execCommand('copy')
   field.remove()
   if (before instanceof HTMLElement) before.focus()
-  return isCopied
+  return isDone
 }

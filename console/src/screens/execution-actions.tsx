@@ -147,8 +147,11 @@ async function change({ id }: Execution, call: Promise<{ response: Response; err
 }
 
 function put(execution: Execution, verb: 'pause' | 'resume' | 'cancel', reason?: string): Promise<void> {
-  const params = { path: { id: execution.id }, query: { reason } }
-  return change(execution, client.PUT(`/pipelines/{id}/${verb}`, { params, headers: actionHeaders } as never))
+  const options = { params: { path: { id: execution.id }, query: { reason } }, headers: actionHeaders } as never
+  // Whole paths: the types have those that are called by their names.
+  if (verb === 'pause') return change(execution, client.PUT('/pipelines/{id}/pause', options))
+  if (verb === 'resume') return change(execution, client.PUT('/pipelines/{id}/resume', options))
+  return change(execution, client.PUT('/pipelines/{id}/cancel', options))
 }
 
 async function restart(execution: Execution, stages: readonly Stage[]): Promise<void> {
