@@ -23,12 +23,10 @@ const calls = createClient<paths>({ baseUrl, headers, ...options, fetch: (reques
 
 export const client: typeof calls = { ...calls, GET: withParsedAnswer(calls.GET as UntypedGet) as typeof calls.GET }
 
-type UntypedGet = (path: string, init?: { readonly parseAs?: string }) => Promise<Outcome<unknown>>
+type UntypedGet = (path: string, init?: object) => Promise<Outcome<unknown>>
 
-/** Answers are parsed by `parseAnswer`, unless they are asked for as something else than JSON. */
 function withParsedAnswer(get: UntypedGet): UntypedGet {
   return async (path, init) => {
-    if (init?.parseAs !== undefined) return get(path, init)
     const outcome = await get(path, { ...init, parseAs: 'text' })
     return outcome.response.ok ? { ...outcome, data: parseAnswer(path, String(outcome.data ?? '')) } : outcome
   }

@@ -35,9 +35,8 @@ export async function loadUser(): Promise<boolean> {
 }
 
 /** An empty body means that the caller is not logged in. */
-async function readUser(): Promise<CurrentUser | undefined> {
-  const text = await unwrap(client.GET('/auth/user', { parseAs: 'text' }))
-  return text ? (JSON.parse(String(text)) as CurrentUser) : undefined
+function readUser(): Promise<CurrentUser | undefined> {
+  return unwrap(client.GET('/auth/user'))
 }
 
 /** Another user gets a page of their own. */

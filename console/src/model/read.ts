@@ -35,12 +35,5 @@ export function numberOf(value: unknown): number | undefined {
 
 /** Splits the text of a field whose values are separated by commas. */
 export function splitList(text: string): string[] {
-  return [
-    ...new Set(
-      text
-        .split(',')
-        .map((part) => part.trim())
-        .filter((part) => part !== ''),
-    ),
-  ]
+  return [...new Set(text.split(',').map((part) => part.trim()))].filter(Boolean)
 }
