@@ -36,7 +36,7 @@ export function decodePart(part: string): string | undefined {
 const maxPathPart = 200
 
 /** The gateway refuses other names in paths, also encoded ones. @see `PATH_REFUSED` */
-export function isPathPart(name: string): boolean {
+function isPathPart(name: string): boolean {
   return name.length <= maxPathPart && !/[/\\%;]|^\.*$/.test(name)
 }
 

@@ -61,7 +61,7 @@ export function useBatches(screen: string, names: readonly string[]) {
   return { batchOf, first: useServerGroups(batch) }
 }
 
-export function useServerGroups(applications: readonly string[] = []) {
+function useServerGroups(applications: readonly string[] = []) {
   const query = applications.length > 0 ? { query: { applications: [...applications] } } : undefined
   return useLive('/serverGroups', query, { refresh: 'steady' })
 }
