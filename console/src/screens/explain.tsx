@@ -177,7 +177,7 @@ function Explained({ answer, query }: { answer: Explanation; query: Query }) {
         </ul>
         <KeyValue
           facts={[
-            ['A decision also needs', open.length > 0 && <Name text={open.join('; ')} max={900} />],
+            ['A decision also needs', open.join('; ')],
             ['Needs', demands],
             ['Request', request],
             ['Roles', known && <Roles key="roles" roles={roles} admin={admin} />],
