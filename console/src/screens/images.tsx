@@ -31,6 +31,8 @@ const minCharacters = 3
 /** Applications whose server groups are searched for an image. */
 const maxApplications = 50
 
+const none = <EmptyState icon="search" text="No image matches. Bake one in a pipeline, or run fairlead image push." />
+
 export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
   const providers = providersOf(useAccounts().reading.value.body ?? [])
   const { provider = providers[0], q = '' } = query
@@ -40,7 +42,6 @@ export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
   const search = path === undefined && provider !== undefined ? { query: { provider, q, count: 100 } } : {}
   // The list answers images as the search does.
   const live = useLive((path ?? '/images/find') as '/images/find', isShort ? undefined : search, { refresh: 'steady' })
-  const none = <EmptyState text="No image matches. Bake one in a pipeline, or run fairlead image push." />
   const image = live.reading.value.body?.find((one) => idOf(one) === chosen)
   const ofProvider = {
     ...{ name: 'provider', label: 'Provider', any: providers[0] ?? '', least: 1, clears: ['image'] },
@@ -71,8 +72,7 @@ export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
 }
 
 function List({ images, query }: { images: readonly Image[]; query: ScreenProps['query'] }) {
-  if (images.length === 0)
-    return <EmptyState icon="search" text="No image matches. Bake one in a pipeline, or run fairlead image push." />
+  if (images.length === 0) return none
   return (
     <div class="panel is-flush">
       <div class="panel-body">
