@@ -3,7 +3,7 @@ import { isSame } from '../model/edits.ts'
 import { DataTable } from './data-table.tsx'
 import { Name } from './name.tsx'
 
-export interface ChangedValue {
+interface ChangedValue {
   readonly name: string
   readonly before: unknown
   readonly after: unknown

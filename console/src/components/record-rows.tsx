@@ -1,7 +1,6 @@
 /** A list of records in a form: the fields of each, a button that removes it, and one that adds another. */
 import type { ComponentChildren } from 'preact'
 import { Button, IconButton } from './button.tsx'
-import { focusBeside } from './focus.ts'
 
 interface RecordRowsProps<Item> {
   readonly records: readonly Item[]
@@ -41,4 +40,13 @@ export function RecordRows<Item extends object>(props: RecordRowsProps<Item>) {
       </p>
     </>
   )
+}
+
+/** The focus goes to the control after one that leaves, such as the button that adds a record. */
+function focusBeside(leaving: HTMLElement): void {
+  const all = [...document.querySelectorAll<HTMLElement>('button, input, select, textarea, a[href]')]
+  const after = all.slice(all.indexOf(leaving) + 1)
+  requestAnimationFrame(() => {
+    if (!leaving.isConnected) after.find((element) => element.isConnected && element.tabIndex >= 0)?.focus()
+  })
 }

@@ -46,7 +46,7 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
   )
 }
 
-export type AnyRow = (item: unknown) => ComponentChildren
+type AnyRow = (item: unknown) => ComponentChildren
 
 /** While only the view moves, rows that stay are not drawn again. */
 export const Row = kept(({ row, item }: { row: AnyRow; item: unknown }) => <>{row(item)}</>)
