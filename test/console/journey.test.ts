@@ -383,7 +383,7 @@ step('bakes, judges and deploys red/black from a template, in at most 15 clicks'
   await click('link', 'Create pipeline')
   await click('radio', /^Bake, judge, deploy/)
   clicks++
-  await page.getByLabel('Account').selectOption('dev')
+  await page.getByRole('combobox', { name: 'Account' }).selectOption('dev')
   await page.getByLabel('Folder or repository').fill(folder)
   await click('button', 'Create pipeline')
   await click('button', 'Save')
