@@ -157,7 +157,7 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     await admin.open('')
     await page.getByRole('link', { name: 'keys', exact: true }).focus()
     await page.keyboard.press('e')
-    const node = (name: string) => page.locator('.node-main', { hasText: name })
+    const node = (name: string) => page.locator('.node-main', { has: page.locator('.node-name', { hasText: name }) })
     await node('First').focus()
     await page.keyboard.press('ArrowRight')
     await page.keyboard.press('Enter')
