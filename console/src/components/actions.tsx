@@ -5,7 +5,7 @@ import { refreshMatching } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import type { Json } from '../model/read.ts'
 import { confirm, type Question } from './confirm-dialog.tsx'
-import { CheckField, ChoiceField, TextField } from './form-fields.tsx'
+import { CheckField, type Choice, ChoiceField, TextField } from './form-fields.tsx'
 import type { MenuItem } from './menu.tsx'
 import { act } from './notices.tsx'
 
@@ -28,8 +28,7 @@ interface ActionField {
   /** At first. */
   readonly value: string
   readonly kind?: 'count' | 'check'
-  /** Values and their texts. */
-  readonly choices?: Readonly<Record<string, string>>
+  readonly choices?: readonly Choice[]
   readonly help?: (value: string) => string | undefined
 }
 
@@ -110,7 +109,7 @@ function Fields({ fields, values }: { fields: readonly ActionField[]; values: Si
     const shared = { label, value, help: help?.(value), onChange }
     if (kind === 'check')
       return <CheckField key={name} label={label} checked={value !== ''} onChange={(isOn) => onChange(isOn ? 'true' : '')} />
-    if (choices !== undefined) return <ChoiceField key={name} {...shared} choices={Object.entries(choices)} />
+    if (choices !== undefined) return <ChoiceField key={name} {...shared} choices={choices} />
     return <TextField key={name} {...shared} {...(kind === 'count' && { input: { type: 'number', min: 0 } })} />
   })
 }

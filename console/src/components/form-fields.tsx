@@ -56,7 +56,7 @@ export function Suggestions({ id, values }: { id: string; values: readonly strin
 }
 
 /** A value, or a value with its words. */
-type Choice = string | readonly [value: string, text: string]
+export type Choice = string | readonly [value: string, text: string]
 
 interface ChoiceFieldProps {
   readonly label: string

@@ -11,7 +11,7 @@ import { formatTimes, isReadersZone } from '../model/time.ts'
 import { useChoices } from './choices.ts'
 import { type FieldDescription, namesOf } from './descriptions.ts'
 import type { Draft } from './draft.ts'
-import { type InputProps, JsonInput, MapInput, NumberInput, SelectInput, TextInput, TextsInput } from './inputs.tsx'
+import { type InputProps, JsonInput, MapInput, MomentInput, NumberInput, SelectInput, TextInput, TextsInput } from './inputs.tsx'
 import { ItemList, useFocus, useFold } from './item-list.tsx'
 import { isSamePath, isWithin, type Path, valueAt } from './json-path.ts'
 import { Lazy } from './lazy.tsx'
@@ -177,7 +177,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   text: { takes: isPlain, Input: TextInput },
   'long-text': { takes: isPlain, Input: (props) => <TextInput {...props} isLong /> },
   number: { takes: isPlain, Input: NumberInput },
-  moment: { takes: isPlain, Input: NumberInput },
+  moment: { takes: isPlain, Input: MomentInput, isSwitched: true },
   choice: { takes: isPlain, Input: SelectInput, isSwitched: true },
   texts: { takes: isListOf(isPlain), Input: TextsInput, isSwitched: true },
   map: {

@@ -5,6 +5,7 @@ import { Name } from '../components/name.tsx'
 import { parseExactly, toExact } from '../model/exact-json.ts'
 import { freeName } from '../model/names.ts'
 import { objectOf, textOf } from '../model/read.ts'
+import { isTime } from '../model/time.ts'
 import type { Choice } from './choices.ts'
 import { isSameValue } from './json-path.ts'
 import { FieldContext, SuggestingText } from './suggest.tsx'
@@ -29,6 +30,7 @@ export interface InputProps {
 
 const maxRows = 16
 const longText = 80
+const minuteMs = 60_000
 
 export function TextInput(props: InputProps & { readonly isLong?: boolean; readonly isNumber?: boolean }) {
   const { tied, value, onChange, choices = [], placeholder, isCode = false, isLong = false, isNumber } = props
@@ -86,6 +88,16 @@ function toNumber(text: string): number | bigint | string | undefined {
   if (trimmed === '') return undefined
   const number = Number(trimmed)
   return Number.isFinite(number) && /^[+-]?[\d.]/.test(trimmed) ? toExact(trimmed, number) : text
+}
+
+/** Milliseconds since the epoch, entered in the reader's zone. */
+export function MomentInput({ tied, value, onChange }: InputProps) {
+  const ms = Number(textOf(value) ?? Number.NaN)
+  const shown = isTime(ms) ? new Date(ms - new Date(ms).getTimezoneOffset() * minuteMs).toISOString().slice(0, 16) : ''
+  const change = (typed: string) => onChange(typed === '' ? undefined : new Date(typed).getTime())
+  return (
+    <input {...tied} type="datetime-local" class="narrow" value={shown} onInput={(event) => change(event.currentTarget.value)} />
+  )
 }
 
 /** Text that is no JSON stays in the field until it is, or until another value comes. */

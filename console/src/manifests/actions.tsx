@@ -80,7 +80,7 @@ function undo({ place: { name }, isPaused, revisions }: ActedObject, chosen?: nu
     [`Revision ${number}`, ...images, createdTime != null && formatRelative(createdTime, now.value)].filter(Boolean).join(', ')
   const revision = {
     ...{ name: 'revision', label: 'Revision', value: String(chosen ?? older[0]?.number ?? '') },
-    choices: Object.fromEntries(older.map((one) => [one.number, textOfRevision(one)])),
+    choices: older.map((one) => [String(one.number), textOfRevision(one)] as const),
   }
   return {
     ...{ type: 'undoRolloutManifest', label: 'Undo rollout', verb: 'Undo', icon: 'undo' },

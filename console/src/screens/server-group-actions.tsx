@@ -168,7 +168,7 @@ function rollBack(group: ServerGroup, context: ServerGroupContext, filled: Json)
     fields: [
       {
         ...{ name: 'target', label: 'Go back to', value: target?.name ?? '' },
-        choices: Object.fromEntries(choices.map((choice) => [choice.name, textOfChoice(choice)])),
+        choices: choices.map((choice) => [choice.name, textOfChoice(choice)] as const),
       },
     ],
     task: (values) => `Roll back ${name} to ${values['target']}`,
@@ -185,11 +185,11 @@ function rollBack(group: ServerGroup, context: ServerGroupContext, filled: Json)
 }
 
 /** What becomes of the other server groups. */
-const cloneStrategies = {
-  '': 'stay as they are',
-  redblack: 'are disabled once the new one is up',
-  highlander: 'are destroyed once the new one is up',
-}
+const cloneStrategies = [
+  ['', 'stay as they are'],
+  ['redblack', 'are disabled once the new one is up'],
+  ['highlander', 'are destroyed once the new one is up'],
+] as const
 
 function clone(group: ServerGroup, { application }: ServerGroupContext, filled: Json): Action {
   const { name, moniker } = group
