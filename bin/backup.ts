@@ -3,6 +3,7 @@ import { createWriteStream, existsSync, renameSync, rmSync, statSync } from 'nod
 import { basename, dirname, relative, resolve } from 'node:path'
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { formatBytes } from '../src/agent/words.ts'
 import { keyFileFor } from '../src/backends/secrets/key-file.ts'
 import { encrypt } from '../src/backups/encryption.ts'
 import { writeBackup } from '../src/backups/write-backup.ts'
@@ -78,6 +79,6 @@ function describe({ backends, redis, audit }: Config, file: string, isEncrypted:
     ...(redis === undefined ? [] : ['what is in Redis (sessions, tokens, banners)']),
     'configuration files and certificates',
   ]
-  const size = file === '-' ? '' : ` (${(statSync(file).size / 1e6).toFixed(1)} MB)`
+  const size = file === '-' ? '' : ` (${formatBytes(statSync(file).size)})`
   return `The backup of ${dataDir} is written${file === '-' ? '' : ` to ${file}`}${size}. Not in it: ${missing.join(', ')}.`
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { backup } from 'node:sqlite'
 import { create } from 'tar'
 import { explainDatabaseFault } from '../storage/database-fault.ts'
-import { openPrivateDatabase } from '../storage/private-files.ts'
+import { closeToOthers, openPrivateDatabase } from '../storage/private-files.ts'
 import { contentsOf, type Description, descriptionName, isUnfinished, workFolderPrefix } from './contents.ts'
 
 export interface BackupOptions {
@@ -57,6 +57,7 @@ async function copyDatabase(file: string, copy: string): Promise<void> {
     const db = openPrivateDatabase(file)
     try {
       await backup(db, copy, { rate: everyPage })
+      closeToOthers(copy)
     } finally {
       db.close()
     }

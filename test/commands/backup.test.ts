@@ -53,7 +53,10 @@ test('a backup of a running instance is restored elsewhere, with everything that
     const during = Array.from({ length: 20 }, () => fleet.submit({ type: 'resizeServerGroup', serverGroupName: group }))
     const { status, errors } = await writing
     assert.equal(status, 0, errors)
-    assert.match(errors, /^The backup of .* is written to .*plain\.tar\.gz \([\d.]+ MB\)\. Not in it: the key of the secrets \(/)
+    assert.match(
+      errors,
+      /^The backup of .* is written to .*plain\.tar\.gz \([\d.]+ [kKM]i?B\)\. Not in it: the key of the secrets \(/,
+    )
     await Promise.all(during)
     assert.equal(statSync(plain).mode & 0o777, 0o600)
     assert.deepEqual(
@@ -138,6 +141,7 @@ test('a backup of a running instance is restored elsewhere, with everything that
     assert.equal(status, 0, errors)
     assert.match(out, /still run on this machine, .*stop --all/)
     assert.equal(readFileSync(join(dataDir, 'secrets.key'), 'utf8'), 'key of the secrets')
+    for (const name of ['backends.db', 'audit.db']) assert.equal(statSync(join(dataDir, name)).mode & 0o777, 0o600, name)
   })
 
   await t.test('its programs start from the restored directory, behind their load balancer', async () => {
