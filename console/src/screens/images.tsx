@@ -26,7 +26,7 @@ import { InfrastructureHead, providersOf, useAccounts } from './infrastructure-h
 
 type Image = Schemas['Image']
 
-/** A search of fewer characters finds too much. */
+/** Some providers list all images, others search and answer the same; a search of fewer characters finds too much. */
 const minCharacters = 3
 /** Applications whose server groups are searched for an image. */
 const maxApplications = 50
@@ -34,14 +34,13 @@ const maxApplications = 50
 const none = <EmptyState icon="search" text="No image matches. Bake one in a pipeline, or run fairlead image push." />
 
 export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
-  const providers = providersOf(useAccounts().reading.value.body ?? [])
+  const accounts = useAccounts()
+  const providers = providersOf(accounts.reading.value.body ?? [])
   const { provider = providers[0], q = '' } = query
-  // A provider lists all of them, or searches.
   const path = useCloudProvider(provider)?.imagesPath ?? undefined
-  const isShort = path === undefined && q.length < minCharacters
-  const search = path === undefined && provider !== undefined ? { query: { provider, q, count: 100 } } : {}
-  // The list answers images as the search does.
-  const live = useLive((path ?? '/images/find') as '/images/find', isShort ? undefined : search, { refresh: 'steady' })
+  const isShort = provider === undefined || (path === undefined && q.length < minCharacters)
+  const search = isShort ? undefined : path === undefined ? { query: { provider, q, count: 100 } } : {}
+  const live = useLive((path ?? '/images/find') as '/images/find', search, { refresh: path === undefined ? 'open' : 'steady' })
   const image = live.reading.value.body?.find((one) => idOf(one) === chosen)
   const ofProvider = {
     ...{ name: 'provider', label: 'Provider', any: providers[0] ?? '', least: 1, clears: ['image'] },
@@ -52,7 +51,11 @@ export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
     <>
       <InfrastructureHead tab="Images" />
       <Filters filters={[ofProvider, { name: 'q', label: 'Name of the image' }]} />
-      {isShort ? (
+      {provider === undefined ? (
+        <Loaded live={accounts} rows={6} empty={none}>
+          {() => null}
+        </Loaded>
+      ) : isShort ? (
         <EmptyState icon="search" text="Search for at least 3 characters of the name." />
       ) : (
         <Loaded live={live} rows={6} empty={none}>
