@@ -224,11 +224,15 @@ class Resource<Body> implements Live<Body> {
     })
   }
 
-  /** A hidden tab reads on return. Changes of a list are read no more often than it would be without them. */
+  /**
+   * A hidden tab reads on return. Changes of a list are read no more often than it would be without them, and after an error not before
+   * the next try.
+   */
   #noteChange(): void {
     if (hiddenSinceMs !== undefined) return
     const pauseMs = this.#events?.part === undefined ? 0 : Math.min(this.#pace(), intervals.steady)
-    this.#wantedAtMs = Math.min(this.#wantedAtMs, this.#changeReadAtMs + pauseMs)
+    const { nextTryAtMs = 0 } = this.#latest
+    this.#wantedAtMs = Math.min(this.#wantedAtMs, Math.max(nextTryAtMs, this.#changeReadAtMs + pauseMs))
     this.#hasChanged = true
     this.#schedule()
   }
