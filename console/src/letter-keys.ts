@@ -4,11 +4,11 @@ import { useLayoutEffect } from 'preact/hooks'
 import { loadStored, store } from './model/stored.ts'
 
 /** Single letters can be switched off, for people who dictate. @see WCAG 2.2, 2.1.4 */
-export const singleKeys = signal(loadStored('singleKeys') !== false)
+export const singleKeys = signal(loadStored('singleKeys') !== 'off')
 
 export function chooseSingleKeys(isOn: boolean): void {
   singleKeys.value = isOn
-  store('singleKeys', isOn)
+  store('singleKeys', isOn ? 'on' : 'off')
 }
 
 /** Sent to the button of a menu whose `data-letters` has the letter that was pressed in its row; the letter is its detail. */

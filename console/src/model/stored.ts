@@ -1,8 +1,10 @@
 /** Values that this browser keeps; where storage is switched off, they hold for the page. */
 
+/** Older consoles stored choices without quotation marks; they hold. */
 export function loadStored(name: string): unknown {
   try {
-    return JSON.parse(localStorage.getItem(`fairlead.${name}`) ?? 'null')
+    const text = localStorage.getItem(`fairlead.${name}`) ?? 'null'
+    return /^(?:on|off|light|dark)$/.test(text) ? text : JSON.parse(text)
   } catch {
     return null
   }

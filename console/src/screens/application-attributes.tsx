@@ -124,6 +124,7 @@ export function GuardsTab(props: SettingsTabProps) {
           <p class="muted">
             A traffic guard refuses every action that would leave its cluster without a server group that takes traffic.
           </p>
+          {objectsOf(trafficGuards).length === 0 && <p>No traffic guard. Every server group may be disabled or destroyed.</p>}
           <RecordRows
             records={objectsOf(trafficGuards)}
             onChange={(guards) => set('trafficGuards', guards)}

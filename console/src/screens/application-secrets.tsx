@@ -65,7 +65,10 @@ const columns: readonly Column<Secret>[] = [
     grow: true,
     cell: ({ name, note }) => (
       <>
-        <Name text={name} max={60} /> <span class="muted">{note}</span>
+        <strong>
+          <Name text={name} max={60} />
+        </strong>{' '}
+        <span class="muted">{note}</span>
       </>
     ),
   },

@@ -71,7 +71,11 @@ function Question({ query }: { query: Query }) {
   const accounts = useLive('/credentials', { query: {} }, { refresh: 'slow' }).reading.value.body
   const put = (name: string, text: string | boolean) => setValues({ ...values, [name]: String(text) })
   const who: FieldTable = {
-    username: { label: 'User', suggestions: (users ?? []).slice(0, maxSuggestions) },
+    username: {
+      label: 'User',
+      suggestions: (users ?? []).slice(0, maxSuggestions),
+      input: { placeholder: user.value?.username },
+    },
     roles: { label: 'Suppose these roles', help: 'Separated by commas. Empty: the roles that are known.' },
   }
   const where: FieldTable = {

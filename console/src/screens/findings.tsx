@@ -85,8 +85,12 @@ function List({ findings }: { findings: readonly Finding[] }) {
             </p>
             {finding.advice !== undefined && (
               <p class="fix">
-                <strong>Fix:</strong> <Name text={finding.advice} max={600} />{' '}
-                {finding.guide !== undefined && <Copied text={finding.guide} />}
+                <strong>Fix:</strong> <Name text={finding.advice} max={600} />
+                {finding.guide !== undefined && (
+                  <>
+                    . Guide: <Copied text={finding.guide} />
+                  </>
+                )}
               </p>
             )}
             <p class="quiet">

@@ -169,7 +169,7 @@ export function Failed({ failed, succeeded, of }: FailedProps) {
     <Block
       title="Failed in the last 24 hours"
       actions={runs.length > 0 && <a href={to.runs(undefined, { status: 'failed', from: '24h' })}>All failed runs</a>}
-      {...(runs.length === 100 && { count: '100+' })}
+      {...(failed.reading.value.body && { count: `${runs.length}${runs.length === 100 ? '+' : ''}` })}
       live={failed}
       items={[...groups]}
       keyOf={([key]) => key}

@@ -98,14 +98,17 @@ const columns: readonly Column<Token>[] = [
     grow: true,
     cell: ({ name, readOnly }) => (
       <>
-        <Name text={name} max={60} /> {readOnly && <span class="chip">Reads only</span>}
+        <strong>
+          <Name text={name} max={60} />
+        </strong>{' '}
+        {readOnly && <span class="chip">Reads only</span>}
       </>
     ),
   },
   { head: 'Owner', cell: ({ principalId }) => principalId },
   { head: 'Limits', hideBelow: 'narrow', cell: limitsOf },
   { head: 'Expires', cell: ({ expiresAt }) => (expiresAt === undefined ? 'never' : <Time at={expiresAt} />) },
-  { head: 'Last used', hideBelow: 'phone', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+  { head: 'Last used', hideBelow: 'phone', cell: ({ lastUsedAt }) => (lastUsedAt == null ? 'never' : <Time at={lastUsedAt} />) },
   menuColumn<Token>(
     ({ name }) => name,
     (token) => [

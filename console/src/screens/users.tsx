@@ -8,6 +8,7 @@ import { confirm } from '../components/confirm-dialog.tsx'
 import { type Column, DataTable, menuColumn } from '../components/data-table.tsx'
 import { Filters } from '../components/filter-field.tsx'
 import type { MenuItem } from '../components/menu.tsx'
+import { Name } from '../components/name.tsx'
 import { openForm } from '../components/open-form.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Roles } from '../components/roles.tsx'
@@ -62,7 +63,14 @@ function List({ users, filter }: { users: readonly User[]; filter: string }) {
   const shown = users.filter(({ username, roles }) => [username, ...roles].some((text) => text.toLowerCase().includes(wanted)))
   const hasOneAdmin = users.filter(({ isAdmin }) => isAdmin).length === 1
   const columns: readonly Column<User>[] = [
-    { head: 'Name', cell: ({ username }) => username },
+    {
+      head: 'Name',
+      cell: ({ username }) => (
+        <strong>
+          <Name text={username} max={80} />
+        </strong>
+      ),
+    },
     {
       head: 'Roles',
       grow: true,
