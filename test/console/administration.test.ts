@@ -128,6 +128,11 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     await page.getByText('ben has not signed in yet. The login form would give: dev, ops.').waitFor()
     await click('link', 'Suppose these roles')
     await page.getByText('the user has no role of').waitFor()
+    await page.getByLabel('What').selectOption({ label: 'Another operation …' })
+    const operation = page.getByRole('textbox', { name: 'Operation' })
+    // A usual operation is the beginning of this one.
+    await operation.pressSequentially('POST /auth/apiTokens/{id}/rotate')
+    assert.equal(await operation.inputValue(), 'POST /auth/apiTokens/{id}/rotate')
   })
 
   await t.test('filters, exports and verifies the audit log', async () => {
@@ -334,7 +339,7 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     const description = page.getByLabel('Description')
     await description.fill('typed')
     await page.getByRole('tab', { name: 'Notifications' }).click()
-    await page.getByText('No notification').first().waitFor()
+    await page.getByText('No notification').waitFor()
     await page.getByRole('tab', { name: 'General' }).click()
     assert.equal(await description.inputValue(), 'typed')
     await click('link', 'Tasks')

@@ -115,12 +115,17 @@ function useFormUsers() {
 
 /** A choice of usual operations, and a field for another one. */
 function OperationFields({ operation, onChange }: { operation: string; onChange: (operation: string) => void }) {
-  const isUsual = operation in verbOf
+  // What is typed may be a usual one on the way to another.
+  const [isUsual, setUsual] = useState(operation in verbOf)
+  const choose = (id: string) => {
+    setUsual(id !== '')
+    onChange(id)
+  }
   return (
     <>
       <Field label="What">
         {(tied) => (
-          <select {...tied} value={isUsual ? operation : ''} onChange={(event) => onChange(event.currentTarget.value)}>
+          <select {...tied} value={isUsual ? operation : ''} onChange={(event) => choose(event.currentTarget.value)}>
             {Object.entries(verbs).map(([group, operations]) => (
               <optgroup key={group} label={group}>
                 {Object.entries(operations).map(([id, verb]) => (
