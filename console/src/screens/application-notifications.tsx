@@ -37,7 +37,6 @@ export function NotificationsTab({ application, denied }: SettingsTabProps) {
         <div class="answer">
           <p class="muted">Who is notified of every run of this application. Each run shows what became of its messages.</p>
           {objectsOf(notifications).length === 0 && <p>No notification. Runs of this application send no message.</p>}
-          {objectsOf(notifications).length === 0 && <p>No notification. Runs of this application send no message.</p>}
           <RecordRows
             records={objectsOf(notifications)}
             onChange={(next) => set('notifications', next)}
