@@ -75,7 +75,7 @@ export async function openFile(file: File): Promise<OpenedFile> {
   }
 }
 
-export interface BeginningPlace extends Place {
+interface BeginningPlace extends Place {
   readonly production: Place['account']
 }
 

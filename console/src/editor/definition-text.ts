@@ -27,12 +27,12 @@ interface TextRange {
   readonly to: number
 }
 
-export interface TextProblem extends TextRange {
+interface TextProblem extends TextRange {
   /** A sentence without the place. */
   readonly message: string
 }
 
-export type ParsedText = { readonly definition: Json } | { readonly problem: TextProblem }
+type ParsedText = { readonly definition: Json } | { readonly problem: TextProblem }
 
 const writeOptions = { lineWidth: 0, aliasDuplicateObjects: false }
 const readOptions = { prettyErrors: false, intAsBigInt: true } as const

@@ -17,7 +17,7 @@ export interface Change {
 }
 
 /** Values as text; undefined where a side has none. */
-export interface ComparedValue {
+interface ComparedValue {
   /** Its path, such as `parameters.version`. */
   readonly name: string
   readonly before: string | undefined

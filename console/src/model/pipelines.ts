@@ -9,7 +9,7 @@ export type Pipeline = components['schemas']['Pipeline']
 type Run = Pick<Execution, 'pipelineConfigId' | 'buildTime'> & { readonly status: string }
 
 /** What the address leaves of the pipelines; a missing value leaves all. */
-export interface PipelineFilter {
+interface PipelineFilter {
   readonly q: string
   /** A status of executions, of which `RUNNING` stands for all that have not ended; `NEVER` or `DISABLED`. */
   readonly status?: string | undefined

@@ -16,7 +16,7 @@ import { type Json, textOf } from '../model/read.ts'
 import { providerOf, regionsOf, useAccounts } from './infrastructure-head.tsx'
 
 const nouns = { loadBalancer: 'load balancer', securityGroup: 'security group' } as const
-export type PlaceForm = keyof typeof nouns
+type PlaceForm = keyof typeof nouns
 
 export const notEdited = 'There is no form for this provider: edit it where it comes from.'
 
