@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { buildPackage } from '../scripts/build.ts'
-import { findProgram } from './support/debian.ts'
+import { needs } from './support/debian.ts'
 import { freePort } from './support/free-port.ts'
 import { createFolder } from './support/temporary-folder.ts'
 import { waitUntil } from './support/wait-until.ts'
@@ -15,14 +15,6 @@ const root = resolve(import.meta.dirname, '..')
 const run = promisify(execFile)
 /** What the Containerfile runs, and what deployments on the machine of a container need. */
 const tools = 'sh env mkdir chown chmod ln rm cp cat tar find du ls head sed gzip id wc tr'.split(' ')
-
-/** @returns undefined where the machine cannot build or run it */
-function findBuildah(t: TestContext): string | undefined {
-  const buildah = findProgram('buildah')
-  if (buildah !== undefined && process.getuid?.() === 0) return buildah
-  t.skip(buildah === undefined ? 'buildah is not installed' : 'only root can mount the image')
-  return undefined
-}
 
 /** Programs with the libraries that they load. */
 async function writeBase(folder: string): Promise<void> {
@@ -44,8 +36,9 @@ async function writeBuilt(folder: string): Promise<void> {
 }
 
 test('the image serves as a user without rights, on a read-only file system', async (t) => {
-  const buildah = findBuildah(t)
+  const buildah = needs(t, 'buildah')
   if (buildah === undefined) return
+  if (process.getuid?.() !== 0) return t.skip('only root can mount the image')
   const folder = createFolder('container')
   const storage = ['--root', join(folder, 'storage'), '--runroot', join(folder, 'run'), '--storage-driver', 'vfs']
   const build = async (...words: string[]) => (await run(buildah, [...storage, ...words], { cwd: root })).stdout.trim()

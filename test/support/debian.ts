@@ -1,4 +1,4 @@
-/** Programs that tests start but npm does not bring: a directory, Redis, a browser, nginx, etcd, sshd. */
+/** Programs that tests start but npm does not bring: a directory, Redis, a browser, nginx, etcd, sshd, buildah. */
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
