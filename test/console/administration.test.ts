@@ -377,6 +377,18 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     await page.unrouteAll({ behavior: 'ignoreErrors' })
   })
 
+  await t.test('what is denied in a menu leads nowhere', async () => {
+    const reasons = [{ need: 'WRITE on the application shop', allowed: false, rule: 'no role' }]
+    const pipeline = { id: 'p1', name: 'release', application: 'shop', stages: [] }
+    await page.route(/\/applications\/shop\/pipelineConfigs$/, (route) => route.fulfill({ json: [pipeline] }))
+    await page.route(/\/auth\/explain\?/, (route) => route.fulfill({ json: { decision: 'denied', demands: 'WRITE', reasons } }))
+    await open('applications/shop/pipelines')
+    await click('button', 'Actions of release')
+    await page.getByRole('menuitem', { name: /^Copy .* You may not save pipelines of shop/, disabled: true }).press('Enter')
+    assert.match(page.url(), /shop\/pipelines$/)
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+  })
+
   await t.test('the filter of a list leaves the place of the chosen object', async () => {
     const groups = { dev: { local: { east: [{ name: 'web-a' }] } }, prod: { local: { west: [{ name: 'web-b' }] } } }
     await page.route(/\/securityGroups$/, (route) => route.fulfill({ json: groups }))

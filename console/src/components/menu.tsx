@@ -156,7 +156,7 @@ function Entry({ item, onDone }: { item: MenuItem; onDone: () => void }) {
       checked === true && <Icon key="checked" name="check" />,
     ],
   }
-  return href === undefined ? (
+  return href === undefined || denied !== undefined ? (
     <button type="button" {...shared} aria-disabled={denied !== undefined} />
   ) : (
     <a {...shared} href={href} />
