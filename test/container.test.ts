@@ -1,14 +1,13 @@
 /** The container image: built by buildah on a base of this machine's own files, run read-only and without rights. */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { buildPackage } from '../scripts/build.ts'
 import { needs } from './support/debian.ts'
 import { freePort } from './support/free-port.ts'
-import { createFolder } from './support/temporary-folder.ts'
 import { waitUntil } from './support/wait-until.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -39,7 +38,9 @@ test('the image serves as a user without rights, on a read-only file system', as
   const buildah = needs(t, 'buildah')
   if (buildah === undefined) return
   if (process.getuid?.() !== 0) return t.skip('only root can mount the image')
-  const folder = createFolder('container')
+  // The image is too large for a temporary folder in memory.
+  const folder = mkdtempSync('/var/tmp/fairlead-container-')
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
   const storage = ['--root', join(folder, 'storage'), '--runroot', join(folder, 'run'), '--storage-driver', 'vfs']
   const build = async (...words: string[]) => (await run(buildah, [...storage, ...words], { cwd: root })).stdout.trim()
   const [base, built] = [join(folder, 'base'), join(folder, 'built')]
@@ -63,10 +64,6 @@ test('the image serves as a user without rights, on a read-only file system', as
   )
   const container = await build('from', 'fairlead')
   const mount = await build('mount', container)
-  t.after(async () => {
-    await build('umount', '--all')
-    rmSync(folder, { recursive: true, force: true })
-  })
 
   await t.test('it says how to run it', async () => {
     const { Docker } = JSON.parse(await build('inspect', '--type', 'image', 'fairlead')) as {
