@@ -131,7 +131,9 @@ function Summary({ execution, stage, inner, isExplained }: StagePanelProps) {
       {hasPicture && <Lazy load={loadDeploymentPicture} props={{ application, execution, stage }} />}
       <Facts stage={stage} application={application} groups={hasPicture ? [] : groups} />
       {isFailed(stage.status) &&
-        groups.slice(0, maxExamined).map((group) => <NotUp key={group.name} application={application} place={group} />)}
+        groups
+          .slice(0, maxExamined)
+          .map((group) => <NotUp key={`${group.region} ${group.name}`} application={application} place={group} />)}
       {isOfManifests && <Lazy load={loadStageManifests} props={{ application, stage }} />}
       {inner.length > 0 && <Inner execution={execution} inner={inner} />}
       {actions.length > 0 && (
@@ -150,7 +152,7 @@ function Facts({ stage, application, groups }: { stage: Stage; application: stri
   const text = (key: string) => textOf(context[key])
   const child = text('executionId')
   const deployed = groups.map((group) => (
-    <NameLink key={group.name} href={to.serverGroup(application, group)} text={group.name} max={60} />
+    <NameLink key={`${group.region} ${group.name}`} href={to.serverGroup(application, group)} text={group.name} max={60} />
   ))
   const judge = text('lastModifiedBy') ?? textOf(objectOf(stage.lastModified)['user'])
   return (
