@@ -1,6 +1,7 @@
 /** Lists that change while they are read, where their rows lead, and names in them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { findRevision, toRevisions } from '../../console/src/editor/history.ts'
 import { auditSentence } from '../../console/src/model/audit-sentence.ts'
 import { toEvents } from '../../console/src/model/events.ts'
 import { holdRows } from '../../console/src/model/held-rows.ts'
@@ -69,6 +70,12 @@ test('a record of the audit log is a sentence that leads to what it changed', ()
     'p1',
     { tab: 'history', until: String(Date.parse(saved.at)) },
   ])
+})
+
+test('a revision is found by the time of its save', () => {
+  const revisions = toRevisions([{ updateTs: '300' }, { updateTs: '200' }, { updateTs: '100' }])
+  const found = (untilMs: number | undefined) => findRevision(revisions, untilMs)?.id
+  assert.deepEqual([found(undefined), found(250), found(99)], ['300', '200', undefined])
 })
 
 test('a name hides and reorders nothing', () => {

@@ -9,12 +9,12 @@ import { Panel } from '../components/panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { Time } from '../components/time.tsx'
-import { textOf } from '../model/read.ts'
+import { numberOf, textOf } from '../model/read.ts'
 import { formatExact } from '../model/time.ts'
 import { isSameDefinition } from './changes.ts'
 import { DefinitionDiff } from './definition-diff.tsx'
 import type { Draft, TabProps } from './draft.ts'
-import { type Revision, summaryOf, toDraft, toRevisions } from './history.ts'
+import { findRevision, type Revision, summaryOf, toDraft, toRevisions } from './history.ts'
 
 const maxRevisions = 50
 const maxTitles = 3
@@ -46,8 +46,10 @@ const draftId = 'draft'
 function Revisions({ revisions, draft }: { revisions: readonly Revision[]; draft: Draft }) {
   const change = useQueryChange()
   const isDirty = draft.isDirty.value
-  const id = useLocation().query['revision'] ?? (isDirty ? draftId : revisions[0]?.id)
-  const chosen = revisions.find((revision) => revision.id === id)
+  const { revision, until } = useLocation().query
+  const isDraft = isDirty && until === undefined
+  const id = revision ?? (isDraft ? draftId : findRevision(revisions, numberOf(until))?.id)
+  const chosen = revisions.find((one) => one.id === id)
   const entry = (of: string, content: ComponentChildren) => (
     <li key={of}>
       <button

@@ -21,6 +21,11 @@ export function toRevisions(answer: unknown): readonly Revision[] {
   })
 }
 
+/** The newest one, or the newest at a time, in milliseconds since the epoch. */
+export function findRevision(revisions: readonly Revision[], untilMs = Infinity): Revision | undefined {
+  return revisions.find(({ savedAtMs = Infinity }) => savedAtMs <= untilMs)
+}
+
 /** Titles of what a revision changed. */
 export function summaryOf({ definition, previous }: Revision): readonly string[] {
   return previous === undefined ? [] : describeChanges(previous, definition).map(({ title }) => title)
