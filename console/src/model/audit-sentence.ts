@@ -67,6 +67,10 @@ const phrases: Readonly<Record<string, string>> = {
   endSession: 'end a login {username}',
   endOtherSessions: 'end all other logins {username}',
   sync: 'refresh the roles of all users',
+  setApplicationSecret: 'set the secret {name} of {application}',
+  deleteApplicationSecret: 'delete the secret {name} of {application}',
+  listAuditEvents: 'read the audit log',
+  listFormUsers: 'read the users',
   setAccountSecret: 'set the secret {name} of the account {account}',
   deleteAccountSecret: 'delete the secret {name} of the account {account}',
 }

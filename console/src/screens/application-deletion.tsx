@@ -19,9 +19,11 @@ export function DeleteTab({ application, denied }: SettingsTabProps) {
     { path: { applicationName: application } },
     { events: applicationEvents(application, 'infrastructure') },
   )
+  const pipelines = useLive('/applications/{application}/pipelineConfigs', { path: { application } })
+  const count = pipelines.reading.value.body?.length
   return (
     <Panel title="Delete">
-      <Loaded live={groups} rows={2} empty={<Deletion application={application} denied={denied} />}>
+      <Loaded live={groups} rows={2} empty={<Deletion application={application} denied={denied} pipelines={count} />}>
         {(deployed) => (
           <>
             <p>{`${application} cannot be deleted while something is deployed:`}</p>
@@ -40,11 +42,15 @@ export function DeleteTab({ application, denied }: SettingsTabProps) {
   )
 }
 
-function Deletion({ application, denied }: SettingsTabProps) {
+interface DeletionProps extends SettingsTabProps {
+  /** Undefined while unknown. */
+  readonly pipelines: number | undefined
+}
+
+function Deletion({ application, denied, pipelines }: DeletionProps) {
   const { route: navigate } = useLocation()
-  const path = '/applications/{application}/pipelineConfigs'
-  const pipelines = useLive(path, { path: { application } }).reading.value.body ?? []
-  const effect = `Removes ${application}, its ${plural(pipelines.length, 'pipeline')} and its permissions. Executions stay until they expire.`
+  const count = pipelines === undefined ? 'pipelines' : plural(pipelines, 'pipeline')
+  const effect = `Removes ${application}, its ${count} and its permissions. Executions stay until they expire.`
   const remove = () =>
     confirm({
       title: `Delete ${application}?`,

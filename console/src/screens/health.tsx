@@ -8,6 +8,7 @@ import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
 import { ErrorState, Loaded, Loading, Stale } from '../components/states.tsx'
 import { StatusBadge, StatusMark } from '../components/status-mark.tsx'
+import { Time } from '../components/time.tsx'
 import { textsOf } from '../model/read.ts'
 import { formatDuration } from '../model/time.ts'
 import { capital, serviceWord } from '../words.ts'
@@ -86,6 +87,7 @@ function Services({ samples }: { samples: readonly Sample[] }) {
       calls: sumOf(own, 'fairlead_upstream_requests_total') ?? 0,
       failures: sumOf(failed, 'fairlead_upstream_requests_total') ?? 0,
       meanMs: seconds !== undefined && measured ? (seconds / measured) * 1000 : undefined,
+      inFlight: sumOf(own, 'fairlead_upstream_requests_in_flight') ?? 0,
     }
   })
   if (rows.length === 0) return null
@@ -103,6 +105,7 @@ function Services({ samples }: { samples: readonly Sample[] }) {
     { head: 'Calls', align: 'end', hideBelow: 'phone', cell: ({ calls }) => calls.toLocaleString() },
     { head: 'Failures', align: 'end', cell: ({ failures }) => failures.toLocaleString() },
     { head: 'Mean time', align: 'end', cell: ({ meanMs }) => (meanMs === undefined ? '–' : formatDuration(meanMs)) },
+    { head: 'In flight', align: 'end', hideBelow: 'phone', cell: ({ inFlight }) => inFlight.toLocaleString() },
   ]
   return (
     <Panel title="Services" flush>
@@ -116,6 +119,7 @@ function Numbers({ samples }: { samples: readonly Sample[] }) {
   const having = (name: string, value: RegExp) => samples.filter(({ labels }) => value.test(labels[name] ?? ''))
   const count = (name: string, among = samples) => sumOf(among, name)?.toLocaleString()
   const queueAge = sumOf(having('queue', /^due$/), 'fairlead_engine_queue_age_seconds')
+  const [memory, startedAt] = [sumOf(samples, 'process_resident_memory_bytes'), sumOf(samples, 'process_start_time_seconds')]
   const numbers = {
     'Runs that are running': count('fairlead_executions', having('status', /^RUNNING$/)),
     'Runs that wait for their turn': count('fairlead_executions', having('status', /^NOT_STARTED$/)),
@@ -125,6 +129,8 @@ function Numbers({ samples }: { samples: readonly Sample[] }) {
     'Of these failed (5xx)': count('fairlead_requests_total', having('status', /^5/)) ?? '0',
     'Login sessions': count('fairlead_sessions'),
     'Audit records not written': count('fairlead_audit_failures_total'),
+    Memory: memory === undefined ? undefined : `${Math.round(memory / 1_000_000).toLocaleString()} MB`,
+    Started: startedAt === undefined ? undefined : <Time at={startedAt * 1000} />,
   }
   return (
     <Panel title="Numbers">
