@@ -151,6 +151,19 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     await waitUntil(async () => ((await admin.ask('GET', ref)) as Json)['status'] === 'SUCCEEDED', 'the end of the run')
   })
 
+  await step('the audit log leads to the revision that a save made', async () => {
+    const { page } = admin
+    await store(admin, 'audited')
+    await store(admin, 'audited', { description: 'newer' })
+    await page.goto(`${url}/console/audit?kind=change`)
+    await page
+      .getByRole('row', { name: /saved audited of web/ })
+      .last()
+      .getByRole('link', { name: 'audited' })
+      .click()
+    await page.locator('.revision').nth(1).and(page.locator('[aria-current="true"]')).waitFor()
+  })
+
   await step('stages are moved, removed and restored by keyboard', async () => {
     const { page } = admin
     await store(admin, 'keys')
