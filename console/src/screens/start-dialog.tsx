@@ -108,9 +108,11 @@ function Lead({ pipeline, from, runs }: Pick<FormProps, 'pipeline' | 'from'> & {
   const waits = limitConcurrent === true ? `; this one waits for ${active === 1 ? 'it' : 'them'}.` : '.'
   return (
     <>
-      <p class="muted">
-        <Name text={description ?? ''} max={400} />
-      </p>
+      {description && (
+        <p class="muted">
+          <Name text={description} max={400} />
+        </p>
+      )}
       {active > 0 && <p class="muted">{others + waits}</p>}
       {from !== undefined && <p class="muted">With the values of run {shortId(from)}.</p>}
       {!parameterConfig?.length && <p>This pipeline has no parameters.</p>}
