@@ -14,7 +14,7 @@ import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
 import { PipelineRow } from '../components/pipeline-row.tsx'
-import { EmptyState, Loaded } from '../components/states.tsx'
+import { EmptyState, ErrorState, Loaded, Stale } from '../components/states.tsx'
 import { hasActive, newestFirst } from '../model/execution.ts'
 import { isOfProject, type Project, partsOf } from '../model/project.ts'
 import type { ScreenProps } from '../screen.ts'
@@ -112,13 +112,15 @@ function Pipelines({ project, landscape }: ProjectProps) {
   const shown = pipelines.slice(0, maxPipelines)
   const query = { pipelineConfigIds: shown.map((one) => one.pipelineConfigId).join(','), limit: 30, expand: false }
   const live = useLive('/executions', shown.length === 0 ? undefined : { query }, { refresh: 'live', isBusy: hasActive })
-  const runs = live.reading.value.body
+  const { body: runs, error } = live.reading.value
   const byPipeline = useMemo(() => Map.groupBy(newestFirst(runs ?? []), (run) => run.pipelineConfigId), [runs])
   const names = new Map(landscape.pipelines.map(({ id, name }) => [id, name]))
   return (
     <Panel title="Pipelines" count={pipelines.length} flush>
       {shown.length === 0 && <p class="panel-note">No pipeline is chosen. Edit the project to choose some.</p>}
       {pipelines.length > shown.length && <p class="panel-note">{showing(shown.length, pipelines.length)}</p>}
+      {runs === undefined && error !== undefined && <ErrorState error={error} onRetry={() => live.refresh()} />}
+      <Stale reading={live.reading.value} />
       <ul class="rows">
         {shown.map(({ pipelineConfigId: id, application }) => (
           <li key={id}>
@@ -127,7 +129,7 @@ function Pipelines({ project, landscape }: ProjectProps) {
               id={id}
               name={names.get(id) ?? id}
               note={application}
-              runs={byPipeline.get(id) ?? []}
+              runs={runs && (byPipeline.get(id) ?? [])}
             />
           </li>
         ))}

@@ -25,7 +25,7 @@ export function Search({ query: { q = '', type } }: ScreenProps) {
       />
       <div class="stack">
         {shown.map(({ title, hits: found, failed }) => (
-          <Panel key={title} title={title} count={found.length} flush>
+          <Panel key={title} title={title} count={failed === true ? undefined : found.length} flush>
             {failed === true && <p class="panel-note">{`${title} could not be searched.`}</p>}
             <VirtualList
               label={title}
