@@ -36,12 +36,14 @@ export function StepRows({ steps, isBoxed = false }: { steps: readonly Step[]; i
           <StatusMark kind={status.kind} label={status.word} />
           <span>{title}</span>
           <span class="grow muted">{note}</span>
-          {startTime && (
-            <span class="muted hide-phone">
-              <Time at={startTime} />
-            </span>
-          )}
-          <Duration from={startTime} until={endTime} />
+          <span class="row-times">
+            {startTime && (
+              <span class="muted hide-phone">
+                <Time at={startTime} />
+              </span>
+            )}
+            <Duration from={startTime} until={endTime} />
+          </span>
           {action}
         </li>
       ))}

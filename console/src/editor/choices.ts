@@ -92,6 +92,7 @@ const sources: Readonly<Record<string, (place: Place, providers: readonly CloudP
     read('/bakery/options', (body) =>
       objectsOf(body).flatMap(({ baseImages }) => named('id', { note: 'shortDescription' })(baseImages)),
     ),
+  'instance-types': () => read('/instanceTypes', named('name')),
   'service-accounts': ({ application }) => read('/auth/user/serviceAccounts', texts, { query: { application } }),
   'build-hosts': () => read('/v2/builds', texts),
   'build-jobs': ({ holder: { master } }) =>

@@ -5,7 +5,7 @@ import { type ApiError, asApiError } from '../api/api-error.ts'
 import { client, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
-import { FilterField } from '../components/filter-field.tsx'
+import { Filters } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
@@ -37,7 +37,9 @@ export function DryRunTab({ draft }: TabProps) {
   return (
     <Panel title="Dry run" actions={<PlanCheck draft={draft} />}>
       <p class="muted">What each expression of the draft gives with the results of a former run. Nothing is stored or started.</p>
-      <FilterField name="execution" label="Run" any="With the last run" choices={earlier.map(toChoice)} least={1} />
+      <Filters
+        filters={[{ name: 'execution', label: 'Run', any: 'With the last run', choices: earlier.map(toChoice), least: 1 }]}
+      />
       {id === undefined ? (
         <Loaded live={runs} rows={4} empty={none}>
           {() => none}

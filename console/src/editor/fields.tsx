@@ -239,6 +239,7 @@ function FlagView({ field, label, value, error, onChange }: ViewProps) {
 
 function GroupView({ draft, path, field: { kind, required, help, fields = [] }, label, error }: ViewProps) {
   const form = (_item: Json, at: Path) => <FieldList draft={draft} base={at} fields={fields} />
+  const itemName = label.replace(/ies$/, 'y').replace(/s$/, '').toLowerCase()
   return (
     <fieldset class={`form-group ${fields.every((each) => each.kind === 'number') ? 'is-row' : ''}`}>
       <legend>
@@ -246,7 +247,7 @@ function GroupView({ draft, path, field: { kind, required, help, fields = [] }, 
         {required && <span aria-hidden="true"> *</span>}
       </legend>
       <p class="help">{help}</p>
-      {kind === 'objects' ? <ItemList draft={draft} path={path} kind={{ itemName: 'item', form }} /> : form({}, path)}
+      {kind === 'objects' ? <ItemList draft={draft} path={path} kind={{ itemName, form }} /> : form({}, path)}
       {error !== undefined && <p class="error">{error}</p>}
     </fieldset>
   )

@@ -21,6 +21,15 @@ export const generalFields: readonly FieldDescription[] = [
   field('tags', 'objects', 'For filters in lists.', {
     fields: [text('name', 'The name of the tag.', required), text('value', 'Its value.')],
   }),
+  field('spelEvaluator', 'choice', 'v4 evaluates the fields of a stage in order, so that later ones see earlier ones.', {
+    choices: ['v3', 'v4'],
+  }),
+  field('manualStartAlert', 'object', 'Shown before a user starts the pipeline.', {
+    fields: [
+      field('type', 'choice', 'How urgent it is.', { choices: ['INFO', 'WARNING', 'DANGER'] }),
+      field('message', 'long-text', 'The text.'),
+    ],
+  }),
   field('locked', 'object', 'Keeps users from changing the pipeline here, for one that a program writes.', {
     fields: [
       flag('ui', 'Locks the pipeline.'),

@@ -41,7 +41,7 @@ export const notifications = (draft: Draft, of: 'pipeline' | 'stage'): ItemKind 
   empty: 'Nothing is sent.',
 })
 
-const artifacts = (draft: Draft): ItemKind => ({
+export const artifacts = (draft: Draft): ItemKind => ({
   itemName: 'artifact',
   form: withFields(draft, expectedArtifactFields),
   title: ({ displayName, id }) => textOf(displayName) ?? textOf(id),

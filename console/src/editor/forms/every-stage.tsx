@@ -6,7 +6,7 @@ import { type Json, listOf, numberOf, objectOf, objectsOf, textOf } from '../../
 import { FieldView } from '../fields.tsx'
 import { type InputProps, NumberInput, TextInput } from '../inputs.tsx'
 import { ItemList } from '../item-list.tsx'
-import { notifications } from '../settings-lists.tsx'
+import { artifacts, notifications } from '../settings-lists.tsx'
 import { followersOf, requisitesOf, setRequisites, stagesOf, titleOfStage, toNodes } from '../stages.ts'
 import { type Form, field, group, oneOf, only, type Part, Parts, row, useForm } from './form.tsx'
 
@@ -184,7 +184,7 @@ function Notifications() {
 }
 
 /** Shown at its head, or set with others. */
-const elsewhere = ['type', 'name', 'refId', 'skipWindowText', 'overrideTimeout', 'sendNotifications']
+const elsewhere = ['type', 'name', 'refId', 'expectedArtifacts', 'skipWindowText', 'overrideTimeout', 'sendNotifications']
 
 function Rest() {
   const { draft, base, fields, holder } = useForm()
@@ -192,6 +192,10 @@ function Rest() {
   const rest = fields.filter(({ name }) => !shown.includes(name))
   return (
     <>
+      <fieldset class="form-group">
+        <legend>Artifacts that it produces</legend>
+        <ItemList draft={draft} path={[...base, 'expectedArtifacts']} kind={artifacts(draft)} />
+      </fieldset>
       {rest.map((each) => (
         <FieldView key={each.name} draft={draft} base={base} field={each} />
       ))}
@@ -213,5 +217,5 @@ const sections = [
 
 export const everyStage: readonly Part[] = [
   ...sections,
-  section('Comments, and more', ({ holder }) => textOf(holder['comments'])?.slice(0, 60), { View: Rest, shows: [] }),
+  section('Comments, artifacts, and more', ({ holder }) => textOf(holder['comments'])?.slice(0, 60), { View: Rest, shows: [] }),
 ]
