@@ -65,12 +65,12 @@ export function HitText({ hit: { icon, label, detail, state }, link }: { hit: Hi
   return (
     <>
       <Icon name={icon} />
-      <span class="grow">{link ?? <Name text={label} max={60} />}</span>
-      {detail !== undefined && (
-        <span class="muted">
-          <Name text={detail} max={40} />
+      {link ?? (
+        <span class="grow">
+          <Name text={label} max={60} />
         </span>
       )}
+      <span class={`muted ${link === undefined ? '' : 'grow'}`}>{detail !== undefined && <Name text={detail} max={40} />}</span>
       {state !== undefined && <StatusText status={state} />}
     </>
   )

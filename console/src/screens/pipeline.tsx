@@ -85,7 +85,11 @@ function Head({ application, pipeline, id, runs }: PageProps) {
         </>
       }
     >
-      {description && <Name class="muted" text={description} max={300} />}
+      {description && (
+        <p class="muted">
+          <Name text={description} max={300} />
+        </p>
+      )}
     </PageHead>
   )
 }
