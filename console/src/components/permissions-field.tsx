@@ -1,7 +1,7 @@
 /** Which roles may read, start and change an application: a row for each role. */
 import { useState } from 'preact/hooks'
 import { user } from '../api/session.ts'
-import { isOpen, lostRights, type RoleRights, toPermissions, toRoleRights } from '../model/permissions.ts'
+import { isOpen, lostRights, type RoleRights, toPermissions, toRoleRights, unheldRights } from '../model/permissions.ts'
 import { Banner } from './banner.tsx'
 import { CheckList, TextField } from './form-fields.tsx'
 import { RecordRows } from './record-rows.tsx'
@@ -25,6 +25,7 @@ export function PermissionsField({ application, permissions, onChange }: Permiss
     onChange(toPermissions(next, permissions))
   }
   const lost = isAdmin ? [] : lostRights(rows, roles).map((right) => rightWords[right])
+  const unheld = unheldRights(rows).map((right) => rightWords[right])
   return (
     <div class="answer">
       <RecordRows
@@ -48,6 +49,9 @@ export function PermissionsField({ application, permissions, onChange }: Permiss
         )}
       </RecordRows>
       {isOpen(rows) && <p class="muted">{`Every user may read, start and change ${application}.`}</p>}
+      {unheld.length > 0 && (
+        <p class="muted">{`Only administrators may ${list.format(unheld)} ${application}: no role is named for it.`}</p>
+      )}
       {lost.length > 0 && <Banner tone="warning">{`You could no longer ${list.format(lost)} this application yourself.`}</Banner>}
     </div>
   )

@@ -31,6 +31,11 @@ export function isOpen(rows: readonly RoleRights[]): boolean {
   return rights.every((right) => holders(rows, right).length === 0)
 }
 
+/** Rights that no role has, so that only administrators have them. */
+export function unheldRights(rows: readonly RoleRights[]): readonly ApplicationRight[] {
+  return isOpen(rows) ? [] : rights.filter((right) => effectiveHolders(rows, right).length === 0)
+}
+
 /** Rights that a user with these roles would not have. Roles are compared without regard to case. */
 export function lostRights(rows: readonly RoleRights[], roles: readonly string[]): readonly ApplicationRight[] {
   if (isOpen(rows)) return []

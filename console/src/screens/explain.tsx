@@ -189,7 +189,7 @@ function Explained({ answer, query }: { answer: Explanation; query: Query }) {
             ['A decision also needs', open.join('; ')],
             ['Needs', demands],
             ['Request', request],
-            ['Roles', known && <Roles key="roles" roles={roles} admin={admin} />],
+            ['Roles', known && (roles.length > 0 || admin ? <Roles key="roles" roles={roles} admin={admin} /> : 'none')],
             ['Who refuses', enforcement?.note],
             ...resources.map(
               ({ kind, name, permissions }) =>
