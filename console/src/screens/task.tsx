@@ -17,6 +17,7 @@ import { StatusBadge } from '../components/status-mark.tsx'
 import { StepRows, toStep } from '../components/step-rows.tsx'
 import { Duration, Time } from '../components/time.tsx'
 import { executionStatus, isComplete } from '../model/status.ts'
+import { readableVariables } from '../model/task-variables.ts'
 import type { ScreenProps } from '../screen.ts'
 import { DoAgain } from './do-again.tsx'
 import { confirmCancelTask, userOf } from './tasks.tsx'
@@ -72,7 +73,7 @@ function Details({ task }: { task: Task }) {
           <StepRows steps={steps.map((step) => toStep(step))} />
         </Panel>
         <Panel title="Variables">
-          <JsonTree value={Object.fromEntries(variables.map(({ key, value }) => [key, value]))} name="variables" />
+          <JsonTree value={readableVariables(variables)} name="variables" />
         </Panel>
       </div>
     </>
