@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { conflictsOf, edit, isSame, withEdits } from '../../console/src/model/edits.ts'
-import { isOpen, lostRights, toPermissions, toRoleRights } from '../../console/src/model/permissions.ts'
+import { isOpen, lostRights, toPermissions, toRoleRights, unheldRights } from '../../console/src/model/permissions.ts'
 
 test('permissions survive the way to rows and back', () => {
   const permissions = { READ: ['dev', 'ops'], WRITE: ['ops'], CREATE: ['boss'] }
@@ -35,10 +35,12 @@ test('one role closes an application to all others', () => {
   assert.deepEqual(lostRights(rows, ['dev']), ['WRITE'])
   assert.deepEqual(lostRights(rows, ['guest']), ['READ', 'EXECUTE', 'WRITE'])
   assert.deepEqual(lostRights(rows, ['ops']), [])
+  assert.deepEqual(unheldRights(rows), [], 'who may read may start')
+  assert.deepEqual(unheldRights(toRoleRights({ WRITE: ['ops'] })), ['READ', 'EXECUTE'])
 })
 
 test('an application without roles is open to all', () => {
-  assert.deepEqual([isOpen([]), lostRights([], ['dev'])], [true, []])
+  assert.deepEqual([isOpen([]), lostRights([], ['dev']), unheldRights([])], [true, [], []])
   assert.equal(isOpen([{ role: ' ', has: ['READ'] }]), true)
 })
 
