@@ -36,10 +36,11 @@ export function HealthMarks({ group, hrefOf, text }: HealthMarksProps) {
           instances.map((instance) => {
             const { kind, word } = statusOfInstance(instance)
             const id = instanceId(instance)
-            return (
-              <a key={id} href={hrefOf?.(instance)} title={`${id}: ${word}`} tabIndex={-1}>
-                <StatusMark kind={kind} size={12} />
-              </a>
+            const mark = { title: `${id}: ${word}`, children: <StatusMark kind={kind} size={12} /> }
+            return hrefOf === undefined ? (
+              <span key={id} {...mark} />
+            ) : (
+              <a key={id} {...mark} href={hrefOf(instance)} tabIndex={-1} />
             )
           })}
       </span>
