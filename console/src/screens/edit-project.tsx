@@ -122,7 +122,11 @@ interface NamesProps {
   readonly onChange: (names: string[]) => void
 }
 
+/** What is none of the offered names is not taken, once they are there. */
 function Names({ label, help, value, offered, onChange }: NamesProps) {
+  const known = [...value, ...offered]
+  const find = (typed: string) =>
+    known.find((name) => name.toLowerCase() === typed.toLowerCase()) ?? (offered.length === 0 ? typed : [])
   return (
     <Field label={label} help={help}>
       {(tied) => (
@@ -130,7 +134,7 @@ function Names({ label, help, value, offered, onChange }: NamesProps) {
           tied={tied}
           value={value}
           choices={offered.map((name) => ({ value: name }))}
-          onChange={(names) => onChange([...textsOf(names)])}
+          onChange={(names) => onChange([...new Set(textsOf(names).flatMap(find))])}
         />
       )}
     </Field>
