@@ -210,9 +210,11 @@ function NotUp({ application, place }: { application: string; place: GroupPlace 
 /** What the stage was made of: before it, after it. */
 function Inner({ execution, inner }: Pick<StagePanelProps, 'execution' | 'inner'>) {
   const rows = inner.map((stage) => ({
-    ...{ key: stage.id, status: stageStatus(stage), startTime: stage.startTime, endTime: stage.endTime },
+    key: stage.id,
+    status: stageStatus(stage),
     title: <NameLink class="row-link" href={to.execution(execution.id, { stage: stage.id })} text={titleOf(stage)} max={60} />,
     note: stageWord(stage.type),
+    action: <Duration from={stage.startTime} until={stage.endTime} />,
   }))
   return (
     <>
