@@ -1,5 +1,5 @@
 /** A parameter of a pipeline, as the field that fits its definition. */
-import { useId } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import type { Schemas } from '../api/client.ts'
 import { Check } from '../components/check.tsx'
 import { Field } from '../components/field.tsx'
@@ -73,6 +73,14 @@ interface InputProps extends ParameterFieldProps {
 
 function Input({ parameter, value, onChange, tied, options, suggestions, isSecret }: InputProps) {
   const list = useId()
+  const isLong = suggestions.length === 0 || [value, ...suggestions].some((text) => text.includes('\n'))
+  const long = useRef<HTMLTextAreaElement>(null)
+  const short = useRef<HTMLInputElement>(null)
+  // Suggestions that arrive exchange the field, and the focus stays with it.
+  const hadFocus = [long.current, short.current].some((element) => element !== null && element === document.activeElement)
+  useLayoutEffect(() => {
+    if (hadFocus) (long.current ?? short.current)?.focus()
+  }, [isLong])
   const field = { ...tied, value, onInput: (event: Event) => onChange((event.target as HTMLInputElement).value) }
   if (options.length > 0) {
     return (
@@ -87,12 +95,12 @@ function Input({ parameter, value, onChange, tied, options, suggestions, isSecre
   }
   if (parameter['constraint'] === 'date') return <input {...field} type="date" />
   if (isSecret) return <input {...field} type="password" autoComplete="off" />
-  if (suggestions.length === 0 || [value, ...suggestions].some((text) => text.includes('\n'))) {
-    return <textarea {...field} rows={Math.min(8, value.split('\n').length)} spellcheck={false} />
+  if (isLong) {
+    return <textarea {...field} ref={long} rows={Math.min(8, value.split('\n').length)} spellcheck={false} />
   }
   return (
     <>
-      <input {...field} list={list} autoComplete="off" spellcheck={false} />
+      <input {...field} ref={short} list={list} autoComplete="off" spellcheck={false} />
       <Suggestions id={list} values={suggestions} />
     </>
   )
