@@ -1,4 +1,4 @@
-/** The guide about Kubernetes: its manifests, followed by a process that is restricted as a pod is. */
+/** The guide about Kubernetes: its manifests and the Containerfile, followed by a process that is restricted as a pod is. */
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -15,8 +15,13 @@ import { parseExposition } from '../telemetry/exposition.ts'
 
 const docs = resolve(import.meta.dirname, '../../docs')
 const guide = readFileSync(join(docs, 'guides/kubernetes.md'), 'utf8')
+const containerfile = readFileSync(resolve(docs, '../Containerfile'), 'utf8')
+/** What the image sets. */
 const image = Object.fromEntries(
-  [...(/^ENV (.*)$/m.exec(guide)?.[1] ?? '').matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [String(name), String(value)]),
+  [...(/^ENV (.*)$/m.exec(containerfile)?.[1] ?? '').matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [
+    String(name),
+    String(value),
+  ]),
 )
 
 interface Probe {
