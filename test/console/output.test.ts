@@ -113,9 +113,9 @@ test('the address of output marks a line', { timeout: 900_000 }, async (t) => {
     await waitUntil(() => offsets.length > 0, 'the first part')
     await pauseSoon(page)
     // All steps together are shorter than the pause between two polls.
-    for (let step = 0; step < 1500 && (await log.getByText(`line ${lineCount - 1} `).count()) === 0; step++) {
-      await page.clock.runFor(1)
-      await page.waitForTimeout(20)
+    for (let step = 0; step < 150 && (await log.getByText(`line ${lineCount - 1} `).count()) === 0; step++) {
+      await page.clock.runFor(10)
+      await page.waitForTimeout(200)
     }
     assert.equal(await log.getByText(`line ${lineCount - 1} `).count(), 1)
     await page.clock.resume()
