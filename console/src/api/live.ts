@@ -133,20 +133,18 @@ function find<Path extends ReadPath>(key: string, path: Path, parameters: unknow
 
 /** Resources whose answers wait for the next batch. */
 const changed = new Set<Resource<unknown>>()
-let flushing: ReturnType<typeof setTimeout> | undefined
+let isFlushing = false
 let lastFlushMs = 0
 
-/** At once where nothing was shown yet. Without a resource: what the page shows has changed, though no answer has. */
+/** Without a resource: what the page shows has changed, though no answer has. */
 function showSoon(resource?: Resource<unknown>): void {
   if (resource !== undefined) changed.add(resource)
-  const isFirst = resource?.isBlank() === true
-  if (flushing !== undefined && !isFirst) return
-  clearTimeout(flushing)
-  flushing = setTimeout(flush, isFirst ? 0 : Math.max(0, lastFlushMs + batchMs - performance.now()))
+  if (!isFlushing) setTimeout(flush, Math.max(0, lastFlushMs + batchMs - performance.now()))
+  isFlushing = true
 }
 
 function flush(): void {
-  flushing = undefined
+  isFlushing = false
   lastFlushMs = performance.now()
   batch(() => {
     for (const resource of changed) resource.show()
@@ -259,12 +257,6 @@ class Resource<Body> implements Live<Body> {
   /** On return to the tab. */
   wake(): void {
     if (this.#interval() !== never || this.#ageMs() > openAgainMs) this.refresh()
-  }
-
-  /** Nothing was shown yet. */
-  isBlank(): boolean {
-    const { body, error } = this.reading.peek()
-    return body === undefined && error === undefined
   }
 
   show(): void {
