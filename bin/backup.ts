@@ -50,9 +50,14 @@ async function readPassphrase(): Promise<string> {
 function openArchive({ backends }: Config, isEncrypted: boolean): AsyncIterable<Uint8Array> {
   const { dataDir } = backends
   if (!existsSync(dataDir)) throw new Error(`There is no data directory ${dataDir}. Set data.dir or FAIRLEAD_DATA_DIR.`)
-  const key = keyFileFor(dataDir, backends.secrets?.keyFile)
-  const secretsKey = isEncrypted || dirname(key) !== dataDir ? undefined : basename(key)
-  return writeBackup({ dataDir, secretsKey, version: packageVersion(), now: new Date() })
+  const { name: secretsKey } = keyOf(backends)
+  return writeBackup({ dataDir, secretsKey, withSecretsKey: isEncrypted, version: packageVersion(), now: new Date() })
+}
+
+/** The key of the secrets, with its name where it lies in the data directory. */
+function keyOf({ dataDir, secrets }: Config['backends']): { file: string; name: string | undefined } {
+  const file = keyFileFor(dataDir, secrets?.keyFile)
+  return { file, name: dirname(file) === dataDir ? basename(file) : undefined }
 }
 
 /** A backup that breaks off leaves no file that looks like one. */
@@ -69,12 +74,12 @@ async function writeFile(content: AsyncIterable<Uint8Array>, file: string): Prom
 
 /** What was written, and what a restored instance needs besides. */
 function describe({ backends, redis, audit }: Config, file: string, isEncrypted: boolean): string {
-  const { dataDir, secrets } = backends
-  const key = keyFileFor(dataDir, secrets?.keyFile)
-  const isKeyInside = isEncrypted && dirname(key) === dataDir
+  const { dataDir } = backends
+  const key = keyOf(backends)
+  const isKeyInside = isEncrypted && key.name !== undefined
   const auditFile = audit !== undefined && 'file' in audit.sink ? audit.sink.file : undefined
   const missing = [
-    ...(existsSync(key) && !isKeyInside ? [`the key of the secrets (${key})`] : []),
+    ...(existsSync(key.file) && !isKeyInside ? [`the key of the secrets (${key.file})`] : []),
     ...(auditFile !== undefined && relative(dataDir, auditFile).startsWith('..') ? [`the audit log (${auditFile})`] : []),
     ...(redis === undefined ? [] : ['what is in Redis (sessions, tokens, banners)']),
     'configuration files and certificates',

@@ -5,6 +5,7 @@ import { askAgent } from '../src/agent/agent-request.ts'
 import { lockDataDir } from '../src/backends/hosting/lock.ts'
 import { decrypt, isEncrypted, needsPassphrase } from '../src/backups/encryption.ts'
 import { restoreBackup } from '../src/backups/restore-backup.ts'
+import { shellWord } from '../src/names/shell-word.ts'
 import { explainUnreadable } from '../src/storage/file-fault.ts'
 import { socketPathFor } from '../src/storage/socket-path.ts'
 import { Misuse, readArguments } from './arguments.ts'
@@ -96,6 +97,6 @@ async function warnOfPrograms(source: string): Promise<void> {
   if (answer?.status !== 200) return
   process.stdout.write(
     `Programs that ${source} has deployed still run on this machine, and the next start would start them again. Stop them first: ` +
-      `FAIRLEAD_DATA_DIR=${source} ${command('stop --all')}\n`,
+      `FAIRLEAD_DATA_DIR=${shellWord(source)} ${command('stop --all')}\n`,
   )
 }

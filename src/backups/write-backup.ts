@@ -10,8 +10,10 @@ import { contentsOf, type Description, descriptionName, isUnfinished, workFolder
 export interface BackupOptions {
   /** Absolute. */
   readonly dataDir: string
-  /** Name of a file in the directory that stays out; undefined: everything may come along. */
+  /** Name of the key of the secrets, if it lies in the directory. */
   readonly secretsKey: string | undefined
+  /** Whether it comes along. */
+  readonly withSecretsKey: boolean
   readonly version: string
   readonly now: Date
 }
@@ -22,11 +24,17 @@ export interface BackupOptions {
  *
  * @throws {Error} when something cannot be read, or the disk has no room for copies of the databases; the message says what to do
  */
-export async function* writeBackup({ dataDir, secretsKey, version, now }: BackupOptions): AsyncIterable<Uint8Array> {
+export async function* writeBackup({
+  dataDir,
+  secretsKey = '',
+  withSecretsKey,
+  version,
+  now,
+}: BackupOptions): AsyncIterable<Uint8Array> {
   const work = mkdtempSync(join(dataDir, workFolderPrefix))
   try {
-    const { databases, others } = contentsOf(dataDir, secretsKey)
-    const hasSecretsKey = secretsKey === undefined
+    const { databases, others } = contentsOf(dataDir, withSecretsKey ? undefined : secretsKey)
+    const hasSecretsKey = others.includes(secretsKey)
     const description: Description = { format: 1, version, createdAt: now.toISOString(), dataDir, hasSecretsKey }
     writeFileSync(join(work, descriptionName), `${JSON.stringify(description, null, 2)}\n`, { mode: 0o600 })
     for (const name of databases) await copyDatabase(join(dataDir, name), join(work, name))
