@@ -133,18 +133,20 @@ function find<Path extends ReadPath>(key: string, path: Path, parameters: unknow
 
 /** Resources whose answers wait for the next batch. */
 const changed = new Set<Resource<unknown>>()
-let isFlushing = false
+let flushing: ReturnType<typeof setTimeout> | undefined
 let lastFlushMs = 0
 
-/** Without a resource: what the page shows has changed, though no answer has. */
+/** At once where nothing was shown yet. Without a resource: what the page shows has changed, though no answer has. */
 function showSoon(resource?: Resource<unknown>): void {
   if (resource !== undefined) changed.add(resource)
-  if (!isFlushing) setTimeout(flush, Math.max(0, lastFlushMs + batchMs - performance.now()))
-  isFlushing = true
+  const isFirst = resource?.isBlank() === true
+  if (flushing !== undefined && !isFirst) return
+  clearTimeout(flushing)
+  flushing = setTimeout(flush, isFirst ? 0 : Math.max(0, lastFlushMs + batchMs - performance.now()))
 }
 
 function flush(): void {
-  isFlushing = false
+  flushing = undefined
   lastFlushMs = performance.now()
   batch(() => {
     for (const resource of changed) resource.show()
@@ -257,6 +259,12 @@ class Resource<Body> implements Live<Body> {
   /** On return to the tab. */
   wake(): void {
     if (this.#interval() !== never || this.#ageMs() > openAgainMs) this.refresh()
+  }
+
+  /** Nothing was shown yet. */
+  isBlank(): boolean {
+    const { body, error } = this.reading.peek()
+    return body === undefined && error === undefined
   }
 
   show(): void {

@@ -15,9 +15,12 @@ export function actionLabel(action: string): string {
 
 const opened = signal<VNode | undefined>(undefined)
 
-/** Shows a component that renders a `Dialog`. */
-export function openDialog(dialog: VNode): void {
+/** Shows a component that renders a `Dialog`. @returns What closes it, and no other that was opened since */
+export function openDialog(dialog: VNode): () => void {
   opened.value = dialog
+  return () => {
+    if (opened.peek() === dialog) closeDialog()
+  }
 }
 
 export function closeDialog(): void {

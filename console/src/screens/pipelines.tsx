@@ -69,8 +69,7 @@ function useStartDialog(pipeline: Pipeline | undefined, query: ScreenProps['quer
       closeDialog()
       navigate(to.pipelines(pipeline.application), true)
     }
-    openDialog(<StartDialog pipeline={pipeline} query={query} onClose={close} />)
-    return closeDialog
+    return openDialog(<StartDialog pipeline={pipeline} query={query} onClose={close} />)
   }, [pipeline?.id])
 }
 
