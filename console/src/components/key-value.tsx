@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { Name } from './name.tsx'
 
-type Fact = readonly [name: string, value: ComponentChildren]
+export type Fact = readonly [name: string, value: ComponentChildren]
 
 /** Facts without a value are left out; a text is shown as a name. */
 export function KeyValue({ facts }: { facts: readonly Fact[] }) {

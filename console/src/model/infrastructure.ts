@@ -5,8 +5,10 @@ import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from './rea
 
 type Schemas = components['schemas']
 
-/** What identifies a load balancer. */
-export function placeOf(balancer: Schemas['LoadBalancer']) {
+/** What identifies an object of a cloud provider. */
+export type Place = Readonly<Record<'provider' | 'account' | 'region' | 'name', string>>
+
+export function placeOf(balancer: Schemas['LoadBalancer']): Place {
   return {
     name: balancer.name ?? textOf(balancer['loadBalancerName']) ?? '',
     account: balancer.account ?? '',
@@ -16,10 +18,7 @@ export function placeOf(balancer: Schemas['LoadBalancer']) {
 }
 
 export const newListener = { externalProtocol: 'HTTP', externalPort: '', internalProtocol: 'HTTP', certificate: '' }
-export const newRule = { source: '', isGroup: false, protocol: 'tcp', startPort: '', endPort: '' }
-
-export type BalancerDraft = ReturnType<typeof toBalancerDraft>
-export type SecurityGroupDraft = ReturnType<typeof toSecurityGroupDraft>
+export const newRule = { source: '', kind: 'network', protocol: 'tcp', startPort: '', endPort: '' }
 
 function toPlace({ name, account, region }: Json) {
   return { name: textOf(name) ?? '', account: textOf(account) ?? '', region: textOf(region) ?? '' }
@@ -27,37 +26,38 @@ function toPlace({ name, account, region }: Json) {
 
 /** @param record A load balancer, whose check is an object, or the fields of a job that stores one. */
 export function toBalancerDraft(record: Json) {
-  const check = objectOf(record['healthCheck'])
-  const value = (key: string, ofCheck: string, otherwise: string) => textOf(record[key]) ?? textOf(check[ofCheck]) ?? otherwise
+  const { target: healthCheck, interval: healthInterval, timeout: healthTimeout, ...check } = objectOf(record['healthCheck'])
+  const given: Json = { healthCheck, healthInterval, healthTimeout, ...check }
+  const value = (key: string, usual: string) => textOf(record[key]) ?? textOf(given[key]) ?? usual
+  const listeners = Array.isArray(record['listeners']) ? objectsOf(record['listeners']) : [newListener]
   return {
     ...toPlace(record),
-    listeners: toListeners(record['listeners']),
+    listeners: listeners.map(({ externalProtocol, externalPort, internalProtocol, certificate, sslCertificateId }: Json) => ({
+      externalProtocol: textOf(externalProtocol) ?? 'HTTP',
+      externalPort: textOf(externalPort) ?? '',
+      internalProtocol: textOf(internalProtocol) ?? 'HTTP',
+      certificate: textOf(sslCertificateId) ?? textOf(certificate) ?? '',
+    })),
     /** `HTTP:/health` or `TCP`. */
-    healthCheck: value('healthCheck', 'target', 'HTTP:/health'),
-    healthInterval: value('healthInterval', 'interval', '10'),
-    healthTimeout: value('healthTimeout', 'timeout', '5'),
-    unhealthyThreshold: value('unhealthyThreshold', 'unhealthyThreshold', '2'),
-    healthyThreshold: value('healthyThreshold', 'healthyThreshold', '2'),
+    healthCheck: value('healthCheck', 'HTTP:/health'),
+    healthInterval: value('healthInterval', '10'),
+    healthTimeout: value('healthTimeout', '5'),
+    unhealthyThreshold: value('unhealthyThreshold', '2'),
+    healthyThreshold: value('healthyThreshold', '2'),
     isInternal: record['isInternal'] === true,
     securityGroups: textsOf(record['securityGroups']),
   }
 }
 
-function toListeners(listeners: unknown): readonly (typeof newListener)[] {
-  if (!Array.isArray(listeners)) return [newListener]
-  return objectsOf(listeners).map((listener) => ({
-    externalProtocol: textOf(listener['externalProtocol']) ?? 'HTTP',
-    externalPort: textOf(listener['externalPort']) ?? '',
-    internalProtocol: textOf(listener['internalProtocol']) ?? 'HTTP',
-    certificate: textOf(listener['sslCertificateId']) ?? textOf(listener['certificate']) ?? '',
-  }))
+/** What all jobs begin with that store something. */
+function toJob(type: string, cloudProvider: string, { name, account, region }: ReturnType<typeof toPlace>) {
+  return { type, cloudProvider, credentials: account, account, region, name: name.trim() }
 }
 
-export function toBalancerJob({ name, account, listeners, securityGroups, ...draft }: BalancerDraft, cloudProvider: string) {
+export function toBalancerJob({ listeners, ...draft }: ReturnType<typeof toBalancerDraft>, cloudProvider: string) {
+  const job = toJob('upsertLoadBalancer', cloudProvider, draft)
   return {
-    ...{ type: 'upsertLoadBalancer', cloudProvider, credentials: account, account },
-    ...draft,
-    ...{ name: name.trim(), loadBalancerName: name.trim() },
+    ...{ ...draft, ...job, loadBalancerName: job.name },
     listeners: listeners.map(({ certificate, externalPort, ...listener }) => ({
       ...listener,
       externalPort: numberOf(externalPort) ?? externalPort,
@@ -68,53 +68,53 @@ export function toBalancerJob({ name, account, listeners, securityGroups, ...dra
     healthTimeout: numberOf(draft.healthTimeout),
     unhealthyThreshold: numberOf(draft.unhealthyThreshold),
     healthyThreshold: numberOf(draft.healthyThreshold),
-    securityGroups: [...securityGroups],
   }
 }
 
 /** @param record A security group with its place, or the fields of a job that stores one. */
 export function toSecurityGroupDraft(record: Json) {
   const { description, inboundRules, ipIngress, securityGroupIngress } = record
-  const ofJob: readonly (typeof newRule)[] = [
-    ...objectsOf(ipIngress).map((rule) => ({ ...toPorts(rule), source: textOf(rule['cidr']) ?? '', isGroup: false })),
-    ...objectsOf(securityGroupIngress).map((rule) => ({ ...toPorts(rule), source: textOf(rule['name']) ?? '', isGroup: true })),
+  const ofJob = [
+    ...objectsOf(ipIngress).map((rule) => toRule('network', textOf(rule['cidr']), rule['type'], rule)),
+    ...objectsOf(securityGroupIngress).map((rule) => toRule('security group', textOf(rule['name']), rule['type'], rule)),
   ]
-  return {
-    ...toPlace(record),
-    description: textOf(description) ?? '',
-    rules: ipIngress === undefined ? objectsOf(inboundRules).flatMap(toRules) : ofJob,
-  }
+  const rules = ipIngress === undefined ? objectsOf(inboundRules).flatMap(toRules) : ofJob
+  return { ...toPlace(record), description: textOf(description) ?? '', rules }
 }
 
-function toPorts({ type, startPort, endPort }: Json) {
-  return { protocol: textOf(type) ?? 'tcp', startPort: textOf(startPort) ?? '', endPort: textOf(endPort) ?? '' }
+function toRule(kind: string, source = '', protocol: unknown, { startPort, endPort }: Json): typeof newRule {
+  const ports = { startPort: textOf(startPort) ?? '', endPort: textOf(endPort) ?? '' }
+  return { kind, source, protocol: textOf(protocol) ?? 'tcp', ...ports }
 }
 
 /** A rule has several ranges of ports; the form has a row for each. */
-function toRules({ protocol, range, securityGroup, portRanges }: Json): readonly (typeof newRule)[] {
+function toRules({ protocol, range, securityGroup, portRanges }: Json) {
   const { ip, cidr } = objectOf(range)
-  const group = textOf(objectOf(securityGroup)['name']) ?? ''
-  const source = textOf(ip) === undefined ? group : `${textOf(ip)}${textOf(cidr) ?? ''}`
+  const isNetwork = textOf(ip) !== undefined
+  const source = isNetwork ? `${textOf(ip)}${textOf(cidr) ?? ''}` : textOf(objectOf(securityGroup)['name'])
   const ranges = objectsOf(portRanges)
-  return (ranges.length === 0 ? [{}] : ranges).map(({ startPort, endPort }: Json) => {
-    const isAll = numberOf(startPort) === 0 && numberOf(endPort) === 65_535
-    return { source, isGroup: textOf(ip) === undefined, ...toPorts({ type: protocol, ...(!isAll && { startPort, endPort }) }) }
+  return (ranges.length === 0 ? [{}] : ranges).map((ports: Json) => {
+    const isAll = numberOf(ports['startPort']) === 0 && numberOf(ports['endPort']) === 65_535
+    return toRule(isNetwork ? 'network' : 'security group', source, protocol, isAll ? {} : ports)
   })
 }
 
-export function toSecurityGroupJob({ name, account, region, description, rules }: SecurityGroupDraft, cloudProvider: string) {
-  const ports = ({ protocol, startPort, endPort }: typeof newRule) => ({
-    type: protocol,
-    ...(startPort.trim() !== '' && {
-      startPort: numberOf(startPort) ?? startPort,
-      endPort: numberOf(endPort) ?? numberOf(startPort) ?? endPort,
-    }),
-  })
+export function toSecurityGroupJob({ rules, ...draft }: ReturnType<typeof toSecurityGroupDraft>, cloudProvider: string) {
+  const job = toJob('upsertSecurityGroup', cloudProvider, draft)
+  const ingress = (kind: string, sourceKey: string) =>
+    rules
+      .filter((rule) => rule.kind === kind)
+      .map(({ source, protocol, startPort, endPort }) => ({
+        ...{ [sourceKey]: source.trim(), type: protocol },
+        ...(startPort.trim() !== '' && {
+          startPort: numberOf(startPort) ?? startPort,
+          endPort: numberOf(endPort) ?? numberOf(startPort) ?? endPort,
+        }),
+      }))
   return {
-    ...{ type: 'upsertSecurityGroup', cloudProvider, credentials: account, account, region, regions: [region] },
-    ...{ name: name.trim(), securityGroupName: name.trim(), description },
-    ipIngress: rules.filter(({ isGroup }) => !isGroup).map((rule) => ({ cidr: rule.source.trim(), ...ports(rule) })),
-    securityGroupIngress: rules.filter(({ isGroup }) => isGroup).map((rule) => ({ name: rule.source.trim(), ...ports(rule) })),
+    ...{ ...job, regions: [draft.region], securityGroupName: job.name, description: draft.description },
+    ipIngress: ingress('network', 'cidr'),
+    securityGroupIngress: ingress('security group', 'name'),
   }
 }
 

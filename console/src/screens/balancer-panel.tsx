@@ -2,24 +2,19 @@
 import { to } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
-import { hasForm, hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
+import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { type Action, useActions } from '../components/actions.tsx'
 import { ActionButton } from '../components/button.tsx'
-import { openDialog } from '../components/dialog.tsx'
-import { RecordFold } from '../components/json-tree.tsx'
-import { KeyValue } from '../components/key-value.tsx'
-import { Menu } from '../components/menu.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { OpenLinks } from '../components/open-link.tsx'
-import { Panel } from '../components/panel.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
+import { RecordPanel } from '../components/record-panel.tsx'
 import { StatusBadge, StatusMark } from '../components/status-mark.tsx'
 import { isFullName } from '../manifests/names.ts'
-import { placeOf } from '../model/infrastructure.ts'
+import { type Place, placeOf } from '../model/infrastructure.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { instanceStatus, type Status } from '../model/status.ts'
-import { EditBalancer } from './balancer-dialog.tsx'
-import { notEdited } from './place-dialog.tsx'
+import { PlaceMenu } from './place-forms.tsx'
 
 export type Balancer = Schemas['LoadBalancer']
 
@@ -29,66 +24,44 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
   const application = textOf(objectOf(balancer.moniker)['app'])
   const isOfManifest = hasManifests(useCloudProviders(), provider)
   const groups = objectsOf(balancer.serverGroups)
+  const used = groups.flatMap((group) => textOf(group['name']) ?? [])
   const { target, interval } = objectOf(balancer['healthCheck'])
-  const every = numberOf(interval) === undefined ? undefined : `every ${numberOf(interval)} s`
+  const menu = application !== undefined && !isOfManifest && (
+    <PlaceMenu
+      {...{ form: 'loadBalancer', application, place, stored: balancer }}
+      effect="Its listeners close, and clients can no longer connect."
+      denied={used.length > 0 ? `Used by ${used.join(', ')}.` : undefined}
+    />
+  )
   return (
-    <Panel
+    <RecordPanel
+      name={name}
       title={<NameLink href={to.place('load-balancers', application, place)} text={name} max={60} />}
       actions={
         <>
           <PendingChip object={objectKey('loadBalancer', account, region, name)} />
           <OpenLinks balancers={[balancer]} />
           <StatusBadge status={serviceOf(balancer)} />
-          {application !== undefined && !isOfManifest && <BalancerMenu application={application} balancer={balancer} />}
+          {menu}
         </>
       }
+      facts={[
+        ['Account, region', `${account}, ${region}`],
+        ['Listeners', listenersText(balancer)],
+        ['Health check', [textOf(target), numberOf(interval) && `every ${interval} s`].filter(Boolean).join(', ')],
+        ['Security groups', textsOf(balancer.securityGroups).join(', ')],
+        ['Problems', textsOf(balancer['problems']).join(' ')],
+      ]}
+      record={balancer}
     >
-      <div class="answer">
-        <KeyValue
-          facts={[
-            ['Account, region', `${account}, ${region}`],
-            ['Listeners', objectsOf(balancer['listeners']).map(listenerText).join('; ')],
-            ['Health check', [textOf(target), every].filter(Boolean).join(', ')],
-            ['Security groups', textsOf(balancer.securityGroups).join(', ')],
-            ['Problems', textsOf(balancer['problems']).join(' ')],
-          ]}
-        />
-        {groups.length === 0 ? (
-          <p class="quiet">No server group is attached.</p>
-        ) : (
-          <div class="who-serves">
-            {groups.map((group) => (
-              <Group key={textOf(group['name'])} {...{ group, balancer, application, isFixed: isOfManifest }} />
-            ))}
-          </div>
-        )}
-        <RecordFold value={balancer} name={name} />
+      {groups.length === 0 && <p class="quiet">No server group is attached.</p>}
+      <div class="who-serves">
+        {groups.map((group) => (
+          <Group key={textOf(group['name'])} {...{ group, place, application, isFixed: isOfManifest }} />
+        ))}
       </div>
-    </Panel>
+    </RecordPanel>
   )
-}
-
-function BalancerMenu({ application, balancer }: { application: string; balancer: Balancer }) {
-  const { account, region, provider, name } = placeOf(balancer)
-  const isEdited = hasForm(useCloudProviders(), provider, 'loadBalancer')
-  const used = objectsOf(balancer.serverGroups).flatMap((group) => textOf(group['name']) ?? [])
-  const target = {
-    ...{ application, account, name, object: objectKey('loadBalancer', account, region, name) },
-    facts: Object.entries({ Account: account, Region: region }),
-    place: { cloudProvider: provider, loadBalancerName: name, credentials: account, region, regions: [region] },
-  }
-  const actions = useActions(target, [
-    {
-      ...{ label: 'Edit', icon: 'resize', denied: isEdited ? undefined : notEdited },
-      onSelect: () => openDialog(<EditBalancer application={application} balancer={balancer} />),
-    },
-    {
-      ...{ type: 'deleteLoadBalancer', label: 'Delete', icon: 'trash', destructive: true, list: '/loadBalancers' },
-      denied: used.length > 0 ? `Used by ${used.join(', ')}.` : undefined,
-      effect: 'Its listeners close, and clients can no longer connect. This cannot be undone.',
-    },
-  ])
-  return <Menu label={`Actions of ${name}`} items={actions} />
 }
 
 /** What is in service, and what should be: a disabled group takes no traffic on purpose. */
@@ -103,87 +76,68 @@ export function serviceOf({ serverGroups }: Balancer): Status {
   return { kind: 'failed', word: `${inService} in service, ${missing} not in service` }
 }
 
-interface GroupProps {
-  readonly group: Json
-  readonly balancer: Balancer
+interface PartProps {
+  /** Of the load balancer. */
+  readonly place: Place
   readonly application: string | undefined
   /** Instances are not taken out one by one. */
   readonly isFixed: boolean
 }
 
-function Group({ group, balancer, application, isFixed }: GroupProps) {
-  const { account, region } = placeOf(balancer)
+function Group({ group, ...part }: PartProps & { readonly group: Json }) {
+  const { account, region } = part.place
   const name = textOf(group['name']) ?? ''
   const isDisabled = group['isDisabled'] === true
   // Those of a disabled group take no traffic, all of them.
   const instances = isDisabled ? [] : objectsOf(group['instances'])
-  const detached = textsOf(group['detachedInstances'])
-  const context = { balancer, application, isFixed }
+  const detached = textsOf(group['detachedInstances']).map((id) => ({ id, isOut: true }))
+  const rows = [...instances, ...detached]
   return (
     <div class="traffic-group">
       <div>
-        <NameLink href={application && to.serverGroup(application, { account, region, name })} text={name} max={50} />
+        <NameLink href={part.application && to.serverGroup(part.application, { account, region, name })} text={name} max={50} />
         {isDisabled && <p class="quiet">disabled: takes no traffic</p>}
       </div>
       <ul>
-        {!isDisabled && instances.length + detached.length === 0 && <li class="quiet">no instance</li>}
-        {instances.map((instance) => (
-          <InstanceRow key={textOf(instance['id'])} instance={instance} {...context} />
-        ))}
-        {detached.map((id) => (
-          <InstanceRow key={id} instance={{ id }} isOut {...context} />
+        {!isDisabled && rows.length === 0 && <li class="quiet">no instance</li>}
+        {rows.map((instance) => (
+          <InstanceRow key={textOf(instance['id'])} instance={instance} {...part} />
         ))}
       </ul>
     </div>
   )
 }
 
-interface InstanceRowProps extends Omit<GroupProps, 'group'> {
-  readonly instance: Json
-  /** Taken out by hand. */
-  readonly isOut?: boolean
-}
-
-function InstanceRow({ instance, isOut = false, balancer, application, isFixed }: InstanceRowProps) {
-  const { account, region } = placeOf(balancer)
+function InstanceRow({ instance, place, application, isFixed }: PartProps & { readonly instance: Json }) {
+  const { account, region } = place
   const { state, description } = objectOf(instance['health'])
   const named = textOf(instance['name']) ?? ''
   const id = isFullName(named) ? named : (textOf(instance['id']) ?? '')
+  const isOut = instance['isOut'] === true
   // Load balancers say it in words of their own.
-  const word = state === 'InService' ? 'in service' : instanceStatus(textOf(state)).word
+  const word = isOut ? 'taken out by hand' : state === 'InService' ? 'in service' : instanceStatus(textOf(state)).word
   return (
     <li>
-      {isOut ? (
-        <StatusMark kind="disabled" label="taken out by hand" />
-      ) : (
-        <StatusMark kind={isInService(instance) ? 'succeeded' : 'failed'} label={word} />
-      )}
+      <StatusMark kind={isOut ? 'disabled' : isInService(instance) ? 'succeeded' : 'failed'} label={word} />
       <NameLink href={application && to.instance(application, { account, region, id })} text={id} max={40} />
       <span class="grow muted">
-        <Name text={isOut ? 'taken out by hand' : (textOf(description) ?? '')} max={160} />
+        <Name text={isOut ? word : (textOf(description) ?? '')} max={160} />
       </span>
-      {application !== undefined && !isFixed && <Move {...{ id, isOut, balancer, application }} />}
+      {application !== undefined && !isFixed && <Move {...{ id, isOut, place, application }} />}
     </li>
   )
 }
 
-interface MoveProps {
-  readonly id: string
-  readonly isOut: boolean
-  readonly balancer: Balancer
-  readonly application: string
-}
-
-/** Takes an instance out of the traffic of this load balancer, or puts it back. */
-function Move({ id, isOut, balancer, application }: MoveProps) {
-  const { account, region, provider, name } = placeOf(balancer)
+/** Takes an instance out of the traffic of a load balancer, or puts it back. */
+function Move({ id, isOut, place, application }: { id: string; isOut: boolean; place: Place; application: string }) {
+  const { account, region, provider, name } = place
   const target = {
     ...{ application, account, name: id, object: objectKey('instance', account, region, id) },
     place: { cloudProvider: provider, credentials: account, region, instanceIds: [id], loadBalancerNames: [name] },
   }
   const action: Action = isOut
     ? {
-        ...{ type: 'registerInstancesWithLoadBalancer', label: 'Put into traffic', icon: 'plus', verb: 'Put into traffic' },
+        ...{ type: 'registerInstancesWithLoadBalancer', label: 'Put into traffic', icon: 'plus' },
         effect: `${name} sends requests to ${id} again.`,
         task: () => `Put ${id} into ${name}`,
       }
@@ -206,8 +160,12 @@ function isInService(instance: Json): boolean {
   return ['InService', 'Up', 'healthy'].includes(textOf(objectOf(instance['health'])['state']) ?? '')
 }
 
-export function listenerText(listener: Json): string {
-  const outside = [textOf(listener['externalProtocol']), textOf(listener['externalPort'])].filter(Boolean).join(' ')
-  const inside = [textOf(listener['internalProtocol']), textOf(listener['internalPort'])].filter(Boolean).join(' ')
-  return inside === '' || inside === outside ? outside : `${outside} → ${inside}`
+export function listenersText(balancer: Balancer): string {
+  const texts = objectsOf(balancer['listeners']).map((listener) => {
+    const [outside, inside] = ['external', 'internal'].map((side) =>
+      [textOf(listener[`${side}Protocol`]), textOf(listener[`${side}Port`])].filter(Boolean).join(' '),
+    )
+    return inside === '' || inside === outside ? outside : `${outside} → ${inside}`
+  })
+  return texts.join('; ')
 }

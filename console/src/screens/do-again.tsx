@@ -4,12 +4,10 @@ import { hasForm, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { Button } from '../components/button.tsx'
-import { openDialog } from '../components/dialog.tsx'
 import { type Json, objectOf, textOf, textsOf } from '../model/read.ts'
 import { instanceId, type ServerGroup } from '../model/server-groups.ts'
 import { accountOf } from '../model/stage-output.ts'
-import { EditBalancer } from './balancer-dialog.tsx'
-import { EditSecurityGroup } from './security-group-dialog.tsx'
+import { editPlace } from './place-forms.tsx'
 import { type ServerGroupContext, useInstanceActions, useServerGroup, useServerGroupActions } from './server-group-actions.tsx'
 
 const groupJobs = [
@@ -67,26 +65,20 @@ function OfKnownGroup({ group, context, repeatable: { type, fields } }: OfKnownG
 /** A load balancer or security group; one that was deleted meanwhile is created anew. */
 function OfPlace({ repeatable: { application, type, place, fields } }: { repeatable: Repeatable }) {
   const isBalancer = type === 'upsertLoadBalancer'
+  const form = isBalancer ? 'loadBalancer' : 'securityGroup'
   const provider = textOf(fields['cloudProvider']) ?? ''
-  const isEdited = hasForm(useCloudProviders(), provider, isBalancer ? 'loadBalancer' : 'securityGroup')
+  const isEdited = hasForm(useCloudProviders(), provider, form)
   const parameters = { path: place, query: { provider } }
   const balancers = useLive('/loadBalancers/{account}/{region}/{name}', isBalancer ? parameters : undefined, { refresh: 'open' })
   const groups = useLive('/securityGroups/{account}/{region}/{name}', isBalancer ? undefined : parameters, { refresh: 'open' })
   const right = useRight({ operation: changeOperation, application, account: place.account })
-  const found = balancers.reading.value.body
-  const { body: known, error } = groups.reading.value
+  const { body: found } = balancers.reading.value
+  const { body: group, error } = groups.reading.value
   const isGone = found?.length === 0 || error?.status === 404
-  if (!isEdited || (found === undefined && known === undefined && !isGone)) return null
-  const filled = { ...fields, ...place }
-  const group = isGone ? undefined : known
-  const edit = () =>
-    openDialog(
-      isBalancer ? (
-        <EditBalancer {...{ application, filled }} balancer={found?.[0]} />
-      ) : (
-        <EditSecurityGroup {...{ application, filled, group, place }} />
-      ),
-    )
+  const known = isBalancer ? found?.[0] : group && { ...group, ...place }
+  if (!isEdited || (known === undefined && !isGone)) return null
+  const stored = isGone ? undefined : known
+  const edit = () => editPlace(form, { application, stored, filled: { ...fields, ...place } })
   return <Again denied={right.reason} onSelect={edit} />
 }
 

@@ -5,57 +5,54 @@ import { NameLink } from '../components/name.tsx'
 import { OpenLinks, useBalancers } from '../components/open-link.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusText } from '../components/status-mark.tsx'
-import { placeOf } from '../model/infrastructure.ts'
+import { type Place, placeOf } from '../model/infrastructure.ts'
 import { objectOf, objectsOf, textOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
-import { EditBalancer } from './balancer-dialog.tsx'
-import { type Balancer, BalancerPanel, listenerText, serviceOf } from './balancer-panel.tsx'
+import { BalancerPanel, listenersText, serviceOf } from './balancer-panel.tsx'
 import { providerOf, providersOf, regionsOf, useAccounts } from './infrastructure-head.tsx'
-import { CreatePlace } from './place-dialog.tsx'
-import { List, type Place, PlaceFilters, PlaceScreen, placeColumns } from './place-list.tsx'
+import { CreatePlace } from './place-forms.tsx'
+import { List, PlaceFilters, PlaceScreen, placeColumns } from './place-list.tsx'
 
+const section = 'load-balancers'
 const label = 'Load balancers'
 const none = 'No load balancer. Without one, instances are reached by their own ports.'
 
 const gone = (name: string) => <EmptyState icon="balance" text={`There is no load balancer ${name}. It may have been deleted.`} />
 
-function createButton(application?: string) {
-  return <CreatePlace form="loadBalancer" application={application} dialog={<EditBalancer application={application} />} />
-}
-
 export function ApplicationLoadBalancers(screen: ScreenProps) {
   const { application = '' } = screen.params
   const live = useBalancers(application)
-  const create = createButton(application)
-  const find = (wanted: Partial<Place>) =>
-    live.reading.value.body?.find((balancer) => {
-      const place = placeOf(balancer)
-      return Object.entries(wanted).every(([key, value]) => value === undefined || place[key as keyof Place] === value)
-    })
+  const actions = <CreatePlace form="loadBalancer" application={application} />
   return (
     <PlaceScreen
-      {...{ ...screen, section: 'load-balancers', label, actions: create }}
-      panel={({ provider, ...place }) => {
-        const balancer = find({ ...place, ...(provider !== undefined && { provider }) })
-        return (
-          <Loaded live={live} empty={gone(place.name)}>
-            {() => (balancer === undefined ? gone(place.name) : <BalancerPanel balancer={balancer} />)}
-          </Loaded>
-        )
-      }}
+      {...{ ...screen, section, label, actions }}
+      panel={({ provider, account, region, name }) => (
+        <Loaded live={live} empty={gone(name)}>
+          {(balancers) => {
+            const chosen = balancers.find((one) => {
+              const place = placeOf(one)
+              const isThere = place.account === account && place.region === region && place.name === name
+              return isThere && (provider === undefined || place.provider === provider)
+            })
+            return chosen === undefined ? gone(name) : <BalancerPanel balancer={chosen} />
+          }}
+        </Loaded>
+      )}
     >
-      <Loaded live={live} rows={6} empty={<EmptyState icon="balance" text={none} children={create} />}>
+      <Loaded live={live} rows={6} empty={<EmptyState icon="balance" text={none} children={actions} />}>
         {(balancers) => (
           <List
             {...{ label, empty: none, screen, placeOf, rows: balancers }}
             columns={[
               { head: 'State', cell: (balancer) => <StatusText status={serviceOf(balancer)} /> },
-              { head: 'Name', grow: true, cell: (balancer) => <BalancerLink application={application} balancer={balancer} /> },
               {
-                head: 'Listeners',
-                hideBelow: 'narrow',
-                cell: (balancer) => objectsOf(balancer['listeners']).map(listenerText).join('; '),
+                ...{ head: 'Name', grow: true },
+                cell: (balancer) => {
+                  const place = placeOf(balancer)
+                  return <NameLink href={to.place(section, application, place)} text={place.name} max={50} />
+                },
               },
+              { head: 'Listeners', hideBelow: 'narrow', cell: listenersText },
               { head: 'Account, region', hideBelow: 'narrow', cell: ({ account, region }) => `${account}, ${region}` },
               { head: 'Open', isBare: true, align: 'end', hideBelow: 'phone', cell: (one) => <OpenLinks balancers={[one]} /> },
             ]}
@@ -66,19 +63,13 @@ export function ApplicationLoadBalancers(screen: ScreenProps) {
   )
 }
 
-function BalancerLink({ application, balancer }: { application: string; balancer: Balancer }) {
-  const place = placeOf(balancer)
-  return <NameLink href={to.place('load-balancers', application, place)} text={place.name} max={50} />
-}
-
 export function LoadBalancers(screen: ScreenProps) {
   const accounts = useAccounts()
-  const isChosen = screen.query['name'] !== undefined
-  const wanted = isChosen ? undefined : screen.query['provider']
+  const wanted = screen.query['name'] === undefined ? screen.query['provider'] : undefined
   return (
     <PlaceScreen
-      {...{ ...screen, section: 'load-balancers', label, actions: createButton() }}
-      panel={(place) => <ChosenBalancer key={Object.values(place).join()} {...place} />}
+      {...{ ...screen, section, label, actions: <CreatePlace form="loadBalancer" application={undefined} /> }}
+      panel={({ provider = '', ...place }) => <ChosenBalancer {...{ provider, ...place }} />}
     >
       <Loaded live={accounts} empty={<EmptyState icon="balance" text={none} />}>
         {(found) => (
@@ -110,7 +101,7 @@ function BalancersOf({ provider, screen }: { provider: string; screen: ScreenPro
           {...{ label, empty: none, screen }}
           rows={balancers.flatMap((balancer) => placesOf(balancer, provider))}
           placeOf={(place) => place}
-          columns={placeColumns((place) => to.infrastructure('load-balancers', place))}
+          columns={placeColumns((place) => to.infrastructure(section, place))}
           isBare
         />
       )}
@@ -120,19 +111,17 @@ function BalancersOf({ provider, screen }: { provider: string; screen: ScreenPro
 
 function placesOf(balancer: unknown, provider: string): readonly Place[] {
   const { name, accounts } = objectOf(balancer)
-  return objectsOf(accounts).flatMap((account) =>
-    objectsOf(account['regions']).map((region) => ({
-      ...{ provider, account: textOf(account['name']) ?? '', region: textOf(region['name']) ?? '' },
-      name: textOf(name) ?? '',
-    })),
+  return objectsOf(accounts).flatMap(({ name: account, regions }) =>
+    objectsOf(regions).map(({ name: region }) => {
+      return { provider, account: textOf(account) ?? '', region: textOf(region) ?? '', name: textOf(name) ?? '' }
+    }),
   )
 }
 
-function ChosenBalancer({ provider = '', account, region, name }: Omit<Place, 'provider'> & { provider: string | undefined }) {
-  const path = { account, region, name }
+function ChosenBalancer({ provider, ...path }: Place) {
   const live = useLive('/loadBalancers/{account}/{region}/{name}', { path, query: { provider } }, { refresh: 'steady' })
   return (
-    <Loaded live={live} empty={gone(name)}>
+    <Loaded live={live} empty={gone(path.name)}>
       {([balancer]) => balancer && <BalancerPanel balancer={balancer} />}
     </Loaded>
   )

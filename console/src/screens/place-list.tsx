@@ -7,38 +7,30 @@ import { type Column, DataTable } from '../components/data-table.tsx'
 import { type Filter, Filters, NoMatch } from '../components/filter-field.tsx'
 import { NameLink } from '../components/name.tsx'
 import { EmptyState } from '../components/states.tsx'
+import type { Place } from '../model/infrastructure.ts'
 import type { ScreenProps } from '../screen.ts'
 import { capital } from '../words.ts'
 import { InfrastructureHead } from './infrastructure-head.tsx'
-
-/** What identifies an object of a cloud provider. */
-export type Place = Readonly<Record<'provider' | 'account' | 'region' | 'name', string>>
 
 /** What a row is found by: all values are searched, and these have filters. */
 type Findable = Readonly<Record<string, string | null | undefined>>
 const placeKeys = ['provider', 'account', 'region'] as const
 
-/** Of an address, which names the chosen object in its path below an application, else in its query. */
-function filtersIn({ params, query: { q, ...query } }: ScreenProps) {
+/** What an address chooses, which names the chosen object in its path below an application, else in its query. */
+function choiceIn({ params, query: { q = '', ...query } }: ScreenProps) {
   const isInPath = params['name'] !== undefined
   const isChosen = isInPath || query['name'] !== undefined
-  const text = q === undefined ? {} : { q }
-  return {
-    isChosen,
-    keys: isInPath ? [] : placeKeys,
-    /** The place of a chosen object filters nothing. */
-    values: (isChosen ? text : { ...text, ...query }) as Readonly<Record<string, string>>,
-    /** It leaves the address with the first filter. */
-    clears: isChosen ? ['name', ...placeKeys] : [],
-  }
+  // The place of a chosen object filters nothing, and leaves the address with the first filter.
+  const filters: Findable = isChosen ? {} : query
+  return { isChosen, q, filters, keys: isInPath ? [] : placeKeys, clears: isChosen ? ['name', ...placeKeys] : [] }
 }
 
 /** @param places Where there is something. */
 export function PlaceFilters({ screen, places }: { screen: ScreenProps; places: readonly Findable[] }) {
-  const { keys, values, clears } = filtersIn(screen)
+  const { keys, filters, clears } = choiceIn(screen)
   const ofPlaces = keys.map((key): Filter => {
     const choices = [...new Set(places.flatMap((place) => place[key] || []))].toSorted((a, b) => a.localeCompare(b))
-    return { name: key, label: capital(key), any: `All ${key}s`, value: values[key], choices, clears }
+    return { name: key, label: capital(key), any: `All ${key}s`, value: filters[key] ?? undefined, choices, clears }
   })
   return <Filters filters={[{ name: 'q', label: 'Filter' }, ...ofPlaces]} />
 }
@@ -56,15 +48,12 @@ interface ListProps<Row> {
 }
 
 export function List<Row>({ label, empty, screen, rows, placeOf, columns, isBare = false }: ListProps<Row>) {
-  const { isChosen, values, clears } = filtersIn(screen)
-  const { q, ...filters } = values
-  const isShown = (place: Findable) =>
-    placeKeys.every((key) => filters[key] === undefined || place[key] === filters[key]) &&
-    Object.values(place)
-      .join(' ')
-      .toLowerCase()
-      .includes((q ?? '').toLowerCase())
-  const shown = rows.filter((row) => isShown(placeOf(row)))
+  const { isChosen, q, filters } = choiceIn(screen)
+  const shown = rows.filter((row) => {
+    const place = placeOf(row)
+    const isThere = placeKeys.every((key) => filters[key] === undefined || place[key] === filters[key])
+    return isThere && Object.values(place).join(' ').toLowerCase().includes(q.toLowerCase())
+  })
   const described = [q, ...placeKeys.map((key) => filters[key])].filter(Boolean).join(', ')
   if (rows.length === 0) return <EmptyState text={empty} />
   return (
@@ -73,7 +62,7 @@ export function List<Row>({ label, empty, screen, rows, placeOf, columns, isBare
       {shown.length === 0 ? (
         <NoMatch
           text={`None of the ${label.toLowerCase()} matches “${described}”.`}
-          filters={clears.length > 0 ? ['q'] : ['q', ...placeKeys]}
+          filters={isChosen ? ['q'] : ['q', ...placeKeys]}
         />
       ) : (
         <div class="panel is-flush">

@@ -1,23 +1,14 @@
 /** Security groups, which say who may open connections: of an application, or of everything that the reader may see. */
 import { to } from '../address.ts'
-import { objectKey } from '../api/actions.ts'
-import { hasForm, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
-import { useActions } from '../components/actions.tsx'
 import { DataTable } from '../components/data-table.tsx'
-import { openDialog } from '../components/dialog.tsx'
-import { RecordFold } from '../components/json-tree.tsx'
-import { KeyValue } from '../components/key-value.tsx'
-import { Menu } from '../components/menu.tsx'
-import { Name } from '../components/name.tsx'
-import { Panel } from '../components/panel.tsx'
+import { RecordPanel } from '../components/record-panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
-import { applicationOf, securityGroupsOf } from '../model/infrastructure.ts'
+import { applicationOf, type Place, securityGroupsOf } from '../model/infrastructure.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
-import { CreatePlace, notEdited } from './place-dialog.tsx'
+import { CreatePlace, PlaceMenu } from './place-forms.tsx'
 import { List, PlaceScreen, placeColumns } from './place-list.tsx'
-import { EditSecurityGroup } from './security-group-dialog.tsx'
 
 const label = 'Security groups'
 
@@ -34,9 +25,7 @@ export function SecurityGroups(screen: ScreenProps) {
   return (
     <PlaceScreen
       {...{ ...screen, section: 'security-groups', label }}
-      actions={
-        <CreatePlace form="securityGroup" application={application} dialog={<EditSecurityGroup application={application} />} />
-      }
+      actions={<CreatePlace form="securityGroup" application={application} />}
       panel={({ provider = inPath?.provider, ...place }) =>
         // Where the address leaves it out, the list says the provider.
         (provider !== undefined || body !== undefined) && (
@@ -57,12 +46,7 @@ export function SecurityGroups(screen: ScreenProps) {
   )
 }
 
-interface ChosenProps {
-  readonly provider: string | undefined
-  readonly account: string
-  readonly region: string
-  readonly name: string
-}
+type ChosenProps = Omit<Place, 'provider'> & { readonly provider: string | undefined }
 
 function ChosenSecurityGroup({ provider, account, region, name }: ChosenProps) {
   const live = useLive(
@@ -70,46 +54,33 @@ function ChosenSecurityGroup({ provider, account, region, name }: ChosenProps) {
     { path: { account, region, name }, query: provider === undefined ? {} : { provider } },
     { refresh: 'slow' },
   )
-  const { body } = live.reading.value
-  const cloudProvider = provider ?? textOf(body?.['cloudProvider']) ?? ''
-  const isEdited = hasForm(useCloudProviders(), cloudProvider, 'securityGroup')
-  const target = {
-    ...{ application: body?.application ?? applicationOf(name), account, name },
-    object: objectKey('securityGroup', account, region, name),
-    facts: Object.entries({ Account: account, Region: region }),
-    place: { cloudProvider, credentials: account, securityGroupName: name, region, regions: [region] },
-  }
-  const actions = useActions(target, [
-    {
-      ...{ label: 'Edit', icon: 'resize', denied: isEdited ? undefined : notEdited },
-      onSelect: () => openDialog(<EditSecurityGroup application={target.application} group={body} place={{ account, region }} />),
-    },
-    {
-      ...{ type: 'deleteSecurityGroup', label: 'Delete', icon: 'trash', destructive: true, list: '/securityGroups' },
-      effect: 'Its rules are removed. It is refused while something uses it. This cannot be undone.',
-    },
-  ])
   return (
     <Loaded live={live} empty={<EmptyState text={`There is no security group ${name}. It may have been deleted.`} />}>
       {(group) => (
-        <Panel title={<Name text={group.name} max={60} />} actions={<Menu label={`Actions of ${group.name}`} items={actions} />}>
-          <div class="answer">
-            <KeyValue
-              facts={[
-                ['Account, region', `${account}, ${region}`],
-                ['Description', group.description],
-              ]}
+        <RecordPanel
+          name={group.name}
+          actions={
+            <PlaceMenu
+              {...{ form: 'securityGroup', application: group.application ?? applicationOf(name) }}
+              place={{ provider: provider ?? textOf(group['cloudProvider']) ?? '', account, region, name }}
+              stored={{ ...group, account, region }}
+              effect="Its rules are removed. It is refused while something uses it."
             />
-            <Rules head="Inbound rules" rules={objectsOf(group.inboundRules)} />
-            {objectsOf(group.outboundRules).length > 0 && <Rules head="Outbound rules" rules={objectsOf(group.outboundRules)} />}
-            {textsOf(group['warnings']).map((text) => (
-              <p key={text} class="quiet">
-                {text}
-              </p>
-            ))}
-            <RecordFold value={group} name={group.name} />
-          </div>
-        </Panel>
+          }
+          facts={[
+            ['Account, region', `${account}, ${region}`],
+            ['Description', group.description],
+          ]}
+          record={group}
+        >
+          <Rules head="Inbound rules" rules={objectsOf(group.inboundRules)} />
+          {objectsOf(group.outboundRules).length > 0 && <Rules head="Outbound rules" rules={objectsOf(group.outboundRules)} />}
+          {textsOf(group['warnings']).map((text) => (
+            <p key={text} class="quiet">
+              {text}
+            </p>
+          ))}
+        </RecordPanel>
       )}
     </Loaded>
   )
@@ -120,25 +91,23 @@ function Rules({ head, rules }: { head: string; rules: readonly Json[] }) {
   return (
     <DataTable
       label={head}
-      rows={rules.map((rule, index) => ({ rule, index }))}
-      keyOf={({ index }) => String(index)}
+      rows={rules}
+      keyOf={(rule) => String(rules.indexOf(rule))}
       columns={[
-        { head: 'Protocol', cell: ({ rule }) => textOf(rule['protocol']) ?? '–' },
-        {
-          head: 'Ports',
-          cell: ({ rule }) =>
-            objectsOf(rule['portRanges'])
-              .map(({ startPort, endPort }) => [...new Set([textOf(startPort), textOf(endPort)])].join('–'))
-              .join(', '),
-        },
-        { head: 'From', grow: true, cell: ({ rule }) => sourceOf(rule) },
+        { head: 'Protocol', cell: ({ protocol }) => textOf(protocol) ?? '–' },
+        { head: 'Ports', cell: portsOf },
+        { head: 'From', grow: true, cell: sourceOf },
       ]}
     />
   )
 }
 
+function portsOf({ portRanges }: Json): string {
+  const ranges = objectsOf(portRanges)
+  return ranges.map(({ startPort, endPort }) => [...new Set([textOf(startPort), textOf(endPort)])].join('–')).join(', ')
+}
+
 function sourceOf({ range, securityGroup }: Json): string {
   const { ip, cidr } = objectOf(range)
-  if (textOf(ip) !== undefined) return `${textOf(ip)}${textOf(cidr) ?? ''}`
-  return textOf(objectOf(securityGroup)['name']) ?? '–'
+  return textOf(ip) === undefined ? (textOf(objectOf(securityGroup)['name']) ?? '–') : `${textOf(ip)}${textOf(cidr) ?? ''}`
 }

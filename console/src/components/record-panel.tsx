@@ -1,0 +1,28 @@
+/** A panel about one thing: its facts, what else there is to say, and its whole record behind a fold. */
+import type { ComponentChildren } from 'preact'
+import { RecordFold } from './json-tree.tsx'
+import { type Fact, KeyValue } from './key-value.tsx'
+import { Name } from './name.tsx'
+import { Panel } from './panel.tsx'
+
+interface RecordPanelProps {
+  readonly name: string
+  /** The name unless given. */
+  readonly title?: ComponentChildren
+  readonly actions?: ComponentChildren
+  readonly facts: readonly Fact[]
+  readonly record: unknown
+  readonly children?: ComponentChildren
+}
+
+export function RecordPanel({ name, title = <Name text={name} max={80} />, actions, facts, record, children }: RecordPanelProps) {
+  return (
+    <Panel title={title} actions={actions}>
+      <div class="answer">
+        <KeyValue facts={facts} />
+        {children}
+        <RecordFold value={record} name={name} />
+      </div>
+    </Panel>
+  )
+}
