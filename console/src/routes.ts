@@ -31,7 +31,7 @@ const routes: readonly (readonly [path: string, load: LoadScreen])[] = [
   ['executions/compare', async () => (await import('./screens/compare.tsx')).Compare],
   ['executions/:id', async () => (await import('./screens/execution.tsx')).ExecutionScreen],
   [`${own}/tasks`, async () => (await import('./screens/tasks.tsx')).Tasks],
-  ['tasks/:id', async () => (await import('./screens/task.tsx')).TaskScreen],
+  ['tasks/:id', async () => (await import('./screens/tasks.tsx')).TaskScreen],
   [
     `${own}/load-balancers`,
     orManifest(async () => (await import('./screens/load-balancers.tsx')).ApplicationLoadBalancers, 'name'),

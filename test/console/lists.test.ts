@@ -7,10 +7,9 @@ import { toEvents } from '../../console/src/model/events.ts'
 import { holdRows } from '../../console/src/model/held-rows.ts'
 import { securityGroupsOf } from '../../console/src/model/infrastructure.ts'
 import { cutMiddle, showDisguised, showHidden } from '../../console/src/model/names.ts'
-import { levelsOf, matchesPipeline, tagsOfPipelines } from '../../console/src/model/pipelines.ts'
+import { describeTrigger, matchesPipeline, tagsOfPipelines } from '../../console/src/model/pipelines.ts'
 import { contentOf, searchOfRuns } from '../../console/src/model/runs.ts'
-import { readableVariables } from '../../console/src/model/task-variables.ts'
-import { describeTrigger } from '../../console/src/model/triggers.ts'
+import { levelsOf } from '../../console/src/model/stage-links.ts'
 
 const keyOf = (row: string) => row.charAt(0)
 /** What is shown, with `-` after what is gone, and how many wait. */
@@ -115,14 +114,6 @@ test('pipelines are found by the state of their last run, and by tag', () => {
     'none',
     'build,deploy,none',
   ])
-})
-
-test('a task says which pipeline it saves, instead of its encoded definition', () => {
-  const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
-  const shown = (value: unknown) => readableVariables([{ key: 'pipeline', value }])['pipeline']
-  assert.equal(shown(encode({ name: 'größer', application: 'web' })), 'The definition of größer in web')
-  assert.deepEqual(['no base64!', encode([1]), { name: 'x' }].map(shown), ['no base64!', encode([1]), { name: 'x' }])
-  assert.deepEqual(readableVariables([{ key: 'x', value: encode({ name: 'y' }) }]), { x: encode({ name: 'y' }) })
 })
 
 test('events of any provider have a time and a text, newest first', () => {

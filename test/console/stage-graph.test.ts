@@ -104,7 +104,7 @@ test('what leads to what stays the same while stages change their state', () => 
     ),
   )
   const [before, after] = trees.map((tree) => toStageGraph(tree, new Set(), false))
-  assert.equal(trees[0]?.links, trees[1]?.links)
+  assert.deepEqual(trees[0]?.links, trees[1]?.links)
   assert.deepEqual(before?.edges, after?.edges)
 })
 

@@ -16,9 +16,8 @@ export interface Change {
   readonly revision?: string
 }
 
-/** Values as text; undefined where a side has none. */
+/** A value as text by its path, such as `parameters.version`; undefined on a side that has none. */
 interface ComparedValue {
-  /** Its path, such as `parameters.version`. */
   readonly name: string
   readonly before: string | undefined
   readonly after: string | undefined
@@ -30,13 +29,9 @@ interface ComparedValue {
  * @param revisions Of the definition of both
  */
 export function describeChanges(older: Execution, newer: Execution, revisions: readonly Revision[] = []): readonly Change[] {
-  const stages = pairs(older.stages, newer.stages)
-  const parameters = changed(objectOf(older.trigger.parameters), objectOf(newer.trigger.parameters))
+  const stages = pairs(older, newer)
   return [
-    ...parameters.map((value): Change => ({ kind: 'parameter', text: changeWords(value) })),
-    ...imageChanges(older, newer),
-    ...sourceChanges(older.trigger, newer.trigger),
-    ...startChanges(older, newer),
+    ...inputChanges(older, newer),
     ...savedChanges(revisions, older.buildTime ?? 0, newer.buildTime ?? 0),
     ...stages.flatMap(stageChange),
     ...durationChanges(stages),
@@ -51,13 +46,43 @@ function changeWords({ name, before = '', after = '' }: ComparedValue): string {
   return after === '' ? `${name} is no longer ${before}` : `${name} went from ${before} to ${after}`
 }
 
-function imageChanges(older: Execution, newer: Execution): readonly Change[] {
-  const before = imagesOf(older)
-  return Object.entries(imagesOf(newer)).flatMap(([name, after]): Change[] =>
-    before[name] === undefined || before[name] === after
-      ? []
-      : [{ kind: 'image', text: changeWords({ name: `Image ${name}`, before: before[name], after }) }],
+/** Parameters, images, the commit and build of the trigger, and how the run was started. */
+function inputChanges(older: Execution, newer: Execution): readonly Change[] {
+  const [was, is] = [inputOf(older), inputOf(newer)]
+  const links = linksOf(older.trigger, newer.trigger)
+  const values = (['parameter', 'image', 'commit'] as const).flatMap((kind) =>
+    changed(was[kind], is[kind]).map((value) => ({ kind, ...value })),
   )
+  return [
+    // An image of one run alone is a matter of its stages.
+    ...values
+      .filter(({ kind, before, after }) => kind !== 'image' || (before && after))
+      .map((value): Change => ({ kind: value.kind, text: changeWords(value), href: links[value.name] })),
+    ...(was.start === is.start ? [] : [{ kind: 'trigger', text: `Started ${is.start}, before ${was.start}` } as const]),
+  ]
+}
+
+function inputOf(run: Execution) {
+  const { parameters, hash, branch, tag, buildInfo, type } = run.trigger as Json & Execution['trigger']
+  const user = startedBy(run)
+  const build = textOf(objectOf(buildInfo)['number'])
+  return {
+    parameter: objectOf(parameters),
+    image: imagesOf(run),
+    commit: { Commit: textOf(hash)?.slice(0, 8), Branch: textOf(branch), Tag: textOf(tag), Build: build },
+    start: triggerWord(type) + (user === undefined ? '' : ` by ${user}`),
+  }
+}
+
+/** Where services show what changed. */
+function linksOf(before: Json, after: Json): Readonly<Record<string, string | undefined>> {
+  const [one, other] = [textOf(before['hash']), textOf(after['hash'])]
+  const repository = after['source'] === 'bitbucket' ? undefined : repositoryUrl(after)
+  const url = textOf(objectOf(after['buildInfo'])['url'])
+  return {
+    Commit: one && repository && `${repository}/compare/${one}...${other}`,
+    Build: url?.startsWith('http') ? url : undefined,
+  }
 }
 
 const imageKey = /(^|\.)(imageId|image|imageName|amiId|reference)$/
@@ -65,39 +90,14 @@ const imageName = /^(?:[^\s@]*\/)?([^\s@/:]+?)(?::([^:/@\s]+))?(?:@sha256:(\w{1,
 
 /** Versions of images that a run names, by the image: `registry/web:2.4.0` is `web` in version `2.4.0`. An expression names none. */
 function imagesOf({ trigger, stages }: Execution): Readonly<Record<string, string>> {
-  const contexts = stages.filter(({ parentStageId }) => !parentStageId).map(({ context }) => context)
+  const contexts = stages.filter(isTop).map(({ context }) => context)
   const found = new Map<string, Set<string>>()
   for (const [path, text] of leaves([trigger.artifacts, contexts])) {
     const [, name, tag, digest] = (imageKey.test(path) && !path.includes('kato.') && imageName.exec(text)) || []
     const version = tag ?? digest
     if (name !== undefined && version !== undefined) found.set(name, (found.get(name) ?? new Set()).add(version))
   }
-  return Object.fromEntries([...found].map(([name, versions]) => [name, [...versions].toSorted().join(', ')]))
-}
-
-/** Commit, branch, tag and build of the trigger. */
-function sourceChanges(before: Json, after: Json): readonly Change[] {
-  const [one, other] = [textOf(before['hash']), textOf(after['hash'])]
-  const repository = after['source'] === 'bitbucket' ? undefined : repositoryUrl(after)
-  const [wasBuild, build] = [objectOf(before['buildInfo']), objectOf(after['buildInfo'])]
-  const url = textOf(build['url'])
-  const facts = [
-    ['Commit', one?.slice(0, 8), other?.slice(0, 8), one && repository && `${repository}/compare/${one}...${other}`],
-    ['Branch', textOf(before['branch']), textOf(after['branch'])],
-    ['Tag', textOf(before['tag']), textOf(after['tag'])],
-    ['Build', textOf(wasBuild['number']), textOf(build['number']), url?.startsWith('http') ? url : undefined],
-  ] as const
-  return facts.flatMap(([name, was, is, href]): Change[] =>
-    was === is ? [] : [{ kind: 'commit', text: changeWords({ name, before: was, after: is }), href }],
-  )
-}
-
-function startChanges(older: Execution, newer: Execution): readonly Change[] {
-  const [before, after] = [older, newer].map((run) => {
-    const user = startedBy(run)
-    return triggerWord(run.trigger.type) + (user === undefined ? '' : ` by ${user}`)
-  })
-  return before === after ? [] : [{ kind: 'trigger', text: `Started ${after}, before ${before}` }]
+  return Object.fromEntries([...found].map(([name, versions]) => [`Image ${name}`, [...versions].toSorted().join(', ')]))
 }
 
 type Pair = readonly [before: Stage | undefined, after: Stage | undefined]
@@ -111,12 +111,11 @@ function savedChanges(revisions: readonly Revision[], fromMs: number, untilMs: n
     const parts = previous === undefined ? [] : describeFields(previous, definition)
     const sentences = parts.flatMap(({ title, kind, fields }) => {
       if (fields.length === 0) return `${title} was ${kind}`
-      const values = fields.map(({ field, before, after }) => ({
-        name: field,
-        before: showValue(before),
-        after: showValue(after),
-      }))
-      return values.filter(({ name }) => name !== 'index').map((value) => `${title}: ${changeWords(value)}`)
+      return fields
+        .filter(({ field }) => field !== 'index')
+        .map(({ field, before, after }) => {
+          return `${title}: ${changeWords({ name: field, before: showValue(before), after: showValue(after) })}`
+        })
     })
     return sentences.slice(0, maxFields).map((text) => ({ kind: 'definition', text: `${text} (by ${author})`, revision: id }))
   })
@@ -159,23 +158,24 @@ export function compareExecutions(older: Execution, newer: Execution): readonly 
 function recordOf({ trigger, stages }: Execution): Json {
   const { type, parameters, tag, branch, hash, artifacts, buildInfo } = trigger as Json
   const ofStages = stages
-    .filter(({ parentStageId }) => !parentStageId)
+    .filter(isTop)
     .map((stage) => [titleOf(stage), { status: stage.status, type: stage.type, context: stage.context, outputs: stage.outputs }])
   const build = objectOf(buildInfo)['url']
   return { trigger: type, parameters, tag, branch, hash, artifacts, build, ...Object.fromEntries(ofStages) }
 }
 
+function isTop({ parentStageId }: Stage): boolean {
+  return !parentStageId
+}
+
 /** Stages of the definitions by reference, else by name; those of one side only stay alone. */
-function pairs(older: readonly Stage[], newer: readonly Stage[]): readonly Pair[] {
-  const [left, others] = [older, newer].map((stages) => stages.filter(({ parentStageId }) => !parentStageId)) as [
-    Stage[],
-    Stage[],
-  ]
-  const found = left.map((stage): Pair => {
+function pairs(older: Execution, newer: Execution): readonly Pair[] {
+  const others = newer.stages.filter(isTop)
+  const found = older.stages.filter(isTop).map((stage): Pair => {
     const fits = (other: Stage) => other.type === stage.type && titleOf(other) === titleOf(stage)
-    const byRef = others.findIndex((other) => other.refId === stage.refId && fits(other))
-    const at = byRef === -1 ? others.findIndex(fits) : byRef
-    return [stage, at === -1 ? undefined : others.splice(at, 1)[0]]
+    const other = others.find((one) => one.refId === stage.refId && fits(one)) ?? others.find(fits)
+    if (other !== undefined) others.splice(others.indexOf(other), 1)
+    return [stage, other]
   })
   return [...found, ...others.map((other): Pair => [undefined, other])]
 }

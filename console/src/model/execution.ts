@@ -2,7 +2,7 @@
 import type { components } from '../api/schema.d.ts'
 import { toReason } from './names.ts'
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
-import { linksOf, type StageLinks } from './stage-links.ts'
+import { levelsOf, linksOf, type StageLinks } from './stage-links.ts'
 import { executionStatus, isComplete, type Status, waitingForJudgment } from './status.ts'
 
 type Schemas = components['schemas']
@@ -20,15 +20,13 @@ export interface StageTree {
 }
 
 export function toStageTree(stages: readonly Stage[]): StageTree {
-  const top = stages.filter(({ parentStageId }) => !parentStageId)
-  const inner = Map.groupBy(
-    stages.filter(({ parentStageId }) => parentStageId),
-    ({ parentStageId }) => parentStageId ?? '',
-  )
+  const { top = [], ...others } = Object.groupBy(stages, ({ parentStageId }) => parentStageId || 'top')
   const isAfter = ({ syntheticStageOwner }: Stage) => Number(syntheticStageOwner === 'STAGE_AFTER')
-  for (const children of inner.values()) children.sort((one, other) => isAfter(one) - isAfter(other))
-  const links = linksOf(top)
-  return { top: links.order.flatMap((at) => top[at] ?? []), inner, links }
+  const inner = Object.entries(others).map(([id, children = []]) => {
+    return [id, children.toSorted((one, other) => isAfter(one) - isAfter(other))] as const
+  })
+  const ordered = levelsOf(top).flat()
+  return { top: ordered, inner: new Map(inner), links: linksOf(ordered) }
 }
 
 /** A running judgment that has no answer waits for a person. */

@@ -74,6 +74,12 @@ export function accountOf(context: Json): string | undefined {
   return textOf(context['account']) ?? textOf(context['credentials'])
 }
 
+/** Where a stage or a job works, as far as it says so. */
+export function placeOf(context: Json): Pick<GroupPlace, 'account' | 'region'> | undefined {
+  const [account, region] = [accountOf(context), textOf(context['region']) ?? textsOf(context['regions'])[0]]
+  return account === undefined || region === undefined ? undefined : { account, region }
+}
+
 /** Server groups that stages have created. */
 export function deployedBy(stages: readonly Stage[]): readonly GroupPlace[] {
   const found = stages.flatMap(({ context }) => {

@@ -3,10 +3,10 @@ import type { Task } from '../api/actions.ts'
 import { hasForm, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
-import { Button } from '../components/button.tsx'
+import { ActionButton } from '../components/button.tsx'
 import { type Json, objectOf, textOf, textsOf } from '../model/read.ts'
 import { instanceId, type ServerGroup } from '../model/server-groups.ts'
-import { accountOf } from '../model/stage-output.ts'
+import { placeOf } from '../model/stage-output.ts'
 import { editPlace } from './place-forms.tsx'
 import { type ServerGroupContext, useInstanceActions, useServerGroup, useServerGroupActions } from './server-group-actions.tsx'
 
@@ -16,7 +16,7 @@ const groupJobs = [
 ]
 const names = ['serverGroupName', 'asgName', 'loadBalancerName', 'securityGroupName', 'name']
 
-interface Repeatable {
+interface JobProps {
   readonly application: string
   readonly type: string
   /** Where the server group, load balancer or security group is. */
@@ -28,29 +28,22 @@ interface Repeatable {
 export function DoAgain({ task: { application, execution } }: { task: Task }) {
   const [job, another] = (execution?.stages ?? []).filter(({ parentStageId }) => !parentStageId)
   const fields = objectOf(job?.context)
-  const account = accountOf(fields)
-  const region = textOf(fields['region']) ?? textsOf(fields['regions'])[0]
+  const at = placeOf(fields)
   const name = names.map((key) => textOf(fields[key])).find((text) => text !== undefined)
-  if (job === undefined || another !== undefined || !account || !region || !name) return null
-  const repeatable = { application, type: job.type, place: { account, region, name }, fields }
-  if (groupJobs.includes(job.type)) return <OfServerGroup repeatable={repeatable} />
-  return ['upsertLoadBalancer', 'upsertSecurityGroup'].includes(job.type) ? <OfPlace repeatable={repeatable} /> : null
+  if (job === undefined || another !== undefined || at === undefined || name === undefined) return null
+  const props = { application, type: job.type, place: { ...at, name }, fields }
+  if (groupJobs.includes(job.type)) return <OfServerGroup {...props} />
+  return ['upsertLoadBalancer', 'upsertSecurityGroup'].includes(job.type) ? <OfPlace {...props} /> : null
 }
 
-function OfServerGroup({ repeatable }: { repeatable: Repeatable }) {
-  const { live, context } = useServerGroup(repeatable.application, repeatable.place)
+function OfServerGroup(props: JobProps) {
+  const { live, context } = useServerGroup(props.application, props.place)
   const { body: group, error } = live.reading.value
-  if (error?.status === 404) return <Again denied={`${repeatable.place.name} no longer exists.`} />
-  return group === undefined ? null : <OfKnownGroup group={group} context={context} repeatable={repeatable} />
+  if (error?.status === 404) return <Again denied={`${props.place.name} no longer exists.`} />
+  return group === undefined ? null : <OfKnownGroup group={group} context={context} {...props} />
 }
 
-interface OfKnownGroupProps {
-  readonly group: ServerGroup
-  readonly context: ServerGroupContext
-  readonly repeatable: Repeatable
-}
-
-function OfKnownGroup({ group, context, repeatable: { type, fields } }: OfKnownGroupProps) {
+function OfKnownGroup({ group, context, type, fields }: JobProps & { group: ServerGroup; context: ServerGroupContext }) {
   const [id] = textsOf(fields['instanceIds'])
   const instance = group.instances?.find((one) => instanceId(one) === id)
   const ofGroup = useServerGroupActions(group, context, fields)
@@ -63,7 +56,7 @@ function OfKnownGroup({ group, context, repeatable: { type, fields } }: OfKnownG
 }
 
 /** A load balancer or security group; one that was deleted meanwhile is created anew. */
-function OfPlace({ repeatable: { application, type, place, fields } }: { repeatable: Repeatable }) {
+function OfPlace({ application, type, place, fields }: JobProps) {
   const isBalancer = type === 'upsertLoadBalancer'
   const form = isBalancer ? 'loadBalancer' : 'securityGroup'
   const provider = textOf(fields['cloudProvider']) ?? ''
@@ -82,10 +75,6 @@ function OfPlace({ repeatable: { application, type, place, fields } }: { repeata
   return <Again denied={right.reason} onSelect={edit} />
 }
 
-function Again({ denied, onSelect }: { denied: string | undefined; onSelect?: (() => void) | undefined }) {
-  return (
-    <Button denied={denied} onClick={() => onSelect?.()}>
-      Do again
-    </Button>
-  )
+function Again(action: { denied: string | undefined; onSelect?: (() => void) | undefined }) {
+  return <ActionButton action={{ label: 'Do again', denied: action.denied, onSelect: () => action.onSelect?.() }} />
 }

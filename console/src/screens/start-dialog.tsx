@@ -1,24 +1,24 @@
 /** Starts a pipeline with valid parameters. */
-
-import { useMemo, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { ApiError } from '../api/api-error.ts'
 import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { useRunsOf } from '../api/pipelines.ts'
+import { Check } from '../components/check.tsx'
+import { Field } from '../components/field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
-import { CheckField } from '../components/form-fields.tsx'
+import { CheckField, Suggestions } from '../components/form-fields.tsx'
 import { Name } from '../components/name.tsx'
 import { newestFirst, shortId } from '../model/execution.ts'
-import { objectOf, textOf } from '../model/read.ts'
+import { objectOf, objectsOf, textOf } from '../model/read.ts'
 import { isComplete } from '../model/status.ts'
 import { plural } from '../words.ts'
-import { ParameterField } from './parameter-field.tsx'
 
 type Pipeline = Schemas['Pipeline']
 type Parameter = Schemas['Parameter']
-type Execution = Schemas['Execution']
+type Run = Schemas['Execution']
 
 interface StartDialogProps {
   readonly pipeline: Pipeline
@@ -27,65 +27,44 @@ interface StartDialogProps {
   readonly onClose: () => void
 }
 
-const maxRuns = 10
-const maxImages = 30
-/** The 202 does not prove a start. */
-const attempts = 10
-const attemptMs = 1000
+const [maxRuns, maxImages] = [10, 30]
+/** More options are a list. */
+const maxRadios = 5
 
-export function StartDialog({ pipeline, query, onClose }: StartDialogProps) {
-  const { from } = query
-  const earlier = useLive('/pipelines/{id}', from === undefined ? undefined : { path: { id: from } }, { refresh: 'open' }).reading
-    .value
-  if (from !== undefined && earlier.body === undefined && earlier.error === undefined) return null
-  const given = objectOf(earlier.body?.trigger?.parameters)
-  const initial = parametersOf(pipeline).map(({ name, default: usual }) => {
-    const value = query[`p.${name}`] ?? textOf(given[name]) ?? textOf(typeof usual === 'boolean' ? String(usual) : usual)
-    return [name, value ?? ''] as const
-  })
-  return <Form {...{ pipeline, onClose, from: earlier.body && from }} initial={Object.fromEntries(initial)} />
+export function StartDialog(props: StartDialogProps) {
+  const { from } = props.query
+  const asked = from === undefined ? undefined : { path: { id: from } }
+  const { body, error } = useLive('/pipelines/{id}', asked, { refresh: 'open' }).reading.value
+  if (from !== undefined && body === undefined && error === undefined) return null
+  return <Form {...props} earlier={body} />
 }
 
-/** Pinned ones first. */
-function parametersOf(pipeline: Pipeline): readonly Parameter[] {
-  return (pipeline.parameterConfig ?? []).toSorted((a, b) => Number(b['pinned'] === true) - Number(a['pinned'] === true))
-}
-
-interface FormProps extends Omit<StartDialogProps, 'query'> {
-  readonly initial: Readonly<Record<string, string>>
-  /** The run whose values these are. */
-  readonly from: string | undefined
-}
-
-function Form({ pipeline, initial, from, onClose }: FormProps) {
+function Form({ pipeline, query, onClose, earlier }: StartDialogProps & { earlier: Run | undefined }) {
+  const { name, parameterConfig } = pipeline
   const { route: navigate } = useLocation()
-  const [values, setValues] = useState(initial)
+  const parameters = (parameterConfig ?? []).toSorted((a, b) => Number(b['pinned'] === true) - Number(a['pinned'] === true))
+  const [values, setValues] = useState(() => initialValues(parameters, query, earlier))
   const [dryRun, setDryRun] = useState(false)
   const [isTried, setTried] = useState(false)
   const runs = newestFirst(useRunsOf(pipeline.id, maxRuns).reading.value.body ?? [])
   const images = useImages(pipeline)
-  const shown = parametersOf(pipeline).filter((parameter) => isShown(parameter, values))
-  const isMissing = ({ name, required }: Parameter) => required === true && (values[name] ?? '').trim() === ''
-  const start = async (isOpen: () => boolean) => {
-    const sent = Object.fromEntries(shown.map(({ name }) => [name, values[name] ?? '']))
+  const shown = parameters.filter((parameter) => isShown(parameter, values))
+  const isMissing = (parameter: Parameter) => parameter.required === true && (values[parameter.name] ?? '').trim() === ''
+  const run = async (isOpen: () => boolean) => {
+    const sent = Object.fromEntries(shown.map((parameter) => [parameter.name, values[parameter.name] ?? '']))
     const execution = await startPipeline(pipeline, sent, dryRun)
     refreshMatching('/executions')
-    if (isOpen()) {
-      onClose()
-      navigate(to.execution(execution))
-    }
+    if (!isOpen()) return undefined
+    onClose()
+    navigate(to.execution(execution))
     return undefined
   }
   return (
     <FormDialog
-      title={`Start ${pipeline.name}`}
-      action={`Start ${pipeline.name}`}
-      isValid={!shown.some(isMissing)}
+      {...{ title: `Start ${name}`, action: `Start ${name}`, isValid: !shown.some(isMissing), onClose, run }}
       onTried={() => setTried(true)}
-      onClose={onClose}
-      run={start}
     >
-      <Lead pipeline={pipeline} from={shown.length > 0 ? from : undefined} runs={runs} />
+      <Lead pipeline={pipeline} runs={runs} earlier={shown.length > 0 ? earlier : undefined} />
       {shown.map((parameter) => (
         <ParameterField
           key={parameter.name}
@@ -101,7 +80,7 @@ function Form({ pipeline, initial, from, onClose }: FormProps) {
   )
 }
 
-function Lead({ pipeline, from, runs }: Pick<FormProps, 'pipeline' | 'from'> & { runs: readonly Execution[] }) {
+function Lead({ pipeline, runs, earlier }: { pipeline: Pipeline; runs: readonly Run[]; earlier: Run | undefined }) {
   const { description, parameterConfig, limitConcurrent } = pipeline
   const active = runs.filter(({ status }) => !isComplete(status)).length
   const others = `${plural(active, 'other run')} ${active === 1 ? 'is' : 'are'} active`
@@ -114,13 +93,23 @@ function Lead({ pipeline, from, runs }: Pick<FormProps, 'pipeline' | 'from'> & {
         </p>
       )}
       {active > 0 && <p class="muted">{others + waits}</p>}
-      {from !== undefined && <p class="muted">With the values of run {shortId(from)}.</p>}
+      {earlier !== undefined && <p class="muted">With the values of run {shortId(earlier.id)}.</p>}
       {!parameterConfig?.length && <p>This pipeline has no parameters.</p>}
     </>
   )
 }
 
-function earlierValues(runs: readonly Execution[], name: string): readonly string[] {
+/** Of the address, else of the earlier run, else as the definition has them. */
+function initialValues(parameters: readonly Parameter[], query: StartDialogProps['query'], earlier: Run | undefined) {
+  const given = objectOf(earlier?.trigger.parameters)
+  const entries = parameters.map(({ name, default: usual }) => {
+    const value = query[`p.${name}`] ?? textOf(given[name]) ?? textOf(typeof usual === 'boolean' ? String(usual) : usual)
+    return [name, value ?? '']
+  })
+  return Object.fromEntries(entries) as Readonly<Record<string, string>>
+}
+
+function earlierValues(runs: readonly Run[], name: string): readonly string[] {
   return runs.flatMap(({ trigger }) => textOf(objectOf(trigger.parameters)[name]) ?? [])
 }
 
@@ -140,29 +129,6 @@ function useImages({ stages }: Pipeline): (parameter: string) => readonly string
   return (name) => (name === parameter ? versions : [])
 }
 
-const startUnclear = 'The start was accepted, but no run appeared within 10 s. The pipeline may be disabled or in a quiet period.'
-
-/** @throws {ApiError} @returns the id of the execution, once it can be read */
-export async function startPipeline(
-  pipeline: Pipeline,
-  parameters: Readonly<Record<string, string>>,
-  dryRun: boolean,
-): Promise<string> {
-  const path = { application: pipeline.application, pipelineNameOrId: pipeline.id ?? pipeline.name }
-  const body = { type: 'manual', parameters, ...(dryRun && { dryRun }) }
-  const options = { params: { path }, body, headers: actionHeaders } as never
-  const answer: unknown = await unwrap(client.POST('/pipelines/v2/{application}/{pipelineNameOrId}', options))
-  const { ref, eventId } = objectOf(answer)
-  const id = textOf(ref)?.split('/').at(-1) ?? textOf(eventId)
-  if (id === undefined) throw new ApiError({ status: 202, message: startUnclear })
-  for (let attempt = 0; attempt < attempts; attempt++) {
-    const { response } = await client.GET('/pipelines/{id}', { params: { path: { id } } })
-    if (response.ok) return id
-    await new Promise((resolve) => setTimeout(resolve, attemptMs))
-  }
-  throw new ApiError({ status: 202, message: startUnclear })
-}
-
 const comparisons: Readonly<Record<string, (left: string, right: string) => boolean>> = {
   '!=': (left, right) => left !== right,
   '>': (left, right) => Number(left) > Number(right),
@@ -177,4 +143,118 @@ function isShown(parameter: Parameter, values: Readonly<Record<string, string>>)
   const [name, right = ''] = [textOf(other), textOf(comparatorValue)]
   const compare = comparisons[String(comparator)] ?? ((left: string) => left === right)
   return name === undefined || compare(values[name] ?? '', right)
+}
+
+interface ParameterFieldProps {
+  readonly parameter: Parameter
+  readonly value: string
+  readonly error: string | undefined
+  /** Where it has no options. */
+  readonly suggestions: readonly string[]
+  readonly onChange: (value: string) => void
+}
+
+/** The field that fits the definition of a parameter. */
+function ParameterField(props: ParameterFieldProps) {
+  const { parameter, value, error, onChange } = props
+  const { name, label, description, required, default: usual } = parameter
+  const hasOptions = parameter['hasOptions'] === true
+  const options = hasOptions ? objectsOf(parameter.options).flatMap(({ value: option }) => textOf(option) ?? []) : []
+  const secret = isSecret(name) && 'The value is stored with the run, and readers of the application can see it.'
+  const help = [description, secret].filter(Boolean).join(' ') || undefined
+  const title = <Name text={label || name} />
+  if (options.length === 0 && /^(true|false)$/.test(String(usual))) {
+    return (
+      <div class="field">
+        <Check checked={value === 'true'} onChange={(isOn) => onChange(String(isOn))}>
+          <strong>{title}</strong> <span class="muted">{value === 'true' ? 'yes' : 'no'}</span>
+        </Check>
+        {help !== undefined && <p class="help">{help}</p>}
+      </div>
+    )
+  }
+  return (
+    <Field label={title} help={help} error={error} required={required === true}>
+      {(tied) =>
+        options.length === 0 || options.length > maxRadios ? (
+          <Input {...props} tied={tied} options={options} />
+        ) : (
+          <div {...tied} class="row" role="radiogroup" aria-label={label || name} tabIndex={-1}>
+            {options.map((option) => (
+              <label key={option} class="check">
+                <input type="radio" name={name} value={option} checked={value === option} onChange={() => onChange(option)} />{' '}
+                <Name text={option} />
+              </label>
+            ))}
+          </div>
+        )
+      }
+    </Field>
+  )
+}
+
+function isSecret(name: string): boolean {
+  return /password|secret|token/i.test(name)
+}
+
+interface InputProps extends ParameterFieldProps {
+  readonly tied: object
+  readonly options: readonly string[]
+}
+
+function Input({ parameter, value, onChange, tied, options, suggestions }: InputProps) {
+  const list = useId()
+  const isLong = suggestions.length === 0 || [value, ...suggestions].some((text) => text.includes('\n'))
+  const element = useRef<(HTMLTextAreaElement & HTMLInputElement) | null>(null)
+  // Suggestions that arrive exchange the field, and the focus stays with it.
+  const hadFocus = element.current !== null && element.current === document.activeElement
+  useLayoutEffect(() => {
+    if (hadFocus) element.current?.focus()
+  }, [isLong])
+  const onInput = ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) => onChange(currentTarget.value)
+  const field = { ...tied, value, onInput, spellcheck: false }
+  if (options.length > 0) {
+    return (
+      <select {...field}>
+        {['', ...options].map((option) => (
+          <option key={option} value={option}>
+            {option}
+          </option>
+        ))}
+      </select>
+    )
+  }
+  if (parameter['constraint'] === 'date') return <input {...field} type="date" />
+  if (isSecret(parameter.name)) return <input {...field} type="password" autoComplete="off" />
+  if (isLong) return <textarea {...field} ref={element} rows={Math.min(8, value.split('\n').length)} />
+  return (
+    <>
+      <input {...field} ref={element} list={list} autoComplete="off" />
+      <Suggestions id={list} values={suggestions} />
+    </>
+  )
+}
+
+const startUnclear = 'The start was accepted, but no run appeared within 10 s. The pipeline may be disabled or in a quiet period.'
+/** The 202 does not prove a start. */
+const [attempts, attemptMs] = [10, 1000]
+
+/** @throws {ApiError} @returns the id of the execution, once it can be read */
+export async function startPipeline(
+  pipeline: Pipeline,
+  parameters: Readonly<Record<string, string>>,
+  dryRun: boolean,
+): Promise<string> {
+  const path = { application: pipeline.application, pipelineNameOrId: pipeline.id ?? pipeline.name }
+  const body = { type: 'manual', parameters, ...(dryRun && { dryRun }) }
+  const options = { params: { path }, body, headers: actionHeaders } as never
+  const answer: unknown = await unwrap(client.POST('/pipelines/v2/{application}/{pipelineNameOrId}', options))
+  const { ref, eventId } = objectOf(answer)
+  const id = textOf(ref)?.split('/').at(-1) ?? textOf(eventId)
+  for (let attempt = 0; id !== undefined && attempt < attempts; attempt++) {
+    const { response } = await client.GET('/pipelines/{id}', { params: { path: { id } } })
+    if (response.ok) return id
+    await new Promise((resolve) => setTimeout(resolve, attemptMs))
+  }
+  throw new ApiError({ status: 202, message: startUnclear })
 }

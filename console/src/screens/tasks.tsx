@@ -1,23 +1,30 @@
-/** What was done to an application by hand or by tools. */
+/** What was done to an application by hand or by tools: the list, and one task with its error first. */
 import { to } from '../address.ts'
 import { failureOf, type Task } from '../api/actions.ts'
 import { actionHeaders, client, unwrap } from '../api/client.ts'
-import { refreshMatching, useLive } from '../api/live.ts'
+import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { applicationEvents } from '../api/streams.ts'
-import { ApplicationHead } from '../components/application-head.tsx'
-import { IconButton } from '../components/button.tsx'
+import { ApplicationHead, applicationCrumbs } from '../components/application-head.tsx'
+import { Banner } from '../components/banner.tsx'
+import { Button, IconButton } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
-import { type Filter, Filters, filterWords, NoMatch } from '../components/filter-field.tsx'
+import { type Filter, Filters, filterWords } from '../components/filter-field.tsx'
+import { JsonTree } from '../components/json-tree.tsx'
 import { Name, NameLink } from '../components/name.tsx'
+import { PageHead } from '../components/page-head.tsx'
+import { Panel } from '../components/panel.tsx'
+import { PlainText } from '../components/plain-text.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
-import { StatusMark } from '../components/status-mark.tsx'
+import { StatusBadge, StatusMark } from '../components/status-mark.tsx'
+import { StepRows, toStep } from '../components/step-rows.tsx'
 import { Duration, Time } from '../components/time.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { hasActive } from '../model/execution.ts'
 import { objectOf, textOf } from '../model/read.ts'
 import { executionStatus, isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
+import { DoAgain } from './do-again.tsx'
 
 const filters: readonly Filter[] = [
   { name: 'q', label: 'Filter' },
@@ -41,36 +48,39 @@ export function Tasks({ params, query }: ScreenProps) {
     { path: { application }, query: { limit: 100, ...(status && { statuses: status }) } },
     { refresh: 'live', isBusy: hasActive, events: applicationEvents(application, 'tasks') },
   )
-  const noMatch = <NoMatch text={`No task matches “${filterWords(filters, query)}”.`} filters={filters.map(({ name }) => name)} />
+  const { body } = live.reading.value
+  const shown = body?.filter(({ name }) => (name ?? '').toLowerCase().includes(q.toLowerCase())) ?? []
+  const chosen = filterWords(filters, query)
+  const isFiltered = chosen !== '' && body !== undefined && shown.length === 0
   return (
     <>
       <ApplicationHead application={application} tab="Tasks" />
-      <Filters filters={filters} />
-      <Loaded live={live} rows={8} empty={status ? noMatch : <EmptyState icon="task" text="Nothing was done here lately." />}>
-        {(tasks) => {
-          const shown = tasks.filter(({ name }) => (name ?? '').toLowerCase().includes(q.toLowerCase()))
-          const list = { items: shown, rowHeight: 45, label: 'Tasks', heldOf: q }
-          if (shown.length === 0) return noMatch
-          return (
+      <Filters filters={filters} noMatch={isFiltered ? `No task matches “${chosen}”.` : undefined}>
+        <Loaded live={live} rows={8} empty={<EmptyState icon="task" text="Nothing was done here lately." />}>
+          {() => (
             <div class="panel is-flush">
-              <VirtualList {...list} keyOf={({ id }) => id} row={(task) => <Row task={task} />} />
+              <VirtualList
+                {...{ items: shown, rowHeight: 45, label: 'Tasks', heldOf: q }}
+                keyOf={({ id }) => id}
+                row={(task) => <Row task={task} />}
+              />
             </div>
-          )
-        }}
-      </Loaded>
+          )}
+        </Loaded>
+      </Filters>
     </>
   )
 }
 
 function Row({ task }: { task: Task }) {
-  const { id, name, application, startTime, endTime, buildTime } = task
+  const { id, application, startTime, endTime, buildTime } = task
+  const name = task.name ?? id
   const { kind, word } = executionStatus(task.status)
   const { allowed } = useRight({ operation: changeOperation, application })
-  const label = `Cancel “${name ?? id}”?`
   return (
     <div class="run-row">
       <StatusMark kind={kind} label={word} />
-      <NameLink class="row-link row-title" href={to.task(id)} text={name ?? id} max={80} />
+      <NameLink class="row-link row-title" href={to.task(id)} text={name} max={80} />
       <span class="grow cut muted">{kind === 'failed' && <Name text={failureOf(task) ?? ''} max={140} />}</span>
       <Name class="muted hide-phone" text={userOf(task) ?? ''} max={24} />
       <span class="row-times">
@@ -82,26 +92,82 @@ function Row({ task }: { task: Task }) {
         </span>
       </span>
       {!isComplete(task.status) && allowed && (
-        <IconButton icon="stop" label={label} data-key="c" title="Cancel task" onClick={() => confirmCancelTask(task)} />
+        <IconButton icon="stop" label={`Cancel “${name}”?`} data-key="c" title="Cancel task" onClick={() => cancel(task)} />
       )}
     </div>
   )
 }
 
-export function confirmCancelTask({ id, name }: Task): void {
+export function TaskScreen({ params }: ScreenProps) {
+  const { id = '' } = params
+  const events = { path: `/tasks/${encodeURIComponent(id)}/events` }
+  const live = useLive('/tasks/{id}', { path: { id } }, { refresh: 'live', isBusy: ({ status }) => !isComplete(status), events })
+  const none = <EmptyState icon="search" text="There is no such task, or you may not read it." />
+  return (
+    <Loaded live={live} title="Task" rows={8} empty={none}>
+      {(task) => <Details task={task} />}
+    </Loaded>
+  )
+}
+
+function Details({ task }: { task: Task }) {
+  const { id, application, startTime, endTime, buildTime, steps, variables } = task
+  const name = task.name ?? id
+  const { reason } = useRight({ operation: changeOperation, application })
+  const failure = failureOf(task)
+  const by = userOf(task)
+  const stop = (
+    <Button denied={reason} onClick={() => cancel(task)}>
+      Cancel task
+    </Button>
+  )
+  return (
+    <>
+      <PageHead
+        tab={name}
+        title={<Name text={name} max={100} />}
+        crumbs={[...applicationCrumbs(application), { label: 'Tasks', href: to.tasks(application) }]}
+        state={
+          <span class="row">
+            <StatusBadge status={executionStatus(task.status)} />
+            <Duration from={startTime} until={endTime} />
+          </span>
+        }
+        actions={isComplete(task.status) ? <DoAgain task={task} /> : stop}
+      >
+        <p class="muted">
+          {by !== undefined && <Name text={`Started by ${by},`} max={60} />} <Time at={startTime ?? buildTime} />
+        </p>
+      </PageHead>
+      {failure !== undefined && (
+        <Banner tone="failed">
+          <PlainText text={failure} />
+        </Banner>
+      )}
+      <div class="stack">
+        <Panel title="Steps" flush>
+          <StepRows steps={steps.map((step) => toStep(step))} />
+        </Panel>
+        <Panel title="Variables">
+          <JsonTree value={Object.fromEntries(variables.map(({ key, value }) => [key, value]))} name="variables" />
+        </Panel>
+      </div>
+    </>
+  )
+}
+
+function cancel({ id, name }: Task): void {
   confirm({
     title: `Cancel “${name ?? id}”?`,
     effect: <p>The task stops at its next step. What it has sent is not undone.</p>,
     action: 'Cancel task',
     dismissal: 'Keep running',
     destructive: true,
-    run: async () => {
-      await unwrap(client.PUT('/tasks/{id}/cancel', { params: { path: { id } }, headers: actionHeaders } as never))
-      refreshMatching('tasks')
-    },
+    run: () => unwrap(client.PUT('/tasks/{id}/cancel', { params: { path: { id } }, headers: actionHeaders } as never)),
+    refreshes: 'tasks',
   })
 }
 
-export function userOf({ variables, execution }: Task): string | undefined {
+function userOf({ variables, execution }: Task): string | undefined {
   return textOf(objectOf(execution?.authentication)['user']) ?? textOf(variables.find(({ key }) => key === 'user')?.value)
 }
