@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findRevision, toRevisions } from '../../console/src/editor/history.ts'
 import { auditSentence } from '../../console/src/model/audit-sentence.ts'
-import { toEvents } from '../../console/src/model/events.ts'
 import { holdRows } from '../../console/src/model/held-rows.ts'
 import { securityGroupsOf } from '../../console/src/model/infrastructure.ts'
 import { cutMiddle, showDisguised, showHidden } from '../../console/src/model/names.ts'
 import { describeTrigger, matchesPipeline, tagsOfPipelines } from '../../console/src/model/pipelines.ts'
 import { contentOf, searchOfRuns } from '../../console/src/model/runs.ts'
+import { toEvents } from '../../console/src/model/server-groups.ts'
 import { levelsOf } from '../../console/src/model/stage-links.ts'
 
 const keyOf = (row: string) => row.charAt(0)

@@ -2,34 +2,55 @@
 import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso/router'
 import { findInOutput, type OutputPlace, useOutput } from '../api/output.ts'
+import type { Status } from '../model/status.ts'
 import { describeError } from '../words.ts'
-import { RecordFold } from './json-tree.tsx'
+import { applicationCrumbs } from './application-head.tsx'
+import type { Fact } from './key-value.tsx'
 import { LogView } from './log-view.tsx'
+import { Name } from './name.tsx'
 import { act } from './notices.tsx'
+import { PageHead } from './page-head.tsx'
+import { RecordPanel } from './record-panel.tsx'
 import { ErrorState, Loading } from './states.tsx'
+import { StatusBadge } from './status-mark.tsx'
 import { AddressTabs } from './tabs.tsx'
 
-interface ProgramTabsProps {
+interface ProgramPageProps {
+  readonly application: string
   readonly name: string
+  /** What it belongs to. */
+  readonly crumb: ReturnType<typeof applicationCrumbs>[number] | undefined
+  readonly status: Status
   readonly place: OutputPlace
+  readonly facts: readonly Fact[]
   readonly record: unknown
-  /** Details. */
-  readonly children: ComponentChildren
+  /** Further details. */
+  readonly children?: ComponentChildren
 }
 
-export function ProgramTabs({ name, place, record, children }: ProgramTabsProps) {
+export function ProgramPage({ application, name, crumb, status, place, facts, record, children }: ProgramPageProps) {
   const { line } = useLocation().query
   const details = () => (
     <div class="stack">
+      <RecordPanel title="Details" {...{ name, facts, record }} />
       {children}
-      <RecordFold value={record} name={name} />
     </div>
   )
   const tabs = [
     { id: 'details', label: 'Details', body: details },
     { id: 'console', label: 'Console output', body: () => <ProgramOutput key={place.id} {...place} line={line} /> },
   ]
-  return <AddressTabs label={name} tabs={tabs} />
+  return (
+    <>
+      <PageHead
+        tab={name}
+        title={<Name text={name} max={70} />}
+        crumbs={[...applicationCrumbs(application), ...(crumb === undefined ? [] : [crumb])]}
+        state={<StatusBadge status={status} />}
+      />
+      <AddressTabs label={name} tabs={tabs} />
+    </>
+  )
 }
 
 interface OutputProps extends OutputPlace {

@@ -174,3 +174,21 @@ export function healthReason(instance: Instance): string | undefined {
   }
   return undefined
 }
+
+const timeKeys = ['startTime', 'createdAt', 'lastTimestamp', 'firstTimestamp', 'timestamp', 'at']
+const textKeys = ['description', 'message', 'text', 'reason']
+
+/** What happened to a server group and its instances, as providers write it in different words; newest first. */
+export function toEvents(events: unknown, instances: readonly Instance[] = []) {
+  const ofInstances = instances.flatMap((one) => objectsOf(one['events']).map((event) => ({ event, instance: instanceId(one) })))
+  const ofGroup = objectsOf(events).map((event) => ({ event, instance: undefined }))
+  const rows = [...ofGroup, ...ofInstances].map(({ event, instance }) => ({
+    /** Providers write milliseconds, or a date. */
+    atMs: timeKeys.map((key) => numberOf(event[key]) ?? numberOf(Date.parse(textOf(event[key]) ?? ''))).find(Boolean),
+    text: textKeys.map((key) => textOf(event[key])).find((found) => found !== undefined) ?? '',
+    cause: textOf(event['cause']),
+    state: textOf(event['statusCode']) ?? textOf(event['status']) ?? textOf(event['type']),
+    instance,
+  }))
+  return rows.toSorted((a, b) => (b.atMs ?? 0) - (a.atMs ?? 0))
+}

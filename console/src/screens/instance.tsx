@@ -2,19 +2,17 @@
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
-import { applicationCrumbs } from '../components/application-head.tsx'
-import { KeyValue } from '../components/key-value.tsx'
 import { Name } from '../components/name.tsx'
-import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
-import { ProgramTabs } from '../components/program-tabs.tsx'
+import { ProgramPage } from '../components/program-tabs.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
-import { StatusBadge, StatusMark } from '../components/status-mark.tsx'
+import { StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
 import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
-import { type Instance, instanceId, statusOfInstance } from '../model/server-groups.ts'
+import { instanceId, statusOfInstance, toEvents } from '../model/server-groups.ts'
 import { instanceStatus } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
+import { EventTable } from './server-group-events.tsx'
 
 export function InstanceScreen({ params }: ScreenProps) {
   const { application = '', account = '', region = '', id = '' } = params
@@ -27,76 +25,44 @@ export function InstanceScreen({ params }: ScreenProps) {
   return (
     <Loaded live={live} title={id} rows={8} empty={gone}>
       {(instance) => {
-        const name = instanceId(instance)
         const group = instance.serverGroup
-        const ofGroup = group && {
-          label: <Name text={group} />,
-          href: to.serverGroup(application, { account, region, name: group }),
-        }
+        const { restarts, pid } = objectOf(instance['process'])
+        const events = toEvents(instance['events'])
         return (
-          <>
-            <PageHead
-              tab={name}
-              title={<Name text={name} max={50} />}
-              crumbs={[...applicationCrumbs(application), ...(ofGroup ? [ofGroup] : [])]}
-              state={<StatusBadge status={statusOfInstance(instance)} />}
-            />
-            <ProgramTabs
-              name={name}
-              place={{ account, region, id, provider: instance.cloudProvider ?? undefined }}
-              record={instance}
-            >
-              <Details instance={instance} />
-            </ProgramTabs>
-          </>
+          <ProgramPage
+            {...{ application, name: instanceId(instance), record: instance, status: statusOfInstance(instance) }}
+            crumb={
+              group == null
+                ? undefined
+                : { label: <Name text={group} />, href: to.serverGroup(application, { account, region, name: group }) }
+            }
+            place={{ account, region, id, provider: instance.cloudProvider ?? undefined }}
+            facts={[
+              ['Account', instance.account],
+              ['Region', instance.region],
+              ['Zone', instance.zone],
+              ['Address', [textOf(instance['privateIpAddress']), textOf(instance['port'])].filter(Boolean).join(':')],
+              ['Since', <Time key="since" at={instance.launchTime} />],
+              ['Restarts', numberOf(restarts)],
+              ['Process', numberOf(pid)],
+            ]}
+          >
+            <Panel title="Health checks" flush>
+              <ul class="rows">
+                {objectsOf(instance.health).map((check, index) => (
+                  <Check key={index} check={check} />
+                ))}
+              </ul>
+            </Panel>
+            {events.length > 0 && (
+              <Panel title="Events" flush>
+                <EventTable label="Events" rows={events} />
+              </Panel>
+            )}
+          </ProgramPage>
         )
       }}
     </Loaded>
-  )
-}
-
-function Details({ instance }: { instance: Instance }) {
-  const { restarts, pid } = objectOf(instance['process'])
-  const events = objectsOf(instance['events'])
-  return (
-    <>
-      <Panel title="Details">
-        <KeyValue
-          facts={[
-            ['Account', instance.account],
-            ['Region', instance.region],
-            ['Zone', instance.zone],
-            ['Address', [textOf(instance['privateIpAddress']), textOf(instance['port'])].filter(Boolean).join(':')],
-            ['Since', <Time key="since" at={instance.launchTime} />],
-            ['Restarts', numberOf(restarts)],
-            ['Process', numberOf(pid)],
-          ]}
-        />
-      </Panel>
-      <Panel title="Health checks" flush>
-        <ul class="rows">
-          {objectsOf(instance.health).map((check, index) => (
-            <Check key={index} check={check} />
-          ))}
-        </ul>
-      </Panel>
-      {events.length > 0 && (
-        <Panel title="Events" flush>
-          <ul class="rows">
-            {events.toReversed().map((event, index) => (
-              <li key={index} class="run-row">
-                <span class="muted aside">
-                  <Time at={numberOf(event['at'])} />
-                </span>
-                <span class="grow">
-                  <Name text={textOf(event['text']) ?? ''} max={300} />
-                </span>
-              </li>
-            ))}
-          </ul>
-        </Panel>
-      )}
-    </>
   )
 }
 

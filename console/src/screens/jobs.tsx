@@ -5,13 +5,11 @@ import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead, applicationCrumbs } from '../components/application-head.tsx'
-import { KeyValue } from '../components/key-value.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
-import { Panel } from '../components/panel.tsx'
-import { ProgramTabs } from '../components/program-tabs.tsx'
+import { ProgramPage } from '../components/program-tabs.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
-import { StatusBadge, StatusText } from '../components/status-mark.tsx'
+import { StatusText } from '../components/status-mark.tsx'
 import { Duration, Time } from '../components/time.tsx'
 import { toFullName } from '../manifests/names.ts'
 import { objectOf, textOf } from '../model/read.ts'
@@ -30,6 +28,7 @@ const regionOf = (job: Job) => job.location ?? textOf(job['region']) ?? ''
 
 export function Jobs(screen: ScreenProps) {
   const { application = '' } = screen.params
+  const providers = useCloudProviders()
   const live = useLive(
     '/applications/{applicationName}/jobs',
     { path: { applicationName: application }, query: {} },
@@ -49,13 +48,20 @@ export function Jobs(screen: ScreenProps) {
             })}
             columns={[
               { head: 'State', cell: ({ jobState }) => <StatusText status={instanceStatus(jobState)} /> },
-              { head: 'Name', grow: true, cell: (job) => <JobLink application={application} job={job} /> },
+              {
+                ...{ head: 'Name', grow: true },
+                cell: (job) => {
+                  // Of an object with a manifest, addresses take the kind with the name.
+                  const id = hasManifests(providers, job.provider) ? toFullName('job', nameOf(job)) : idOf(job)
+                  const href = to.job(application, { account: job.account ?? '', region: regionOf(job), id })
+                  return <NameLink href={href} text={nameOf(job)} max={70} />
+                },
+              },
               { head: 'Account', hideBelow: 'phone', cell: ({ account }) => account ?? '–' },
               { head: 'Region', hideBelow: 'phone', cell: (job) => regionOf(job) || '–' },
               { head: 'Started', cell: ({ createdTime }) => <Time at={createdTime} /> },
               {
-                head: 'Duration',
-                hideBelow: 'narrow',
+                ...{ head: 'Duration', hideBelow: 'narrow' },
                 cell: (job) =>
                   (isActive(job) || job.completedTime) && <Duration from={job.createdTime} until={job.completedTime} />,
               },
@@ -67,14 +73,6 @@ export function Jobs(screen: ScreenProps) {
   )
 }
 
-/** Of an object with a manifest, addresses take the kind with the name. */
-function JobLink({ application, job }: { application: string; job: Job }) {
-  const isOfManifest = hasManifests(useCloudProviders(), job.provider)
-  const id = isOfManifest ? toFullName('job', nameOf(job)) : idOf(job)
-  const href = to.job(application, { account: job.account ?? '', region: regionOf(job), id })
-  return <NameLink href={href} text={nameOf(job)} max={70} />
-}
-
 export function JobScreen({ params }: ScreenProps) {
   const { application = '', account = '', region = '', id = '' } = params
   const live = useLive(
@@ -82,50 +80,37 @@ export function JobScreen({ params }: ScreenProps) {
     { path: { applicationName: application, account, region, name: id }, query: {} },
     { refresh: 'live', isBusy: isActive, events: applicationEvents(application, 'infrastructure') },
   )
+  const crumb = { label: 'Jobs', href: to.jobs(application) }
   return (
     <Loaded live={live} title={id} rows={8}>
       {(job) => {
+        const name = nameOf(job)
+        const { message, reason, exitCode } = objectOf(job.completionDetails)
         // The answer of an unknown job is an empty object.
-        const isKnown = nameOf(job) !== ''
-        const name = nameOf(job) || id
-        return (
-          <>
-            <PageHead
-              tab={name}
-              title={<Name text={name} max={70} />}
-              crumbs={[...applicationCrumbs(application), { label: 'Jobs', href: to.jobs(application) }]}
-              state={isKnown && <StatusBadge status={instanceStatus(job.jobState)} />}
-            />
-            {isKnown ? (
-              <ProgramTabs name={name} place={{ account, region, id, provider: job.provider ?? undefined }} record={job}>
-                <Details job={job} />
-              </ProgramTabs>
-            ) : (
+        if (name === '')
+          return (
+            <>
+              <PageHead tab={id} title={<Name text={id} max={70} />} crumbs={[...applicationCrumbs(application), crumb]} />
               <EmptyState icon="terminal" text={`There is no job ${id}. Its record may have been removed.`} />
-            )}
-          </>
+            </>
+          )
+        return (
+          <ProgramPage
+            {...{ application, name, crumb, record: job, status: instanceStatus(job.jobState) }}
+            place={{ account, region, id, provider: job.provider ?? undefined }}
+            facts={[
+              ['Why', textOf(job['failureDetails']) ?? textOf(message) ?? textOf(reason)],
+              ['Account', job.account],
+              ['Region', regionOf(job)],
+              ['Provider', job.provider],
+              ['Image', textOf(job['image'])],
+              ['Started', <Time key="started" at={job.createdTime} />],
+              ['Ended', job.completedTime && <Time key="ended" at={job.completedTime} />],
+              ['Exit code', textOf(exitCode)],
+            ]}
+          />
         )
       }}
     </Loaded>
-  )
-}
-
-function Details({ job }: { job: Job }) {
-  const { message, reason, exitCode } = objectOf(job.completionDetails)
-  return (
-    <Panel title="Details">
-      <KeyValue
-        facts={[
-          ['Why', textOf(job['failureDetails']) ?? textOf(message) ?? textOf(reason)],
-          ['Account', job.account],
-          ['Region', regionOf(job)],
-          ['Provider', job.provider],
-          ['Image', textOf(job['image'])],
-          ['Started', <Time key="started" at={job.createdTime} />],
-          ['Ended', job.completedTime && <Time key="ended" at={job.completedTime} />],
-          ['Exit code', textOf(exitCode)],
-        ]}
-      />
-    </Panel>
   )
 }

@@ -59,9 +59,7 @@ export function useServerGroupActions(group: ServerGroup, context: ServerGroupCo
     { ...clone(group, context, filled), denied: refused?.['cloneServerGroup'] },
     {
       ...{ type: 'destroyServerGroup', label: 'Destroy', icon: 'trash', destructive: true },
-      effect: `${isEnabled(group) ? `${group.name} is disabled first, then its` : 'Its'} ${
-        isSingle(group) ? 'one instance stops' : `${countsOf(group).total} instances stop`
-      } and the server group is removed. This cannot be undone.`,
+      effect: `${isEnabled(group) ? 'It is disabled first. ' : ''}${itsInstances(group, 'stops', 'stop')} and the server group is removed. This cannot be undone.`,
     },
   ])
 }
@@ -75,11 +73,11 @@ function targetOf(group: ServerGroup, { application }: ServerGroupContext): Acti
   const { account, region, name } = groupPlace(group)
   return {
     ...{ application, account, name, object: groupKey(group) },
-    facts: [
-      ['Server group', name],
-      ['Account, region', `${account} / ${region}`],
-      ['Runs', versionOf(group) ?? '–'],
-    ],
+    facts: Object.entries({
+      'Server group': name,
+      'Account, region': `${account} / ${region}`,
+      Runs: versionOf(group) ?? '–',
+    }),
     place: {
       ...{ cloudProvider: group.cloudProvider ?? group.type, credentials: account, account, region, regions: [region] },
       ...{ serverGroupName: name, asgName: name, cluster: group.cluster, moniker: group.moniker },
@@ -87,60 +85,59 @@ function targetOf(group: ServerGroup, { application }: ServerGroupContext): Acti
   }
 }
 
-function isSingle(group: ServerGroup): boolean {
-  return countsOf(group).total === 1
+/** With the verb for one, and for several. */
+function itsInstances(group: ServerGroup, one: string, several: string): string {
+  const { total } = countsOf(group)
+  return total === 1 ? `Its one instance ${one}` : `Its ${total} instances ${several}`
 }
 
 function sizeOf(group: ServerGroup): number {
   return group.capacity?.desired ?? countsOf(group).total
 }
 
-function filledSize({ capacity }: Json, usual: number): string {
-  return String(numberOf(objectOf(capacity)['desired']) ?? usual)
+function sizeField(group: ServerGroup, { capacity }: Json) {
+  const value = String(numberOf(objectOf(capacity)['desired']) ?? sizeOf(group))
+  return { name: 'desired', label: 'Desired instances', kind: 'count', value } as const
 }
 
 function resize(group: ServerGroup, filled: Json): Action {
-  const { name, capacity } = group
+  const { name } = group
   const now = sizeOf(group)
-  const isPinned = capacity?.pinned === true || capacity?.min === capacity?.max
-  const range = isPinned ? '' : ` Its range is ${capacity?.min ?? '–'} to ${capacity?.max ?? '–'}.`
-  const change = (size: number) =>
-    size < now ? `${plural(now - size, 'instance')} will stop after draining.` : `${plural(size - now, 'instance')} will start.`
+  const { min, max, pinned } = group.capacity ?? {}
+  const isPinned = pinned === true || min === max
+  const changeTo = (size: number) => {
+    if (size === 0) return 'All instances stop; the server group stays.'
+    if (size === now) return ''
+    return size < now
+      ? `${plural(now - size, 'instance')} will stop after draining.`
+      : `${plural(size - now, 'instance')} will start.`
+  }
   return {
     ...{ type: 'resizeServerGroup', label: 'Resize', icon: 'resize' },
-    effect: `${name} has ${plural(now, 'instance')}.${range} Instances that stop finish their requests first.`,
-    fields: [
-      {
-        ...{ name: 'desired', label: 'Desired instances', kind: 'count', value: filledSize(filled, now) },
-        help: (text) => {
-          const size = toCount(text)
-          return size === 0 ? 'All instances stop; the server group stays.' : size === now ? '' : change(size)
-        },
-      },
-    ],
+    effect: `${name} has ${plural(now, 'instance')}.${isPinned ? '' : ` Its range is ${min ?? '–'} to ${max ?? '–'}.`}`,
+    fields: [{ ...sizeField(group, filled), help: (text) => changeTo(toCount(text)) }],
     level: ({ desired }) => (toCount(desired) === 0 ? 2 : 1),
     task: ({ desired }) => `Resize ${name} to ${toCount(desired)}`,
     job: ({ desired }) => {
       const size = toCount(desired)
-      const min = isPinned ? size : Math.min(capacity?.min ?? size, size)
-      const max = isPinned ? size : Math.max(capacity?.max ?? size, size)
-      return { capacity: { min, max, desired: size } }
+      const range = isPinned ? { min: size, max: size } : { min: Math.min(min ?? size, size), max: Math.max(max ?? size, size) }
+      return { capacity: { ...range, desired: size } }
     },
   }
 }
 
 function disable(group: ServerGroup, context: ServerGroupContext): Action {
-  const { total } = countsOf(group)
   const takers = siblingsOf(group, context.groups).filter((other) => isEnabled(other) && countsOf(other).up > 0)
+  const names = takers.map((other) => `${other.name} (${countsOf(other).up} up)`).join(', ')
   return {
     ...{ type: 'disableServerGroup', label: 'Disable', icon: 'power' },
     effect: (
       <>
-        <p>{`${group.name} takes no more traffic; its ${isSingle(group) ? 'one instance keeps' : `${total} instances keep`} running.`}</p>
+        <p>{`${group.name} takes no more traffic. ${itsInstances(group, 'keeps', 'keep')} running.`}</p>
         <p>
           {takers.length === 0
             ? 'No other server group of this cluster takes traffic: requests will fail.'
-            : `${takers.map((other) => `${other.name} (${countsOf(other).up} up)`).join(', ')} ${takers.length === 1 ? 'takes' : 'take'} all traffic.`}
+            : `${names} ${takers.length === 1 ? 'takes' : 'take'} all traffic.`}
         </p>
       </>
     ),
@@ -149,26 +146,23 @@ function disable(group: ServerGroup, context: ServerGroupContext): Action {
 
 function rollBack(group: ServerGroup, context: ServerGroupContext, filled: Json): Action {
   const { name, createdTime } = group
-  const choices = siblingsOf(group, context.groups).toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))
-  const earlier = objectOf(filled['rollbackContext'])['restoreServerGroupName']
+  const others = siblingsOf(group, context.groups).toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))
+  const former = objectOf(filled['rollbackContext'])['restoreServerGroupName']
   const target =
-    choices.find((choice) => choice.name === earlier) ??
-    choices.find((choice) => (choice.createdTime ?? 0) < (createdTime ?? 0)) ??
-    choices[0]
-  const textOfChoice = (choice: ServerGroup) =>
-    `${choice.name} (${[versionOf(choice), plural(countsOf(choice).total, 'instance')].filter(Boolean).join(', ')})`
+    others.find((other) => other.name === former) ??
+    others.find((other) => (other.createdTime ?? 0) < (createdTime ?? 0)) ??
+    others[0]
+  const textOfChoice = (other: ServerGroup) =>
+    `${other.name} (${[versionOf(other), plural(countsOf(other).total, 'instance')].filter(Boolean).join(', ')})`
+  const none = target === undefined ? 'There is no other server group to go back to.' : undefined
   return {
     ...{ type: 'rollbackServerGroup', label: 'Roll back', icon: 'undo' },
-    denied: !isEnabled(group)
-      ? 'It takes no traffic.'
-      : target === undefined
-        ? 'There is no other server group to go back to.'
-        : undefined,
+    denied: isEnabled(group) ? none : 'It takes no traffic.',
     effect: `The chosen server group is enabled first; when it is healthy, ${name} is disabled and keeps running.`,
     fields: [
       {
         ...{ name: 'target', label: 'Go back to', value: target?.name ?? '' },
-        choices: choices.map((choice) => [choice.name, textOfChoice(choice)] as const),
+        choices: others.map((other) => [other.name, textOfChoice(other)] as const),
       },
     ],
     task: (values) => `Roll back ${name} to ${values['target']}`,
@@ -194,30 +188,24 @@ const cloneStrategies = [
 function clone(group: ServerGroup, { application }: ServerGroupContext, filled: Json): Action {
   const { name, moniker } = group
   const { account, region } = groupPlace(group)
-  const before = versionOf(group) ?? ''
-  const usual = String(sizeOf(group))
+  const image = { name: 'image', label: 'Image', value: textOf(filled['imageId']) ?? versionOf(group) ?? '' }
+  const strategy = { name: 'strategy', label: 'Other server groups of the cluster', value: textOf(filled['strategy']) ?? '' }
   return {
     ...{ type: 'cloneServerGroup', label: 'Clone', icon: 'copy' },
     effect: `A new server group starts in the cluster, with everything as in ${name} but what you change here.`,
-    fields: [
-      { name: 'image', label: 'Image', value: textOf(filled['imageId']) ?? before },
-      { name: 'desired', label: 'Desired instances', kind: 'count', value: filledSize(filled, sizeOf(group)) },
-      {
-        ...{ name: 'strategy', label: 'Other server groups of the cluster', value: textOf(filled['strategy']) ?? '' },
-        choices: cloneStrategies,
-      },
-    ],
+    fields: [image, sizeField(group, filled), { ...strategy, choices: cloneStrategies }],
     // What is emptied stays as in the source.
-    job: ({ image = '', desired = '', strategy }) => {
-      const size = toCount(desired)
+    job: (values) => {
+      const imageId = values['image']?.trim()
+      const size = values['desired'] === '' ? sizeOf(group) : toCount(values['desired'])
       return {
         application,
         ...(moniker?.stack && { stack: moniker.stack }),
         ...(moniker?.detail && { freeFormDetails: moniker.detail }),
         source: { account, region, asgName: name, serverGroupName: name },
-        ...(![before, ''].includes(image.trim()) && { imageId: image.trim() }),
-        ...(![usual, ''].includes(desired) && { capacity: { min: size, max: size, desired: size } }),
-        ...(strategy && { strategy }),
+        ...(imageId && imageId !== versionOf(group) && { imageId }),
+        ...(size !== sizeOf(group) && { capacity: { min: size, max: size, desired: size } }),
+        ...(values['strategy'] && { strategy: values['strategy'] }),
       }
     },
   }

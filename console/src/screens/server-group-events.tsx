@@ -1,20 +1,14 @@
 /** What happened to a server group: events of its provider and its instances, and how it was scaled. */
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
-import { DataTable } from '../components/data-table.tsx'
+import { type Column, DataTable } from '../components/data-table.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
-import { type EventRow, toEvents } from '../model/events.ts'
-import { clusterOf, groupPlace, instancesOf, type ServerGroup } from '../model/server-groups.ts'
+import { clusterOf, groupPlace, instancesOf, type ServerGroup, toEvents } from '../model/server-groups.ts'
 
-interface EventsProps {
-  readonly application: string
-  readonly group: ServerGroup
-}
-
-export function ServerGroupEvents({ application, group }: EventsProps) {
+export function ServerGroupEvents({ application, group }: { application: string; group: ServerGroup }) {
   const { account, region, name: serverGroupName } = groupPlace(group)
   const query = { region, provider: group.cloudProvider ?? group.type ?? '' }
   const events = useLive(
@@ -27,37 +21,48 @@ export function ServerGroupEvents({ application, group }: EventsProps) {
     { path: { application, account, clusterName: clusterOf(group), serverGroupName }, query },
     { refresh: 'open' },
   )
-  const ofInstances = toEvents([], instancesOf(group))
-  const table = (label: string, rows: readonly EventRow[]) => <Events {...{ label, rows, application, group }} />
+  const hrefOf = (id: string) => to.instance(application, { ...groupPlace(group), id })
+  const all = (found: unknown) => <EventTable label="Events" rows={toEvents(found, instancesOf(group))} hrefOf={hrefOf} />
   const none = <EmptyState icon="list" text="Its provider reports no events." />
   return (
     <div class="stack">
-      <Panel title="Events" flush={ofInstances.length > 0 || (events.reading.value.body ?? []).length > 0}>
-        <Loaded live={events} empty={ofInstances.length === 0 ? none : table('Events', ofInstances)}>
-          {(found) => table('Events', toEvents(found, instancesOf(group)))}
+      <Panel title="Events" flush>
+        <Loaded live={events} empty={toEvents([], instancesOf(group)).length === 0 ? none : all([])}>
+          {all}
         </Loaded>
       </Panel>
-      <Panel title="Scaling activities" flush={(activities.reading.value.body ?? []).length > 0}>
+      <Panel title="Scaling activities" flush>
         <Loaded live={activities} empty={<EmptyState icon="resize" text="It has not been scaled." />}>
-          {(found) => table('Scaling activities', toEvents(found))}
+          {(found) => <EventTable label="Scaling activities" rows={toEvents(found)} />}
         </Loaded>
       </Panel>
     </div>
   )
 }
 
-function Events({ label, rows, application, group }: EventsProps & { label: string; rows: readonly EventRow[] }) {
-  const toInstance = (id: string) => to.instance(application, { ...groupPlace(group), id })
+type Event = ReturnType<typeof toEvents>[number]
+
+interface EventTableProps {
+  readonly label: string
+  readonly rows: readonly Event[]
+  /** Of the instances that they happened to. */
+  readonly hrefOf?: (id: string) => string
+}
+
+export function EventTable({ label, rows, hrefOf }: EventTableProps) {
+  const instance: Column<Event> = {
+    ...{ head: 'Instance', hideBelow: 'phone' },
+    cell: ({ instance: id }) => id !== undefined && <NameLink href={hrefOf?.(id)} text={id} max={40} />,
+  }
   return (
     <DataTable
       label={label}
-      rows={rows.map((row, at) => ({ ...row, at }))}
-      keyOf={({ at }) => String(at)}
+      rows={rows}
+      keyOf={(row) => String(rows.indexOf(row))}
       columns={[
         { head: 'Time', cell: ({ atMs }) => <Time at={atMs} /> },
         {
-          head: 'Event',
-          grow: true,
+          ...{ head: 'Event', grow: true },
           cell: ({ text, cause }) => (
             <>
               <Name text={text} max={300} />
@@ -69,11 +74,7 @@ function Events({ label, rows, application, group }: EventsProps & { label: stri
             </>
           ),
         },
-        {
-          head: 'Instance',
-          hideBelow: 'phone',
-          cell: ({ instance }) => instance !== undefined && <NameLink href={toInstance(instance)} text={instance} max={40} />,
-        },
+        ...(hrefOf === undefined ? [] : [instance]),
         { head: 'State', hideBelow: 'phone', cell: ({ state }) => state },
       ]}
     />

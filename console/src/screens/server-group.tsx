@@ -5,13 +5,11 @@ import { applicationCrumbs } from '../components/application-head.tsx'
 import { ActionButton } from '../components/button.tsx'
 import { DataTable } from '../components/data-table.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
-import { RecordFold } from '../components/json-tree.tsx'
-import { KeyValue } from '../components/key-value.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
-import { Panel } from '../components/panel.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
+import { RecordPanel } from '../components/record-panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusBadge, StatusText } from '../components/status-mark.tsx'
 import { AddressTabs } from '../components/tabs.tsx'
@@ -62,16 +60,49 @@ interface GroupProps {
 }
 
 function Group({ group, context }: GroupProps) {
+  const { application } = context
+  const { account, region, name } = groupPlace(group)
+  const cluster = clusterOf(group)
+  const ofCluster = { label: <Name text={cluster} max={60} />, href: to.cluster(application, { account, cluster }) }
+  const [, ...actions] = useServerGroupActions(group, context)
   useSiblingLetters(group, context)
   const tabs = [
     { id: 'instances', label: 'Instances', body: () => <Instances group={group} context={context} /> },
     { id: 'details', label: 'Details', body: () => <Details group={group} /> },
-    { id: 'events', label: 'Events', body: () => <ServerGroupEvents application={context.application} group={group} /> },
+    { id: 'events', label: 'Events', body: () => <ServerGroupEvents application={application} group={group} /> },
   ]
+  const buttons = actions.filter(({ destructive }) => destructive !== true)
   return (
     <>
-      <Head group={group} context={context} />
-      <AddressTabs label={group.name} tabs={tabs} />
+      <PageHead
+        tab={name}
+        title={<Name text={name} />}
+        crumbs={[...applicationCrumbs(application), ofCluster]}
+        state={
+          <span class="row">
+            <HealthMarks group={group} />
+            {!isEnabled(group) && <StatusBadge status={{ kind: 'disabled', word: 'disabled' }} />}
+            <PendingChip object={groupKey(group)} />
+          </span>
+        }
+        actions={
+          <>
+            {buttons.map((action) => (
+              <span key={action.label} class="hide-narrow">
+                <ActionButton action={action} />
+              </span>
+            ))}
+            <Menu label={`Actions of ${name}`} items={actions} class="button">
+              Actions
+            </Menu>
+          </>
+        }
+      >
+        <p class="muted">
+          {account} / {region}, <code>{versionOf(group)}</code>, created <Time at={group.createdTime} />
+        </p>
+      </PageHead>
+      <AddressTabs label={name} tabs={tabs} />
     </>
   )
 }
@@ -85,46 +116,6 @@ function useSiblingLetters(group: ServerGroup, { application, groups }: ServerGr
     if (next !== undefined) navigate(to.serverGroup(application, groupPlace(next)))
   }
   useLetters({ '[': () => toSibling(-1), ']': () => toSibling(1) })
-}
-
-function Head({ group, context }: GroupProps) {
-  const { application } = context
-  const { account, region, name } = groupPlace(group)
-  const cluster = clusterOf(group)
-  const [, ...actions] = useServerGroupActions(group, context)
-  const ofCluster = { label: <Name text={cluster} max={60} />, href: to.cluster(application, { account, cluster }) }
-  return (
-    <PageHead
-      tab={name}
-      title={<Name text={name} />}
-      crumbs={[...applicationCrumbs(application), ofCluster]}
-      state={
-        <span class="row">
-          <HealthMarks group={group} />
-          {!isEnabled(group) && <StatusBadge status={{ kind: 'disabled', word: 'disabled' }} />}
-          <PendingChip object={groupKey(group)} />
-        </span>
-      }
-      actions={
-        <>
-          {actions
-            .filter(({ destructive }) => destructive !== true)
-            .map((action) => (
-              <span key={action.label} class="hide-narrow">
-                <ActionButton action={action} />
-              </span>
-            ))}
-          <Menu label={`Actions of ${name}`} items={actions} class="button">
-            Actions
-          </Menu>
-        </>
-      }
-    >
-      <p class="muted">
-        {account} / {region}, <code>{versionOf(group)}</code>, created <Time at={group.createdTime} />
-      </p>
-    </PageHead>
-  )
 }
 
 function Instances({ group, context }: GroupProps) {
@@ -174,29 +165,25 @@ function InstanceMenu({ group, context, instance }: GroupProps & { readonly inst
 }
 
 function Details({ group }: { group: ServerGroup }) {
-  const { capacity } = group
+  const { capacity, name } = group
   const { account, region } = groupPlace(group)
   const digest = textOf(objectOf(group.image)['digest'])
   return (
-    <div class="stack">
-      <Panel title="Details">
-        <KeyValue
-          facts={[
-            ['Cluster', group.cluster],
-            ['Account', account],
-            ['Region', region],
-            ['Provider', group.cloudProvider],
-            ['Desired instances', capacity?.desired],
-            ['Minimum – maximum', capacity && `${capacity.min ?? '–'} – ${capacity.max ?? '–'}`],
-            ['Load balancers', loadBalancersOf(group).join(', ')],
-            ['Instance type', group.instanceType],
-            ['Image', versionOf(group)],
-            ['Digest', digest && <code key="digest">{digest}</code>],
-            ['Created', <Time key="created" at={group.createdTime} />],
-          ]}
-        />
-      </Panel>
-      <RecordFold value={group} name={group.name} />
-    </div>
+    <RecordPanel
+      {...{ name, title: 'Details', record: group }}
+      facts={[
+        ['Cluster', group.cluster],
+        ['Account', account],
+        ['Region', region],
+        ['Provider', group.cloudProvider],
+        ['Desired instances', capacity?.desired],
+        ['Minimum – maximum', capacity && `${capacity.min ?? '–'} – ${capacity.max ?? '–'}`],
+        ['Load balancers', loadBalancersOf(group).join(', ')],
+        ['Instance type', group.instanceType],
+        ['Image', versionOf(group)],
+        ['Digest', digest && <code key="digest">{digest}</code>],
+        ['Created', <Time key="created" at={group.createdTime} />],
+      ]}
+    />
   )
 }
