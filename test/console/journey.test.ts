@@ -267,7 +267,7 @@ step('finds the tasks of all that', async ({ fleet, page, heading, click }) => {
 
 step('changes the settings of an application', async ({ fleet, page, open, click }) => {
   await open('applications/web/settings?tab=guards')
-  await click('button', 'Add guard')
+  await click('button', 'Add traffic guard')
   const guard = page.getByRole('group', { name: /^Traffic guard/ }).last()
   await guard.getByLabel('Account').selectOption('dev')
   await guard.getByLabel('Stack').fill('test')

@@ -87,7 +87,7 @@ export function startAction(target: ActionTarget, action: Action): void {
     if (isOpen()) action.onDone?.()
   }
   confirm({
-    ...{ title: `${what}?`, action: what, effect: typeof effect === 'string' ? <p>{effect}</p> : effect },
+    ...{ action: what, effect: typeof effect === 'string' ? <p>{effect}</p> : effect },
     ...{ typed: name, account, facts, destructive },
     level: typeof level === 'number' ? level : () => level(values.value),
     ...(fields.length > 0 && { fields: <Fields fields={fields} values={values} /> }),

@@ -11,14 +11,15 @@ import { FormDialog } from './form-dialog.tsx'
 import { KeyValue } from './key-value.tsx'
 
 export interface Question {
-  readonly title: string
+  /** The action as a question unless given. */
+  readonly title?: string
   /** What happens, and whether it can be undone. */
   readonly effect: ComponentChildren
   /** Verb and object, on the button. */
   readonly action: string
   /** Instead of "Cancel" on the button that changes nothing, where the action itself cancels something. */
   readonly dismissal?: string
-  /** 1 unless given. Read again when a signal that it reads changes. */
+  /** 2 where a name is to be typed, unless given. Read again when a signal that it reads changes. */
   readonly level?: 1 | 2 | (() => 1 | 2)
   /** Where it is done: an account may ask for the typed name of everything. */
   readonly account?: string
@@ -57,7 +58,8 @@ export function confirm(confirmation: Confirmation): void {
 }
 
 function ConfirmDialog(confirmation: Confirmation) {
-  const { title, effect, action, dismissal, level = 1, typed, destructive, facts = [], fields } = confirmation
+  const { effect, action, title = `${action}?`, dismissal, typed, destructive, facts = [], fields } = confirmation
+  const { level = typed === undefined ? 1 : 2 } = confirmation
   const [text, setText] = useState('')
   const objections = useObjections('change' in confirmation ? confirmation.change : undefined)
   const isRefused = objections.length > 0

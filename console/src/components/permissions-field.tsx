@@ -28,14 +28,7 @@ export function PermissionsField({ application, permissions, onChange }: Permiss
   const unheld = unheldRights(rows).map((right) => rightWords[right])
   return (
     <div class="answer">
-      <RecordRows
-        records={rows}
-        onChange={change}
-        label={(number) => `Role ${number}`}
-        removeLabel="Remove role"
-        addLabel="Add role"
-        added={{ role: '', has: ['READ'] }}
-      >
+      <RecordRows records={rows} onChange={change} noun="role" added={{ role: '', has: ['READ'] }}>
         {({ role, has }, put) => (
           <>
             <TextField label="Role" value={role} suggestions={roles} onChange={(text) => put({ role: text })} />

@@ -1,31 +1,31 @@
 /** A list of records in a form: the fields of each, a button that removes it, and one that adds another. */
 import type { ComponentChildren } from 'preact'
+import { capital } from '../words.ts'
 import { Button, IconButton } from './button.tsx'
 
 interface RecordRowsProps<Item> {
   readonly records: readonly Item[]
   readonly onChange: (records: readonly Item[]) => void
-  readonly label: (number: number) => string
-  readonly removeLabel: string
-  readonly addLabel: string
+  /** What each of them is, such as "rule". */
+  readonly noun: string
   /** What is added. */
   readonly added: Item
   readonly children: (record: Item, set: (change: Partial<Item>) => void) => ComponentChildren
 }
 
 export function RecordRows<Item extends object>(props: RecordRowsProps<Item>) {
-  const { records, onChange, label, removeLabel, addLabel, added, children } = props
+  const { records, onChange, noun, added, children } = props
   return (
     <>
       {records.map((record, at) => (
-        <fieldset key={at} class="record" aria-label={label(at + 1)}>
+        <fieldset key={at} class="record" aria-label={`${capital(noun)} ${at + 1}`}>
           <div class="question">
             {children(record, (change) => onChange(records.map((one, index) => (index === at ? { ...one, ...change } : one))))}
           </div>
           <IconButton
             icon="trash"
-            label={`${removeLabel} ${at + 1}`}
-            title={removeLabel}
+            label={`Remove ${noun} ${at + 1}`}
+            title={`Remove ${noun}`}
             onClick={(event) => {
               focusBeside(event.currentTarget)
               onChange(records.filter((_, index) => index !== at))
@@ -35,7 +35,7 @@ export function RecordRows<Item extends object>(props: RecordRowsProps<Item>) {
       ))}
       <p>
         <Button small icon="plus" onClick={() => onChange([...records, added])}>
-          {addLabel}
+          {`Add ${noun}`}
         </Button>
       </p>
     </>

@@ -1,5 +1,6 @@
 /** Who the user is, by which roles, and what that allows on each application. */
 import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { to } from '../address.ts'
 import { asApiError } from '../api/api-error.ts'
@@ -13,13 +14,14 @@ import { DataTable } from '../components/data-table.tsx'
 import { FilterField, NoMatch } from '../components/filter-field.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { Name, NameLink } from '../components/name.tsx'
+import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
 import { Roles } from '../components/roles.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
+import { LinkTabs } from '../components/tabs.tsx'
 import type { ScreenProps } from '../screen.ts'
 import { showing } from '../words.ts'
-import { AccessHead } from './access-head.tsx'
 
 type Explanation = Schemas['AccessExplanation']
 
@@ -34,6 +36,22 @@ const noRole = 'You have no role. What needs none is open to you; ask an adminis
 const retryMs = 10_000
 
 export const decisionKind = { allowed: 'succeeded', denied: 'failed', depends: 'unknown' } as const
+
+export function AccessHead({ tab, actions }: { tab: string; actions?: ComponentChildren }) {
+  return (
+    <PageHead tab={`Access: ${tab}`} title="Access" actions={actions}>
+      <LinkTabs
+        label="Access"
+        tabs={[
+          { label: 'Who you are', href: to.access() },
+          { label: 'Explain', href: to.access('explain') },
+          { label: 'Tokens', href: to.access('tokens') },
+          { label: 'Logins', href: to.access('logins') },
+        ]}
+      />
+    </PageHead>
+  )
+}
 
 export function Access({ query: { q = '' } }: ScreenProps) {
   return (

@@ -4,7 +4,8 @@ import { useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { type Column, DataTable, menuColumn } from '../components/data-table.tsx'
-import { closeDialog, Dialog, openDialog } from '../components/dialog.tsx'
+import { Dialog, openDialog } from '../components/dialog.tsx'
+import type { FieldTable } from '../components/form-fields.tsx'
 import { Name } from '../components/name.tsx'
 import { reportWarning } from '../components/notices.tsx'
 import { openForm } from '../components/open-form.tsx'
@@ -12,49 +13,33 @@ import { Panel } from '../components/panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
 import { plural } from '../words.ts'
-import type { SettingsTabProps } from './settings-form.tsx'
+import type { TabProps } from './settings-tabs.tsx'
 
 type Secret = Schemas['Secret']
 
-const destroy = { label: 'Delete', icon: 'trash', destructive: true } as const
 const refreshes = '/applications/{application}/secrets'
 
-export function SecretsTab({ application, denied }: SettingsTabProps) {
+export function SecretsTab({ application, denied }: TabProps) {
   const live = useLive('/applications/{application}/secrets', { path: { application } }, { refresh: 'slow' })
+  const actions = menuColumn<Secret>(
+    ({ name }) => name,
+    (secret) => [
+      { label: 'Show uses', icon: 'search', onSelect: () => showUses(application, secret) },
+      { label: 'Set a new value', icon: 'refresh', denied, onSelect: () => setSecret(application, secret) },
+      { label: 'Delete', icon: 'trash', destructive: true, denied, onSelect: () => deleteSecret(application, secret) },
+    ],
+  )
   const add = (
     <Button icon="plus" denied={denied} onClick={() => setSecret(application)}>
       Add secret
     </Button>
   )
+  const none = <EmptyState icon="lock" text="No secret. Add one, and write its reference where a value belongs." />
   return (
     <Panel title="Secrets" actions={add}>
-      <div class="answer">
-        <p class="muted">Pipelines, builds and programs use a secret by its reference. Values can be set, and are never shown.</p>
-        <Loaded
-          live={live}
-          rows={3}
-          empty={<EmptyState icon="lock" text="No secret. Add one, and write its reference where a value belongs." />}
-        >
-          {(secrets) => (
-            <DataTable
-              label="Secrets"
-              rows={secrets}
-              keyOf={({ name }) => name}
-              columns={[
-                ...columns,
-                menuColumn<Secret>(
-                  ({ name }) => name,
-                  (secret) => [
-                    { label: 'Show uses', icon: 'search', onSelect: () => showUses(application, secret) },
-                    { label: 'Set a new value', icon: 'refresh', denied, onSelect: () => setSecret(application, secret) },
-                    { ...destroy, denied, onSelect: () => deleteSecret(application, secret) },
-                  ],
-                ),
-              ]}
-            />
-          )}
-        </Loaded>
-      </div>
+      <Loaded live={live} rows={3} empty={none}>
+        {(secrets) => <DataTable label="Secrets" rows={secrets} keyOf={({ name }) => name} columns={[...columns, actions]} />}
+      </Loaded>
     </Panel>
   )
 }
@@ -65,10 +50,7 @@ const columns: readonly Column<Secret>[] = [
     grow: true,
     cell: ({ name, note }) => (
       <>
-        <strong>
-          <Name text={name} max={60} />
-        </strong>{' '}
-        <span class="muted">{note}</span>
+        <Name class="row-title" text={name} max={60} /> <span class="muted">{note}</span>
       </>
     ),
   },
@@ -86,30 +68,28 @@ const columns: readonly Column<Secret>[] = [
   { head: 'Last used', hideBelow: 'narrow', cell: ({ lastUseTime }) => <Time at={lastUseTime} /> },
 ]
 
+const nameField: FieldTable[string] = {
+  label: 'Name',
+  help: 'Letters, digits, dots, hyphens and underscores.',
+  required: true,
+  input: { placeholder: 'db-password', maxLength: 128 },
+}
+const valueFields: FieldTable = {
+  value: {
+    label: 'Value',
+    help: 'It cannot be read again.',
+    required: true,
+    input: { type: 'password', autoComplete: 'new-password' },
+  },
+  note: { label: 'Note', help: 'Shown to all who may read the application.', input: { maxLength: 500 } },
+}
+
 /** @param secret Undefined adds one. */
 function setSecret(application: string, secret?: Secret): void {
-  const action = secret === undefined ? 'Add secret' : `Set ${secret.name}`
   openForm({
-    title: action,
-    action,
+    action: secret === undefined ? 'Add secret' : `Set ${secret.name}`,
     values: { name: secret?.name ?? '', value: '', note: secret?.note ?? '' },
-    fields: {
-      ...(secret === undefined && {
-        name: {
-          label: 'Name',
-          help: 'Letters, digits, dots, hyphens and underscores.',
-          required: true,
-          input: { placeholder: 'db-password', maxLength: 128 },
-        },
-      }),
-      value: {
-        label: 'Value',
-        help: 'It cannot be read again.',
-        required: true,
-        input: { type: 'password', autoComplete: 'new-password' },
-      },
-      note: { label: 'Note', help: 'Shown to all who may read the application.', input: { maxLength: 500 } },
-    },
+    fields: secret === undefined ? { name: nameField, ...valueFields } : valueFields,
     run: async ({ name, value, note }) => {
       const params = { path: { application, name: name.trim() } }
       const body = { value, ...(note !== '' && { note }) }
@@ -121,27 +101,22 @@ function setSecret(application: string, secret?: Secret): void {
   })
 }
 
-function deleteSecret(application: string, secret: Secret): void {
-  const { name } = secret
+function deleteSecret(application: string, { name }: Secret): void {
+  const params = { path: { application, name } }
   confirm({
-    title: `Delete ${name}?`,
     effect: 'References to it will fail. Running instances keep their value.',
     action: `Delete ${name}`,
     destructive: true,
-    level: 2,
     typed: name,
     fields: <SecretUses application={application} name={name} />,
-    run: () => {
-      const params = { path: { application, name } }
-      return unwrap(client.DELETE('/applications/{application}/secrets/{name}', { params, headers: actionHeaders }))
-    },
+    run: () => unwrap(client.DELETE('/applications/{application}/secrets/{name}', { params, headers: actionHeaders })),
     refreshes,
   })
 }
 
 function showUses(application: string, { name }: Secret): void {
   openDialog(
-    <Dialog title={`Uses of ${name}`} footer={<Button onClick={closeDialog}>Close</Button>}>
+    <Dialog title={`Uses of ${name}`}>
       <SecretUses application={application} name={name} />
     </Dialog>,
   )

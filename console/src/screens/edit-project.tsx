@@ -157,9 +157,7 @@ function Clusters({ clusters, applications, onChange }: ClustersProps) {
       <RecordRows
         records={clusters}
         onChange={(rules) => onChange([...rules])}
-        label={(number) => `Clusters ${number}`}
-        removeLabel="Remove clusters"
-        addLabel="Add clusters"
+        noun="clusters"
         added={{ account: accounts[0] ?? '', stack: '*', detail: '*', applications: [] }}
       >
         {(rule, set) => (

@@ -133,7 +133,6 @@ export function ask({ effect, hasReason, run, ...question }: Asked): void {
   )
   confirm({
     ...question,
-    title: `${question.action}?`,
     effect: <p>{effect}</p>,
     fields: hasReason && field,
     run: (isOpen) => run(reason.value.trim() || undefined, isOpen),

@@ -17,8 +17,7 @@ import { Permissions, Roles } from '../components/roles.tsx'
 import { Loaded } from '../components/states.tsx'
 import { StatusBadge, StatusMark } from '../components/status-mark.tsx'
 import type { ScreenProps } from '../screen.ts'
-import { decisionKind } from './access.tsx'
-import { AccessHead } from './access-head.tsx'
+import { AccessHead, decisionKind } from './access.tsx'
 
 type Explanation = Schemas['AccessExplanation']
 type Query = ScreenProps['query']

@@ -9,7 +9,7 @@ import { type Column, DataTable } from '../components/data-table.tsx'
 import { Name } from '../components/name.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
-import { AccessHead } from './access-head.tsx'
+import { AccessHead } from './access.tsx'
 
 type Login = Schemas['LoginSession']
 
@@ -32,7 +32,7 @@ export function Logins() {
         {(logins) => (
           <div class="panel is-flush">
             <DataTable label="Logins" rows={logins} keyOf={({ id }) => id} columns={columns} />
-            {logins.length === limit && <p class="muted">{`Only the ${limit} logins used last are shown.`}</p>}
+            {logins.length === limit && <p class="panel-note">{`Only the ${limit} logins used last are shown.`}</p>}
           </div>
         )}
       </Loaded>
@@ -50,7 +50,7 @@ const columns: readonly Column<Login>[] = [
       </>
     ),
   },
-  { head: 'From', cell: ({ address }) => address ?? '–' },
+  { head: 'From', cell: ({ address = '–' }) => address },
   { head: 'By', hideBelow: 'narrow', cell: ({ method }) => method },
   { head: 'Signed in', hideBelow: 'phone', cell: ({ createdAt }) => <Time at={createdAt} /> },
   { head: 'Last used', hideBelow: 'phone', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
@@ -74,9 +74,9 @@ const columns: readonly Column<Login>[] = [
 function browserOf({ userAgent = 'A browser' }: Login): string {
   const [, product, version] = /(Edg|OPR|Firefox|Chrome|Safari|curl)\/(\d+)/.exec(userAgent) ?? []
   if (product === undefined) return userAgent
-  const system = /(Windows|Mac OS X|Android|iPhone|iPad|Linux)/.exec(userAgent)?.[1]
+  const system = /Windows|Mac OS X|Android|iPhone|iPad|Linux/.exec(userAgent)?.[0]
   const name = { Edg: 'Edge', OPR: 'Opera' }[product] ?? product
-  return `${name} ${version}${system === undefined ? '' : `, ${system}`}`
+  return [`${name} ${version}`, system].filter(Boolean).join(', ')
 }
 
 function end(login: Login): void {
@@ -91,7 +91,6 @@ function end(login: Login): void {
 
 function endOthers(): void {
   confirm({
-    title: 'End all other logins?',
     effect: 'Every other browser of yours has to sign in again. API tokens stay valid.',
     action: 'End all other logins',
     run: () => unwrap(client.DELETE('/auth/sessions', { params: { query: {} } })),

@@ -213,11 +213,7 @@ function Records({ form, provider, values, set }: PartProps & { readonly form: F
     <>
       <h3 class="sub">{recordsLabel}</h3>
       {rows.length === 0 && none !== undefined && <p class="muted">{none}</p>}
-      <RecordRows
-        {...{ records: rows, added, removeLabel: `Remove ${noun}`, addLabel: `Add ${noun}` }}
-        label={(number) => `${capital(noun)} ${number}`}
-        onChange={(changed) => set(records, changed)}
-      >
+      <RecordRows noun={noun} records={rows} added={added} onChange={(changed) => set(records, changed)}>
         {(record, change) => (
           <Fields fields={recordFields(record, help)} values={record} onChange={(key, value) => change({ [key]: value })} />
         )}

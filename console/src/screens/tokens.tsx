@@ -6,59 +6,47 @@ import { user } from '../api/session.ts'
 import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { type Column, DataTable, menuColumn } from '../components/data-table.tsx'
-import { useQueryChange } from '../components/filter-field.tsx'
+import { FilterField } from '../components/filter-field.tsx'
 import { Name } from '../components/name.tsx'
-import { openForm } from '../components/open-form.tsx'
-import { SecretDialog } from '../components/secret-dialog.tsx'
+import { openForm, SecretDialog } from '../components/open-form.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
-import { Segments } from '../components/tabs.tsx'
 import { Time } from '../components/time.tsx'
 import { splitList } from '../model/read.ts'
 import { formatRelative, presentMs } from '../model/time.ts'
 import type { ScreenProps } from '../screen.ts'
 import { plural } from '../words.ts'
-import { AccessHead } from './access-head.tsx'
+import { AccessHead } from './access.tsx'
 
 type Token = Schemas['ApiToken']
 
 const refreshes = '/auth/apiTokens'
-const scopes = [
-  { id: 'mine', label: 'Mine' },
-  { id: 'all', label: 'Of all users' },
-] as const
 const dayMs = 86_400_000
+const off = 'API tokens are switched off; the setting api-tokens.enabled switches them on.'
+const mayNot = 'Your roles may not create tokens: see the setting api-tokens.allowed-minting-roles.'
 
 export function Tokens({ query }: ScreenProps) {
-  const { isAdmin, canMintApiTokens, maxUserTokenLifetimeDays: maxDays } = user.value ?? {}
-  const isOfAll = isAdmin === true && query['scope'] === 'all'
-  const change = useQueryChange()
+  const { isAdmin = false, canMintApiTokens, maxUserTokenLifetimeDays: maxDays } = user.value ?? {}
   if (maxDays === undefined) {
     return (
       <>
         <AccessHead tab="Tokens" />
-        <EmptyState icon="lock" text="API tokens are switched off; the setting api-tokens.enabled switches them on." />
+        <EmptyState icon="lock" text={off} />
       </>
     )
   }
-  const denied = canMintApiTokens
-    ? undefined
-    : 'Your roles may not create tokens: see the setting api-tokens.allowed-minting-roles.'
+  const denied = canMintApiTokens ? undefined : mayNot
   const create = (
     <Button kind="primary" icon="plus" denied={denied} onClick={() => createToken(maxDays)}>
       Create token
     </Button>
   )
+  const isOfAll = isAdmin && query['scope'] === 'all'
   return (
     <>
       <AccessHead tab="Tokens" actions={create} />
-      {isAdmin === true && (
+      {isAdmin && (
         <div class="filters">
-          <Segments
-            label="Tokens"
-            options={scopes}
-            selected={isOfAll ? 'all' : 'mine'}
-            onSelect={(scope) => change({ scope: scope === 'all' ? scope : undefined })}
-          />
+          <FilterField name="scope" label="Tokens" any="Mine" least={1} choices={[['all', 'Of all users']]} />
         </div>
       )}
       {denied !== undefined && <p class="quiet">{denied}</p>}
@@ -69,15 +57,13 @@ export function Tokens({ query }: ScreenProps) {
 
 function List({ isOfAll, create }: { isOfAll: boolean; create: VNode }) {
   const live = useLive(isOfAll ? '/auth/apiTokens/admin/users' : '/auth/apiTokens', {}, { refresh: 'slow' })
+  const none = (
+    <EmptyState icon="lock" text="You have no token. A token lets a program act with your rights, or fewer.">
+      {create}
+    </EmptyState>
+  )
   return (
-    <Loaded
-      live={live}
-      empty={
-        <EmptyState icon="lock" text="You have no token. A token lets a program act with your rights, or fewer.">
-          {create}
-        </EmptyState>
-      }
-    >
+    <Loaded live={live} empty={none}>
       {(tokens) => (
         <div class="panel is-flush">
           <DataTable
@@ -98,17 +84,18 @@ const columns: readonly Column<Token>[] = [
     grow: true,
     cell: ({ name, readOnly }) => (
       <>
-        <strong>
-          <Name text={name} max={60} />
-        </strong>{' '}
-        {readOnly && <span class="chip">Reads only</span>}
+        <Name class="row-title" text={name} max={60} /> {readOnly && <span class="chip">Reads only</span>}
       </>
     ),
   },
   { head: 'Owner', cell: ({ principalId }) => principalId },
-  { head: 'Limits', hideBelow: 'narrow', cell: limitsOf },
-  { head: 'Expires', cell: ({ expiresAt }) => (expiresAt === undefined ? 'never' : <Time at={expiresAt} />) },
-  { head: 'Last used', hideBelow: 'phone', cell: ({ lastUsedAt }) => (lastUsedAt == null ? 'never' : <Time at={lastUsedAt} />) },
+  {
+    head: 'Limits',
+    hideBelow: 'narrow',
+    cell: ({ applications = [], operations = [] }) => [...applications, ...operations].join(', ') || 'everything you may do',
+  },
+  { head: 'Expires', cell: ({ expiresAt }) => <TimeOrNever at={expiresAt} /> },
+  { head: 'Last used', hideBelow: 'phone', cell: ({ lastUsedAt }) => <TimeOrNever at={lastUsedAt} /> },
   menuColumn<Token>(
     ({ name }) => name,
     (token) => [
@@ -118,13 +105,12 @@ const columns: readonly Column<Token>[] = [
   ),
 ]
 
-function limitsOf({ applications = [], operations = [] }: Token): string {
-  return [...applications, ...operations].join(', ') || 'everything you may do'
+function TimeOrNever({ at }: { at: string | null | undefined }) {
+  return at == null ? 'never' : <Time at={at} />
 }
 
 function createToken(maxDays: number): void {
   openForm({
-    title: 'Create token',
     action: 'Create token',
     values: { name: '', days: String(maxDays), applications: '', readOnly: false },
     fields: {
@@ -148,52 +134,35 @@ function createToken(maxDays: number): void {
   })
 }
 
+const overlaps = [
+  ['0', 'no time: it ends at once'],
+  ['3600', '1 hour'],
+  ['86400', '1 day'],
+] as const
+
 function rotate({ id, name }: Token): void {
+  const params = { path: { id } }
   openForm({
-    title: `Rotate ${name}?`,
     action: `Rotate ${name}`,
     effect: `${name} gets another secret, which is shown once. Programs need it before the former one ends.`,
     values: { overlapSeconds: '0' },
-    fields: {
-      overlapSeconds: {
-        label: 'Accept the former secret for',
-        choices: [
-          ['0', 'no time: it ends at once'],
-          ['3600', '1 hour'],
-          ['86400', '1 day'],
-        ],
-      },
-    },
+    fields: { overlapSeconds: { label: 'Accept the former secret for', choices: overlaps } },
     run: ({ overlapSeconds }) =>
-      unwrap(
-        client.POST('/auth/apiTokens/{id}/rotate', {
-          params: { path: { id } },
-          body: { overlapSeconds: Number(overlapSeconds) },
-        }),
-      ),
+      unwrap(client.POST('/auth/apiTokens/{id}/rotate', { params, body: { overlapSeconds: Number(overlapSeconds) } })),
     refreshes,
     next: secretOf,
   })
 }
 
 function secretOf({ name, token }: Schemas['IssuedApiToken']) {
-  return (
-    <SecretDialog
-      title={`The secret of ${name}`}
-      text="This secret is shown once. Store it now; Fairlead keeps only its hash."
-      label="Copy the secret"
-      secret={token}
-    />
-  )
+  return <SecretDialog what="secret" of={name} secret={token} />
 }
 
 function revoke({ id, name, lastUsedAt }: Token): void {
-  const used =
-    lastUsedAt === undefined ? 'It was never used.' : `Last used ${formatRelative(Date.parse(lastUsedAt), presentMs())}.`
+  const used = lastUsedAt == null ? 'It was never used.' : `Last used ${formatRelative(Date.parse(lastUsedAt), presentMs())}.`
   confirm({
-    title: `Revoke ${name}?`,
-    effect: `${name} stops working at once, everywhere. ${used} This cannot be undone.`,
     action: `Revoke ${name}`,
+    effect: `${name} stops working at once, everywhere. ${used} This cannot be undone.`,
     destructive: true,
     run: () => unwrap(client.DELETE('/auth/apiTokens/{id}', { params: { path: { id } } })),
     refreshes,

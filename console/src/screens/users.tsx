@@ -9,10 +9,9 @@ import { type Column, DataTable, menuColumn } from '../components/data-table.tsx
 import { Filters } from '../components/filter-field.tsx'
 import type { MenuItem } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
-import { openForm } from '../components/open-form.tsx'
+import { openForm, SecretDialog } from '../components/open-form.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Roles } from '../components/roles.tsx'
-import { SecretDialog } from '../components/secret-dialog.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
 import { splitList } from '../model/read.ts'
@@ -23,32 +22,26 @@ type User = Schemas['FormUser']
 
 const refreshes = '/auth/users'
 const rolesField = { label: 'Roles', help: 'Separated by commas.' }
+const elsewhere = 'The login form has no users of its own. Add and remove people in the directory or at the identity provider.'
 
 export function Users({ query: { q = '' } }: ScreenProps) {
   const live = useLive('/auth/users', {}, { refresh: 'slow' })
   const { error, body } = live.reading.value
-  const isElsewhere = error?.status === 404 && body === undefined
+  const add = (
+    <Button kind="primary" icon="plus" onClick={addUser}>
+      Add user
+    </Button>
+  )
   return (
     <>
       <PageHead
         tab="Users"
         title="Users"
         state={body !== undefined && <span class="count">{body.length.toLocaleString()}</span>}
-        actions={
-          body !== undefined && (
-            <Button kind="primary" icon="plus" onClick={addUser}>
-              Add user
-            </Button>
-          )
-        }
-      >
-        <p class="muted">Users of the login form that Fairlead keeps itself.</p>
-      </PageHead>
-      {isElsewhere ? (
-        <EmptyState
-          icon="people"
-          text="The login form has no users of its own. Add and remove people in the directory or at the identity provider."
-        />
+        actions={body !== undefined && add}
+      />
+      {error?.status === 404 && body === undefined ? (
+        <EmptyState icon="people" text={elsewhere} />
       ) : (
         <Loaded live={live} empty={<EmptyState icon="people" text="No user yet." />}>
           {(users) => <List users={users} filter={q} />}
@@ -62,56 +55,47 @@ function List({ users, filter }: { users: readonly User[]; filter: string }) {
   const wanted = filter.toLowerCase()
   const shown = users.filter(({ username, roles }) => [username, ...roles].some((text) => text.toLowerCase().includes(wanted)))
   const hasOneAdmin = users.filter(({ isAdmin }) => isAdmin).length === 1
-  const columns: readonly Column<User>[] = [
-    {
-      head: 'Name',
-      cell: ({ username }) => (
-        <strong>
-          <Name text={username} max={80} />
-        </strong>
-      ),
-    },
-    {
-      head: 'Roles',
-      grow: true,
-      cell: ({ roles, isAdmin }) => <Roles roles={roles.map((name) => ({ name }))} admin={isAdmin} />,
-    },
-    { head: 'Tokens', align: 'end', hideBelow: 'narrow', cell: ({ tokens }) => tokens ?? '–' },
-    { head: 'Last used', hideBelow: 'phone', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-    menuColumn(
-      ({ username }) => username,
-      (user) => actionsOf(user, user.isAdmin && hasOneAdmin),
-    ),
-  ]
+  const actions = menuColumn<User>(
+    ({ username }) => username,
+    (user) => actionsOf(user, user.isAdmin && hasOneAdmin),
+  )
   const noMatch = shown.length === 0 ? `None of the users matches “${filter}”.` : undefined
   return (
     <Filters filters={[{ name: 'q', label: 'Filter' }]} noMatch={noMatch}>
       <div class="panel is-flush">
-        <DataTable label="Users" rows={shown} keyOf={({ username }) => username} columns={columns} />
+        <DataTable label="Users" rows={shown} keyOf={({ username }) => username} columns={[...columns, actions]} />
       </div>
     </Filters>
   )
 }
 
+const columns: readonly Column<User>[] = [
+  {
+    head: 'Name',
+    cell: ({ username }) => <Name class="row-title" text={username} max={80} />,
+  },
+  {
+    head: 'Roles',
+    grow: true,
+    cell: ({ roles, isAdmin }) => <Roles roles={roles.map((name) => ({ name }))} admin={isAdmin} />,
+  },
+  { head: 'Tokens', align: 'end', hideBelow: 'narrow', cell: ({ tokens }) => tokens ?? '–' },
+  { head: 'Last used', hideBelow: 'phone', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+]
+
 function actionsOf(user: User, isLastAdmin: boolean): readonly MenuItem[] {
   const isSelf = user.username === self.value?.username
+  const denied = isSelf ? 'You cannot remove yourself.' : isLastAdmin ? 'This is the last administrator.' : undefined
   return [
     { label: 'New password', icon: 'refresh', onSelect: () => setPassword(user) },
     { label: 'Roles …', icon: 'people', onSelect: () => setRoles(user, isSelf) },
     { label: 'Unlock', icon: 'lock', onSelect: () => unlock(user) },
-    {
-      label: 'Remove',
-      icon: 'trash',
-      destructive: true,
-      denied: isSelf ? 'You cannot remove yourself.' : isLastAdmin ? 'This is the last administrator.' : undefined,
-      onSelect: () => remove(user),
-    },
+    { label: 'Remove', icon: 'trash', destructive: true, denied, onSelect: () => remove(user) },
   ]
 }
 
 function addUser(): void {
   openForm({
-    title: 'Add user',
     action: 'Add user',
     effect: 'Fairlead generates a password, which is shown once.',
     values: { username: '', roles: '' },
@@ -121,6 +105,10 @@ function addUser(): void {
     refreshes,
     next: passwordOf,
   })
+}
+
+function passwordOf({ username, password = '' }: Schemas['FormUserPassword']) {
+  return <SecretDialog what="password" of={username} secret={password} />
 }
 
 function setPassword({ username }: User): void {
@@ -137,18 +125,9 @@ function setPassword({ username }: User): void {
   })
 }
 
-function passwordOf({ username, password = '' }: Schemas['FormUserPassword']) {
-  return (
-    <SecretDialog
-      title={`The password of ${username}`}
-      text={`This password is shown once. Give it to ${username}; Fairlead keeps only its hash.`}
-      label="Copy the password"
-      secret={password}
-    />
-  )
-}
-
 function setRoles({ username, roles: before, isAdmin }: User, isSelf: boolean): void {
+  const params = { path: { username } }
+  const loses = (roles: string) => !before.every((role) => splitList(roles.toLowerCase()).includes(role))
   openForm({
     title: `Roles of ${username}`,
     action: 'Save roles',
@@ -157,18 +136,16 @@ function setRoles({ username, roles: before, isAdmin }: User, isSelf: boolean): 
     warning: ({ roles }) =>
       isSelf &&
       isAdmin &&
-      !before.every((role) => splitList(roles.toLowerCase()).includes(role)) && (
+      loses(roles) && (
         <Banner tone="warning">You take a role from yourself. Without an administrator role you could not undo this.</Banner>
       ),
-    run: ({ roles }) =>
-      unwrap(client.PUT('/auth/users/{username}/roles', { params: { path: { username } }, body: { roles: splitList(roles) } })),
+    run: ({ roles }) => unwrap(client.PUT('/auth/users/{username}/roles', { params, body: { roles: splitList(roles) } })),
     refreshes,
   })
 }
 
 function unlock({ username }: User): void {
   confirm({
-    title: `Unlock ${username}?`,
     effect: `Wrong passwords so far are forgotten, and ${username} may log in at once.`,
     action: `Unlock ${username}`,
     run: () => unwrap(client.POST('/auth/users/{username}/unlock', { params: { path: { username } } })),
@@ -178,10 +155,8 @@ function unlock({ username }: User): void {
 function remove({ username, tokens = 0 }: User): void {
   const revoked = tokens === 0 ? '' : ` ${plural(tokens, 'token')} of ${username} ${tokens === 1 ? 'is' : 'are'} revoked.`
   confirm({
-    title: `Remove ${username}?`,
     effect: `${username} can no longer log in.${revoked} This cannot be undone.`,
     action: `Remove ${username}`,
-    level: 2,
     typed: username,
     destructive: true,
     run: () => unwrap(client.DELETE('/auth/users/{username}', { params: { path: { username } } })),
