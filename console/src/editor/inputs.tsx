@@ -1,14 +1,21 @@
 /** Inputs for the kinds of values that definitions hold. Each takes a value and reports the next one; undefined removes it. */
-import { useContext, useState } from 'preact/hooks'
+import type { FunctionComponent } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { apiPath } from '../address.ts'
+import { useLive } from '../api/live.ts'
 import { Button, IconButton } from '../components/button.tsx'
+import { CopyButton } from '../components/copy-button.tsx'
 import { Name } from '../components/name.tsx'
 import { parseExactly, toExact } from '../model/exact-json.ts'
 import { freeName } from '../model/names.ts'
 import { objectOf, textOf } from '../model/read.ts'
-import { isTime } from '../model/time.ts'
+import { formatTimes, isReadersZone, isTime } from '../model/time.ts'
 import type { Choice } from './choices.ts'
+import type { FieldDescription } from './descriptions.ts'
 import { isSameValue } from './json-path.ts'
-import { FieldContext, SuggestingText } from './suggest.tsx'
+import { Lazy, loadCodeEditor, loadText } from './lazy.tsx'
+import { isExpression } from './problems.ts'
+import { SuggestingText, useKeptText } from './suggest.tsx'
 
 export interface InputProps {
   /** Ids that tie it to label, help and error. */
@@ -31,6 +38,7 @@ export interface InputProps {
 const maxRows = 16
 const longText = 80
 const minuteMs = 60_000
+const cronPauseMs = 400
 
 export function TextInput(props: InputProps & { readonly isLong?: boolean; readonly isNumber?: boolean }) {
   const { tied, value, onChange, choices = [], placeholder, isCode = false, isLong = false, isNumber } = props
@@ -73,14 +81,13 @@ export function SelectInput({ tied, value: given, onChange, choices = [] }: Inpu
 }
 
 /** Text that is no number stays as it is, for the check to find; it may be an expression. */
-export function NumberInput(props: InputProps) {
-  const [text, setText] = useState<string | undefined>(undefined)
-  const shown = text !== undefined && isSameValue(toNumber(text), props.value) ? text : props.value
+export function NumberInput({ value, onChange, ...input }: InputProps) {
+  const [text, setText] = useState('')
   const change = (typed: unknown) => {
     setText(textOf(typed) ?? '')
-    props.onChange(toNumber(textOf(typed) ?? ''))
+    onChange(toNumber(textOf(typed) ?? ''))
   }
-  return <TextInput {...props} value={shown} onChange={change} isNumber />
+  return <TextInput {...input} value={isSameValue(toNumber(text), value) ? text : value} onChange={change} isNumber />
 }
 
 function toNumber(text: string): number | bigint | string | undefined {
@@ -91,7 +98,7 @@ function toNumber(text: string): number | bigint | string | undefined {
 }
 
 /** Milliseconds since the epoch, entered in the reader's zone. */
-export function MomentInput({ tied, value, onChange }: InputProps) {
+function MomentInput({ tied, value, onChange }: InputProps) {
   const ms = Number(textOf(value) ?? Number.NaN)
   const shown = isTime(ms) ? new Date(ms - new Date(ms).getTimezoneOffset() * minuteMs).toISOString().slice(0, 16) : ''
   const change = (typed: string) => onChange(typed === '' ? undefined : new Date(typed).getTime())
@@ -107,6 +114,12 @@ export function JsonInput({ tied, value, onChange }: InputProps) {
   const [typed, setTyped] = useState(text)
   // The user's own spaces stay while the value is the same.
   const shown = kept === undefined && isSameValue(parseJson(typed).value, value) ? typed : text
+  const change = (next: string) => {
+    const parsed = parseJson(next)
+    setTyped(next)
+    if (parsed.error === undefined) onChange(parsed.value)
+    keep(parsed.error === undefined ? undefined : next, `This is not JSON yet: ${parsed.error}`)
+  }
   return (
     <textarea
       {...tied}
@@ -115,24 +128,9 @@ export function JsonInput({ tied, value, onChange }: InputProps) {
       rows={Math.min(maxRows, Math.max(3, shown.split('\n').length))}
       spellcheck={false}
       value={shown}
-      onInput={(event) => {
-        const next = event.currentTarget.value
-        const parsed = parseJson(next)
-        setTyped(next)
-        if (parsed.error === undefined) onChange(parsed.value)
-        keep(parsed.error === undefined ? undefined : next, `This is not JSON yet: ${parsed.error}`)
-      }}
+      onInput={(event) => change(event.currentTarget.value)}
     />
   )
-}
-
-/** Text of the field that is no value: the draft keeps it, and does not save. */
-export function useKeptText() {
-  const place = useContext(FieldContext)
-  const path = place?.path ?? []
-  const keep = (text: string | undefined, why: string) =>
-    text === undefined ? place?.draft.release(path) : place?.draft.hold(path, text, why)
-  return { kept: place?.draft.heldAt(path), keep }
 }
 
 function parseJson(text: string): { readonly value?: unknown; readonly error?: string } {
@@ -189,20 +187,20 @@ export function TextsInput({ tied, value, onChange, choices = [] }: InputProps) 
 }
 
 /** Names of the author's choice, each with a text. */
-export function MapInput({ tied, value, onChange, label }: InputProps) {
+function MapInput({ tied, value, onChange, label }: InputProps) {
   const { keep } = useKeptText()
   // A name that is empty or taken while it is typed.
   const [half, setHalf] = useState<{ readonly at: number; readonly name: string } | undefined>(undefined)
   const entries = Object.entries(objectOf(value))
   const set = (next: readonly (readonly [string, unknown])[]) =>
     onChange(next.length === 0 ? undefined : Object.fromEntries(next))
-  const isTaken = (name: string, at = -1) => entries.some(([other], index) => index !== at && other === name)
   const rename = (at: number, name: string, item: unknown) => {
-    const isFree = name !== '' && !isTaken(name, at)
+    const isFree = name !== '' && !entries.some(([other], index) => index !== at && other === name)
     setHalf(isFree ? undefined : { at, name })
     keep(isFree ? undefined : name, name === '' ? 'An entry has no name.' : `There are two entries ${name}.`)
     if (isFree) set(entries.with(at, [name, item]))
   }
+  const add = () => set([...entries, [freeName('key', (name) => entries.some(([other]) => other === name), ''), '']])
   return (
     <div class="map-input">
       {entries.map(([name, item], at) => (
@@ -224,9 +222,138 @@ export function MapInput({ tied, value, onChange, label }: InputProps) {
           <IconButton icon="close" label={`Remove ${name}`} onClick={() => set(entries.toSpliced(at, 1))} />
         </div>
       ))}
-      <Button small icon="plus" id={tied.id} onClick={() => set([...entries, [freeName('key', isTaken, ''), '']])}>
+      <Button small icon="plus" id={tied.id} onClick={add}>
         Add an entry
       </Button>
     </div>
   )
+}
+
+/** Objects of a cluster, edited as YAML of one or several documents. */
+function ManifestsInput({ isOne = false, ...input }: InputProps & { readonly isOne?: boolean }) {
+  return (
+    <div id={input.tied.id} role="group" aria-label={input.label} aria-describedby={input.tied['aria-describedby']}>
+      <Lazy load={loadManifestsEditor} props={{ ...input, isOne }} />
+    </div>
+  )
+}
+
+async function loadManifestsEditor() {
+  const [yaml, Editor] = await Promise.all([loadText(), loadCodeEditor()])
+  /** Text that cannot be read stays in the field and keeps the draft from being saved; the value is as it was. */
+  return function ManifestsEditor({ label = '', isOne, value, onChange }: InputProps & { isOne: boolean }) {
+    const { kept, keep } = useKeptText()
+    const begin = (version: number) => {
+      const documents = value === undefined ? [] : [value].flat()
+      return { value, text: kept?.text ?? yaml.writeDocuments(documents), version }
+    }
+    const shown = useRef(begin(0))
+    // An undo changes the value from outside; the text then begins anew.
+    if (!isSameValue(shown.current.value, value)) shown.current = begin(shown.current.version + 1)
+    const read = (text: string) => {
+      const parsed = yaml.readDocuments(text)
+      if ('problem' in parsed) return keep(text, parsed.problem)
+      keep(undefined, '')
+      const [first, ...more] = parsed.documents
+      const isSingle = more.length === 0 && (isOne || (value !== undefined && !Array.isArray(value)))
+      const next = first === undefined || isSingle ? first : parsed.documents
+      shown.current = { ...shown.current, value: next }
+      onChange(next)
+    }
+    return <Editor key={shown.current.version} text={shown.current.text} label={label} onChange={read} />
+  }
+}
+
+function CronInput(props: InputProps) {
+  return (
+    <>
+      <TextInput {...props} isCode />
+      <CronVerdict text={textOf(props.value) ?? ''} />
+    </>
+  )
+}
+
+/** What the service that fires it thinks of an expression, after a pause in typing. */
+function CronVerdict({ text }: { text: string }) {
+  const [asked, setAsked] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked(text), cronPauseMs)
+    return () => clearTimeout(timer)
+  }, [text])
+  const query = asked.trim() === '' || isExpression(asked) ? undefined : { query: { expression: asked } }
+  const { body } = useLive('/cron/validate', query, { refresh: 'open' }).reading.value
+  if (body === undefined || asked !== text) return null
+  if (!body.valid) return <p class="verdict error">{body.message ?? ''}</p>
+  const { description = '', nextTimes = [], timeZone } = body
+  return (
+    <p class="verdict muted">
+      {description}
+      <br />
+      Next, in your zone: {formatTimes(nextTimes)}.
+      {timeZone !== undefined && !isReadersZone(timeZone) && ` In ${timeZone}: ${formatTimes(nextTimes, timeZone)}.`}
+    </p>
+  )
+}
+
+function WebhookInput(props: InputProps) {
+  const source = textOf(props.value)
+  const address = `${location.origin}${apiPath}/webhooks/webhook/${encodeURIComponent(source ?? '')}`
+  return (
+    <>
+      <TextInput {...props} />
+      {source !== undefined && (
+        <p class="verdict muted row tight">
+          <code class="cut">{address}</code> <CopyButton text={address} label="Copy the address" />
+        </p>
+      )}
+    </>
+  )
+}
+
+const kinds: Readonly<Record<string, FunctionComponent<InputProps>>> = {
+  text: TextInput,
+  'long-text': (props) => <TextInput {...props} isLong />,
+  number: NumberInput,
+  moment: MomentInput,
+  choice: SelectInput,
+  texts: TextsInput,
+  map: MapInput,
+  manifest: (props) => <ManifestsInput {...props} isOne />,
+  manifests: ManifestsInput,
+  cron: CronInput,
+  'webhook-source': WebhookInput,
+}
+
+export function inputOf(kind: string): FunctionComponent<InputProps> {
+  return kinds[kind] ?? JsonInput
+}
+
+/** Whether its input takes no expression: another one does. */
+export function isSwitched(kind: string): boolean {
+  return ['moment', 'choice', 'texts', 'map', 'flag', 'object', 'objects'].includes(kind)
+}
+
+const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isPlain = (value: unknown) => ['string', 'number', 'bigint'].includes(typeof value)
+
+const shapes: Readonly<Record<string, (value: unknown) => boolean>> = {
+  flag: (value) => ['true', 'false'].includes(String(value)),
+  texts: (value) => Array.isArray(value) && value.every(isPlain),
+  map: (value) => isObject(value) && Object.values(objectOf(value)).every((item) => typeof item !== 'object'),
+  object: isObject,
+  objects: (value) => Array.isArray(value) && value.every(isObject),
+  json: () => true,
+}
+
+/** A value of another shape than the description says is edited as JSON. */
+export function kindOf({ name, kind, fields }: FieldDescription, value: unknown): string {
+  if (fields === undefined) {
+    // Objects of a cluster have no fields that a form could know.
+    if (name === 'manifest') return name
+    if (['manifests', 'patchBody'].includes(name)) return 'manifests'
+    if (kind === 'object') return 'json'
+  }
+  const takes = shapes[kind] ?? isPlain
+  if (value === undefined || value === null || isExpression(value) || takes(value)) return kind
+  return kind === 'texts' && isPlain(value) ? 'text' : 'json'
 }

@@ -21,6 +21,15 @@ interface FieldPlace {
 /** Where the field is that an input belongs to. */
 export const FieldContext = createContext<FieldPlace | undefined>(undefined)
 
+/** Text of the field that is no value: the draft keeps it, and does not save. */
+export function useKeptText() {
+  const place = useContext(FieldContext)
+  const path = place?.path ?? []
+  const keep = (text: string | undefined, why: string) =>
+    text === undefined ? place?.draft.release(path) : place?.draft.hold(path, text, why)
+  return { kept: place?.draft.heldAt(path), keep }
+}
+
 const maxNames = 8
 const maxChoices = 100
 
@@ -50,8 +59,8 @@ export function SuggestingText({ text, choices, onText, onTake, rows, onKey, att
   const [offer, setOffer] = useState<Offer | undefined>(undefined)
   const id = useId()
   const look = async (wanted: string) => {
-    const names = place?.expression === true && field.current ? await namesAt(field.current, place.draft) : undefined
-    const found = names ?? { items: matchingChoices(wanted, choices), chosen: -1 }
+    const names = place?.expression && field.current ? await namesAt(field.current, place.draft) : undefined
+    const found = names ?? { items: choices.filter((choice) => matches(choice, wanted)).slice(0, maxChoices), chosen: -1 }
     const isOffered = found.items.length > 0 && document.activeElement === field.current
     setOffer(isOffered ? found : undefined)
     if (isOffered) announcement.value = plural(found.items.length, 'suggestion')
@@ -95,7 +104,13 @@ export function SuggestingText({ text, choices, onText, onTake, rows, onKey, att
     <div class="completed">
       {createElement(rows === undefined ? 'input' : 'textarea', shared)}
       {choices.length > 0 && <Icon name="down" />}
-      {offer && <Offered id={id} {...offer} onTake={take} />}
+      {offer && (
+        <div class="completions" id={id} role="listbox" aria-label="Suggestions">
+          {offer.items.map((item, index) => (
+            <Option key={item.value} id={`${id}-${index}`} item={item} isChosen={index === offer.chosen} onTake={take} />
+          ))}
+        </div>
+      )}
     </div>
   )
 }
@@ -110,47 +125,43 @@ async function namesAt(element: HTMLInputElement, draft: Draft): Promise<Offer |
   return { part: [from, to], items, chosen: 0 }
 }
 
-function matchingChoices(text: string, choices: readonly Choice[]): readonly Choice[] {
-  const parts = text.toLowerCase().split(/\s+/)
-  const matches = ({ value, label = '', note = '' }: Choice) => {
-    const searched = `${value} ${label} ${note}`.toLowerCase()
-    return parts.every((part) => searched.includes(part))
-  }
-  return choices.filter(matches).slice(0, maxChoices)
+function matches({ value, label = '', note = '' }: Choice, text: string): boolean {
+  const searched = `${value} ${label} ${note}`.toLowerCase()
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .every((part) => searched.includes(part))
 }
 
-interface OfferedProps extends Offer {
+interface OptionProps {
   readonly id: string
+  readonly item: Choice
+  readonly isChosen: boolean
   readonly onTake: (value: string) => void
 }
 
-function Offered({ id, items, chosen, onTake }: OfferedProps) {
+function Option({ id, item: { value, label = value, note }, isChosen, onTake }: OptionProps) {
   return (
-    <div class="completions" id={id} role="listbox" aria-label="Suggestions">
-      {items.map((item, index) => (
-        <div
-          key={item.value}
-          id={`${id}-${index}`}
-          role="option"
-          tabIndex={-1}
-          aria-selected={index === chosen}
-          ref={(element) => void (index === chosen && element?.scrollIntoView({ block: 'nearest' }))}
-          // The field keeps the focus.
-          onPointerDown={(event) => {
-            event.preventDefault()
-            onTake(item.value)
-          }}
-        >
-          <span class="grow">
-            <Name text={item.label ?? item.value} max={60} />
-          </span>
-          {item.note !== undefined && (
-            <span class="muted cut">
-              <Name text={item.note} max={60} />
-            </span>
-          )}
-        </div>
-      ))}
+    <div
+      id={id}
+      role="option"
+      tabIndex={-1}
+      aria-selected={isChosen}
+      ref={(element) => void (isChosen && element?.scrollIntoView({ block: 'nearest' }))}
+      // The field keeps the focus.
+      onPointerDown={(event) => {
+        event.preventDefault()
+        onTake(value)
+      }}
+    >
+      <span class="grow">
+        <Name text={label} max={60} />
+      </span>
+      {note !== undefined && (
+        <span class="muted cut">
+          <Name text={note} max={60} />
+        </span>
+      )}
     </div>
   )
 }

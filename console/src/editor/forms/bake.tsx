@@ -1,6 +1,7 @@
 /** The form of bakes: where the files come from, how they become an image, and its name. */
 import { standalone } from '../../../../src/settings/standalone.ts'
-import { type Form, field, fold, oneOf, only, row } from './form.tsx'
+import type { Form } from '../fields.tsx'
+import { field, fold, oneOf, only, row } from './form.tsx'
 
 type Source = 'git' | 'directory' | 'package'
 

@@ -1,7 +1,8 @@
 /** Forms of stages that run something: a command on this machine, a job, a build. */
 import { textOf, textsOf } from '../../model/read.ts'
+import type { Form } from '../fields.tsx'
 import { type InputProps, TextInput } from '../inputs.tsx'
-import { type Form, field, fold, oneOf, only, row } from './form.tsx'
+import { field, fold, oneOf, only, row } from './form.tsx'
 
 const isProgram = ({ holder }: Form) => Array.isArray(holder['command'])
 

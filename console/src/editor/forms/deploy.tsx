@@ -1,10 +1,11 @@
 /** The form of deployments: each server group to create is a card. */
 import { Banner } from '../../components/banner.tsx'
 import { type Json, textOf } from '../../model/read.ts'
+import { type Form, FormView, type Part, useForm } from '../fields.tsx'
 import { ItemList } from '../item-list.tsx'
 import { isSamePath } from '../json-path.ts'
 import { imageKeys, imageSourcesOf } from './checks.ts'
-import { type Form, FormView, field, fold, group, oneOf, only, type Part, Parts, row, useForm, type Way } from './form.tsx'
+import { field, fold, group, oneOf, only, row, type Way } from './form.tsx'
 import { freshGroup, usePlace } from './fresh.ts'
 
 function Groups() {
@@ -50,10 +51,10 @@ function NextName() {
 
 const sizes = [field('capacity.min', 'At least'), field('capacity.desired', 'Now'), field('capacity.max', 'At most')]
 
-const capacity = group(sizes, () => (
+const capacity = group(sizes, (content) => (
   <fieldset class="form-group is-row">
     <legend>Instances</legend>
-    <Parts parts={sizes} />
+    {content}
   </fieldset>
 ))
 

@@ -3,12 +3,12 @@ import { Button, IconButton } from '../../components/button.tsx'
 import { CheckList } from '../../components/form-fields.tsx'
 import { Name } from '../../components/name.tsx'
 import { type Json, listOf, numberOf, objectOf, objectsOf, textOf } from '../../model/read.ts'
-import { FieldView } from '../fields.tsx'
+import { FieldView, type Form, type Part, useForm } from '../fields.tsx'
 import { type InputProps, NumberInput, TextInput } from '../inputs.tsx'
 import { ItemList } from '../item-list.tsx'
 import { artifacts, notifications } from '../settings-lists.tsx'
 import { followersOf, requisitesOf, setRequisites, stagesOf, titleOfStage, toNodes } from '../stages.ts'
-import { type Form, field, group, oneOf, only, type Part, Parts, row, useForm } from './form.tsx'
+import { field, group, oneOf, only, row } from './form.tsx'
 
 /** Stages that do not come after it, and references to stages that do not exist. */
 function RequisitesInput({ label = '' }: InputProps) {
@@ -148,8 +148,7 @@ const failureParts = [
 
 /** @param summaryOf What is set in it. */
 function section(title: string, summaryOf: (form: Form) => string | undefined, ...parts: readonly Part[]): Part {
-  return group(parts, () => {
-    const form = useForm()
+  return group(parts, (content, form) => {
     const summary = summaryOf(form)
     return (
       <details class="form-section">
@@ -161,7 +160,7 @@ function section(title: string, summaryOf: (form: Form) => string | undefined, .
             </span>
           )}
         </summary>
-        <Parts parts={parts} />
+        {content}
       </details>
     )
   })

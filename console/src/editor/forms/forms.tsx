@@ -3,13 +3,13 @@ import { useLive } from '../../api/live.ts'
 import { PlainText } from '../../components/plain-text.tsx'
 import { objectOf, objectsOf, textOf, textsOf } from '../../model/read.ts'
 import { describeText } from '../descriptions.ts'
-import { FieldView } from '../fields.tsx'
+import { FieldView, type Form, type Part, useForm } from '../fields.tsx'
 import { type InputProps, TextsInput } from '../inputs.tsx'
 import { titleOfStage } from '../stages.ts'
 import { bakeForm } from './bake.tsx'
 import { buildForm, commandForm, jobForm, scriptForm } from './command.tsx'
 import { deployForm, serverGroupForm } from './deploy.tsx'
-import { type Form, field, fold, oneOf, only, type Part, row, useForm } from './form.tsx'
+import { field, fold, oneOf, only, row } from './form.tsx'
 
 const answersOf = (inputs: unknown) => objectsOf(inputs).flatMap(({ value }) => textOf(value) ?? [])
 
