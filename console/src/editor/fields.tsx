@@ -72,14 +72,15 @@ export function FormView({ parts, known, ...place }: FormViewProps) {
 
 /** The form of what has none made by hand: what is needed, then the rest. */
 export function FieldList({ known = [], ...place }: FormPlace & Pick<FormViewProps, 'known'>) {
-  const { draft, base, fields } = place
-  const holder = objectOf(valueAt(draft.definition.value, base))
-  const isNeeded = (field: FieldDescription) => field.required || namesOf(field).some((name) => holder[name] !== undefined)
-  // Decided once: a field does not move away from under the fingers when it gets its first value.
-  const [parts] = useState(() =>
-    fields.filter((field, index) => index < firstShown || isNeeded(field)).map((field) => partOf(field)),
-  )
+  const parts = useNeeded(place.fields, objectOf(valueAt(place.draft.definition.value, place.base)))
   return <FormView {...place} parts={parts} known={known} />
+}
+
+/** Decided once: a field does not move away from under the fingers when it gets its first value. */
+export function useNeeded(fields: readonly FieldDescription[], holder: Json): readonly Part[] {
+  const isNeeded = (field: FieldDescription) => field.required || namesOf(field).some((name) => holder[name] !== undefined)
+  const isShown = (field: FieldDescription, index: number) => index < firstShown || isNeeded(field)
+  return useState(() => fields.filter(isShown).map(partOf))[0]
 }
 
 /** A field as a form shows it. */
@@ -93,7 +94,7 @@ export interface ShownField extends FieldDescription {
   readonly isKept?: boolean
 }
 
-function partOf(field: ShownField): Part {
+export function partOf(field: ShownField): Part {
   const View = () => {
     const { draft, base } = useForm()
     return <FieldView draft={draft} base={base} field={field} />

@@ -1,12 +1,11 @@
 /** Settings of a pipeline by section, and its lists that stages have as well. */
-import { Field } from '../components/field.tsx'
+import { ChoiceField } from '../components/form-fields.tsx'
 import { Panel } from '../components/panel.tsx'
 import { freeName } from '../model/names.ts'
 import { type Json, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { describeText, type FieldDescription } from './descriptions.ts'
 import type { Draft } from './draft.ts'
-import { FieldList, FieldView } from './fields.tsx'
-import { SelectInput } from './inputs.tsx'
+import { FieldList } from './fields.tsx'
 import { type ItemKind, ItemList } from './item-list.tsx'
 import { type Path, withValueAt } from './json-path.ts'
 import { expectedArtifactFields, generalFields, notificationFields, parameterFields, triggerTypes } from './pipeline-fields.ts'
@@ -66,7 +65,7 @@ export type SectionId = (typeof sections)[number]['id']
 
 /** Keys that another view shows, or that the store sets. */
 const elsewhere = [
-  ...['name', 'application', 'id', 'stages', 'parameterConfig', 'triggers', 'notifications', 'expectedArtifacts'],
+  ...['application', 'id', 'stages', 'parameterConfig', 'triggers', 'notifications', 'expectedArtifacts'],
   ...['index', 'schema', 'updateTs', 'lastModifiedBy', 'lastModified', 'createTs'],
 ]
 
@@ -78,10 +77,7 @@ export function PipelineSettings({ draft, section }: { draft: Draft; section: Se
   return (
     <Panel class="editor-panel" title={label} {...(count !== undefined && { count })}>
       {list === undefined ? (
-        <>
-          <FieldView draft={draft} base={[]} field={nameField} />
-          <FieldList draft={draft} base={[]} fields={generalFields} known={elsewhere} />
-        </>
+        <FieldList draft={draft} base={[]} fields={[nameField, ...generalFields]} known={elsewhere} />
       ) : (
         <ItemList draft={draft} path={[list]} kind={kind(draft)} />
       )}
@@ -96,23 +92,20 @@ function summaryOf(trigger: Json): string | undefined {
 
 function TriggerForm({ draft, item, path }: { draft: Draft; item: Json; path: Path }) {
   const known = triggerTypes.find(({ type }) => type === item['type'])
-  const choose = (type: unknown) =>
+  const choose = (type: string) =>
     draft.change('Change Type', (definition) => {
       const kept = ['id', 'enabled', 'description', 'runAsUser'].filter((name) => item[name] !== undefined)
       return withValueAt(definition, path, { type, ...Object.fromEntries(kept.map((name) => [name, item[name]])) })
     })
   return (
     <>
-      <Field label="Type" help={known?.description ?? 'This type is not known here. Its fields are kept as they are.'}>
-        {(tied) => (
-          <SelectInput
-            tied={tied}
-            value={item['type']}
-            onChange={(type) => type !== undefined && choose(type)}
-            choices={triggerTypes.map(({ type, label }) => ({ value: type, label }))}
-          />
-        )}
-      </Field>
+      <ChoiceField
+        label="Type"
+        value={textOf(item['type']) ?? ''}
+        choices={triggerTypes.map(({ type, label }) => [type, label])}
+        help={known?.description ?? 'This type is not known here. Its fields are kept as they are.'}
+        onChange={choose}
+      />
       <FieldList key={known?.type} draft={draft} base={path} fields={known?.fields ?? []} known={['type', 'id']} />
     </>
   )

@@ -5,12 +5,12 @@ import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { textOf } from '../model/read.ts'
 import { openAddStage } from './add-stage-dialog.tsx'
-import { describeText, descriptionOf } from './descriptions.ts'
+import { descriptionOf, type StageType } from './descriptions.ts'
 import type { Draft } from './draft.ts'
-import { FieldList, FieldView, FormView } from './fields.tsx'
+import { FormView, useNeeded } from './fields.tsx'
 import { everyStage } from './forms/every-stage.tsx'
+import { field } from './forms/form.tsx'
 import { forms } from './forms/forms.tsx'
-import type { Path } from './json-path.ts'
 import { doesNotRun } from './problems.ts'
 import { copyStage, type Position, positions, removeStage, type StageNode, titleOfStage, toNodes } from './stages.ts'
 
@@ -21,14 +21,10 @@ interface StageFormProps {
 }
 
 export function StageForm({ draft, node, onSelect }: StageFormProps) {
-  const { stage, key, index } = node
+  const { stage } = node
   const types = draft.types.value
   const description = descriptionOf(types, stage)
   const type = textOf(stage['type'])
-  const parts = forms[description?.type ?? '']
-  const common = types?.commonFields ?? []
-  const base: Path = ['stages', index]
-  const form = { draft, base, fields: description?.fields ?? [], known: ['type', 'refId', ...common.map(({ name }) => name)] }
   return (
     <Panel
       class="editor-panel"
@@ -46,16 +42,38 @@ export function StageForm({ draft, node, onSelect }: StageFormProps) {
         </Banner>
       )}
       {description?.runsHere === false && <Banner tone="warning">{description.reason ?? doesNotRun}</Banner>}
-      {parts === undefined && <p class="muted">{description?.description}</p>}
-      <FieldView draft={draft} base={base} field={describeText('name')} />
-      {/* Without a description every field of the stage is one that it does not know. */}
-      {parts === undefined ? (
-        <FieldList key={`${key} ${description?.type}`} {...form} />
-      ) : (
-        <FormView key={key} {...form} parts={parts} />
-      )}
-      <FormView draft={draft} base={base} fields={common} parts={everyStage} />
+      <StageFields key={description?.type} draft={draft} node={node} own={description} common={types?.commonFields ?? []} />
     </Panel>
+  )
+}
+
+const nameField = field('name', 'Name')
+/** Shown at its head, or set with others. */
+const elsewhere = ['type', 'refId', 'restrictedExecutionWindow', 'skipWindowText', 'overrideTimeout', 'sendNotifications']
+
+interface StageFieldsProps extends Omit<StageFormProps, 'onSelect'> {
+  readonly own: StageType | undefined
+  readonly common: StageType['fields']
+}
+
+function StageFields({ draft, node: { stage, index }, own, common }: StageFieldsProps) {
+  const fields = own?.fields ?? []
+  const needed = useNeeded(fields, stage)
+  const byHand = forms[own?.type ?? '']
+  const others = common.filter(({ name }) => fields.every((each) => each.name !== name))
+  // Without a description only its JSON is left, and open.
+  const known = own === undefined ? [...elsewhere, ...others.map(({ name }) => name)] : elsewhere
+  return (
+    <>
+      {byHand === undefined && <p class="muted">{own?.description}</p>}
+      <FormView
+        draft={draft}
+        base={['stages', index]}
+        fields={[...fields, ...others]}
+        parts={[nameField, ...(byHand ?? needed), ...everyStage]}
+        known={known}
+      />
+    </>
   )
 }
 

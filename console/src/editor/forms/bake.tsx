@@ -1,24 +1,23 @@
 /** The form of bakes: where the files come from, how they become an image, and its name. */
 import { standalone } from '../../../../src/settings/standalone.ts'
 import type { Form } from '../fields.tsx'
-import { field, fold, oneOf, only, row } from './form.tsx'
-
-type Source = 'git' | 'directory' | 'package'
+import { field, oneOf, only, row } from './form.tsx'
 
 const git = 'extendedAttributes.git'
 const directory = 'extendedAttributes.directory'
 
-function sourceOf({ get }: Form): Source {
+function sourceOf({ get }: Form): 'git' | 'directory' | 'package' {
   if (get(git) !== undefined) return 'git'
   return get(directory) === undefined ? 'package' : 'directory'
 }
 
 /** Otherwise another bakery makes the images. */
 function isHere({ holder: { cloudProviderType, cloudProvider } }: Form): boolean {
-  return [standalone.provider, undefined].includes((cloudProviderType ?? cloudProvider) as typeof standalone.provider | undefined)
+  const provider = cloudProviderType ?? cloudProvider
+  return provider === undefined || provider === standalone.provider
 }
 
-const source = oneOf<Source>('Files from', {
+const source = oneOf('Files from', {
   ways: [
     { id: 'git', label: 'A Git repository', help: 'The commit of the trigger, or a branch.' },
     { id: 'directory', label: 'A folder', help: 'On the machine of Fairlead.' },
@@ -34,7 +33,7 @@ const source = oneOf<Source>('Files from', {
 })
 
 const repository = { required: true, isKept: true, placeholder: 'https://git.example.com/shop/web.git' }
-const rebake = field('rebake', 'Bake even if an equal image exists')
+const folder = { required: true, isKept: true, placeholder: '/srv/shop' }
 
 export const bakeForm = [
   only(
@@ -48,20 +47,11 @@ export const bakeForm = [
         field('extendedAttributes.path', 'Folder in it', 'For several programs.', { placeholder: 'the whole repository' }),
       ),
     ),
-    only(
-      (form) => sourceOf(form) === 'directory',
-      field(directory, 'Folder', 'The whole path.', { required: true, isKept: true, placeholder: '/srv/shop' }),
-    ),
+    only((form) => sourceOf(form) === 'directory', field(directory, 'Folder', 'The whole path.', folder)),
     field('baseOs', 'Template', 'How the files become an image.', { required: true }),
     row(
       field('package', 'Name of the image', 'Mostly that of the application.', { placeholder: 'shop', required: true }),
       field('amiSuffix', 'Version', 'Leave it empty for a new one in each run.', { placeholder: 'time and commit' }),
-    ),
-    fold(
-      'Account, attributes, and cache',
-      field('accountName', 'Account', 'Whose image it is; all that you may change unless given. Only one keeps a cache.'),
-      field('extendedAttributes', 'Attributes', 'Steps of the template read color as BAKE_COLOR.'),
-      rebake,
     ),
   ),
   only(
@@ -69,7 +59,5 @@ export const bakeForm = [
     field('regions', 'Regions', 'An image is baked in each of them.'),
     field('package', 'Packages', 'Names, separated by blanks.', { required: true }),
     field('baseOs', 'Base image'),
-    field('extendedAttributes', 'Attributes', 'Values for the template of the bakery.'),
-    rebake,
   ),
 ]

@@ -1,11 +1,11 @@
 /** The form of deployments: each server group to create is a card. */
 import { Banner } from '../../components/banner.tsx'
 import { type Json, textOf } from '../../model/read.ts'
-import { type Form, FormView, type Part, useForm } from '../fields.tsx'
+import { type Form, FormView, type Part, Parts, useForm } from '../fields.tsx'
 import { ItemList } from '../item-list.tsx'
 import { isSamePath } from '../json-path.ts'
 import { imageKeys, imageSourcesOf } from './checks.ts'
-import { field, fold, group, oneOf, only, row, type Way } from './form.tsx'
+import { field, oneOf, only, row, type Way } from './form.tsx'
 import { freshGroup, usePlace } from './fresh.ts'
 
 function Groups() {
@@ -14,21 +14,20 @@ function Groups() {
   const path = [...base, 'clusters']
   const error = draft.problems.value.find((problem) => isSamePath(problem.path, path))?.message
   const place = usePlace(draft.application)
+  const kind = {
+    itemName: 'server group',
+    title: (cluster: Json) => titleOf(cluster, draft.application),
+    detail: (cluster: Json) => textOf(cluster['account'] ?? cluster['credentials']),
+    // Another one is mostly the same elsewhere.
+    fresh: (items: readonly Json[]) => ({ ...(items.at(-1) ?? freshGroup(place)), ...(items.length > 0 && { stack: 'other' }) }),
+    form: (_cluster: Json, at: Form['base']) => (
+      <FormView draft={draft} base={at} fields={own} parts={serverGroupForm} known={[]} />
+    ),
+  }
   return (
     <>
       {error !== undefined && <Banner tone="warning">{error}</Banner>}
-      <ItemList
-        draft={draft}
-        path={path}
-        kind={{
-          itemName: 'server group',
-          title: (cluster) => titleOf(cluster, draft.application),
-          detail: (cluster) => textOf(cluster['account'] ?? cluster['credentials']),
-          // Another one is mostly the same elsewhere.
-          fresh: (items) => ({ ...(items.at(-1) ?? freshGroup(place)), ...(items.length > 0 && { stack: 'other' }) }),
-          form: (_cluster, at) => <FormView draft={draft} base={at} fields={own} parts={serverGroupForm} known={[]} />,
-        }}
-      />
+      <ItemList draft={draft} path={path} kind={kind} />
     </>
   )
 }
@@ -51,35 +50,28 @@ function NextName() {
 
 const sizes = [field('capacity.min', 'At least'), field('capacity.desired', 'Now'), field('capacity.max', 'At most')]
 
-const capacity = group(sizes, (content) => (
-  <fieldset class="form-group is-row">
-    <legend>Instances</legend>
-    {content}
-  </fieldset>
-))
+function Capacity() {
+  return (
+    <fieldset class="form-group is-row">
+      <legend>Instances</legend>
+      <Parts parts={sizes} />
+    </fieldset>
+  )
+}
 
 const sourcesOf = ({ draft, base }: Form) => imageSourcesOf(draft.definition.value, Number(base[1]))
 const isNamed = (form: Form) => imageKeys.some((key) => form.holder[key] !== undefined) || sourcesOf(form).length === 0
 
-const image = [
-  only(
-    (form) => sourcesOf(form).length > 0,
-    oneOf<'found' | 'named'>('Image', {
-      ways: (form) => [
-        { id: 'found', label: 'The one at hand', help: `From ${sourcesOf(form).join(' or ')}.` },
-        { id: 'named', label: 'One by name', help: 'The same in every run, or an expression.' },
-      ],
-      chosen: (form) => (isNamed(form) ? 'named' : 'found'),
-      set: (id) => ({ ...Object.fromEntries(imageKeys.map((key) => [key, undefined])), ...(id === 'named' && { imageId: '' }) }),
-    }),
-  ),
-  only(
-    isNamed,
-    field('imageId', 'Name of the image', 'Search by name or version. ${parameters.image} lets each start choose.', {
-      isKept: true,
-    }),
-  ),
-]
+const imageSource = oneOf<'found' | 'named'>('Image', {
+  ways: (form) => [
+    { id: 'found', label: 'The one at hand', help: `From ${sourcesOf(form).join(' or ')}.` },
+    { id: 'named', label: 'One by name', help: 'The same in every run, or an expression.' },
+  ],
+  chosen: (form) => (isNamed(form) ? 'named' : 'found'),
+  set: (id) => ({ ...Object.fromEntries(imageKeys.map((key) => [key, undefined])), ...(id === 'named' && { imageId: '' }) }),
+})
+
+const imageHelp = 'Search by name or version. ${parameters.image} lets each start choose.'
 
 /** Instances of the old and of the new server group when the deployment has ended. */
 function Picture({ old, fresh = 3 }: { old: readonly ('on' | 'off' | 'gone')[]; fresh?: number }) {
@@ -98,7 +90,7 @@ function Picture({ old, fresh = 3 }: { old: readonly ('on' | 'off' | 'gone')[]; 
   )
 }
 
-const drawn: readonly Way<string>[] = [
+const strategies: readonly Way<string>[] = [
   {
     id: 'redblack',
     label: 'Red/black',
@@ -125,60 +117,25 @@ const drawn: readonly Way<string>[] = [
   },
 ]
 
-function strategyOf({ get }: Form): string {
-  return (textOf(get('strategy')) ?? 'none').toLowerCase()
+function strategyOf({ holder }: Form): string {
+  return (textOf(holder['strategy']) ?? 'none').toLowerCase()
 }
 
-const is = (...strategies: readonly string[]) => {
-  return (form: Form) => strategies.includes(strategyOf(form))
+const is = (...wanted: readonly string[]) => {
+  return (form: Form) => wanted.includes(strategyOf(form))
 }
 
-const strategy = [
-  oneOf('Strategy', {
-    // A strategy that is computed, or is a pipeline, has no card until it is chosen.
-    ways: (form) =>
-      drawn.some(({ id }) => id === strategyOf(form))
-        ? drawn
-        : [...drawn, { id: strategyOf(form), label: 'Another one', help: textOf(form.get('strategy')) }],
-    chosen: strategyOf,
-    set: (id) => ({ strategy: id === 'none' ? undefined : id }),
-    shows: ['strategy'],
-  }),
-  only(
-    is('rollingredblack'),
-    field(
-      'targetPercentages',
-      'Steps in percent',
-      'Shares of the new group in order, such as [25, 50, 100]. Each step waits until its instances are up.',
-    ),
-  ),
-  only(
-    is('redblack'),
-    field('maxRemainingAsgs', 'Server groups to keep', 'With the new one. Older ones are destroyed; 0 keeps all.'),
-  ),
-  only(
-    is('redblack', 'rollingredblack'),
-    field('scaleDown', 'Stop the instances of the old group', 'Saves memory; a rollback has to start them again.'),
-  ),
-  only(
-    is('custom'),
-    field('strategyApplication', 'Application of the strategy'),
-    field('strategyPipeline', 'Strategy', 'A pipeline of yours that hands the traffic over.'),
-    field('pipelineParameters', 'Parameters'),
-  ),
-  field(
-    'rollback.onFailure',
-    'Roll back when the deployment fails',
-    'The old group gets its traffic back, and the new one is taken out.',
-  ),
-  only(
-    is('redblack', 'rollingredblack'),
-    fold(
-      'Wait before the old group is disabled',
-      field('delayBeforeCleanup', 'Seconds', 'Time to compare both while they share the traffic.'),
-    ),
-  ),
-]
+const strategy = oneOf('Strategy', {
+  // A strategy that is computed, or is a pipeline, has no card until it is chosen.
+  ways: (form) => {
+    const id = strategyOf(form)
+    const isDrawn = strategies.some((each) => each.id === id)
+    return isDrawn ? strategies : [...strategies, { id, label: 'Another one', help: textOf(form.holder['strategy']) }]
+  },
+  chosen: strategyOf,
+  set: (id) => ({ strategy: id === 'none' ? undefined : id }),
+  shows: ['strategy', 'rollback'],
+})
 
 /** One server group, of a `deploy` stage or of a stage that creates one. */
 export const serverGroupForm: readonly Part[] = [
@@ -188,14 +145,18 @@ export const serverGroupForm: readonly Part[] = [
     field('freeFormDetails', 'Detail', 'Tells parts of a stack apart.'),
   ),
   { View: NextName, shows: ['application'] },
-  ...image,
-  capacity,
-  field(
-    'preferSourceCapacity',
-    'Take the size of the running group',
-    'Keeps what was resized by hand. The numbers above count for the first deployment.',
-  ),
+  only((form) => sourcesOf(form).length > 0, imageSource),
+  only(isNamed, field('imageId', 'Name of the image', imageHelp, { isKept: true })),
+  { View: Capacity, shows: ['capacity'] },
+  field('preferSourceCapacity', 'Take the size of the running group', 'The numbers above count for the first deployment.'),
   field('loadBalancers', 'Load balancers', 'They send traffic to the instances that are healthy.'),
   field('securityGroups', 'Security groups', 'Who may reach the instances.'),
-  ...strategy,
+  strategy,
+  only(is('rollingredblack'), field('targetPercentages', 'Steps in percent', 'Shares of the new group, such as [25, 50, 100].')),
+  only(is('redblack'), field('maxRemainingAsgs', 'Server groups to keep', 'With the new one. 0 keeps all.')),
+  only(
+    is('redblack', 'rollingredblack'),
+    field('scaleDown', 'Stop the instances of the old group', 'Saves memory; a rollback has to start them again.'),
+  ),
+  field('rollback.onFailure', 'Roll back when the deployment fails', 'The old group gets its traffic back.'),
 ]

@@ -3,9 +3,10 @@ import { Button, IconButton } from '../../components/button.tsx'
 import { CheckList } from '../../components/form-fields.tsx'
 import { Name } from '../../components/name.tsx'
 import { type Json, listOf, numberOf, objectOf, objectsOf, textOf } from '../../model/read.ts'
-import { FieldView, type Form, type Part, useForm } from '../fields.tsx'
+import type { Draft } from '../draft.ts'
+import { type Form, type Part, useForm } from '../fields.tsx'
 import { type InputProps, NumberInput, TextInput } from '../inputs.tsx'
-import { ItemList } from '../item-list.tsx'
+import { type ItemKind, ItemList } from '../item-list.tsx'
 import { artifacts, notifications } from '../settings-lists.tsx'
 import { followersOf, requisitesOf, setRequisites, stagesOf, titleOfStage, toNodes } from '../stages.ts'
 import { field, group, oneOf, only, row } from './form.tsx'
@@ -83,12 +84,9 @@ const timeParts = [
     ({ draft, holder }) => stagesOf(draft.definition.value).length > 1 || requisitesOf(holder).length > 0,
     field('requisiteStageRefIds', 'Runs after', 'At once without any.', { Input: RequisitesInput }),
   ),
-  field(
-    'stageEnabled',
-    'Condition',
-    'Runs the stage when this expression is true, and skips it otherwise. ${} may be left out.',
-    { kind: 'text', Input: ConditionInput },
-  ),
+  field('stageEnabled', 'Condition', 'Skips the stage unless this expression is true. ${} may be left out.', {
+    ...{ kind: 'text', Input: ConditionInput },
+  }),
   field(
     'restrictExecutionDuringTimeWindow',
     'Only in an execution window',
@@ -106,66 +104,6 @@ const timeParts = [
   ),
 ]
 
-const failureWays = [
-  { id: 'stop', label: 'Stop the pipeline' },
-  { id: 'stopBranch', label: 'Stop this branch only' },
-  { id: 'stopAfterOthers', label: 'Stop this branch, and fail when the others have ended' },
-  { id: 'goOn', label: 'Go on' },
-] as const
-
-type FailureWay = (typeof failureWays)[number]['id']
-
-function failureWayOf(stage: Json): FailureWay {
-  const is = (name: string, usual = false) => String(stage[name] ?? usual) === 'true'
-  if (is('continuePipeline')) return 'goOn'
-  if (is('failPipeline', true)) return 'stop'
-  return is('completeOtherBranchesThenFail') ? 'stopAfterOthers' : 'stopBranch'
-}
-
-const minuteMs = 60_000
-
-function MinutesInput({ value, onChange, ...input }: InputProps) {
-  const ms = numberOf(value)
-  const change = (minutes: unknown) => onChange(typeof minutes === 'number' ? minutes * minuteMs : minutes)
-  return <NumberInput {...input} value={ms === undefined ? value : ms / minuteMs} onChange={change} />
-}
-
-const failureParts = [
-  oneOf<FailureWay>('What happens then', {
-    ways: failureWays,
-    chosen: ({ holder }) => failureWayOf(holder),
-    set: (id) => ({
-      failPipeline: id === 'stop',
-      continuePipeline: id === 'goOn',
-      completeOtherBranchesThenFail: id === 'stopAfterOthers',
-    }),
-    shows: ['failPipeline', 'continuePipeline', 'completeOtherBranchesThenFail'],
-  }),
-  field('stageTimeoutMs', 'Timeout in minutes', 'Longest time of the stage; without it the engine decides.', {
-    Input: MinutesInput,
-  }),
-]
-
-/** @param summaryOf What is set in it. */
-function section(title: string, summaryOf: (form: Form) => string | undefined, ...parts: readonly Part[]): Part {
-  return group(parts, (content, form) => {
-    const summary = summaryOf(form)
-    return (
-      <details class="form-section">
-        <summary>
-          <h3>{title}</h3>
-          {summary !== undefined && (
-            <span class="muted cut">
-              <Name text={summary} max={60} />
-            </span>
-          )}
-        </summary>
-        {content}
-      </details>
-    )
-  })
-}
-
 function summaryOfTime({ draft, holder }: Form): string {
   const before = toNodes(draft.definition.value).filter(({ key }) => requisitesOf(holder).includes(key))
   const condition = textOf(objectOf(holder['stageEnabled'])['expression'])
@@ -177,44 +115,73 @@ function summaryOfTime({ draft, holder }: Form): string {
   return parts.filter(Boolean).join(', ')
 }
 
-function Notifications() {
-  const { draft, base } = useForm()
-  return <ItemList draft={draft} path={[...base, 'notifications']} kind={notifications(draft, 'stage')} />
+const failureWays = [
+  { id: 'stop', label: 'Stop the pipeline' },
+  { id: 'stopBranch', label: 'Stop this branch only' },
+  { id: 'stopAfterOthers', label: 'Stop this branch, and fail when the others have ended' },
+  { id: 'goOn', label: 'Go on' },
+] as const
+
+function failureWayOf({ holder }: Form): (typeof failureWays)[number]['id'] {
+  const is = (name: string, usual = false) => String(holder[name] ?? usual) === 'true'
+  if (is('continuePipeline')) return 'goOn'
+  if (is('failPipeline', true)) return 'stop'
+  return is('completeOtherBranchesThenFail') ? 'stopAfterOthers' : 'stopBranch'
 }
 
-/** Shown at its head, or set with others. */
-const elsewhere = ['type', 'name', 'refId', 'expectedArtifacts', 'skipWindowText', 'overrideTimeout', 'sendNotifications']
-
-function Rest() {
-  const { draft, base, fields, holder } = useForm()
-  const shown = [...elsewhere, ...sections.flatMap(({ shows }) => shows)]
-  const rest = fields.filter(({ name }) => !shown.includes(name))
-  return (
-    <>
-      <fieldset class="form-group">
-        <legend>Artifacts that it produces</legend>
-        <ItemList draft={draft} path={[...base, 'expectedArtifacts']} kind={artifacts(draft)} />
-      </fieldset>
-      {rest.map((each) => (
-        <FieldView key={each.name} draft={draft} base={base} field={each} />
-      ))}
-      <p class="muted">
-        Reference <code>{textOf(holder['refId']) ?? '-'}</code>, type <code>{textOf(holder['type']) ?? '-'}</code>
-      </p>
-    </>
-  )
-}
-
-const sections = [
-  section('When it runs', summaryOfTime, ...timeParts),
-  section('If it fails', ({ holder }) => failureWays.find(({ id }) => id === failureWayOf(holder))?.label, ...failureParts),
-  section('Notifications', ({ holder }) => textOf(objectsOf(holder['notifications']).length || undefined), {
-    View: Notifications,
-    shows: ['notifications'],
+const failure = oneOf('What happens then', {
+  ways: failureWays,
+  chosen: failureWayOf,
+  set: (id) => ({
+    failPipeline: id === 'stop',
+    continuePipeline: id === 'goOn',
+    completeOtherBranchesThenFail: id === 'stopAfterOthers',
   }),
-]
+  shows: ['failPipeline', 'continuePipeline', 'completeOtherBranchesThenFail'],
+})
+
+const minuteMs = 60_000
+
+function MinutesInput({ value, onChange, ...input }: InputProps) {
+  const ms = numberOf(value)
+  const change = (minutes: unknown) => onChange(typeof minutes === 'number' ? minutes * minuteMs : minutes)
+  return <NumberInput {...input} value={ms === undefined ? value : ms / minuteMs} onChange={change} />
+}
+
+/** @param summaryOf What is set in it. */
+function section(title: string, summaryOf: (form: Form) => string | undefined, ...parts: readonly Part[]): Part {
+  return group(parts, (content, form) => (
+    <details class="form-section">
+      <summary>
+        <h3>{title}</h3>
+        <span class="muted cut">
+          <Name text={summaryOf(form) ?? ''} max={60} />
+        </span>
+      </summary>
+      {content}
+    </details>
+  ))
+}
+
+function listSection(title: string, name: string, kindOf: (draft: Draft) => ItemKind): Part {
+  const View = () => {
+    const { draft, base } = useForm()
+    return <ItemList draft={draft} path={[...base, name]} kind={kindOf(draft)} />
+  }
+  return section(title, ({ holder }) => textOf(objectsOf(holder[name]).length || undefined), { View, shows: [name] })
+}
 
 export const everyStage: readonly Part[] = [
-  ...sections,
-  section('Comments, artifacts, and more', ({ holder }) => textOf(holder['comments'])?.slice(0, 60), { View: Rest, shows: [] }),
+  section('When it runs', summaryOfTime, ...timeParts),
+  section(
+    'If it fails',
+    (form) => failureWays.find(({ id }) => id === failureWayOf(form))?.label,
+    failure,
+    field('stageTimeoutMs', 'Timeout in minutes', 'Longest time of the stage; without it the engine decides.', {
+      Input: MinutesInput,
+    }),
+  ),
+  listSection('Notifications', 'notifications', (draft) => notifications(draft, 'stage')),
+  listSection('Artifacts that it produces', 'expectedArtifacts', artifacts),
+  section('Comments', ({ holder }) => textOf(holder['comments'])?.slice(0, 60), field('comments', 'Comments', 'For readers.')),
 ]

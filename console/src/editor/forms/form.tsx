@@ -16,7 +16,7 @@ export function field(name: string, label: string, help = '', more: Partial<Show
     const known = within.find((each) => each.name === last) ?? describeText(last)
     return <FieldView draft={draft} base={[...base, ...steps]} field={{ ...known, label, help, ...more }} />
   }
-  return { View, shows: [steps[0] ?? last] }
+  return { View, shows: steps.length === 0 ? [last] : [] }
 }
 
 /** @param draw What surrounds the parts, or null instead of them. */
@@ -27,16 +27,6 @@ export function group(parts: readonly Part[], draw: (content: VNode, form: Form)
 /** Beside each other. */
 export function row(...parts: readonly Part[]): Part {
   return group(parts, (content) => <div class="form-row">{content}</div>)
-}
-
-/** What is rarely needed. */
-export function fold(title: string, ...parts: readonly Part[]): Part {
-  return group(parts, (content) => (
-    <details class="advanced">
-      <summary>{title}</summary>
-      {content}
-    </details>
-  ))
 }
 
 export function only(isShown: (form: Form) => boolean, ...parts: readonly Part[]): Part {

@@ -7,13 +7,13 @@ import { FieldView, type Form, type Part, useForm } from '../fields.tsx'
 import { type InputProps, TextsInput } from '../inputs.tsx'
 import { titleOfStage } from '../stages.ts'
 import { bakeForm } from './bake.tsx'
-import { buildForm, commandForm, jobForm, scriptForm } from './command.tsx'
+import { buildForm, commandForm, jobForm } from './command.tsx'
 import { deployForm, serverGroupForm } from './deploy.tsx'
-import { field, fold, oneOf, only, row } from './form.tsx'
+import { field, oneOf, only, row } from './form.tsx'
 
 const answersOf = (inputs: unknown) => objectsOf(inputs).flatMap(({ value }) => textOf(value) ?? [])
 
-function Answers({ value, onChange, ...input }: InputProps) {
+function AnswersInput({ value, onChange, ...input }: InputProps) {
   const change = (texts: unknown) => onChange(texts === undefined ? undefined : textsOf(texts).map((text) => ({ value: text })))
   return <TextsInput {...input} value={answersOf(value)} onChange={change} />
 }
@@ -44,23 +44,12 @@ const judgmentForm = [
   field('instructions', 'What to judge', 'What to look at, and what decides. Addresses become links.', {
     placeholder: 'Open https://test.example.com and check that a purchase works.',
   }),
-  field(
-    'judgmentInputs',
-    'Answers',
-    "For more than yes or no: later stages read the chosen one as ${ #judgment('name of this stage') }.",
-    { kind: 'texts', Input: Answers },
-  ),
+  field('judgmentInputs', 'Answers', 'Expressions read the chosen one: ${ #judgment("name of this stage") }.', {
+    ...{ kind: 'texts', Input: AnswersInput },
+  }),
   { View: Preview, shows: [] },
-  field(
-    'requiredJudgmentRoles',
-    'Who may judge',
-    'Roles, one of which is needed. Empty: all who may start pipelines of the application.',
-  ),
-  field(
-    'propagateAuthenticationContext',
-    'Go on as the judge',
-    'Later stages then have the rights of who judged, such as those for production.',
-  ),
+  field('requiredJudgmentRoles', 'Who may judge', 'One of these roles. Empty: all who may start the pipeline.'),
+  field('propagateAuthenticationContext', 'Go on as the judge', 'Later stages have the rights of who judged.'),
 ]
 
 type Waiting = 'response' | 'getMethod' | 'locationHeader' | 'webhookResponse'
@@ -70,8 +59,7 @@ function waitingOf({ get }: Form): Waiting {
   return (textOf(get('statusUrlResolution')) ?? 'getMethod') as Waiting
 }
 
-const sendsBody = ({ get }: Form) =>
-  !['GET', 'HEAD'].includes((textOf(get('method')) ?? '').toUpperCase()) || get('payload') !== undefined
+const sendsBody = ({ get }: Form) => !/^(GET|HEAD)$/i.test(textOf(get('method')) ?? '') || get('payload') !== undefined
 
 const waiting = oneOf<Waiting>('Wait for', {
   ways: [
@@ -85,28 +73,22 @@ const waiting = oneOf<Waiting>('Wait for', {
   shows: ['waitForCompletion', 'statusUrlResolution'],
 })
 
+const code = (placeholder: string) => ({ isCode: true, placeholder })
+
 const webhookForm = [
-  row(field('method', 'Method'), field('url', 'Address', '', { isCode: true, placeholder: 'https://ci.example.com/api/jobs' })),
+  row(field('method', 'Method'), field('url', 'Address', '', code('https://ci.example.com/api/jobs'))),
   only(sendsBody, field('payload', 'Body', 'JSON, such as {"version": "${parameters.version}"}.')),
   field('customHeaders', 'Headers', 'Secrets belong in the configuration, not here.'),
   waiting,
   only(
     (form) => waitingOf(form) === 'webhookResponse',
-    field('statusUrlJsonPath', 'Path of the address', 'In the response.', { isCode: true, placeholder: '$.links.status' }),
+    field('statusUrlJsonPath', 'Path of the address', 'In the response.', code('$.links.status')),
   ),
   only(
     (form) => waitingOf(form) !== 'response',
-    field('statusJsonPath', 'Path of the status', 'Unless given, any success ends the stage.', {
-      isCode: true,
-      placeholder: '$.status',
-    }),
+    field('statusJsonPath', 'Path of the status', 'Unless given, any success ends the stage.', code('$.status')),
     field('successStatuses', 'Success', 'Separated by commas.', { placeholder: 'SUCCESS, DONE' }),
     field('terminalStatuses', 'Failure', 'The stage fails at once.', { placeholder: 'FAILED, ERROR' }),
-    fold(
-      'Cancelled, and progress',
-      field('canceledStatuses', 'Cancelled', 'Separated by commas.'),
-      field('progressJsonPath', 'Path of a text to show', 'While the stage waits.', { isCode: true }),
-    ),
   ),
 ]
 
@@ -114,28 +96,25 @@ const webhookForm = [
 function Parameters() {
   const { draft, base, holder } = useForm()
   const application = textOf(holder['application'])
-  const path = '/applications/{application}/pipelineConfigs'
-  const at = { path: { application: application === undefined || application.includes('$') ? draft.application : application } }
-  const pipelines = useLive(path, at, { refresh: 'open' }).reading.value.body ?? []
+  const at = { path: { application: application?.includes('$') === false ? application : draft.application } }
+  const pipelines = useLive('/applications/{application}/pipelineConfigs', at, { refresh: 'open' }).reading.value.body ?? []
   const chosen = pipelines.find(({ id }) => id === holder['pipeline'])
+  if (chosen === undefined) return <allParameters.View />
   const declared = objectsOf(objectOf(chosen)['parameterConfig'])
   const others = Object.keys(objectOf(holder['pipelineParameters'])).filter((key) => declared.every(({ name }) => name !== key))
-  if (chosen === undefined) return <allParameters.View />
   return (
     <fieldset class="form-group">
       <legend>Parameters</legend>
       {declared.length + others.length === 0 && <p class="quiet">It has none.</p>}
       {[...declared, ...others.map((name) => ({ name, description: 'The pipeline has no such parameter.' }))].map((parameter) => {
         const { name, label, description, default: usual, required, options } = objectOf(parameter)
-        const described = {
-          label: textOf(label) ?? String(name),
+        const described = describeText(String(name), {
           help: textOf(description) ?? '',
           required: required === true && usual === undefined,
           choices: objectsOf(options).flatMap(({ value }) => textOf(value) ?? []),
-          placeholder: textOf(usual) ?? '',
-        }
-        const parameters = [...base, 'pipelineParameters']
-        return <FieldView key={name} draft={draft} base={parameters} field={describeText(String(name), described)} />
+        })
+        const field = { ...described, label: textOf(label) ?? String(name), placeholder: textOf(usual) ?? '' }
+        return <FieldView key={name} draft={draft} base={[...base, 'pipelineParameters']} field={field} />
       })}
     </fieldset>
   )
@@ -146,7 +125,7 @@ const allParameters = field('pipelineParameters', 'Parameters')
 const pipelineForm = [
   row(field('application', 'Application'), field('pipeline', 'Pipeline', '', { required: true })),
   { View: Parameters, shows: ['pipelineParameters'] },
-  field('waitForCompletion', 'Wait for its end', 'The stage then ends as the other run does. Otherwise it only starts that.'),
+  field('waitForCompletion', 'Wait for its end', 'The stage then ends as the other run does.'),
 ]
 
 const isArtifact = ({ get }: Form) => get('source') === 'artifact'
@@ -176,32 +155,23 @@ const traffic = oneOf<'none' | 'bluegreen' | 'highlander'>('Traffic between vers
     return strategy === 'highlander' ? 'highlander' : 'bluegreen'
   },
   set: (id) => ({ 'trafficManagement.enabled': id !== 'none', 'trafficManagement.options.strategy': id }),
-  shows: ['trafficManagement'],
+  shows: ['trafficManagement', 'rollback'],
 })
+
+const required = { required: true }
 
 const manifestForm = [
   field('account', 'Account', '', { choicesFrom: 'manifest-accounts' }),
   manifestSource,
-  only(
-    isArtifact,
-    field('manifestArtifactId', 'Artifact', 'Expected by the pipeline, or produced by a stage before.', { required: true }),
-  ),
+  only(isArtifact, field('manifestArtifactId', 'Artifact', 'Of the pipeline, or of a stage before.', required)),
   only(
     (form) => !isArtifact(form),
-    field('manifests', 'Manifests', 'YAML, with --- between objects. Expressions are evaluated.', { required: true }),
+    field('manifests', 'Manifests', 'YAML, with --- between objects. Expressions are evaluated.', required),
   ),
   field('namespaceOverride', 'Namespace', 'Replaces that of all manifests.', { placeholder: 'of each manifest' }),
   traffic,
-  only(
-    isManaged,
-    field('trafficManagement.options.services', 'Services', 'Such as “service web”: they send the traffic.', { required: true }),
-  ),
+  only(isManaged, field('trafficManagement.options.services', 'Services', 'Such as “service web”.', required)),
   field('rollback.onFailure', 'Roll back when it does not become stable', 'Brings the former revision back.'),
-  fold(
-    'Timeout, and expressions',
-    field('stableManifestTimeoutMinutes', 'Minutes to become stable'),
-    field('skipExpressionEvaluation', 'Leave ${} in manifests as it is', 'For manifests that use it themselves.'),
-  ),
 ]
 
 export const forms: Readonly<Record<string, readonly Part[]>> = {
@@ -213,7 +183,6 @@ export const forms: Readonly<Record<string, readonly Part[]>> = {
   manualJudgment: judgmentForm,
   runCommand: commandForm,
   runJob: jobForm,
-  script: scriptForm,
   webhook: webhookForm,
   pipeline: pipelineForm,
   jenkins: buildForm,
