@@ -67,9 +67,8 @@ interface OpenedFile {
 
 export async function openFile(file: File): Promise<OpenedFile> {
   try {
-    const parsed = await (await loadText()).readDefinitionFile(file)
-    if ('definition' in parsed) return parsed
-    return { error: `${file.name} is no pipeline. ${parsed.problem.message}` }
+    const { definition, problem } = await (await loadText()).readDefinitionFile(file)
+    return definition === undefined ? { error: `${file.name} is no pipeline. ${problem.message}` } : { definition }
   } catch (cause) {
     return { error: (cause as Error).message }
   }

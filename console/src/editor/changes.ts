@@ -37,39 +37,26 @@ export function isSameDefinition(left: Json, right: Json): boolean {
 /** In the order of `after`; what was removed follows. */
 export function listChanges(before: unknown, after: unknown, path: KeyPath = []): readonly DefinitionChange[] {
   if (isSameValue(before, after)) return []
-  const [left, right] = [toItems(before, path), toItems(after, path)]
-  if (left === undefined || right === undefined || Array.isArray(before) !== Array.isArray(after))
-    return [{ path, before, after }]
+  const [left, right] = toItems(path, before, after)
+  if (left === undefined || right === undefined) return [{ path, before, after }]
   const keys = new Set([...right.keys(), ...left.keys()])
   const inner = [...keys].flatMap((key) => listChanges(left.get(key), right.get(key), [...path, key]))
   if (!Array.isArray(before) || isSameOrder(left, right)) return inner
   return [...inner, { path: [...path, orderKey], before: [...left.keys()], after: [...right.keys()] }]
 }
 
-export interface Conflict {
+interface Conflict {
   readonly path: KeyPath
   readonly base: unknown
   readonly mine: unknown
   readonly theirs: unknown
 }
 
-export type MergeChoice = 'mine' | 'theirs'
+/** For a conflict; `mine` unless it says otherwise. */
+export type Choose = (path: KeyPath) => 'mine' | 'theirs' | undefined
 
-interface Merge {
-  readonly definition: Json
-  /** Both changed these, differently. */
-  readonly conflicts: readonly Conflict[]
-  /** Changes of theirs that were taken over. */
-  readonly taken: readonly KeyPath[]
-}
-
-/** @param choose For a conflict; `mine` unless it says otherwise. */
-export function mergeDefinitions(
-  base: Json,
-  mine: Json,
-  theirs: Json,
-  choose?: (path: KeyPath) => MergeChoice | undefined,
-): Merge {
+/** `conflicts`: both changed these, differently. `taken`: changes of theirs that were taken over. */
+export function mergeDefinitions(base: Json, mine: Json, theirs: Json, choose?: Choose) {
   const conflicts: Conflict[] = []
   const taken: KeyPath[] = []
   const merge = (was: unknown, my: unknown, their: unknown, path: KeyPath): unknown => {
@@ -78,9 +65,8 @@ export function mergeDefinitions(
       taken.push(...listChanges(was, their, path).map((change) => change.path))
       return their
     }
-    const [before, left, right] = [toItems(was, path), toItems(my, path), toItems(their, path)]
-    const isMixed = new Set([was, my, their].map(Array.isArray)).size > 1
-    if (before === undefined || left === undefined || right === undefined || isMixed) {
+    const [before, left, right] = toItems(path, was, my, their)
+    if (before === undefined || left === undefined || right === undefined) {
       conflicts.push({ path, base: was, mine: my, theirs: their })
       return choose?.(path) === 'theirs' ? their : my
     }
@@ -96,14 +82,17 @@ export function mergeDefinitions(
 
 type Items = ReadonlyMap<string, unknown>
 
-/** Undefined for what is one value: texts, numbers, and lists without identities. */
-function toItems(value: unknown, path: KeyPath): Items | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  if (!Array.isArray(value)) return new Map(Object.entries(value))
-  const identity = path.length === 1 ? identities[String(path)] : undefined
-  if (identity === undefined) return undefined
-  const items = new Map(value.map((item) => [textOf((item as Json | null)?.[identity]) ?? '', item]))
-  return items.has('') || items.size < value.length ? undefined : items
+/** None where one of them is one value: a text, a number, or a list without identities. */
+function toItems(path: KeyPath, ...versions: readonly unknown[]): readonly Items[] {
+  const identity = path.length === 1 ? (identities[String(path)] ?? '') : ''
+  const all = versions.map((value): Items | undefined => {
+    if (typeof value !== 'object' || value === null) return undefined
+    if (!Array.isArray(value)) return new Map(Object.entries(value))
+    const items = new Map(value.map((item) => [textOf((item as Json | null)?.[identity]), item]))
+    return items.has(undefined) || items.size < value.length ? undefined : (items as Items)
+  })
+  const isMixed = new Set(versions.map(Array.isArray)).size > 1
+  return isMixed || all.includes(undefined) ? [] : (all as readonly Items[])
 }
 
 /** Whether those in both are in the same order. */

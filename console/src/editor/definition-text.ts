@@ -6,7 +6,6 @@ import {
   isScalar,
   isSeq,
   Lexer,
-  LineCounter,
   type Node,
   type Pair,
   parseAllDocuments,
@@ -21,18 +20,21 @@ import type { Path } from './json-path.ts'
 
 export type TextFormat = 'json' | 'yaml'
 
-/** Positions are offsets in the text. */
+/** Offsets in the text. */
 interface TextRange {
   readonly from: number
   readonly to: number
 }
 
 interface TextProblem extends TextRange {
+  readonly line: number
   /** A sentence without the place. */
   readonly message: string
 }
 
-type ParsedText = { readonly definition: Json } | { readonly problem: TextProblem }
+type ParsedText =
+  | { readonly definition: Json; readonly problem?: undefined }
+  | { readonly definition?: undefined; readonly problem: TextProblem }
 
 const writeOptions = { lineWidth: 0, aliasDuplicateObjects: false }
 const readOptions = { prettyErrors: false, intAsBigInt: true } as const
@@ -42,18 +44,29 @@ export function writeText(definition: Json, format: TextFormat): string {
 }
 
 export function readText(text: string): ParsedText {
+  const refuse = (message: string, from = 0, to = text.length) => {
+    const range = toRange([from, to], text.length)
+    return { problem: { ...range, line: lineOf(text, from), message: sentence(message) } }
+  }
   // What looks like JSON is read as such: it is faster, and YAML takes a comment of JavaScript for a key.
   const isJson = /^\s*[{[]/.test(text)
   try {
     const document = isJson ? undefined : parseDocument(text, readOptions)
     const [error] = document?.errors ?? []
-    if (error !== undefined) return { problem: { ...toRange(error.pos, text.length), message: sentence(error.message) } }
+    if (error !== undefined) return refuse(error.message, ...error.pos)
     const value = document === undefined ? parseExactly(text) : toValue(document)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { definition: value as Json }
-    return { problem: { from: 0, to: text.length, message: 'A pipeline is an object with name and stages.' } }
+    return refuse('A pipeline is an object with name and stages.')
   } catch (cause) {
     const { message } = cause as Error
-    return { problem: isJson ? findJsonProblem(text, message) : { from: 0, to: text.length, message: sentence(message) } }
+    if (!isJson) return refuse(message)
+    const from = placeOfJsonError(text, message)
+    if (from >= text.trimEnd().length) return refuse('The text ends too early: a bracket or a quote is not closed.', from)
+    return refuse(
+      message.replace(/^JSON.parse: /, '').replace(/(?: in JSON)?(?: after JSON)? at (?:position|line) [\s\S]*$/, ''),
+      from,
+      from + 1,
+    )
   }
 }
 
@@ -62,16 +75,16 @@ function toValue(document: Pick<Document, 'toJS'>): unknown {
   return parseExactly(JSON.stringify(document.toJS({ maxAliasCount: 1000 }) ?? null))
 }
 
-/** Browsers word it differently, and most say where it is. */
-function findJsonProblem(text: string, said: string): TextProblem {
+/** Most browsers say where it is. */
+function placeOfJsonError(text: string, said: string): number {
   const [, line, column] = /line (\d+) column (\d+)/.exec(said) ?? []
-  const before = text.split('\n', Number(line ?? 1) - 1).reduce((length, each) => length + each.length + 1, 0)
-  const from = line === undefined ? (said.includes('end') ? text.length : 0) : before + Number(column) - 1
-  if (from >= text.trimEnd().length) {
-    return { from, to: text.length, message: 'The text ends too early: a bracket or a quote is not closed.' }
-  }
-  const message = said.replace(/^JSON.parse: /, '').replace(/(?: in JSON)?(?: after JSON)? at (?:position|line) [\s\S]*$/, '')
-  return { from, to: from + 1, message: sentence(message.charAt(0).toUpperCase() + message.slice(1)) }
+  if (line === undefined) return said.includes('end') ? text.length : 0
+  const before = text.split('\n', Number(line) - 1).map((each) => each.length + 1)
+  return before.reduce((sum, length) => sum + length, Number(column) - 1)
+}
+
+function lineOf(text: string, offset: number): number {
+  return text.slice(0, offset).split('\n').length
 }
 
 /** JSON has none, so they are lost on save. */
@@ -80,7 +93,8 @@ export function hasComments(text: string): boolean {
 }
 
 function sentence(message: string): string {
-  return /[.!?]$/.test(message) ? message : `${message}.`
+  const text = message.charAt(0).toUpperCase() + message.slice(1)
+  return /[.!?]$/.test(text) ? text : `${text}.`
 }
 
 const maxBytes = 10_000_000
@@ -91,14 +105,11 @@ export async function readDefinitionFile(file: File): Promise<ParsedText> {
   return readText((await file.text()).replace(/^\uFEFF/, ''))
 }
 
-type ParsedDocuments = { readonly documents: readonly unknown[] } | { readonly problem: string }
-
 /** Several documents, as files of manifests have them; empty ones are left out, and a list counts as its items. */
-export function readDocuments(text: string): ParsedDocuments {
-  const lineCounter = new LineCounter()
-  const documents = parseAllDocuments(text, { ...readOptions, lineCounter })
+export function readDocuments(text: string): { readonly documents: readonly unknown[] } | { readonly problem: string } {
+  const documents = parseAllDocuments(text, readOptions)
   const error = documents.flatMap(({ errors }) => errors)[0]
-  if (error !== undefined) return { problem: `Line ${lineCounter.linePos(error.pos[0]).line}: ${sentence(error.message)}` }
+  if (error !== undefined) return { problem: `Line ${lineOf(text, error.pos[0])}: ${sentence(error.message)}` }
   try {
     return { documents: documents.flatMap(toValue).filter((value) => value !== null) }
   } catch (cause) {

@@ -29,7 +29,7 @@ const nouns: Readonly<Record<string, string>> = {
 export function describeChanges(before: Json, after: Json): readonly PartChange[] {
   const changes = listChanges(withoutStamps(before), withoutStamps(after))
   const groups = Map.groupBy(changes, ({ path }) => (isOfPart(path) ? JSON.stringify(path.slice(0, 2)) : ''))
-  const parts = [...groups].map(([key, members]) => toPart(key, members, [after, before]))
+  const parts = [...groups].map(([key, members]) => ({ key, ...describePart(members, [after, before]) }))
   return parts.toSorted((one, other) => Number(other.key === '') - Number(one.key === ''))
 }
 
@@ -37,14 +37,14 @@ function isOfPart([list = '', item]: KeyPath): boolean {
   return Object.hasOwn(nouns, list) && item !== undefined
 }
 
-function toPart(key: string, members: readonly DefinitionChange[], versions: readonly Json[]): PartChange {
+function describePart(members: readonly DefinitionChange[], versions: readonly Json[]): Omit<PartChange, 'key'> {
   const [{ path, before, after }] = members as [DefinitionChange]
   const title = titleOfPath(path, versions)
   const isWhole = isOfPart(path) && path.length === 2
-  if (isWhole && before === undefined) return { key, title, kind: 'added', fields: factsOf(objectOf(after), versions) }
-  if (isWhole && after === undefined) return { key, title, kind: 'removed', fields: [] }
+  if (isWhole && before === undefined) return { title, kind: 'added', fields: factsOf(objectOf(after), versions) }
+  if (isWhole && after === undefined) return { title, kind: 'removed', fields: [] }
   const fields = members.flatMap(withItems).map((each) => toField(each, versions))
-  return { key, title, kind: members.every((each) => isOfOrder(each.path)) ? 'moved' : 'changed', fields }
+  return { title, kind: members.every((each) => isOfOrder(each.path)) ? 'moved' : 'changed', fields }
 }
 
 function isOfOrder(path: KeyPath): boolean {

@@ -4,9 +4,8 @@
  * Definitions are immutable. A view reads signals and changes the definition by `change`, `set` and `replace` only, which keep undo.
  */
 import { batch, computed, type Signal, signal } from '@preact/signals'
-import { digitsLost, hasInexact, keepsDigits } from '../model/exact-json.ts'
 import { type Json, objectOf, textOf } from '../model/read.ts'
-import { type KeyPath, listChanges, type MergeChoice, mergeDefinitions, withoutStamps } from './changes.ts'
+import { type Choose, listChanges, mergeDefinitions, withoutStamps } from './changes.ts'
 import type { StageTypes } from './descriptions.ts'
 import { isSamePath, isSameValue, type Path, valueAt, withValueAt } from './json-path.ts'
 import { findProblems, type Problem } from './problems.ts'
@@ -187,7 +186,7 @@ export class Draft {
    *
    * @param choose Where draft and `stored` differ; `mine` unless it says otherwise.
    */
-  rebase(base: Json, stored: Json, choose?: (path: KeyPath) => MergeChoice | undefined): void {
+  rebase(base: Json, stored: Json, choose?: Choose): void {
     const move = (definition: Json) => mergeDefinitions(base, definition, stored, choose).definition
     const moveSteps = (steps: readonly Step[]) => steps.map((step) => ({ ...step, definition: move(step.definition) }))
     batch(() => {
@@ -227,7 +226,6 @@ function isCurrent({ path, stage, value }: HeldText, definition: Json): boolean 
 /** A locked pipeline is changed where it is made, one of a template in the template. */
 function describeReadOnly(stored: Json | undefined): string | undefined {
   if (stored === undefined) return undefined
-  if (!keepsDigits && hasInexact(stored)) return digitsLost
   const locked = objectOf(stored['locked'])
   const why = textOf(locked['description'])
   if (locked['ui'] === true)

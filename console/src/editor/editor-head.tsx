@@ -1,25 +1,31 @@
-/** The head of the editor: how the draft differs from what is stored, and what can be done with it. */
+/** Above the views of the editor: how the draft differs from what is stored, what can be done with it, and what stands in the way of a save. */
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { startOperation, useRight } from '../api/rights.ts'
+import { Banner } from '../components/banner.tsx'
 import { Button, IconButton } from '../components/button.tsx'
+import { Denied } from '../components/denied.tsx'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Menu } from '../components/menu.tsx'
+import { Name } from '../components/name.tsx'
 import { act } from '../components/notices.tsx'
 import { openLeaveDialog } from '../leave.tsx'
+import type { Json } from '../model/read.ts'
 import { plural } from '../words.ts'
 import type { Draft, TabProps } from './draft.ts'
+import type { Path } from './json-path.ts'
 import { forgetDraft } from './open-draft.ts'
 import { pipelineActions } from './pipeline-actions.ts'
+import type { Problem } from './problems.ts'
+import { CopyMine, describeOther, MergeDialog } from './save-dialog.tsx'
+import { stageOfKey, titleOfStage } from './stages.ts'
 
 export function Changes({ draft }: TabProps) {
   if (draft.unreadable.value !== undefined) return <span class="chip is-changed">The text has an error</span>
   if (draft.stored.value === undefined) return <span class="chip">Not saved yet</span>
-  if (draft.isDirty.value) {
-    return <span class="chip is-changed">{plural(Math.max(1, draft.changes.value.length), 'unsaved change')}</span>
-  }
+  if (draft.isDirty.value) return <span class="chip is-changed">{plural(countChanges(draft), 'unsaved change')}</span>
   if (!draft.isSaved.value) return null
   return (
     <span class="status-text is-succeeded">
@@ -28,9 +34,14 @@ export function Changes({ draft }: TabProps) {
   )
 }
 
+/** What is typed and cannot be read is a change, too. */
+function countChanges({ changes }: Draft): number {
+  return Math.max(1, changes.value.length)
+}
+
 /** In the question before changes are lost. */
 export function describeLoss(draft: Draft): string {
-  const count = Math.max(1, draft.changes.peek().length)
+  const count = countChanges(draft)
   return `${plural(count, 'change')} of this pipeline ${count > 1 ? 'are' : 'is'} not saved.`
 }
 
@@ -59,21 +70,18 @@ export function Actions({ draft, denied, run, onSave }: ActionsProps) {
   const isClean = pipeline !== undefined && !draft.isDirty.value
   const reason = denied ?? draft.readOnly.value
   const isOff = reason !== undefined || isClean
-  const toList = () => navigate(to.pipelines(application))
-  const onDeleted = () => {
+  const leave = () => {
     forgetDraft(draft)
-    toList()
+    navigate(to.pipelines(application))
   }
   const discard = () => {
     if (pipeline !== undefined) return openLeaveDialog(describeLoss(draft), () => draft.discard())
     // Leaving asks where something would be lost.
-    if (!draft.isDirty.peek()) forgetDraft(draft)
-    toList()
+    return draft.isDirty.peek() ? navigate(to.pipelines(application)) : leave()
   }
   return (
     <>
-      <Step icon="undo" verb="Undo" step={draft.undoLabel.value} onClick={() => draft.undo()} />
-      <Step icon="redo" verb="Redo" step={draft.redoLabel.value} onClick={() => draft.redo()} />
+      <Steps draft={draft} />
       {!isClean && <Button onClick={discard}>{pipeline === undefined ? 'Give up' : 'Discard changes'}</Button>}
       {run !== undefined && isClean && (
         <a class="button" href={to.execution(run)}>
@@ -89,21 +97,23 @@ export function Actions({ draft, denied, run, onSave }: ActionsProps) {
       >
         Save
       </Button>
-      {pipeline !== undefined && <Menu items={pipelineActions({ pipeline, application, denied, isEditing: true, onDeleted })} />}
+      {pipeline !== undefined && (
+        <Menu items={pipelineActions({ pipeline, application, denied, isEditing: true, onDeleted: leave })} />
+      )}
     </>
   )
 }
 
-interface StepProps {
-  readonly icon: 'undo' | 'redo'
-  readonly verb: string
-  readonly step: string | undefined
-  readonly onClick: () => void
-}
-
-function Step({ icon, verb, step, onClick }: StepProps) {
-  const label = step === undefined ? `Nothing to ${icon}` : `${verb}: ${step}`
-  return <IconButton icon={icon} label={label} title={label} aria-disabled={step === undefined} onClick={onClick} />
+function Steps({ draft }: TabProps) {
+  const steps = [
+    { icon: 'undo', verb: 'Undo', step: draft.undoLabel.value },
+    { icon: 'redo', verb: 'Redo', step: draft.redoLabel.value },
+  ] as const
+  return steps.map(({ icon, verb, step }) => {
+    const label = step === undefined ? `Nothing to ${icon}` : `${verb}: ${step}`
+    const isOff = step === undefined
+    return <IconButton key={icon} icon={icon} label={label} title={label} aria-disabled={isOff} onClick={() => draft[icon]()} />
+  })
 }
 
 /** Of what is stored: the next step after a save. */
@@ -120,4 +130,90 @@ function Start({ draft }: TabProps) {
       Start
     </Button>
   )
+}
+
+interface NotesProps extends TabProps {
+  readonly denied: string | undefined
+  /** What another user saved meanwhile. */
+  readonly newer: Json | undefined
+}
+
+export function Notes({ draft, denied, newer }: NotesProps) {
+  const readOnly = draft.readOnly.value
+  const isDirty = draft.isDirty.value
+  const unlock = draft.mayUnlock && denied === undefined && (
+    <Button small onClick={() => draft.unlock()}>
+      Unlock
+    </Button>
+  )
+  const merge = newer && (
+    <Button small onClick={() => openDialog(<MergeDialog draft={draft} newer={newer} />)}>
+      See and merge
+    </Button>
+  )
+  return (
+    <>
+      {denied !== undefined && (
+        <Banner tone="warning" actions={isDirty && <CopyMine draft={draft} />}>
+          <Denied reason={denied} /> {isDirty && 'Your changes are kept here.'}
+        </Banner>
+      )}
+      {readOnly !== undefined && (
+        <Banner tone="info" actions={unlock}>
+          {readOnly}
+        </Banner>
+      )}
+      {newer !== undefined && (
+        <Banner tone="warning" actions={merge}>
+          {describeOther(newer)}
+        </Banner>
+      )}
+    </>
+  )
+}
+
+interface ProblemsProps extends TabProps {
+  readonly onShow: (path: Path) => void
+  readonly onSaveAnyway: () => void
+}
+
+const maxListed = 5
+
+/** All problems after the first attempt to save; before, each stands at its field only. */
+export function Problems({ draft, onShow, onSaveAnyway }: ProblemsProps) {
+  const problems = draft.problems.value
+  if (!draft.showsMissing.value || problems.length === 0) return null
+  const isBlocked = blockingProblems(draft).length > 0
+  // What cannot be read would be lost.
+  const isSavable = isBlocked && draft.held.value.length === 0 && draft.unreadable.value === undefined
+  const saveAnyway = isSavable && (
+    <Button small onClick={onSaveAnyway}>
+      Save anyway
+    </Button>
+  )
+  return (
+    <Banner tone={isBlocked ? 'failed' : 'warning'} actions={saveAnyway}>
+      <strong>{plural(problems.length, 'problem')}</strong>
+      <ul class="problem-list">
+        {problems.slice(0, maxListed).map((problem) => (
+          <li key={`${problem.path.join()} ${problem.message}`}>
+            <button type="button" class="link" onClick={() => onShow(problem.path)}>
+              <Name text={textOfProblem(draft, problem)} max={240} />
+            </button>
+          </li>
+        ))}
+      </ul>
+      {problems.length > maxListed && <span class="muted">F8 leads from one to the next.</span>}
+    </Banner>
+  )
+}
+
+function textOfProblem(draft: Draft, { stage, message }: Problem): string {
+  const node = stageOfKey(draft.definition.value, stage)
+  return node === undefined ? message : `${titleOfStage(node.stage)}: ${message}`
+}
+
+/** What would not run; *Save anyway* stores it as it is, to be completed later. */
+export function blockingProblems(draft: Draft): readonly Problem[] {
+  return draft.problems.peek().filter(({ isWarning }) => isWarning !== true)
 }

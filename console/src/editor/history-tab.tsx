@@ -13,11 +13,13 @@ import { numberOf, textOf } from '../model/read.ts'
 import { formatExact } from '../model/time.ts'
 import { isSameDefinition } from './changes.ts'
 import { DefinitionDiff } from './definition-diff.tsx'
-import type { Draft, TabProps } from './draft.ts'
+import type { TabProps } from './draft.ts'
 import { findRevision, type Revision, summaryOf, toDraft, toRevisions } from './history.ts'
 
 const maxRevisions = 50
 const maxTitles = 3
+/** In the address instead of a revision. */
+const draftId = 'draft'
 
 export function HistoryTab({ draft }: TabProps) {
   const id = textOf(draft.stored.value?.['id'])
@@ -40,10 +42,7 @@ function DraftChanges({ draft }: TabProps) {
   )
 }
 
-/** In the address instead of a revision. */
-const draftId = 'draft'
-
-function Revisions({ revisions, draft }: { revisions: readonly Revision[]; draft: Draft }) {
+function Revisions({ revisions, draft }: TabProps & { revisions: readonly Revision[] }) {
   const change = useQueryChange()
   const isDirty = draft.isDirty.value
   const { revision, until } = useLocation().query
@@ -67,21 +66,19 @@ function Revisions({ revisions, draft }: { revisions: readonly Revision[]; draft
       <Panel title="Revisions" count={revisions.length} flush>
         <ol class="revisions">
           {isDirty && entry(draftId, <strong>Your changes, not saved</strong>)}
-          {revisions.map((revision, index) => entry(revision.id, <RevisionFacts revision={revision} isNewest={index === 0} />))}
+          {revisions.map((one, index) => entry(one.id, <RevisionFacts revision={one} isNewest={index === 0} />))}
         </ol>
       </Panel>
-      {id === draftId ? (
-        <DraftChanges draft={draft} />
-      ) : chosen === undefined ? (
+      {id === draftId && <DraftChanges draft={draft} />}
+      {chosen !== undefined && <ChosenRevision key={id} revision={chosen} draft={draft} />}
+      {id !== draftId && chosen === undefined && (
         <EmptyState icon="search" text="This revision is not among the newest that are listed." />
-      ) : (
-        <ChosenRevision key={id} revision={chosen} draft={draft} />
       )}
     </div>
   )
 }
 
-function Saved({ revision: { savedAtMs, author } }: { revision: Revision }) {
+function savedBy({ savedAtMs, author }: Revision) {
   return (
     <>
       Saved <Time at={savedAtMs} />
@@ -96,7 +93,7 @@ function RevisionFacts({ revision, isNewest }: { revision: Revision; isNewest: b
   return (
     <>
       <span>
-        <Saved revision={revision} /> {isNewest && <span class="muted">stored now</span>}
+        {savedBy(revision)} {isNewest && <span class="muted">stored now</span>}
       </span>
       <span class="revision-summary">
         <Name text={titles.slice(0, maxTitles).join(', ') + more} max={90} />
@@ -110,25 +107,21 @@ const comparisons = [
   { id: 'draft', label: 'your draft' },
 ] as const
 
-function ChosenRevision({ revision, draft }: { revision: Revision; draft: Draft }) {
+function ChosenRevision({ revision, draft }: TabProps & { revision: Revision }) {
   const change = useQueryChange()
-  const isWithDraft = useLocation().query['with'] === 'draft' || revision.previous === undefined
   const { definition, previous, savedAtMs } = revision
+  const isWithDraft = useLocation().query['with'] === 'draft' || previous === undefined
   const mine = draft.definition.value
   const restored = toDraft(definition, mine)
   const when = savedAtMs === undefined ? '' : formatExact(savedAtMs)
-  const restore = () => draft.replace(restored, `Restore the revision of ${when}`)
-  const actions = isSameDefinition(restored, mine) ? (
-    <span class="muted">Your draft is the same.</span>
-  ) : (
-    draft.readOnly.value === undefined && (
-      <Button icon="undo" onClick={restore}>
-        Restore this revision
-      </Button>
-    )
+  const restore = draft.readOnly.value === undefined && (
+    <Button icon="undo" onClick={() => draft.replace(restored, `Restore the revision of ${when}`)}>
+      Restore this revision
+    </Button>
   )
+  const isSame = isSameDefinition(restored, mine)
   return (
-    <Panel title={<Saved revision={revision} />} actions={actions}>
+    <Panel title={savedBy(revision)} actions={isSame ? <span class="muted">Your draft is the same.</span> : restore}>
       {previous !== undefined && (
         <div class="toolbar">
           <span>Compared with</span>

@@ -1,9 +1,12 @@
 /** Pipelines in the store: read, and written. */
-import { ApiError } from '../api/api-error.ts'
+import { ApiError, asApiError } from '../api/api-error.ts'
 import { actionHeaders, client, type Schemas, unwrap, warningsOf } from '../api/client.ts'
+import { refreshMatching } from '../api/live.ts'
 import { reportWarning } from '../components/notices.tsx'
-import { digitsLost, hasInexact, keepsDigits } from '../model/exact-json.ts'
+import { losesDigits } from '../model/exact-json.ts'
 import { type Json, textOf } from '../model/read.ts'
+import { isSameDefinition } from './changes.ts'
+import type { Draft } from './draft.ts'
 
 export const definitionPath = '/applications/{application}/pipelineConfigs/{pipelineName}'
 
@@ -12,16 +15,62 @@ export async function readDefinition(application: string, id: string): Promise<J
   return (await unwrap(client.GET(definitionPath, { params: { path: { application, pipelineName: id } } }))) as Json
 }
 
-/** All of an application. @throws {ApiError} */
-export async function readDefinitions(application: string): Promise<readonly Json[]> {
-  return unwrap(client.GET('/applications/{application}/pipelineConfigs', { params: { path: { application } } }))
-}
-
 /** Creates or overwrites a pipeline, and shows what the server warns of; with `updateTs`, unless the stored one is newer. @throws {ApiError} */
 export async function sendDefinition(definition: Json): Promise<void> {
-  if (!keepsDigits && hasInexact(definition)) throw new ApiError({ status: 0, message: digitsLost })
+  if (losesDigits(definition))
+    throw new ApiError({ status: 0, message: 'Digits of a number would be lost. Save the pipeline with a newer browser.' })
   const query = { staleCheck: true }
   const body = definition as Schemas['Pipeline']
   const warnings = await warningsOf(client.POST('/pipelines', { params: { query }, headers: actionHeaders, body }))
   reportWarning(`${textOf(definition['name']) ?? 'The pipeline'} is saved, with warnings`, warnings)
+}
+
+/** What another user has stored, or that the pipeline is gone. */
+export type Newer = Json | 'gone'
+
+/**
+ * What changes during the save stays an unsaved change.
+ *
+ * @returns what the store has instead; nothing is written then
+ * @throws {ApiError}
+ */
+export async function saveDraft(draft: Draft): Promise<Newer | undefined> {
+  const newer = await findNewer(draft)
+  if (newer !== undefined) return newer
+  const { application } = draft
+  const begun = draft.stored.peek()
+  const { id = crypto.randomUUID(), updateTs } = begun ?? {}
+  // Under the identity of what the draft began from, whatever the text of the user says.
+  const fresh = begun === undefined && { regenerateCronTriggerIds: true }
+  const sent = { ...draft.definition.peek(), ...fresh, application, id, updateTs }
+  try {
+    await sendDefinition(sent)
+  } catch (cause) {
+    const other = asApiError(cause).status === 400 ? await findNewer(draft) : undefined
+    if (other !== undefined) return other
+    throw cause
+  }
+  draft.rebase(sent, await readDefinition(application, String(id)))
+  draft.isSaved.value = true
+  refreshMatching('pipelineConfigs')
+  return undefined
+}
+
+/**
+ * What the store has instead of what the draft began from. Not every store reports a stale save, so this is asked before each one. A
+ * newer version of the same content is taken over.
+ */
+async function findNewer({ application, stored }: Draft): Promise<Newer | undefined> {
+  const begun = stored.peek()
+  if (begun === undefined) return undefined
+  try {
+    const current = await readDefinition(application, String(begun['id']))
+    if (String(current['updateTs']) === String(begun['updateTs'])) return undefined
+    if (!isSameDefinition(current, begun)) return current
+    stored.value = current
+    return undefined
+  } catch (cause) {
+    if (asApiError(cause).status === 404) return 'gone'
+    throw cause
+  }
 }

@@ -70,10 +70,9 @@ function textOf(value: string | boolean, { role, isQuoted }: TextPlace, format: 
 
 /** What is wrong, where it stands in the text: that it cannot be read, or problems of the definition. */
 export function toDiagnostics(text: string, problems: readonly Problem[]): Diagnostic[] {
-  const parsed = readText(text)
-  if ('problem' in parsed) return [{ ...parsed.problem, severity: 'error' }]
-  if (problems.length === 0) return []
-  const rangeOf = findRanges(text)
+  const { problem } = readText(text)
+  if (problem !== undefined) return [{ ...problem, severity: 'error' }]
+  const rangeOf = problems.length === 0 ? () => undefined : findRanges(text)
   return problems.flatMap(({ path, message, isWarning }) => {
     const range = rangeOf(path)
     return range === undefined ? [] : [{ ...range, severity: isWarning ? 'warning' : 'error', message }]

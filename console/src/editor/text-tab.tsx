@@ -25,15 +25,20 @@ const readDelayMs = 250
 export function TextTab({ draft }: TabProps) {
   const { query } = useLocation()
   const change = useQueryChange()
+  const holder = useRef<HTMLDivElement>(null)
+  const [text, setText] = useState('')
   const broken = draft.unreadable.value
   const format: TextFormat = broken?.format ?? (query['format'] === 'yaml' ? 'yaml' : 'json')
+  const isReadOnly = draft.readOnly.value !== undefined
+  useEffect(() => {
+    const parent = holder.current as HTMLDivElement
+    return openText({ draft, format, parent, isReadOnly, onRead: setText })
+  }, [format, isReadOnly])
   const choose = (id: TextFormat) => {
     draft.readText?.()
     // Text that cannot be read cannot be written in the other format either.
     if ((draft.unreadable.peek()?.format ?? id) === id) change({ format: id === 'json' ? undefined : id })
   }
-  const [hasComments, setHasComments] = useState(false)
-  const isReadOnly = draft.readOnly.value !== undefined
   const revert = () => {
     draft.readText?.()
     draft.unreadable.value = undefined
@@ -59,51 +64,40 @@ export function TextTab({ draft }: TabProps) {
           )}
         </div>
       </div>
-      {hasComments && <Banner tone="warning">Comments are not stored: they are lost on save.</Banner>}
-      <TextEditor
-        key={`${format} ${isReadOnly}`}
-        draft={draft}
-        format={format}
-        isReadOnly={isReadOnly}
-        onComments={setHasComments}
-      />
+      {hasComments(text) && <Banner tone="warning">Comments are not stored: they are lost on save.</Banner>}
+      <div class="code-box" ref={holder} />
     </div>
   )
 }
 
-interface TextEditorProps extends TabProps {
+interface TextOptions extends TabProps {
   readonly format: TextFormat
+  readonly parent: HTMLElement
   readonly isReadOnly: boolean
-  readonly onComments: (hasComments: boolean) => void
-}
-
-function TextEditor(props: TextEditorProps) {
-  const holder = useRef<HTMLDivElement>(null)
-  useEffect(() => openText(holder.current as HTMLDivElement, props), [])
-  return <div class="code-box" ref={holder} />
+  readonly onRead: (text: string) => void
 }
 
 /** @returns what closes it; what was typed last is read then */
-function openText(parent: HTMLElement, { draft, format, isReadOnly, onComments }: TextEditorProps): () => void {
+function openText({ draft, format, parent, isReadOnly, onRead }: TextOptions): () => void {
   const session = new TextSession(draft, format)
   let timer: ReturnType<typeof setTimeout> | undefined
   const read = () => {
-    if (timer === undefined) return
+    const text = view.state.doc.toString()
+    if (timer !== undefined) session.edit(text)
     clearTimeout(timer)
     timer = undefined
-    session.edit(view.state.doc.toString(), performance.now())
-    onComments(hasComments(view.state.doc.toString()))
+    onRead(text)
   }
-  const isTyped = EditorView.updateListener.of((update) => {
-    if (!update.docChanged || update.transactions.every((transaction) => transaction.isUserEvent('outside'))) return
+  const isTyped = EditorView.updateListener.of(({ docChanged, transactions }) => {
+    if (!docChanged || transactions.every((transaction) => transaction.isUserEvent('outside'))) return
     clearTimeout(timer)
     timer = setTimeout(read, readDelayMs)
   })
   const label = `Pipeline as ${format.toUpperCase()}`
   const extensions = [...helpExtensions(draft, format), ...codeExtensions(label, isReadOnly), isTyped]
   const view = new EditorView({ parent, doc: session.text, extensions })
-  onComments(hasComments(view.state.doc.toString()))
   const stops = followDraft(view, session, draft)
+  read()
   draft.readText = read
   return () => {
     read()
@@ -118,8 +112,11 @@ function followDraft(view: EditorView, session: TextSession, { problems, unreada
   const textNow = () => view.state.doc.toString()
   return [
     effect(() => {
-      const text = session.outsideText()
-      if (text !== undefined) view.dispatch({ changes: changeBetween(textNow(), text), userEvent: 'outside' })
+      const insert = session.outsideText()
+      if (insert === undefined) return
+      // The cursor keeps its place.
+      const anchor = Math.min(view.state.selection.main.head, insert.length)
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert }, selection: { anchor }, userEvent: 'outside' })
     }),
     effect(() => {
       void unreadable.value
@@ -130,21 +127,10 @@ function followDraft(view: EditorView, session: TextSession, { problems, unreada
       if (path === undefined) return
       shown.value = undefined
       const text = textNow()
-      const parsed = readText(text)
       // In text that cannot be read, to the error.
-      const range = 'problem' in parsed ? parsed.problem : findRanges(text)(path)
+      const range = readText(text).problem ?? findRanges(text)(path)
       view.dispatch({ selection: { anchor: Math.min(range?.from ?? 0, text.length) }, scrollIntoView: true })
       view.focus()
     }),
   ]
-}
-
-/** The smallest replacement, so that the cursor keeps its place. */
-function changeBetween(before: string, after: string): { from: number; to: number; insert: string } {
-  const shorter = Math.min(before.length, after.length)
-  let from = 0
-  while (from < shorter && before[from] === after[from]) from++
-  let end = 0
-  while (end < shorter - from && before.at(-1 - end) === after.at(-1 - end)) end++
-  return { from, to: before.length - end, insert: after.slice(from, after.length - end) }
 }

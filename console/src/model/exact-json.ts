@@ -1,16 +1,7 @@
-/**
- * JSON whose integers keep all their digits: those that a double cannot hold are bigints, also when they are written again.
- *
- * Browsers before Chrome 114, Firefox 135 and Safari 18.4 cannot do that; `keepsDigits` says so.
- */
+/** JSON whose integers keep all their digits: those that a double cannot hold are bigints, also when they are written again. */
 
 /** Of the proposal `JSON.parse source text access`, which TypeScript's library lacks. */
 const { rawJSON } = JSON as { readonly rawJSON?: (text: string) => unknown }
-
-export const keepsDigits = rawJSON !== undefined
-/** Why a pipeline is not saved with another browser. */
-export const digitsLost =
-  'This pipeline has a number that this browser cannot keep: digits would be lost. Save it with Chrome 114, Firefox 135 or Safari 18.4, or newer.'
 
 /** How every `JSON.stringify` writes a bigint; the language throws instead. */
 Object.defineProperty(BigInt.prototype, 'toJSON', {
@@ -35,8 +26,9 @@ export function toExact(text: string, number: number = Number(text)): number | b
   return !Number.isSafeInteger(number) && /^-?\d+$/.test(text) ? BigInt(text) : number
 }
 
-/** Whether somewhere in it is an integer whose digits may be lost already. */
-export function hasInexact(value: unknown): boolean {
+/** Whether a browser before Chrome 114, Firefox 135 or Safari 18.4 would write an integer with other digits. */
+export function losesDigits(value: unknown): boolean {
+  if (rawJSON !== undefined) return false
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value)
-  return typeof value === 'object' && value !== null && Object.values(value).some(hasInexact)
+  return typeof value === 'object' && value !== null && Object.values(value).some(losesDigits)
 }
