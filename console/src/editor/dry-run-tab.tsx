@@ -18,7 +18,7 @@ import { plural } from '../words.ts'
 import { DefinitionDiff } from './definition-diff.tsx'
 import type { StageTypes } from './descriptions.ts'
 import type { Draft, TabProps } from './draft.ts'
-import { type Note, notesOf, toQuestion, withValues } from './dry-run.ts'
+import { notesOf, toQuestion, withValues } from './dry-run.ts'
 import { stagesOf } from './stages.ts'
 
 const maxRuns = 20
@@ -91,6 +91,8 @@ function Verdict({ draft, run }: TabProps & { readonly run: Execution }) {
   )
 }
 
+type Evaluated = Awaited<ReturnType<typeof evaluateDraft>>
+
 /** Evaluates again when the draft changes; what was found stays until then. */
 function useEvaluation(draft: Draft, run: Execution) {
   const definition = draft.definition.value
@@ -99,32 +101,21 @@ function useEvaluation(draft: Draft, run: Execution) {
   const [attempt, setAttempt] = useState(0)
   useEffect(() => {
     if (types === undefined) return
-    let isCurrent = true
     const evaluate = async () => {
       const next = await evaluateDraft(definition, types, run).then(
         (evaluated) => ({ found: evaluated }),
         (cause: unknown) => ({ found, error: asApiError(cause) }),
       )
-      if (isCurrent) setState(next)
+      if (definition === draft.definition.peek()) setState(next)
     }
     const timer = setTimeout(evaluate, found === undefined ? 0 : evaluateDelayMs)
-    return () => {
-      isCurrent = false
-      clearTimeout(timer)
-    }
+    return () => clearTimeout(timer)
   }, [run, definition, types, attempt])
   return { found, error, retry: () => setAttempt(attempt + 1) }
 }
 
-interface Evaluated {
-  /** With values instead of expressions. */
-  readonly definition: Json
-  readonly notes: readonly Note[]
-  readonly hasExpressions: boolean
-}
-
-/** @throws {ApiError} */
-async function evaluateDraft(definition: Json, types: StageTypes, run: Execution): Promise<Evaluated> {
+/** The draft with values instead of expressions, and what has none. @throws {ApiError} */
+async function evaluateDraft(definition: Json, types: StageTypes, run: Execution) {
   const inRun = new Set(run.stages.flatMap(({ refId, parentStageId }) => (refId && !parentStageId ? [refId] : [])))
   const parts = await Promise.all(
     stagesOf(definition).map(async (stage) => {
@@ -146,24 +137,23 @@ async function evaluateDraft(definition: Json, types: StageTypes, run: Execution
 /** The engine's own check of a draft. */
 function PlanCheck({ draft }: TabProps) {
   const definition = draft.definition.value
-  const [checked, setChecked] = useState<{ readonly definition: Json; readonly errors: readonly string[] } | undefined>(undefined)
-  const [isBusy, setBusy] = useState(false)
+  const [checked, setChecked] = useState<{ readonly of: Json; readonly errors: readonly string[] | undefined } | undefined>()
+  // Of the draft as it is now.
+  const { errors } = checked?.of === definition ? checked : {}
+  const isBusy = checked !== undefined && checked.errors === undefined
   const check = async () => {
-    setBusy(true)
+    setChecked({ of: definition, errors: undefined })
     const body = { ...definition, name: textOf(definition['name']) ?? '', application: draft.application, plan: true }
     const error = await unwrap(client.POST('/pipelines/start', { body })).then(() => undefined, asApiError)
     const listed = textsOf(objectOf(error?.body)['errors'])
-    setChecked({ definition, errors: error === undefined || listed.length > 0 ? listed : [error.message] })
-    setBusy(false)
+    setChecked({ of: definition, errors: error === undefined || listed.length > 0 ? listed : [error.message] })
   }
-  // Of the draft as it is now.
-  const errors = checked?.definition === definition ? checked.errors : undefined
-  const words = errors?.length === 0 ? ['The engine accepts the draft.'] : (errors ?? [])
+  const isAccepted = errors?.length === 0
   return (
     <div class="row" aria-live="polite">
-      {words.map((text) => (
-        <span key={text} class={`status-text ${errors?.length === 0 ? 'is-succeeded' : 'is-failed'}`}>
-          <Icon name={errors?.length === 0 ? 'check' : 'warn'} /> <Name text={text} max={200} />
+      {(isAccepted ? ['The engine accepts the draft.'] : errors)?.map((text) => (
+        <span key={text} class={`status-text ${isAccepted ? 'is-succeeded' : 'is-failed'}`}>
+          <Icon name={isAccepted ? 'check' : 'warn'} /> <Name text={text} max={200} />
         </span>
       ))}
       <Button aria-busy={isBusy} aria-disabled={isBusy} onClick={() => isBusy || void check()}>

@@ -2,7 +2,7 @@
 import { type Json, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { descriptionOf, type StageTypes } from './descriptions.ts'
 import { isExpression } from './problems.ts'
-import { refIdOf, requisitesOf, stagesOf, titleOfStage } from './stages.ts'
+import { stagesBefore, titleOfStage, toNodes } from './stages.ts'
 
 /** One call of `evaluateVariables`. */
 interface StageQuestion {
@@ -14,6 +14,7 @@ interface StageQuestion {
 
 /** Read by the engine before a stage begins. */
 const structure = ['refId', 'requisiteStageRefIds', 'type']
+const hasExpression = (value: unknown) => JSON.stringify(value)?.includes('${') === true
 
 /**
  * Undefined for a stage without expressions.
@@ -27,25 +28,20 @@ export function toQuestion(
   types: StageTypes | undefined,
 ): StageQuestion | undefined {
   const fields = [...(descriptionOf(types, stage)?.fields ?? []), ...(types?.commonFields ?? [])]
-  // The engine evaluates others at another time, or never.
-  const isEvaluated = (key: string) =>
-    ['stageEnabled', variablesOf(stage)].includes(key) || fields.find(({ name }) => name === key)?.expression !== false
-  const all = Object.entries(stage)
-    .filter(([key]) => !structure.includes(key) && isEvaluated(key))
-    .flatMap(([key, value]) =>
-      key === variablesOf(stage)
-        ? objectsOf(value).map((variable) => ({ key: textOf(variable['key']) ?? '', value: variable['value'] }))
-        : [{ key, value: key === 'stageEnabled' ? withBraces(objectOf(value)) : value }],
-    )
-  const hasExpression = (value: unknown) => JSON.stringify(value)?.includes('${') === true
-  if (!hasExpression(all)) return undefined
-  const before = new Set(requisitesOf(stage))
-  const refIdsBefore = (id: string) => requisitesOf(stagesOf(definition).find((each) => refIdOf(each) === id) ?? {})
-  // Also those that are added meanwhile.
-  for (const id of before) for (const each of refIdsBefore(id)) before.add(each)
+  const variables = Object.entries(stage).flatMap(([key, value]) => {
+    if (key === variablesOf(stage))
+      return objectsOf(value).map((item) => ({ key: textOf(item['key']) ?? '', value: item['value'] }))
+    if (key === 'stageEnabled') return [{ key, value: withBraces(objectOf(value)) }]
+    // The engine evaluates others at another time, or never.
+    const isEvaluated = !structure.includes(key) && fields.find(({ name }) => name === key)?.expression !== false
+    return isEvaluated ? [{ key, value }] : []
+  })
+  if (!hasExpression(variables)) return undefined
+  const nodes = toNodes(definition)
+  const key = nodes.find((node) => node.stage === stage)?.key ?? ''
   return {
-    variables: all.toSorted((one, other) => Number(hasExpression(one)) - Number(hasExpression(other))),
-    requisites: [...before].filter((id) => inRun.has(id)),
+    variables: variables.toSorted((one, other) => Number(hasExpression(one)) - Number(hasExpression(other))),
+    requisites: [...stagesBefore(nodes, key)].filter((id) => inRun.has(id)),
   }
 }
 
@@ -72,21 +68,13 @@ export function withValues(stage: Json, { variables }: StageQuestion, { result =
   const values = new Map(variables.map(({ key }, index) => [key, objectOf(result[index])['value']]))
   const entries = Object.entries(stage).map(([key, value]) => {
     if (key !== variablesOf(stage)) return [key, values.has(key) ? values.get(key) : value]
-    return [key, objectsOf(value).map((variable) => ({ ...variable, value: values.get(textOf(variable['key']) ?? '') }))]
+    return [key, objectsOf(value).map((item) => ({ ...item, value: values.get(textOf(item['key']) ?? '') }))]
   })
   return Object.fromEntries(entries) as Json
 }
 
-/** Why an expression has no value. */
-export interface Note {
-  readonly title: string
-  readonly expression: string
-  readonly message: string
-  /** Otherwise a part of it is not there, so the whole is null or has a gap. */
-  readonly isError: boolean
-}
-
-export function notesOf(stage: Json, { detail }: Answer): readonly Note[] {
+/** Why expressions have no value; without an error, a part of one is not there, so the whole is null or has a gap. */
+export function notesOf(stage: Json, { detail }: Answer) {
   return Object.entries(objectOf(detail)).flatMap(([expression, entries]) =>
     objectsOf(entries).map(({ description, level }) => {
       // Without the expression that stands beside it anyway.

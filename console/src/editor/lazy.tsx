@@ -1,7 +1,6 @@
 /** Screens, and parts of them, that are loaded when they are first shown. */
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { basePath } from '../address.ts'
 import { Banner } from '../components/banner.tsx'
 import { Button } from '../components/button.tsx'
 import { Loading } from '../components/states.tsx'
@@ -16,8 +15,8 @@ type Load<Props> = () => Promise<ComponentType<Props>>
 const loaded = new Map<unknown, unknown>()
 
 export function Lazy<Props>({ load, props }: { load: Load<Props>; props: Props }) {
-  const [failed, setFailed] = useState<Load<Props> | undefined>(undefined)
   const [, redraw] = useState(0)
+  const [failed, setFailed] = useState<Load<Props> | undefined>(undefined)
   useEffect(() => {
     if (loaded.has(load)) return
     load().then(
@@ -30,25 +29,11 @@ export function Lazy<Props>({ load, props }: { load: Load<Props>; props: Props }
   }, [load])
   const Part = loaded.get(load) as ComponentType<Props> | undefined
   if (Part !== undefined) return <Part {...(props as Props & object)} />
-  return failed === load ? <Missing /> : <Loading rows={6} />
-}
-
-/** A part that was not loaded before an upgrade does not exist any more; without a connection nothing is loaded. */
-function Missing() {
-  const [isReachable, setReachable] = useState<boolean | undefined>(undefined)
-  useEffect(() => {
-    void fetch(basePath, { method: 'HEAD' }).then(
-      () => setReachable(true),
-      () => setReachable(false),
-    )
-  }, [])
-  if (isReachable === undefined) return <Loading rows={6} />
+  if (failed !== load) return <Loading rows={6} />
+  // A part that was not loaded before an upgrade does not exist any more.
   return (
-    <Banner
-      tone="info"
-      actions={<Button onClick={() => location.reload()}>{isReachable ? 'Load the new console' : 'Try again'}</Button>}
-    >
-      {isReachable ? 'Fairlead was updated.' : 'Fairlead does not answer.'}
+    <Banner tone="info" actions={<Button onClick={() => location.reload()}>Load the page again</Button>}>
+      Fairlead was updated, or does not answer.
     </Banner>
   )
 }

@@ -2,7 +2,7 @@
 import { effect } from '@preact/signals'
 import { user } from '../api/session.ts'
 import { parseExactly } from '../model/exact-json.ts'
-import { type Json, objectOf } from '../model/read.ts'
+import type { Json } from '../model/read.ts'
 import { Draft, type KeptDraft } from './draft.ts'
 
 const opened = new Map<string, { readonly draft: Draft; readonly stop: () => void }>()
@@ -51,24 +51,22 @@ export function forgetDraft(draft: Draft): void {
 }
 
 function keep(key: string, draft: Draft): Draft {
-  const stop = effect(() => store(key, draft.isDirty.value ? draft.toKept() : undefined))
+  const stop = effect(() => store(key, draft.isDirty.value ? JSON.stringify(draft.toKept()) : undefined))
   opened.set(key, { draft, stop })
   return draft
 }
 
-function store(key: string, kept: KeptDraft | undefined): void {
+/** Where storage is switched off or full, the draft lives in memory. */
+function store(key: string, text: string | undefined): void {
   try {
-    if (kept === undefined) sessionStorage.removeItem(key)
-    else sessionStorage.setItem(key, JSON.stringify(kept))
-  } catch {
-    // Storage is switched off or full: the draft lives in memory.
-  }
+    if (text === undefined) sessionStorage.removeItem(key)
+    else sessionStorage.setItem(key, text)
+  } catch {}
 }
 
 function load(key: string): KeptDraft | undefined {
   try {
-    const kept = objectOf(parseExactly(sessionStorage.getItem(key) ?? 'null'))
-    return kept['definition'] === undefined ? undefined : (kept as unknown as KeptDraft)
+    return (parseExactly(sessionStorage.getItem(key) ?? 'null') as KeptDraft | null) ?? undefined
   } catch {
     return undefined
   }

@@ -3,6 +3,7 @@ import { to } from '../address.ts'
 import { actionHeaders, client, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
+import type { IconName } from '../components/icon.tsx'
 import type { MenuItem } from '../components/menu.tsx'
 import { act } from '../components/notices.tsx'
 import { openForm } from '../components/open-form.tsx'
@@ -23,25 +24,17 @@ interface PipelineActions {
 }
 
 export function pipelineActions(options: PipelineActions): readonly MenuItem[] {
-  const { application, pipeline, denied, isEditing = false, order = [] } = options
+  const { application, pipeline, denied, isEditing = false, order = [], onDeleted } = options
   const name = textOf(pipeline['name']) ?? ''
   const id = textOf(pipeline['id']) ?? name
   const isDisabled = pipeline['disabled'] === true
-  const change = async (changes: Json) => {
-    // On what is stored now; a save between the read and this one is refused.
-    await sendDefinition({ ...(await readDefinition(application, id)), ...changes })
-    refreshMatching('pipelineConfigs')
-  }
-  const item = (label: string, icon: MenuItem['icon'] & string, onSelect: () => void): MenuItem => ({
-    label,
-    icon,
-    denied,
-    onSelect,
-  })
-  const move = (label: string, icon: 'up' | 'down', by: number): MenuItem[] => {
-    const at = order.indexOf(id)
-    if (at < 0 || order[at + by] === undefined) return []
-    const next = order.toSpliced(at, 1).toSpliced(at + by, 0, id)
+  // On what is stored now; a save between the read and this one is refused.
+  const change = async (changes: Json) => sendDefinition({ ...(await readDefinition(application, id)), ...changes })
+  const item = (label: string, icon: IconName, onSelect: () => void): MenuItem => ({ label, icon, denied, onSelect })
+  const at = order.indexOf(id)
+  const move = (label: string, icon: IconName, place: number) => {
+    if (at < 0 || order[place] === undefined) return []
+    const next = order.toSpliced(at, 1).toSpliced(place, 0, id)
     return [item(label, icon, () => act(`Move ${name}`, () => reorder(application, next)))]
   }
   const edit: MenuItem = { label: 'Edit', icon: 'edit', letter: 'e', href: to.editPipeline(application, id) }
@@ -50,13 +43,14 @@ export function pipelineActions(options: PipelineActions): readonly MenuItem[] {
     { label: 'History', icon: 'clock', letter: 'h', href: to.editPipeline(application, id, { tab: 'history' }) },
     { label: 'Copy …', icon: 'copy', denied, href: to.newPipeline(application, { from: id }) },
     item(isDisabled ? 'Enable' : 'Disable', 'power', () => confirmSwitch(name, isDisabled, change)),
-    ...move('Move up', 'up', -1),
-    ...move('Move down', 'down', 1),
-    { ...item('Delete', 'trash', () => confirmDeletion(options, name)), destructive: true },
+    ...move('Move up', 'up', at - 1),
+    ...move('Move down', 'down', at + 1),
+    { ...item('Delete', 'trash', () => confirmDeletion(application, name, onDeleted)), destructive: true },
   ]
 }
 
 type Change = (changes: Json) => Promise<void>
+const refreshes = 'pipelineConfigs'
 
 function openRename(name: string, change: Change): void {
   openForm({
@@ -66,7 +60,7 @@ function openRename(name: string, change: Change): void {
     values: { name },
     fields: { name: { label: 'Name', required: true } },
     run: (values) => change({ name: values.name.trim() }),
-    refreshes: 'pipelineConfigs',
+    refreshes,
   })
 }
 
@@ -75,10 +69,10 @@ function confirmSwitch(name: string, isDisabled: boolean, change: Change): void 
   const effect = isDisabled
     ? 'Users may start it, and its triggers do.'
     : `Neither users nor triggers of ${name} start it. Running executions continue.`
-  confirm({ title: `${action}?`, effect, action, run: () => change({ disabled: !isDisabled }) })
+  confirm({ title: `${action}?`, effect, action, run: () => change({ disabled: !isDisabled }), refreshes })
 }
 
-function confirmDeletion({ application, onDeleted }: PipelineActions, name: string): void {
+function confirmDeletion(application: string, name: string, onDeleted?: () => void): void {
   const params = { path: { application, pipelineName: name } }
   confirm({
     title: `Delete ${name}?`,
@@ -90,18 +84,15 @@ function confirmDeletion({ application, onDeleted }: PipelineActions, name: stri
     destructive: true,
     run: async (isOpen) => {
       await unwrap(client.DELETE('/pipelines/{application}/{pipelineName}', { params, headers: actionHeaders }))
-      refreshMatching('pipelineConfigs')
       if (isOpen()) onDeleted?.()
     },
+    refreshes,
   })
 }
 
 /** @throws {ApiError} */
 async function reorder(application: string, order: readonly string[]): Promise<void> {
   const idsToIndices = Object.fromEntries(order.map((id, index) => [id, index]))
-  try {
-    await unwrap(client.POST('/actions/pipelines/reorder', { headers: actionHeaders, body: { application, idsToIndices } }))
-  } finally {
-    refreshMatching('pipelineConfigs')
-  }
+  const sent = client.POST('/actions/pipelines/reorder', { headers: actionHeaders, body: { application, idsToIndices } })
+  await unwrap(sent).finally(() => refreshMatching(refreshes))
 }

@@ -3,8 +3,8 @@
  * expressions are left alone, because their values are known later.
  */
 import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
-import { descriptionOf, type FieldDescription, type StageTypes } from './descriptions.ts'
-import { checks } from './forms/checks.ts'
+import { descriptionOf, type FieldDescription, namesOf, type StageTypes } from './descriptions.ts'
+import { checks, missing, wrong } from './forms/checks.ts'
 import { formatPath, type Path } from './json-path.ts'
 import { parameterFields, triggerTypes } from './pipeline-fields.ts'
 import { findCircle, refIdOf, requisitesOf, type StageNode, stagesOf, titleOfStage, toNodes } from './stages.ts'
@@ -24,19 +24,23 @@ export interface Problem {
 
 export const nameMissing = 'Enter a name.'
 export const doesNotRun = 'This instance cannot run stages of this type.'
+const pathOfMachine =
+  'A path of this machine is not polled. Enter an address such as https://git.example.com/shop/web.git, or turn the polls off.'
 
 /** @param types Undefined while they are unknown: only the graph and the head are checked then. */
 export function findProblems(definition: Json, types: StageTypes | undefined): readonly Problem[] {
   const nodes = toNodes(definition)
   const circle = findCircle(nodes)
   const isNamed = String(definition['name'] ?? '').trim() !== ''
-  const ofStages = nodes.flatMap((node) =>
-    [...problemsInGraph(node, nodes, circle), ...(types === undefined ? [] : problemsOfStage(node, types, definition))].map(
-      (problem): Problem => ({ ...problem, path: ['stages', node.index, ...problem.path], stage: node.key }),
-    ),
-  )
+  const ofStages = nodes.flatMap((node) => {
+    const found = [
+      ...problemsInGraph(node, nodes, circle),
+      ...(types === undefined ? [] : problemsOfStage(node, types, definition)),
+    ]
+    return found.map((problem) => ({ ...problem, path: ['stages', node.index, ...problem.path], stage: node.key }))
+  })
   return [
-    ...(isNamed ? [] : [{ path: ['name'], message: nameMissing, kind: 'missing' } as const]),
+    ...(isNamed ? [] : [missing(['name'], nameMissing)]),
     ...problemsOfList(definition, 'triggers', ({ type }) => triggerTypes.find((known) => known.type === type)?.fields ?? []),
     ...problemsOfList(definition, 'parameterConfig', () => parameterFields),
     ...ofStages,
@@ -48,36 +52,30 @@ function problemsOfList(
   list: string,
   fieldsOf: (item: Json) => readonly FieldDescription[],
 ): readonly Problem[] {
-  return objectsOf(definition[list]).flatMap((item, index) =>
-    [...problemsOf(item, fieldsOf(item), [], item['enabled'] !== false), ...problemsOfPoll(item)].map((problem) => ({
-      ...problem,
-      path: [list, index, ...problem.path],
-    })),
-  )
-}
-
-function problemsOfPoll({ type, poll, repository }: Json): readonly Problem[] {
-  if (type !== 'git' || poll !== true || !String(repository).startsWith('/')) return []
-  const message =
-    'A path of this machine is not polled. Enter an address such as https://git.example.com/shop/web.git, or turn the polls off.'
-  return [{ path: ['repository'], message, kind: 'wrong' }]
+  return objectsOf(definition[list]).flatMap((item, index) => {
+    const { type, poll, enabled, repository } = item
+    const isPathPolled = type === 'git' && poll === true && String(repository).startsWith('/')
+    const found = problemsOf(item, fieldsOf(item), [list, index], enabled !== false)
+    return isPathPolled ? [...found, wrong([list, index, 'repository'], pathOfMachine)] : found
+  })
 }
 
 function problemsInGraph({ key, stage }: StageNode, nodes: readonly StageNode[], circle: readonly string[]): readonly Problem[] {
-  const wrong = (name: string, message: string): Problem => ({ path: [name], message, kind: 'wrong' })
   const refId = refIdOf(stage)
   const lost = requisitesOf(stage).filter((id) => !nodes.some((node) => node.key === id))
   const names = circle.map((id) => titleOfStage(nodes.find((node) => node.key === id)?.stage ?? {}))
+  const after = ['requisiteStageRefIds']
   return [
-    ...(textOf(stage['type']) === undefined ? [wrong('type', 'The stage has no type.')] : []),
-    ...(refId === undefined || refId === key ? [] : [wrong('refId', `Another stage has the reference ${refId}.`)]),
-    ...lost.map((id) => wrong('requisiteStageRefIds', `There is no stage with the reference ${id}.`)),
-    ...(circle.includes(key) ? [wrong('requisiteStageRefIds', `These stages wait for each other: ${names.join(', ')}.`)] : []),
+    ...(textOf(stage['type']) === undefined ? [wrong(['type'], 'The stage has no type.')] : []),
+    ...(refId === undefined || refId === key ? [] : [wrong(['refId'], `Another stage has the reference ${refId}.`)]),
+    ...lost.map((id) => wrong(after, `There is no stage with the reference ${id}.`)),
+    ...(circle.includes(key) ? [wrong(after, `These stages wait for each other: ${names.join(', ')}.`)] : []),
   ]
 }
 
 function problemsOfStage({ stage, index }: StageNode, types: StageTypes, definition: Json): readonly Problem[] {
-  const isComplete = !mayBeSkipped(stage)
+  // A stage whose condition may skip it need not be complete.
+  const isComplete = (textOf(objectOf(stage['stageEnabled'])['expression']) ?? 'true').trim() === 'true'
   const { fields = [], runsHere, reason = doesNotRun } = descriptionOf(types, stage) ?? {}
   const common = types.commonFields.filter(({ name }) => name !== 'type' && name !== 'requisiteStageRefIds')
   const check = isComplete ? checks[textOf(stage['type']) ?? ''] : undefined
@@ -85,35 +83,35 @@ function problemsOfStage({ stage, index }: StageNode, types: StageTypes, definit
     ...problemsOf(stage, common, [], false),
     ...problemsOf(stage, fields, [], isComplete),
     ...(check?.(stage, definition, index) ?? []),
-    ...(runsHere === false ? [{ path: ['type'], message: reason, kind: 'wrong', isWarning: true } as const] : []),
+    ...(runsHere === false ? [{ ...wrong(['type'], reason), isWarning: true }] : []),
   ]
 }
 
-/** A stage whose condition may skip it need not be complete. */
-function mayBeSkipped(stage: Json): boolean {
-  const condition = textOf(objectOf(stage['stageEnabled'])['expression'])
-  return condition !== undefined && condition.trim() !== 'true'
-}
-
-function problemsOf(holder: Json, fields: readonly FieldDescription[], path: Path, isComplete: boolean): readonly Problem[] {
+/** @param base Leads to the holder, from the stage or the definition, and is no part of the words. */
+function problemsOf(
+  holder: Json,
+  fields: readonly FieldDescription[],
+  base: Path,
+  isComplete: boolean,
+  inner: Path = [],
+): readonly Problem[] {
   // A key that is an expression may become any of them.
   const mayLack = !isComplete || Object.keys(holder).some(isExpression)
   return fields.flatMap((field): readonly Problem[] => {
-    const here = [...path, field.name]
-    const name = [field.name, ...(field.otherNames ?? [])].find((each) => isGiven(holder[each]))
-    if (name !== undefined) return name === field.name ? problemsOfValue(holder[name], field, here, isComplete) : []
-    return field.required && !mayLack ? [{ path: here, message: `Enter ${formatPath(here)}.`, kind: 'missing' }] : []
+    const here = [...inner, field.name]
+    const words = formatPath(here)
+    const path = [...base, ...here]
+    const name = namesOf(field).find((each) => isGiven(holder[each]))
+    if (name === undefined) return field.required && !mayLack ? [missing(path, `Enter ${words}.`)] : []
+    // Under another name it is taken as it is.
+    if (name !== field.name) return []
+    const value = holder[name]
+    const why = isExpression(value) ? undefined : describeWrong(value, field)
+    if (why !== undefined) return [wrong(path, `${words} ${why}.`)]
+    const below = (object: unknown, at: Path) =>
+      field.fields === undefined || !isObject(object) ? [] : problemsOf(object, field.fields, base, isComplete, at)
+    return Array.isArray(value) ? value.flatMap((each, index) => below(each, [...here, index])) : below(value, here)
   })
-}
-
-function problemsOfValue(value: unknown, field: FieldDescription, path: Path, isComplete: boolean): readonly Problem[] {
-  const wrong = isExpression(value) ? undefined : describeWrong(value, field)
-  if (wrong !== undefined) return [{ path, message: `${formatPath(path)} ${wrong}.`, kind: 'wrong' }]
-  const { fields, kind } = field
-  if (fields === undefined) return []
-  if (kind === 'object' && isObject(value)) return problemsOf(value, fields, path, isComplete)
-  if (kind !== 'objects' || !Array.isArray(value)) return []
-  return value.flatMap((each, index) => (isObject(each) ? problemsOf(each, fields, [...path, index], isComplete) : []))
 }
 
 /** Undefined when the engine takes the value. */

@@ -54,22 +54,24 @@ export function titleOfStage(stage: Json): string {
 
 /** Keys of all stages that come after, whatever the way. */
 export function followersOf(nodes: readonly StageNode[], key: string): ReadonlySet<string> {
-  const found = new Set<string>()
-  const follow = (before: string) => {
-    for (const node of nodes) {
-      if (!node.requires.includes(before) || found.has(node.key)) continue
-      found.add(node.key)
-      follow(node.key)
-    }
-  }
-  follow(key)
+  return walk(key, (before) => nodes.filter(({ requires }) => requires.includes(before)).map((node) => node.key))
+}
+
+/** Keys of all stages that come before, the nearest first. */
+export function stagesBefore(nodes: readonly StageNode[], key: string): ReadonlySet<string> {
+  return walk(key, (after) => nodes.find((node) => node.key === after)?.requires ?? [])
+}
+
+function walk(start: string, next: (key: string) => readonly string[]): ReadonlySet<string> {
+  const found = new Set(next(start))
+  // What is added on the way is walked as well.
+  for (const key of found) for (const each of next(key)) found.add(each)
   return found
 }
 
 /** Each after those that it requires; equals in the order of the definition. What waits for a circle comes last. */
 export function inRunOrder(nodes: readonly StageNode[]): readonly StageNode[] {
-  const { ordered, stuck } = sortByRun(nodes)
-  return [...ordered, ...stuck]
+  return Object.values(sortByRun(nodes)).flat()
 }
 
 /** Keys of the stages that wait for themselves. */
@@ -81,13 +83,11 @@ export function findCircle(nodes: readonly StageNode[]): readonly string[] {
 function sortByRun(nodes: readonly StageNode[]): { ordered: readonly StageNode[]; stuck: readonly StageNode[] } {
   const done = new Set<string>()
   const ordered: StageNode[] = []
-  let stuck = [...nodes]
-  for (;;) {
+  for (let stuck = nodes; ; stuck = stuck.filter(({ key }) => !done.has(key))) {
     const ready = stuck.filter(({ requires }) => requires.every((key) => done.has(key)))
     if (ready.length === 0) return { ordered, stuck }
     for (const { key } of ready) done.add(key)
     ordered.push(...ready)
-    stuck = stuck.filter(({ key }) => !done.has(key))
   }
 }
 
@@ -104,31 +104,18 @@ export function addStage(given: Json, stage: Json, place?: { readonly of: string
   const definition = withRefIds(given)
   const refId = freeRefId(definition)
   const nodes = toNodes(definition)
-  const stages = stagesOf(definition)
   // A stage that had no reference has another key now.
   const node = nodes[toNodes(given).findIndex(({ key }) => key === place?.of)]
-  const insert = (others: readonly Json[], at: number, requisiteStageRefIds: readonly string[]): Added => ({
-    definition: { ...definition, stages: others.toSpliced(at, 0, { ...stage, refId, requisiteStageRefIds }) },
-    refId,
+  const position = node && place?.position
+  const ends = nodes.filter(({ key }) => !nodes.some(({ requires }) => requires.includes(key))).map(({ key }) => key)
+  const requires = node === undefined ? ends : position === 'after' ? [node.key] : requisitesOf(node.stage)
+  const others = nodes.map(({ key, stage: each }) => {
+    if (position === 'after') return replaceRequisite(each, node?.key ?? '', [refId])
+    return position === 'before' && key === node?.key ? { ...each, requisiteStageRefIds: [refId] } : each
   })
-  if (place === undefined || node === undefined) {
-    const ends = nodes.filter(({ key }) => !nodes.some(({ requires }) => requires.includes(key)))
-    return insert(
-      stages,
-      stages.length,
-      ends.map(({ key }) => key),
-    )
-  }
-  const { key, index } = node
-  const own = requisitesOf(node.stage)
-  if (place.position === 'parallel') return insert(stages, index + 1, own)
-  if (place.position === 'after')
-    return insert(
-      stages.map((each) => replaceRequisite(each, key, [refId])),
-      index + 1,
-      [key],
-    )
-  return insert(stages.with(index, { ...node.stage, requisiteStageRefIds: [refId] }), index, own)
+  const at = node === undefined ? nodes.length : node.index + Number(position !== 'before')
+  const stages = others.toSpliced(at, 0, { ...stage, refId, requisiteStageRefIds: requires })
+  return { definition: { ...definition, stages }, refId }
 }
 
 /** A number that no stage has, as Deck gives it. */
@@ -170,10 +157,10 @@ export function copyStage(definition: Json, key: string, name: string): Added | 
 /** Also sorts the requisites as the stages are, so that choosing twice leaves no difference. */
 export function setRequisites(definition: Json, key: string, requisites: readonly string[]): Json {
   const nodes = toNodes(definition)
-  const known = nodes.filter((node) => requisites.includes(node.key)).map((node) => node.key)
+  const known = nodes.map((node) => node.key).filter((each) => requisites.includes(each))
   const requisiteStageRefIds = [...new Set([...known, ...requisites])]
   return {
     ...definition,
-    stages: nodes.map((node) => (node.key === key ? { ...node.stage, requisiteStageRefIds } : node.stage)),
+    stages: nodes.map(({ key: each, stage }) => (each === key ? { ...stage, requisiteStageRefIds } : stage)),
   }
 }

@@ -2,7 +2,7 @@
 import { standalone } from '../../../../src/settings/standalone.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf } from '../../model/read.ts'
 import type { Path } from '../json-path.ts'
-import { titleOfStage, toNodes } from '../stages.ts'
+import { stagesBefore, titleOfStage, toNodes } from '../stages.ts'
 
 interface Complaint {
   /** From the stage. */
@@ -13,8 +13,8 @@ interface Complaint {
 
 type Complaints = readonly Complaint[]
 
-const missing = (path: Path, message: string): Complaint => ({ path, message, kind: 'missing' })
-const wrong = (path: Path, message: string): Complaint => ({ path, message, kind: 'wrong' })
+export const missing = (path: Path, message: string): Complaint => ({ path, message, kind: 'missing' })
+export const wrong = (path: Path, message: string): Complaint => ({ path, message, kind: 'wrong' })
 const unless = (isRight: boolean, complaint: Complaint): Complaints => (isRight ? [] : [complaint])
 
 const buildStages = ['jenkins', 'travis', 'gitlab-ci', 'concourse', 'script', 'build']
@@ -30,9 +30,7 @@ export const imageKeys = ['imageId', 'amiName', 'image', 'imageArtifactId']
 /** What gives the stage an image unless it names one: stages before it, triggers, expected artifacts. */
 export function imageSourcesOf(definition: Json, index: number): readonly string[] {
   const nodes = toNodes(definition)
-  const before = new Set(nodes[index]?.requires)
-  // What is added on the way is walked as well.
-  for (const key of before) for (const required of nodes.find((node) => node.key === key)?.requires ?? []) before.add(required)
+  const before = stagesBefore(nodes, nodes[index]?.key ?? '')
   const has = (list: string, isOne: (item: Json) => boolean) => objectsOf(definition[list]).some(isOne)
   return [
     ...nodes
