@@ -49,12 +49,10 @@ interface GraphProps<Line extends Edge> {
   readonly edgeClass: (edge: Line) => string
   /** Keys that the graph does not use itself, pressed on a node. */
   readonly onKey?: (event: KeyboardEvent, id: string) => void
-  /** Drawn above the home, at its place. */
-  readonly handles?: ComponentChildren
 }
 
 export function Graph<Line extends Edge>(props: GraphProps<Line>) {
-  const { items, edges, home, edgeClass, handles } = props
+  const { items, edges, home, edgeClass } = props
   const view = useGraphView(items, edges, home)
   const { layout, box, zoom } = view
   const { focused, setFocused, moveTo } = useNodeFocus(box)
@@ -73,7 +71,6 @@ export function Graph<Line extends Edge>(props: GraphProps<Line>) {
   const inFocus = [focused, home].find((id) => items.some((item) => item.id === id)) ?? items[0]?.id
   const before = Map.groupBy(edges, ({ to }) => to)
   const nameOf = new Map(items.map(({ id, name }) => [id, name]))
-  const handled = handles === undefined ? undefined : layout.places.get(home ?? '')
   return (
     <div class="graph-frame" onPointerLeave={hideTip} onFocusOut={hideTip} onPointerOver={showTip} onFocusIn={showTip}>
       <div class="graph" ref={box}>
@@ -105,11 +102,6 @@ export function Graph<Line extends Edge>(props: GraphProps<Line>) {
                 </div>
               )
             })}
-            {handled !== undefined && (
-              <div class="node-handles" style={{ left: rem(handled.x), top: rem(handled.y) }}>
-                {handles}
-              </div>
-            )}
           </div>
         </div>
       </div>

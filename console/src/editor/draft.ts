@@ -15,14 +15,6 @@ export interface TabProps {
   readonly draft: Draft
 }
 
-/** Text that is no definition yet. It survives a change of the view; the other views keep the last valid definition. */
-interface Unreadable {
-  readonly text: string
-  readonly format: 'json' | 'yaml'
-  /** With the line, such as "Line 12: a comma is missing". */
-  readonly message: string
-}
-
 /** Text of a field that is no value, such as half a number. It survives a change of the view, and keeps the draft from being saved. */
 interface HeldText extends Problem {
   readonly text: string
@@ -54,7 +46,11 @@ export class Draft {
   /** What it began from, undefined for a new one; a save that names another `updateTs` than the store has is stale. */
   readonly stored: Signal<Json | undefined>
   readonly types = signal<StageTypes | undefined>(undefined)
-  readonly unreadable = signal<Unreadable | undefined>(undefined)
+  /**
+   * Text that is no definition yet, with what is wrong, such as "Line 12: a comma is missing". It survives a change of the view; the
+   * other views keep the last valid definition.
+   */
+  readonly unreadable = signal<{ text: string; format: 'json' | 'yaml'; message: string } | undefined>(undefined)
   /** The field to open and focus next, such as that of a problem. */
   readonly shown = signal<Path | undefined>(undefined)
   /** Whether fields that are missing are marked before the user was there: from the first save on. */
@@ -72,7 +68,12 @@ export class Draft {
   readonly #future = signal<readonly Step[]>([])
   #mergeKey: string | undefined
 
-  readonly held = computed(() => this.#held.value.filter((each) => isCurrent(each, this.definition.value)))
+  readonly held = computed(() => {
+    const definition = this.definition.value
+    const isCurrent = ({ path, stage, value }: HeldText) =>
+      isSameValue(valueAt(definition, path), value) && stageAt(definition, path) === stage
+    return this.#held.value.filter(isCurrent)
+  })
   /** What a save would change. */
   readonly changes = computed(() =>
     listChanges(withoutStamps(this.stored.value ?? this.#begun), withoutStamps(this.definition.value)),
@@ -108,12 +109,16 @@ export class Draft {
       if (mergeKey === undefined || mergeKey !== this.#mergeKey) {
         this.#past.value = [...this.#past.peek(), { definition: before, label }].slice(-maxSteps)
       }
-      this.#mergeKey = mergeKey
       this.#future.value = []
-      this.refusals.value = []
-      this.isSaved.value = false
-      this.definition.value = after
+      this.#become(after, mergeKey)
     })
+  }
+
+  #become(definition: Json, mergeKey: string | undefined): void {
+    this.#mergeKey = mergeKey
+    this.refusals.value = []
+    this.isSaved.value = false
+    this.definition.value = definition
   }
 
   /** One field; undefined removes the key or the item. Typing in one field is one step of undo. */
@@ -128,15 +133,9 @@ export class Draft {
   /** @param message A sentence that says why the text is no value. */
   hold(path: Path, text: string, message: string): void {
     const definition = this.definition.peek()
-    const held = {
-      path,
-      text,
-      message,
-      kind: 'wrong',
-      stage: stageAt(definition, path),
-      value: valueAt(definition, path),
-    } as const
-    this.#held.value = [...this.held.peek().filter((other) => !isSamePath(other.path, path)), held]
+    const [stage, value] = [stageAt(definition, path), valueAt(definition, path)]
+    const others = this.held.peek().filter((other) => !isSamePath(other.path, path))
+    this.#held.value = [...others, { path, text, message, kind: 'wrong', stage, value }]
   }
 
   /** The field has a value, or is left as it was. */
@@ -162,9 +161,7 @@ export class Draft {
     batch(() => {
       from.value = from.peek().slice(0, -1)
       to.value = [...to.peek(), { definition: this.definition.peek(), label: step.label }]
-      this.definition.value = step.definition
-      this.#mergeKey = undefined
-      this.refusals.value = []
+      this.#become(step.definition, undefined)
     })
   }
 
@@ -198,7 +195,6 @@ export class Draft {
     })
   }
 
-  /** Whether the lock may be lifted here. */
   get mayUnlock(): boolean {
     const { ui, allowUnlockUi } = objectOf(this.stored.peek()?.['locked'])
     return ui === true && allowUnlockUi !== false && this.readOnly.value !== undefined
@@ -219,17 +215,11 @@ function stageAt(definition: Json, [list, index]: Path): string | undefined {
   return list === 'stages' && typeof index === 'number' ? toNodes(definition)[index]?.key : undefined
 }
 
-function isCurrent({ path, stage, value }: HeldText, definition: Json): boolean {
-  return isSameValue(valueAt(definition, path), value) && stageAt(definition, path) === stage
-}
-
 /** A locked pipeline is changed where it is made, one of a template in the template. */
 function describeReadOnly(stored: Json | undefined): string | undefined {
-  if (stored === undefined) return undefined
-  const locked = objectOf(stored['locked'])
-  const why = textOf(locked['description'])
-  if (locked['ui'] === true)
-    return `This pipeline is locked${why === undefined ? '' : ` (${why})`}: it is changed where it is made, not here.`
-  if (stored['type'] !== 'templatedPipeline') return undefined
+  const { ui, description } = objectOf(stored?.['locked'])
+  const why = textOf(description) === undefined ? '' : ` (${description})`
+  if (ui === true) return `This pipeline is locked${why}: it is changed where it is made, not here.`
+  if (stored?.['type'] !== 'templatedPipeline') return undefined
   return 'This pipeline comes from a template. Change the template, or its variables where they are kept.'
 }

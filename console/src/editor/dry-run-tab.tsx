@@ -8,11 +8,12 @@ import { Button } from '../components/button.tsx'
 import { Filters } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
+import { act } from '../components/notices.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, ErrorState, Loaded, Loading } from '../components/states.tsx'
 import { type Execution, newestFirst, shortId, statusOf } from '../model/execution.ts'
 import { markHidden } from '../model/names.ts'
-import { type Json, objectOf, textOf, textsOf } from '../model/read.ts'
+import { type Json, textOf } from '../model/read.ts'
 import { formatRelative, now } from '../model/time.ts'
 import { plural } from '../words.ts'
 import { DefinitionDiff } from './definition-diff.tsx'
@@ -137,28 +138,23 @@ async function evaluateDraft(definition: Json, types: StageTypes, run: Execution
 /** The engine's own check of a draft. */
 function PlanCheck({ draft }: TabProps) {
   const definition = draft.definition.value
-  const [checked, setChecked] = useState<{ readonly of: Json; readonly errors: readonly string[] | undefined } | undefined>()
-  // Of the draft as it is now.
-  const { errors } = checked?.of === definition ? checked : {}
-  const isBusy = checked !== undefined && checked.errors === undefined
-  const check = async () => {
-    setChecked({ of: definition, errors: undefined })
-    const body = { ...definition, name: textOf(definition['name']) ?? '', application: draft.application, plan: true }
-    const error = await unwrap(client.POST('/pipelines/start', { body })).then(() => undefined, asApiError)
-    const listed = textsOf(objectOf(error?.body)['errors'])
-    setChecked({ of: definition, errors: error === undefined || listed.length > 0 ? listed : [error.message] })
-  }
-  const isAccepted = errors?.length === 0
+  const [accepted, setAccepted] = useState<Json | undefined>(undefined)
+  const name = textOf(definition['name']) ?? ''
+  const check = () =>
+    act(`Check ${name}`, async () => {
+      const body = { ...definition, name, application: draft.application, plan: true }
+      await unwrap(client.POST('/pipelines/start', { body }))
+      setAccepted(definition)
+    })
   return (
     <div class="row" aria-live="polite">
-      {(isAccepted ? ['The engine accepts the draft.'] : errors)?.map((text) => (
-        <span key={text} class={`status-text ${isAccepted ? 'is-succeeded' : 'is-failed'}`}>
-          <Icon name={isAccepted ? 'check' : 'warn'} /> <Name text={text} max={200} />
+      {/* Of the draft as it is now. */}
+      {accepted === definition && (
+        <span class="status-text is-succeeded">
+          <Icon name="check" /> The engine accepts the draft.
         </span>
-      ))}
-      <Button aria-busy={isBusy} aria-disabled={isBusy} onClick={() => isBusy || void check()}>
-        Check with the engine
-      </Button>
+      )}
+      <Button onClick={check}>Check with the engine</Button>
     </div>
   )
 }

@@ -18,7 +18,7 @@ import { ProblemCount } from './item-list.tsx'
 import type { Path } from './json-path.ts'
 import { PipelineSettings, type SectionId, sections } from './settings-lists.tsx'
 import { removeSelected, StageForm } from './stage-form.tsx'
-import { findCircle, inRunOrder, type Position, positions, type StageNode, stageOfKey, titleOfStage, toNodes } from './stages.ts'
+import { findCircle, inRunOrder, type StageNode, stageOfKey, titleOfStage, toNodes } from './stages.ts'
 
 /** Above that the list says more than a drawing. */
 const maxDrawn = 400
@@ -149,7 +149,6 @@ function Stages({ draft, selected, isList, onSelect }: StagesProps) {
       home={selected}
       edgeClass={({ from, to }) => (circle.includes(from) && circle.includes(to) ? 'is-broken' : 'is-passed')}
       onKey={onKey}
-      handles={selected !== undefined && isEditable && <Handles draft={draft} of={selected} onAdded={onSelect} />}
     />
   )
 }
@@ -192,26 +191,5 @@ function StageRows({
         </li>
       ))}
     </ol>
-  )
-}
-
-/** Buttons around the selected stage that add another one. */
-function Handles({ draft, of, onAdded }: TabProps & { of: string; onAdded: (refId: string) => void }) {
-  return (
-    <>
-      {Object.entries(positions).map(([position, label]) => (
-        <button
-          key={position}
-          type="button"
-          class={`node-handle is-${position}`}
-          tabIndex={-1}
-          aria-label={label}
-          title={label}
-          onClick={() => openAddStage({ draft, of, position: position as Position, onAdded })}
-        >
-          <Icon name="plus" />
-        </button>
-      ))}
-    </>
   )
 }

@@ -18,7 +18,7 @@ export async function readDefinition(application: string, id: string): Promise<J
 /** Creates or overwrites a pipeline, and shows what the server warns of; with `updateTs`, unless the stored one is newer. @throws {ApiError} */
 export async function sendDefinition(definition: Json): Promise<void> {
   if (losesDigits(definition))
-    throw new ApiError({ status: 0, message: 'Digits of a number would be lost. Save the pipeline with a newer browser.' })
+    throw new ApiError({ status: 400, message: 'Digits of a number would be lost. Save the pipeline with a newer browser.' })
   const query = { staleCheck: true }
   const body = definition as Schemas['Pipeline']
   const warnings = await warningsOf(client.POST('/pipelines', { params: { query }, headers: actionHeaders, body }))

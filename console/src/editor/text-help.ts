@@ -37,35 +37,20 @@ async function complete(context: CompletionContext, draft: Draft, format: TextFo
   if (types === undefined || place === undefined || (!context.explicit && !place.isQuoted && place.from === context.pos))
     return null
   const suggestions = suggestionsAt(types, draft.definition.peek(), place)
-  const options = suggestions.map((suggestion) => toCompletion(suggestion, place, format))
+  const hasColon = context.state.sliceDoc(context.pos, context.pos + 2).includes(':')
+  const options = suggestions.map((suggestion) => toCompletion(suggestion, place, format, hasColon))
   return options.length === 0 ? null : { from: place.from, options, validFor: /^[\w.$:/@-]*$/ }
 }
 
-function toCompletion({ value, detail, help, isRequired }: Suggestion, place: TextPlace, format: TextFormat): Completion {
-  return {
-    label: String(value),
-    detail,
-    info: help,
-    boost: isRequired === true ? 1 : 0,
-    apply: (view, _completion, from, to) => {
-      const after = view.state.doc.sliceString(to, to + 2)
-      const insert = textOf(value, place, format, after)
-      // What is typed next stands behind a quote that was there already.
-      const skipped = place.isQuoted && after.startsWith('"') && !insert.includes('"') ? 1 : 0
-      const selection = { anchor: from + insert.length + skipped }
-      view.dispatch({ changes: { from, to, insert }, selection, userEvent: 'input.complete' })
-    },
-  }
-}
-
-/** @param after The two characters behind the cursor. */
-function textOf(value: string | boolean, { role, isQuoted }: TextPlace, format: TextFormat, after: string): string {
+/** @param hasColon Whether the key that is typed has one already. */
+function toCompletion(suggestion: Suggestion, { role, isQuoted }: TextPlace, format: TextFormat, hasColon: boolean): Completion {
+  const { value, detail, help, isRequired } = suggestion
   const text = String(value)
-  const colon = role === 'key' && typeof value === 'string' && !after.includes(':') ? ': ' : ''
-  if (isQuoted) return after.startsWith('"') ? text : `${text}"${colon}`
-  if (typeof value === 'boolean') return text
-  if (format === 'json') return `${JSON.stringify(text)}${colon}`
-  return colon === '' && !/^[A-Za-z_][\w./-]*$/.test(text) ? JSON.stringify(text) : text + colon
+  const isKey = role === 'key' && typeof value === 'string' && !isQuoted && !hasColon
+  const isPlain = format === 'yaml' && (isKey || /^[A-Za-z_][\w./-]*$/.test(text))
+  // The quote that closes the text is there already.
+  const written = isQuoted || typeof value === 'boolean' || isPlain ? text : JSON.stringify(text)
+  return { label: text, detail, info: help, boost: isRequired === true ? 1 : 0, apply: isKey ? `${written}: ` : written }
 }
 
 /** What is wrong, where it stands in the text: that it cannot be read, or problems of the definition. */
