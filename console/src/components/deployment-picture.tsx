@@ -13,11 +13,11 @@ import {
   sentenceOf,
 } from '../model/deployment.ts'
 import type { Execution, Stage } from '../model/execution.ts'
-import { groupPlace, loadBalancersOf, type ServerGroup, versionIn, versionOf } from '../model/server-groups.ts'
+import { groupPlace, loadBalancersOf, type ServerGroup, versionIn } from '../model/server-groups.ts'
 import { formatClock } from '../model/time.ts'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { GroupCharts } from './group-charts.tsx'
-import { HealthMarks } from './health-marks.tsx'
+import { Marks } from './health-marks.tsx'
 import { Icon } from './icon.tsx'
 import { Name, NameLink } from './name.tsx'
 import { StatusMark } from './status-mark.tsx'
@@ -50,7 +50,7 @@ export function DeploymentPicture({ application, execution, stage, groups = [] }
 }
 
 function RunPicture({ application, deployment }: { application: string; deployment: Deployment }) {
-  const { account, region, cluster, fresh, old, startMs, isOver, hasFailed } = deployment
+  const { account, region, cluster, fresh, old, startMs, isOver, hasFailed, events } = deployment
   const live = useLive(
     '/applications/{applicationName}/serverGroups',
     { path: { applicationName: application }, query: { clusters: `${account}:${cluster}` } },
@@ -59,12 +59,13 @@ function RunPicture({ application, deployment }: { application: string; deployme
   const { body, error } = live.reading.value
   if (body === undefined && error === undefined && !isOver) return null
   const groups = (body ?? []).filter((group) => group.region === region)
+  const endMs = events.at(-1)?.atMs
   // What a failed deployment has left is looked at as it is.
-  const isThen = isOver && fresh.length > 0 && !(hasFailed && groups.some(({ name }) => fresh.includes(name)))
-  if (isThen) return <Picture {...{ application, deployment, isThen }} pictures={picturesThen(deployment, groups)} />
+  if (isOver && fresh.length > 0 && !(hasFailed && groups.some(({ name }) => fresh.includes(name))))
+    return <Picture {...{ application, deployment, endMs }} pictures={picturesThen(deployment, groups)} />
   // Where a run names no server group, the cluster shows its end only until the next one comes.
   const createdFrom = (ms: number) => groups.filter(({ createdTime }) => (createdTime ?? 0) >= ms).map(({ name }) => name)
-  const isPast = isOver && fresh.length === 0 && createdFrom((deployment.events.at(-1)?.atMs ?? 0) + 1).length > 0
+  const isPast = isOver && fresh.length === 0 && createdFrom((endMs ?? 0) + 1).length > 0
   const pictures = isPast ? [] : picturesOf(groups, fresh.length > 0 ? fresh : createdFrom(startMs), old)
   return <Picture {...{ application, deployment, pictures }} />
 }
@@ -73,14 +74,13 @@ interface PictureProps {
   readonly application: string
   readonly pictures: readonly PictureGroup[]
   readonly deployment?: Deployment
-  /** As it was at the end of the run. */
-  readonly isThen?: boolean
+  /** Of the run, where it is as it was then. */
+  readonly endMs?: number | undefined
 }
 
-function Picture({ application, pictures, deployment, isThen = false }: PictureProps) {
+function Picture({ application, pictures, deployment, endMs }: PictureProps) {
   const balancers = [...new Set(pictures.flatMap(({ group }) => loadBalancersOf(group)))]
   const events = deployment?.events ?? []
-  const end = isThen ? events.at(-1)?.atMs : undefined
   const serving = pictures.filter(({ fate }) => fate === undefined).map(({ group }) => group)
   if (pictures.length === 0 && events.length === 0) return null
   return (
@@ -92,7 +92,7 @@ function Picture({ application, pictures, deployment, isThen = false }: PictureP
           </strong>
         )}
         <span class="muted">
-          {end !== undefined && `At the end, ${formatClock(end)}: `}
+          {endMs !== undefined && `At the end, ${formatClock(endMs)}: `}
           {pictures.length > 0 && sentenceOf(pictures)}
         </span>
       </figcaption>
@@ -156,11 +156,12 @@ function bandPath(from: number, to: number, width: number): string {
 }
 
 function GroupBox({ application, picture }: { application: string; picture: PictureGroup }) {
-  const { group, health, isNew, share, fate, isGone } = picture
+  const { group, states, health, isNew, share, fate, isGone, version } = picture
   const isOfManifests = hasManifests(useCloudProviders(), group.cloudProvider ?? group.type)
   const place = groupPlace(group)
   const href = isOfManifests ? to.manifest(application, { ...place, location: place.region }) : to.serverGroup(application, place)
-  const version = versionOf(group)
+  const up = states.filter(({ word }) => word === 'up').length / Math.max(1, states.length)
+  const isShort = fate === undefined && states.some(({ kind }) => kind === 'failed')
   return (
     <li class={`deployment-group ${isNew ? 'is-new' : ''} ${fate === undefined ? '' : 'is-off'}`}>
       <p class="deployment-name">
@@ -170,7 +171,7 @@ function GroupBox({ application, picture }: { application: string; picture: Pict
       </p>
       {health !== undefined && (
         <p>
-          <HealthMarks group={group} text={health} />
+          <Marks states={states} up={up} text={health} isShort={isShort} />
         </p>
       )}
       <p class="deployment-share">

@@ -8,43 +8,45 @@ import {
   type ServerGroup,
   statusOfInstance,
 } from '../model/server-groups.ts'
+import type { Status } from '../model/status.ts'
 import { StatusMark } from './status-mark.tsx'
 
 const maxMarks = 60
 
-interface HealthMarksProps {
-  readonly group: ServerGroup
-  readonly hrefOf?: (instance: Instance) => string
-  /** Beside the marks, instead of "2 of 3 up". */
-  readonly text?: string
+export function HealthMarks({ group, hrefOf }: { group: ServerGroup; hrefOf?: (instance: Instance) => string }) {
+  const { total, up } = countsOf(group)
+  const states = instancesOf(group).map((instance) => {
+    return { ...statusOfInstance(instance), id: instanceId(instance), href: hrefOf?.(instance) }
+  })
+  return (
+    <Marks states={states} up={up / Math.max(1, total)} text={`${up} of ${total} up`} isShort={isEnabled(group) && up < total} />
+  )
 }
 
-export function HealthMarks({ group, hrefOf, text }: HealthMarksProps) {
-  const instances = instancesOf(group)
-  const { total, up } = countsOf(group)
-  const hasFailed = instances.some((instance) => statusOfInstance(instance).kind === 'failed')
-  const isShort = isEnabled(group) && up < total && (text === undefined || hasFailed)
+interface MarksProps {
+  readonly states: readonly (Status & { readonly id?: string; readonly href?: string | undefined })[]
+  /** From 0 to 1. */
+  readonly up: number
+  readonly text: string
+  readonly isShort: boolean
+}
+
+export function Marks({ states, up, text, isShort }: MarksProps) {
   return (
     <span class="health">
       <span class="marks" aria-hidden="true">
-        {instances.length > maxMarks && (
+        {states.length > maxMarks && (
           <span class="health-bar">
-            <span style={{ width: `${(up / Math.max(1, total)) * 100}%` }} />
+            <span style={{ width: `${up * 100}%` }} />
           </span>
         )}
-        {instances.length <= maxMarks &&
-          instances.map((instance) => {
-            const { kind, word } = statusOfInstance(instance)
-            const id = instanceId(instance)
-            const mark = { title: `${id}: ${word}`, children: <StatusMark kind={kind} size={12} /> }
-            return hrefOf === undefined ? (
-              <span key={id} {...mark} />
-            ) : (
-              <a key={id} {...mark} href={hrefOf(instance)} tabIndex={-1} />
-            )
+        {states.length <= maxMarks &&
+          states.map(({ kind, word, id, href }, at) => {
+            const mark = { title: id === undefined ? word : `${id}: ${word}`, children: <StatusMark kind={kind} size={12} /> }
+            return href === undefined ? <span key={id ?? at} {...mark} /> : <a key={id} {...mark} href={href} tabIndex={-1} />
           })}
       </span>
-      <span class={`number ${isShort ? 'is-short' : ''}`}>{text ?? `${up} of ${total} up`}</span>
+      <span class={`number ${isShort ? 'is-short' : ''}`}>{text}</span>
     </span>
   )
 }

@@ -10,8 +10,9 @@ import {
   type ServerGroup,
   statusOfInstance,
   versionIn,
+  versionOf,
 } from './server-groups.ts'
-import { isComplete } from './status.ts'
+import { instanceStatus, isComplete, type Status } from './status.ts'
 
 /** What each type of stage does to the server groups that it is about: when it has, and while it does. */
 const deeds: Readonly<Record<string, readonly [done: string, doing: string]>> = {
@@ -47,28 +48,24 @@ export function deploymentsOf({ stages }: Execution, root?: Stage): readonly Dep
     .filter(isInside)
     .toSorted((a, b) => (a.startTime ?? 0) - (b.startTime ?? 0))
   const byPlace = Map.groupBy(moving, (stage) => Object.values(placeOf(stage)).join('\n'))
-  return [...byPlace.values()].map(toDeployment).filter(({ cluster }) => cluster !== '')
+  return [...byPlace.values()].map((some) => toDeployment(some as [Stage, ...Stage[]])).filter(({ cluster }) => cluster !== '')
 }
 
 function placeOf({ context }: Stage) {
+  const text = (...keys: readonly string[]) => keys.map((key) => textOf(context[key])).find((found) => found !== undefined)
   const [namespace, manifests] = Object.entries(objectOf(context['outputs.manifestNamesByNamespace']))[0] ?? []
-  const account = textOf(context['account']) ?? textOf(context['credentials']) ?? ''
-  const region = textOf(context['region']) ?? textsOf(context['regions'])[0] ?? textOf(context['location']) ?? namespace ?? ''
-  const cluster = textOf(context['cluster']) ?? textOf(objectOf(context['moniker'])['cluster']) ?? textsOf(manifests)[0]
-  return { account, region, cluster: cluster ?? clusterName(context) }
-}
-
-function clusterName(context: Stage['context']): string {
-  const known = textOf(context['serverGroupName']) ?? textOf(context['asgName'])
-  if (known !== undefined) return known.replace(/-v\d{3,}$/, '')
-  const [stack, detail] = [textOf(context['stack']), textOf(context['freeFormDetails'])]
-  const parts = [textOf(context['application']), stack ?? (detail === undefined ? undefined : ''), detail]
-  return parts.filter((part) => part !== undefined).join('-')
+  const ofGroup = text('serverGroupName', 'asgName')?.replace(/-v\d{3,}$/, '')
+  const detail = text('freeFormDetails')
+  const ofParts = [text('application'), text('stack') ?? (detail && ''), detail].filter((part) => part !== undefined).join('-')
+  return {
+    account: text('account', 'credentials') ?? '',
+    region: text('region') ?? textsOf(context['regions'])[0] ?? text('location') ?? namespace ?? '',
+    cluster: text('cluster') ?? textOf(objectOf(context['moniker'])['cluster']) ?? textsOf(manifests)[0] ?? ofGroup ?? ofParts,
+  }
 }
 
 /** @param stages In the order of their starts. */
-function toDeployment(stages: readonly [Stage, ...Stage[]] | readonly Stage[]) {
-  const [first] = stages as readonly [Stage, ...Stage[]]
+function toDeployment(stages: readonly [Stage, ...Stage[]]) {
   const makers = stages.filter(({ type }) => creating.has(type))
   const fresh = new Set(stages.filter(({ type }) => creating.has(type) || type.startsWith('enable')).flatMap(namesOf))
   const sources = makers.flatMap(({ context }) => textOf(objectOf(context['source'])['serverGroupName']) ?? [])
@@ -77,13 +74,13 @@ function toDeployment(stages: readonly [Stage, ...Stage[]] | readonly Stage[]) {
   const done = stages.filter(({ type, status }) => fatal.has(deeds[type]?.[0] ?? '') && status === 'SUCCEEDED')
   const resized = stages.findLast((stage) => isResize(stage) && namesOf(stage).some((name) => fresh.has(name)))
   return {
-    ...placeOf(first),
+    ...placeOf(stages[0]),
     /** Server groups that it created or gave traffic to, and those that were there before. */
     fresh: [...fresh],
     old: [...others.difference(fresh)],
     /** What became of them, by name, such as "disabled". */
     fates: new Map(done.flatMap((stage) => namesOf(stage).map((name) => [name, deedOf(stage, 0)] as const))),
-    startMs: first.startTime ?? 0,
+    startMs: stages[0].startTime ?? 0,
     /** Instances of the new server group at the end. */
     desired: numberOf(objectOf((resized?.context ?? settings)['capacity'])['desired']),
     version: textOf(settings['imageId']) ?? textOf(settings['amiName']),
@@ -120,24 +117,20 @@ interface Happening {
 
 function happeningsOf(stage: Stage): readonly Happening[] {
   const names = namesOf(stage).map(versionIn).join(', ')
-  const isCreation = creating.has(stage.type)
-  const failure: Happening = { atMs: stage.endTime ?? 0, text: `${stage.name ?? stage.type} failed`, kind: 'failed' }
   const isPin = stage.type === 'resizeServerGroup' && !isResize(stage)
-  return [
-    ...(isCreation ? creationOf(stage, names) : []),
-    ...(stage.status === 'TERMINAL' ? [failure] : []),
-    ...(isCreation || isPin || names === ''
-      ? []
-      : stepOf(stage, `${names} ${deedOf(stage, 0)}`, `${names} is ${deedOf(stage, 1)}`)),
-  ]
+  const failure: Happening = { atMs: stage.endTime ?? 0, text: `${stage.name ?? stage.type} failed`, kind: 'failed' }
+  const ofStage = isPin || names === '' ? [] : stepOf(stage, `${names} ${deedOf(stage, 0)}`, `${names} is ${deedOf(stage, 1)}`)
+  return [...(creating.has(stage.type) ? creationOf(stage, names) : ofStage), ...(stage.status === 'TERMINAL' ? [failure] : [])]
 }
 
 /** A stage or task that has succeeded or still runs. */
-function stepOf({ status, startTime, endTime }: Pick<Stage, 'status' | 'startTime' | 'endTime'>, done: string, doing: string) {
-  const end: Happening = { atMs: endTime ?? 0, text: done, kind: 'succeeded' }
-  const start: Happening = { atMs: startTime ?? 0, text: doing, kind: 'running' }
-  if (status === 'SUCCEEDED') return [end]
-  return startTime && !isComplete(status) ? [start] : []
+function stepOf(
+  { status, startTime, endTime }: Stage | Stage['tasks'][number],
+  done: string,
+  doing: string,
+): readonly Happening[] {
+  if (status === 'SUCCEEDED') return [{ atMs: endTime ?? 0, text: done, kind: 'succeeded' }]
+  return startTime && !isComplete(status) ? [{ atMs: startTime, text: doing, kind: 'running' }] : []
 }
 
 /** A creation tells its steps: created, then up. */
@@ -147,9 +140,9 @@ function creationOf({ type, context, tasks }: Stage, names: string): readonly Ha
   const isFront = textsOf(context['loadBalancers']).length > 0
   // It begins empty and grows in steps of their own.
   const isRolling = textOf(context['strategy'])?.toLowerCase() === 'rollingredblack'
-  const isManifest = type === 'deployManifest'
   const told: Readonly<Record<string, readonly [done: string, doing: string]>> = {
-    [type]: isManifest ? ['Manifest applied', 'Applying the manifest'] : [`${names} created`, 'Creating a server group'],
+    [type]:
+      type === 'deployManifest' ? ['Manifest applied', 'Applying the manifest'] : [`${names} created`, 'Creating a server group'],
     ...(!isRolling && { waitForUpInstances: [isFront ? `${up}, took traffic` : up, `Waiting until ${names} is up`] }),
     waitForManifestToStabilize: ['Stable', 'Waiting until it is stable'],
   }
@@ -159,25 +152,14 @@ function creationOf({ type, context, tasks }: Stage, names: string): readonly Ha
   })
 }
 
-export interface PictureGroup {
-  readonly group: ServerGroup
-  readonly isNew: boolean
-  /** "2 up, 1 starting"; undefined where it is not known. */
-  readonly health: string | undefined
-  /** From 0 to 1; undefined where no load balancer stands in front of any of them. */
-  readonly share: number | undefined
-  /** Such as "disabled"; undefined where it serves. */
-  readonly fate: string | undefined
-  /** The run tells of it, and it is gone. */
-  readonly isGone: boolean
-}
+export type PictureGroup = ReturnType<typeof picturesThen>[number]
 
-function healthWords(group: ServerGroup): string {
-  const counts = Map.groupBy(instancesOf(group), (instance) => statusOfInstance(instance).word)
+function healthWords(states: readonly Status[]): string {
+  const counts = Map.groupBy(states, ({ word }) => word)
   return [...counts].map(([word, { length }]) => `${length} ${word}`).join(', ') || 'no instance'
 }
 
-function isFronted(groups: readonly ServerGroup[]): boolean {
+function isFronted(...groups: readonly ServerGroup[]): boolean {
   return groups.some((group) => loadBalancersOf(group).length > 0)
 }
 
@@ -197,31 +179,33 @@ export function picturesOf(
   const sorted = groups
     .filter((group) => isEnabled(group) || fresh.includes(group.name) || (old?.includes(group.name) ?? true))
     .toSorted((a, b) => (a.createdTime ?? 0) - (b.createdTime ?? 0) || a.name.localeCompare(b.name))
-  const newest =
-    fresh.length > 0
-      ? fresh
-      : sorted
-          .slice(1)
-          .slice(-1)
-          .map(({ name }) => name)
+  const newest = sorted.length > 1 ? sorted.at(-1) : undefined
+  const isNew = (group: ServerGroup) => (fresh.length > 0 ? fresh.includes(group.name) : group === newest)
   // What neither serves nor is new is left out where two others have more to show.
-  const quiet = sorted.filter((group) => !newest.includes(group.name) && (!isEnabled(group) || countsOf(group).total === 0))
+  const quiet = sorted.filter((group) => !isNew(group) && (!isEnabled(group) || countsOf(group).total === 0))
   const dropped = new Set(quiet.slice(0, Math.max(0, sorted.length - 2)))
   const shown = sorted.filter((group) => !dropped.has(group)).slice(-maxGroups)
   const all = shown.reduce((sum, group) => sum + inServiceOf(group), 0)
-  return shown.map((group) => ({
-    group,
-    isNew: newest.includes(group.name),
-    share: isFronted(shown) ? inServiceOf(group) / Math.max(1, all) : undefined,
-    health: healthWords(group),
-    fate: isEnabled(group) ? undefined : 'disabled',
-    isGone: false,
-  }))
+  return shown.map((group) => {
+    const states = instancesOf(group).map(statusOfInstance)
+    const share = isFronted(...shown) ? inServiceOf(group) / Math.max(1, all) : undefined
+    const fate = isEnabled(group) ? undefined : 'disabled'
+    return {
+      group,
+      isNew: isNew(group),
+      isGone: false,
+      version: versionOf(group),
+      states,
+      health: healthWords(states),
+      share,
+      fate,
+    }
+  })
 }
 
 /** Instances that get requests of a load balancer. */
 function inServiceOf(group: ServerGroup): number {
-  if (!isEnabled(group) || !isFronted([group])) return 0
+  if (!isEnabled(group) || !isFronted(group)) return 0
   const instances = instancesOf(group)
   return instances.length === 0 ? countsOf(group).up : instances.filter(isInService).length
 }
@@ -232,26 +216,30 @@ function isInService({ health, healthState }: Instance): boolean {
 }
 
 /** As it was when the run ended, whatever has happened since. */
-export function picturesThen(deployment: Deployment, groups: readonly ServerGroup[]): readonly PictureGroup[] {
+export function picturesThen(deployment: Deployment, groups: readonly ServerGroup[]) {
   const { fresh, old, fates, desired, version, account, region, hasFailed } = deployment
   const sharers = [...(hasFailed ? [] : fresh), ...old].filter((name) => !fates.has(name)).length
   return [...old.slice(1 - maxGroups), ...fresh].map((name) => {
     const isNew = fresh.includes(name)
+    const found: ServerGroup | undefined = groups.find((group) => group.name === name)
     const fate = fates.get(name) ?? (isNew && hasFailed ? 'failed' : undefined)
-    const serves = fate === undefined
-    const found = groups.find((group) => group.name === name)
     const total = (isNew ? desired : undefined) ?? (found && countsOf(found).total) ?? 0
-    const healthState = serves ? 'Up' : 'OutOfService'
-    const instances = Array.from({ length: fate === 'removed' ? 0 : total }, (_, at) => ({ name: `${at}`, healthState }))
-    const group: ServerGroup = {
-      ...found,
-      ...{ name, account, region, isDisabled: !serves, instances, instanceCounts: null },
-      launchConfig: found?.launchConfig ?? (isNew ? { imageId: version } : null),
-    }
-    const share = serves ? 1 / sharers : 0
+    const state = instanceStatus(fate === undefined ? 'Up' : 'OutOfService')
+    const states = Array<Status>(fate === 'removed' ? 0 : total).fill(state)
     return {
-      ...{ group, isNew, fate, isGone: found === undefined, share: isFronted(groups) ? share : undefined },
-      health: found === undefined && !isNew ? undefined : healthWords(group),
+      group: found ?? { name, account, region },
+      isNew,
+      /** The run tells of it, and it is gone. */
+      isGone: found === undefined,
+      version: (found && versionOf(found)) ?? (isNew ? version : undefined),
+      /** Of its instances. */
+      states,
+      /** "2 up, 1 starting"; undefined where it is not known. */
+      health: found === undefined && !isNew ? undefined : healthWords(states),
+      /** From 0 to 1; undefined where no load balancer stands in front of any of them. */
+      share: isFronted(...groups) ? (fate === undefined ? 1 / sharers : 0) : undefined,
+      /** Such as "disabled"; undefined where it serves. */
+      fate,
     }
   })
 }

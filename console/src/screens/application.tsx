@@ -7,7 +7,7 @@ import { useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
-import { type Filter, Filters } from '../components/filter-field.tsx'
+import { type Filter, Filters, filterWords } from '../components/filter-field.tsx'
 import { useBalancers } from '../components/open-link.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusBadge } from '../components/status-mark.tsx'
@@ -15,7 +15,6 @@ import { Lazy } from '../editor/lazy.tsx'
 import { foresee, foreseen } from '../model/recent.ts'
 import {
   accountOf,
-  type Grouping,
   instancesOf,
   isEnabled,
   matches,
@@ -28,7 +27,7 @@ import {
 } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
 import { capital, plural, showing } from '../words.ts'
-import { ClusterList, ClustersInView, useGroups } from './clusters.tsx'
+import { ClusterList, useGroups } from './clusters.tsx'
 
 const loadNotices = async () => (await import('../manifests/notices.tsx')).OverviewNotices
 const loadDeployButton = async () => (await import('../manifests/deploy.tsx')).DeployButton
@@ -52,6 +51,19 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
       </a>
     </EmptyState>
   )
+  const listOf = (all: readonly ServerGroup[]) => {
+    const { note, ...list } = isLarge ? largeList(clusters, query) : wholeList(all, query)
+    const card = { balancers, isChanging, context: { application, groups: all }, filter: JSON.stringify(query) }
+    return (
+      <Filters
+        filters={list.filters}
+        note={note && <span class="muted">{note}</span>}
+        noMatch={list.clusters.length === 0 ? list.noMatch : undefined}
+      >
+        <ClusterList {...card} by={list.by} clusters={list.clusters} />
+      </Filters>
+    )
+  }
   return (
     <>
       <ApplicationHead
@@ -68,10 +80,10 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
           </a>
         </EmptyState>
       ) : isLarge ? (
-        <LargeOverview {...{ application, balancers, query, clusters, isChanging }} />
+        listOf([])
       ) : (
         <Loaded live={groups} rows={6} empty={nothing}>
-          {(all) => <Overview {...{ application, balancers, query }} groups={all} />}
+          {listOf}
         </Loaded>
       )}
     </>
@@ -120,9 +132,7 @@ function Summary({ groups }: { groups: readonly ServerGroup[] }) {
   )
 }
 
-type ListProps = Pick<Parameters<typeof ClustersInView>[0], 'application' | 'balancers'> & Pick<ScreenProps, 'query'>
-
-const groupings = ['cluster', 'region', 'image'] as const satisfies readonly Grouping[]
+const groupings = ['region', 'image'] as const
 
 const health: Filter = {
   ...{ name: 'health', label: 'Health', any: 'Any health' },
@@ -139,63 +149,45 @@ const traffic: Filter = {
   ],
 }
 
-function Overview({ application, groups, balancers, query }: ListProps & { readonly groups: readonly ServerGroup[] }) {
-  const by = groupings.find((each) => each === query['group']) ?? 'cluster'
-  const shown = groups.filter((group) => matches(group, query))
-  const filters = [
-    { name: 'q', label: 'Filter' },
+type Query = ScreenProps['query']
+
+/** Server groups that the filter leaves, put together. */
+function wholeList(groups: readonly ServerGroup[], query: Query) {
+  const by = groupings.find((each) => each === query['group'])
+  const regions = groups.map(({ region }) => region)
+  const ofPlaces = [
     choiceOf('account', groups.map(accountOf)),
-    choiceOf(
-      'region',
-      groups.map(({ region }) => region),
-    ),
+    choiceOf('region', regions),
     choiceOf('stack', groups.map(stackOf)),
-    health,
-    traffic,
   ]
-  const grouping: Filter = {
-    ...{ name: 'group', label: 'Group by', any: 'By cluster', value: by === 'cluster' ? undefined : by },
-    choices: groupings.slice(1).map((each) => [each, `By ${each}`]),
-  }
-  return (
-    <Filters
-      filters={[...filters, grouping]}
-      noMatch={shown.length === 0 ? `No server group matches “${describe(filters, query)}”.` : undefined}
-    >
-      <ClusterList
-        {...{ balancers, by, context: { application, groups }, filter: JSON.stringify(query) }}
-        clusters={toClusters(shown, by)}
-      />
-    </Filters>
-  )
+  const filters = [{ name: 'q', label: 'Filter' }, ...ofPlaces, health, traffic]
+  const choices = groupings.map((each) => [each, `By ${each}`] as const)
+  return {
+    filters: [...filters, { name: 'group', label: 'Group by', any: 'By cluster', value: by, choices }],
+    noMatch: `No server group matches “${filterWords(filters, query)}”.`,
+    by: by ?? 'cluster',
+    clusters: toClusters(
+      groups.filter((group) => matches(group, query)),
+      by,
+    ),
+    note: undefined,
+  } as const
 }
 
-interface LargeOverviewProps extends ListProps {
-  readonly clusters: ReturnType<typeof toClusterNames>
-  readonly isChanging: boolean
-}
-
-function LargeOverview({ clusters, query, ...list }: LargeOverviewProps) {
-  const shown = clusters.filter((cluster) => matchesCluster(cluster, query))
-  const filters = [{ name: 'q', label: 'Filter by cluster or account' }, choiceOf('account', clusters.map(accountOf))]
-  const note =
-    shown.length === clusters.length
-      ? 'Server groups are read as their cluster comes into view.'
-      : showing(shown.length, clusters.length)
-  const noMatch = `No cluster matches “${describe(filters, query)}”. Of so many clusters, the filter knows names and accounts only.`
-  return (
-    <Filters filters={filters} note={<span class="muted">{note}</span>} noMatch={shown.length === 0 ? noMatch : undefined}>
-      <ClustersInView {...list} clusters={shown} filter={JSON.stringify(query)} />
-    </Filters>
-  )
+/** Of so many clusters, the filter knows names and accounts only. */
+function largeList(all: ReturnType<typeof toClusterNames>, query: Query) {
+  const clusters = all.filter((cluster) => matchesCluster(cluster, query))
+  const filters = [{ name: 'q', label: 'Filter by cluster or account' }, choiceOf('account', all.map(accountOf))]
+  const isAll = clusters.length === all.length
+  return {
+    ...{ filters, clusters },
+    by: 'cluster',
+    noMatch: `No cluster matches “${filterWords(filters, query)}”. Of so many clusters, the filter knows names and accounts only.`,
+    note: isAll ? 'Server groups are read as their cluster comes into view.' : showing(clusters.length, all.length),
+  } as const
 }
 
 function choiceOf(name: 'account' | 'region' | 'stack', all: readonly string[]): Filter {
   const choices = [...new Set(all)].filter((each) => each !== '').toSorted((a, b) => a.localeCompare(b))
   return { name, label: capital(name), any: `All ${name}s`, choices }
-}
-
-function describe(filters: readonly Filter[], query: ScreenProps['query']): string {
-  const words = new Map([...(health.choices ?? []), ...(traffic.choices ?? [])] as readonly (readonly [string, string])[])
-  return filters.flatMap(({ name }) => words.get(query[name] ?? '') ?? query[name] ?? []).join(', ')
 }

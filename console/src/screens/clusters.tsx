@@ -1,4 +1,5 @@
 /** Clusters with their server groups, as the overview and the screen of one cluster show them. */
+import type { ComponentChildren } from 'preact'
 import { to } from '../address.ts'
 import { pendingTasks } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
@@ -41,8 +42,6 @@ const clusterHead = 62
 /** Server groups of a cluster before they are read. */
 const usualGroups = 2
 
-type LoadBalancer = Schemas['LoadBalancer']
-
 /** @param clusters `account:cluster`, comma-separated; undefined reads all of the application */
 export function useGroups(application: string, isChanging: boolean, clusters?: string, isWanted = true) {
   return useLive(
@@ -56,68 +55,44 @@ export function useGroups(application: string, isChanging: boolean, clusters?: s
   )
 }
 
-/** What all lists of clusters have in common. */
-const ofClusters = {
-  class: 'stack cards',
-  label: 'Clusters',
-  keyOf: ({ account, name }: { readonly account: string; readonly name: string }) => `${account}/${name}`,
-  overscan: 3,
-} as const
-
 interface CardProps {
-  readonly balancers: readonly LoadBalancer[]
+  /** With all server groups that are read. */
   readonly context: ServerGroupContext
+  readonly balancers: readonly Schemas['LoadBalancer'][]
+  readonly isChanging: boolean
   /** What the list is of. */
   readonly filter: string
   readonly by: Grouping
 }
 
-export function ClusterList({ clusters, ...card }: CardProps & { readonly clusters: readonly Cluster[] }) {
+/** @param clusters Those of an application that has very many are read as they come into view. */
+export function ClusterList({ clusters, ...card }: CardProps & { readonly clusters: readonly (Cluster | ClusterName)[] }) {
   return (
     <VirtualList
-      {...ofClusters}
-      heldOf={card.filter}
-      items={clusters}
-      rowHeight={({ groups }) => clusterHead + groups.length * rowHeight}
-      drawAll={20}
-      row={(cluster) => <ClusterCard cluster={cluster} {...card} />}
+      {...{ class: 'stack cards', label: 'Clusters', heldOf: card.filter, overscan: 3, items: clusters }}
+      keyOf={({ account, name }) => `${account}/${name}`}
+      rowHeight={(cluster) => clusterHead + ('groups' in cluster ? cluster.groups.length : usualGroups) * rowHeight}
+      drawAll={clusters.every((cluster) => 'groups' in cluster) ? 20 : 0}
+      row={(cluster) =>
+        'groups' in cluster ? <ClusterCard cluster={cluster} {...card} /> : <ClusterInView cluster={cluster} {...card} />
+      }
     />
   )
 }
 
-interface InViewProps extends Pick<CardProps, 'balancers' | 'filter'> {
-  readonly application: string
-  readonly isChanging: boolean
-}
-
-/** For so many clusters that only those near the view are read. */
-export function ClustersInView({ clusters, ...card }: InViewProps & { readonly clusters: readonly ClusterName[] }) {
-  return (
-    <VirtualList
-      {...ofClusters}
-      heldOf={card.filter}
-      items={clusters}
-      rowHeight={clusterHead + usualGroups * rowHeight}
-      drawAll={0}
-      row={(cluster) => <ClusterInView cluster={cluster} {...card} />}
-    />
-  )
-}
-
-function ClusterInView({ cluster, application, isChanging, ...card }: InViewProps & { readonly cluster: ClusterName }) {
-  const { account, name, batch } = cluster
-  const live = useGroups(application, isChanging, batch)
+function ClusterInView({ cluster: { account, name, batch }, ...card }: CardProps & { readonly cluster: ClusterName }) {
+  const { application } = card.context
+  const live = useGroups(application, card.isChanging, batch)
   const groups = live.reading.value.body?.filter((group) => accountOf(group) === account && clusterOf(group) === name) ?? []
-  const [read] = toClusters(groups)
-  if (read !== undefined) return <ClusterCard cluster={read} by="cluster" context={{ application, groups }} {...card} />
+  const [cluster] = toClusters(groups)
+  if (cluster !== undefined) return <ClusterCard {...card} cluster={cluster} context={{ application, groups }} />
   const none = <EmptyState text={`${name} has no server group now.`} />
   return (
-    <section class="panel is-flush cluster" aria-label={name}>
-      <ClusterHead application={application} account={account} name={name} />
+    <ClusterPanel {...{ application, account, name }}>
       <Loaded live={live} rows={usualGroups} empty={none}>
         {() => none}
       </Loaded>
-    </section>
+    </ClusterPanel>
   )
 }
 
@@ -136,28 +111,23 @@ function isMoving(groups: readonly ServerGroup[], nowMs: number): boolean {
   )
 }
 
-interface ClusterCardProps extends CardProps {
-  readonly cluster: Cluster
-  /** Alone on its screen: its picture is always shown. */
-  readonly isWhole?: boolean
-}
-
-function ClusterCard({ cluster, balancers, context, filter, by, isWhole = false }: ClusterCardProps) {
+/** @param isWhole Alone on its screen: its picture is always shown. */
+function ClusterCard(props: Omit<CardProps, 'isChanging'> & { readonly cluster: Cluster; readonly isWhole?: boolean }) {
+  const { cluster, balancers, context, filter, by, isWhole = false } = props
   const { account, name, groups } = cluster
   const { application } = context
   const names = new Set(groups.flatMap(loadBalancersOf))
   const fronts = balancers.filter((balancer) => balancer.account === account && names.has(balancer.name ?? ''))
   const isOfManifests = hasManifests(useCloudProviders(), groups[0]?.cloudProvider ?? groups[0]?.type)
   const isAlone = by !== 'cluster'
-  const moving = [...Map.groupBy(groups, ({ region }) => region)].filter(
-    ([, some]) => !isAlone && (isWhole || isMoving(some, thisMinute.value)),
-  )
+  const regions = isAlone ? [] : [...Map.groupBy(groups, ({ region }) => region)]
   return (
-    <section class="panel is-flush cluster" aria-label={name}>
-      <ClusterHead {...{ application, account, name, fronts, isLink: !isAlone }} />
-      {moving.map(([region, some]) => (
-        <Lazy key={region} load={loadPicture} props={{ application, groups: some }} />
-      ))}
+    <ClusterPanel {...{ application, account, name, fronts, isLink: !isAlone }}>
+      {regions
+        .filter(([, some]) => isWhole || isMoving(some, thisMinute.value))
+        .map(([region, some]) => (
+          <Lazy key={region} load={loadPicture} props={{ application, groups: some }} />
+        ))}
       {isOfManifests ? (
         <Lazy load={loadManifestRows} props={{ cluster, application, isAlone }} />
       ) : (
@@ -170,43 +140,47 @@ function ClusterCard({ cluster, balancers, context, filter, by, isWhole = false 
           row={(group) => <GroupRow group={group} context={context} isAlone={isAlone} />}
         />
       )}
-    </section>
+    </ClusterPanel>
   )
 }
 
-interface ClusterHeadProps {
+interface ClusterPanelProps {
   readonly application: string
   readonly account: string
   readonly name: string
-  readonly fronts?: readonly LoadBalancer[]
+  readonly fronts?: readonly Schemas['LoadBalancer'][]
   readonly isLink?: boolean
+  readonly children: ComponentChildren
 }
 
-function ClusterHead({ application, account, name, fronts = [], isLink = true }: ClusterHeadProps) {
+function ClusterPanel({ application, account, name, fronts = [], isLink = true, children }: ClusterPanelProps) {
   return (
-    <header class="panel-head">
-      <h2>
-        <Icon name="box" />
-        <a class="cluster-link" href={isLink ? to.cluster(application, { account, cluster: name }) : undefined}>
-          <Name text={name === '' ? 'unknown' : name} max={60} />
-        </a>
-        <span class="muted regular">{account}</span>
-      </h2>
-      <span class="row fronts">
-        {fronts.map((front) => (
-          <a key={`${front.region} ${front.name}`} class="chip" href={to.place('load-balancers', application, placeOf(front))}>
-            <Icon name="balance" />
-            <Name text={front.name ?? ''} max={30} />
-            {objectsOf(front['listeners']).map(({ externalPort, externalProtocol }) => (
-              <span key={String(externalPort)} class="muted">
-                {`${textOf(externalProtocol) ?? ''} :${textOf(externalPort) ?? ''}`}
-              </span>
-            ))}
+    <section class="panel is-flush cluster" aria-label={name}>
+      <header class="panel-head">
+        <h2>
+          <Icon name="box" />
+          <a class="cluster-link" href={isLink ? to.cluster(application, { account, cluster: name }) : undefined}>
+            <Name text={name === '' ? 'unknown' : name} max={60} />
           </a>
-        ))}
-        <OpenLinks balancers={fronts} />
-      </span>
-    </header>
+          <span class="muted regular">{account}</span>
+        </h2>
+        <span class="row fronts">
+          {fronts.map((front) => (
+            <a key={`${front.region} ${front.name}`} class="chip" href={to.place('load-balancers', application, placeOf(front))}>
+              <Icon name="balance" />
+              <Name text={front.name ?? ''} max={30} />
+              {objectsOf(front['listeners']).map(({ externalPort, externalProtocol }) => (
+                <span key={String(externalPort)} class="muted">
+                  {`${textOf(externalProtocol) ?? ''} :${textOf(externalPort) ?? ''}`}
+                </span>
+              ))}
+            </a>
+          ))}
+          <OpenLinks balancers={fronts} />
+        </span>
+      </header>
+      {children}
+    </section>
   )
 }
 
@@ -218,17 +192,13 @@ interface GroupRowProps {
 }
 
 function GroupRow({ group, context, isAlone }: GroupRowProps) {
-  const { application } = context
   const place = groupPlace(group)
   return (
     <GroupLine
-      group={group}
+      {...{ group, label: group.name, isLong: isAlone, pendingKey: groupKey(group) }}
       title={isAlone ? <Name text={group.name} max={40} /> : versionIn(group.name)}
-      label={group.name}
-      isLong={isAlone}
-      href={to.serverGroup(application, place)}
-      hrefOf={(instance) => to.instance(application, { ...place, id: instanceId(instance) })}
-      pendingKey={groupKey(group)}
+      href={to.serverGroup(context.application, place)}
+      hrefOf={(instance) => to.instance(context.application, { ...place, id: instanceId(instance) })}
       actions={useServerGroupActions(group, context)}
       serving={[group, ...siblingsOf(group, context.groups)]}
     />
