@@ -37,12 +37,12 @@ export type Newer = Json | 'gone'
 export async function saveDraft(draft: Draft): Promise<Newer | undefined> {
   const newer = await findNewer(draft)
   if (newer !== undefined) return newer
-  const { application } = draft
-  const begun = draft.stored.peek()
-  const { id = crypto.randomUUID(), updateTs } = begun ?? {}
+  const { application, stored } = draft
+  const { id, updateTs } = stored.peek() ?? {}
   // Under the identity of what the draft began from, whatever the text of the user says.
-  const fresh = begun === undefined && { regenerateCronTriggerIds: true }
-  const sent = { ...draft.definition.peek(), ...fresh, application, id, updateTs }
+  const mine = { ...draft.definition.peek(), application, id, updateTs }
+  const fresh = { id: crypto.randomUUID(), regenerateCronTriggerIds: true }
+  const sent = id === undefined ? { ...mine, ...fresh } : mine
   try {
     await sendDefinition(sent)
   } catch (cause) {
@@ -50,7 +50,7 @@ export async function saveDraft(draft: Draft): Promise<Newer | undefined> {
     if (other !== undefined) return other
     throw cause
   }
-  draft.rebase(sent, await readDefinition(application, String(id)))
+  draft.rebase(mine, await readDefinition(application, String(sent.id)))
   draft.isSaved.value = true
   refreshMatching('pipelineConfigs')
   return undefined
