@@ -1,13 +1,16 @@
 /** Fields of a pipeline beside its stages, described as those of stages are, so that one form shows both. */
 import { channels } from '../model/notifications.ts'
-import type { FieldDescription } from './descriptions.ts'
+import { describeText, type FieldDescription } from './descriptions.ts'
 
 function field(name: string, kind: string, help: string, rest: Partial<FieldDescription> = {}): FieldDescription {
-  return { name, kind, help, required: false, onlyChoices: false, expression: false, ...rest }
+  return describeText(name, { kind, help, expression: false, ...rest })
 }
 
 const text = (name: string, help: string, rest?: Partial<FieldDescription>) => field(name, 'text', help, rest)
 const flag = (name: string, help: string, usual = false) => field(name, 'flag', help, { default: usual })
+const choice = (name: string, help: string, choices: readonly string[]) => field(name, 'choice', help, { choices })
+const group = (name: string, help: string, fields: readonly FieldDescription[], kind = 'object') =>
+  field(name, kind, help, { fields })
 const required = { required: true }
 
 export const generalFields: readonly FieldDescription[] = [
@@ -18,25 +21,22 @@ export const generalFields: readonly FieldDescription[] = [
   field('maxConcurrentExecutions', 'number', 'So many at a time, where more than one may run. 0 sets no limit.'),
   field('roles', 'texts', 'Roles of the service account that Fairlead keeps for the triggers.', { choicesFrom: 'roles' }),
   flag('respectQuietPeriod', 'Triggers do not start it during the quiet period.'),
-  field('tags', 'objects', 'For filters in lists.', {
-    fields: [text('name', 'The name of the tag.', required), text('value', 'Its value.')],
-  }),
-  field('spelEvaluator', 'choice', 'v4 evaluates the fields of a stage in order, so that later ones see earlier ones.', {
-    choices: ['v3', 'v4'],
-  }),
-  field('manualStartAlert', 'object', 'Shown before a user starts the pipeline.', {
-    fields: [
-      field('type', 'choice', 'How urgent it is.', { choices: ['INFO', 'WARNING', 'DANGER'] }),
-      field('message', 'long-text', 'The text.'),
-    ],
-  }),
-  field('locked', 'object', 'Keeps users from changing the pipeline here, for one that a program writes.', {
-    fields: [
-      flag('ui', 'Locks the pipeline.'),
-      flag('allowUnlockUi', 'Users may lift the lock.', true),
-      text('description', 'Why, and where it is changed instead.'),
-    ],
-  }),
+  group(
+    'tags',
+    'For filters in lists.',
+    [text('name', 'The name of the tag.', required), text('value', 'Its value.')],
+    'objects',
+  ),
+  choice('spelEvaluator', 'v4 evaluates the fields of a stage in order, so that later ones see earlier ones.', ['v3', 'v4']),
+  group('manualStartAlert', 'Shown before a user starts the pipeline.', [
+    choice('type', 'How urgent it is.', ['INFO', 'WARNING', 'DANGER']),
+    field('message', 'long-text', 'The text.'),
+  ]),
+  group('locked', 'Keeps users from changing the pipeline here, for one that a program writes.', [
+    flag('ui', 'Locks the pipeline.'),
+    flag('allowUnlockUi', 'Users may lift the lock.', true),
+    text('description', 'Why, and where it is changed instead.'),
+  ]),
 ]
 
 export const parameterFields: readonly FieldDescription[] = [
@@ -46,32 +46,17 @@ export const parameterFields: readonly FieldDescription[] = [
   flag('required', 'A start needs a value.'),
   flag('pinned', 'Stands before the others.'),
   text('default', 'The value unless another is given.'),
-  field('constraint', 'choice', 'date: the value is a day.', { choices: ['', 'date'] }),
+  choice('constraint', 'date: the value is a day.', ['', 'date']),
   flag('hasOptions', 'The value is one of the options.'),
-  field('options', 'objects', 'Values to choose from.', { fields: [text('value', 'The value.', required)] }),
-  field('conditional', 'object', 'Shows the parameter only while another one has a value.', {
-    fields: [
-      text('parameter', 'Name of the other parameter.'),
-      field('comparator', 'choice', 'How it compares.', { choices: ['=', '!=', '>', '<', '>=', '<='], default: '=' }),
-      text('comparatorValue', 'With this value.'),
-    ],
-  }),
+  group('options', 'Values to choose from.', [text('value', 'The value.', required)], 'objects'),
+  group('conditional', 'Shows the parameter only while another one has a value.', [
+    text('parameter', 'Name of the other parameter.'),
+    field('comparator', 'choice', 'How it compares.', { choices: ['=', '!=', '>', '<', '>=', '<='], default: '=' }),
+    text('comparatorValue', 'With this value.'),
+  ]),
 ]
 
-const constraints = field(
-  'payloadConstraints',
-  'map',
-  'Field of the payload to a regular expression that its value must contain.',
-)
-
-interface TriggerType {
-  readonly type: string
-  readonly label: string
-  readonly description: string
-  readonly fields: readonly FieldDescription[]
-}
-
-function triggerType(type: string, label: string, description: string, own: readonly FieldDescription[]): TriggerType {
+function triggerType(type: string, label: string, description: string, own: readonly FieldDescription[]) {
   const fields = [
     flag('enabled', 'Starts the pipeline.'),
     ...own,
@@ -81,6 +66,13 @@ function triggerType(type: string, label: string, description: string, own: read
   ]
   return { type, label, description, fields }
 }
+
+const cronHelp = 'Second, minute, hour, day of month, month, day of week: 0 0 6 ? * MON-FRI is 6:00 on working days.'
+const constraints = field(
+  'payloadConstraints',
+  'map',
+  'Field of the payload to a regular expression that its value must contain.',
+)
 
 const buildFields = [
   text('master', 'The build server.', { ...required, choicesFrom: 'build-hosts' }),
@@ -101,15 +93,8 @@ const registry = [
 ]
 
 /** Those that this gateway and its event service know; others are shown as JSON. */
-export const triggerTypes: readonly TriggerType[] = [
-  triggerType('cron', 'Schedule', 'At times of a cron expression.', [
-    field(
-      'cronExpression',
-      'cron',
-      'Second, minute, hour, day of month, month, day of week: 0 0 6 ? * MON-FRI is 6:00 on working days.',
-      required,
-    ),
-  ]),
+export const triggerTypes = [
+  triggerType('cron', 'Schedule', 'At times of a cron expression.', [field('cronExpression', 'cron', cronHelp, required)]),
   triggerType('webhook', 'Webhook', 'A program calls an address of this gateway.', [
     field('source', 'webhook-source', 'Last part of the address.', required),
     constraints,
@@ -166,16 +151,14 @@ export const triggerTypes: readonly TriggerType[] = [
   ]),
 ]
 
-const judgmentMoments = ['manualJudgment', 'manualJudgmentContinue', 'manualJudgmentStop']
-
 export function notificationFields(of: 'pipeline' | 'stage'): readonly FieldDescription[] {
   const moments = ['starting', 'complete', 'failed'].map((word) => `${of}.${word}`)
-  const when = of === 'stage' ? [...moments, ...judgmentMoments] : moments
+  const ofJudgment = of === 'stage' ? ['manualJudgment', 'manualJudgmentContinue', 'manualJudgmentStop'] : []
   return [
     text('type', 'How it is sent.', { ...required, choices: channels, choicesFrom: 'notification-types' }),
     text('address', 'Email address, channel, address of a webhook, or repository.'),
-    field('when', 'texts', 'What it is sent for.', { choices: when }),
-    field('level', 'choice', 'What it is about.', { choices: [of] }),
+    field('when', 'texts', 'What it is sent for.', { choices: [...moments, ...ofJudgment] }),
+    choice('level', 'What it is about.', [of]),
     field('message', 'json', 'Texts by moment, such as {"pipeline.failed": {"text": "…"}}.'),
   ]
 }
@@ -192,9 +175,9 @@ const artifactFields = [
 
 export const expectedArtifactFields: readonly FieldDescription[] = [
   text('displayName', 'Shown where it is chosen.'),
-  field('matchArtifact', 'object', 'What an artifact must be like.', { fields: artifactFields }),
+  group('matchArtifact', 'What an artifact must be like.', artifactFields),
   flag('usePriorArtifact', 'Without a match, that of the last execution is taken.'),
   flag('useDefaultArtifact', 'Without a match, the default is taken.'),
-  field('defaultArtifact', 'object', 'The default.', { fields: artifactFields }),
+  group('defaultArtifact', 'The default.', artifactFields),
   text('id', 'Reference by which triggers and stages name it.'),
 ]
