@@ -40,20 +40,16 @@ export function GraphTab({ draft }: TabProps) {
   // On a phone a form is a page of its own.
   const isForm = node !== undefined || section !== undefined
   const isEditable = draft.readOnly.value === undefined
-  const shownSection = section ?? (node === undefined && !isNarrow ? 'general' : undefined)
+  const addStage = () => openAddStage({ draft, onAdded: select, ...(node !== undefined && { of: node.key }) })
   return (
     <div class="editor">
       {!(isNarrow && isForm) && (
         <div class="editor-map panel">
-          <Sections draft={draft} selected={shownSection} onSelect={open} />
+          <Sections draft={draft} selected={section ?? (isForm || isNarrow ? undefined : 'general')} onSelect={open} />
           <Stages draft={draft} selected={node?.key} isList={isNarrow} onSelect={select} />
           {isEditable && (
             <div class="editor-tools row">
-              <Button
-                small
-                icon="plus"
-                onClick={() => openAddStage({ draft, onAdded: select, ...(node !== undefined && { of: node.key }) })}
-              >
+              <Button small icon="plus" onClick={addStage}>
                 Add stage
               </Button>
               {!isNarrow && <span class="muted">Arrows move, Delete removes, Ctrl Z undoes.</span>}
@@ -99,17 +95,12 @@ function sectionOf([list]: Path): SectionId {
   return sections.find((section) => section.list === list)?.id ?? 'general'
 }
 
-interface SectionsProps extends TabProps {
-  readonly selected: SectionId | undefined
-  readonly onSelect: (id: SectionId) => void
-}
-
-function Sections({ draft, selected, onSelect }: SectionsProps) {
+function Sections({ draft, selected, onSelect }: TabProps & { selected: string | undefined; onSelect: (id: SectionId) => void }) {
   const problems = draft.problems.value.filter(({ path }) => path[0] !== 'stages')
   return (
     <nav class="editor-sections" aria-label="Settings">
       {sections.map(({ id, label, list }) => {
-        const count = list === undefined ? 0 : objectsOf(draft.definition.value[list]).length
+        const count = objectsOf(draft.definition.value[list ?? '']).length
         return (
           <button key={id} type="button" class="section-button" aria-pressed={id === selected} onClick={() => onSelect(id)}>
             {label}
@@ -130,13 +121,12 @@ interface StagesProps extends TabProps {
 
 function Stages({ draft, selected, isList, onSelect }: StagesProps) {
   const nodes = inRunOrder(toNodes(draft.definition.value))
-  const circle = findCircle(nodes)
   if (nodes.length === 0) return <EmptyState icon="pipeline" text="This pipeline does nothing yet. Add its first stage." />
-  const drawn = nodes.map((node) => toItem(draft, node, node.key === selected, onSelect))
-  if (isList || nodes.length > maxDrawn) return <StageRows stages={drawn} selected={selected} onSelect={onSelect} />
-  const isEditable = draft.readOnly.value === undefined
+  const items = nodes.map((node) => toItem(draft, node, node.key === selected, onSelect))
+  if (isList || nodes.length > maxDrawn) return <ol class="rows stage-list">{items.map(toRow)}</ol>
+  const circle = findCircle(nodes)
   const onKey = (event: KeyboardEvent, key: string) => {
-    if (event.key !== 'Delete' || !isEditable) return
+    if (event.key !== 'Delete' || draft.readOnly.value !== undefined) return
     event.preventDefault()
     announcement.value = `${titleOfStage(stageOfKey(draft.definition.peek(), key)?.stage ?? {})} was removed. Undo brings it back.`
     removeSelected(draft, key, onSelect)
@@ -144,7 +134,7 @@ function Stages({ draft, selected, isList, onSelect }: StagesProps) {
   const edges = nodes.flatMap(({ key, requires }) => requires.filter((from) => from !== key).map((from) => ({ from, to: key })))
   return (
     <Graph
-      items={drawn}
+      items={items}
       edges={edges}
       home={selected}
       edgeClass={({ from, to }) => (circle.includes(from) && circle.includes(to) ? 'is-broken' : 'is-passed')}
@@ -169,27 +159,19 @@ function toItem(draft: Draft, { key, stage }: StageNode, isSelected: boolean, on
   }
 }
 
-function StageRows({
-  stages,
-  selected,
-  onSelect,
-}: Pick<StagesProps, 'selected' | 'onSelect'> & { stages: readonly GraphItem[] }) {
+function toRow({ id, name, under, after, button }: GraphItem) {
   return (
-    <ol class="rows stage-list">
-      {stages.map(({ id, name, under, after }) => (
-        <li key={id}>
-          <button type="button" class="stage-row" aria-pressed={id === selected} onClick={() => onSelect(id)}>
-            <span class="node-text">
-              <span class="node-name">
-                <Name text={name} max={40} />
-              </span>
-              {under}
-            </span>
-            {after}
-            <Icon name="right" />
-          </button>
-        </li>
-      ))}
-    </ol>
+    <li key={id}>
+      <button type="button" class="stage-row" {...button}>
+        <span class="node-text">
+          <span class="node-name">
+            <Name text={name} max={40} />
+          </span>
+          {under}
+        </span>
+        {after}
+        <Icon name="right" />
+      </button>
+    </li>
   )
 }

@@ -74,17 +74,22 @@ interface ListItemProps {
   readonly children: ComponentChildren
 }
 
-function ListItem({ draft, path, index, count, title, detail, children }: ListItemProps) {
+function ListItem({ draft, path, index, count, title, detail = '', children }: ListItemProps) {
   const here = [...path, index]
   const box = useRef<HTMLDetailsElement>(null)
   const fold = useFold(count <= maxOpenItems, isWithin(draft.shown.value ?? [], here))
   useFocus(draft, here, box, fold.open)
   const problems = draft.problems.value.filter((problem) => isWithin(problem.path, here)).length
-  const move = (by: -1 | 1) =>
+  const move = (to: number) =>
     draft.change(`Move ${title}`, (definition) => {
       const list = valueAt(definition, path) as readonly unknown[]
-      return withValueAt(definition, path, list.toSpliced(index, 1).toSpliced(index + by, 0, list[index]))
+      return withValueAt(definition, path, list.toSpliced(index, 1).toSpliced(to, 0, list[index]))
     })
+  const tools = [
+    { icon: 'up', label: `Move ${title} up`, isShown: index > 0, onClick: () => move(index - 1) },
+    { icon: 'down', label: `Move ${title} down`, isShown: index < count - 1, onClick: () => move(index + 1) },
+    { icon: 'trash', label: `Remove ${title}`, isShown: true, onClick: () => draft.set(here, undefined, `Remove ${title}`) },
+  ] as const
   return (
     <details ref={box} class="list-item" {...fold}>
       <summary>
@@ -92,15 +97,13 @@ function ListItem({ draft, path, index, count, title, detail, children }: ListIt
         <span class="grow cut">
           <Name text={title} max={60} />{' '}
           <span class="muted regular">
-            <Name text={detail ?? ''} max={60} />
+            <Name text={detail} max={60} />
           </span>
         </span>
         <ProblemCount count={problems} />
       </summary>
       <div class="list-item-tools">
-        {index > 0 && <IconButton icon="up" label={`Move ${title} up`} small onClick={() => move(-1)} />}
-        {index < count - 1 && <IconButton icon="down" label={`Move ${title} down`} small onClick={() => move(1)} />}
-        <IconButton icon="trash" label={`Remove ${title}`} small onClick={() => draft.set(here, undefined, `Remove ${title}`)} />
+        {tools.map(({ isShown, ...tool }) => isShown && <IconButton key={tool.icon} small {...tool} />)}
       </div>
       {fold.open && <div class="list-item-body">{children}</div>}
     </details>
