@@ -7,7 +7,7 @@ import { freeName } from '../model/names.ts'
 import { plural } from '../words.ts'
 import type { StageType } from './descriptions.ts'
 import type { Draft } from './draft.ts'
-import { freshStage, usePlace } from './forms/fresh.ts'
+import { freshStages, usePlace } from './forms/fresh.ts'
 import { addStage, type Position, stageOfKey, stagesOf, titleOfStage, toNodes } from './stages.ts'
 
 interface AddStageProps {
@@ -40,7 +40,7 @@ function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProp
   const anchor = stageOfKey(draft.definition.value, of)
   const add = ({ type, label }: StageType) => {
     const taken = stagesOf(draft.definition.peek()).map(titleOfStage)
-    const stage = { type, ...freshStage(type, place), name: freeName(label, (name) => taken.includes(name)) }
+    const stage = { type, ...freshStages[type]?.(place), name: freeName(label, (name) => taken.includes(name)) }
     const added = addStage(draft.definition.peek(), stage, anchor && { of: anchor.key, position })
     draft.replace(added.definition, `Add ${label}`)
     closeDialog()
@@ -119,34 +119,32 @@ const wants: Readonly<Record<string, ReturnType<typeof want>>> = {
   webhook: want('Run', 'Call an address, and wait for the work behind it.'),
   pipeline: want('Run', 'Run another pipeline.'),
 }
+const order = Object.keys(wants)
 
 /** Types for pipelines in which every word occurs: the nearest names first, then what people come for. */
 function groupsOf(all: readonly StageType[], text: string) {
   const wanted = text.toLowerCase()
   const farness = ({ type, label, runsHere }: StageType) => {
-    const names = [label.toLowerCase(), type.toLowerCase()]
-    const isAny = (fits: (name: string) => boolean) => Number(!names.some(fits))
-    const last = runsHere === false ? 4 : 0
-    return (
-      last + isAny((name) => name === wanted) + isAny((name) => name.startsWith(wanted)) + isAny((name) => name.includes(wanted))
-    )
+    const isNear = [label, type].some((name) => name.toLowerCase().startsWith(wanted))
+    return [runsHere === false, !isNear, wants[type] === undefined].map(Number).join('')
   }
-  const order = Object.keys(wants)
-  const placeOf = ({ type }: StageType) => (wants[type] === undefined ? order.length : order.indexOf(type))
   const matching = all.filter(({ type, label, description, use, group }) => {
     const searched = `${type} ${label} ${description} ${group}`.toLowerCase()
     return use !== 'task' && wanted.split(/\s+/).every((part) => searched.includes(part))
   })
-  const sorted = matching.toSorted((a, b) => farness(a) - farness(b) || placeOf(a) - placeOf(b))
+  const sorted = matching.toSorted(
+    (a, b) => farness(a).localeCompare(farness(b)) || order.indexOf(a.type) - order.indexOf(b.type),
+  )
   const byGroup = Map.groupBy(sorted, ({ type, group, runsHere }) =>
     runsHere === false ? 'Not on this instance' : (wants[type]?.group ?? group),
   )
-  return [...byGroup].map(([title, items]) => {
-    const head = (
+  return [...byGroup].map(([title, items]) => ({
+    title,
+    items,
+    head: (
       <div class="palette-group" aria-hidden="true">
         {title}
       </div>
-    )
-    return { title, items, head }
-  })
+    ),
+  }))
 }

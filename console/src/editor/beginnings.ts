@@ -155,7 +155,7 @@ export const templates: Readonly<Record<string, Beginning>> = {
     define: async ({ manifests = '' }, place) => {
       const parsed = (await loadText()).readDocuments(manifests)
       if ('problem' in parsed) throw new Error(`The manifests cannot be read. ${parsed.problem}`)
-      const stage = { type: 'deployManifest', name: 'Deploy', ...freshManifests(place, parsed.documents) }
+      const stage = { type: 'deployManifest', name: 'Deploy', ...freshManifests(place, { manifests: parsed.documents }) }
       return chain([{ ...stage, rollback: { onFailure: true } }])
     },
   },

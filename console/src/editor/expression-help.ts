@@ -24,16 +24,15 @@ const names: readonly Suggestion[] = [
 ]
 
 export function expressionSuggestions(definition: Json, functions: readonly ExpressionFunction[]): readonly Suggestion[] {
-  const parameters = objectsOf(definition['parameterConfig'])
-    .filter(({ name }) => textOf(name) !== undefined)
-    .map(({ name, description }) => ({ value: `parameters.${name}`, detail: 'parameter', help: textOf(description) ?? '' }))
-  const variables = stagesOf(definition)
-    .filter(({ type }) => type === 'evaluateVariables')
-    .flatMap((stage) =>
-      objectsOf(stage['variables'])
-        .filter(({ key }) => textOf(key) !== undefined)
-        .map(({ key, value }) => ({ value: String(key), detail: titleOfStage(stage), help: textOf(value) ?? '' })),
-    )
+  const parameters = objectsOf(definition['parameterConfig']).flatMap(({ name, description }) =>
+    textOf(name) === undefined ? [] : [{ value: `parameters.${name}`, detail: 'parameter', help: textOf(description) ?? '' }],
+  )
+  const setters = stagesOf(definition).filter(({ type }) => type === 'evaluateVariables')
+  const variables = setters.flatMap((stage) =>
+    objectsOf(stage['variables']).flatMap(({ key, value }) =>
+      textOf(key) === undefined ? [] : [{ value: String(key), detail: titleOfStage(stage), help: textOf(value) ?? '' }],
+    ),
+  )
   const called = functions.map(({ name, description }) => ({ value: `#${name}(`, detail: 'function', help: description ?? '' }))
   return [...parameters, ...variables, ...names, ...called]
 }
@@ -44,8 +43,8 @@ export function matchingSuggestions(
   functions: readonly ExpressionFunction[],
   word: string,
 ): readonly Suggestion[] {
-  const wanted = word.toLowerCase()
-  const at = ({ value }: Suggestion) => String(value).toLowerCase().indexOf(wanted)
-  const found = expressionSuggestions(definition, functions).filter((suggestion) => at(suggestion) >= 0)
-  return found.toSorted((a, b) => Number(at(a) > 0) - Number(at(b) > 0))
+  const at = ({ value }: Suggestion) => String(value).toLowerCase().indexOf(word.toLowerCase())
+  return expressionSuggestions(definition, functions)
+    .filter((suggestion) => at(suggestion) >= 0)
+    .toSorted((a, b) => Number(at(a) > 0) - Number(at(b) > 0))
 }

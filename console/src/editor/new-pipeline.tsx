@@ -3,6 +3,7 @@ import type { FunctionComponent } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
+import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { saveOperation, useRight } from '../api/rights.ts'
 import { applicationCrumbs } from '../components/application-head.tsx'
@@ -16,6 +17,7 @@ import { useSubmit } from '../components/use-submit.ts'
 import { freeName } from '../model/names.ts'
 import { textOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
+import { providerOf } from '../screens/infrastructure-head.tsx'
 import {
   type Answers,
   type Beginning,
@@ -28,7 +30,7 @@ import {
   questions,
   templates,
 } from './beginnings.ts'
-import { type Account, type Choice, useChoices } from './choices.ts'
+import { type Choice, useChoices } from './choices.ts'
 import type { Draft } from './draft.ts'
 import { Editor } from './editor.tsx'
 import { Ways } from './forms/form.tsx'
@@ -60,17 +62,16 @@ function BeginForm({ application, from, onBegun }: BeginFormProps) {
   const [id, setId] = useState(from === undefined ? 'image' : 'copy')
   const [given, setGiven] = useState<Answers>(from === undefined ? {} : { original: from })
   const [typed, setTyped] = useState<string | undefined>(undefined)
-  const [isTried, setTried] = useState(false)
+  const [tried, setTried] = useState<string | undefined>(undefined)
   const form = useRef<HTMLFormElement>(null)
   const { pipelines, place, choices, answers, refusedOf } = useAnswers(application, id, given)
   const { asks, define } = beginnings[id] as Beginning
   const asked = asks.filter((question) => !question.toLowerCase().endsWith('account') || (choices[question]?.length ?? 0) > 1)
   const name = typed ?? nameOf(id, answers, pipelines)
   const nameError = errorOfName(name.trim(), pipelines)
-  const isAnswered = asked.every((question) => errorOf(question, answers) === undefined)
   const { error, submit } = useSubmit({
     what: 'Create pipeline',
-    isReady: denied === undefined && nameError === undefined && isAnswered,
+    isReady: denied === undefined && nameError === undefined && asked.every((question) => !errorOf(question, answers)),
     run: async () => {
       const definition = await define(answers, place)
       navigate(to.newPipeline(application, id === 'text' ? { tab: 'text' } : {}), true)
@@ -78,15 +79,12 @@ function BeginForm({ application, from, onBegun }: BeginFormProps) {
     },
   })
   const begin = (event: Event) => {
-    setTried(true)
+    setTried(id)
     submit(event)
     requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
   }
-  const choose = (chosen: string) => {
-    setId(chosen)
-    setTried(false)
-  }
-  const cards = (list: typeof beginnings) => Object.entries(list).map(([each, card]) => ({ ...card, id: each }))
+  const toWays = (list: typeof beginnings) => Object.entries(list).map(([each, way]) => ({ ...way, id: each }))
+  const offered = toWays(templates).map((way) => ({ ...way, refused: refusedOf(way.id) }))
   return (
     <>
       <PageHead
@@ -96,28 +94,18 @@ function BeginForm({ application, from, onBegun }: BeginFormProps) {
       />
       {!allowed && <Banner tone="warning">{denied}</Banner>}
       <form class="panel begin" ref={form} onSubmit={begin} noValidate>
-        <Ways
-          label="Templates"
-          ways={cards(templates).map((card) => ({ ...card, refused: refusedOf(card.id) }))}
-          chosen={id}
-          onChoose={choose}
-        />
-        <Ways label="Or begin with" ways={cards(others)} chosen={id} onChoose={choose} />
+        <Ways label="Templates" ways={offered} chosen={id} onChoose={setId} />
+        <Ways label="Or begin with" ways={toWays(others)} chosen={id} onChoose={setId} />
         <div class="begin-fields">
           {asked.map((question) => {
             const { label, help, missing, placeholder, input = 'text' }: Question = questions[question]
             const Input = questionInputs[input]
-            const isShown = isTried || given[question] !== undefined
+            const isShown = tried === id || given[question] !== undefined
+            const error = isShown ? errorOf(question, answers) : undefined
             const rest = { value: answers[question], choices: choices[question] ?? [], placeholder }
             const change = (value: unknown) => setGiven({ ...given, [question]: value })
             return (
-              <Field
-                key={question}
-                label={label}
-                help={help}
-                error={isShown ? errorOf(question, answers) : undefined}
-                required={missing !== undefined}
-              >
+              <Field key={question} label={label} help={help} error={error} required={missing !== undefined}>
                 {(tied) => <Input tied={tied} onChange={change} {...rest} />}
               </Field>
             )
@@ -125,7 +113,7 @@ function BeginForm({ application, from, onBegun }: BeginFormProps) {
           <TextField
             label="Name"
             value={name}
-            error={isTried || name.trim() !== '' ? nameError : undefined}
+            error={tried === id || name.trim() !== '' ? nameError : undefined}
             required
             onChange={setTyped}
           />
@@ -161,6 +149,7 @@ const questionInputs: Readonly<Record<NonNullable<Question['input']>, FunctionCo
 }
 
 type Pipelines = readonly { readonly id?: string; readonly name: string }[]
+type Account = Schemas['Account']
 
 /** What this instance offers, and the answers that are clear without asking. */
 function useAnswers(application: string, id: string, given: Answers) {
@@ -175,21 +164,19 @@ function useAnswers(application: string, id: string, given: Answers) {
     manifestAccount: chosenOf(clusters, given.manifestAccount),
   }
   const served = id === 'production' ? place.production : place.account
-  const at = { application, definition: {}, holder: { account: served?.name, cloudProvider: served?.type } }
-  const toChoices = (accounts: readonly Account[]) => accounts.map(({ name }) => ({ value: name }))
+  const holder = served ? { account: served.name, cloudProvider: providerOf(served) } : {}
+  const at = { application, definition: {}, holder }
+  const names = (accounts: readonly Account[]) => accounts.map(({ name }) => ({ value: name }))
   const balancers = useChoices({ choicesFrom: 'load-balancers' }, at)
   const choices: Readonly<Partial<Record<QuestionId, readonly Choice[]>>> = {
-    account: toChoices(groups),
-    productionAccount: toChoices(groups),
-    manifestAccount: toChoices(clusters),
+    ...{ account: names(groups), productionAccount: names(groups), manifestAccount: names(clusters) },
     image: useChoices({ choicesFrom: 'images' }, at),
     balancer: [{ value: '' }, ...balancers],
     original: pipelines.map(({ id: value = '', name }) => ({ value, label: name })),
   }
   const answers = {
     ...{ account: place.account?.name, productionAccount: place.production?.name },
-    ...{ manifestAccount: place.manifestAccount?.name },
-    ...{ balancer: balancers.length === 1 ? balancers[0]?.value : '' },
+    ...{ manifestAccount: place.manifestAccount?.name, balancer: balancers.length === 1 ? balancers[0]?.value : '' },
     ...given,
   } as Answers
   const refusedOf = (template: string): string | undefined => {
@@ -214,7 +201,7 @@ function nameOf(id: string, { original, file }: Answers, pipelines: Pipelines): 
   if (id === 'copy') return copied === undefined ? '' : `${copied} (copy)`
   if (id === 'file') return textOf(file?.definition?.['name']) ?? ''
   const { name } = beginnings[id] ?? {}
-  return name === undefined ? '' : freeName(name, (wanted) => pipelines.some((each) => each.name.toLowerCase() === wanted))
+  return name === undefined ? '' : freeName(name, (wanted) => errorOfName(wanted, pipelines) !== undefined)
 }
 
 function errorOfName(name: string, pipelines: Pipelines): string | undefined {

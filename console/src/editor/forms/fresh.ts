@@ -1,35 +1,40 @@
 /** New stages, with everything that is known without asking. */
 import { standalone } from '../../../../src/settings/standalone.ts'
+import type { Schemas } from '../../api/client.ts'
 import { hasManifests, useCloudProviders } from '../../api/cloud-providers.ts'
 import type { Json } from '../../model/read.ts'
-import { type Account, useAccounts } from '../choices.ts'
+import { providerOf, regionsOf, useAccounts } from '../../screens/infrastructure-head.tsx'
 
 /** Where a stage works, if there is only one place for it. */
 export interface Place {
   readonly application: string
   /** For server groups and images. */
-  readonly account: Account | undefined
+  readonly account: Schemas['Account'] | undefined
   /** For objects of clusters. */
-  readonly manifestAccount: Account | undefined
+  readonly manifestAccount: Schemas['Account'] | undefined
 }
 
 export function usePlace(application: string): Place {
-  const { groups, clusters } = useAccountsByUse()
-  const only = (found: readonly Account[]) => (found.length === 1 ? found[0] : undefined)
-  return { application, account: only(groups), manifestAccount: only(clusters) }
+  const [group, ...groups] = useAccountsByUse().groups
+  const [cluster, ...clusters] = useAccountsByUse().clusters
+  return {
+    application,
+    account: groups.length === 0 ? group : undefined,
+    manifestAccount: clusters.length === 0 ? cluster : undefined,
+  }
 }
 
 /** Accounts for server groups, and for objects of clusters. */
 export function useAccountsByUse() {
   const providers = useCloudProviders()
-  const isCluster = ({ type }: Account) => hasManifests(providers, type)
-  const accounts = useAccounts()
+  const accounts = useAccounts().reading.value.body ?? []
+  const isCluster = (account: Schemas['Account']) => hasManifests(providers, providerOf(account))
   return { groups: accounts.filter((account) => !isCluster(account)), clusters: accounts.filter(isCluster) }
 }
 
 export function freshGroup({ application, account }: Place): Json {
   return {
-    ...(account !== undefined && { cloudProvider: account.type, account: account.name, region: account.regions[0] }),
+    ...(account && { cloudProvider: providerOf(account), account: account.name, region: regionsOf(account)[0] }),
     application,
     strategy: 'redblack',
     capacity: { min: 1, desired: 1, max: 1 },
@@ -40,27 +45,23 @@ export function freshGroup({ application, account }: Place): Json {
 /** @param source The path of a folder, unless it ends with ".git"; otherwise the address of a repository. */
 export function freshBake({ application, account }: Place, source = ''): Json {
   return {
-    cloudProviderType: account?.type,
-    region: account?.regions[0],
+    ...(account && { cloudProviderType: providerOf(account), region: regionsOf(account)[0] }),
     package: application,
     baseOs: 'directory',
     extendedAttributes: /^\/.*(?<!\.git)$/.test(source) ? { directory: source } : { git: source },
   }
 }
 
-export function freshManifests({ manifestAccount: account }: Place, manifests?: readonly unknown[]): Json {
-  return {
-    ...(account !== undefined && { cloudProvider: account.type, account: account.name }),
-    source: 'text',
-    ...(manifests && { manifests }),
-  }
+export function freshManifests({ manifestAccount: account }: Place, more: Json = {}): Json {
+  return { ...(account && { cloudProvider: providerOf(account), account: account.name }), source: 'text', ...more }
 }
 
-const fresh: Readonly<Record<string, (place: Place) => Json>> = {
+/** Fields of new stages by their type, without name and place in the graph. */
+export const freshStages: Readonly<Record<string, (place: Place) => Json>> = {
   deploy: (place) => ({ clusters: [freshGroup(place)] }),
   createServerGroup: freshGroup,
   cloneServerGroup: freshGroup,
-  bake: (place) => (place.account?.type === standalone.provider ? freshBake(place) : {}),
+  bake: (place) => (place.account && providerOf(place.account) === standalone.provider ? freshBake(place) : {}),
   runJob: inOnlyPlace,
   findImageFromCluster: inOnlyPlace,
   rollbackCluster: inOnlyPlace,
@@ -68,12 +69,5 @@ const fresh: Readonly<Record<string, (place: Place) => Json>> = {
 }
 
 function inOnlyPlace({ account }: Place): Json {
-  return account === undefined
-    ? {}
-    : { cloudProvider: account.type, credentials: account.name, regions: account.regions.slice(0, 1) }
-}
-
-/** Fields of the type, without name and place in the graph. */
-export function freshStage(type: string, place: Place): Json {
-  return fresh[type]?.(place) ?? {}
+  return account ? { cloudProvider: providerOf(account), credentials: account.name, regions: regionsOf(account).slice(0, 1) } : {}
 }
