@@ -15,7 +15,7 @@ const maxOpenItems = 2
 
 export interface ItemKind {
   readonly itemName: string
-  readonly form: (item: Json, path: Path) => ComponentChildren
+  readonly form: (item: Json, path: Path, draft: Draft) => ComponentChildren
   /** Instead of what is called a name, usually. */
   readonly title?: (item: Json) => string | undefined
   readonly detail?: (item: Json) => string | undefined
@@ -49,7 +49,7 @@ export function ItemList({ draft, path, kind }: { draft: Draft; path: Path; kind
           title={title(item) ?? `${itemName} ${index + 1}`}
           detail={detail?.(item)}
         >
-          {form(item, [...path, index])}
+          {form(item, [...path, index], draft)}
         </ListItem>
       ))}
       <Button small icon="plus" onClick={add}>

@@ -10,54 +10,53 @@ import { type ItemKind, ItemList } from './item-list.tsx'
 import { type Path, withValueAt } from './json-path.ts'
 import { expectedArtifactFields, generalFields, notificationFields, parameterFields, triggerTypes } from './pipeline-fields.ts'
 
-const withFields = (draft: Draft, fields: readonly FieldDescription[]): ItemKind['form'] => {
-  return (_item, base) => <FieldList draft={draft} base={base} fields={fields} />
+const withFields = (fields: readonly FieldDescription[]): ItemKind['form'] => {
+  return (_item, base, draft) => <FieldList draft={draft} base={base} fields={fields} />
 }
 
-const parameters = (draft: Draft): ItemKind => ({
+const parameters: ItemKind = {
   itemName: 'parameter',
-  form: withFields(draft, parameterFields),
+  form: withFields(parameterFields),
   detail: ({ label, required }) => [textOf(label), required === true && 'required'].filter(Boolean).join(', '),
   fresh: (items) => ({ name: freeName('parameter', (name) => items.some((item) => item['name'] === name), ''), required: false }),
   empty: 'A start asks for nothing. Parameters let it ask for values.',
-})
+}
 
-const triggers = (draft: Draft): ItemKind => ({
+const triggers: ItemKind = {
   itemName: 'trigger',
-  form: (item, path) => <TriggerForm draft={draft} item={item} path={path} />,
+  form: (item, path, draft) => <TriggerForm draft={draft} item={item} path={path} />,
   title: ({ type }) => triggerTypes.find((each) => each.type === type)?.label ?? textOf(type),
-  detail: (item) => [summaryOf(item), item['enabled'] !== true && 'off'].filter(Boolean).join(', '),
+  detail: (item) => {
+    const { cronExpression, source, job, repository, slug, subscriptionName, enabled } = item
+    const event = textOf(cronExpression ?? job ?? repository ?? slug ?? subscriptionName ?? source)
+    return [event, enabled !== true && 'off'].filter(Boolean).join(', ')
+  },
   fresh: () => ({ type: 'webhook', enabled: true, id: crypto.randomUUID() }),
   empty: 'Only users and programs start this pipeline. Triggers start it by themselves.',
-})
+}
 
-export const notifications = (draft: Draft, of: 'pipeline' | 'stage'): ItemKind => ({
+export const notifications = (of: 'pipeline' | 'stage'): ItemKind => ({
   itemName: 'notification',
-  form: withFields(draft, notificationFields(of)),
+  form: withFields(notificationFields(of)),
   title: ({ type, address }) => [textOf(type), textOf(address)].filter(Boolean).join(' ') || undefined,
   detail: ({ when }) => textsOf(when).join(', '),
   fresh: () => ({ type: 'email', level: of, when: [`${of}.failed`] }),
   empty: 'Nothing is sent.',
 })
 
-export const artifacts = (draft: Draft): ItemKind => ({
+export const artifacts: ItemKind = {
   itemName: 'artifact',
-  form: withFields(draft, expectedArtifactFields),
+  form: withFields(expectedArtifactFields),
   title: ({ displayName, id }) => textOf(displayName) ?? textOf(id),
   fresh: () => ({ id: crypto.randomUUID(), displayName: '', matchArtifact: {} }),
   empty: 'No artifact is expected.',
-})
+}
 
 export const sections = [
   { id: 'general', label: 'Settings', list: undefined, kind: undefined },
   { id: 'parameters', label: 'Parameters', list: 'parameterConfig', kind: parameters },
   { id: 'triggers', label: 'Triggers', list: 'triggers', kind: triggers },
-  {
-    id: 'notifications',
-    label: 'Notifications',
-    list: 'notifications',
-    kind: (draft: Draft) => notifications(draft, 'pipeline'),
-  },
+  { id: 'notifications', label: 'Notifications', list: 'notifications', kind: notifications('pipeline') },
   { id: 'artifacts', label: 'Artifacts', list: 'expectedArtifacts', kind: artifacts },
 ] as const
 
@@ -79,15 +78,10 @@ export function PipelineSettings({ draft, section }: { draft: Draft; section: Se
       {list === undefined ? (
         <FieldList draft={draft} base={[]} fields={[nameField, ...generalFields]} known={elsewhere} />
       ) : (
-        <ItemList draft={draft} path={[list]} kind={kind(draft)} />
+        <ItemList draft={draft} path={[list]} kind={kind} />
       )}
     </Panel>
   )
-}
-
-function summaryOf(trigger: Json): string | undefined {
-  const { cronExpression, source, job, repository, slug, subscriptionName } = trigger
-  return textOf(cronExpression ?? job ?? repository ?? slug ?? subscriptionName ?? source)
 }
 
 function TriggerForm({ draft, item, path }: { draft: Draft; item: Json; path: Path }) {

@@ -3,13 +3,12 @@ import { Button, IconButton } from '../../components/button.tsx'
 import { CheckList } from '../../components/form-fields.tsx'
 import { Name } from '../../components/name.tsx'
 import { type Json, listOf, numberOf, objectOf, objectsOf, textOf } from '../../model/read.ts'
-import type { Draft } from '../draft.ts'
 import { type Form, type Part, useForm } from '../fields.tsx'
 import { type InputProps, NumberInput, TextInput } from '../inputs.tsx'
 import { type ItemKind, ItemList } from '../item-list.tsx'
 import { artifacts, notifications } from '../settings-lists.tsx'
 import { followersOf, requisitesOf, setRequisites, stagesOf, titleOfStage, toNodes } from '../stages.ts'
-import { field, group, oneOf, only, row } from './form.tsx'
+import { field, group, oneOf, only } from './form.tsx'
 
 /** Stages that do not come after it, and references to stages that do not exist. */
 function RequisitesInput({ label = '' }: InputProps) {
@@ -74,9 +73,6 @@ function TimesInput({ tied, value, onChange }: InputProps) {
   )
 }
 
-const isOn = (name: string) => {
-  return ({ get }: Form) => String(get(name)) === 'true'
-}
 const window = 'restrictedExecutionWindow'
 
 const timeParts = [
@@ -93,14 +89,10 @@ const timeParts = [
     'Waits until the window opens. Times are those of the engine’s time zone.',
   ),
   only(
-    isOn('restrictExecutionDuringTimeWindow'),
+    ({ get }) => String(get('restrictExecutionDuringTimeWindow')) === 'true',
     field(`${window}.days`, 'Days', '', { Input: DaysInput }),
     field(`${window}.whitelist`, 'Times of day', 'All day without any.', { Input: TimesInput }),
-    field(`${window}.jitter.enabled`, 'Wait a random time after the window opens'),
-    only(
-      isOn(`${window}.jitter.enabled`),
-      row(field(`${window}.jitter.minDelay`, 'At least, in seconds'), field(`${window}.jitter.maxDelay`, 'At most, in seconds')),
-    ),
+    field(`${window}.jitter`, 'Random wait', 'After the window opens.'),
   ),
 ]
 
@@ -163,10 +155,10 @@ function section(title: string, summaryOf: (form: Form) => string | undefined, .
   ))
 }
 
-function listSection(title: string, name: string, kindOf: (draft: Draft) => ItemKind): Part {
+function listSection(title: string, name: string, kind: ItemKind): Part {
   const View = () => {
     const { draft, base } = useForm()
-    return <ItemList draft={draft} path={[...base, name]} kind={kindOf(draft)} />
+    return <ItemList draft={draft} path={[...base, name]} kind={kind} />
   }
   return section(title, ({ holder }) => textOf(objectsOf(holder[name]).length || undefined), { View, shows: [name] })
 }
@@ -181,7 +173,7 @@ export const everyStage: readonly Part[] = [
       Input: MinutesInput,
     }),
   ),
-  listSection('Notifications', 'notifications', (draft) => notifications(draft, 'stage')),
+  listSection('Notifications', 'notifications', notifications('stage')),
   listSection('Artifacts that it produces', 'expectedArtifacts', artifacts),
   section('Comments', ({ holder }) => textOf(holder['comments'])?.slice(0, 60), field('comments', 'Comments', 'For readers.')),
 ]

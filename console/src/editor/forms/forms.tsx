@@ -137,25 +137,7 @@ const manifestSource = oneOf<'text' | 'artifact'>('Manifests from', {
   ],
   chosen: (form) => (isArtifact(form) ? 'artifact' : 'text'),
   set: (id) => ({ source: id }),
-  shows: ['source'],
-})
-
-const isManaged = ({ get }: Form) => get('trafficManagement.enabled') === true
-
-/** Only replica sets behind services move their traffic here. */
-const traffic = oneOf<'none' | 'bluegreen' | 'highlander'>('Traffic between versions', {
-  ways: [
-    { id: 'none', label: 'The cluster decides', help: 'Deployments roll by themselves. Mostly right.' },
-    { id: 'bluegreen', label: 'Blue/green', help: 'Services switch to the new replica set; the old one stays.' },
-    { id: 'highlander', label: 'Highlander', help: 'Old replica sets are deleted once the new one is up.' },
-  ],
-  chosen: (form) => {
-    const strategy = textOf(form.get('trafficManagement.options.strategy'))
-    if (!isManaged(form) || strategy === undefined || strategy === 'none') return 'none'
-    return strategy === 'highlander' ? 'highlander' : 'bluegreen'
-  },
-  set: (id) => ({ 'trafficManagement.enabled': id !== 'none', 'trafficManagement.options.strategy': id }),
-  shows: ['trafficManagement', 'rollback'],
+  shows: ['source', 'rollback'],
 })
 
 const required = { required: true }
@@ -169,8 +151,6 @@ const manifestForm = [
     field('manifests', 'Manifests', 'YAML, with --- between objects. Expressions are evaluated.', required),
   ),
   field('namespaceOverride', 'Namespace', 'Replaces that of all manifests.', { placeholder: 'of each manifest' }),
-  traffic,
-  only(isManaged, field('trafficManagement.options.services', 'Services', 'Such as “service web”.', required)),
   field('rollback.onFailure', 'Roll back when it does not become stable', 'Brings the former revision back.'),
 ]
 
