@@ -7,9 +7,9 @@ import { ErrorBoundary } from './components/error-boundary.tsx'
 import { PageHead } from './components/page-head.tsx'
 import { Shell } from './components/shell.tsx'
 import { EmptyState } from './components/states.tsx'
-import { Lazy } from './editor/lazy.tsx'
 import { useKeys } from './keys.tsx'
 import { useHeldPlace } from './leave.tsx'
+import { OrManifest } from './manifests/or-manifest.tsx'
 import { findScreen } from './routes.ts'
 
 export function App() {
@@ -22,26 +22,20 @@ export function App() {
   )
 }
 
+const unknown = 'This address belongs to no screen.'
+
 function CurrentScreen() {
-  const place = useLocation()
-  const { path, query } = useHeldPlace(place, place.route)
-  useKeys(place.route)
+  const { path, query } = useHeldPlace()
+  useKeys()
   useNewPage(path)
   const found = findScreen(path.slice(basePath.length - 1))
-  if (found === undefined) return <UnknownAddress />
-  const { load, params } = found
-  return (
-    <ErrorBoundary key={load}>
-      <Lazy key={JSON.stringify(params)} load={load} props={{ params, query }} />
+  return found !== undefined ? (
+    <ErrorBoundary key={found.load}>
+      <OrManifest key={JSON.stringify(found.params)} {...found} query={query} />
     </ErrorBoundary>
-  )
-}
-
-function UnknownAddress() {
-  const text = 'This address belongs to no screen.'
-  return (
+  ) : (
     <>
-      <PageHead tab={text} title={text} />
+      <PageHead tab={unknown} title={unknown} />
       <EmptyState icon="search" text="Check the address, or search for what you were looking for.">
         <a class="button" href={to.home()}>
           Go to Home

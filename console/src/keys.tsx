@@ -1,5 +1,6 @@
 /** Keys that work on every screen, and the list of all keys. */
 import { useEffect } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
 import { applicationHere, basePath, to } from './address.ts'
 import { refreshAll } from './api/live.ts'
 import { Check } from './components/check.tsx'
@@ -14,13 +15,9 @@ import { followRowKeys } from './row-keys.ts'
 const keyList: readonly (readonly [string, string])[] = [
   ['Ctrl K', 'Search or jump to anything'],
   ['/', 'The same'],
-  ['g h', 'Home'],
-  ['g a', 'Applications'],
-  ['g e', 'Environments'],
-  ['g r', 'Runs'],
+  ...places.flatMap(({ goKey, label }) => (goKey === undefined ? [] : [[`g ${goKey}`, label] as const])),
   ['g p', 'Pipelines of the application'],
   ['g t', 'Tasks of the application'],
-  ['g x', 'Access'],
   ['Tab', 'In the search: start or edit the pipeline'],
   ['j k', 'Next and previous row; arrows do the same'],
   ['Enter', 'Open the row'],
@@ -75,35 +72,32 @@ function KeysDialog() {
 /** How long `g` waits for its second letter. */
 const goMs = 1200
 
-export function useKeys(navigate: (url: string) => void): void {
+export function useKeys(): void {
+  const { route: navigate } = useLocation()
   useEffect(followRowKeys, [])
   useEffect(() => {
     let goAtMs = Number.NEGATIVE_INFINITY
-    const letters: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
-      g: ({ timeStamp }) => {
-        goAtMs = timeStamp
+    const letters: Readonly<Record<string, (at: number) => void>> = {
+      g: (at) => {
+        goAtMs = at
       },
       r: refreshAll,
       y: () => void copyText(location.href),
       '?': openKeys,
-      '/': (event) => {
-        event.preventDefault()
-        openPalette()
-      },
     }
     const onKey = (event: KeyboardEvent) => {
       const { key, ctrlKey, metaKey, shiftKey, altKey, timeStamp } = event
-      if ((ctrlKey || metaKey) && key.toLowerCase() === 'k' && !shiftKey && !altKey) {
-        event.preventDefault()
-        openPalette()
-      } else if (!isLetterKey(event)) return
-      else if (timeStamp - goAtMs < goMs) {
+      const isLetter = isLetterKey(event)
+      if (isLetter && timeStamp - goAtMs < goMs) {
         goAtMs = Number.NEGATIVE_INFINITY
         // The second letter is no shortcut of the screen.
         event.stopImmediatePropagation()
         const address = addressOf(key)
         if (address !== undefined) navigate(address)
-      } else if (Object.hasOwn(letters, key)) letters[key]?.(event)
+      } else if ((isLetter && key === '/') || ((ctrlKey || metaKey) && key.toLowerCase() === 'k' && !shiftKey && !altKey)) {
+        event.preventDefault()
+        openPalette()
+      } else if (isLetter && Object.hasOwn(letters, key)) letters[key]?.(timeStamp)
     }
     addEventListener('keydown', onKey, { capture: true })
     return () => removeEventListener('keydown', onKey, { capture: true })

@@ -2,8 +2,8 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { loginEnded } from './api/login-state.ts'
-import { Button } from './components/button.tsx'
-import { closeDialog, Dialog, openDialog } from './components/dialog.tsx'
+import { closeDialog, openDialog } from './components/dialog.tsx'
+import { FormDialog } from './components/form-dialog.tsx'
 
 interface Guard {
   readonly isNeeded: () => boolean
@@ -34,39 +34,25 @@ export function useLeaveGuard(page: Guard): void {
 }
 
 /** @param stay For what is not below the dialog. */
-export function openLeaveDialog(loss: string, leave: () => void, stay: () => void = closeDialog): void {
-  const discard = () => {
-    closeDialog()
+export function openLeaveDialog(loss: string, leave: () => void, stay = closeDialog): void {
+  const discard = async () => {
     leave()
+    return undefined
   }
-  const footer = (
-    <>
-      <Button onClick={stay}>Stay</Button>
-      <Button kind="destructive" onClick={discard}>
-        Discard
-      </Button>
-    </>
-  )
+  const words = { title: 'Discard your changes?', action: 'Discard', dismissal: 'Stay' }
   openDialog(
-    <Dialog title="Discard your changes?" footer={footer} onClose={stay} class="is-narrow">
+    <FormDialog {...words} kind="destructive" onClose={stay} run={discard}>
       <p>{loss}</p>
-    </Dialog>,
+    </FormDialog>,
   )
-}
-
-interface Place {
-  readonly path: string
-  readonly url: string
-  readonly query: Readonly<Record<string, string>>
-  readonly wasPush?: boolean
 }
 
 /** The place to show: the present one, or that of the guarded page while the user is asked. */
-export function useHeldPlace(place: Place, navigate: (url: string) => void): Place {
+export function useHeldPlace() {
+  const place = useLocation() as ReturnType<typeof useLocation> & { readonly wasPush?: boolean }
   const shown = useRef(place)
   const position = useRef(historyPosition())
   const asked = guard?.path === shown.current.path && place.path !== guard.path && guard.isNeeded() ? guard : undefined
-  const isHeld = asked !== undefined
   useLayoutEffect(() => {
     if (asked === undefined) {
       position.current = historyPosition()
@@ -76,24 +62,22 @@ export function useHeldPlace(place: Place, navigate: (url: string) => void): Pla
     const isBack = goBy(back)
     openLeaveDialog(asked.loss(), () => {
       asked.discard()
-      if (guard === asked) guard = undefined
+      guard = undefined
       // Going back takes its time; what is opened before would be left again.
-      void isBack.then(() => navigate(place.url))
+      void isBack.then(() => place.route(place.url))
     })
-  }, [place.url, isHeld])
-  if (!isHeld) shown.current = place
+  }, [place.url, asked !== undefined])
+  if (asked === undefined) shown.current = place
   return shown.current
 }
 
-const longestBackMs = 1000
-
-function goBy(steps: number): Promise<void> {
-  if (steps === 0) return Promise.resolve()
+async function goBy(steps: number): Promise<void> {
+  if (steps === 0) return
   const { promise, resolve } = Promise.withResolvers<void>()
   addEventListener('popstate', () => resolve(), { once: true })
-  setTimeout(resolve, longestBackMs)
+  setTimeout(resolve, 1000)
   history.go(steps)
-  return promise
+  await promise
 }
 
 /** Where the browser tells it: the number of the present entry of the history. */

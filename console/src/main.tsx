@@ -31,5 +31,5 @@ async function start(): Promise<void> {
 }
 
 guardTexts()
-startClock(() => document.hidden)
+startClock()
 void start()

@@ -1,6 +1,5 @@
 /** The table of screens: address to screen. The first match wins. */
-import { decodePart } from './address.ts'
-import { orManifest } from './manifests/or-manifest.tsx'
+import { exec } from 'preact-iso/router'
 import type { LoadScreen, ScreenProps } from './screen.ts'
 
 const own = 'applications/:application'
@@ -9,47 +8,36 @@ const own = 'applications/:application'
 const routes: readonly (readonly [path: string, load: LoadScreen])[] = [
   ['', async () => (await import('./screens/home.tsx')).Home],
   ['applications', async () => (await import('./screens/applications.tsx')).Applications],
-  ['applications/:application', async () => (await import('./screens/application.tsx')).ApplicationOverview],
+  [own, async () => (await import('./screens/application.tsx')).ApplicationOverview],
   [`${own}/clusters/:account/:cluster`, async () => (await import('./screens/clusters.tsx')).ClusterScreen],
-  [
-    `${own}/server-groups/:account/:region/:name`,
-    orManifest(async () => (await import('./screens/server-group.tsx')).ServerGroupScreen, 'name'),
-  ],
-  [
-    `${own}/instances/:account/:region/:id`,
-    orManifest(async () => (await import('./screens/instance.tsx')).InstanceScreen, 'id'),
-  ],
+  [`${own}/server-groups/:account/:region/:name`, async () => (await import('./screens/server-group.tsx')).ServerGroupScreen],
+  [`${own}/instances/:account/:region/:id`, async () => (await import('./screens/instance.tsx')).InstanceScreen],
   [`${own}/pipelines`, async () => (await import('./screens/pipelines.tsx')).Pipelines],
   [`${own}/pipelines/new`, async () => (await import('./editor/new-pipeline.tsx')).NewPipeline],
   [`${own}/pipelines/:id/edit`, async () => (await import('./editor/editor.tsx')).EditPipeline],
   [`${own}/pipelines/:id`, async () => (await import('./screens/pipeline.tsx')).PipelineScreen],
   [`${own}/pipelines/:id/start`, async () => (await import('./screens/pipelines.tsx')).Pipelines],
-  ['environments', async () => (await import('./screens/environments.tsx')).EnvironmentsScreen],
-  ['runs', async () => (await import('./screens/runs.tsx')).Runs],
   [`${own}/runs`, async () => (await import('./screens/runs.tsx')).Runs],
-  ['search', async () => (await import('./screens/search.tsx')).Search],
-  ['executions/compare', async () => (await import('./screens/compare.tsx')).Compare],
-  ['executions/:id', async () => (await import('./screens/execution.tsx')).ExecutionScreen],
   [`${own}/tasks`, async () => (await import('./screens/tasks.tsx')).Tasks],
-  ['tasks/:id', async () => (await import('./screens/tasks.tsx')).TaskScreen],
   [
-    `${own}/load-balancers`,
-    orManifest(async () => (await import('./screens/load-balancers.tsx')).ApplicationLoadBalancers, 'name'),
+    `${own}/load-balancers/:account?/:region?/:name?`,
+    async () => (await import('./screens/load-balancers.tsx')).ApplicationLoadBalancers,
   ],
   [
-    `${own}/load-balancers/:account/:region/:name`,
-    orManifest(async () => (await import('./screens/load-balancers.tsx')).ApplicationLoadBalancers, 'name'),
-  ],
-  [`${own}/security-groups`, orManifest(async () => (await import('./screens/security-groups.tsx')).SecurityGroups, 'name')],
-  [
-    `${own}/security-groups/:account/:region/:name`,
-    orManifest(async () => (await import('./screens/security-groups.tsx')).SecurityGroups, 'name'),
+    `${own}/security-groups/:account?/:region?/:name?`,
+    async () => (await import('./screens/security-groups.tsx')).SecurityGroups,
   ],
   [`${own}/jobs`, async () => (await import('./screens/jobs.tsx')).Jobs],
-  [`${own}/jobs/:account/:region/:id`, orManifest(async () => (await import('./screens/jobs.tsx')).JobScreen, 'id')],
+  [`${own}/jobs/:account/:region/:id`, async () => (await import('./screens/jobs.tsx')).JobScreen],
   [`${own}/manifests/:account/:location/:name`, async () => (await import('./manifests/manifest-screen.tsx')).ManifestScreen],
   [`${own}/resources`, async () => (await import('./manifests/resources.tsx')).Resources],
   [`${own}/settings`, async () => (await import('./screens/application-settings.tsx')).ApplicationSettings],
+  ['environments', async () => (await import('./screens/environments.tsx')).EnvironmentsScreen],
+  ['runs', async () => (await import('./screens/runs.tsx')).Runs],
+  ['search', async () => (await import('./screens/search.tsx')).Search],
+  ['executions/compare', async () => (await import('./screens/compare.tsx')).Compare],
+  ['executions/:id', async () => (await import('./screens/execution.tsx')).ExecutionScreen],
+  ['tasks/:id', async () => (await import('./screens/tasks.tsx')).TaskScreen],
   ['projects', async () => (await import('./screens/projects.tsx')).Projects],
   ['projects/:name', async () => (await import('./screens/project.tsx')).ProjectScreen],
   ['infrastructure', async () => (await import('./screens/infrastructure-lists.tsx')).Infrastructure],
@@ -70,13 +58,9 @@ const routes: readonly (readonly [path: string, load: LoadScreen])[] = [
 
 /** @param path Below the console, encoded, with or without slashes around it. */
 export function findScreen(path: string): { readonly load: LoadScreen; readonly params: ScreenProps['params'] } | undefined {
-  const segments = path.split('/').filter(Boolean).map(decodePart)
   for (const [pattern, load] of routes) {
-    const parts = pattern.split('/').filter(Boolean)
-    const fits = (part: string, at: number) => segments[at] !== undefined && (part.startsWith(':') || part === segments[at])
-    if (parts.length !== segments.length || !parts.every(fits)) continue
-    const values = parts.flatMap((part, at) => (part.startsWith(':') ? [[part.slice(1), segments[at]]] : []))
-    return { load, params: Object.fromEntries(values) }
+    const match = exec(path, pattern)
+    if (match) return { load, params: match.params }
   }
   return undefined
 }

@@ -7,6 +7,4 @@ export interface ScreenProps {
   readonly query: Readonly<Record<string, string>>
 }
 
-export type Screen = ComponentType<ScreenProps>
-
-export type LoadScreen = () => Promise<Screen>
+export type LoadScreen = () => Promise<ComponentType<ScreenProps>>

@@ -64,17 +64,17 @@ function TopLine() {
   )
 }
 
-const connections: Readonly<Record<Connection, { readonly kind: Kind; readonly word: string; readonly help: string }>> = {
-  connected: { kind: 'succeeded', word: 'Live', help: 'Fairlead reports changes as they happen.' },
-  polling: { kind: 'queued', word: 'Polling', help: 'This page reads changes every few seconds.' },
-  reconnecting: { kind: 'running', word: 'Reconnecting', help: 'The connection to Fairlead broke off; this page tries again.' },
-  stale: { kind: 'warning', word: 'Stale', help: 'Fairlead does not answer; this page shows older data.' },
+const connections: Readonly<Record<Connection, readonly [kind: Kind, word: string, help: string]>> = {
+  connected: ['succeeded', 'Live', 'Fairlead reports changes as they happen.'],
+  polling: ['queued', 'Polling', 'This page reads changes every few seconds.'],
+  reconnecting: ['running', 'Reconnecting', 'The connection to Fairlead broke off; this page tries again.'],
+  stale: ['warning', 'Stale', 'Fairlead does not answer; this page shows older data.'],
 }
 
 /** How current the page is. Screen readers are told when it falls behind, and when it no longer does. */
 function LiveIndicator() {
   const state = connection.value
-  const { kind, word, help } = connections[state]
+  const [kind, word, help] = connections[state]
   const wasStale = useRef(false)
   useEffect(() => {
     // Neither good again nor worse.
@@ -101,11 +101,7 @@ function UserMenu() {
     </div>
   )
   const items = [
-    ...themes.map((id) => ({
-      label: `Theme: ${capital(id)}`,
-      checked: theme.value === id,
-      onSelect: () => chooseTheme(id),
-    })),
+    ...themes.map((id) => ({ label: `Theme: ${capital(id)}`, checked: theme.value === id, onSelect: () => chooseTheme(id) })),
     { label: 'Keyboard shortcuts', icon: 'list' as const, onSelect: openKeys },
     { label: 'API reference', href: to.api(), icon: 'external' as const },
     { label: 'Sign out', href: to.logout(), icon: 'signout' as const, onSelect: forgetUser },
@@ -129,15 +125,15 @@ function Rail() {
   const count = waitingOf(useActiveExecutions('steady', usePhone()).reading.value.body).length
   const shown = places.filter(({ adminOnly }) => adminOnly !== true || user.value?.isAdmin === true)
   const isHere = (place: string) => (place === '' ? isHome && !isWaiting : path.startsWith(basePath + place))
-  const less = shown.filter(({ isLess }) => isLess)
+  const more = shown.slice(2).map(({ path: place, label, icon }) => ({ label, icon, href: basePath + place }))
   return (
     <nav class="rail" aria-label="Main">
       <ul>
-        {shown.map((place) => (
-          <li key={place.path} class={`${place.isLess ? 'hide-phone' : ''} ${place.startsGroup ? 'starts-group' : ''}`}>
-            <a href={basePath + place.path} aria-current={isHere(place.path) ? 'page' : undefined}>
-              <Icon name={place.icon} size={20} />
-              <span>{place.label}</span>
+        {shown.map(({ path: place, label, icon, startsGroup }, at) => (
+          <li key={place} class={`${at > 1 ? 'hide-phone' : ''} ${startsGroup ? 'starts-group' : ''}`}>
+            <a href={basePath + place} aria-current={isHere(place) ? 'page' : undefined}>
+              <Icon name={icon} size={20} />
+              <span>{label}</span>
             </a>
           </li>
         ))}
@@ -154,11 +150,7 @@ function Rail() {
           </a>
         </li>
         <li class="phone-only more-menu">
-          <Menu
-            label="More"
-            class=""
-            items={less.map(({ path: place, label, icon }) => ({ label, icon, href: basePath + place }))}
-          >
+          <Menu label="More" class="" items={more}>
             <Icon name="more" size={20} />
             <span>More</span>
           </Menu>

@@ -3,27 +3,24 @@ import { hasManifests } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { Loading } from '../components/states.tsx'
 import { Lazy } from '../editor/lazy.tsx'
-import type { LoadScreen } from '../screen.ts'
+import type { LoadScreen, ScreenProps } from '../screen.ts'
 import { isFullName } from './names.ts'
 
 const loadManifestScreen = async () => (await import('./manifest-screen.tsx')).ManifestScreen
 
-/** @param key Of the path's value with the name. */
-export function orManifest(load: LoadScreen, key: string): LoadScreen {
-  return async () => {
-    const Usual = await load()
-    return (props) => {
-      const { params, query } = props
-      const name = params[key] ?? ''
-      const parameters = isFullName(name) ? { query: { expand: true } } : undefined
-      const providers = useLive('/capabilities/cloudProviders', parameters && {}, { refresh: 'open' }).reading.value
-      const accounts = useLive('/credentials', parameters, { refresh: 'slow' }).reading.value
-      if (parameters === undefined) return <Usual {...props} />
-      if ([providers, accounts].some(({ body, error }) => body === undefined && error === undefined)) return <Loading rows={8} />
-      const account = accounts.body?.find((one) => one.name === params['account'])
-      // What is not known counts as a provider without manifests.
-      if (!hasManifests(providers.body ?? [], account?.cloudProvider ?? account?.type)) return <Usual {...props} />
-      return <Lazy load={loadManifestScreen} props={{ params: { ...params, location: params['region'] ?? '', name }, query }} />
-    }
-  }
+/** @param load The usual screen of the address. */
+export function OrManifest({ load, params, query }: ScreenProps & { readonly load: LoadScreen }) {
+  const { account: ownAccount, region, id = '', name = id } = params
+  const isAsked = region !== undefined && isFullName(name)
+  const providers = useLive('/capabilities/cloudProviders', isAsked ? {} : undefined, { refresh: 'open' }).reading.value
+  const accounts = useLive('/credentials', isAsked ? { query: { expand: true } } : undefined, { refresh: 'slow' }).reading.value
+  const isUnknown = [providers, accounts].some(({ body, error }) => body === undefined && error === undefined)
+  if (isAsked && isUnknown) return <Loading rows={8} />
+  const account = accounts.body?.find((one) => one.name === ownAccount)
+  // What is not known counts as a provider without manifests.
+  return isAsked && hasManifests(providers.body ?? [], account?.cloudProvider ?? account?.type) ? (
+    <Lazy load={loadManifestScreen} props={{ params: { ...params, location: region, name }, query }} />
+  ) : (
+    <Lazy load={load} props={{ params, query }} />
+  )
 }

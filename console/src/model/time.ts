@@ -1,5 +1,5 @@
 /** Times and durations as the console writes them. */
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 
 const minute = 60_000
 
@@ -21,15 +21,12 @@ export function presentMs(): number {
 
 /** The present in milliseconds, moved every second while the tab is visible. */
 export const now = signal(presentMs())
-/** When `now` began its present minute, for what many elements show. */
-export const thisMinute = signal(now.peek())
+/** The minute of the present, for what many elements show. */
+export const thisMinute = computed(() => now.value - (now.value % minute))
 
-/** @param isHidden Whether the page is; the clock waits then. */
-export function startClock(isHidden: () => boolean): void {
+export function startClock(): void {
   setInterval(() => {
-    if (isHidden()) return
-    now.value = presentMs()
-    if (now.value - thisMinute.peek() >= minute) thisMinute.value = now.value
+    if (!document.hidden) now.value = presentMs()
   }, 1000)
 }
 
@@ -60,9 +57,7 @@ export function formatExact(atMs: number): string {
   return `${exactFormat.format(atMs)} (${new Date(atMs).toISOString()})`
 }
 
-export function formatClock(atMs: number): string {
-  return clockFormat.format(atMs)
-}
+export const formatClock = (atMs: number): string => clockFormat.format(atMs)
 
 /** "Mon 23 Nov, 10:00; Tue 24 Nov, 10:00", in the zone of the reader unless one is given. */
 export function formatTimes(times: readonly number[], timeZone?: string): string {
