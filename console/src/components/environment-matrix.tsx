@@ -1,13 +1,94 @@
-/** A row for each application, and a column for each environment. */
+/** Applications as a table, favourites first, with what is deployed of each: in columns of its own, or one for each environment. */
+import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
+import { favourites, toggleFavourite } from '../model/recent.ts'
 import type { ServerGroup } from '../model/server-groups.ts'
-import { DataTable } from './data-table.tsx'
+import { type Column, DataTable } from './data-table.tsx'
 import { DeployedCell, type Landscape, Promotion, Unread, UnreadNotice, useBatches, useDeployed } from './deployed.tsx'
-import { Name } from './name.tsx'
-import { Star } from './star.tsx'
+import { Name, NameLink } from './name.tsx'
 
-interface EnvironmentMatrixProps {
+interface ApplicationTableProps<Row> {
+  readonly label: string
   /** What its first read is kept for. */
+  readonly screen: string
+  readonly rows: readonly Row[]
+  /** After its name; what is deployed of a row is read together with a batch of its neighbours. */
+  readonly columns: (batchOf: (name: string) => readonly string[]) => readonly Column<Row>[]
+  readonly rowHeight: number
+  /** The order, where it can be chosen. */
+  readonly sort?: string
+  readonly heldOf: string
+}
+
+export function ApplicationTable<Row extends { readonly name: string; readonly description?: string | null }>(
+  props: ApplicationTableProps<Row>,
+) {
+  const { label, screen, rows, columns, sort, heldOf, ...table } = props
+  const first = favourites.value
+  const shown = useMemo(() => {
+    const isFirst = ({ name }: Row) => Number(first.includes(name))
+    return rows.toSorted((a, b) => isFirst(b) - isFirst(a))
+  }, [rows, first])
+  const names = useMemo(() => shown.map(({ name }) => name), [shown])
+  const deployed = useBatches(screen, names)
+  return (
+    <>
+      <UnreadNotice live={deployed.first} />
+      <div class="panel is-flush">
+        <DataTable
+          label={label}
+          columns={[
+            { key: ' star', head: 'Favourite', isBare: true, width: '2rem', cell: ({ name }) => <Star application={name} /> },
+            {
+              key: ' name',
+              head: 'Application',
+              width: 'minmax(8rem, 1.5fr)',
+              cell: (row) => <Title {...row} />,
+              ...(sort !== undefined && { sort: '' }),
+            },
+            ...columns(deployed.batchOf),
+          ]}
+          rows={shown}
+          keyOf={({ name }) => name}
+          heldOf={[heldOf, ...first].join('\n')}
+          sort={sort}
+          {...table}
+        />
+      </div>
+    </>
+  )
+}
+
+function Title({ name, description }: { readonly name: string; readonly description?: string | null }) {
+  return (
+    <>
+      <NameLink class="row-title" href={to.application(name)} text={name} max={40} />
+      {description && <Name class="muted cut" text={description} max={80} />}
+    </>
+  )
+}
+
+/** Makes an application a favourite of the reader in this browser. */
+function Star({ application }: { application: string }) {
+  const isOn = favourites.value.includes(application)
+  return (
+    <button
+      type="button"
+      class={`star ${isOn ? 'is-on' : ''}`}
+      aria-pressed={isOn}
+      aria-label={`Favourite: ${application}`}
+      title={isOn ? 'Remove from favourites' : 'Show first'}
+      data-key="*"
+      onClick={() => toggleFavourite(application)}
+    >
+      <svg viewBox="0 0 16 16" aria-hidden="true">
+        <path d="m8 1.75 1.95 3.95 4.3.65-3.1 3.05.7 4.3L8 11.7l-3.85 2 .7-4.3-3.1-3.05 4.3-.65z" />
+      </svg>
+    </button>
+  )
+}
+
+interface MatrixProps {
   readonly screen: string
   readonly label: string
   readonly applications: readonly string[]
@@ -17,51 +98,29 @@ interface EnvironmentMatrixProps {
   readonly isShown?: (group: ServerGroup) => boolean
 }
 
-export function EnvironmentMatrix({ screen, label, applications, columns, ...of }: EnvironmentMatrixProps) {
-  const { batchOf, first } = useBatches(screen, applications)
+export function EnvironmentMatrix({ screen, label, applications, columns, ...of }: MatrixProps) {
+  const rows = useMemo(() => applications.map((name) => ({ name })), [applications.join()])
   return (
     <div class={columns.length > 4 ? 'sideways' : ''}>
-      <UnreadNotice live={first} />
-      <div class="panel is-flush">
-        <DataTable
-          label={label}
-          columns={[
-            {
-              key: ' star',
-              head: 'Favourite',
-              isBare: true,
-              width: '2rem',
-              cell: (name) => <Star application={name} />,
-              hideBelow: 'phone',
-            },
-            {
-              key: ' application',
-              head: 'Application',
-              width: 'minmax(8rem, 1fr)',
-              cell: (name) => (
-                <a class="row-title" href={to.application(name)}>
-                  <Name text={name} max={40} />
-                </a>
-              ),
-            },
-            ...columns.map((environment) => ({
-              key: environment,
-              head: environment,
-              width: 'minmax(11rem, 2fr)',
-              cell: (name: string) => <Cell application={name} environment={environment} batch={batchOf(name)} {...of} />,
-            })),
-          ]}
-          rows={applications}
-          keyOf={(name) => name}
-          rowHeight={66}
-          heldOf={columns.join()}
-        />
-      </div>
+      <ApplicationTable
+        label={label}
+        screen={screen}
+        rows={rows}
+        rowHeight={66}
+        heldOf={columns.join()}
+        columns={(batchOf) =>
+          columns.map((environment) => ({
+            head: environment,
+            width: 'minmax(11rem, 2fr)',
+            cell: ({ name }) => <Cell application={name} environment={environment} batch={batchOf(name)} {...of} />,
+          }))
+        }
+      />
     </div>
   )
 }
 
-interface CellProps extends Pick<EnvironmentMatrixProps, 'landscape' | 'isShown'> {
+interface CellProps extends Pick<MatrixProps, 'landscape' | 'isShown'> {
   readonly application: string
   readonly environment: string
   readonly batch: readonly string[]

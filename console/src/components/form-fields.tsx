@@ -125,7 +125,9 @@ export function CheckList({ label, head = label, choices, chosen, onChange }: Ch
 export type FieldTable = Readonly<
   Record<
     string,
-    Pick<TextFieldProps, 'label' | 'help' | 'required' | 'input' | 'suggestions'> & { readonly choices?: readonly Choice[] }
+    Pick<TextFieldProps, 'label' | 'help' | 'error' | 'required' | 'input' | 'suggestions'> & {
+      readonly choices?: readonly Choice[]
+    }
   >
 >
 

@@ -17,6 +17,9 @@ interface Notice {
   readonly warning?: string
 }
 
+/** Said once and politely to screen readers: states of the open execution, counts of what waits. */
+export const announcement = signal('')
+
 const notices = signal<readonly Notice[]>([])
 const maxNotices = 3
 

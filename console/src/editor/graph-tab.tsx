@@ -1,12 +1,12 @@
 /** The stages as a graph, beside the form of the selected one or the settings of the pipeline. */
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { announcement } from '../components/announcement.ts'
 import { Button } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { Graph, type GraphItem } from '../components/graph.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
+import { announcement } from '../components/notices.tsx'
 import { phoneWidth } from '../components/rem.ts'
 import { EmptyState } from '../components/states.tsx'
 import { nodeHeight } from '../model/graph-layout.ts'

@@ -1,9 +1,9 @@
 /** A text field that offers values for its whole text, and names behind `${` in an expression. */
 import { createContext, createElement } from 'preact'
 import { useContext, useId, useRef, useState } from 'preact/hooks'
-import { announcement } from '../components/announcement.ts'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
+import { announcement } from '../components/notices.tsx'
 import { plural } from '../words.ts'
 import { type Choice, loadFunctions } from './choices.ts'
 import type { Draft } from './draft.ts'

@@ -49,12 +49,6 @@ export function toggleFavourite(application: string): void {
   store(ownKey('favourites'), favourites.value)
 }
 
-/** The rest stays in its order. */
-export function favouritesFirst(names: readonly string[]): readonly string[] {
-  const isFirst = (name: string) => Number(favourites.value.includes(name))
-  return names.toSorted((a, b) => isFirst(b) - isFirst(a))
-}
-
 /** Names that a screen began with when it was open last. */
 export function foreseen(screen: string): readonly string[] {
   return textsOf(loadStored(ownKey(`first.${screen}`)))

@@ -4,28 +4,17 @@ import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
-import { type Column, DataTable } from '../components/data-table.tsx'
-import {
-  HealthText,
-  type Landscape,
-  Unread,
-  UnreadNotice,
-  useBatches,
-  useDeployed,
-  useForesight,
-  useLandscape,
-} from '../components/deployed.tsx'
+import { HealthText, type Landscape, Unread, useDeployed, useForesight, useLandscape } from '../components/deployed.tsx'
 import { openDialog } from '../components/dialog.tsx'
+import { ApplicationTable } from '../components/environment-matrix.tsx'
 import { Filters } from '../components/filter-field.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
-import { Star } from '../components/star.tsx'
 import { Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
 import { newestFirst, statusOf } from '../model/execution.ts'
 import { splitList } from '../model/read.ts'
-import { favourites } from '../model/recent.ts'
 import { isEnabled } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
 import { CreateApplication } from './create-application.tsx'
@@ -38,33 +27,29 @@ export function Applications({ query }: ScreenProps) {
   // Versions and last runs need them; they are asked for at once.
   const landscape = useLandscape()
   useForesight('applications')
-  const all = live.reading.value.body
+  const create = (
+    <Button kind="primary" icon="plus" onClick={() => openDialog(<CreateApplication />)}>
+      Create application
+    </Button>
+  )
+  const count = live.reading.value.body?.length.toLocaleString()
+  const none = <FirstSteps text="No application yet. An application groups pipelines and what they deploy." />
   return (
     <>
       <PageHead
         tab="Applications"
         title="Applications"
-        state={all !== undefined && <span class="count">{all.length.toLocaleString()}</span>}
-        actions={
-          <Button kind="primary" icon="plus" onClick={() => openDialog(<CreateApplication />)}>
-            Create application
-          </Button>
-        }
+        state={count !== undefined && <span class="count">{count}</span>}
+        actions={create}
       />
-      <Loaded
-        live={live}
-        rows={8}
-        empty={<FirstSteps text="No application yet. An application groups pipelines and what they deploy." />}
-      >
+      <Loaded live={live} rows={8} empty={none}>
         {(applications) => <List applications={applications} landscape={landscape} query={query} />}
       </Loaded>
     </>
   )
 }
 
-function accountsOf({ accounts }: Application): readonly string[] {
-  return splitList(accounts ?? '')
-}
+const accountsOf = ({ accounts }: Application) => splitList(accounts ?? '')
 
 interface ListProps {
   readonly applications: readonly Application[]
@@ -72,35 +57,16 @@ interface ListProps {
   readonly query: ScreenProps['query']
 }
 
-function List({ applications, landscape, query: { q = '', account, sort } }: ListProps) {
-  const shown = useMemo(() => matching(applications, q, account, sort), [applications, q, account, sort, favourites.value])
-  const accounts = [...new Set(applications.flatMap(accountsOf))].toSorted()
-  const { batchOf, first } = useBatches(
-    'applications',
-    useMemo(() => shown.map(({ name }) => name), [shown]),
-  )
+function List({ applications, landscape, query: { q = '', account = '', sort = '' } }: ListProps) {
+  const shown = useMemo(() => {
+    const ownerOf = ({ email }: Application) => (sort === 'owner' ? (email ?? '\uffff') : '')
+    return applications
+      .filter(({ name, email }) => `${name}\n${email ?? ''}`.toLowerCase().includes(q.toLowerCase()))
+      .filter((application) => account === '' || accountsOf(application).includes(account))
+      .toSorted((a, b) => ownerOf(a).localeCompare(ownerOf(b)) || a.name.localeCompare(b.name))
+  }, [applications, q, account, sort])
   const runs = useMemo(() => toRunBatches(shown, landscape), [shown, landscape])
-  const of = ({ name }: Application) => ({ application: name, batch: batchOf(name), landscape })
-  const columns: readonly Column<Application>[] = [
-    { key: 'star', head: 'Favourite', isBare: true, width: '2rem', cell: ({ name }) => <Star application={name} /> },
-    { key: 'name', head: 'Application', width: 'minmax(9rem, 2fr)', sort: '', cell: (one) => <Title {...one} /> },
-    { key: 'health', head: 'Health', width: 'minmax(7rem, 1fr)', cell: (one) => <Health {...of(one)} /> },
-    { key: 'versions', head: 'Versions', width: 'minmax(10rem, 3fr)', cell: (one) => <Versions {...of(one)} /> },
-    {
-      key: 'run',
-      head: 'Last run',
-      width: 'minmax(10rem, 2fr)',
-      cell: ({ name }) => <LastRun application={name} pipelines={runs.get(name.toLowerCase())} />,
-    },
-    {
-      key: 'owner',
-      head: 'Owner',
-      width: 'minmax(8rem, 1.5fr)',
-      sort: 'owner',
-      hideBelow: 'narrow',
-      cell: ({ email }) => <span class="cut">{email ? <Name text={email} max={40} /> : '–'}</span>,
-    },
-  ]
+  const accounts = [...new Set(applications.flatMap(accountsOf))].toSorted()
   const noMatch = `No application matches “${[q, account].filter(Boolean).join(', ')}”.`
   return (
     <Filters
@@ -110,44 +76,34 @@ function List({ applications, landscape, query: { q = '', account, sort } }: Lis
       ]}
       noMatch={shown.length === 0 ? noMatch : undefined}
     >
-      <UnreadNotice live={first} />
-      <div class="panel is-flush">
-        <DataTable
-          label="Applications"
-          columns={columns}
-          rows={shown}
-          keyOf={({ name }) => name}
-          rowHeight={53}
-          sort={sort}
-          heldOf={[q, account, sort, favourites.value].join('\n')}
-        />
-      </div>
+      <ApplicationTable
+        label="Applications"
+        screen="applications"
+        rows={shown}
+        rowHeight={53}
+        sort={sort}
+        heldOf={[q, account, sort].join('\n')}
+        columns={(batchOf) => {
+          const of = (name: string) => ({ application: name, batch: batchOf(name), landscape })
+          return [
+            { head: 'Health', width: 'minmax(7rem, 1fr)', cell: ({ name }) => <Health {...of(name)} /> },
+            { head: 'Versions', width: 'minmax(10rem, 3fr)', cell: ({ name }) => <Versions {...of(name)} /> },
+            {
+              head: 'Last run',
+              width: 'minmax(10rem, 2fr)',
+              cell: ({ name }) => <LastRun application={name} pipelines={runs.get(name.toLowerCase())} />,
+            },
+            {
+              head: 'Owner',
+              width: 'minmax(8rem, 1.5fr)',
+              sort: 'owner',
+              hideBelow: 'narrow',
+              cell: ({ email }) => <span class="cut">{email ? <Name text={email} max={40} /> : '–'}</span>,
+            },
+          ]
+        }}
+      />
     </Filters>
-  )
-}
-
-/** Favourites come first, in either order. */
-function matching(all: readonly Application[], q: string, account: string | undefined, sort: string | undefined) {
-  const isFirst = ({ name }: Application) => Number(favourites.value.includes(name))
-  const ownerOf = ({ email }: Application) => (sort === 'owner' ? (email ?? '\uffff') : '')
-  return all
-    .filter(({ name, email }) => `${name}\n${email ?? ''}`.toLowerCase().includes(q.toLowerCase()))
-    .filter((application) => account === undefined || accountsOf(application).includes(account))
-    .toSorted((a, b) => isFirst(b) - isFirst(a) || ownerOf(a).localeCompare(ownerOf(b)) || a.name.localeCompare(b.name))
-}
-
-function Title({ name, description }: Application) {
-  return (
-    <>
-      <a class="row-title" href={to.application(name)}>
-        <Name text={name} max={40} />
-      </a>
-      {description && (
-        <span class="muted cut">
-          <Name text={description} max={80} />
-        </span>
-      )}
-    </>
   )
 }
 
@@ -162,8 +118,8 @@ function Health({ application, batch, landscape }: CellProps) {
   if (found === undefined) return <Unread error={error} />
   const serving = [...found.values()].filter(({ groups }) => groups.some(isEnabled))
   if (serving.length === 0) return <span class="muted">nothing deployed</span>
-  const up = serving.reduce((sum, one) => sum + one.up, 0)
-  return <HealthText up={up} total={serving.reduce((sum, one) => sum + one.total, 0)} />
+  const sum = (of: 'up' | 'total') => serving.reduce((all, one) => all + one[of], 0)
+  return <HealthText up={sum('up')} total={sum('total')} />
 }
 
 function Versions({ application, batch, landscape }: CellProps) {
@@ -212,9 +168,7 @@ function LastRun({ application, pipelines = [] }: { application: string; pipelin
     <>
       <a class="health-text" href={to.execution(run.id)}>
         <StatusMark kind={kind} label={word} />
-        <span class="cut">
-          <Name text={run.name ?? 'run'} max={40} />
-        </span>
+        <Name class="cut" text={run.name ?? 'run'} max={40} />
       </a>
       <span class="muted">
         <Time at={run.endTime ?? run.startTime ?? run.buildTime} inDays />

@@ -5,11 +5,11 @@ import { to } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
 import { refreshMatching } from '../api/live.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
-import { TextField } from '../components/form-fields.tsx'
+import { Fields } from '../components/form-fields.tsx'
 import { PermissionsField } from '../components/permissions-field.tsx'
 
 const nameRule = 'Letters, digits and hyphens, beginning with a letter.'
-const validName = /^[a-z][a-z0-9-]*$/i
+const noOwner = 'Enter the address of the owner: it tells others whom to ask.'
 
 export function CreateApplication() {
   const { route: navigate } = useLocation()
@@ -17,55 +17,32 @@ export function CreateApplication() {
   const [permissions, setPermissions] = useState<Record<string, readonly string[]>>({})
   const [isTried, setTried] = useState(false)
   const name = values.name.trim().toLowerCase()
-  const email = values.email.trim()
-  const description = values.description.trim()
-  const nameError = validName.test(name) ? undefined : nameRule
-  const emailError = email === '' ? 'Enter the address of the owner: it tells others whom to ask.' : undefined
-  const set = (change: Partial<typeof values>) => setValues({ ...values, ...change })
+  const [email, description] = [values.email.trim(), values.description.trim()]
+  const isNamed = /^[a-z][a-z0-9-]*$/.test(name)
   const create = async (isOpen: () => boolean) => {
-    const application = {
-      name,
-      email,
-      ...(description !== '' && { description }),
-      ...(Object.keys(permissions).length > 0 && { permissions }),
-    }
+    const given = { ...(description !== '' && { description }), ...(Object.keys(permissions).length > 0 && { permissions }) }
     await completeTask({
       application: name,
       description: `Create application ${name}`,
-      job: [{ type: 'createApplication', application }],
+      job: [{ type: 'createApplication', application: { name, email, ...given } }],
       object: objectKey('application', name),
     })
     refreshMatching('/applications')
     if (isOpen()) navigate(to.application(name))
     return undefined
   }
+  const errorIf = (isWrong: boolean, text: string) => (isTried && isWrong ? text : undefined)
+  const ownerInput = { type: 'email', autoComplete: 'on' } as const
+  const fields = {
+    name: { label: 'Name', help: nameRule, error: errorIf(!isNamed, nameRule), required: true, input: { maxLength: 100 } },
+    email: { label: 'Owner’s email address', error: errorIf(email === '', noOwner), required: true, input: ownerInput },
+    description: { label: 'Description' },
+  }
+  const action = 'Create application'
   return (
-    <FormDialog
-      title="Create application"
-      action="Create application"
-      isValid={nameError === undefined && emailError === undefined}
-      onTried={() => setTried(true)}
-      run={create}
-    >
+    <FormDialog title={action} action={action} isValid={isNamed && email !== ''} onTried={() => setTried(true)} run={create}>
       <p class="muted">An application groups pipelines and what they deploy.</p>
-      <TextField
-        label="Name"
-        value={values.name}
-        help={nameRule}
-        error={isTried ? nameError : undefined}
-        required
-        input={{ maxLength: 100 }}
-        onChange={(text) => set({ name: text })}
-      />
-      <TextField
-        label="Owner’s email address"
-        value={values.email}
-        error={isTried ? emailError : undefined}
-        required
-        input={{ type: 'email', autoComplete: 'on' }}
-        onChange={(text) => set({ email: text })}
-      />
-      <TextField label="Description" value={values.description} onChange={(text) => set({ description: text })} />
+      <Fields fields={fields} values={values} onChange={(field, value) => setValues({ ...values, [field]: value })} />
       <details>
         <summary>Permissions</summary>
         <PermissionsField application={values.name || 'the application'} permissions={{}} onChange={setPermissions} />

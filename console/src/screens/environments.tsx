@@ -5,7 +5,6 @@ import { EnvironmentMatrix } from '../components/environment-matrix.tsx'
 import { Filters } from '../components/filter-field.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Loaded } from '../components/states.tsx'
-import { favouritesFirst } from '../model/recent.ts'
 import type { ScreenProps } from '../screen.ts'
 import { FirstSteps } from './first-steps.tsx'
 
@@ -13,34 +12,34 @@ export function EnvironmentsScreen({ query: { q = '', environment } }: ScreenPro
   const live = useLive('/applications', {}, { refresh: 'slow' })
   const landscape = useLandscape()
   useForesight('environments')
+  const all = live.reading.value.body ?? []
+  // Where the API names no accounts of any application, all are shown.
+  const hasAccounts = all.some(({ accounts }) => accounts)
+  const shown = all
+    .filter(({ accounts }) => accounts || !hasAccounts)
+    .map(({ name }) => name)
+    .filter((name) => name.toLowerCase().includes(q.toLowerCase()))
   return (
     <>
       <PageHead tab="Environments" title="Environments" />
       <Loaded live={live} rows={8} empty={<FirstSteps text="Nothing is deployed yet." />}>
-        {(all) => {
-          // Where the API names no accounts of any application, all are shown.
-          const hasAccounts = all.some(({ accounts }) => accounts)
-          const names = all.filter(({ accounts }) => accounts || !hasAccounts).map(({ name }) => name)
-          const shown = favouritesFirst(names).filter((name) => name.toLowerCase().includes(q.toLowerCase()))
-          const noMatch = q !== '' && shown.length === 0 ? `No application matches “${q}”.` : undefined
-          return (
-            <Filters
-              filters={[
-                { name: 'q', label: 'Filter by application' },
-                { name: 'environment', label: 'Environment', any: 'All environments', choices: landscape.names },
-              ]}
-              noMatch={noMatch}
-            >
-              <EnvironmentMatrix
-                screen="environments"
-                label="Versions by environment"
-                applications={shown}
-                landscape={landscape}
-                columns={landscape.names.filter((name) => environment === undefined || name === environment)}
-              />
-            </Filters>
-          )
-        }}
+        {() => (
+          <Filters
+            filters={[
+              { name: 'q', label: 'Filter by application' },
+              { name: 'environment', label: 'Environment', any: 'All environments', choices: landscape.names },
+            ]}
+            noMatch={q !== '' && shown.length === 0 ? `No application matches “${q}”.` : undefined}
+          >
+            <EnvironmentMatrix
+              screen="environments"
+              label="Versions by environment"
+              applications={shown}
+              landscape={landscape}
+              columns={landscape.names.filter((name) => environment === undefined || name === environment)}
+            />
+          </Filters>
+        )}
       </Loaded>
     </>
   )

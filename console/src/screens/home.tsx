@@ -1,34 +1,36 @@
 /** Home: what waits for the reader, what failed, what runs, and what was deployed. */
+import type { ComponentChildren, VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { type Live, refreshAll, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
-import { activeStatuses, isAny, search, searchPath, useActiveExecutions, waitingOf } from '../api/waiting.ts'
+import { activeStatuses, isAny, rolesToJudge, search, searchPath, useActiveExecutions, waitingOf } from '../api/waiting.ts'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
-import { ErrorState, Loading } from '../components/states.tsx'
+import { ErrorState, Loaded, Loading } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Segments } from '../components/tabs.tsx'
-import { Time } from '../components/time.tsx'
+import { Duration, Time } from '../components/time.tsx'
+import { VirtualList } from '../components/virtual-list.tsx'
 import { useLetters } from '../letter-keys.ts'
 import { deploymentsOf, inOrder, toEnvironments, versionLabel } from '../model/deployments.ts'
-import { type Execution, startedBy } from '../model/execution.ts'
+import { type Execution, failureOf, isWaiting, progressOf, shortId, startedBy, statusOf, titleOf } from '../model/execution.ts'
+import { textOf } from '../model/read.ts'
 import { favourites, recents } from '../model/recent.ts'
-import { presentMs } from '../model/time.ts'
+import type { Status } from '../model/status.ts'
+import { formatClock, presentMs } from '../model/time.ts'
 import type { ScreenProps } from '../screen.ts'
+import { plural } from '../words.ts'
 import { FirstSteps } from './first-steps.tsx'
-import { Block, Failed, Running, Waiting } from './home-runs.tsx'
 import { useAccounts } from './infrastructure-head.tsx'
 
 const scopes = [
   { id: 'mine', label: 'Mine' },
   { id: 'all', label: 'All' },
 ] as const
-
-const dayMs = 86_400_000
 
 export function Home({ query }: ScreenProps) {
   const { route: navigate } = useLocation()
@@ -39,15 +41,16 @@ export function Home({ query }: ScreenProps) {
     ...Object.fromEntries(['1', '2', '3'].map((key) => [key, () => toBlock(Number(key) - 1)])),
   })
   const onlyWaiting = query['show'] === 'waiting'
-  const runs = useRuns(scope === 'mine' ? user.value?.username : undefined, onlyWaiting)
+  const { active, ...others } = useRuns(scope === 'mine' ? user.value?.username : undefined, onlyWaiting)
   // The side needs them: they are asked for at once.
   useAccounts()
-  const waiting = waitingOf(runs.active.reading.value.body)
+  const waiting = waitingOf(active.reading.value.body)
   const title = onlyWaiting ? 'Waiting for you' : 'Home'
-  const all = Object.values(runs).flatMap((live) => (onlyWaiting && live !== runs.active ? [] : live.reading.value))
-  const isNew = !onlyWaiting && scope === 'all' && all.every(({ body }) => body?.length === 0)
-  const isUnknown = all.every(({ body }) => body === undefined)
-  const outage = isUnknown ? all.find(({ error }) => error !== undefined)?.error : undefined
+  const readings = (onlyWaiting ? [active] : [active, ...Object.values(others)]).map(({ reading }) => reading.value)
+  const isNew = !onlyWaiting && scope === 'all' && readings.every(({ body }) => body?.length === 0)
+  const isUnknown = readings.every(({ body }) => body === undefined)
+  const outage = isUnknown ? readings.find(({ error }) => error !== undefined)?.error : undefined
+  const own = { title: 'Waiting for you', none: 'Nothing waits for you.', live: active, items: waiting, of: scope }
   return (
     <>
       <PageHead
@@ -61,14 +64,18 @@ export function Home({ query }: ScreenProps) {
         <ErrorState error={outage} onRetry={refreshAll} />
       ) : isUnknown ? (
         <Loading />
+      ) : onlyWaiting ? (
+        <Block {...own} row={waitingRow} />
       ) : (
-        <div class={onlyWaiting ? '' : 'home'}>
+        <div class="home">
           <div class="stack">
-            <Waiting live={runs.active} waiting={waiting} of={scope} />
-            {!onlyWaiting && <Failed {...runs} of={scope} />}
-            {!onlyWaiting && <Running live={runs.own} waiting={waiting} of={scope} />}
+            <Block {...own} row={waitingRow} />
+            <Others {...others} waiting={waiting} of={scope} />
           </div>
-          {!onlyWaiting && <Aside succeeded={runs.succeeded} />}
+          <div class="stack">
+            <DeployedLately live={others.succeeded} />
+            <Shortcuts />
+          </div>
         </div>
       )}
     </>
@@ -83,9 +90,14 @@ function toBlock(at: number): void {
   target?.focus()
 }
 
+type Runs = Live<readonly Execution[]>
+
 /** All reads of the screen, at once. */
-function useRuns(starter: string | undefined, onlyWaiting: boolean) {
-  const since = useMemo(() => String(Math.floor(presentMs() / 60_000) * 60_000 - dayMs), [])
+function useRuns(
+  starter: string | undefined,
+  onlyWaiting: boolean,
+): Readonly<Record<'active' | 'own' | 'failed' | 'succeeded', Runs>> {
+  const since = useMemo(() => String(Math.floor(presentMs() / 60_000) * 60_000 - 86_400_000), [])
   const wanted = (query: Parameters<typeof search>[0]) => (onlyWaiting ? undefined : search({ ...query, user: starter }))
   return {
     active: useActiveExecutions('live'),
@@ -95,48 +107,199 @@ function useRuns(starter: string | undefined, onlyWaiting: boolean) {
   }
 }
 
-const maxDeployed = 8
+interface BlockProps<Item> {
+  readonly title: string
+  readonly count?: string | undefined
+  readonly actions?: ComponentChildren
+  readonly live: Runs
+  readonly items: readonly Item[]
+  /** Instead of none. */
+  readonly none: string
+  readonly row: (item: Item) => VNode
+  /** Whose runs they are. */
+  readonly of?: string
+}
 
-/** What was deployed lately, favourites, what was opened last. */
-function Aside({ succeeded }: { succeeded: Live<readonly Execution[]> }) {
-  const environments = toEnvironments(useAccounts().reading.value.body ?? [])
-  const placesOf = (names: readonly string[]) =>
-    inOrder([...new Set(names.map((name) => environments.get(name) ?? name))], [], environments).join(', ')
-  const runs = (succeeded.reading.value.body ?? []).filter((run) => deploymentsOf(run).length > 0).slice(0, maxDeployed)
-  const row = (run: Execution) => (
+function Block<Item extends { readonly id: string }>(props: BlockProps<Item>) {
+  const { title, live, items, none, row, of = '', count = live.reading.value.body && items.length, actions } = props
+  const rows = <VirtualList label={title} items={items} keyOf={({ id }) => id} rowHeight={57} heldOf={of} row={row} />
+  const nothing = <p class="quiet">{none}</p>
+  return (
+    <Panel title={title} count={count} flush={items.length > 0} actions={actions || undefined}>
+      <Loaded live={live} rows={2} empty={nothing}>
+        {() => (items.length === 0 ? nothing : rows)}
+      </Loaded>
+    </Panel>
+  )
+}
+
+interface RowProps {
+  readonly run: Execution
+  readonly status: Status
+  readonly href?: string
+  readonly title?: ComponentChildren
+  /** Beside the title. */
+  readonly beside?: ComponentChildren
+  /** Below it. */
+  readonly about: ComponentChildren
+  readonly end: ComponentChildren
+}
+
+function Row({ run: { application, name, id }, status, href = to.execution(id), title, beside, about, end }: RowProps) {
+  return (
     <div class="run-row two-lines">
-      <StatusMark kind="succeeded" label="succeeded" />
+      <StatusMark kind={status.kind} label={status.word} />
       <div class="grow">
-        {deploymentsOf(run).map(({ image, accounts: names }) => (
-          <a key={image} class="row-link" href={to.execution(run.id)}>
+        <a class="row-link" href={href}>
+          {title ?? (
             <span class="row-title">
-              <Name text={run.application} max={30} /> <Name text={versionLabel(image)} max={24} />
+              <Name class="muted" text={`${application} /`} max={32} /> <Name text={name ?? id} max={50} />
             </span>
-            <span class="muted"> to {placesOf(names)}</span>
-          </a>
-        ))}
-        <div class="cut muted">
-          <Name text={[run.name, startedBy(run)].filter(Boolean).join(', by ')} max={60} />
-        </div>
+          )}
+        </a>{' '}
+        {beside ?? <span class="run-id">{shortId(id)}</span>}
+        <div class="cut muted">{about}</div>
       </div>
-      <span class="muted aside">
-        <Time at={run.endTime ?? run.startTime} />
-      </span>
+      <span class="row muted aside">{end}</span>
     </div>
   )
+}
+
+function waitingRow(run: Execution) {
+  const stage = run.stages.find(isWaiting)
+  const href = to.execution(run.id, { stage: stage?.id })
+  const about = stage && <Name text={textOf(stage.context['instructions']) ?? titleOf(stage)} max={120} />
+  const end = [
+    <Time key="time" at={stage?.startTime} />,
+    <a key="judge" class="button is-primary small" href={href}>
+      Judge
+    </a>,
+  ]
+  return <Row run={run} status={{ kind: 'waiting', word: 'Waiting for you' }} href={href} about={about} end={end} />
+}
+
+interface OthersProps extends Readonly<Record<'own' | 'failed' | 'succeeded', Runs>> {
+  readonly waiting: readonly Execution[]
+  readonly of: string
+}
+
+/** What failed, and what runs without waiting for the reader. */
+function Others({ own, failed, succeeded, waiting, of }: OthersProps) {
+  const failures = failed.reading.value.body
+  const running = (own.reading.value.body ?? []).filter(({ id }) => waiting.every((one) => one.id !== id))
   return (
-    <div class="stack">
+    <>
       <Block
-        title="Deployed lately"
-        actions={<a href={to.environments()}>Environments</a>}
-        live={succeeded}
-        items={runs}
-        keyOf={({ id }) => id}
-        none="Nothing was deployed lately."
-        row={row}
+        title="Failed in the last 24 hours"
+        count={failures && `${failures.length}${failures.length === 100 ? '+' : ''}`}
+        actions={!!failures?.length && <a href={to.runs(undefined, { status: 'failed', from: '24h' })}>All failed runs</a>}
+        live={failed}
+        items={toFailedGroups(failures ?? [])}
+        none="Nothing failed in the last 24 hours."
+        row={(group) => <FailedRow group={group} succeeded={succeeded.reading.value.body} />}
+        of={of}
       />
-      <Shortcuts />
-    </div>
+      <Block title="Running" live={own} items={running} none="Nothing is running." row={runningRow} of={of} />
+    </>
+  )
+}
+
+/** What waits for others says for whom. */
+function runningRow(run: Execution) {
+  const status = statusOf(run)
+  const { done, total } = progressOf(run.stages)
+  const current = run.stages.find((stage) => stage.status === 'RUNNING' && !stage.parentStageId)
+  const step = current ? titleOf(current) : run.status === 'PAUSED' ? status.word : 'waits for its turn'
+  const roles = run.stages.filter(isWaiting).flatMap(({ context }) => rolesToJudge(context))
+  const about = (
+    <span class="row">
+      <progress aria-hidden="true" value={done} max={Math.max(1, total)} />
+      <Name text={step} max={40} />
+      {roles.length > 0 && ` waits for ${roles.join(', ')}`}
+    </span>
+  )
+  const end = [
+    <span key="progress" class="hide-phone">{`${done} of ${plural(total, 'stage')}`}</span>,
+    <Name key="starter" class="hide-phone" text={startedBy(run) ?? ''} max={20} />,
+    <Duration key="duration" from={run.startTime ?? run.buildTime} />,
+  ]
+  return <Row run={run} status={status} about={about} end={end} />
+}
+
+/** Runs of a pipeline that failed at the same stage are one row; the newest first. */
+function toFailedGroups(runs: readonly Execution[]) {
+  const placeOf = (run: Execution) => [run.application, run.pipelineConfigId ?? run.name, failureOf(run)?.path[0]?.name]
+  const groups = Map.groupBy(runs, (run) => placeOf(run).join('\n'))
+  return [...groups].map(([id, all]) => ({ id, runs: all as [Execution, ...Execution[]] }))
+}
+
+interface FailedRowProps {
+  readonly group: ReturnType<typeof toFailedGroups>[number]
+  readonly succeeded: readonly Execution[] | undefined
+}
+
+function FailedRow({ group, succeeded = [] }: FailedRowProps) {
+  const [run, ...older] = group.runs
+  const { application, pipelineConfigId: pipeline, name, buildTime } = run
+  const failure = failureOf(run)
+  const firstMs = older.at(-1)?.endTime
+  const since = succeeded.find(
+    (one) => one.application === application && one.pipelineConfigId === pipeline && (one.buildTime ?? 0) > (buildTime ?? 0),
+  )
+  const times = older.length > 0 && (
+    <a class="raised" href={to.runs(application, { pipeline: name ?? undefined, status: 'failed', from: '24h' })}>
+      {`failed ${group.runs.length} times${firstMs ? ` since ${formatClock(firstMs)}` : ''}`}
+    </a>
+  )
+  const about = failure && (
+    <>
+      <strong>
+        <Name text={titleOf(failure.path[0] ?? failure.stage)} max={40} />
+      </strong>{' '}
+      <Name text={failure.reason ?? ''} max={160} />
+    </>
+  )
+  const end = (
+    <>
+      {since !== undefined && (
+        <a class="chip" href={to.execution(since.id)}>
+          <StatusMark kind="succeeded" /> succeeded since
+        </a>
+      )}
+      <Time at={run.endTime ?? run.startTime} />
+    </>
+  )
+  return <Row run={run} status={{ kind: 'failed', word: 'failed' }} beside={times || undefined} about={about} end={end} />
+}
+
+/** Each image that a run has deployed. */
+function DeployedLately({ live }: { live: Runs }) {
+  const environments = toEnvironments(useAccounts().reading.value.body ?? [])
+  const placesOf = (accounts: readonly string[]) =>
+    inOrder([...new Set(accounts.map((name) => environments.get(name) ?? name))], [], environments).join(', ')
+  const items = (live.reading.value.body ?? []).flatMap((run) =>
+    deploymentsOf(run).map(({ image, accounts }) => ({ id: `${run.id} ${image}`, run, image, accounts })),
+  )
+  const row = ({ run, image, accounts }: (typeof items)[number]) => {
+    const title = [
+      <span key="title" class="row-title">
+        <Name text={run.application} max={30} /> <Name text={versionLabel(image)} max={24} />
+      </span>,
+      <span key="places" class="muted">{` to ${placesOf(accounts)}`}</span>,
+    ]
+    const about = <Name text={[run.name, startedBy(run)].filter(Boolean).join(', by ')} max={60} />
+    const end = <Time at={run.endTime ?? run.startTime} />
+    return <Row run={run} status={{ kind: 'succeeded', word: 'succeeded' }} title={title} beside="" about={about} end={end} />
+  }
+  return (
+    <Block
+      title="Deployed lately"
+      actions={<a href={to.environments()}>Environments</a>}
+      live={live}
+      items={items.slice(0, 8)}
+      none="Nothing was deployed lately."
+      row={row}
+    />
   )
 }
 
