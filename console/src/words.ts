@@ -15,30 +15,23 @@ export function describeError(error: ApiError, of: 'read' | 'change' = 'read'): 
   const { status, service, message, retryAfterMs } = error
   const advise = (read: string, change: string) => (of === 'read' ? read : change)
   const wait = retryAfterMs === undefined ? 'in a moment' : `in ${Math.ceil(retryAfterMs / 1000)} s`
-  const mayHaveStarted = 'A change may still have started: check the tasks before you try again.'
+  const change = 'A change may still have started: check the tasks before you try again.'
   const back = capital(serviceWord(service) ?? 'a service')
-  switch (status) {
-    case 0:
-      return {
-        title: 'Fairlead does not answer.',
-        advice: advise(
-          'Check the connection; the page tries again by itself.',
-          'Check the connection, and whether the change was made, before you try again.',
-        ),
-      }
-    case 404:
-      // A suggestion is advice enough.
-      return { title: message, advice: message.endsWith('?') ? '' : 'It was deleted, or you may not read it.' }
-    case 429:
-    case 503:
-      return { title: message, advice: advise(`The page tries again ${wait}.`, `Try again ${wait}.`) }
-    case 502:
-      return { title: `${back} does not answer (${message}).`, advice: advise('The page tries again by itself.', mayHaveStarted) }
-    case 504:
-      return { title: `${back} did not answer in time.`, advice: advise('The page tries again by itself.', mayHaveStarted) }
-    default:
-      return { title: message, advice: '' }
+  const readAdvice = 'The page tries again by itself.'
+  const described: Readonly<Record<number, readonly [title: string, advice: string]>> = {
+    0: [
+      'Fairlead does not answer.',
+      `Check the connection${advise('; the page tries again by itself.', ', and whether the change was made, before you try again.')}`,
+    ],
+    // A suggestion is advice enough.
+    404: [message, message.endsWith('?') ? '' : 'It was deleted, or you may not read it.'],
+    429: [message, advise(`The page tries again ${wait}.`, `Try again ${wait}.`)],
+    502: [`${back} does not answer (${message}).`, advise(readAdvice, change)],
+    503: [message, advise(`The page tries again ${wait}.`, `Try again ${wait}.`)],
+    504: [`${back} did not answer in time.`, advise(readAdvice, change)],
   }
+  const [title, advice] = described[status] ?? [message, '']
+  return { title, advice }
 }
 
 export function capital(text: string): string {
