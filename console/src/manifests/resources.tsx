@@ -6,7 +6,6 @@ import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import type { Column } from '../components/data-table.tsx'
 import { NameLink } from '../components/name.tsx'
-import { EmptyState, Loaded } from '../components/states.tsx'
 import type { ScreenProps } from '../screen.ts'
 import { List } from '../screens/place-list.tsx'
 import { bareName } from './names.ts'
@@ -22,7 +21,6 @@ const foundBy = (resource: Resource) => {
   const labels = Object.entries(resource.labels ?? {}).map((label) => label.join('='))
   return { ...place, region, labels: labels.join(' ') }
 }
-const empty = 'Nothing of this application is found in a cluster.'
 
 export function Resources(screen: ScreenProps) {
   const { application = '' } = screen.params
@@ -48,15 +46,11 @@ export function Resources(screen: ScreenProps) {
     <>
       <ApplicationHead application={application} tab="Resources" />
       <AccountsAway accounts={(live.reading.value.body ?? []).map(({ account }) => account ?? '')} />
-      <Loaded live={live} rows={6} empty={<EmptyState text={empty} />}>
-        {(resources) => (
-          <List
-            {...{ label: 'Resources', empty, screen, columns }}
-            rows={resources.toSorted((a, b) => a.name.localeCompare(b.name))}
-            placeOf={foundBy}
-          />
-        )}
-      </Loaded>
+      <List
+        {...{ live, label: 'Resources', empty: 'Nothing of this application is found in a cluster.', screen, columns }}
+        rowsOf={(resources) => resources.toSorted((a, b) => a.name.localeCompare(b.name))}
+        placeOf={foundBy}
+      />
     </>
   )
 }

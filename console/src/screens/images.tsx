@@ -8,14 +8,11 @@ import { useLive } from '../api/live.ts'
 import { type Action, useActions } from '../components/actions.tsx'
 import { Beside } from '../components/beside.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
-import { DataTable } from '../components/data-table.tsx'
 import { Filters } from '../components/filter-field.tsx'
-import { RecordFold } from '../components/json-tree.tsx'
-import { KeyValue } from '../components/key-value.tsx'
 import { LogView } from '../components/log-view.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Name, NameLink } from '../components/name.tsx'
-import { Panel } from '../components/panel.tsx'
+import { RecordPanel } from '../components/record-panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
 import { pipelinesThatDeploy, toBakeLog } from '../model/infrastructure.ts'
@@ -23,6 +20,7 @@ import { numberOf, objectOf, textOf, textsOf } from '../model/read.ts'
 import { groupPlace, isEnabled, type ServerGroup, versionOf } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
 import { InfrastructureHead, providersOf, useAccounts } from './infrastructure-head.tsx'
+import { List } from './place-list.tsx'
 
 type Image = Schemas['Image']
 
@@ -31,7 +29,7 @@ const minCharacters = 3
 /** Applications whose server groups are searched for an image. */
 const maxApplications = 50
 
-const none = <EmptyState icon="search" text="No image matches. Bake one in a pipeline, or run fairlead image push." />
+const empty = 'No image matches. Bake one in a pipeline, or run fairlead image push.'
 
 export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
   const accounts = useAccounts()
@@ -41,62 +39,47 @@ export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
   const isShort = provider === undefined || (path === undefined && q.length < minCharacters)
   const search = isShort ? undefined : path === undefined ? { query: { provider, q, count: 100 } } : {}
   const live = useLive((path ?? '/images/find') as '/images/find', search, { refresh: path === undefined ? 'open' : 'steady' })
-  const image = live.reading.value.body?.find((one) => idOf(one) === chosen)
+  const { body } = live.reading.value
+  const image = body?.find((one) => idOf(one) === chosen)
   const ofProvider = {
     ...{ name: 'provider', label: 'Provider', any: providers[0] ?? '', least: 1, clears: ['image'] },
     ...{ value: provider === providers[0] ? undefined : provider, choices: providers.slice(1) },
   }
-  const gone = <EmptyState text={`There is no image ${chosen}. It may have been deleted.`} />
+  const gone = body && <EmptyState text={`There is no image ${chosen}. It may have been deleted.`} />
   return (
     <>
       <InfrastructureHead tab="Images" />
       <Filters filters={[ofProvider, { name: 'q', label: 'Name of the image' }]} />
       {provider === undefined ? (
-        <Loaded live={accounts} rows={6} empty={none}>
+        <Loaded live={accounts} rows={6} empty={<EmptyState icon="search" text={empty} />}>
           {() => null}
         </Loaded>
       ) : isShort ? (
         <EmptyState icon="search" text="Search for at least 3 characters of the name." />
       ) : (
-        <Loaded live={live} rows={6} empty={none}>
-          {(images) => (
-            <Beside
-              label={chosen ?? ''}
-              back={{ href: to.infrastructure('images', query), label: 'Images' }}
-              side={chosen && (image ? <ImagePanel key={chosen} provider={provider ?? ''} image={image} /> : gone)}
-            >
-              <List images={images.filter((one) => idOf(one).toLowerCase().includes(q.toLowerCase()))} query={query} />
-            </Beside>
-          )}
-        </Loaded>
+        <Beside
+          label={chosen ?? ''}
+          back={{ href: to.infrastructure('images', query), label: 'Images' }}
+          side={chosen && (image ? <ImagePanel key={chosen} provider={provider} image={image} /> : gone)}
+        >
+          <List
+            {...{ live, label: 'Images', icon: 'search', empty, screen: { params: {}, query: { q } }, isBare: true }}
+            rowsOf={(images) => images}
+            placeOf={(one) => ({ name: idOf(one) })}
+            columns={[
+              {
+                ...{ head: 'Image', grow: true },
+                cell: (one) => (
+                  <NameLink href={to.infrastructure('images', { ...query, image: idOf(one) })} text={idOf(one)} max={80} />
+                ),
+              },
+              { head: 'Made from', hideBelow: 'phone', cell: (one) => originOf(one) ?? '–' },
+              { head: 'Created', cell: (one) => <Time at={createdAt(one)} /> },
+            ]}
+          />
+        </Beside>
       )}
     </>
-  )
-}
-
-function List({ images, query }: { images: readonly Image[]; query: ScreenProps['query'] }) {
-  if (images.length === 0) return none
-  return (
-    <div class="panel is-flush">
-      <div class="panel-body">
-        <DataTable
-          label="Images"
-          rows={images}
-          keyOf={idOf}
-          columns={[
-            {
-              head: 'Image',
-              grow: true,
-              cell: (image) => (
-                <NameLink href={to.infrastructure('images', { ...query, image: idOf(image) })} text={idOf(image)} max={80} />
-              ),
-            },
-            { head: 'Made from', hideBelow: 'phone', cell: (image) => originOf(image) ?? '–' },
-            { head: 'Created', cell: (image) => <Time at={createdAt(image)} /> },
-          ]}
-        />
-      </div>
-    </div>
   )
 }
 
@@ -105,49 +88,34 @@ function ImagePanel({ provider, image }: { provider: string; image: Image }) {
   const { bake, execution } = objectOf(from)
   const id = idOf(image)
   const [run, bakeId, using] = [textOf(execution), textOf(bake), useUsing(id)]
+  const labelTexts = Object.entries(objectOf(labels)).map((label) => label.join('='))
   return (
-    <Panel
-      title={<Name text={id} max={80} />}
+    <RecordPanel
+      {...{ name: id, record: image }}
       actions={
         <>
           <CopyButton text={id} label={`Copy ${id}`} />
-          <ImageMenu provider={provider} image={image} using={using} />
+          <Menu label={`Actions of ${id}`} items={useImageActions(provider, image, using)} />
         </>
       }
+      facts={[
+        ['Created', <Time key="created" at={createdAt(image)} />],
+        ['Made from', originOf(image)],
+        ['Baked by', run !== undefined && <NameLink href={to.execution(run)} text="Open" />],
+        ['Size', numberOf(size) && `${numberOf(size)?.toLocaleString()} B`],
+        ['Files', numberOf(files)?.toLocaleString()],
+        ['Digest', textOf(digest)],
+        ['Labels', labelTexts.join(', ')],
+        ['Runs in', <Uses key="uses" using={using} />],
+      ]}
     >
-      <div class="answer">
-        <KeyValue
-          facts={[
-            ['Created', <Time key="created" at={createdAt(image)} />],
-            ['Made from', originOf(image)],
-            ['Baked by', run !== undefined && <NameLink href={to.execution(run)} text="Open" />],
-            ['Size', numberOf(size) && `${numberOf(size)?.toLocaleString()} B`],
-            ['Files', numberOf(files)?.toLocaleString()],
-            ['Digest', textOf(digest) && <Name text={textOf(digest) ?? ''} max={40} />],
-            [
-              'Labels',
-              Object.entries(objectOf(labels))
-                .map((label) => label.join('='))
-                .join(', '),
-            ],
-            ['Runs in', <Uses key="uses" using={using} />],
-          ]}
-        />
-        {bakeId !== undefined && <BakeLog id={bakeId} />}
-        <RecordFold value={image} name={id} />
-      </div>
-    </Panel>
+      {bakeId !== undefined && <BakeLog id={bakeId} />}
+    </RecordPanel>
   )
 }
 
-interface ImageMenuProps {
-  readonly provider: string
-  readonly image: Image
-  readonly using: readonly ServerGroup[] | undefined
-}
-
 /** Starts a pipeline that deploys it, or removes it where nothing runs it. */
-function ImageMenu({ provider, image, using }: ImageMenuProps) {
+function useImageActions(provider: string, image: Image, using: readonly ServerGroup[] | undefined) {
   const { route: navigate } = useLocation()
   const id = idOf(image)
   const [account] = textsOf(image['accounts'])
@@ -157,8 +125,7 @@ function ImageMenu({ provider, image, using }: ImageMenuProps) {
     const letter = at === 0 ? { letter: 'd' } : {}
     return { label: `Start ${name}`, icon: 'play', href: to.startPipeline(application, pipeline, filled), ...letter }
   })
-  const names = using?.map(({ name }) => name) ?? []
-  const used = names.length > 0 ? `Runs in ${names.join(', ')}.` : undefined
+  const names = using?.map(({ name }) => name).join(', ')
   const target = {
     ...{ application: textOf(image['name']) ?? id, account, name: id, object: objectKey('image', id) },
     place: { cloudProvider: provider, credentials: account, account, imageId: id },
@@ -167,13 +134,12 @@ function ImageMenu({ provider, image, using }: ImageMenuProps) {
   const isKeptHere = textOf(image['imageName']) !== undefined && account !== undefined && originOf(image) !== undefined
   const remove: Action = {
     ...{ type: 'deleteImage', label: 'Delete', icon: 'trash', destructive: true, list: '/images' },
-    denied: using === undefined ? 'Loading' : used,
+    denied: names === undefined ? 'Loading' : names === '' ? undefined : `Runs in ${names}.`,
     effect: 'Its files are removed. Server groups that run it could not start further instances. This cannot be undone.',
     onDone: () => navigate(to.infrastructure('images')),
   }
   const none: Action = { label: 'Deploy …', icon: 'play', denied: 'No pipeline deploys this image.' }
-  const actions = [...(starts.length > 0 ? starts : [none]), ...(isKeptHere ? [remove] : [])]
-  return <Menu label={`Actions of ${id}`} items={useActions(target, actions)} />
+  return useActions(target, [...(starts.length > 0 ? starts : [none]), ...(isKeptHere ? [remove] : [])])
 }
 
 /** Server groups that run it, among those that the reader may see; undefined while they are not known. */

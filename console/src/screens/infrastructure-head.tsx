@@ -6,20 +6,15 @@ import { useLive } from '../api/live.ts'
 import { PageHead } from '../components/page-head.tsx'
 import { LinkTabs } from '../components/tabs.tsx'
 import { objectsOf, textOf, textsOf } from '../model/read.ts'
+import { capital } from '../words.ts'
+
+const sections = ['load-balancers', 'images', 'security-groups', 'networks', 'accounts']
 
 export function InfrastructureHead({ tab, actions }: { tab: string; actions?: ComponentChildren }) {
+  const tabs = sections.map((section) => ({ label: capital(section.replace('-', ' ')), href: to.infrastructure(section) }))
   return (
     <PageHead tab={`Infrastructure: ${tab}`} title="Infrastructure" actions={actions}>
-      <LinkTabs
-        label="Infrastructure"
-        tabs={[
-          { label: 'Load balancers', href: to.infrastructure('load-balancers') },
-          { label: 'Images', href: to.infrastructure('images') },
-          { label: 'Security groups', href: to.infrastructure('security-groups') },
-          { label: 'Networks', href: to.infrastructure('networks') },
-          { label: 'Accounts', href: to.infrastructure('accounts') },
-        ]}
-      />
+      <LinkTabs label="Infrastructure" tabs={tabs} />
     </PageHead>
   )
 }
@@ -28,17 +23,15 @@ export function useAccounts() {
   return useLive('/credentials', { query: { expand: true } }, { refresh: 'slow' })
 }
 
-type Account = Schemas['Account']
-
-export function providerOf({ cloudProvider, type }: Account): string {
+export function providerOf({ cloudProvider, type }: Schemas['Account']): string {
   return cloudProvider ?? type
 }
 
-export function providersOf(accounts: readonly Account[]): readonly string[] {
+export function providersOf(accounts: readonly Schemas['Account'][]): readonly string[] {
   return [...new Set(accounts.map(providerOf))]
 }
 
 /** Providers list names, or objects with a name; some call them namespaces. */
-export function regionsOf({ regions, ...account }: Account): readonly string[] {
+export function regionsOf({ regions, ...account }: Schemas['Account']): readonly string[] {
   return [...textsOf(regions), ...textsOf(account['namespaces']), ...objectsOf(regions).flatMap(({ name }) => textOf(name) ?? [])]
 }

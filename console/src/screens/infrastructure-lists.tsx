@@ -5,8 +5,8 @@ import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { Name } from '../components/name.tsx'
 import { Permissions } from '../components/roles.tsx'
-import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusText } from '../components/status-mark.tsx'
+import type { Status } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { InfrastructureHead, providerOf, regionsOf, useAccounts } from './infrastructure-head.tsx'
 import { List } from './place-list.tsx'
@@ -19,75 +19,63 @@ export function Infrastructure() {
 }
 
 export function Networks(screen: ScreenProps) {
-  const live = useLive('/networks', {}, { refresh: 'slow' })
   return (
     <>
       <InfrastructureHead tab="Networks" />
-      <Loaded live={live}>
-        {(byProvider) => (
-          <List
-            {...{ label: 'Networks', empty: 'No network is known.', screen, rows: Object.values(byProvider).flat() }}
-            placeOf={({ cloudProvider, account, region, name, id }) => ({ provider: cloudProvider, account, region, name, id })}
-            columns={[
-              {
-                head: 'Name',
-                grow: true,
-                cell: ({ name, id, deprecated }) => (
-                  <>
-                    <Name text={name ?? id ?? ''} max={70} /> {deprecated === true && <span class="chip">deprecated</span>}
-                  </>
-                ),
-              },
-              { head: 'Account', cell: ({ account }) => account ?? '–' },
-              { head: 'Region', cell: ({ region }) => region ?? '–' },
-              { head: 'Provider', hideBelow: 'phone', cell: ({ cloudProvider }) => cloudProvider },
-            ]}
-          />
-        )}
-      </Loaded>
+      <List
+        {...{ screen, label: 'Networks', empty: 'No network is known.' }}
+        live={useLive('/networks', {}, { refresh: 'slow' })}
+        rowsOf={(byProvider) => Object.values(byProvider).flat()}
+        placeOf={({ cloudProvider, account, region, name, id }) => ({ provider: cloudProvider, account, region, name, id })}
+        columns={[
+          {
+            ...{ head: 'Name', grow: true },
+            cell: ({ name, id, deprecated }) => (
+              <>
+                <Name text={name ?? id ?? ''} max={70} /> {deprecated === true && <span class="chip">deprecated</span>}
+              </>
+            ),
+          },
+          { head: 'Account', cell: ({ account }) => account ?? '–' },
+          { head: 'Region', cell: ({ region }) => region ?? '–' },
+          { head: 'Provider', hideBelow: 'phone', cell: ({ cloudProvider }) => cloudProvider },
+        ]}
+      />
     </>
   )
 }
 
 export function Accounts(screen: ScreenProps) {
-  const live = useAccounts()
-  const empty = 'You may read no account. Ask an administrator.'
   return (
     <>
       <InfrastructureHead tab="Accounts" />
-      <Loaded live={live} empty={<EmptyState icon="lock" text={empty} />}>
-        {(accounts) => (
-          <List
-            {...{ label: 'Accounts', empty, screen, rows: accounts }}
-            placeOf={(account) => ({ provider: providerOf(account), name: account.name, environment: account.environment })}
-            columns={[
-              {
-                head: 'Name',
-                cell: ({ name, ...account }) => (
-                  <>
-                    <Name text={name} max={50} />{' '}
-                    {account['unreachable'] && <StatusText status={{ kind: 'warning', word: 'does not answer' }} />}
-                  </>
-                ),
-              },
-              { head: 'Provider', cell: (account) => <span class="one-line">{providerOf(account)}</span> },
-              { head: 'Regions', hideBelow: 'narrow', cell: (account) => regionsOf(account).join(', ') },
-              {
-                head: 'Permissions',
-                grow: true,
-                hideBelow: 'phone',
-                cell: ({ permissions }) => <Permissions permissions={permissions} />,
-              },
-              {
-                head: 'You may change',
-                cell: ({ authorized }) => (
-                  <StatusText status={authorized ? { kind: 'succeeded', word: 'yes' } : { kind: 'disabled', word: 'no' }} />
-                ),
-              },
-            ]}
-          />
-        )}
-      </Loaded>
+      <List
+        {...{ screen, label: 'Accounts', icon: 'lock', empty: 'You may read no account. Ask an administrator.' }}
+        live={useAccounts()}
+        rowsOf={(accounts) => accounts}
+        placeOf={(account) => ({ provider: providerOf(account), name: account.name, environment: account.environment })}
+        columns={[
+          {
+            head: 'Name',
+            cell: ({ name, ...account }) => (
+              <>
+                <Name text={name} max={50} />{' '}
+                {account['unreachable'] && <StatusText status={{ kind: 'warning', word: 'does not answer' }} />}
+              </>
+            ),
+          },
+          { head: 'Provider', cell: (account) => <span class="one-line">{providerOf(account)}</span> },
+          { head: 'Regions', hideBelow: 'narrow', cell: (account) => regionsOf(account).join(', ') },
+          {
+            ...{ head: 'Permissions', grow: true, hideBelow: 'phone' },
+            cell: ({ permissions }) => <Permissions permissions={permissions} />,
+          },
+          { head: 'You may change', cell: ({ authorized }) => <StatusText status={authorized ? yes : no} /> },
+        ]}
+      />
     </>
   )
 }
+
+const yes: Status = { kind: 'succeeded', word: 'yes' }
+const no: Status = { kind: 'disabled', word: 'no' }

@@ -19,8 +19,6 @@ import { List } from './place-list.tsx'
 
 type Job = Schemas['Job']
 
-const empty = 'No job. A job is a command that a pipeline runs once.'
-
 const isActive = ({ jobState }: Job) => jobState === 'Starting' || jobState === 'Running'
 const idOf = ({ id, name }: Job) => id ?? name ?? ''
 const nameOf = ({ id, name }: Job) => name ?? id ?? ''
@@ -37,38 +35,33 @@ export function Jobs(screen: ScreenProps) {
   return (
     <>
       <ApplicationHead application={application} tab="Jobs" />
-      <Loaded live={live} rows={6} empty={<EmptyState icon="terminal" text={empty} />}>
-        {(jobs) => (
-          <List
-            {...{ label: 'Jobs', empty, screen }}
-            rows={jobs.toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))}
-            placeOf={(job) => ({
-              ...{ provider: job.provider, account: job.account, region: regionOf(job) },
-              ...{ id: idOf(job), name: job.name, state: job.jobState },
-            })}
-            columns={[
-              { head: 'State', cell: ({ jobState }) => <StatusText status={instanceStatus(jobState)} /> },
-              {
-                ...{ head: 'Name', grow: true },
-                cell: (job) => {
-                  // Of an object with a manifest, addresses take the kind with the name.
-                  const id = hasManifests(providers, job.provider) ? toFullName('job', nameOf(job)) : idOf(job)
-                  const href = to.job(application, { account: job.account ?? '', region: regionOf(job), id })
-                  return <NameLink href={href} text={nameOf(job)} max={70} />
-                },
-              },
-              { head: 'Account', hideBelow: 'phone', cell: ({ account }) => account ?? '–' },
-              { head: 'Region', hideBelow: 'phone', cell: (job) => regionOf(job) || '–' },
-              { head: 'Started', cell: ({ createdTime }) => <Time at={createdTime} /> },
-              {
-                ...{ head: 'Duration', hideBelow: 'narrow' },
-                cell: (job) =>
-                  (isActive(job) || job.completedTime) && <Duration from={job.createdTime} until={job.completedTime} />,
-              },
-            ]}
-          />
-        )}
-      </Loaded>
+      <List
+        {...{ live, screen, label: 'Jobs', icon: 'terminal', empty: 'No job. A job is a command that a pipeline runs once.' }}
+        rowsOf={(jobs) => jobs.toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))}
+        placeOf={(job) => ({
+          ...{ provider: job.provider, account: job.account, region: regionOf(job) },
+          ...{ id: idOf(job), name: job.name, state: job.jobState },
+        })}
+        columns={[
+          { head: 'State', cell: ({ jobState }) => <StatusText status={instanceStatus(jobState)} /> },
+          {
+            ...{ head: 'Name', grow: true },
+            cell: (job) => {
+              // Of an object with a manifest, addresses take the kind with the name.
+              const id = hasManifests(providers, job.provider) ? toFullName('job', nameOf(job)) : idOf(job)
+              const href = to.job(application, { account: job.account ?? '', region: regionOf(job), id })
+              return <NameLink href={href} text={nameOf(job)} max={70} />
+            },
+          },
+          { head: 'Account', hideBelow: 'phone', cell: ({ account }) => account ?? '–' },
+          { head: 'Region', hideBelow: 'phone', cell: (job) => regionOf(job) || '–' },
+          { head: 'Started', cell: ({ createdTime }) => <Time at={createdTime} /> },
+          {
+            ...{ head: 'Duration', hideBelow: 'narrow' },
+            cell: (job) => (isActive(job) || job.completedTime) && <Duration from={job.createdTime} until={job.completedTime} />,
+          },
+        ]}
+      />
     </>
   )
 }

@@ -39,26 +39,23 @@ export function ApplicationLoadBalancers(screen: ScreenProps) {
         </Loaded>
       )}
     >
-      <Loaded live={live} rows={6} empty={<EmptyState icon="balance" text={none} children={actions} />}>
-        {(balancers) => (
-          <List
-            {...{ label, empty: none, screen, placeOf, rows: balancers }}
-            columns={[
-              { head: 'State', cell: (balancer) => <StatusText status={serviceOf(balancer)} /> },
-              {
-                ...{ head: 'Name', grow: true },
-                cell: (balancer) => {
-                  const place = placeOf(balancer)
-                  return <NameLink href={to.place(section, application, place)} text={place.name} max={50} />
-                },
-              },
-              { head: 'Listeners', hideBelow: 'narrow', cell: listenersText },
-              { head: 'Account, region', hideBelow: 'narrow', cell: ({ account, region }) => `${account}, ${region}` },
-              { head: 'Open', isBare: true, align: 'end', hideBelow: 'phone', cell: (one) => <OpenLinks balancers={[one]} /> },
-            ]}
-          />
-        )}
-      </Loaded>
+      <List
+        {...{ live, label, icon: 'balance', empty: none, create: actions, screen, placeOf }}
+        rowsOf={(balancers) => balancers}
+        columns={[
+          { head: 'State', cell: (balancer) => <StatusText status={serviceOf(balancer)} /> },
+          {
+            ...{ head: 'Name', grow: true },
+            cell: (balancer) => {
+              const place = placeOf(balancer)
+              return <NameLink href={to.place(section, application, place)} text={place.name} max={50} />
+            },
+          },
+          { head: 'Listeners', hideBelow: 'narrow', cell: listenersText },
+          { head: 'Account, region', hideBelow: 'narrow', cell: ({ account, region }) => `${account}, ${region}` },
+          { head: 'Open', isBare: true, align: 'end', hideBelow: 'phone', cell: (one) => <OpenLinks balancers={[one]} /> },
+        ]}
+      />
     </PlaceScreen>
   )
 }
@@ -93,19 +90,14 @@ export function LoadBalancers(screen: ScreenProps) {
 }
 
 function BalancersOf({ provider, screen }: { provider: string; screen: ScreenProps }) {
-  const live = useLive('/loadBalancers', { query: { provider } }, { refresh: 'steady' })
   return (
-    <Loaded live={live} empty={<EmptyState icon="balance" text={none} />}>
-      {(balancers) => (
-        <List
-          {...{ label, empty: none, screen }}
-          rows={balancers.flatMap((balancer) => placesOf(balancer, provider))}
-          placeOf={(place) => place}
-          columns={placeColumns((place) => to.infrastructure(section, place))}
-          isBare
-        />
-      )}
-    </Loaded>
+    <List
+      {...{ label, icon: 'balance', empty: none, screen, isBare: true }}
+      live={useLive('/loadBalancers', { query: { provider } }, { refresh: 'steady' })}
+      rowsOf={(balancers) => balancers.flatMap((balancer) => placesOf(balancer, provider))}
+      placeOf={(place) => place}
+      columns={placeColumns((place) => to.infrastructure(section, place))}
+    />
   )
 }
 

@@ -1,12 +1,14 @@
 /** Lists of objects of cloud providers, with the chosen one beside. */
 import type { ComponentChildren } from 'preact'
 import { to } from '../address.ts'
+import type { Live } from '../api/live.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import { Beside } from '../components/beside.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { type Filter, Filters, NoMatch } from '../components/filter-field.tsx'
+import type { IconName } from '../components/icon.tsx'
 import { NameLink } from '../components/name.tsx'
-import { EmptyState } from '../components/states.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
 import type { Place } from '../model/infrastructure.ts'
 import type { ScreenProps } from '../screen.ts'
 import { capital } from '../words.ts'
@@ -35,11 +37,15 @@ export function PlaceFilters({ screen, places }: { screen: ScreenProps; places: 
   return <Filters filters={[{ name: 'q', label: 'Filter' }, ...ofPlaces]} />
 }
 
-interface ListProps<Row> {
+interface ListProps<Body, Row> {
+  readonly live: Live<Body>
+  readonly rowsOf: (body: NonNullable<Body>) => readonly Row[]
   readonly label: string
+  readonly icon?: IconName
   readonly empty: string
+  /** What makes the first one. */
+  readonly create?: ComponentChildren
   readonly screen: ScreenProps
-  readonly rows: readonly Row[]
   readonly placeOf: (row: Row) => Findable
   /** The first two stay beside a chosen object. */
   readonly columns: readonly Column<Row>[]
@@ -47,7 +53,23 @@ interface ListProps<Row> {
   readonly isBare?: boolean
 }
 
-export function List<Row>({ label, empty, screen, rows, placeOf, columns, isBare = false }: ListProps<Row>) {
+/** The rows of a read in whatever state it is, those that the address leaves. */
+export function List<Body, Row>(props: ListProps<Body, Row>) {
+  const { live, rowsOf, icon, empty, create, ...list } = props
+  const none = <EmptyState {...(icon && { icon })} text={empty} children={create} />
+  return (
+    <Loaded live={live} rows={6} empty={none}>
+      {(body) => {
+        const rows = rowsOf(body)
+        return rows.length === 0 ? none : <Rows rows={rows} {...list} />
+      }}
+    </Loaded>
+  )
+}
+
+type RowsProps<Row> = Pick<ListProps<unknown, Row>, 'label' | 'screen' | 'placeOf' | 'columns' | 'isBare'>
+
+function Rows<Row>({ rows, label, screen, placeOf, columns, isBare }: RowsProps<Row> & { readonly rows: readonly Row[] }) {
   const { isChosen, q, filters } = choiceIn(screen)
   const shown = rows.filter((row) => {
     const place = placeOf(row)
@@ -55,7 +77,6 @@ export function List<Row>({ label, empty, screen, rows, placeOf, columns, isBare
     return isThere && Object.values(place).join(' ').toLowerCase().includes(q.toLowerCase())
   })
   const described = [q, ...placeKeys.map((key) => filters[key])].filter(Boolean).join(', ')
-  if (rows.length === 0) return <EmptyState text={empty} />
   return (
     <>
       {!isBare && <PlaceFilters screen={screen} places={rows.map(placeOf)} />}

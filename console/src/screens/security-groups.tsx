@@ -33,15 +33,11 @@ export function SecurityGroups(screen: ScreenProps) {
         )
       }
     >
-      <Loaded live={live} rows={6}>
-        {() => (
-          <List
-            {...{ label, empty, screen, rows: groups }}
-            placeOf={({ application: _, ...place }) => place}
-            columns={placeColumns((place) => to.place('security-groups', application, place))}
-          />
-        )}
-      </Loaded>
+      <List
+        {...{ live, label, empty, screen, rowsOf: () => groups }}
+        placeOf={({ application: _, ...place }) => place}
+        columns={placeColumns((place) => to.place('security-groups', application, place))}
+      />
     </PlaceScreen>
   )
 }
