@@ -150,9 +150,9 @@ function durationChanges(stages: readonly Pair[]): readonly Change[] {
 /** Values that differ in every run and explain nothing. */
 const noise = /(^|\.)(startTime|endTime|id|stageDetails|deploy\.account\.name|previousAttempts|restartDetails)(\.|$)/
 
-/** Values of both records: of the triggers, and of the stages by their names. */
+/** What differs between both records: of the triggers, and of the stages by their names. */
 export function compareExecutions(older: Execution, newer: Execution): readonly ComparedValue[] {
-  return compare(recordOf(older), recordOf(newer)).filter(({ name }) => !noise.test(name))
+  return changed(recordOf(older), recordOf(newer)).filter(({ name }) => !noise.test(name))
 }
 
 function recordOf({ trigger, stages }: Execution): Json {
@@ -180,14 +180,11 @@ function pairs(older: Execution, newer: Execution): readonly Pair[] {
   return [...found, ...others.map((other): Pair => [undefined, other])]
 }
 
-/** Values by their paths, also those that only one side has. */
-function compare(before: unknown, after: unknown): readonly ComparedValue[] {
-  const [one, other] = [new Map(leaves(before)), new Map(leaves(after))]
-  return [...new Set([...one.keys(), ...other.keys()])].map((name) => ({ name, before: one.get(name), after: other.get(name) }))
-}
-
+/** Values that differ, by their paths, also those that only one side has. */
 export function changed(before: unknown, after: unknown): readonly ComparedValue[] {
-  return compare(before, after).filter((value) => value.before !== value.after)
+  const [one, other] = [new Map(leaves(before)), new Map(leaves(after))]
+  const names = [...new Set([...one.keys(), ...other.keys()])].filter((name) => one.get(name) !== other.get(name))
+  return names.map((name) => ({ name, before: one.get(name), after: other.get(name) }))
 }
 
 const maxDepth = 12

@@ -1,7 +1,7 @@
 /** What the console derives from an execution: order and nesting of stages, what waits, what failed and why. */
 import type { components } from '../api/schema.d.ts'
 import { toReason } from './names.ts'
-import { numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
+import { objectOf, objectsOf, textOf, textsOf } from './read.ts'
 import { levelsOf, linksOf, type StageLinks } from './stage-links.ts'
 import { executionStatus, isComplete, type Status, waitingForJudgment } from './status.ts'
 
@@ -121,13 +121,6 @@ export function reasonOf(stage: Stage): string | undefined {
 export function progressOf(stages: readonly Stage[]): { done: number; total: number } {
   const top = stages.filter(({ parentStageId }) => !parentStageId)
   return { done: top.filter(({ status }) => isComplete(status)).length, total: top.length }
-}
-
-/** Milliseconds that a wait has left. */
-export function remainingWait(stage: Stage, nowMs: number): number | undefined {
-  const seconds = numberOf(stage.context['waitTime'])
-  if (stage.type !== 'wait' || stage.status !== 'RUNNING' || seconds === undefined || !stage.startTime) return undefined
-  return Math.max(0, stage.startTime + seconds * 1000 - nowMs)
 }
 
 export function titleOf(stage: Stage): string {

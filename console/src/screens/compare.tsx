@@ -5,9 +5,8 @@ import { to } from '../address.ts'
 import { refreshAll, useLive } from '../api/live.ts'
 import { useRunsOf } from '../api/pipelines.ts'
 import { Button } from '../components/button.tsx'
-import { Check } from '../components/check.tsx'
 import { Difference } from '../components/difference.tsx'
-import { FilterField, useQueryChange } from '../components/filter-field.tsx'
+import { FilterField } from '../components/filter-field.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
 import { type Baseline, ChangeList, useEarlierRun, useRunChanges } from '../components/run-changes.tsx'
@@ -19,19 +18,16 @@ import { isComplete } from '../model/status.ts'
 import { formatRelative, now } from '../model/time.ts'
 import type { ScreenProps } from '../screen.ts'
 
-const maxOthers = 50
-
 /** @param query `left` is the older one, or how it is found; `right` the newer. An only one is compared with the run before. */
-export function Compare({ query }: ScreenProps) {
-  const { left = '', right = '' } = query
-  const base = right === '' || left === '' ? 'previous' : left
+export function Compare({ query: { left = '', right = '' } }: ScreenProps) {
+  const id = right || left
   return (
     <>
       <PageHead tab="Compare runs" title="Compare runs" />
-      {right || left ? (
-        <Chosen id={right || left} base={base} onlyChanges={query['only'] !== 'all'} />
-      ) : (
+      {id === '' ? (
         <EmptyState icon="resize" text="Open a run and compare it with the run before, or with the last success." />
+      ) : (
+        <Chosen id={id} base={right && left ? left : 'previous'} />
       )}
     </>
   )
@@ -45,7 +41,7 @@ function useExecution(id: string | undefined) {
 }
 
 /** @param base An id, or how the other run is found */
-function Chosen({ id, base, onlyChanges }: { id: string; base: string; onlyChanges: boolean }) {
+function Chosen({ id, base }: { id: string; base: string }) {
   const baseline: Baseline | undefined = base === 'previous' || base === 'last-success' ? base : undefined
   const newer = useExecution(id)
   const named = useExecution(baseline === undefined ? base : undefined)
@@ -57,12 +53,7 @@ function Chosen({ id, base, onlyChanges }: { id: string; base: string; onlyChang
     return <EmptyState icon="search" text={`There is no earlier run${base === 'previous' ? '' : ' that succeeded'}.`} />
   }
   if (newer.body === undefined || older === undefined) return <Loading rows={8} />
-  return (
-    <>
-      <BaselineChoice newer={newer.body} older={older} base={base} />
-      <Both older={older} newer={newer.body} onlyChanges={onlyChanges} />
-    </>
-  )
+  return <Both older={older} newer={newer.body} base={base} />
 }
 
 interface BothProps {
@@ -70,68 +61,53 @@ interface BothProps {
   readonly newer: Execution
 }
 
-function BaselineChoice({ older, newer, base }: BothProps & { readonly base: string }) {
+function Both({ older, newer, base }: BothProps & { readonly base: string }) {
   const { route: navigate } = useLocation()
-  const { id, buildTime, pipelineConfigId } = newer
-  const { body = [] } = useRunsOf(pipelineConfigId, maxOthers).reading.value
-  const runs = newestFirst(body)
-    .filter((run) => run.id !== id && (run.buildTime ?? 0) <= (buildTime ?? 0))
-    .map((run) => {
-      const time = formatRelative(run.buildTime ?? 0, now.peek())
-      return [run.id, `${shortId(run.id)}, ${statusOf(run).word}, ${time}`] as const
-    })
-  return (
-    <div class="filters">
-      <span>Compared with</span>
-      <FilterField
-        name="left"
-        label="Compared with"
-        value={base === 'previous' ? undefined : base}
-        any="the run before"
-        choices={[['last-success', 'the last success'], ...runs]}
-      />
-      <Button icon="undo" onClick={() => navigate(to.compare({ left: id, right: older.id }))}>
-        Swap
-      </Button>
-    </div>
-  )
-}
-
-function Both({ older, newer, onlyChanges }: BothProps & { readonly onlyChanges: boolean }) {
+  const { body: runs = [] } = useRunsOf(newer.pipelineConfigId, 50).reading.value
+  const earlier = newestFirst(runs).filter((run) => run.id !== newer.id && (run.buildTime ?? 0) <= (newer.buildTime ?? 0))
+  const choices = earlier.map((run) => {
+    const words = [shortId(run.id), statusOf(run).word, formatRelative(run.buildTime ?? 0, now.peek())]
+    return [run.id, words.join(', ')] as const
+  })
   const changes = useRunChanges(older, newer)
   return (
-    <div class="stack">
-      <div class="panel is-flush">
-        <RunTable runs={[older, newer]} label="Compared runs" heldOf={older.id} />
+    <>
+      <div class="filters">
+        <span>Compared with</span>
+        <FilterField
+          name="left"
+          label="Compared with"
+          value={base === 'previous' ? undefined : base}
+          any="the run before"
+          choices={[['last-success', 'the last success'], ...choices]}
+        />
+        <Button icon="undo" onClick={() => navigate(to.compare({ left: newer.id, right: older.id }))}>
+          Swap
+        </Button>
       </div>
-      <Panel title="What changed" count={changes.length}>
-        {changes.length === 0 && <p class="quiet">Nothing: input, definition, stages and durations are the same.</p>}
-        <ChangeList changes={changes} />
-      </Panel>
-      <Values older={older} newer={newer} onlyChanges={onlyChanges} />
-    </div>
+      <div class="stack">
+        <div class="panel is-flush">
+          <RunTable runs={[older, newer]} label="Compared runs" heldOf={older.id} />
+        </div>
+        <Panel title="What changed" count={changes.length}>
+          {changes.length === 0 && <p class="quiet">Nothing: input, definition, stages and durations are the same.</p>}
+          <ChangeList changes={changes} />
+        </Panel>
+        <Values older={older} newer={newer} />
+      </div>
+    </>
   )
 }
 
-/** All values of both records, for what no sentence says. */
-function Values({ older, newer, onlyChanges }: BothProps & { readonly onlyChanges: boolean }) {
-  const change = useQueryChange()
-  const [isOpen, setOpen] = useState(!onlyChanges)
-  const values = isOpen ? compareExecutions(older, newer) : []
-  const heads = { field: 'Field', before: 'Before', after: 'After' }
+const heads = { field: 'Field', before: 'Before', after: 'After' }
+
+/** What differs between both records, for what no sentence says. */
+function Values({ older, newer }: BothProps) {
+  const [isOpen, setOpen] = useState(false)
   return (
-    <details class="panel compare" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Values of both records</summary>
-      <div class="panel-note">
-        <Check checked={onlyChanges} onChange={(isOn) => change({ only: isOn ? undefined : 'all' })}>
-          Only differences
-        </Check>
-      </div>
-      <Difference
-        values={values.filter(({ before, after }) => !onlyChanges || before !== after)}
-        heads={heads}
-        label="Values of both records"
-      />
+    <details class="panel compare" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Values that differ</summary>
+      {isOpen && <Difference values={compareExecutions(older, newer)} heads={heads} label="Values that differ" />}
     </details>
   )
 }

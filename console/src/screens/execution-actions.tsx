@@ -1,15 +1,27 @@
-/** What can be done to an execution and its stages, with what each says before it is done. */
+/** What can be done to an execution and its stages, with what each says before it is done; and the judgment that waits. */
 import { signal } from '@preact/signals'
+import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
+import { ApiError } from '../api/api-error.ts'
 import { actionHeaders, client, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { startOperation, useRight } from '../api/rights.ts'
+import { judgesOf } from '../api/waiting.ts'
+import { Button } from '../components/button.tsx'
 import { confirm, type Question } from '../components/confirm-dialog.tsx'
+import { Denied } from '../components/denied.tsx'
 import type { IconName } from '../components/icon.tsx'
 import type { MenuItem } from '../components/menu.tsx'
+import { Name } from '../components/name.tsx'
 import { act } from '../components/notices.tsx'
-import { type Execution, type Stage, shortId, titleOf } from '../model/execution.ts'
+import { PlainText } from '../components/plain-text.tsx'
+import { FailedAction } from '../components/states.tsx'
+import { StatusMark } from '../components/status-mark.tsx'
+import { Duration } from '../components/time.tsx'
+import { useSubmit } from '../components/use-submit.ts'
+import { type Execution, isWaiting, type Stage, shortId, titleOf } from '../model/execution.ts'
+import { objectsOf, textOf } from '../model/read.ts'
 import { isComplete, isFailed } from '../model/status.ts'
 
 /** The most wanted first. */
@@ -19,17 +31,18 @@ export function useExecutionActions(execution: Execution): readonly MenuItem[] {
   const { id, status, application } = execution
   const run = shortId(id)
   const failed = execution.stages.filter((stage) => isFailed(stage.status) && !stage.parentStageId)
+  const call = (reason?: string) => ({ params: { path: { id }, query: { reason } }, headers: actionHeaders }) as never
   const remove = async (_reason: unknown, isOpen: () => boolean) => {
-    await unwrap(client.DELETE('/pipelines/{id}', { params: { path: { id } }, headers: actionHeaders } as never))
+    await unwrap(client.DELETE('/pipelines/{id}', call()))
     refreshMatching('/executions')
     if (isOpen()) navigate(to.pipelines(application))
   }
-  const resume = () => act(`Resume run ${run}`, () => put(execution, 'resume'))
+  const resume = () => act(`Resume run ${run}`, () => change(execution, client.PUT('/pipelines/{id}/resume', call())))
   return [
     ...offer(status === 'RUNNING', 'Pause', 'pause', denied, {
       action: `Pause run ${run}`,
       effect: 'Running steps stop at their next step until the run is resumed.',
-      run: () => put(execution, 'pause'),
+      run: () => change(execution, client.PUT('/pipelines/{id}/pause', call())),
     }),
     ...(status === 'PAUSED' ? [{ label: 'Resume', icon: 'play', denied, onSelect: resume } as const] : []),
     ...linksOf(execution, denied),
@@ -46,7 +59,8 @@ export function useExecutionActions(execution: Execution): readonly MenuItem[] {
     ...offer(!isComplete(status), 'Cancel run', 'stop', denied, {
       action: `Cancel run ${run}`,
       effect: 'Running stages are asked to stop. Operations already sent to the cloud are not undone.',
-      ...{ dismissal: 'Keep running', destructive: true, hasReason: true, run: (reason) => put(execution, 'cancel', reason) },
+      ...{ dismissal: 'Keep running', destructive: true, hasReason: true },
+      run: (reason) => change(execution, client.PUT('/pipelines/{id}/cancel', call(reason))),
     }),
   ]
 }
@@ -86,7 +100,7 @@ export function useStageActions(execution: Execution, stage: Stage): readonly Me
     }),
     ...offer(isComplete(status) && ofDefinition, 'Restart from here', 'refresh', denied, {
       action: `Restart from “${title}”`,
-      effect: restartEffect(title, countAfter(execution, stage)),
+      effect: restartEffect(execution, stage),
       run: () => restart(execution, [stage]),
     }),
     ...(ofDefinition && pipelineConfigId && refId ? [{ label: 'Edit this stage', icon: 'edit', href: edit() } as const] : []),
@@ -97,22 +111,17 @@ function offer(isOffered: boolean, label: string, icon: IconName, denied: string
   return isOffered ? [{ label, icon, denied, destructive: asked.destructive === true, onSelect: () => ask(asked) }] : []
 }
 
-function restartEffect(title: string, after: number): string {
-  const what = after === 0 ? 'runs' : `and ${after === 1 ? 'the stage' : `the ${after} stages`} after it run`
-  const definition = 'Stages are those of this run; preconditions come from the stored pipeline.'
-  return `“${title}” ${what} again. What it deployed before stays. ${definition}`
-}
-
-export function followers({ stages }: Execution, { refId }: Stage): readonly Stage[] {
-  return stages.filter(({ requisiteStageRefIds }) => requisiteStageRefIds?.includes(refId ?? '') === true)
-}
-
-/** How many stages run after it. */
-function countAfter(execution: Execution, stage: Stage): number {
+function restartEffect(execution: Execution, stage: Stage): string {
   const found = new Set(followers(execution, stage))
   // What is added to a set while it is walked is walked as well.
   for (const next of found) for (const after of followers(execution, next)) found.add(after)
-  return found.size
+  const what = found.size === 0 ? 'runs' : `and ${found.size === 1 ? 'the stage' : `the ${found.size} stages`} after it run`
+  const definition = 'Stages are those of this run; preconditions come from the stored pipeline.'
+  return `“${titleOf(stage)}” ${what} again. What it deployed before stays. ${definition}`
+}
+
+function followers({ stages }: Execution, { refId }: Stage): readonly Stage[] {
+  return stages.filter(({ requisiteStageRefIds }) => requisiteStageRefIds?.includes(refId ?? '') === true)
 }
 
 interface Asked extends Pick<Question, 'action' | 'dismissal' | 'destructive' | 'level' | 'typed'> {
@@ -123,7 +132,7 @@ interface Asked extends Pick<Question, 'action' | 'dismissal' | 'destructive' | 
   readonly run: (reason: string | undefined, isOpen: () => boolean) => Promise<void>
 }
 
-export function ask({ effect, hasReason, run, ...question }: Asked): void {
+function ask({ effect, hasReason, run, ...question }: Asked): void {
   const reason = signal('')
   const field = (
     <label class="field">
@@ -145,14 +154,6 @@ async function change({ id }: Execution, call: Promise<{ response: Response; err
   refreshMatching(id)
 }
 
-function put(execution: Execution, verb: 'pause' | 'resume' | 'cancel', reason?: string): Promise<void> {
-  const options = { params: { path: { id: execution.id }, query: { reason } }, headers: actionHeaders } as never
-  // Whole paths: the types have those that are called by their names.
-  if (verb === 'pause') return change(execution, client.PUT('/pipelines/{id}/pause', options))
-  if (verb === 'resume') return change(execution, client.PUT('/pipelines/{id}/resume', options))
-  return change(execution, client.PUT('/pipelines/{id}/cancel', options))
-}
-
 async function restart(execution: Execution, stages: readonly Stage[]): Promise<void> {
   for (const stage of stages) {
     const options = { params: { path: { id: execution.id, stageId: stage.id } }, body: {}, headers: actionHeaders } as never
@@ -161,7 +162,79 @@ async function restart(execution: Execution, stages: readonly Stage[]): Promise<
 }
 
 /** @throws {ApiError} */
-export function patchStage(execution: Execution, stage: Stage, body: Record<string, unknown>): Promise<void> {
+function patchStage(execution: Execution, stage: Stage, body: Record<string, unknown>): Promise<void> {
   const path = { id: execution.id, stageId: stage.id }
   return change(execution, client.PATCH('/pipelines/{id}/stages/{stageId}', { params: { path }, body, headers: actionHeaders }))
+}
+
+/** The question, what each answer does, and the answer in one click. On phones it stays at the bottom of the screen. */
+export function Judgment({ execution, stage }: { execution: Execution; stage: Stage }) {
+  const right = useRight({ operation: startOperation, application: execution.application }).reason
+  const judges = judgesOf(stage)
+  const reason = right ?? (judges && `Only ${judges.join(' or ')} may judge this.`)
+  const inputs = objectsOf(stage.context['judgmentInputs']).flatMap(({ value }) => textOf(value) ?? [])
+  const instructions = textOf(stage.context['instructions'])
+  const [input, setInput] = useState(inputs.length === 1 ? inputs[0] : undefined)
+  const denied = reason ?? (inputs.length > 0 && input === undefined ? 'Choose an answer first.' : undefined)
+  const { busy, error, submit } = useSubmit({
+    what: `Judge “${titleOf(stage)}”`,
+    isReady: denied === undefined,
+    run: () => judge(execution, stage, 'continue', input),
+  })
+  const name = execution.name ?? execution.id
+  const stop = () =>
+    ask({
+      action: `Stop ${name}`,
+      effect: `${name} fails at this judgment. What it deployed before stays.`,
+      destructive: true,
+      run: () => judge(execution, stage, 'stop', input),
+    })
+  const next = followers(execution, stage).map(titleOf)
+  const effect = next.length === 0 ? 'No stage follows: the run ends.' : `Continue starts ${next.join(', ')}.`
+  return (
+    <form class="judgment" onSubmit={submit} aria-label={`Judgment of ${titleOf(stage)}`}>
+      <h2 class="row">
+        <StatusMark kind="waiting" />
+        <Name text={titleOf(stage)} max={60} />
+        <span class="muted regular">
+          waits for <Duration from={stage.startTime} />
+        </span>
+      </h2>
+      {instructions !== undefined && (
+        <div class="instructions">
+          <PlainText text={instructions} />
+        </div>
+      )}
+      {inputs.length > 0 && (
+        <fieldset class="row" aria-label="Answer">
+          {inputs.map((value) => (
+            <label key={value} class="check">
+              <input type="radio" name="judgment" checked={input === value} onChange={() => setInput(value)} />{' '}
+              <Name text={value} />
+            </label>
+          ))}
+        </fieldset>
+      )}
+      <div class="row">
+        <Button kind="primary" type="submit" denied={denied} aria-busy={busy}>
+          Continue
+        </Button>
+        <Button denied={reason} onClick={stop}>
+          Stop …
+        </Button>
+        <span class="muted grow">{denied === undefined ? effect : <Denied reason={denied} />}</span>
+      </div>
+      {error !== undefined && <FailedAction error={error} />}
+    </form>
+  )
+}
+
+/** A blanked answer means that the role was refused; a failure of the read after it says nothing about it. @throws {ApiError} */
+async function judge(execution: Execution, stage: Stage, judgmentStatus: 'continue' | 'stop', judgmentInput: string | undefined) {
+  await patchStage(execution, stage, { judgmentStatus, ...(judgmentInput !== undefined && { judgmentInput }) })
+  const current = await unwrap(client.GET('/pipelines/{id}', { params: { path: { id: execution.id } } })).catch(() => undefined)
+  refreshMatching(execution.id)
+  const now = current?.stages.find(({ id }) => id === stage.id)
+  if (now === undefined || !isWaiting(now)) return
+  throw new ApiError({ status: 403, message: 'Your judgment was not accepted: you do not have a role that this judgment needs.' })
 }

@@ -34,10 +34,10 @@ import { toStageGraph } from '../model/stage-graph.ts'
 import { isComplete, isFailed } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { plural } from '../words.ts'
-import { Judgment } from './judgment.tsx'
+import { Judgment } from './execution-actions.tsx'
 import { RunFailure } from './run-failure.tsx'
-import { RunHead, toSibling } from './run-head.tsx'
-import { loadDeploymentPicture, nextTab, StagePanel } from './stage-panel.tsx'
+import { RunHead } from './run-head.tsx'
+import { loadDeploymentPicture, StagePanel } from './stage-panel.tsx'
 
 const views = [
   { id: 'graph', label: 'Graph' },
@@ -71,7 +71,7 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
   const failure = isFailed(execution.status) ? findFailure(tree) : undefined
   const select = (stage: string) => change({ stage, tab: undefined, line: undefined })
   const back = to.execution(execution.id, { view: query['view'] })
-  useRunLetters(execution, selected, query['tab'], select)
+  useRunLetters(execution, selected, select)
   const side = selected && (
     <StagePanel
       key={selected.id}
@@ -113,8 +113,7 @@ function usualStage({ status }: Execution, { top }: StageTree): Stage | undefine
   return top.length === 1 && !isFailed(status) ? top[0] : undefined
 }
 
-function useRunLetters(execution: Execution, selected: Stage | undefined, tab: string | undefined, select: (id: string) => void) {
-  const change = useQueryChange()
+function useRunLetters(execution: Execution, selected: Stage | undefined, select: (id: string) => void) {
   const { route: navigate } = useLocation()
   const toFailed = (step: 1 | -1) => {
     const failed = execution.stages.filter(({ status }) => isFailed(status))
@@ -125,10 +124,7 @@ function useRunLetters(execution: Execution, selected: Stage | undefined, tab: s
   useLetters({
     n: () => toFailed(1),
     p: () => toFailed(-1),
-    t: () => selected !== undefined && change({ stage: selected.id, tab: nextTab(execution, selected, tab) }),
     c: () => navigate(to.compare({ left: 'previous', right: execution.id })),
-    '[': () => toSibling(execution, 1, navigate),
-    ']': () => toSibling(execution, -1, navigate),
   })
 }
 

@@ -36,20 +36,13 @@ export function PipelineScreen({ params }: ScreenProps) {
       {(pipelines) => {
         const pipeline = findPipeline(pipelines, id)
         if (pipeline === undefined) return missing
-        const props = { application, pipeline, id: pipeline.id ?? id, pipelines, runs, history }
+        const props = { application, pipeline, pipelines, runs, history }
         return (
           <>
             <Head {...props} />
             <div class="pipeline-page">
-              <div class="stack">
-                <Stages {...props} />
-                <LastRuns {...props} />
-              </div>
-              <div class="stack">
-                <Triggers {...props} />
-                <Parameters {...props} />
-                <Changes {...props} />
-              </div>
+              <Work {...props} />
+              <About {...props} />
             </div>
           </>
         )
@@ -61,15 +54,14 @@ export function PipelineScreen({ params }: ScreenProps) {
 interface PageProps {
   readonly application: string
   readonly pipeline: Pipeline
-  readonly id: string
   readonly pipelines: readonly Pipeline[]
   readonly runs: ReturnType<typeof useRunsOf>
   readonly history: ReturnType<typeof useLive<'/pipelineConfigs/{pipelineConfigId}/history'>>
 }
 
-function Head({ application, pipeline, id, runs }: PageProps) {
+function Head({ application, pipeline, runs }: PageProps) {
   const { route: navigate } = useLocation()
-  const { name, description, disabled } = pipeline
+  const { id, name, description, disabled } = pipeline
   const [last] = newestFirst(runs.reading.value.body ?? [])
   const buttons = { application, pipeline, last, isPrimary: true, onDeleted: () => navigate(to.pipelines(application), true) }
   return (
@@ -80,7 +72,7 @@ function Head({ application, pipeline, id, runs }: PageProps) {
       state={disabled === true && <span class="chip">disabled</span>}
       actions={
         <>
-          <ActionButton action={{ label: 'Edit', icon: 'edit', href: to.editPipeline(application, id) }} data-key="e" />
+          <ActionButton action={{ label: 'Edit', icon: 'edit', href: to.editPipeline(application, id ?? name) }} data-key="e" />
           <PipelineButtons {...buttons} />
         </>
       }
@@ -94,59 +86,82 @@ function Head({ application, pipeline, id, runs }: PageProps) {
   )
 }
 
-/** In the order of the definition; what runs at the same time stands in one column. */
-function Stages({ application, pipeline, id }: PageProps) {
-  const levels = levelsOf(objectsOf(pipeline.stages))
-  const edit = (stage?: string) => to.editPipeline(application, id, { stage })
-  return (
-    <Panel title="Stages" count={levels.flat().length || undefined}>
-      {levels.length === 0 && (
-        <p class="quiet">
-          It has no stage yet. <a href={edit()}>Add the first one</a>.
-        </p>
-      )}
-      <ol class="stage-strip">
-        {levels.map((stages, index) => (
-          <li key={index}>
-            {stages.map(({ refId, name, type }) => (
-              <a key={textOf(refId)} href={edit(textOf(refId))}>
-                <Name text={textOf(name) ?? textOf(type) ?? 'Stage'} max={36} />
-                <span class="muted">{stageWord(textOf(type) ?? 'stage')}</span>
-              </a>
-            ))}
-          </li>
-        ))}
-      </ol>
-    </Panel>
-  )
-}
-
-function LastRuns({ application, pipeline: { name }, runs: live }: PageProps) {
+/** Its stages in the order of the definition, of which those that run at the same time stand in one column; and its last runs. */
+function Work({ application, pipeline: { id, name, stages }, runs: live }: PageProps) {
+  const levels = levelsOf(objectsOf(stages))
+  const edit = (stage?: string) => to.editPipeline(application, id ?? name, { stage })
   const label = `Last runs of ${name}`
   const none = <EmptyState icon="pipeline" text={`${name} has not run in the last two weeks.`} />
   return (
-    <Panel title="Last runs" actions={<a href={to.runs(application, { pipeline: name })}>All runs</a>} flush>
-      <Loaded live={live} rows={5} empty={none}>
-        {(runs) => (
-          <>
-            <div class="panel-note">
-              <RunStrip runs={newestFirst(runs)} label={label} />
-            </div>
-            <RunTable runs={runs} label={label} without="pipeline" heldOf={name} />
-          </>
+    <div class="stack">
+      <Panel title="Stages" count={stages?.length || undefined}>
+        {levels.length === 0 && (
+          <p class="quiet">
+            It has no stage yet. <a href={edit()}>Add the first one</a>.
+          </p>
         )}
-      </Loaded>
-    </Panel>
+        <ol class="stage-strip">
+          {levels.map((level, index) => (
+            <li key={index}>
+              {level.map(({ refId, name: title, type }) => (
+                <a key={textOf(refId)} href={edit(textOf(refId))}>
+                  <Name text={textOf(title) ?? textOf(type) ?? 'Stage'} max={36} />
+                  <span class="muted">{stageWord(textOf(type) ?? 'stage')}</span>
+                </a>
+              ))}
+            </li>
+          ))}
+        </ol>
+      </Panel>
+      <Panel title="Last runs" actions={<a href={to.runs(application, { pipeline: name })}>All runs</a>} flush>
+        <Loaded live={live} rows={5} empty={none}>
+          {(runs) => (
+            <>
+              <div class="panel-note">
+                <RunStrip runs={newestFirst(runs)} label={label} />
+              </div>
+              <RunTable runs={runs} label={label} without="pipeline" heldOf={name} />
+            </>
+          )}
+        </Loaded>
+      </Panel>
+    </div>
   )
 }
 
-type Fact = { key: string | number; title: ComponentChildren; note?: ComponentChildren }
+/** What starts it, what it asks for, and who changed it. */
+function About({ application, pipeline, pipelines, history }: PageProps) {
+  const id = pipeline.id ?? pipeline.name
+  const [triggers, parameters] = [objectsOf(pipeline.triggers), objectsOf(pipeline.parameterConfig)]
+  const events = <a href={to.pipelines(application, { events: 'all', of: id })}>Events</a>
+  const changes = (revision?: string) => to.editPipeline(application, id, { tab: 'history', revision })
+  return (
+    <div class="stack">
+      <Panel title="What starts it" actions={triggers.length > 0 && events}>
+        {triggers.length === 0 && <p class="quiet">It starts by hand only.</p>}
+        <Facts facts={triggers.map((trigger) => toTrigger(trigger, pipelines))} />
+      </Panel>
+      {parameters.length > 0 && (
+        <Panel title="Parameters">
+          <Facts facts={parameters.map(toParameter)} />
+        </Panel>
+      )}
+      <Panel title="Changes" actions={<a href={changes()}>All changes</a>}>
+        <Loaded live={history} rows={3} empty={<p class="quiet">No revision is kept.</p>}>
+          {(answer) => <Facts facts={toRevisions(answer).map((revision) => toChange(revision, changes(revision.id)))} />}
+        </Loaded>
+      </Panel>
+    </div>
+  )
+}
+
+type Fact = readonly [title: ComponentChildren, note: ComponentChildren]
 
 function Facts({ facts }: { facts: readonly Fact[] }) {
   return (
     <ul class="facts-list">
-      {facts.map(({ key, title, note }) => (
-        <li key={key}>
+      {facts.map(([title, note], at) => (
+        <li key={at}>
           <span>{title}</span>
           {note && <span class="muted">{note}</span>}
         </li>
@@ -155,30 +170,19 @@ function Facts({ facts }: { facts: readonly Fact[] }) {
   )
 }
 
-function Triggers({ application, pipeline, id, pipelines }: PageProps) {
-  const triggers = objectsOf(pipeline.triggers)
-  const nameOf = (other: string) => findPipeline(pipelines, other)?.name
-  const events = <a href={to.pipelines(application, { events: 'all', of: id })}>Events</a>
-  const facts = triggers.map((trigger, at) => {
-    const isOff = trigger['enabled'] === false
-    const title = (
-      <>
-        <Name text={describeTrigger(trigger, nameOf)} max={120} /> {isOff && <span class="chip">off</span>}
-      </>
-    )
-    return { key: textOf(trigger['id']) ?? at, title, note: trigger['type'] === 'cron' && !isOff && <Times trigger={trigger} /> }
-  })
-  return (
-    <Panel title="What starts it" actions={triggers.length > 0 && events}>
-      {triggers.length === 0 && <p class="quiet">It starts by hand only.</p>}
-      <Facts facts={facts} />
-    </Panel>
-  )
+function toTrigger(trigger: Json, pipelines: readonly Pipeline[]): Fact {
+  const isOff = trigger['enabled'] === false
+  const text = describeTrigger(trigger, (other) => findPipeline(pipelines, other)?.name)
+  return [
+    <>
+      <Name text={text} max={120} /> {isOff && <span class="chip">off</span>}
+    </>,
+    trigger['type'] === 'cron' && !isOff && <Times expression={textOf(trigger['cronExpression'])} />,
+  ]
 }
 
 /** When a schedule fires. */
-function Times({ trigger }: { trigger: Json }) {
-  const expression = textOf(trigger['cronExpression'])
+function Times({ expression }: { expression: string | undefined }) {
   const query = expression?.includes('${') === false ? { query: { expression } } : undefined
   const { body } = useLive('/cron/validate', query, { refresh: 'slow' }).reading.value
   if (body === undefined) return null
@@ -192,43 +196,24 @@ function Times({ trigger }: { trigger: Json }) {
   )
 }
 
-function Parameters({ pipeline }: PageProps) {
-  const facts = objectsOf(pipeline.parameterConfig).map(({ name, label, description, required, default: initial }, at) => {
-    const usual = textOf(initial) !== undefined ? ` usually ${initial}` : required === true ? ' required' : ''
-    const title = (
-      <>
-        <strong>
-          <Name text={textOf(label) ?? textOf(name) ?? ''} max={40} />
-        </strong>
-        <span class="muted">{usual}</span>
-      </>
-    )
-    return { key: textOf(name) ?? at, title, note: <Name text={textOf(description) ?? ''} max={160} /> }
-  })
-  if (facts.length === 0) return null
-  return (
-    <Panel title="Parameters">
-      <Facts facts={facts} />
-    </Panel>
-  )
+function toParameter({ name, label, description, required, default: usual }: Json): Fact {
+  return [
+    <>
+      <strong>
+        <Name text={textOf(label) ?? textOf(name) ?? ''} max={40} />
+      </strong>
+      <span class="muted">{textOf(usual) !== undefined ? ` usually ${usual}` : required === true ? ' required' : ''}</span>
+    </>,
+    <Name text={textOf(description) ?? ''} max={160} />,
+  ]
 }
 
-function Changes({ application, id, history }: PageProps) {
-  const address = (revision?: string) => to.editPipeline(application, id, { tab: 'history', revision })
-  const toFact = (revision: ReturnType<typeof toRevisions>[number]) => ({
-    key: revision.id,
-    title: <NameLink href={address(revision.id)} text={summaryOf(revision).join(', ') || 'Saved'} max={90} />,
-    note: (
-      <>
-        <Name text={revision.author === undefined ? '' : `${revision.author},`} max={40} /> <Time at={revision.savedAtMs} />
-      </>
-    ),
-  })
-  return (
-    <Panel title="Changes" actions={<a href={address()}>All changes</a>}>
-      <Loaded live={history} rows={3} empty={<p class="quiet">No revision is kept.</p>}>
-        {(answer) => <Facts facts={toRevisions(answer).map(toFact)} />}
-      </Loaded>
-    </Panel>
-  )
+function toChange(revision: ReturnType<typeof toRevisions>[number], href: string): Fact {
+  const { author, savedAtMs } = revision
+  return [
+    <NameLink href={href} text={summaryOf(revision).join(', ') || 'Saved'} max={90} />,
+    <>
+      <Name text={author === undefined ? '' : `${author},`} max={40} /> <Time at={savedAtMs} />
+    </>,
+  ]
 }

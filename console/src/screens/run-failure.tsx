@@ -19,7 +19,7 @@ import { textOf } from '../model/read.ts'
 import { healthReason, instanceId } from '../model/server-groups.ts'
 import { deployedBy, type GroupPlace, outputOf } from '../model/stage-output.ts'
 import { useStageActions } from './execution-actions.tsx'
-import { instancesIn, OutputTail, placeLinks, useNotUp } from './stage-output.tsx'
+import { instancesIn, Output, ProgramTail, placeLinks, useNotUp } from './stage-output.tsx'
 
 const loadFailedObjects = async () => (await import('../manifests/stage-manifests.tsx')).FailedObjects
 
@@ -111,7 +111,7 @@ function LastOutput({ execution: { id, application }, path }: { execution: Execu
   if (output !== undefined) {
     return (
       <Part title="Last output" action={<a href={to.execution(id, { stage: top.id, tab: 'log' })}>Whole output</a>}>
-        <OutputTail output={output} name={titleOf(top)} />
+        <Output output={output} name={titleOf(top)} isTail />
       </Part>
     )
   }
@@ -154,7 +154,7 @@ function InstanceOutput({ application, place, provider, reason }: InstanceOutput
           {named === undefined && healthReason(first)} {counts} {group} are not up now.
         </p>
       )}
-      <OutputTail output={{ kind: 'program', program: { ...at, provider } }} name={id} />
+      <ProgramTail program={{ ...at, provider }} name={id} />
     </Part>
   )
 }

@@ -1,5 +1,5 @@
 /** The head of a run: its state, who or what started it with which values, and what it has deployed. */
-import type { ComponentChildren } from 'preact'
+import type { VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
@@ -16,6 +16,7 @@ import { PageHead } from '../components/page-head.tsx'
 import { StatusBadge } from '../components/status-mark.tsx'
 import { Duration, Time } from '../components/time.tsx'
 import { usePhone } from '../components/use-phone.ts'
+import { useLetters } from '../letter-keys.ts'
 import { type Execution, newestFirst, shortId, startedBy, statusOf } from '../model/execution.ts'
 import { objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { repositoryUrl, triggerWord } from '../model/runs.ts'
@@ -59,8 +60,9 @@ const siblings = [
 ] as const
 
 function RunActions({ execution }: { execution: Execution }) {
-  const { route: navigate } = useLocation()
   const actions = useExecutionActions(execution)
+  const goTo = useSibling(execution)
+  useLetters({ '[': () => goTo(siblings[0]), ']': () => goTo(siblings[1]) })
   // Of a failed run, what changed is shown with its cause.
   const shown = usePhone() || execution.status === 'TERMINAL' ? 1 : 2
   return (
@@ -70,9 +72,10 @@ function RunActions({ execution }: { execution: Execution }) {
       ))}
       {execution.pipelineConfigId && (
         <span class="row tight">
-          {siblings.map(({ icon, label, step }) => (
-            <IconButton key={icon} icon={icon} label={label} title={label} onClick={() => toSibling(execution, step, navigate)} />
-          ))}
+          {siblings.map((sibling) => {
+            const { icon, label } = sibling
+            return <IconButton key={icon} {...{ icon, label, title: label }} onClick={() => goTo(sibling)} />
+          })}
         </span>
       )}
       {actions.length > shown && <Menu items={actions.slice(shown)} />}
@@ -80,59 +83,56 @@ function RunActions({ execution }: { execution: Execution }) {
   )
 }
 
-/** The run before or after it, of the newest of the same pipeline. */
-export function toSibling({ id, pipelineConfigId }: Execution, step: 1 | -1, navigate: (url: string) => void): void {
-  const sibling = siblings.find((one) => one.step === step)
-  if (!pipelineConfigId || sibling === undefined) return
-  const from = location.pathname
-  act(sibling.label, async () => {
-    const query = { pipelineConfigIds: pipelineConfigId, limit: 50, expand: false }
-    const runs = newestFirst(await unwrap(client.GET('/executions', { params: { query } })))
-    const at = runs.findIndex((run) => run.id === id)
-    const next = at === -1 ? undefined : runs[at + step]
-    if (next === undefined) announcement.value = sibling.none
-    // The reader may be elsewhere by now.
-    else if (location.pathname === from) navigate(to.execution(next.id))
-  })
+/** The way to the run before or after it, of the newest of the same pipeline. */
+function useSibling({ id, pipelineConfigId }: Execution) {
+  const { route: navigate } = useLocation()
+  return ({ label, step, none }: (typeof siblings)[number]) => {
+    if (!pipelineConfigId) return
+    const from = location.pathname
+    act(label, async () => {
+      const query = { pipelineConfigIds: pipelineConfigId, limit: 50, expand: false }
+      const runs = newestFirst(await unwrap(client.GET('/executions', { params: { query } })))
+      const at = runs.findIndex((run) => run.id === id)
+      const next = at === -1 ? undefined : runs[at + step]
+      if (next === undefined) announcement.value = none
+      // The reader may be elsewhere by now.
+      else if (location.pathname === from) navigate(to.execution(next.id))
+    })
+  }
 }
 
-const maxParameters = 8
-const maxArtifacts = 8
+const [maxParameters, maxArtifacts] = [8, 8]
 
 function Facts({ execution }: { execution: Execution }) {
-  const { trigger, application, stages } = execution
+  const { trigger, application, stages, startTime, buildTime } = execution
   const by = startedBy(execution)
-  const parameters = Object.entries(objectOf(trigger.parameters)).map(([key, value]) => (
-    <Chip key={key} text={typeof value === 'string' ? value : JSON.stringify(value)}>
-      <Name class="muted" text={key} max={30} />
-    </Chip>
-  ))
+  const parameters = Object.entries(objectOf(trigger.parameters)).map(([key, value]) => ({
+    lead: <Name class="muted" text={key} max={30} />,
+    text: typeof value === 'string' ? value : JSON.stringify(value),
+  }))
   // By name and version, else by reference.
   const artifacts = objectsOf(trigger.artifacts).flatMap(({ name, version, reference }) =>
     textOf(name) && textOf(version) ? `${name}:${version}` : (textOf(reference) ?? textOf(name) ?? []),
   )
+  const boxes = [...new Set(artifacts)].slice(0, maxArtifacts).map((text) => ({ text, lead: <Icon name="box" /> }))
   const clusters = stages.flatMap(({ context }) => [context, ...objectsOf(context['clusters'])])
   const balancers = [...new Set(clusters.flatMap((cluster) => textsOf(objectOf(cluster)['loadBalancers'])))]
   return (
     <div class="run-facts">
       <span class="muted">
         <Name text={by === undefined ? 'Started' : `${by} started it`} max={60} /> <Starter trigger={trigger} />,{' '}
-        <Time at={execution.startTime ?? execution.buildTime} />
+        <Time at={startTime ?? buildTime} />
       </span>
-      <Source trigger={trigger} />
+      {sourceOf(trigger).map(toChip)}
       {parameters.length <= maxParameters ? (
-        parameters
+        parameters.map(toChip)
       ) : (
         <details class="more-facts">
           <summary>{parameters.length} parameters</summary>
-          <div class="run-facts">{parameters}</div>
+          <div class="run-facts">{parameters.map(toChip)}</div>
         </details>
       )}
-      {[...new Set(artifacts)].slice(0, maxArtifacts).map((artifact) => (
-        <Chip key={artifact} text={artifact}>
-          <Icon name="box" />
-        </Chip>
-      ))}
+      {boxes.map(toChip)}
       {deployedBy(stages).length > 0 && balancers.length > 0 && (
         <ApplicationOpenLinks application={application} names={balancers} />
       )}
@@ -140,10 +140,16 @@ function Facts({ execution }: { execution: Execution }) {
   )
 }
 
-function Chip({ text, href, children }: { text: string; href?: string | undefined; children?: ComponentChildren }) {
+interface Chip {
+  readonly text: string
+  readonly lead?: VNode
+  readonly href?: string | undefined
+}
+
+function toChip({ text, lead, href }: Chip, key: number) {
   return (
-    <span class="chip">
-      {children}
+    <span key={key} class="chip">
+      {lead}
       {href === undefined ? <Name text={text} max={60} /> : <NameLink href={href} text={text} max={60} />}
     </span>
   )
@@ -162,7 +168,7 @@ function Starter({ trigger }: Pick<Execution, 'trigger'>) {
 }
 
 /** The build and the commit that it comes from. */
-function Source({ trigger }: Pick<Execution, 'trigger'>) {
+function sourceOf(trigger: Execution['trigger']): readonly Chip[] {
   const { url, number, scm } = objectOf(trigger['buildInfo'])
   const [change] = objectsOf(scm)
   const hash = textOf(trigger['hash']) ?? textOf(change?.['sha1'])
@@ -170,10 +176,7 @@ function Source({ trigger }: Pick<Execution, 'trigger'>) {
   const repository = repositoryUrl(trigger)
   const commits = trigger['source'] === 'bitbucket' ? 'commits' : 'commit'
   const text = [textOf(trigger['slug']), branch, hash?.slice(0, 8)].filter(Boolean).join(' ')
-  return (
-    <>
-      {textOf(url)?.startsWith('http') && <Chip href={textOf(url)} text={`Build ${textOf(number) ?? ''}`} />}
-      {text !== '' && <Chip text={text} href={repository && hash && `${repository}/${commits}/${hash}`} />}
-    </>
-  )
+  const build = { href: textOf(url), text: `Build ${textOf(number) ?? ''}` }
+  const commit = { text, href: repository && hash && `${repository}/${commits}/${hash}` }
+  return [...(build.href?.startsWith('http') ? [build] : []), ...(text === '' ? [] : [commit])]
 }

@@ -1,4 +1,4 @@
-/** What a stage has written: all of it in its tab, the last lines beside the cause of a failure; and where what it names leads. */
+/** What a stage has written, or its last lines; and where what its messages name leads. */
 import type { VNode } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { to } from '../address.ts'
@@ -9,40 +9,37 @@ import { ProgramOutput } from '../components/program-tabs.tsx'
 import { Loaded } from '../components/states.tsx'
 import { toPlain } from '../model/ansi.ts'
 import type { Stage } from '../model/execution.ts'
-import { objectOf, textOf, textsOf } from '../model/read.ts'
+import { objectOf, textOf } from '../model/read.ts'
 import { instancesOf } from '../model/server-groups.ts'
 import {
-  accountOf,
   deployedBy,
   type GroupPlace,
   outputOf,
   type Program,
+  placeOf,
   type StageBuild,
   type StageOutput,
 } from '../model/stage-output.ts'
 
 const tailLines = 20
 
-interface StageLogProps {
+interface OutputProps {
   readonly output: StageOutput
   readonly name: string
-  readonly isEnded: boolean
+  readonly isEnded?: boolean
   /** The line in the address. */
-  readonly line: string | undefined
+  readonly line?: string | undefined
+  /** Only the last lines, read once. */
+  readonly isTail?: boolean
 }
 
-export function StageLog({ output, name, isEnded, line }: StageLogProps) {
-  if (output.kind === 'program') return <ProgramOutput key={output.program.id} {...output.program} line={line} />
-  const show = (text: string) => <LogView text={text} name={name} isEnded={isEnded} />
+export function Output({ output, name, isEnded = true, line, isTail = false }: OutputProps) {
+  const show = (text: string) =>
+    isTail ? <Tail text={text} name={name} /> : <LogView text={text} name={name} isEnded={isEnded} />
   if (output.kind === 'text') return show(output.text)
-  return <BuildOutput build={output.build} isEnded={isEnded} show={show} />
-}
-
-/** The last lines, read once. */
-export function OutputTail({ output, name }: { output: StageOutput; name: string }) {
-  if (output.kind === 'program') return <ProgramTail program={output.program} name={name} />
-  const show = (text: string) => <Tail text={text} name={name} />
-  return output.kind === 'text' ? show(output.text) : <BuildOutput build={output.build} isEnded show={show} />
+  if (output.kind === 'build') return <BuildOutput build={output.build} isEnded={isEnded} show={show} />
+  if (isTail) return <ProgramTail program={output.program} name={name} />
+  return <ProgramOutput key={output.program.id} {...output.program} line={line} />
 }
 
 function BuildOutput({ build, isEnded, show }: { build: StageBuild; isEnded: boolean; show: (text: string) => VNode }) {
@@ -92,8 +89,7 @@ function Tail({ text, name }: { text: string; name: string }) {
 }
 
 /** Instances of a server group that are not up now; undefined until they are read, or where the group is gone. */
-export function useNotUp(application: string, place: GroupPlace) {
-  const { name, ...at } = place
+export function useNotUp(application: string, { name, ...at }: GroupPlace) {
   const path = { applicationName: application, ...at, serverGroupName: name }
   const group = useLive('/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}', { path }).reading
     .value.body
@@ -109,12 +105,11 @@ export function instancesIn(text: string): readonly string[] {
 export function placeLinks(application: string, stages: readonly Stage[], text: string): ReadonlyMap<string, string> {
   const links = new Map<string, string>()
   for (const { context } of stages) {
-    const account = accountOf(context)
-    const region = textOf(context['region']) ?? textsOf(context['regions'])[0]
-    if (account === undefined || region === undefined) continue
-    const names = [objectOf(context['source'])['serverGroupName'], context['serverGroupName'], context['asgName']].map(textOf)
-    for (const name of names) if (name !== undefined) links.set(name, to.serverGroup(application, { account, region, name }))
-    for (const id of instancesIn(text)) links.set(id, to.instance(application, { account, region, id }))
+    const at = placeOf(context)
+    if (at === undefined) continue
+    const names = [objectOf(context['source'])['serverGroupName'], context['serverGroupName'], context['asgName']]
+    for (const name of names.flatMap((each) => textOf(each) ?? [])) links.set(name, to.serverGroup(application, { ...at, name }))
+    for (const id of instancesIn(text)) links.set(id, to.instance(application, { ...at, id }))
   }
   for (const group of deployedBy(stages)) links.set(group.name, to.serverGroup(application, group))
   const output = outputOf(stages)
