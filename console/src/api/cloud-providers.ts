@@ -1,4 +1,5 @@
-/** What the API says about cloud providers: which forms fit, which actions do not. */
+/** What the API says about cloud providers and their accounts: which forms fit, which actions do not. */
+import { objectsOf, textOf, textsOf } from '../model/read.ts'
 import type { Schemas } from './client.ts'
 import { useLive } from './live.ts'
 
@@ -20,4 +21,21 @@ export function hasForm(providers: readonly CloudProvider[], id: string | undefi
 /** Whether its resources have manifests, which the screens of `manifests/` show. */
 export function hasManifests(providers: readonly CloudProvider[], id: string | null | undefined): boolean {
   return providers.some((provider) => provider.id === id && provider.hasManifests === true)
+}
+
+export function useAccounts() {
+  return useLive('/credentials', { query: { expand: true } }, { refresh: 'slow' })
+}
+
+export function providerOf({ cloudProvider, type }: Schemas['Account']): string {
+  return cloudProvider ?? type
+}
+
+export function providersOf(accounts: readonly Schemas['Account'][]): readonly string[] {
+  return [...new Set(accounts.map(providerOf))]
+}
+
+/** Providers list names, or objects with a name; some call them namespaces. */
+export function regionsOf({ regions, ...account }: Schemas['Account']): readonly string[] {
+  return [...textsOf(regions), ...textsOf(account['namespaces']), ...objectsOf(regions).flatMap(({ name }) => textOf(name) ?? [])]
 }

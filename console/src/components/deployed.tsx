@@ -1,7 +1,9 @@
 /** What environments run of applications: the reads, and a cell for one of each. */
+
 import type { VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
+import { useAccounts } from '../api/cloud-providers.ts'
 import { type Live, useLive } from '../api/live.ts'
 import { isFullName } from '../manifests/names.ts'
 import { useDrift } from '../manifests/notices.tsx'
@@ -17,7 +19,6 @@ import {
 import { pipelinesThatDeploy } from '../model/infrastructure.ts'
 import { foresee, foreseen } from '../model/recent.ts'
 import { accountOf, groupPlace, isEnabled, type ServerGroup } from '../model/server-groups.ts'
-import { useAccounts } from '../screens/infrastructure-head.tsx'
 import { describeError, plural } from '../words.ts'
 import { Banner } from './banner.tsx'
 import { Button } from './button.tsx'

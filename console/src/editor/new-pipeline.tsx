@@ -1,9 +1,11 @@
 /** Where a new pipeline begins: with a template, empty, as a copy, or from text. */
+
 import type { FunctionComponent } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
+import { providerOf } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { saveOperation, useRight } from '../api/rights.ts'
 import { applicationCrumbs } from '../components/application-head.tsx'
@@ -17,7 +19,6 @@ import { useSubmit } from '../components/use-submit.ts'
 import { freeName } from '../model/names.ts'
 import { textOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
-import { providerOf } from '../screens/infrastructure-head.tsx'
 import {
   type Answers,
   type Beginning,

@@ -1,6 +1,6 @@
 /** Output of pods: of one container, of the present run or the one before. */
 import { Filters } from '../components/filter-field.tsx'
-import { ProgramOutput } from '../components/program-tabs.tsx'
+import { ProgramOutput } from '../components/program-output.tsx'
 import { EmptyState } from '../components/states.tsx'
 import { textOf } from '../model/read.ts'
 import { instanceId, instancesOf } from '../model/server-groups.ts'

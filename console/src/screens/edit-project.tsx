@@ -1,10 +1,12 @@
 /** The dialog that creates or changes a project. */
+
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
 import { ApiError } from '../api/api-error.ts'
 import { client, unwrap } from '../api/client.ts'
+import { useAccounts } from '../api/cloud-providers.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { Field } from '../components/field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
@@ -14,7 +16,6 @@ import { RecordRows } from '../components/record-rows.tsx'
 import { TextsInput } from '../editor/inputs.tsx'
 import { type ClusterRule, type Project, partsOf } from '../model/project.ts'
 import { textsOf } from '../model/read.ts'
-import { useAccounts } from './infrastructure-head.tsx'
 
 /** Projects belong to no application; clients submit their tasks for this one. */
 export const projectTasks = 'spinnaker'

@@ -1,8 +1,10 @@
 /** Home: what waits for the reader, what failed, what runs, and what was deployed. */
+
 import type { ComponentChildren, VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
+import { useAccounts } from '../api/cloud-providers.ts'
 import { type Live, refreshAll, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { activeStatuses, isAny, rolesToJudge, search, searchPath, useActiveExecutions, waitingOf } from '../api/waiting.ts'
@@ -25,7 +27,6 @@ import { formatClock, presentMs } from '../model/time.ts'
 import type { ScreenProps } from '../screen.ts'
 import { plural } from '../words.ts'
 import { FirstSteps } from './first-steps.tsx'
-import { useAccounts } from './infrastructure-head.tsx'
 
 const scopes = [
   { id: 'mine', label: 'Mine' },

@@ -3,7 +3,7 @@ import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
-import { useCloudProvider } from '../api/cloud-providers.ts'
+import { providersOf, useAccounts, useCloudProvider } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { type Action, useActions } from '../components/actions.tsx'
 import { Beside } from '../components/beside.tsx'
@@ -19,8 +19,7 @@ import { pipelinesThatDeploy, toBakeLog } from '../model/infrastructure.ts'
 import { numberOf, objectOf, textOf, textsOf } from '../model/read.ts'
 import { groupPlace, isEnabled, type ServerGroup, versionOf } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
-import { InfrastructureHead, providersOf, useAccounts } from './infrastructure-head.tsx'
-import { List } from './place-list.tsx'
+import { InfrastructureHead, List } from './place-list.tsx'
 
 type Image = Schemas['Image']
 

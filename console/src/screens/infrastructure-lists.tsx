@@ -1,15 +1,16 @@
 /** Networks and accounts of everything that the reader may see. */
+
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
+import { providerOf, regionsOf, useAccounts } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { Name } from '../components/name.tsx'
 import { Permissions } from '../components/roles.tsx'
 import { StatusText } from '../components/status-mark.tsx'
 import type { Status } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
-import { InfrastructureHead, providerOf, regionsOf, useAccounts } from './infrastructure-head.tsx'
-import { List } from './place-list.tsx'
+import { InfrastructureHead, List } from './place-list.tsx'
 
 /** The address without a section leads to the first. */
 export function Infrastructure() {

@@ -1,7 +1,15 @@
 /** The forms that create or change a load balancer or a security group, and the menu of one. */
 import { useState } from 'preact/hooks'
 import { type Change, completeTask, objectKey } from '../api/actions.ts'
-import { type CloudProvider, hasForm, useCloudProvider, useCloudProviders } from '../api/cloud-providers.ts'
+import {
+  type CloudProvider,
+  hasForm,
+  providerOf,
+  regionsOf,
+  useAccounts,
+  useCloudProvider,
+  useCloudProviders,
+} from '../api/cloud-providers.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { useActions } from '../components/actions.tsx'
@@ -26,7 +34,6 @@ import {
 } from '../model/infrastructure.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { capital } from '../words.ts'
-import { providerOf, regionsOf, useAccounts } from './infrastructure-head.tsx'
 
 const numeric = { inputMode: 'decimal' } as const
 

@@ -8,11 +8,23 @@ import { type Column, DataTable } from '../components/data-table.tsx'
 import { type Filter, Filters, NoMatch } from '../components/filter-field.tsx'
 import type { IconName } from '../components/icon.tsx'
 import { NameLink } from '../components/name.tsx'
+import { PageHead } from '../components/page-head.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
+import { LinkTabs } from '../components/tabs.tsx'
 import type { Place } from '../model/infrastructure.ts'
 import type { ScreenProps } from '../screen.ts'
 import { capital } from '../words.ts'
-import { InfrastructureHead } from './infrastructure-head.tsx'
+
+const sections = ['load-balancers', 'images', 'security-groups', 'networks', 'accounts']
+
+export function InfrastructureHead({ tab, actions }: { tab: string; actions?: ComponentChildren }) {
+  const tabs = sections.map((section) => ({ label: capital(section.replace('-', ' ')), href: to.infrastructure(section) }))
+  return (
+    <PageHead tab={`Infrastructure: ${tab}`} title="Infrastructure" actions={actions}>
+      <LinkTabs label="Infrastructure" tabs={tabs} />
+    </PageHead>
+  )
+}
 
 /** What a row is found by: all values are searched, and these have filters. */
 type Findable = Readonly<Record<string, string | null | undefined>>

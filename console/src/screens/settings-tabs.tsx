@@ -1,9 +1,11 @@
 /** Tabs of the settings of an application: fields of its forms, revisions, deletion. */
+
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
 import { actionHeaders, client, unwrap } from '../api/client.ts'
+import { useAccounts } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { startAction } from '../components/actions.tsx'
@@ -22,7 +24,6 @@ import { channels, toChannel } from '../model/notifications.ts'
 import { type Json, numberOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { accountOf, groupPlace } from '../model/server-groups.ts'
 import { plural } from '../words.ts'
-import { useAccounts } from './infrastructure-head.tsx'
 
 export interface TabProps {
   readonly application: string

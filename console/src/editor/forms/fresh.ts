@@ -1,9 +1,8 @@
 /** New stages, with everything that is known without asking. */
 import { standalone } from '../../../../src/settings/standalone.ts'
 import type { Schemas } from '../../api/client.ts'
-import { hasManifests, useCloudProviders } from '../../api/cloud-providers.ts'
+import { hasManifests, providerOf, regionsOf, useAccounts, useCloudProviders } from '../../api/cloud-providers.ts'
 import type { Json } from '../../model/read.ts'
-import { providerOf, regionsOf, useAccounts } from '../../screens/infrastructure-head.tsx'
 
 /** Where a stage works, if there is only one place for it. */
 export interface Place {

@@ -1,0 +1,32 @@
+/** What a program has written, an instance or a job. */
+import { findInOutput, type OutputPlace, useOutput } from '../api/output.ts'
+import { describeError } from '../words.ts'
+import { LogView } from './log-view.tsx'
+import { act } from './notices.tsx'
+import { ErrorState, Loading } from './states.tsx'
+
+interface OutputProps extends OutputPlace {
+  /** The first byte of the line that is marked, as the address has it. */
+  readonly line: string | undefined
+}
+
+export function ProgramOutput({ line, ...place }: OutputProps) {
+  const byte = line !== undefined && /^\d+$/.test(line) ? Number(line) : undefined
+  const { output, error, readEarlier, readAt } = useOutput(place, byte)
+  if (output === undefined)
+    return error === undefined ? <Loading rows={8} /> : <ErrorState error={error} onRetry={() => location.reload()} />
+  const { text, nextByte, ...where } = output
+  const part = {
+    ...where,
+    readEarlier: () => act(`Read earlier output of ${place.id}`, readEarlier),
+    readAt,
+    find: nextByte === undefined ? undefined : (query: string) => findInOutput(place, query),
+  }
+  return (
+    <>
+      {error !== undefined && <p class="stale">{describeError(error).title}</p>}
+      {byte !== undefined && byte < where.startByte && <p class="muted">The line of this address is no longer kept.</p>}
+      <LogView text={text} name={place.id} part={part} />
+    </>
+  )
+}

@@ -1,0 +1,226 @@
+/** Programs that run somewhere, each with its details and its output: instances of server groups, and jobs that pipelines run once. */
+import type { ComponentChildren } from 'preact'
+import { useLocation } from 'preact-iso/router'
+import { to } from '../address.ts'
+import type { Schemas } from '../api/client.ts'
+import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
+import { useLive } from '../api/live.ts'
+import type { OutputPlace } from '../api/output.ts'
+import { applicationEvents } from '../api/streams.ts'
+import { ApplicationHead, applicationCrumbs } from '../components/application-head.tsx'
+import type { Fact } from '../components/key-value.tsx'
+import { Name, NameLink } from '../components/name.tsx'
+import { PageHead } from '../components/page-head.tsx'
+import { Panel } from '../components/panel.tsx'
+import { ProgramOutput } from '../components/program-output.tsx'
+import { RecordPanel } from '../components/record-panel.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
+import { StatusBadge, StatusMark, StatusText } from '../components/status-mark.tsx'
+import { AddressTabs } from '../components/tabs.tsx'
+import { Duration, Time } from '../components/time.tsx'
+import { toFullName } from '../manifests/names.ts'
+import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
+import { instanceId, statusOfInstance, toEvents } from '../model/server-groups.ts'
+import { instanceStatus, type Status } from '../model/status.ts'
+import type { ScreenProps } from '../screen.ts'
+import { List } from './place-list.tsx'
+import { EventTable } from './server-group-events.tsx'
+
+export function InstanceScreen({ params }: ScreenProps) {
+  const { application = '', account = '', region = '', id = '' } = params
+  const live = useLive(
+    '/instances/{account}/{region}/{instanceId}',
+    { path: { account, region, instanceId: id } },
+    { refresh: 'steady', events: applicationEvents(application, 'infrastructure') },
+  )
+  const gone = <EmptyState text={`There is no instance ${id}. It may have been replaced.`} />
+  return (
+    <Loaded live={live} title={id} rows={8} empty={gone}>
+      {(instance) => {
+        const group = instance.serverGroup
+        const { restarts, pid } = objectOf(instance['process'])
+        const events = toEvents(instance['events'])
+        return (
+          <ProgramPage
+            {...{ application, name: instanceId(instance), record: instance, status: statusOfInstance(instance) }}
+            crumb={
+              group == null
+                ? undefined
+                : { label: <Name text={group} />, href: to.serverGroup(application, { account, region, name: group }) }
+            }
+            place={{ account, region, id, provider: instance.cloudProvider ?? undefined }}
+            facts={[
+              ['Account', instance.account],
+              ['Region', instance.region],
+              ['Zone', instance.zone],
+              ['Address', [textOf(instance['privateIpAddress']), textOf(instance['port'])].filter(Boolean).join(':')],
+              ['Since', <Time key="since" at={instance.launchTime} />],
+              ['Restarts', numberOf(restarts)],
+              ['Process', numberOf(pid)],
+            ]}
+          >
+            <Panel title="Health checks" flush>
+              <ul class="rows">
+                {objectsOf(instance.health).map((check, index) => (
+                  <Check key={index} check={check} />
+                ))}
+              </ul>
+            </Panel>
+            {events.length > 0 && (
+              <Panel title="Events" flush>
+                <EventTable label="Events" rows={events} />
+              </Panel>
+            )}
+          </ProgramPage>
+        )
+      }}
+    </Loaded>
+  )
+}
+
+function Check({ check }: { check: Json }) {
+  const { kind, word } = instanceStatus(textOf(check['state']))
+  const balancers = objectsOf(check['loadBalancers']).map(({ loadBalancerName, name, description, state }) => {
+    return `${textOf(loadBalancerName) ?? textOf(name) ?? ''}: ${textOf(description) ?? textOf(state) ?? ''}`
+  })
+  const text = [textOf(check['healthCheckUrl']), textOf(check['description']), ...balancers].filter(Boolean).join(', ')
+  return (
+    <li class="run-row">
+      <StatusMark kind={kind} label={word} />
+      <strong>{textOf(check['type']) ?? 'unknown'}</strong>
+      <span class="muted">{word}</span>
+      <span class="grow cut">
+        <Name text={text} max={160} />
+      </span>
+    </li>
+  )
+}
+
+type Job = Schemas['Job']
+
+const isActive = ({ jobState }: Job) => jobState === 'Starting' || jobState === 'Running'
+const idOf = ({ id, name }: Job) => id ?? name ?? ''
+const nameOf = ({ id, name }: Job) => name ?? id ?? ''
+const regionOf = (job: Job) => job.location ?? textOf(job['region']) ?? ''
+
+export function Jobs(screen: ScreenProps) {
+  const { application = '' } = screen.params
+  const providers = useCloudProviders()
+  const live = useLive(
+    '/applications/{applicationName}/jobs',
+    { path: { applicationName: application }, query: {} },
+    { refresh: 'live', isBusy: (jobs) => jobs.some(isActive), events: applicationEvents(application, 'infrastructure') },
+  )
+  return (
+    <>
+      <ApplicationHead application={application} tab="Jobs" />
+      <List
+        {...{ live, screen, label: 'Jobs', icon: 'terminal', empty: 'No job. A job is a command that a pipeline runs once.' }}
+        rowsOf={(jobs) => jobs.toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))}
+        placeOf={(job) => ({
+          ...{ provider: job.provider, account: job.account, region: regionOf(job) },
+          ...{ id: idOf(job), name: job.name, state: job.jobState },
+        })}
+        columns={[
+          { head: 'State', cell: ({ jobState }) => <StatusText status={instanceStatus(jobState)} /> },
+          {
+            ...{ head: 'Name', grow: true },
+            cell: (job) => {
+              // Of an object with a manifest, addresses take the kind with the name.
+              const id = hasManifests(providers, job.provider) ? toFullName('job', nameOf(job)) : idOf(job)
+              const href = to.job(application, { account: job.account ?? '', region: regionOf(job), id })
+              return <NameLink href={href} text={nameOf(job)} max={70} />
+            },
+          },
+          { head: 'Account', hideBelow: 'phone', cell: ({ account }) => account ?? '–' },
+          { head: 'Region', hideBelow: 'phone', cell: (job) => regionOf(job) || '–' },
+          { head: 'Started', cell: ({ createdTime }) => <Time at={createdTime} /> },
+          {
+            ...{ head: 'Duration', hideBelow: 'narrow' },
+            cell: (job) => (isActive(job) || job.completedTime) && <Duration from={job.createdTime} until={job.completedTime} />,
+          },
+        ]}
+      />
+    </>
+  )
+}
+
+export function JobScreen({ params }: ScreenProps) {
+  const { application = '', account = '', region = '', id = '' } = params
+  const live = useLive(
+    '/applications/{applicationName}/jobs/{account}/{region}/{name}',
+    { path: { applicationName: application, account, region, name: id }, query: {} },
+    { refresh: 'live', isBusy: isActive, events: applicationEvents(application, 'infrastructure') },
+  )
+  const crumb = { label: 'Jobs', href: to.jobs(application) }
+  return (
+    <Loaded live={live} title={id} rows={8}>
+      {(job) => {
+        const name = nameOf(job)
+        const { message, reason, exitCode } = objectOf(job.completionDetails)
+        // The answer of an unknown job is an empty object.
+        if (name === '')
+          return (
+            <>
+              <PageHead tab={id} title={<Name text={id} max={70} />} crumbs={[...applicationCrumbs(application), crumb]} />
+              <EmptyState icon="terminal" text={`There is no job ${id}. Its record may have been removed.`} />
+            </>
+          )
+        return (
+          <ProgramPage
+            {...{ application, name, crumb, record: job, status: instanceStatus(job.jobState) }}
+            place={{ account, region, id, provider: job.provider ?? undefined }}
+            facts={[
+              ['Why', textOf(job['failureDetails']) ?? textOf(message) ?? textOf(reason)],
+              ['Account', job.account],
+              ['Region', regionOf(job)],
+              ['Provider', job.provider],
+              ['Image', textOf(job['image'])],
+              ['Started', <Time key="started" at={job.createdTime} />],
+              ['Ended', job.completedTime && <Time key="ended" at={job.completedTime} />],
+              ['Exit code', textOf(exitCode)],
+            ]}
+          />
+        )
+      }}
+    </Loaded>
+  )
+}
+
+interface ProgramPageProps {
+  readonly application: string
+  readonly name: string
+  /** What it belongs to. */
+  readonly crumb: ReturnType<typeof applicationCrumbs>[number] | undefined
+  readonly status: Status
+  readonly place: OutputPlace
+  readonly facts: readonly Fact[]
+  readonly record: unknown
+  /** Further details. */
+  readonly children?: ComponentChildren
+}
+
+function ProgramPage({ application, name, crumb, status, place, facts, record, children }: ProgramPageProps) {
+  const { line } = useLocation().query
+  const details = () => (
+    <div class="stack">
+      <RecordPanel title="Details" {...{ name, facts, record }} />
+      {children}
+    </div>
+  )
+  const tabs = [
+    { id: 'details', label: 'Details', body: details },
+    { id: 'console', label: 'Console output', body: () => <ProgramOutput key={place.id} {...place} line={line} /> },
+  ]
+  return (
+    <>
+      <PageHead
+        tab={name}
+        title={<Name text={name} max={70} />}
+        crumbs={[...applicationCrumbs(application), ...(crumb === undefined ? [] : [crumb])]}
+        state={<StatusBadge status={status} />}
+      />
+      <AddressTabs label={name} tabs={tabs} />
+    </>
+  )
+}
