@@ -34,46 +34,38 @@ interface AuditRecord {
   readonly lost?: number | undefined
 }
 
-/** By operation, verb first. Names in braces are values of the record. Others are worded by their id. */
-const phrases: Readonly<Record<string, string>> = {
-  savePipeline: 'save {pipeline} of {application}',
-  updatePipeline: 'save {pipeline} of {application}',
+/** Phrases by operation, verb first; the first that fits. Names in braces are values of the record. */
+const phrases = Object.entries({
+  'savePipeline|updatePipeline': 'save {pipeline} of {application}',
+  // Two operations differ by a digit: of a run, and of a definition.
+  deletePipeline1: 'delete {run} of {application}',
   deletePipeline: 'delete the pipeline {pipeline} of {application}',
-  invokePipelineConfig: 'start {pipeline} of {application}',
-  invokePipelineConfigViaEcho: 'start {pipeline} of {application}',
-  cancelPipeline: 'cancel {run} of {application}',
-  pausePipeline: 'pause {run} of {application}',
-  resumePipeline: 'resume {run} of {application}',
+  'invokePipelineConfig.*': 'start {pipeline} of {application}',
+  '(cancel|pause|resume)Pipeline': '$1 {run} of {application}',
+  forceCancelPipeline: 'cancel {run} by force',
   restartStage: 'restart a stage of {run} of {application}',
   updateStage: 'answer a stage of {run} of {application}',
-  deletePipeline1: 'delete {run} of {application}',
-  cancelTask: 'cancel {task} of {application}',
-  deleteTask: 'delete {task} of {application}',
-  forceCancelPipeline: 'cancel {run} by force',
   stageExecution: 'start a stage of {application}',
+  '(cancel|delete)Task': '$1 {task} of {application}',
+  'mark(Bad|Good)': 'mark a version of {application} as $1',
+  deleteManifestByApp: 'delete the delivery configuration of {application}',
   putLocalImage: 'register the image {name}',
   webhooks: 'send a webhook',
-  markBad: 'mark a version of {application} as bad',
-  markGood: 'mark a version of {application} as good',
-  deleteManifestByApp: 'delete the delivery configuration of {application}',
   addFormUser: 'add the user {username}',
+  removeFormUser: 'remove the user {username}',
+  unlockFormUser: 'unlock {username}',
   setFormUserPassword: 'set the password of {username}',
   setFormUserRoles: 'set the roles of {username}',
-  unlockFormUser: 'unlock {username}',
-  removeFormUser: 'remove the user {username}',
   createApiToken: 'create the API token {name}',
-  rotateApiToken: 'rotate the API token {id}',
-  revokeApiToken: 'revoke the API token {id}',
+  '(rotate|revoke)ApiToken': '$1 the API token {id}',
   endSession: 'end a login {username}',
   endOtherSessions: 'end all other logins {username}',
   sync: 'refresh the roles of all users',
-  setApplicationSecret: 'set the secret {name} of {application}',
-  deleteApplicationSecret: 'delete the secret {name} of {application}',
+  '(set|delete)ApplicationSecret': '$1 the secret {name} of {application}',
+  '(set|delete)AccountSecret': '$1 the secret {name} of the account {account}',
   listAuditEvents: 'read the audit log',
   listFormUsers: 'read the users',
-  setAccountSecret: 'set the secret {name} of the account {account}',
-  deleteAccountSecret: 'delete the secret {name} of the account {account}',
-}
+}).map(([operations, phrase]) => [new RegExp(`^(?:${operations})1?$`), phrase] as const)
 
 /** After the user: "started deploy-prod of web (run 8QK2)". */
 export function auditSentence(record: AuditRecord): readonly AuditPart[] {
@@ -124,11 +116,13 @@ function phraseOf({ operation, resource = {} }: AuditRecord): string {
     return action.endsWith(' application') ? `${action} {application}` : `${action} of {application}`
   }
   const id = operation.replace(/Using[A-Z]+/, '')
+  const known = phrases.find(([pattern]) => pattern.test(id))
+  if (known !== undefined) return id.replace(...known)
   const action = id
     .replace(/V2|\d+$/g, '')
     .replace(/^get/, 'read')
     .replace(/^(bulkU|u)psert/, 'save')
-  return phrases[id] ?? phrases[id.replace(/1$/, '')] ?? `${toWords(action)} {name} of {application}`
+  return `${toWords(action)} {name} of {application}`
 }
 
 function toWords(name: string): string {
@@ -140,20 +134,20 @@ function fill(template: string, record: AuditRecord): readonly AuditPart[] {
   return template.split(/((?: of | )?\{\w+\})/).flatMap((piece): readonly AuditPart[] => {
     const name = /\{(\w+)\}/.exec(piece)?.[1]
     if (name === undefined) return [piece]
-    const found = name in named ? named[name]?.(record) : valueName(record.resource?.[name])
+    const found = namedValue(name, record)
     return found === undefined ? [] : [piece.slice(0, piece.indexOf('{')), found]
   })
 }
 
-function valueName(text: string | undefined): AuditName | undefined {
-  return text ? { text } : undefined
-}
-
-const named: Readonly<Record<string, (record: AuditRecord) => AuditName | undefined>> = {
-  application: applicationName,
-  pipeline: pipelineName,
-  run: ({ resource: { id } = {} }) => (id ? runName(id) : undefined),
-  task: ({ resource: { id } = {} }) => (id ? taskName(id) : undefined),
+function namedValue(name: string, record: AuditRecord): AuditName | undefined {
+  const { id, application = record.application, ...others } = record.resource ?? {}
+  const text = { id, application, ...others }[name]
+  if (name === 'pipeline') return pipelineName(record)
+  if (name === 'run') return id ? runName(id) : undefined
+  if (name === 'task') return id ? taskName(id) : undefined
+  // Several applications lead nowhere.
+  const link = name === 'application' && text?.includes(', ') === false ? (to: Addresses) => to.application(text) : undefined
+  return text ? { text, link } : undefined
 }
 
 function runName(id: string): AuditName {
@@ -164,32 +158,22 @@ function taskName(id: string): AuditName {
   return { text: `task ${shortId(id)}`, link: (to) => to.task(id) }
 }
 
-function applicationName({ application, resource }: AuditRecord): AuditName | undefined {
-  const text = resource?.['application'] ?? application
-  // Several lead nowhere.
-  return text?.includes(', ') === false ? { text, link: (to) => to.application(text) } : valueName(text)
-}
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 function pipelineName(record: AuditRecord): AuditName | undefined {
-  const { id, name, pipelineNameOrId, pipelineName } = record.resource ?? {}
+  const { id, name, pipelineNameOrId, pipelineName, application = record.application } = record.resource ?? {}
   const text = name ?? pipelineNameOrId ?? pipelineName ?? id
-  const application = record.resource?.['application'] ?? record.application
-  if (text === undefined || application === undefined) return valueName(text)
-  if (text === pipelineNameOrId && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)) {
-    return {
-      text: `pipeline ${shortId(text)}`,
-      link: (to) => to.pipeline(application, text),
-      pipeline: { application, id: text },
-    }
+  if (text === undefined || application === undefined) return text ? { text } : undefined
+  if (text === pipelineNameOrId && uuid.test(text)) {
+    const link = (to: Addresses) => to.pipeline(application, text)
+    return { text: `pipeline ${shortId(text)}`, link, pipeline: { application, id: text } }
   }
   const until = String(Date.parse(record.at))
-  return {
-    text,
-    link: (to) =>
-      id !== undefined && record.decision === 'allowed'
-        ? to.editPipeline(application, id, { tab: 'history', until })
-        : to.pipelines(application, { q: text }),
-  }
+  const link = (to: Addresses) =>
+    id !== undefined && record.decision === 'allowed'
+      ? to.editPipeline(application, id, { tab: 'history', until })
+      : to.pipelines(application, { q: text })
+  return { text, link }
 }
 
 const irregular: Readonly<Record<string, string>> = {

@@ -59,7 +59,9 @@ export function Audit({ query }: ScreenProps) {
       <Check checked={query['follow'] === 'true'} onChange={(isOn) => change({ follow: isOn ? 'true' : undefined })}>
         Follow
       </Check>
-      <Export wanted={wanted} />
+      <Button icon="download" onClick={() => act('Export the audit log', () => exportEvents(wanted))}>
+        Export
+      </Button>
     </>
   )
   return (
@@ -133,23 +135,17 @@ const columns: readonly Column<AuditEvent>[] = [
   { head: 'Decision', hideBelow: 'phone', cell: ({ decision }) => decision },
 ]
 
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' })
+
 function RecordLink({ event: { sequence, at } }: { event: AuditEvent }) {
   const { path, query } = useLocation()
   const record = String(sequence)
   return (
     <a href={path + formatQuery({ ...query, record })} aria-current={query['record'] === record || undefined}>
-      <ExactTime at={at} />
+      <time dateTime={at} title={at} class="number">
+        {exact.format(Date.parse(at))}
+      </time>
     </a>
-  )
-}
-
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' })
-
-function ExactTime({ at }: { at: string }) {
-  return (
-    <time dateTime={at} title={at} class="number">
-      {exact.format(Date.parse(at))}
-    </time>
   )
 }
 
@@ -191,8 +187,7 @@ function FilterValue({ name, value }: { name: string; value: string }) {
 }
 
 function Record({ event, close }: { event: AuditEvent; close: string }) {
-  const { sequence, at, kind, decision, status, login, token, requestId, hash, user, operation, application, address } = event
-  const values = { decision, kind, user, operation, application, address }
+  const { sequence, at, login, token } = event
   return (
     <Panel title={`Record ${sequence.toLocaleString()}`} actions={<a href={close}>Close</a>}>
       <p>
@@ -200,15 +195,12 @@ function Record({ event, close }: { event: AuditEvent; close: string }) {
       </p>
       <KeyValue
         facts={[
-          ['Time', <ExactTime key="at" at={at} />],
-          ...Object.entries(values).map(([name, value]) => {
-            const label = filters.find((filter) => filter.name === name)?.label ?? name
+          ['Time', exact.format(Date.parse(at))],
+          ...filters.map(({ name, label }) => {
+            const value = event[name] as string | undefined
             return [label, value && <FilterValue key={name} name={name} value={value} />] as const
           }),
-          ['Status', status],
           ['Login', token === undefined ? login : `API token ${token}`],
-          ['Request', requestId && <code key="request">{requestId}</code>],
-          ['Hash', <Hash key="hash" hash={hash} />],
         ]}
       />
       <JsonTree value={event} name="Record" />
@@ -216,34 +208,19 @@ function Record({ event, close }: { event: AuditEvent; close: string }) {
   )
 }
 
-function Hash({ hash }: { hash: string }) {
-  return (
-    <p class="secret">
-      <code class="grow">{hash}</code>
-      <CopyButton text={hash} label="Copy the hash" />
-    </p>
-  )
-}
-
-function Export({ wanted }: { wanted: Wanted }) {
-  const write = async () => {
-    const events: AuditEvent[] = []
-    let cursor: string | undefined
-    do {
-      const query = { ...wanted, limit: 1000, ...(cursor && { cursor }) }
-      const page = await unwrap(client.GET('/audit/events', { params: { query } }))
-      events.push(...page.events)
-      cursor = page.next
-    } while (cursor !== undefined && events.length < maxExported)
-    downloadText('audit.ndjson', 'application/x-ndjson', events.map((event) => `${JSON.stringify(event)}\n`).join(''))
-    const cut = `Only the newest ${maxExported.toLocaleString()} records are in the file.`
-    reportWarning('Export', cursor === undefined ? undefined : cut)
-  }
-  return (
-    <Button icon="download" onClick={() => act('Export the audit log', write)}>
-      Export
-    </Button>
-  )
+/** @throws {ApiError} */
+async function exportEvents(wanted: Wanted): Promise<void> {
+  const events: AuditEvent[] = []
+  let cursor: string | undefined
+  do {
+    const query = { ...wanted, limit: 1000, ...(cursor && { cursor }) }
+    const page = await unwrap(client.GET('/audit/events', { params: { query } }))
+    events.push(...page.events)
+    cursor = page.next
+  } while (cursor !== undefined && events.length < maxExported)
+  downloadText('audit.ndjson', 'application/x-ndjson', events.map((event) => `${JSON.stringify(event)}\n`).join(''))
+  const cut = `Only the newest ${maxExported.toLocaleString()} records are in the file.`
+  reportWarning('Export', cursor === undefined ? undefined : cut)
 }
 
 /** Asked for by a click: it reads the whole log. */
@@ -256,17 +233,13 @@ function Verification() {
     setExpect(String(new FormData(event.currentTarget).get('expect')).trim())
     live.refresh()
   }
+  const label = 'Hash that you kept (optional)'
   return (
     <details class="panel audit-verify">
       <summary>Verification</summary>
       <div class="panel-body">
         <form class="filters" onSubmit={verify}>
-          <input
-            type="search"
-            name="expect"
-            aria-label="Hash that you kept (optional)"
-            placeholder="Hash that you kept (optional)"
-          />
+          <input type="search" name="expect" aria-label={label} placeholder={label} />
           <Button type="submit">Verify the log</Button>
         </form>
         {expect !== undefined && (
@@ -280,16 +253,13 @@ function Verification() {
 }
 
 function Verified({ sound, records, first = 1, last, lost, breaks, hasExpected }: Schemas['AuditVerification']) {
+  const altered = hasExpected
+    ? `The log was altered: ${plural(breaks.length, 'break')}.`
+    : 'The record with the hash that you kept is missing.'
   return (
     <>
       <Banner tone={sound ? 'info' : 'failed'}>
-        <strong>
-          {sound
-            ? `The chain is intact: ${plural(records, 'record')}.`
-            : hasExpected
-              ? `The log was altered: ${plural(breaks.length, 'break')}.`
-              : 'The record with the hash that you kept is missing.'}
-        </strong>
+        <strong>{sound ? `The chain is intact: ${plural(records, 'record')}.` : altered}</strong>
         {first > 1 && ` It begins with record ${first.toLocaleString()}: older ones have expired.`}
         {lost > 0 && ` ${plural(lost, 'event')} could not be written, as the records say.`}
         {breaks.map(({ line, problem }) => (
@@ -301,7 +271,10 @@ function Verified({ sound, records, first = 1, last, lost, breaks, hasExpected }
       {last !== undefined && (
         <>
           <p class="quiet">Keep the newest hash elsewhere: with it the next verification also detects a rewritten log.</p>
-          <Hash hash={last.hash} />
+          <p class="secret">
+            <code class="grow">{last.hash}</code>
+            <CopyButton text={last.hash} label="Copy the hash" />
+          </p>
         </>
       )}
     </>
