@@ -55,8 +55,8 @@ export function Suggestions({ id, values }: { id: string; values: readonly strin
   )
 }
 
-/** A value, or a value with its words. */
-export type Choice = string | readonly [value: string, text: string]
+/** A value, or a value with its words, perhaps in a group. */
+export type Choice = string | readonly [value: string, text: string, group?: string]
 
 interface ChoiceFieldProps {
   readonly label: string
@@ -69,17 +69,26 @@ interface ChoiceFieldProps {
 }
 
 export function ChoiceField({ label, value, choices, help, required = false, onChange }: ChoiceFieldProps) {
-  const pairs = choices.map((choice) => (typeof choice === 'string' ? ([choice, choice] as const) : choice))
-  const offered = pairs.some(([choice]) => choice === value) ? pairs : [...pairs, [value, value] as const]
+  const pairs = choices.map((choice) => (typeof choice === 'string' ? ([choice, choice, ''] as const) : choice))
+  const offered = pairs.some(([choice]) => choice === value) ? pairs : [...pairs, [value, value, ''] as const]
+  const groups = Object.entries(Object.groupBy(offered, ([, , group = '']) => group))
   return (
     <Field label={label} help={help} required={required}>
       {(tied) => (
         <select {...tied} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-          {offered.map(([choice, text]) => (
-            <option key={choice} value={choice}>
-              {text}
-            </option>
-          ))}
+          {groups.map(([group, options = []]) => {
+            const drawn = options.map(([choice, text]) => (
+              <option key={choice} value={choice}>
+                {text}
+              </option>
+            ))
+            if (group === '') return drawn
+            return (
+              <optgroup key={group} label={group}>
+                {drawn}
+              </optgroup>
+            )
+          })}
         </select>
       )}
     </Field>

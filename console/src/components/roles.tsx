@@ -6,9 +6,12 @@ interface RolesProps {
   /** Each with where it comes from. */
   readonly roles: readonly { readonly name: string; readonly from?: string }[]
   readonly admin: boolean
+  /** Where there are none. */
+  readonly none?: string
 }
 
-export function Roles({ roles, admin }: RolesProps) {
+export function Roles({ roles, admin, none }: RolesProps) {
+  if (roles.length === 0 && !admin) return <>{none}</>
   return (
     <span class="chips">
       {admin && (

@@ -6,12 +6,12 @@ import { to } from '../address.ts'
 import { asApiError } from '../api/api-error.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { type Live, noReading, type Reading, refreshAll, useLive } from '../api/live.ts'
-import { changeOperation, readOperation, startOperation, useRight } from '../api/rights.ts'
+import { changeOperation, readOperation, startOperation } from '../api/rights.ts'
 import { user } from '../api/session.ts'
 import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
-import { DataTable } from '../components/data-table.tsx'
-import { FilterField, NoMatch } from '../components/filter-field.tsx'
+import { type Column, DataTable } from '../components/data-table.tsx'
+import { Filters } from '../components/filter-field.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
@@ -37,18 +37,17 @@ const retryMs = 10_000
 
 export const decisionKind = { allowed: 'succeeded', denied: 'failed', depends: 'unknown' } as const
 
+/** The head of all screens about the access of the user. */
 export function AccessHead({ tab, actions }: { tab: string; actions?: ComponentChildren }) {
+  const tabs = [
+    { label: 'Who you are', href: to.access() },
+    { label: 'Explain', href: to.access('explain') },
+    { label: 'Tokens', href: to.access('tokens') },
+    { label: 'Logins', href: to.access('logins') },
+  ]
   return (
     <PageHead tab={`Access: ${tab}`} title="Access" actions={actions}>
-      <LinkTabs
-        label="Access"
-        tabs={[
-          { label: 'Who you are', href: to.access() },
-          { label: 'Explain', href: to.access('explain') },
-          { label: 'Tokens', href: to.access('tokens') },
-          { label: 'Logins', href: to.access('logins') },
-        ]}
-      />
+      <LinkTabs label="Access" tabs={tabs} />
     </PageHead>
   )
 }
@@ -68,19 +67,8 @@ export function Access({ query: { q = '' } }: ScreenProps) {
 function Identity() {
   const { username = '', email, isAdmin, allowedAccounts = [] } = user.value ?? {}
   const live = useLive('/auth/explain', { query: { operation: 'GET /applications' } }, { refresh: 'open' })
-  const denied = useRight({ operation: 'POST /auth/roles/sync' }).reason
-  const readAgain = () =>
-    confirm({
-      title: 'Read the roles of all users again?',
-      effect: 'Fairlead reads its sources of roles again. Changed roles apply from the next request on.',
-      action: 'Read roles again',
-      run: async () => {
-        await unwrap(client.POST('/auth/roles/sync', {}))
-        refreshAll()
-      },
-    })
-  const actions = isAdmin && denied === undefined && (
-    <Button small icon="refresh" onClick={readAgain}>
+  const actions = isAdmin && (
+    <Button small icon="refresh" onClick={readRolesAgain}>
       Read roles again
     </Button>
   )
@@ -90,9 +78,9 @@ function Identity() {
         {({ roles, admin }) => (
           <KeyValue
             facts={[
-              ['Email address', email && <Name text={email} />],
-              ['Roles', roles.length > 0 || admin ? <Roles key="roles" roles={roles} admin={admin} /> : noRole],
-              ['Account', allowedAccounts.length > 0 && <Name text={allowedAccounts.join(', ')} max={200} />],
+              ['Email address', email],
+              ['Roles', <Roles key="roles" roles={roles} admin={admin} none={noRole} />],
+              ['Account', allowedAccounts.join(', ')],
             ]}
           />
         )}
@@ -101,10 +89,22 @@ function Identity() {
   )
 }
 
+function readRolesAgain(): void {
+  confirm({
+    title: 'Read the roles of all users again?',
+    effect: 'Fairlead reads its sources of roles again. Changed roles apply from the next request on.',
+    action: 'Read roles again',
+    run: async () => {
+      await unwrap(client.POST('/auth/roles/sync', {}))
+      refreshAll()
+    },
+  })
+}
+
 function Rights({ filter }: { filter: string }) {
   const live = useLive('/applications', {}, { refresh: 'slow' })
   return (
-    <Panel title="What you may do" flush>
+    <Panel title="What you may do">
       <Loaded live={live} empty={<EmptyState icon="apps" text="No application that you may read." />}>
         {(applications) => {
           const matching = applications
@@ -113,17 +113,13 @@ function Rights({ filter }: { filter: string }) {
             .toSorted((a, b) => a.localeCompare(b))
           const shown = matching.slice(0, shownApplications)
           return (
-            <>
-              <div class="panel-note row">
-                <FilterField name="q" label="Filter" />
-                {matching.length > shown.length && <span>{showing(shown.length, matching.length)}</span>}
-              </div>
-              {shown.length === 0 ? (
-                <NoMatch text={`No application matches “${filter}”.`} />
-              ) : (
-                <Matrix key={shown.join()} applications={shown} />
-              )}
-            </>
+            <Filters
+              filters={[{ name: 'q', label: 'Filter' }]}
+              note={matching.length > shown.length && showing(shown.length, matching.length)}
+              noMatch={shown.length === 0 ? `No application matches “${filter}”.` : undefined}
+            >
+              <Matrix key={shown.join()} applications={shown} />
+            </Filters>
           )
         }}
       </Loaded>
@@ -151,30 +147,36 @@ function useMatrix(applications: readonly string[]): Live<readonly Explanation[]
   return { reading, refresh }
 }
 
+interface Row {
+  readonly application: string
+  /** In the order of the rights. */
+  readonly answers: readonly Explanation[]
+}
+
+const columns: readonly Column<Row>[] = [
+  {
+    head: 'Name',
+    grow: true,
+    cell: ({ application }) => <NameLink href={to.application(application)} text={application} max={60} />,
+  },
+  ...rights.map(({ operation, label }, at) => ({
+    head: label,
+    cell: ({ application, answers }: Row) => (
+      <Decision answer={answers[at]} href={to.access('explain', { operation, application })} />
+    ),
+  })),
+]
+
 function Matrix({ applications }: { applications: readonly string[] }) {
-  const live = useMatrix(applications)
   return (
-    <Loaded live={live} rows={applications.length}>
-      {(answers) => (
-        <DataTable
-          label="What you may do"
-          rows={applications.map((application, at) => ({ application, first: at * rights.length }))}
-          keyOf={({ application }) => application}
-          columns={[
-            {
-              head: 'Name',
-              grow: true,
-              cell: ({ application }) => <NameLink href={to.application(application)} text={application} max={60} />,
-            },
-            ...rights.map(({ operation, label }, at) => ({
-              head: label,
-              cell: ({ application, first }: { application: string; first: number }) => (
-                <Decision answer={answers[first + at]} href={to.access('explain', { operation, application })} />
-              ),
-            })),
-          ]}
-        />
-      )}
+    <Loaded live={useMatrix(applications)} rows={applications.length}>
+      {(all) => {
+        const rows = applications.map((application, at) => {
+          const first = at * rights.length
+          return { application, answers: all.slice(first, first + rights.length) }
+        })
+        return <DataTable label="What you may do" rows={rows} keyOf={({ application }) => application} columns={columns} />
+      }}
     </Loaded>
   )
 }
