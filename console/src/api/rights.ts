@@ -4,12 +4,6 @@ import type { ApiError } from './api-error.ts'
 import { useAttributes } from './attributes.ts'
 import { useLive } from './live.ts'
 
-export interface Right {
-  readonly allowed: boolean
-  /** Why not: what it needs, and whom to ask. */
-  readonly reason: string | undefined
-}
-
 export interface RightQuestion {
   /** Method and path, such as `POST /pipelines`. */
   readonly operation: string
@@ -32,51 +26,52 @@ export function questionBehind(reason: string): RightQuestion | undefined {
   return questions.get(reason)
 }
 
-export function useRight(question: RightQuestion | undefined): Right {
-  const query = question && { operation: question.operation, application: question.application, account: question.account }
-  const { body } = useLive('/auth/explain', query && { query }, { refresh: 'rare' }).reading.value
+/** Why the user may not do it: what it needs, and whom to ask. */
+export function useDenial(question: RightQuestion | undefined): string | undefined {
+  const { body } = useLive('/auth/explain', question && { query: { ...question } }, { refresh: 'rare' }).reading.value
   const isDenied = body?.decision === 'denied'
   const owner = useOwner(isDenied ? question?.application : undefined)
-  if (!isDenied || question === undefined) return { allowed: true, reason: undefined }
-  const need = body.reasons.find(({ allowed }) => !allowed)?.need ?? body.demands
-  return { allowed: false, reason: denialOf(question, need, owner) }
+  return isDenied ? denialOf(question, body.reasons.find(({ allowed }) => !allowed)?.need ?? body.demands, owner) : undefined
 }
+
+const operationsBehind = new Map([
+  ['READ', readOperation],
+  ['EXECUTE', startOperation],
+  ['WRITE', changeOperation],
+])
 
 /** Of a call that was refused for a missing right. Undefined where the server says it in other words. */
 export function useRefusal({ status, message }: ApiError): string | undefined {
-  const found =
-    status === 403 ? /it needs (an [a-z ]+|(READ|EXECUTE|WRITE) on the application (\S+?)|.+?)\. /.exec(message) : null
-  const [, need, authorization, application] = found ?? []
-  const operations = { READ: readOperation, EXECUTE: startOperation, WRITE: changeOperation }
-  const operation = operations[authorization as keyof typeof operations] as string | undefined
+  const pattern = /it needs (an [a-z ]+|(READ|EXECUTE|WRITE) on the application (\S+?)|.+?)\. /
+  const [, need, authorization = '', application] = (status === 403 ? pattern.exec(message) : null) ?? []
+  const operation = operationsBehind.get(authorization)
   const owner = useOwner(authorization === 'READ' ? undefined : application)
   return need === undefined ? undefined : denialOf(operation === undefined ? undefined : { operation, application }, need, owner)
 }
 
-function useOwner(application: string | undefined): string | undefined {
-  return useAttributes(application).reading.value.body?.attributes.email || undefined
+function useOwner(application: string | undefined): string {
+  const email = useAttributes(application).reading.value.body?.attributes.email
+  return email ? `${email}, the owner` : 'an owner'
 }
 
-const verbs: Readonly<Record<string, (application: string) => string>> = {
-  [readOperation]: (application) => `read ${application}`,
-  [startOperation]: (application) => `start pipelines of ${application}`,
-  [saveOperation]: (application) => `save pipelines of ${application}`,
-  [changeOperation]: (application) => `change ${application}`,
+const verbs: Readonly<Record<string, string>> = {
+  [readOperation]: 'read',
+  [startOperation]: 'start pipelines of',
+  [saveOperation]: 'save pipelines of',
+  [changeOperation]: 'change',
 }
 
 /** @param need Such as "EXECUTE on the application web". */
-function denialOf(question: RightQuestion | undefined, need: string, owner: string | undefined): string {
+function denialOf(question: RightQuestion | undefined, need: string, owner: string): string {
   const { operation = '', application } = question ?? {}
-  const what = (application !== undefined && verbs[operation]?.(application)) || 'do this'
-  const ofApplication = ` on the application ${application}`
-  const isOfApplication = application !== undefined && need.endsWith(ofApplication)
-  const whom = !isOfApplication
-    ? 'Ask an administrator.'
-    : `Ask ${owner === undefined ? 'an owner' : `${owner}, the owner`} of ${application}.`
+  const verb = application === undefined ? undefined : verbs[operation]
+  const what = verb === undefined ? 'do this' : `${verb} ${application}`
+  const [authorization = need, other] = need.split(` on the application ${application}`)
+  const whom = other === '' ? `${owner} of ${application}` : 'an administrator'
   const reason =
     need === 'an administrator'
       ? 'Only administrators may do this.'
-      : `You may not ${what}: this needs ${isOfApplication ? need.slice(0, -ofApplication.length) : need}. ${whom}`
+      : `You may not ${what}: this needs ${other === '' ? authorization : need}. Ask ${whom}.`
   if (question !== undefined) questions.set(reason, question)
   return reason
 }

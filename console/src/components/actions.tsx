@@ -2,7 +2,7 @@
 import { type Signal, signal } from '@preact/signals'
 import { type Change, completeTask, pendingOf, submitTask } from '../api/actions.ts'
 import { refreshMatching } from '../api/live.ts'
-import { changeOperation, useRight } from '../api/rights.ts'
+import { changeOperation, useDenial } from '../api/rights.ts'
 import type { Json } from '../model/read.ts'
 import { confirm, type Question } from './confirm-dialog.tsx'
 import { CheckField, type Choice, ChoiceField, TextField } from './form-fields.tsx'
@@ -55,10 +55,10 @@ export interface Action extends MenuItem {
 
 /** In the order of their damage; what may not be done stays visible with the reason. */
 export function useActions<One extends Action>(target: ActionTarget, actions: readonly One[]): readonly One[] {
-  const right = useRight({ operation: changeOperation, application: target.application, account: target.account })
+  const refusal = useDenial({ operation: changeOperation, application: target.application, account: target.account })
   const pending = pendingOf(target.object)
   const denied =
-    pending !== undefined && pending.failure === undefined ? 'An action runs here; wait until it has ended.' : right.reason
+    pending !== undefined && pending.failure === undefined ? 'An action runs here; wait until it has ended.' : refusal
   return actions.map((action) =>
     action.href === undefined
       ? { ...action, denied: denied ?? action.denied, onSelect: action.onSelect ?? (() => startAction(target, action)) }

@@ -2,7 +2,7 @@
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
-import { startOperation, useRight } from '../api/rights.ts'
+import { startOperation, useDenial } from '../api/rights.ts'
 import { Banner } from '../components/banner.tsx'
 import { Button, IconButton } from '../components/button.tsx'
 import { Denied } from '../components/denied.tsx'
@@ -118,13 +118,13 @@ function Steps({ draft }: TabProps) {
 
 /** Of what is stored: the next step after a save. */
 function Start({ draft }: TabProps) {
-  const right = useRight({ operation: startOperation, application: draft.application })
+  const denied = useDenial({ operation: startOperation, application: draft.application })
   const isDisabled = draft.stored.value?.['disabled'] === true
   return (
     <Button
       icon="play"
       kind={draft.isSaved.value ? 'primary' : undefined}
-      denied={isDisabled ? 'The pipeline is disabled.' : right.reason}
+      denied={isDisabled ? 'The pipeline is disabled.' : denied}
       onClick={() => openStart(draft)}
     >
       Start

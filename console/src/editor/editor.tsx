@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
-import { saveOperation, useRight } from '../api/rights.ts'
+import { saveOperation, useDenial } from '../api/rights.ts'
 import { applicationCrumbs } from '../components/application-head.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
@@ -46,7 +46,7 @@ export function EditPipeline({ params, query }: ScreenProps) {
   const definition = body as Json | undefined
   // What the editor reads as well is asked for at once.
   useLive('/capabilities/stageTypes', {}, { refresh: 'open' })
-  useRight({ operation: saveOperation, application })
+  useDenial({ operation: saveOperation, application })
   useEffect(() => void viewOf(query).load(), [])
   const isRead = definition !== undefined
   const draft = useMemo(() => openDraft(application, id, definition), [application, id, isRead])
@@ -79,7 +79,7 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
     if (types !== undefined) draft.types.value = toStageTypes(types)
   }, [types])
   const newer = useNewer(draft, latest)
-  const right = useRight({ operation: saveOperation, application: draft.application })
+  const denied = useDenial({ operation: saveOperation, application: draft.application })
   const name = textOf(draft.definition.value['name']) ?? 'New pipeline'
   const view = viewOf(query)
   const show = (tab: string) => change({ tab: tab === 'graph' ? undefined : tab })
@@ -91,7 +91,7 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
   const dialog = <SaveDialog draft={draft} onSaved={onSaved} />
   const save = () => {
     draft.readText?.()
-    if (!right.allowed || draft.readOnly.peek() !== undefined) return
+    if (denied !== undefined || draft.readOnly.peek() !== undefined) return
     draft.showsMissing.value = true
     const unreadable = draft.unreadable.peek()
     const [blocking] = blockingProblems(draft)
@@ -115,9 +115,9 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
         title={<Name text={name} max={80} />}
         crumbs={crumbsOf(draft.application)}
         state={<Changes draft={draft} />}
-        actions={<Actions draft={draft} denied={right.reason} run={query['run']} onSave={save} />}
+        actions={<Actions draft={draft} denied={denied} run={query['run']} onSave={save} />}
       />
-      <Notes draft={draft} denied={right.reason} newer={newer} />
+      <Notes draft={draft} denied={denied} newer={newer} />
       <Problems draft={draft} onShow={showField} onSaveAnyway={() => openDialog(dialog)} />
       <Tabs label="Views of the pipeline" tabs={views} selected={view.id} onSelect={show}>
         <Lazy key={view.id} load={view.load} props={{ draft }} />

@@ -7,7 +7,7 @@ import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { providerOf } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
-import { saveOperation, useRight } from '../api/rights.ts'
+import { saveOperation, useDenial } from '../api/rights.ts'
 import { applicationCrumbs } from '../components/application-head.tsx'
 import { Banner } from '../components/banner.tsx'
 import { Button } from '../components/button.tsx'
@@ -58,7 +58,7 @@ interface BeginFormProps {
 }
 
 function BeginForm({ application, from, onBegun }: BeginFormProps) {
-  const { allowed, reason: denied } = useRight({ operation: saveOperation, application })
+  const denied = useDenial({ operation: saveOperation, application })
   const { route: navigate } = useLocation()
   const [id, setId] = useState(from === undefined ? 'image' : 'copy')
   const [given, setGiven] = useState<Answers>(from === undefined ? {} : { original: from })
@@ -93,7 +93,7 @@ function BeginForm({ application, from, onBegun }: BeginFormProps) {
         title="New pipeline"
         crumbs={[...applicationCrumbs(application), { label: 'Pipelines', href: to.pipelines(application) }]}
       />
-      {!allowed && <Banner tone="warning">{denied}</Banner>}
+      {denied !== undefined && <Banner tone="warning">{denied}</Banner>}
       <form class="panel begin" ref={form} onSubmit={begin} noValidate>
         <Ways label="Templates" ways={offered} chosen={id} onChoose={setId} />
         <Ways label="Or begin with" ways={toWays(others)} chosen={id} onChoose={setId} />

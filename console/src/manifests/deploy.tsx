@@ -1,7 +1,7 @@
 /** Opens the editor for manifests: of an object as it was deployed, or for new ones. */
 import { objectKey } from '../api/actions.ts'
 import { client, unwrap } from '../api/client.ts'
-import { changeOperation, useRight } from '../api/rights.ts'
+import { changeOperation, useDenial } from '../api/rights.ts'
 import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { act } from '../components/notices.tsx'
@@ -34,7 +34,7 @@ data:
 
 export function DeployButton({ application }: { application: string }) {
   const accounts = useManifestAccounts() ?? []
-  const { reason } = useRight({ operation: changeOperation, application })
+  const reason = useDenial({ operation: changeOperation, application })
   const [first] = accounts
   if (first === undefined) return null
   const title = 'Deploy manifests'

@@ -6,7 +6,7 @@ import { completeTask, objectKey } from '../api/actions.ts'
 import { useAttributes } from '../api/attributes.ts'
 import { actionHeaders, client, warningsOf } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
-import { changeOperation, useRight } from '../api/rights.ts'
+import { changeOperation, useDenial } from '../api/rights.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import { Banner } from '../components/banner.tsx'
 import { Button } from '../components/button.tsx'
@@ -41,7 +41,7 @@ import {
 export function ApplicationSettings({ params: { application = '' } }: ScreenProps) {
   const { attributes, notifications } = useStored(application)
   const edits = useSignal<Edits>({})
-  const { reason: denied } = useRight({ operation: changeOperation, application })
+  const denied = useDenial({ operation: changeOperation, application })
   useLeaveGuard({
     isNeeded: () => countOf(edits.peek()) > 0,
     loss: () =>

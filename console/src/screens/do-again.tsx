@@ -2,7 +2,7 @@
 import type { Task } from '../api/actions.ts'
 import { hasForm, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
-import { changeOperation, useRight } from '../api/rights.ts'
+import { changeOperation, useDenial } from '../api/rights.ts'
 import { ActionButton } from '../components/button.tsx'
 import { type Json, objectOf, textOf, textsOf } from '../model/read.ts'
 import { instanceId, type ServerGroup } from '../model/server-groups.ts'
@@ -64,7 +64,7 @@ function OfPlace({ application, type, place, fields }: JobProps) {
   const parameters = { path: place, query: { provider } }
   const balancers = useLive('/loadBalancers/{account}/{region}/{name}', isBalancer ? parameters : undefined, { refresh: 'open' })
   const groups = useLive('/securityGroups/{account}/{region}/{name}', isBalancer ? undefined : parameters, { refresh: 'open' })
-  const right = useRight({ operation: changeOperation, application, account: place.account })
+  const denied = useDenial({ operation: changeOperation, application, account: place.account })
   const { body: found } = balancers.reading.value
   const { body: group, error } = groups.reading.value
   const isGone = found?.length === 0 || error?.status === 404
@@ -72,7 +72,7 @@ function OfPlace({ application, type, place, fields }: JobProps) {
   if (!isEdited || (known === undefined && !isGone)) return null
   const stored = isGone ? undefined : known
   const edit = () => editPlace(form, { application, stored, filled: { ...fields, ...place } })
-  return <Again denied={right.reason} onSelect={edit} />
+  return <Again denied={denied} onSelect={edit} />
 }
 
 function Again(action: { denied: string | undefined; onSelect?: (() => void) | undefined }) {

@@ -6,7 +6,7 @@ import { to } from '../address.ts'
 import { ApiError } from '../api/api-error.ts'
 import { actionHeaders, client, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
-import { startOperation, useRight } from '../api/rights.ts'
+import { startOperation, useDenial } from '../api/rights.ts'
 import { judgesOf } from '../api/waiting.ts'
 import { Button } from '../components/button.tsx'
 import { confirm, type Question } from '../components/confirm-dialog.tsx'
@@ -27,7 +27,7 @@ import { isComplete, isFailed } from '../model/status.ts'
 /** The most wanted first. */
 export function useExecutionActions(execution: Execution): readonly MenuItem[] {
   const { route: navigate } = useLocation()
-  const denied = useRight({ operation: startOperation, application: execution.application }).reason
+  const denied = useDenial({ operation: startOperation, application: execution.application })
   const { id, status, application } = execution
   const run = shortId(id)
   const failed = execution.stages.filter((stage) => isFailed(stage.status) && !stage.parentStageId)
@@ -79,7 +79,7 @@ function linksOf(execution: Execution, denied: string | undefined): readonly Men
 
 /** What a stage offers in its present state. */
 export function useStageActions(execution: Execution, stage: Stage): readonly MenuItem[] {
-  const denied = useRight({ operation: startOperation, application: execution.application }).reason
+  const denied = useDenial({ operation: startOperation, application: execution.application })
   const { id, application, pipelineConfigId } = execution
   const { type, status, context, parentStageId, refId } = stage
   const title = titleOf(stage)
@@ -169,7 +169,7 @@ function patchStage(execution: Execution, stage: Stage, body: Record<string, unk
 
 /** The question, what each answer does, and the answer in one click. On phones it stays at the bottom of the screen. */
 export function Judgment({ execution, stage }: { execution: Execution; stage: Stage }) {
-  const right = useRight({ operation: startOperation, application: execution.application }).reason
+  const right = useDenial({ operation: startOperation, application: execution.application })
   const judges = judgesOf(stage)
   const reason = right ?? (judges && `Only ${judges.join(' or ')} may judge this.`)
   const inputs = objectsOf(stage.context['judgmentInputs']).flatMap(({ value }) => textOf(value) ?? [])

@@ -4,7 +4,7 @@ import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { usePipelines, useRunsOf } from '../api/pipelines.ts'
-import { saveOperation, startOperation, useRight } from '../api/rights.ts'
+import { saveOperation, startOperation, useDenial } from '../api/rights.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import { Banner } from '../components/banner.tsx'
@@ -40,7 +40,7 @@ export function Pipelines({ params, query }: ScreenProps) {
   const known = live.reading.value.body
   const started = id === undefined ? undefined : findPipeline(known ?? [], id)
   useStartDialog(started, query)
-  const { reason } = useRight({ operation: saveOperation, application })
+  const reason = useDenial({ operation: saveOperation, application })
   const href = to.newPipeline(application)
   const create = <ActionButton action={{ label: 'Create pipeline', icon: 'plus', denied: reason, href }} />
   const none = `${application} has no pipeline. Create one, or import JSON or YAML.`
@@ -174,8 +174,8 @@ interface PipelineButtonsProps extends Pick<RowProps, 'application' | 'pipeline'
 export function PipelineButtons({ application, pipeline, last, isPrimary = false, ...more }: PipelineButtonsProps) {
   const { name, disabled } = pipeline
   const id = pipeline.id ?? name
-  const right = useRight({ operation: startOperation, application }).reason
-  const save = useRight({ operation: saveOperation, application }).reason
+  const right = useDenial({ operation: startOperation, application })
+  const save = useDenial({ operation: saveOperation, application })
   const denied = disabled === true ? 'The pipeline is disabled.' : right
   const start = (from?: string) => ({ denied, href: to.startPipeline(application, id, { from }) })
   const ofLast: readonly MenuItem[] = last

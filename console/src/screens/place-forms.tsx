@@ -11,7 +11,7 @@ import {
   useCloudProviders,
 } from '../api/cloud-providers.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
-import { changeOperation, useRight } from '../api/rights.ts'
+import { changeOperation, useDenial } from '../api/rights.ts'
 import { useActions } from '../components/actions.tsx'
 import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'
@@ -105,7 +105,7 @@ export function editPlace(form: PlaceForm, edited: EditProps): void {
 }
 
 export function CreatePlace({ form, application }: { form: PlaceForm; application: string | undefined }) {
-  const { reason } = useRight(application === undefined ? undefined : { operation: changeOperation, application })
+  const reason = useDenial(application === undefined ? undefined : { operation: changeOperation, application })
   const providers = useCloudProviders()
   const { noun } = forms[form]
   const isOffered = providers.length === 0 || providers.some((provider) => provider.forms.includes(form))

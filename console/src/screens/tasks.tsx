@@ -3,7 +3,7 @@ import { to } from '../address.ts'
 import { failureOf, type Task } from '../api/actions.ts'
 import { actionHeaders, client, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
-import { changeOperation, useRight } from '../api/rights.ts'
+import { changeOperation, useDenial } from '../api/rights.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead, applicationCrumbs } from '../components/application-head.tsx'
 import { Banner } from '../components/banner.tsx'
@@ -76,7 +76,7 @@ function Row({ task }: { task: Task }) {
   const { id, application, startTime, endTime, buildTime } = task
   const name = task.name ?? id
   const { kind, word } = executionStatus(task.status)
-  const { allowed } = useRight({ operation: changeOperation, application })
+  const denied = useDenial({ operation: changeOperation, application })
   return (
     <div class="run-row">
       <StatusMark kind={kind} label={word} />
@@ -91,7 +91,7 @@ function Row({ task }: { task: Task }) {
           <Duration from={startTime} until={endTime} />
         </span>
       </span>
-      {!isComplete(task.status) && allowed && (
+      {!isComplete(task.status) && denied === undefined && (
         <IconButton icon="stop" label={`Cancel “${name}”?`} data-key="c" title="Cancel task" onClick={() => cancel(task)} />
       )}
     </div>
@@ -113,7 +113,7 @@ export function TaskScreen({ params }: ScreenProps) {
 function Details({ task }: { task: Task }) {
   const { id, application, startTime, endTime, buildTime, steps, variables } = task
   const name = task.name ?? id
-  const { reason } = useRight({ operation: changeOperation, application })
+  const reason = useDenial({ operation: changeOperation, application })
   const failure = failureOf(task)
   const by = userOf(task)
   const stop = (
