@@ -23,14 +23,13 @@ export function useEarlierRun(run: Execution | undefined, baseline: Baseline) {
   return { found: isStored ? body?.filter((other) => other.id !== id).slice(0, 1) : run && [], error }
 }
 
-const maxRevisions = 50
-
-export function useRunChanges(older: Execution, newer: Execution): readonly Change[] {
+/** None while the older one is not known. */
+export function useRunChanges(older: Execution | undefined, newer: Execution): readonly Change[] {
   const { application, pipelineConfigId: id } = newer
-  const isSame = id && older.pipelineConfigId === id
-  const parameters = isSame ? { path: { pipelineConfigId: id }, query: { limit: maxRevisions } } : undefined
+  const parameters = id && older?.pipelineConfigId === id ? { path: { pipelineConfigId: id }, query: { limit: 50 } } : undefined
   const { body } = useLive('/pipelineConfigs/{pipelineConfigId}/history', parameters, { refresh: 'open' }).reading.value
-  return describeChanges(older, newer, toRevisions(body)).map(({ revision, ...change }) =>
+  const changes = older === undefined ? [] : describeChanges(older, newer, toRevisions(body))
+  return changes.map(({ revision, ...change }) =>
     revision === undefined || !id ? change : { ...change, href: to.editPipeline(application, id, { tab: 'history', revision }) },
   )
 }

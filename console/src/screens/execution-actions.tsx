@@ -54,7 +54,7 @@ export function useExecutionActions(execution: Execution): readonly MenuItem[] {
     ...offer(isComplete(status), 'Delete the record', 'trash', denied, {
       action: `Delete the record of run ${run}`,
       effect: 'The record and its logs are removed. What it deployed stays. This cannot be undone.',
-      ...{ level: 2, typed: run, destructive: true, run: remove },
+      ...{ typed: run, destructive: true, run: remove },
     }),
     ...offer(!isComplete(status), 'Cancel run', 'stop', denied, {
       action: `Cancel run ${run}`,

@@ -97,7 +97,7 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
         </Banner>
       )}
       {waiting !== undefined && <Judgment key={waiting.id} execution={execution} stage={waiting} />}
-      {failure !== undefined && <RunFailure key={failure.child} run={execution} failure={failure} />}
+      {failure !== undefined && <RunFailure key={failure.child} run={execution} execution={execution} failure={failure} />}
       <Beside label={selected === undefined ? '' : titleOf(selected)} back={{ href: back, label: 'All stages' }} side={side}>
         <Stages execution={execution} tree={tree} view={query['view']} selected={selected} onSelect={select} />
         {hasPicture && <Lazy load={loadDeploymentPicture} props={{ application: execution.application, execution }} />}

@@ -93,25 +93,17 @@ function List({ application, pipelines, query }: ListProps) {
     { name: 'tag', label: 'Tag', choices: tagsOfPipelines(pipelines), least: 1 },
   ]
   const chosen = filterWords(filters, query)
+  const order = chosen === '' ? pipelines.flatMap(({ id }) => id ?? []) : undefined
+  const none = <NoMatch text={`No pipeline matches “${chosen}”.`} filters={filters.map(({ name }) => name)} />
   const rows = (runs: readonly Execution[] = []) => {
     const shown = pipelines.filter((pipeline) => matchesPipeline(pipeline, { q, status, tag }, runs))
-    const order = chosen === '' ? pipelines.flatMap(({ id }) => id ?? []) : undefined
-    if (shown.length === 0) {
-      return <NoMatch text={`No pipeline matches “${chosen}”.`} filters={filters.map(({ name }) => name)} />
-    }
-    return <Rows application={application} pipelines={shown} order={order} />
+    return shown.length === 0 ? none : <Rows application={application} pipelines={shown} order={order} />
   }
   return (
     <>
       <Filters filters={[...filters, eventFilter]} />
       <div class="stack">
-        {status ? (
-          <Loaded live={last} rows={6} empty={rows()}>
-            {rows}
-          </Loaded>
-        ) : (
-          rows()
-        )}
+        {status ? <Loaded live={last} rows={6} empty={rows()} children={rows} /> : rows()}
         <TriggerEvents application={application} pipelines={pipelines} query={query} />
       </div>
     </>
@@ -123,35 +115,25 @@ interface RowsProps extends Omit<ListProps, 'query'> {
   readonly order: readonly string[] | undefined
 }
 
-function Rows({ application, pipelines, order }: RowsProps) {
+function Rows({ pipelines, ...shared }: RowsProps) {
   // Only calls for rows in view are made, for several pipelines at once.
-  const ids = pipelines.map(({ id }) => id ?? '')
   const batchOf = (pipeline: Pipeline) => {
     const first = Math.floor(pipelines.indexOf(pipeline) / idsPerCall) * idsPerCall
-    return ids.slice(first, first + idsPerCall).join()
+    return pipelines.slice(first, first + idsPerCall).map(({ id }) => id ?? '')
   }
   return (
     <div class="panel is-flush">
       <VirtualList
-        items={pipelines}
+        {...{ items: pipelines, rowHeight: 57, label: 'Pipelines', drawAll: 20, overscan: 3 }}
         keyOf={({ id, name }) => id ?? name}
-        rowHeight={57}
-        label="Pipelines"
-        drawAll={20}
-        overscan={3}
-        row={(pipeline) => <Row {...{ application, pipeline, order }} batch={batchOf(pipeline)} />}
+        row={(pipeline) => <Row {...shared} pipeline={pipeline} batch={batchOf(pipeline).join()} />}
       />
     </div>
   )
 }
 
-interface RowProps extends Pick<RowsProps, 'application' | 'order'> {
-  readonly pipeline: Pipeline
-  /** Pipelines whose runs come in one call. */
-  readonly batch: string
-}
-
-function Row({ application, pipeline, batch, order }: RowProps) {
+/** @param batch Ids of pipelines whose runs come in one call */
+function Row({ application, pipeline, batch, order }: Omit<RowsProps, 'pipelines'> & { pipeline: Pipeline; batch: string }) {
   const { id, name, description, disabled } = pipeline
   const { body } = useRunsOf(batch, stripRuns, application).reading.value
   const runs = useMemo(() => body && newestFirst(body.filter((run) => run.pipelineConfigId === id)), [body, id])
@@ -163,7 +145,9 @@ function Row({ application, pipeline, batch, order }: RowProps) {
   )
 }
 
-interface PipelineButtonsProps extends Pick<RowProps, 'application' | 'pipeline'> {
+interface PipelineButtonsProps {
+  readonly application: string
+  readonly pipeline: Pipeline
   readonly last: Execution | undefined
   readonly isPrimary?: boolean
   readonly order?: readonly string[] | undefined
@@ -178,12 +162,10 @@ export function PipelineButtons({ application, pipeline, last, isPrimary = false
   const save = useDenial({ operation: saveOperation, application })
   const denied = disabled === true ? 'The pipeline is disabled.' : right
   const start = (from?: string) => ({ denied, href: to.startPipeline(application, id, { from }) })
-  const ofLast: readonly MenuItem[] = last
-    ? [
-        { label: 'Open the last run', icon: 'right', href: to.execution(last.id) },
-        { label: 'Start with parameters of the last run', icon: 'undo', ...start(last.id) },
-      ]
-    : []
+  const ofLast = (run: Execution): readonly MenuItem[] => [
+    { label: 'Open the last run', icon: 'right', href: to.execution(run.id) },
+    { label: 'Start with parameters of the last run', icon: 'undo', ...start(run.id) },
+  ]
   return (
     <>
       <ActionButton
@@ -195,7 +177,7 @@ export function PipelineButtons({ application, pipeline, last, isPrimary = false
       />
       <Menu
         label={`Actions of ${name}`}
-        items={[...ofLast, ...pipelineActions({ application, pipeline, denied: save, ...more })]}
+        items={[...(last ? ofLast(last) : []), ...pipelineActions({ application, pipeline, denied: save, ...more })]}
       />
     </>
   )

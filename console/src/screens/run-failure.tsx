@@ -26,27 +26,27 @@ const loadFailedObjects = async () => (await import('../manifests/stage-manifest
 /** Child pipelines that are followed to the stage that failed. */
 const maxChildren = 5
 
-interface RunFailureProps {
+interface FailureProps {
   /** The run that is shown. */
   readonly run: Execution
   /** The run in which the stage failed, and its failure. */
-  readonly execution?: Execution
+  readonly execution: Execution
   readonly failure: Failure
-  readonly depth?: number
 }
 
 /** Follows the failure into the pipelines that stages have started. */
-export function RunFailure({ run, execution = run, failure, depth = 0 }: RunFailureProps) {
+export function RunFailure({ depth = 0, ...props }: FailureProps & { readonly depth?: number }) {
+  const { execution, failure } = props
   const { child, path } = failure
   const { body, error } = useLive('/pipelines/{id}', child === undefined ? undefined : { path: { id: child } }).reading.value
   const inner = body && failureOf(body)
   if (body !== undefined && inner !== undefined && depth < maxChildren) {
-    return <RunFailure run={run} execution={body} failure={inner} depth={depth + 1} />
+    return <RunFailure run={props.run} execution={body} failure={inner} depth={depth + 1} />
   }
   // Until it is known that no child pipeline says more.
   const isFound = child === undefined || body !== undefined || error !== undefined
   return (
-    <Cause run={run} execution={execution} failure={failure}>
+    <Cause {...props}>
       {isFound && (
         <div class="cause-parts">
           <LastOutput execution={execution} path={path} />
@@ -57,13 +57,10 @@ export function RunFailure({ run, execution = run, failure, depth = 0 }: RunFail
   )
 }
 
-interface CauseProps extends Required<Pick<RunFailureProps, 'run' | 'execution' | 'failure'>> {
-  readonly children: ComponentChildren
-}
-
-function Cause({ run, execution, failure: { stage, path, reason }, children }: CauseProps) {
+function Cause({ run, execution, failure, children }: FailureProps & { readonly children: ComponentChildren }) {
+  const { stage, path, reason } = failure
   const [top = stage] = path
-  const { id, name, application } = execution
+  const { id, name = '', application } = execution
   // The run that is shown restarts; the stage is edited where it failed.
   const ofRun = useStageActions(run, failureOf(run)?.path[0] ?? top).filter(({ href }) => href === undefined)
   const actions = [...ofRun, ...useStageActions(execution, top).filter(({ href }) => href !== undefined)]
@@ -79,18 +76,15 @@ function Cause({ run, execution, failure: { stage, path, reason }, children }: C
         <Name text={titleOf(top)} max={60} /> failed{' '}
         {id !== run.id && (
           <span class="regular">
-            in run <a href={to.execution(id, { stage: top.id })}>{`${name ?? ''} ${shortId(id)}`}</a>
+            in run <a href={to.execution(id, { stage: top.id })}>{`${name} ${shortId(id)}`}</a>
           </span>
         )}
       </span>
     </>
   )
+  const buttons = actions.map((action) => <ActionButton key={action.label} action={action} small />)
   return (
-    <Panel
-      class="cause"
-      title={title}
-      actions={actions.map((action) => <ActionButton key={action.label} action={action} small />)}
-    >
+    <Panel class="cause" title={title} actions={buttons}>
       <p role="alert">
         <PlainText text={reason ?? noReason} links={placeLinks(application, path, reason ?? '')} />
         {account !== undefined && '. '}
@@ -104,13 +98,13 @@ function Cause({ run, execution, failure: { stage, path, reason }, children }: C
 /** Of the command, build, job or webhook that failed, else of an instance that is not up. */
 function LastOutput({ execution: { id, application }, path }: { execution: Execution; path: readonly Stage[] }) {
   const [top, leaf] = [path[0] as Stage, path.at(-1) as Stage]
-  const output = outputOf([...path].reverse())
+  const output = outputOf(path.toReversed())
   const provider = textOf(leaf.context['cloudProvider'])
   const isOfManifests = hasManifests(useCloudProviders(), provider)
-  const [group] = deployedBy(path)
+  const [place] = deployedBy(path)
   if (output !== undefined) {
     return (
-      <Part title="Last output" action={<a href={to.execution(id, { stage: top.id, tab: 'log' })}>Whole output</a>}>
+      <Part title="Last output" href={to.execution(id, { stage: top.id, tab: 'log' })} link="Whole output">
         <Output output={output} name={titleOf(top)} isTail />
       </Part>
     )
@@ -122,55 +116,51 @@ function LastOutput({ execution: { id, application }, path }: { execution: Execu
       </section>
     )
   }
-  const reason = path.map(reasonOf).join(' ')
-  return group === undefined ? null : <InstanceOutput {...{ application, provider, reason }} place={group} />
+  // The reason may name one of the instances, whose output is read at once.
+  const [named] = instancesIn(path.map(reasonOf).join(' '))
+  return place === undefined ? null : <InstanceOutput {...{ application, provider, named, place }} />
 }
 
-interface InstanceOutputProps {
-  readonly application: string
-  readonly place: GroupPlace
-  readonly provider: string | undefined
-  /** It may name one of the instances, whose output is read at once. */
-  readonly reason: string
-}
+type InstanceProps = { readonly [of in 'provider' | 'named']: string | undefined } & { application: string; place: GroupPlace }
 
-function InstanceOutput({ application, place, provider, reason }: InstanceOutputProps) {
+function InstanceOutput({ application, place, provider, named }: InstanceProps) {
   const { account, region, name } = place
   const found = useNotUp(application, place)
-  const [first] = found?.instances ?? []
-  const named = instancesIn(reason)[0]
+  const first = found?.instances[0]
   const id = named ?? (first && instanceId(first))
   if (id === undefined) return null
-  const at = { account, region, id }
-  const group = <NameLink href={to.serverGroup(application, place)} text={name} max={60} />
-  const counts = `${found?.instances.length} of ${found?.group.instances?.length} instances of`
+  const address = (tab?: string) => to.instance(application, { account, region, id }, { tab })
   return (
     <Part
-      title={<NameLink href={to.instance(application, at)} text={`Last output of ${id}`} max={50} />}
-      action={<a href={to.instance(application, at, { tab: 'console' })}>Whole output</a>}
+      title={<NameLink href={address()} text={`Last output of ${id}`} max={50} />}
+      href={address('console')}
+      link="Whole output"
     >
       {first !== undefined && (
         <p class="muted">
-          {named === undefined && healthReason(first)} {counts} {group} are not up now.
+          {named === undefined && healthReason(first)}{' '}
+          {`${found?.instances.length} of ${found?.group.instances?.length} instances of `}
+          <NameLink href={to.serverGroup(application, place)} text={name} max={60} /> are not up now.
         </p>
       )}
-      <ProgramTail program={{ ...at, provider }} name={id} />
+      <ProgramTail program={{ account, region, id, provider }} name={id} />
     </Part>
   )
 }
 
 interface PartProps {
   readonly title: ComponentChildren
-  readonly action?: ComponentChildren
+  readonly href?: string
+  readonly link?: string
   readonly children: ComponentChildren
 }
 
-function Part({ title, action, children }: PartProps) {
+function Part({ title, href, link, children }: PartProps) {
   return (
     <section>
       <header class="row">
         <h3 class="grow">{title}</h3>
-        {action}
+        {href !== undefined && <a href={href}>{link}</a>}
       </header>
       {children}
     </section>
@@ -180,9 +170,10 @@ function Part({ title, action, children }: PartProps) {
 /** What differs from the last run of the pipeline before it that has succeeded. */
 function SinceSuccess({ execution }: { execution: Execution }) {
   const { found, error } = useEarlierRun(execution, 'last-success')
+  const last = found?.[0]
+  const changes = useRunChanges(last, execution).filter(({ kind }) => kind !== 'duration' && kind !== 'stage')
   if (error !== undefined || !execution.pipelineConfigId) return null
   if (found === undefined) return <Loading rows={3} />
-  const [last] = found
   if (last === undefined) return <Part title="Since the last success">No earlier run of {execution.name} has succeeded.</Part>
   const title = (
     <>
@@ -190,14 +181,9 @@ function SinceSuccess({ execution }: { execution: Execution }) {
     </>
   )
   return (
-    <Part title={title} action={<a href={to.compare({ left: last.id, right: execution.id })}>Compare</a>}>
-      <Changes older={last} newer={execution} />
+    <Part title={title} href={to.compare({ left: last.id, right: execution.id })} link="Compare">
+      {changes.length === 0 && <p class="muted">Parameters, definition, images and commit are the same.</p>}
+      <ChangeList changes={changes} max={8} />
     </Part>
   )
-}
-
-function Changes({ older, newer }: { older: Execution; newer: Execution }) {
-  const changes = useRunChanges(older, newer).filter(({ kind }) => kind !== 'duration' && kind !== 'stage')
-  if (changes.length === 0) return <p class="muted">Parameters, definition, images and commit are the same.</p>
-  return <ChangeList changes={changes} max={8} />
 }

@@ -12,8 +12,6 @@ import { shortId } from '../model/execution.ts'
 import { textOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
 
-type TriggerEvent = Schemas['TriggerEvent']
-
 const marks = {
   started: { kind: 'succeeded', word: 'started' },
   nothing: { kind: 'skipped', word: 'started nothing' },
@@ -44,35 +42,32 @@ const noEvents = 'No trigger has received an event yet. Add a trigger to a pipel
 
 export function TriggerEvents({ application, pipelines, query: { events: chosen = '', of: pipeline } }: TriggerEventsProps) {
   const outcome = Object.hasOwn(marks, chosen) ? (chosen as keyof typeof marks) : undefined
-  const live = useLive(
-    '/applications/{application}/triggerEvents',
-    chosen === ''
-      ? undefined
-      : { path: { application }, query: { ...(outcome && { outcome }), ...(pipeline && { pipeline }), limit: 50 } },
-    { refresh: 'steady' },
-  )
+  const query = { ...(outcome && { outcome }), ...(pipeline && { pipeline }), limit: 50 }
+  const parameters = chosen === '' ? undefined : { path: { application }, query }
+  const live = useLive('/applications/{application}/triggerEvents', parameters, { refresh: 'steady' })
   if (chosen === '') return null
   const choices = pipelines.map(({ id, name }) => [id ?? name, name] as const)
-  const empty = outcome || pipeline ? 'No event matches the filters.' : noEvents
+  const empty = <EmptyState icon="pipeline" text={outcome || pipeline ? 'No event matches the filters.' : noEvents} />
+  const filter = <FilterField name="of" label="Of pipeline" any="Any pipeline" choices={choices} />
   return (
-    <Panel
-      title="Trigger events"
-      flush
-      actions={<FilterField name="of" label="Of pipeline" any="Any pipeline" choices={choices} />}
-    >
-      <Loaded live={live} rows={4} empty={<EmptyState icon="pipeline" text={empty} />}>
+    <Panel title="Trigger events" flush actions={filter}>
+      <Loaded live={live} rows={4} empty={empty}>
         {(events) => <StepRows steps={events.map(toRow)} />}
       </Loaded>
     </Panel>
   )
 }
 
-function toRow(event: TriggerEvent) {
-  const { id, type, source, outcome, time, reason, triggers } = event
+function toRow({ id, type, source, outcome, time, reason, triggers, summary }: Schemas['TriggerEvent']) {
+  // Digests and commits as short as people compare them.
+  const words = Object.entries(summary).map(([name, value]) => {
+    const text = name === 'action' ? undefined : textOf(value)
+    return name === 'commit' || name === 'digest' ? text?.replace(/^sha\d+:/, '').slice(0, 8) : text
+  })
   return {
     key: id,
     status: marks[outcome],
-    title: <Name text={[type, source, ...summaryOf(event)].filter(Boolean).join(' ')} max={90} />,
+    title: <Name text={[type, source, ...words].filter(Boolean).join(' ')} max={90} />,
     note: (
       <ul>
         {outcome === 'failed' && reason && (
@@ -91,12 +86,4 @@ function toRow(event: TriggerEvent) {
     ),
     action: <Time at={time} />,
   }
-}
-
-/** Digests and commits as short as people compare them. */
-function summaryOf({ summary }: TriggerEvent): readonly string[] {
-  return Object.entries(summary).flatMap(([name, value]) => {
-    const text = name === 'action' ? undefined : textOf(value)
-    return (name === 'commit' || name === 'digest' ? text?.replace(/^sha\d+:/, '').slice(0, 8) : text) ?? []
-  })
 }
