@@ -4,24 +4,32 @@ import { pressedDenied } from '../api/rights.ts'
 import { Icon, type IconName } from './icon.tsx'
 import type { MenuItem } from './menu.tsx'
 
-type Attributes = Omit<JSX.IntrinsicElements['button'], 'class' | 'icon' | 'label' | 'onClick'>
-type Press = (event: TargetedMouseEvent<HTMLButtonElement>) => void
+interface Attributes extends Omit<JSX.IntrinsicElements['button'], 'class' | 'icon' | 'label' | 'onClick'> {
+  readonly small?: boolean
+  readonly onClick?: (event: TargetedMouseEvent<HTMLButtonElement>) => void
+}
 
-interface ButtonProps extends Attributes {
+interface Look {
   readonly kind?: 'primary' | 'destructive' | undefined
   readonly small?: boolean
+}
+
+interface ButtonProps extends Attributes, Look {
   readonly icon?: IconName | undefined
   /** Why it does nothing; the button stays in view and says so. */
   readonly denied?: string | undefined
-  readonly onClick?: Press
   readonly children: ComponentChildren
+}
+
+function styleOf({ kind, small }: Look): string {
+  return ['button', kind && `is-${kind}`, small && 'small'].filter(Boolean).join(' ')
 }
 
 export function Button({ kind, small = false, icon, denied, onClick, children, ...attributes }: ButtonProps) {
   return (
     <button
       type="button"
-      class={`button ${kind === undefined ? '' : `is-${kind}`} ${small ? 'small' : ''}`}
+      class={styleOf({ kind, small })}
       {...(denied !== undefined && { 'aria-disabled': true, title: denied })}
       onClick={(event) => {
         pressedDenied.value = denied
@@ -29,33 +37,21 @@ export function Button({ kind, small = false, icon, denied, onClick, children, .
       }}
       {...attributes}
     >
-      {icon !== undefined && (
-        <>
-          <Icon name={icon} />{' '}
-        </>
-      )}
-      {children}
+      {icon !== undefined && <Icon name={icon} />} {children}
     </button>
   )
 }
 
-interface IconButtonProps extends Attributes {
-  readonly icon: IconName
-  /** Its name. */
-  readonly label: string
-  readonly small?: boolean
-  readonly onClick: Press
-}
-
-export function IconButton({ icon, label, small = false, onClick, ...attributes }: IconButtonProps) {
+/** @param label Its name. */
+export function IconButton({ icon, label, small, ...attributes }: Attributes & { icon: IconName; label: string }) {
   return (
-    <button type="button" class={`icon-button ${small ? 'small' : ''}`} aria-label={label} onClick={onClick} {...attributes}>
+    <button type="button" class={`icon-button ${small ? 'small' : ''}`} aria-label={label} {...attributes}>
       <Icon name={icon} />
     </button>
   )
 }
 
-interface ActionButtonProps extends Pick<ButtonProps, 'kind' | 'small' | 'aria-label'> {
+interface ActionButtonProps extends Look, Pick<Attributes, 'aria-label'> {
   readonly action: MenuItem
   /** A letter that presses it. */
   readonly 'data-key'?: string
@@ -72,7 +68,7 @@ export function ActionButton({ action, kind, small = false, ...attributes }: Act
     )
   }
   return (
-    <a class={`button ${kind === undefined ? '' : `is-${kind}`} ${small ? 'small' : ''}`} href={href} {...attributes}>
+    <a class={styleOf({ kind, small })} href={href} {...attributes}>
       {icon !== undefined && <Icon name={icon} />} {label}
     </a>
   )

@@ -1,94 +1,73 @@
-/** Says the effect before the click: level 1 one button, level 2 the typed name of the object. */
-
-import { useSignal, useSignalEffect } from '@preact/signals'
+/** Says the effect before the click, and asks for what the action needs: level 1 one button, level 2 the typed name of the object. */
 import type { ComponentChildren } from 'preact'
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Change, judgeChange, submitTask } from '../api/actions.ts'
-import { refreshMatching, useLive } from '../api/live.ts'
+import { useLive } from '../api/live.ts'
+import type { Json } from '../model/read.ts'
 import { Banner } from './banner.tsx'
-import { openDialog } from './dialog.tsx'
-import { FormDialog } from './form-dialog.tsx'
+import { Button } from './button.tsx'
+import { CopyButton } from './copy-button.tsx'
+import { closeDialog, Dialog, openDialog } from './dialog.tsx'
+import { FormDialog, type Outcome } from './form-dialog.tsx'
+import { Fields, type FieldTable } from './form-fields.tsx'
 import { KeyValue } from './key-value.tsx'
 
-export interface Question {
-  /** The action as a question unless given. */
-  readonly title?: string
-  /** What happens, and whether it can be undone. */
-  readonly effect: ComponentChildren
+export interface Question<Values extends Json = Json, Answer = unknown> extends Outcome<Answer> {
   /** Verb and object, on the button. */
   readonly action: string
+  /** The action unless given, as a question where it has an effect. */
+  readonly title?: string
+  /** What happens, and whether it can be undone. */
+  readonly effect?: ComponentChildren
   /** Instead of "Cancel" on the button that changes nothing, where the action itself cancels something. */
   readonly dismissal?: string
-  /** 2 where a name is to be typed, unless given. Read again when a signal that it reads changes. */
-  readonly level?: 1 | 2 | (() => 1 | 2)
+  /** 2 where a name is to be typed, unless given. */
+  readonly level?: 1 | 2 | ((values: Values) => 1 | 2)
   /** Where it is done: an account may ask for the typed name of everything. */
-  readonly account?: string
+  readonly account?: string | undefined
   /** Level 2, and an objection: what has to be typed, the name of the object. */
   readonly typed?: string
   readonly destructive?: boolean
   /** Facts about what it is done to: object, account, region, what runs there. */
   readonly facts?: readonly (readonly [string, ComponentChildren])[]
-  /** Fields that belong to the action; they keep their values themselves. */
-  readonly fields?: ComponentChildren
+  /** At first. */
+  readonly values?: Values
+  readonly fields?: FieldTable
+  /** Below the fields. */
+  readonly note?: (values: Values) => ComponentChildren
+  /** Judged before the click; and submitted on it, unless it runs something else. */
+  readonly change?: (values: Values) => Change
+  /** @throws {ApiError} */
+  readonly run?: (values: Values) => Promise<Answer>
 }
 
-/** A failure is shown in the dialog, which stays. */
-type Confirmation = Question &
-  (
-    | {
-        /**
-         * Done on the click. Where the user has closed the dialog meanwhile, it leads to no other page.
-         *
-         * @throws {ApiError}
-         */
-        readonly run: (isOpen: () => boolean) => Promise<unknown>
-        /** Words of the paths that are read again after that. */
-        readonly refreshes?: string
-      }
-    | {
-        /** Submitted on the click, and judged before it. It may read signals. */
-        readonly change: () => Change
-        readonly typed: string
-        readonly onSubmitted?: () => void
-      }
-  )
-
-export function confirm(confirmation: Confirmation): void {
-  openDialog(<ConfirmDialog {...confirmation} />)
+export function confirm<Values extends Json, Answer>(question: Question<Values, Answer>): void {
+  openDialog(<ConfirmDialog {...question} />)
 }
 
-function ConfirmDialog(confirmation: Confirmation) {
-  const { effect, action, title = `${action}?`, dismissal, typed, destructive, facts = [], fields } = confirmation
-  const { level = typed === undefined ? 1 : 2 } = confirmation
+function ConfirmDialog<Values extends Json, Answer>(question: Question<Values, Answer>) {
+  const { action, effect, dismissal, typed, facts = [], fields = {}, change, refreshes, next, onDone } = question
+  const { title = effect === undefined ? action : `${action}?`, level = typed === undefined ? 1 : 2 } = question
+  const [values, setValues] = useState(question.values ?? ({} as Values))
   const [text, setText] = useState('')
-  const objections = useObjections('change' in confirmation ? confirmation.change : undefined)
+  const objections = useObjections(change?.(values))
   const isRefused = objections.length > 0
-  const isChallenged = useChallenge(confirmation.account)
-  const asked = (typeof level === 'function' ? level() : level) === 2 || isRefused || isChallenged ? typed : undefined
-  const run = async (isOpen: () => boolean) => {
-    if ('change' in confirmation) {
-      await submitTask(confirmation.change())
-      confirmation.onSubmitted?.()
-    } else {
-      await confirmation.run(isOpen)
-      if (confirmation.refreshes !== undefined) refreshMatching(confirmation.refreshes)
-    }
-    return undefined
-  }
+  const isChallenged = useChallenge(question.account)
+  const asked = (typeof level === 'function' ? level(values) : level) === 2 || isRefused || isChallenged ? typed : undefined
+  const submit = async () => change && submitTask(change(values))
   return (
     <FormDialog
-      title={title}
-      action={action}
-      {...(isRefused && { submitLabel: 'Try anyway' })}
-      {...(dismissal !== undefined && { dismissal })}
-      kind={destructive ? 'destructive' : 'primary'}
+      {...{ title, action, dismissal, refreshes, next, onDone }}
+      submitLabel={isRefused ? 'Try anyway' : undefined}
+      kind={question.destructive ? 'destructive' : 'primary'}
       isReady={asked === undefined || text.trim() === asked}
       isChecked
-      run={run}
+      run={() => (question.run?.(values) ?? submit()) as Promise<Answer>}
     >
-      <div class="prose">{effect}</div>
+      {effect !== undefined && <div class="prose">{effect}</div>}
       {facts.length > 0 && <KeyValue facts={facts} />}
-      {fields}
+      <Fields fields={fields} values={values} onChange={(name, value) => setValues({ ...values, [name]: value })} />
+      {question.note?.(values)}
       <div aria-live="polite">
         {objections.map((objection) => (
           <Banner key={objection} tone="warning">
@@ -110,32 +89,55 @@ function ConfirmDialog(confirmation: Confirmation) {
 
 /** Whether the operators of the account want destructive actions to be confirmed by name. */
 function useChallenge(account: string | undefined): boolean {
-  const accounts = useLive('/credentials', account === undefined ? undefined : { query: {} }, { refresh: 'slow' }).reading.value
-    .body
-  return accounts?.find(({ name }) => name === account)?.['challengeDestructiveActions'] === true
+  const { reading } = useLive('/credentials', account === undefined ? undefined : { query: {} }, { refresh: 'slow' })
+  return reading.value.body?.find(({ name }) => name === account)?.['challengeDestructiveActions'] === true
 }
 
 /** After the last change of a field. */
 const judgeDelayMs = 250
 
 /** What the change would be refused for. Where it cannot be judged there are none: the engine decides when it runs. */
-function useObjections(change: (() => Change) | undefined): readonly string[] {
-  const objections = useSignal<readonly string[]>([])
-  const isAsked = useRef(false)
-  useSignalEffect(() => {
-    if (change === undefined) return undefined
-    const wanted = change()
+function useObjections(change: Change | undefined): readonly string[] {
+  const [objections, setObjections] = useState<readonly string[]>([])
+  const pauseMs = useRef(0)
+  useEffect(() => {
+    if (change === undefined) return
     let isCurrent = true
     const judge = async () => {
-      const found = await judgeChange(wanted).catch(() => [])
-      if (isCurrent) objections.value = found
+      const found = await judgeChange(change).catch(() => [])
+      if (isCurrent) setObjections(found)
     }
-    const timer = setTimeout(judge, isAsked.current ? judgeDelayMs : 0)
-    isAsked.current = true
+    const timer = setTimeout(judge, pauseMs.current)
+    pauseMs.current = judgeDelayMs
     return () => {
       isCurrent = false
       clearTimeout(timer)
     }
-  })
-  return objections.value
+  }, [JSON.stringify(change)])
+  return objections
+}
+
+interface SecretDialogProps {
+  /** "secret" or "password". */
+  readonly what: string
+  readonly of: string
+  readonly secret: string
+}
+
+/** For what the API gives away once; only the statement that it was stored closes the dialog. */
+export function SecretDialog({ what, of, secret }: SecretDialogProps) {
+  const footer = (
+    <Button kind="primary" onClick={closeDialog}>
+      I have stored it
+    </Button>
+  )
+  return (
+    <Dialog title={`The ${what} of ${of}`} footer={footer} class="is-narrow" closable={false}>
+      <p class="prose">{`This ${what} is shown once. Store it now; Fairlead keeps only its hash.`}</p>
+      <p class="secret">
+        <code class="grow">{secret}</code>
+        <CopyButton text={secret} label={`Copy the ${what}`} />
+      </p>
+    </Dialog>
+  )
 }

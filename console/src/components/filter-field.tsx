@@ -1,9 +1,10 @@
 /** Filters that live in the address, so that a link shows the same. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { formatQuery } from '../address.ts'
 import { Button } from './button.tsx'
+import { type Choice, Options } from './form-fields.tsx'
 import { EmptyState } from './states.tsx'
 
 /** A text unless it has choices or is a moment. */
@@ -12,7 +13,7 @@ export interface Filter {
   readonly name: string
   readonly label: string
   /** Values that are their own words, or values and their words. */
-  readonly choices?: readonly (string | readonly [value: string, text: string])[]
+  readonly choices?: readonly Choice[]
   /** What leaves all, or is usual; “Any” and the label unless given. */
   readonly any?: string
   /** Offered from so many choices on; usually one is no choice. */
@@ -60,23 +61,30 @@ export function Filters({ filters, note, noMatch, children }: FiltersProps) {
 /** Another filter begins at the newest. */
 export const firstPage = { start: undefined, before: undefined }
 
-/** How long a reader pauses before the server is asked. */
-const askedPauseMs = 350
-
+/** A choice is absent where there is nothing to choose. */
 export function FilterField(filter: Filter) {
-  const { name, label, choices, kind, clears = [] } = filter
+  const { name, label, choices, any = `Any ${label.toLowerCase()}`, least = 2, kind, clears = [] } = filter
   const { query } = useLocation()
   const change = useQueryChange()
   const value = ('value' in filter ? filter.value : query[name]) ?? ''
   const apply = (text: string) =>
     change({ ...Object.fromEntries(clears.map((other) => [other, undefined])), ...firstPage, [name]: text || undefined })
-  if (choices !== undefined) return <Choice {...filter} choices={choices} value={value} apply={apply} />
-  if (kind !== 'moment') return <Text label={label} value={value} pauseMs={kind === 'asked' ? askedPauseMs : 0} apply={apply} />
+  const onChange = ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) => apply(currentTarget.value)
+  if (kind === 'moment') {
+    return (
+      <label>
+        {label}
+        <input type="datetime-local" value={value} onChange={onChange} />
+      </label>
+    )
+  }
+  if (choices === undefined)
+    return <Text label={label} value={value} pauseMs={kind === 'asked' ? askedPauseMs : 0} apply={apply} />
+  if (choices.length < least && value === '') return null
   return (
-    <label>
-      {label}
-      <input type="datetime-local" value={value} onChange={(event) => apply(event.currentTarget.value)} />
-    </label>
+    <select aria-label={label} value={value} onChange={onChange}>
+      <Options choices={[['', any], ...choices]} value={value} />
+    </select>
   )
 }
 
@@ -89,60 +97,33 @@ export function useQueryChange(): (changes: Readonly<Record<string, string | und
   }
 }
 
-interface FieldProps {
+/** How long a reader pauses before the server is asked. */
+const askedPauseMs = 350
+
+interface TextProps {
   readonly label: string
   readonly value: string
+  readonly pauseMs: number
   readonly apply: (text: string) => void
 }
 
-function Text({ label, value, pauseMs, apply }: FieldProps & { readonly pauseMs: number }) {
+function Text({ label, value, pauseMs, apply }: TextProps) {
   const [typed, setTyped] = useState<string | undefined>(undefined)
-  const timer = useRef(0)
-  useEffect(() => () => clearTimeout(timer.current), [])
-  const onInput = ({ currentTarget: { value: text } }: { readonly currentTarget: HTMLInputElement }) => {
-    if (pauseMs === 0) return apply(text)
-    setTyped(text)
-    clearTimeout(timer.current)
-    timer.current = window.setTimeout(() => {
+  useEffect(() => {
+    if (typed === undefined) return
+    const timer = setTimeout(() => {
       setTyped(undefined)
-      apply(text)
+      apply(typed)
     }, pauseMs)
-  }
+    return () => clearTimeout(timer)
+  }, [typed])
+  const onInput = ({ currentTarget: { value: text } }: { readonly currentTarget: HTMLInputElement }) =>
+    pauseMs === 0 ? apply(text) : setTyped(text)
   return <input type="search" aria-label={label} placeholder={label} value={typed ?? value} onInput={onInput} />
 }
 
-/** Absent where there is nothing to choose. */
-function Choice({
-  label,
-  value,
-  choices,
-  any = `Any ${label.toLowerCase()}`,
-  least = 2,
-  apply,
-}: FieldProps & Filter & Required<Pick<Filter, 'choices'>>) {
-  const options = choices.map((choice) => (typeof choice === 'string' ? ([choice, choice] as const) : choice))
-  if (options.length < least && value === '') return null
-  const isKnown = value === '' || options.some(([option]) => option === value)
-  return (
-    <select aria-label={label} value={value} onChange={(event) => apply(event.currentTarget.value)}>
-      {[['', any] as const, ...(isKnown ? [] : [[value, value] as const]), ...options].map(([option, text]) => (
-        <option key={option} value={option}>
-          {text}
-        </option>
-      ))}
-    </select>
-  )
-}
-
-interface NoMatchProps {
-  /** Names the filter. */
-  readonly text: string
-  /** Values of the query that are the filter. */
-  readonly filters?: readonly string[]
-}
-
-/** Instead of a list that the filter leaves empty. */
-export function NoMatch({ text, filters = ['q'] }: NoMatchProps) {
+/** Instead of a list that the filter leaves empty. @param filters Values of the query that are the filter */
+export function NoMatch({ text, filters = ['q'] }: { text: string; filters?: readonly string[] }) {
   const change = useQueryChange()
   return (
     <EmptyState icon="search" text={text}>

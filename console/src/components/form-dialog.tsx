@@ -1,19 +1,32 @@
-/** A dialog of fields whose answer may lead to another dialog, such as one with a secret. */
+/** A dialog of fields: sent once at a time, and after a failure the fields stay. Another dialog may follow, such as one with a secret. */
 import type { ComponentChildren, VNode } from 'preact'
-import { useId } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { type ApiError, asApiError } from '../api/api-error.ts'
+import { refreshMatching } from '../api/live.ts'
 import { Button } from './button.tsx'
 import { actionLabel, closeDialog, Dialog, openDialog } from './dialog.tsx'
+import { reportFailure } from './notices.tsx'
 import { FailedAction } from './states.tsx'
-import { useSubmit } from './use-submit.ts'
 
-interface FormDialogProps {
-  readonly title: string
+/** What follows when it is done. */
+export interface Outcome<Answer> {
+  /** Words of the paths that are read again. */
+  readonly refreshes?: string | undefined
+  /** The dialog that follows, also where the user has closed this one meanwhile. */
+  readonly next?: ((answer: Answer) => VNode | undefined) | undefined
+  /** Leads to another page, unless the user has closed the dialog meanwhile. */
+  readonly onDone?: ((answer: Answer) => void) | undefined
+}
+
+interface FormDialogProps<Answer> extends Outcome<Answer> {
   /** Verb and object: what is done, and what the button says unless it has another label. */
   readonly action: string
-  readonly submitLabel?: string
+  /** The action unless given. */
+  readonly title?: string | undefined
+  readonly submitLabel?: string | undefined
   readonly kind?: 'primary' | 'destructive'
   /** On the button that changes nothing. */
-  readonly dismissal?: string
+  readonly dismissal?: string | undefined
   readonly children: ComponentChildren
   /** Without it the button does nothing. */
   readonly isReady?: boolean
@@ -26,30 +39,26 @@ interface FormDialogProps {
   readonly onClose?: () => void
   /** For forms with rows of fields. */
   readonly wide?: boolean
-  /**
-   * Returns the dialog that follows, if any; a failure is shown, and the fields stay. Where the user has closed the dialog meanwhile,
-   * it leads to no other page.
-   *
-   * @throws {ApiError}
-   */
-  readonly run: (isOpen: () => boolean) => Promise<VNode | undefined>
+  /** @throws {ApiError} */
+  readonly run: () => Promise<Answer>
 }
 
-export function FormDialog(props: FormDialogProps) {
-  const { title, action, children, onTried, onClose = closeDialog, wide = false, run } = props
+export function FormDialog<Answer>(props: FormDialogProps<Answer>) {
+  const { action, title = action, children, onTried, onClose = closeDialog, wide = false } = props
   const { submitLabel = actionLabel(action), kind = 'primary', dismissal = 'Cancel' } = props
   const { isReady = true, isValid = true, isChecked = false } = props
   const id = useId()
-  const { busy, error, submit } = useSubmit({
-    what: action,
-    isReady: isReady && isValid,
-    run: async (isOpen) => {
-      const next = await run(isOpen)
-      // A secret is shown once, whatever the user does by now.
-      if (next !== undefined) openDialog(next)
-      else if (isOpen()) closeDialog()
-    },
-  })
+  const run = async (isOpen: () => boolean) => {
+    const answer = await props.run()
+    if (props.refreshes !== undefined) refreshMatching(props.refreshes)
+    const next = props.next?.(answer)
+    if (next !== undefined) openDialog(next)
+    else if (isOpen()) {
+      props.onDone?.(answer)
+      closeDialog()
+    }
+  }
+  const { busy, error, submit } = useSubmit({ what: action, isReady: isReady && isValid, run })
   const onSubmit = (event: Event) => {
     onTried?.()
     submit(event)
@@ -70,4 +79,46 @@ export function FormDialog(props: FormDialogProps) {
       </form>
     </Dialog>
   )
+}
+
+interface SubmitOptions {
+  /** What is done, for the page when it fails after the form was left. */
+  readonly what: string
+  readonly isReady: boolean
+  /** @throws {ApiError} */
+  readonly run: (isOpen: () => boolean) => Promise<void>
+}
+
+export function useSubmit({ what, isReady, run }: SubmitOptions) {
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<ApiError | undefined>(undefined)
+  const isOpen = useIsShown()
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    if (busy || !isReady) return
+    setBusy(true)
+    setError(undefined)
+    try {
+      await run(isOpen)
+    } catch (cause) {
+      if (!isOpen()) return reportFailure(what, cause)
+      const failure = asApiError(cause)
+      if (failure.status === 403) refreshMatching('/auth/explain')
+      setError(failure)
+    }
+    setBusy(false)
+  }
+  return { busy, error, submit: (event: Event) => void submit(event) }
+}
+
+/** Whether the component is still in the page: what it waited for may come later. */
+export function useIsShown(): () => boolean {
+  const isShown = useRef(true)
+  useLayoutEffect(() => {
+    isShown.current = true
+    return () => {
+      isShown.current = false
+    }
+  }, [])
+  return () => isShown.current
 }

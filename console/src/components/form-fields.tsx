@@ -1,36 +1,67 @@
-/** Fields that forms are made of: a text, a choice, a yes or no. */
-
+/** Fields that forms are made of: each with its label, its help and its error. */
 import type { ComponentChildren, JSX } from 'preact'
 import { useId } from 'preact/hooks'
 import { type Json, textOf } from '../model/read.ts'
-import { Check, type CheckProps } from './check.tsx'
-import { Field } from './field.tsx'
 
-interface TextFieldProps {
-  readonly label: string
-  readonly value: string
-  readonly help?: string | undefined
+interface FieldSettings {
+  readonly label: ComponentChildren
+  readonly help?: ComponentChildren
   readonly error?: string | undefined
   readonly required?: boolean
-  readonly numeric?: boolean
+}
+
+interface FieldProps extends FieldSettings {
+  /** Receives the ids that tie it to label, help and error. */
+  readonly children: (tied: {
+    id: string
+    'aria-describedby': string | undefined
+    'aria-invalid': boolean
+    'aria-required': boolean | undefined
+  }) => ComponentChildren
+}
+
+export function Field({ label, help, error, required, children }: FieldProps) {
+  const id = useId()
+  const notes = Object.entries({ help, error }).filter(([, text]) => text !== undefined)
+  return (
+    <div class="field">
+      <label for={id}>
+        {label}
+        {required && <span aria-hidden="true"> *</span>}
+      </label>
+      {children({
+        id,
+        'aria-describedby': notes.map(([kind]) => `${id}-${kind}`).join(' ') || undefined,
+        'aria-invalid': error !== undefined,
+        'aria-required': required || undefined,
+      })}
+      {notes.map(([kind, text]) => (
+        <p key={kind} id={`${id}-${kind}`} class={kind}>
+          {text}
+        </p>
+      ))}
+    </div>
+  )
+}
+
+interface TextFieldProps extends FieldSettings {
+  readonly value: string
   readonly suggestions?: readonly string[]
   /** Further attributes of the input, such as its type. */
   readonly input?: Omit<JSX.IntrinsicElements['input'], 'value' | 'onInput' | 'icon' | 'label'>
   readonly onChange: (value: string) => void
 }
 
-export function TextField(props: TextFieldProps) {
-  const { label, value, help, error, required = false, numeric = false, suggestions, input, onChange } = props
+export function TextField({ value, suggestions, input, onChange, ...settings }: TextFieldProps) {
   const list = useId()
   return (
-    <Field label={label} help={help} error={error} required={required}>
+    <Field {...settings}>
       {(tied) => (
         <>
           <input
             {...tied}
             value={value}
-            required={required}
-            inputMode={numeric ? 'decimal' : undefined}
+            required={settings.required}
             onInput={(event) => onChange(event.currentTarget.value)}
             autoComplete="off"
             spellcheck={false}
@@ -43,6 +74,9 @@ export function TextField(props: TextFieldProps) {
     </Field>
   )
 }
+
+/** Of an input for a number. */
+export const decimal = { inputMode: 'decimal' } as const
 
 /** The list that an input offers. */
 export function Suggestions({ id, values }: { id: string; values: readonly string[] }) {
@@ -58,44 +92,62 @@ export function Suggestions({ id, values }: { id: string; values: readonly strin
 /** A value, or a value with its words, perhaps in a group. */
 export type Choice = string | readonly [value: string, text: string, group?: string]
 
-interface ChoiceFieldProps {
-  readonly label: string
+/** @param value Offered as well where it is none of the choices. */
+export function Options({ choices, value }: { choices: readonly Choice[]; value: string }) {
+  const rows = choices.map((choice) => (typeof choice === 'string' ? ([choice, choice, ''] as const) : choice))
+  const offered = rows.some(([choice]) => choice === value) ? rows : [...rows, [value, value, ''] as const]
+  return Object.entries(Object.groupBy(offered, ([, , group = '']) => group)).map(([group, members = []]) => {
+    const options = members.map(([choice, text]) => (
+      <option key={choice} value={choice}>
+        {text}
+      </option>
+    ))
+    if (group === '') return options
+    return (
+      <optgroup key={group} label={group}>
+        {options}
+      </optgroup>
+    )
+  })
+}
+
+interface ChoiceFieldProps extends FieldSettings {
   readonly value: string
-  /** The value is offered as well. */
   readonly choices: readonly Choice[]
-  readonly help?: string | undefined
-  readonly required?: boolean
   readonly onChange: (value: string) => void
 }
 
-export function ChoiceField({ label, value, choices, help, required = false, onChange }: ChoiceFieldProps) {
-  const pairs = choices.map((choice) => (typeof choice === 'string' ? ([choice, choice, ''] as const) : choice))
-  const offered = pairs.some(([choice]) => choice === value) ? pairs : [...pairs, [value, value, ''] as const]
-  const groups = Object.entries(Object.groupBy(offered, ([, , group = '']) => group))
+export function ChoiceField({ value, choices, onChange, ...settings }: ChoiceFieldProps) {
   return (
-    <Field label={label} help={help} required={required}>
+    <Field {...settings}>
       {(tied) => (
         <select {...tied} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-          {groups.map(([group, options = []]) => {
-            const drawn = options.map(([choice, text]) => (
-              <option key={choice} value={choice}>
-                {text}
-              </option>
-            ))
-            if (group === '') return drawn
-            return (
-              <optgroup key={group} label={group}>
-                {drawn}
-              </optgroup>
-            )
-          })}
+          <Options choices={choices} value={value} />
         </select>
       )}
     </Field>
   )
 }
 
-export function CheckField({ label, ...check }: Omit<CheckProps, 'children'> & { readonly label: string }) {
+interface CheckProps {
+  readonly checked: boolean
+  readonly onChange: (checked: boolean) => void
+  /** What it means. */
+  readonly children: ComponentChildren
+  /** Id of its help. */
+  readonly describedBy?: string
+}
+
+export function Check({ checked, onChange, children, describedBy }: CheckProps) {
+  const change = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => onChange(currentTarget.checked)
+  return (
+    <label class="check">
+      <input type="checkbox" checked={checked} aria-describedby={describedBy} onChange={change} /> {children}
+    </label>
+  )
+}
+
+export function CheckField({ label, ...check }: Omit<CheckProps, 'children'> & { readonly label: ComponentChildren }) {
   return (
     <p class="field">
       <Check {...check}>{label}</Check>
@@ -114,15 +166,12 @@ interface CheckListProps {
 
 /** Any number of choices, in the order in which they were made. */
 export function CheckList({ label, head = label, choices, chosen, onChange }: CheckListProps) {
+  const change = (id: string, isOn: boolean) => onChange(isOn ? [...chosen, id] : chosen.filter((one) => one !== id))
   return (
     <fieldset class="check-list" aria-label={label}>
       {head !== '' && <strong>{head}</strong>}
       {choices.map(({ id, label: name }) => (
-        <Check
-          key={id}
-          checked={chosen.includes(id)}
-          onChange={(isOn) => onChange(isOn ? [...chosen, id] : chosen.filter((one) => one !== id))}
-        >
+        <Check key={id} checked={chosen.includes(id)} onChange={(isOn) => change(id, isOn)}>
           {name}
         </Check>
       ))}
@@ -130,15 +179,14 @@ export function CheckList({ label, head = label, choices, chosen, onChange }: Ch
   )
 }
 
+interface FieldOfTable extends Pick<TextFieldProps, 'error' | 'required' | 'suggestions' | 'input'> {
+  readonly label: string
+  readonly help?: string | ((value: string) => string | undefined)
+  readonly choices?: readonly Choice[]
+}
+
 /** Fields by the names of their values. A value that is true or false is a checkbox. */
-export type FieldTable = Readonly<
-  Record<
-    string,
-    Pick<TextFieldProps, 'label' | 'help' | 'error' | 'required' | 'input' | 'suggestions'> & {
-      readonly choices?: readonly Choice[]
-    }
-  >
->
+export type FieldTable = Readonly<Record<string, FieldOfTable>>
 
 interface FieldsProps {
   readonly fields: FieldTable
@@ -147,15 +195,12 @@ interface FieldsProps {
 }
 
 export function Fields({ fields, values, onChange }: FieldsProps) {
-  return (
-    <>
-      {Object.entries(fields).map(([name, { choices, ...field }]) => {
-        const value = values[name]
-        const change = (changed: string | boolean) => onChange(name, changed)
-        if (typeof value === 'boolean') return <CheckField key={name} label={field.label} checked={value} onChange={change} />
-        const tied = { ...field, value: textOf(value) ?? '', onChange: change }
-        return choices === undefined ? <TextField key={name} {...tied} /> : <ChoiceField key={name} {...tied} choices={choices} />
-      })}
-    </>
-  )
+  return Object.entries(fields).map(([name, { choices, help, ...field }]) => {
+    const value = values[name]
+    const change = (changed: string | boolean) => onChange(name, changed)
+    if (typeof value === 'boolean') return <CheckField key={name} label={field.label} checked={value} onChange={change} />
+    const text = textOf(value) ?? ''
+    const shown = { ...field, value: text, help: typeof help === 'function' ? help(text) : help, onChange: change }
+    return choices === undefined ? <TextField key={name} {...shown} /> : <ChoiceField key={name} {...shown} choices={choices} />
+  })
 }

@@ -1,6 +1,7 @@
 /** Stages from left to right: one Tab stop, arrows follow the edges. Of many nodes, those in view are in the page. */
 import type { ComponentChildren, JSX, RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { isSame } from '../model/edits.ts'
 import { type Edge, type GraphPlaces, graphMargin, nodeHeight, planGraph } from '../model/graph-layout.ts'
 import { cutMiddle, showHidden } from '../model/names.ts'
 import { rem, textScale } from './rem.ts'
@@ -52,7 +53,7 @@ interface GraphProps<Line extends Edge> {
 }
 
 export function Graph<Line extends Edge>(props: GraphProps<Line>) {
-  const { items, edges, home, edgeClass } = props
+  const { items, edges, home } = props
   const view = useGraphView(items, edges, home)
   const { layout, box, zoom } = view
   const { focused, setFocused, moveTo } = useNodeFocus(box)
@@ -82,24 +83,20 @@ export function Graph<Line extends Edge>(props: GraphProps<Line>) {
             style={{ ...sizeOf(layout), '--node': rem(layout.nodeWidth), transform: zoom === 1 ? undefined : `scale(${zoom})` }}
             onKeyDown={onKeyDown}
           >
-            <Edges layout={layout} edges={edges} edgeClass={edgeClass} />
+            <Edges layout={layout} {...props} />
             {items.map((item, at) => {
               const place = layout.places.get(item.id)
               const isDrawn = items.length <= manyNodes || item.id === inFocus || (place && isInView(place, view))
               if (place === undefined || !isDrawn) return null
               const names = (before.get(item.id) ?? []).slice(0, maxNamed).flatMap(({ from }) => nameOf.get(from) ?? [])
-              const position = [names.length > 0 && `after ${names.join(', ')}`, `${at + 1} of ${items.length}`]
               return (
-                <div
+                <Node
                   key={item.id}
-                  class={`node ${item.class}`}
-                  style={{ left: rem(place.x), top: rem(place.y), height: rem(item.height) }}
-                  data-place={item.id}
+                  {...item}
+                  {...{ place, width: layout.nodeWidth, tabIndex: item.id === inFocus ? 0 : -1 }}
+                  position={[names.length > 0 && `after ${names.join(', ')}`, `${at + 1} of ${items.length}`]}
                   onFocusIn={() => setFocused(item.id)}
-                >
-                  <NodeButton item={item} position={position} width={layout.nodeWidth} tabIndex={item.id === inFocus ? 0 : -1} />
-                  {item.children}
-                </div>
+                />
               )
             })}
           </div>
@@ -115,52 +112,51 @@ function sizeOf({ width, height }: GraphPlaces) {
   return { width: rem(width), height: rem(height) }
 }
 
-interface NodeButtonProps {
-  readonly item: GraphItem
+interface NodeProps extends GraphItem {
   readonly position: readonly (string | false)[]
+  readonly place: { readonly x: number; readonly y: number }
   readonly width: number
   readonly tabIndex: number
+  readonly onFocusIn: () => void
 }
 
-/** Beginning and end tell names apart; screen readers get all of it. */
-function NodeButton({ item: { id, name, spoken, button, mark, under, after }, position, width, tabIndex }: NodeButtonProps) {
+/** Beginning and end of its name tell it apart; screen readers get all of it. */
+function Node({ id, name, spoken, button, mark, under, after, children, ...drawn }: NodeProps) {
   const shown = showHidden(name)
-  const room = width - (mark === undefined ? 30 : 58)
+  const room = drawn.width - (mark === undefined ? 30 : 58)
+  const { x, y } = drawn.place
   return (
-    <button type="button" class="node-main" data-node={id} tabIndex={tabIndex} {...button}>
-      {mark}
-      <span class="visually-hidden">{[shown, ...spoken, ...position].filter(Boolean).join(', ')}</span>
-      <span class="node-text" aria-hidden="true">
-        <span class="node-name">
-          <bdi>{cutMiddle(shown, 2 * Math.floor(room / charWidth))}</bdi>
+    <div
+      class={`node ${drawn.class}`}
+      style={{ left: rem(x), top: rem(y), height: rem(drawn.height) }}
+      data-place={id}
+      onFocusIn={drawn.onFocusIn}
+    >
+      <button type="button" class="node-main" data-node={id} tabIndex={drawn.tabIndex} {...button}>
+        {mark}
+        <span class="visually-hidden">{[shown, ...spoken, ...drawn.position].filter(Boolean).join(', ')}</span>
+        <span class="node-text" aria-hidden="true">
+          <span class="node-name">
+            <bdi>{cutMiddle(shown, 2 * Math.floor(room / charWidth))}</bdi>
+          </span>
+          {under}
         </span>
-        {under}
-      </span>
-      {after}
-    </button>
+        {after}
+      </button>
+      {children}
+    </div>
   )
 }
 
-interface GraphView {
-  readonly layout: GraphPlaces
-  /** The element that scrolls, and what of it is in view, in pixels on the screen. */
-  readonly box: RefObject<HTMLDivElement | null>
-  readonly seen: { readonly x: number; readonly y: number; readonly width: number; readonly height: number }
-  readonly zoom: number
-  /** Undefined: as it was at first. */
-  readonly setZoom: (zoom: number | undefined) => void
-  /** At which all of it is in view. */
-  readonly wholeZoom: number
-  /** Pixels on the screen for one of the layout. */
-  readonly drawn: number
-}
+type GraphView = ReturnType<typeof useGraphView>
 
 /** The layout in the room that there is: nodes become narrower before the text becomes smaller. */
-function useGraphView(items: readonly GraphItem[], edges: readonly Edge[], home: string | undefined): GraphView {
+function useGraphView(items: readonly GraphItem[], edges: readonly Edge[], home: string | undefined) {
   const key = JSON.stringify([items.map(({ id, height }) => [id, height]), edges.map(({ from, to }) => [from, to])])
   const plan = useMemo(() => planGraph(items, edges), [key])
   const box = useRef<HTMLDivElement>(null)
   const scale = useMemo(textScale, [])
+  /** Undefined: as it is at first. */
   const [chosen, setZoom] = useState<number | undefined>(undefined)
   const seen = useSeen(box)
   const width = seen.width / scale
@@ -168,27 +164,28 @@ function useGraphView(items: readonly GraphItem[], edges: readonly Edge[], home:
   const gap = clamp(narrowGap, room * 0.18, wideGap)
   const nodeWidth = clamp(narrowestNode, room - gap, widestNode)
   const layout = useMemo(() => plan.place(nodeWidth, gap), [plan, nodeWidth, gap])
+  /** At which all of it is in view. */
   const wholeZoom = Math.max(0.1, Math.min(1, width / layout.width, (innerHeight * 0.56) / scale / layout.height))
   const zoom = chosen ?? Math.max(leastAtFirst, wholeZoom)
-  useHome(box, layout, zoom * scale, home)
-  return { layout, box, seen, zoom, setZoom, wholeZoom, drawn: zoom * scale }
+  /** Pixels on the screen for one of the layout. */
+  const drawn = zoom * scale
+  useHome(box, layout, drawn, home)
+  return { layout, box, seen, zoom, setZoom, wholeZoom, drawn }
 }
 
 function clamp(least: number, wanted: number, most: number): number {
   return Math.round(Math.max(least, Math.min(most, wanted)))
 }
 
-function useSeen(box: RefObject<HTMLDivElement | null>): GraphView['seen'] {
+/** What of the element that scrolls is in view, in pixels on the screen. */
+function useSeen(box: RefObject<HTMLDivElement | null>) {
   const [seen, setSeen] = useState({ x: 0, y: 0, width: innerWidth * 0.7, height: innerHeight / 2 })
   useLayoutEffect(() => {
     const element = box.current
     if (element === null) return
     const read = () => {
       const { scrollLeft: x, scrollTop: y, clientWidth: width, clientHeight: height } = element
-      setSeen((before) => {
-        const isSame = before.x === x && before.y === y && before.width === width && before.height === height
-        return isSame ? before : { x, y, width, height }
-      })
+      setSeen((before) => (isSame(before, { x, y, width, height }) ? before : { x, y, width, height }))
     }
     const resized = new ResizeObserver(read)
     read()
@@ -300,11 +297,7 @@ function Tip({ item, view: { layout, drawn, seen } }: { item: GraphItem | undefi
   )
 }
 
-interface EdgesProps<Line extends Edge> extends Pick<GraphProps<Line>, 'edges' | 'edgeClass'> {
-  readonly layout: GraphPlaces
-}
-
-function Edges<Line extends Edge>({ layout, edges, edgeClass }: EdgesProps<Line>) {
+function Edges<Line extends Edge>({ layout, edges, edgeClass }: GraphProps<Line> & { layout: GraphPlaces }) {
   const alike = Map.groupBy(edges.keys(), (at) => edgeClass(edges[at] as Line))
   // Those that matter lie above the others.
   const classes = [...alike].toSorted(([a], [b]) => a.length - b.length)

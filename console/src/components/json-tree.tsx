@@ -24,9 +24,7 @@ export function SearchedTree({ value, name }: { value: unknown; name: string }) 
       {shown === undefined ? (
         <p class="quiet">Nothing has “{text}” in its name or value.</p>
       ) : (
-        <div class="json" key={query}>
-          <Node value={shown} path={name} depth={query === '' ? 0 : -openDepth * 10} />
-        </div>
+        <JsonTree key={query} value={shown} name={name} depth={query === '' ? 0 : Number.NEGATIVE_INFINITY} />
       )}
     </>
   )
@@ -42,10 +40,10 @@ function matching(value: unknown, query: string): unknown {
   return entries.length === 0 ? undefined : Object.assign(Array.isArray(value) ? [] : {}, Object.fromEntries(entries))
 }
 
-export function JsonTree({ value, name }: { value: unknown; name: string }) {
+export function JsonTree({ value, name, depth = 0 }: { value: unknown; name: string; depth?: number }) {
   return (
     <div class="json">
-      <Node value={value} path={name} depth={0} />
+      <Node value={value} path={name} depth={depth} />
     </div>
   )
 }
@@ -68,8 +66,23 @@ interface NodeProps {
 }
 
 function Node({ value, path, depth }: NodeProps) {
-  const [max, setMax] = useState(step)
-  if (typeof value !== 'object' || value === null) return <Leaf value={value} />
+  const isText = typeof value === 'string'
+  const [max, setMax] = useState(isText ? longText : step)
+  const more = (text: string, next: number) => (
+    <button type="button" class="link" onClick={() => setMax(next)}>
+      {text}
+    </button>
+  )
+  if (isText) {
+    return (
+      <span class="json-string">
+        {showHidden(value.slice(0, max))}
+        {value.length > max && more('… Show all of it', Number.POSITIVE_INFINITY)}
+      </span>
+    )
+  }
+  if (typeof value !== 'object' || value === null)
+    return <span class={`json-${value === null ? 'null' : typeof value}`}>{String(value)}</span>
   const entries = Object.entries(value)
   const isList = Array.isArray(value)
   if (entries.length === 0) return <span class="muted">{isList ? '[ ]' : '{ }'}</span>
@@ -80,13 +93,7 @@ function Node({ value, path, depth }: NodeProps) {
           <Entry name={key} value={item} path={isList ? `${path}[${key}]` : `${path}.${key}`} depth={depth} />
         </li>
       ))}
-      {entries.length > max && (
-        <li>
-          <button type="button" class="link" onClick={() => setMax(max + step)}>
-            {showing(max, entries.length)} Show more
-          </button>
-        </li>
-      )}
+      {entries.length > max && <li>{more(`${showing(max, entries.length)} Show more`, max + step)}</li>}
     </ul>
   )
 }
@@ -95,7 +102,7 @@ function Entry({ name, value, path, depth }: NodeProps & { readonly name: string
   const count = typeof value === 'object' && value !== null ? Object.keys(value).length : 0
   const isOpen = depth < openDepth && count <= openEntries
   // What is folded and large is drawn once it is opened; the browser finds text in the rest.
-  const [isDrawn, setDrawn] = useState(isOpen || count <= openEntries)
+  const [isDrawn, setDrawn] = useState(count <= openEntries)
   const key = <span class="json-key">{showHidden(name)}</span>
   if (count === 0) {
     return (
@@ -111,21 +118,5 @@ function Entry({ name, value, path, depth }: NodeProps & { readonly name: string
       </summary>
       {isDrawn && <Node value={value} path={path} depth={depth + 1} />}
     </details>
-  )
-}
-
-function Leaf({ value }: { value: unknown }) {
-  const [whole, setWhole] = useState(false)
-  if (typeof value !== 'string') return <span class={`json-${value === null ? 'null' : typeof value}`}>{String(value)}</span>
-  const isLong = value.length > longText && !whole
-  return (
-    <span class="json-string">
-      {showHidden(isLong ? value.slice(0, longText) : value)}
-      {isLong && (
-        <button type="button" class="link" onClick={() => setWhole(true)}>
-          … Show all of it
-        </button>
-      )}
-    </span>
   )
 }

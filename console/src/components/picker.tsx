@@ -4,13 +4,6 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import { Dialog } from './dialog.tsx'
 import { Icon } from './icon.tsx'
 
-interface PickerGroup<Item> {
-  readonly title: string
-  readonly items: readonly Item[]
-  /** Above the items. */
-  readonly head?: ComponentChildren
-}
-
 interface PickerProps<Item> {
   readonly title: string
   readonly class: string
@@ -21,7 +14,8 @@ interface PickerProps<Item> {
   readonly listLabel: string
   readonly text: string
   readonly onText: (text: string) => void
-  readonly groups: readonly PickerGroup<Item>[]
+  /** Each item is in one of them; the head stands above them. */
+  readonly groups: readonly { readonly title: string; readonly items: readonly Item[]; readonly head?: ComponentChildren }[]
   readonly keyOf: (item: Item) => string
   readonly row: (item: Item, isChosen: boolean) => VNode
   readonly rowClass?: string
@@ -38,81 +32,70 @@ interface PickerProps<Item> {
 }
 
 export function Picker<Item>(props: PickerProps<Item>) {
-  const { title, note, label, placeholder, listLabel, text, onText, groups, chosen, status, children } = props
+  const { groups, chosen, onChoose, onTake, onKey, onText, row, rowClass = '' } = props
   const list = useRef<HTMLDivElement>(null)
   const id = useId()
-  const count = groups.reduce((sum, { items }) => sum + items.length, 0)
+  const all = groups.flatMap(({ items }) => items)
   useEffect(() => {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' })
-  }, [chosen, count])
-  const starts = groups.map((_, at) => groups.slice(0, at).reduce((sum, { items }) => sum + items.length, 0))
+  }, [chosen, all.length])
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step === undefined && event.key !== 'Enter') return onKey?.(event)
+    event.preventDefault()
+    if (step === undefined) onTake(all[chosen], event)
+    else if (all.length > 0) onChoose((chosen + step + all.length) % all.length)
+  }
+  const toOption = (item: Item) => {
+    const at = all.indexOf(item)
+    return (
+      <div
+        key={props.keyOf(item)}
+        id={`${id}-${at}`}
+        role="option"
+        tabIndex={-1}
+        aria-selected={at === chosen}
+        class={`palette-hit ${rowClass}`}
+        onClick={(event) => onTake(item, event)}
+        onPointerMove={() => at !== chosen && onChoose(at)}
+      >
+        {row(item, at === chosen)}
+      </div>
+    )
+  }
   return (
-    <Dialog title={title} class={props.class}>
-      {note}
+    <Dialog title={props.title} class={props.class}>
+      {props.note}
       <div class="palette-field">
         <Icon name="search" size={20} />
         <input
           type="text"
           role="combobox"
           aria-autocomplete="list"
-          aria-label={label}
+          aria-label={props.label}
           aria-expanded="true"
           aria-controls={id}
-          aria-activedescendant={count === 0 ? undefined : `${id}-${chosen}`}
-          placeholder={placeholder}
+          aria-activedescendant={all.length === 0 ? undefined : `${id}-${chosen}`}
+          placeholder={props.placeholder}
           autoComplete="off"
           spellcheck={false}
-          value={text}
+          value={props.text}
           onInput={(event) => onText(event.currentTarget.value)}
-          onKeyDown={(event) => onKeyDown(event, props, count)}
+          onKeyDown={onKeyDown}
         />
       </div>
-      <div class="palette-list" id={id} role="listbox" aria-label={listLabel} ref={list}>
-        {groups.map((group, at) => (
-          <Group key={group.title} {...props} id={id} group={group} from={starts[at] ?? 0} />
+      <div class="palette-list" id={id} role="listbox" aria-label={props.listLabel} ref={list}>
+        {groups.map(({ title, head, items }) => (
+          <div key={title} role="group" aria-label={title}>
+            {head}
+            {items.map(toOption)}
+          </div>
         ))}
       </div>
-      {children}
+      {props.children}
       <div class="visually-hidden" role="status">
-        {status}
+        {props.status}
       </div>
     </Dialog>
-  )
-}
-
-function onKeyDown<Item>(event: KeyboardEvent, { groups, chosen, onChoose, onTake, onKey }: PickerProps<Item>, count: number) {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-  if (step === undefined && event.key !== 'Enter') return onKey?.(event)
-  event.preventDefault()
-  if (step === undefined) onTake(groups.flatMap(({ items }) => items)[chosen], event)
-  else if (count > 0) onChoose((chosen + step + count) % count)
-}
-
-interface GroupProps<Item> extends PickerProps<Item> {
-  readonly id: string
-  readonly group: PickerGroup<Item>
-  /** The number of its first item. */
-  readonly from: number
-}
-
-function Group<Item>({ id, group, from, keyOf, row, rowClass = '', chosen, onChoose, onTake }: GroupProps<Item>) {
-  return (
-    <div role="group" aria-label={group.title}>
-      {group.head}
-      {group.items.map((item, index) => (
-        <div
-          key={keyOf(item)}
-          id={`${id}-${from + index}`}
-          role="option"
-          tabIndex={-1}
-          aria-selected={from + index === chosen}
-          class={`palette-hit ${rowClass}`}
-          onClick={(event) => onTake(item, event)}
-          onPointerMove={() => from + index !== chosen && onChoose(from + index)}
-        >
-          {row(item, from + index === chosen)}
-        </div>
-      ))}
-    </div>
   )
 }

@@ -12,7 +12,6 @@ import {
   type GraphShape,
   kindOf,
   lengthOf,
-  stagesIn,
 } from '../model/stage-graph.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { Graph, type GraphItem } from './graph.tsx'
@@ -38,31 +37,35 @@ export function StageGraph(props: StageGraphProps) {
   const { nodes, edges, nodeOf } = graph
   const { failed, passed } = useMemo(() => wayOf(tree, graph), [tree, graph])
   const longest = Math.max(1, ...nodes.map((node) => lengthOf(node, now.peek()) ?? 0))
+  const edgeClass = ({ from, to, isBroken }: GraphEdge) => {
+    if (isBroken) return 'is-broken'
+    if (!passed.has(from) || !passed.has(to)) return ''
+    return failed === undefined ? 'is-passed' : 'is-to-failure'
+  }
   return (
     <Graph
       items={nodes.map((node) => toItem(node, longest, props))}
       edges={edges}
       home={(selected === undefined ? undefined : nodeOf.get(selected)) ?? failed}
-      edgeClass={(edge) => edgeClass(edge, passed, failed)}
+      edgeClass={edgeClass}
     />
   )
 }
 
 function toItem(node: GraphNode, longest: number, props: StageGraphProps): GraphItem {
-  const { id, kind: of } = node
+  const { id, kind: of, stages, shown, inner } = node
   const kind = kindOf(node)
-  const [name, type, reason] = [nameOf(node), typeOf(node), reasonIn(node)]
-  const word = of === 'missing' ? '' : of === 'stage' ? stageStatus(node.stage).word : countWords(node.stages)
+  const { name, type, word } = wordsOf(node)
+  const reason = of === 'stage' && kind === 'failed' ? [...stages, ...shown].map(reasonOf).find(Boolean) : undefined
   const length = lengthOf(node, now.peek())
   const time = length === undefined ? undefined : formatDuration(length)
-  const inner = of === 'stage' ? node.shown : []
-  const isSelected = stagesIn(node).some((stage) => stage.id === props.selected)
+  const isSelected = stages.some((stage) => stage.id === props.selected)
   return {
     id,
     name,
     facts: [[word, type, time].filter(Boolean).join(' · '), reason?.slice(0, maxTipReason)],
     spoken: [word, reason?.slice(0, maxReason) ?? type, time],
-    height: nodeHeight + (inner.length > 0 ? inner.length * innerHeight + 6 : 0),
+    height: nodeHeight + (shown.length > 0 ? shown.length * innerHeight + 6 : 0),
     class: `is-${kind} kind-${of} ${isSelected ? 'is-chosen' : ''}`,
     button: {
       'aria-pressed': of === 'stage' ? isSelected : undefined,
@@ -83,8 +86,19 @@ function toItem(node: GraphNode, longest: number, props: StageGraphProps): Graph
       </span>
     ),
     after: Boolean(length) && <span class="node-bar" style={{ width: `${Math.max(2, ((length ?? 0) / longest) * 100)}%` }} />,
-    children: of === 'stage' && node.innerCount > 0 && <Inner node={node} name={name} {...props} />,
+    children: inner.length > 0 && <Inner node={node} name={name} {...props} />,
   }
+}
+
+function wordsOf({ id, kind, stages }: GraphNode): { name: string; type: string; word: string } {
+  const [first, last] = [stages[0], stages.at(-1)]
+  if (first === undefined || last === undefined) {
+    return { name: `Stage ${id.slice('missing:'.length)}`, type: 'required, but it does not exist', word: '' }
+  }
+  if (kind === 'stage') return { name: titleOf(first), type: stageWord(first.type), word: stageStatus(first).word }
+  const word = countWords(stages)
+  if (kind === 'stack') return { name: `${stages.length} × ${commonTitle(stages) ?? 'stages'}`, type: word, word }
+  return { name: `${stages.length} succeeded`, type: `${titleOf(first)} … ${titleOf(last)}`, word }
 }
 
 /** Goes on while it runs. */
@@ -94,21 +108,20 @@ function Length({ node }: { node: GraphNode }) {
   return <>{length !== undefined && formatDuration(length)}</>
 }
 
-type InnerProps = StageGraphProps & { readonly node: Extract<GraphNode, { kind: 'stage' }>; readonly name: string }
-
 /** The button that folds inner stages, and those that are shown. */
-function Inner({ node: { id, shown, innerCount }, name, selected, onSelect, onFold }: InnerProps) {
+function Inner({ node, name, selected, onSelect, onFold }: StageGraphProps & { node: GraphNode; name: string }) {
+  const { id, shown, inner } = node
   return (
     <>
       <button
         type="button"
         class="node-fold"
-        aria-label={`${innerCount} inner stages of ${name}`}
+        aria-label={`${inner.length} inner stages of ${name}`}
         tabIndex={-1}
-        aria-expanded={shown.length === innerCount}
+        aria-expanded={shown.length === inner.length}
         onClick={() => onFold(id)}
       >
-        {`${innerCount} inner`}
+        {`${inner.length} inner`}
       </button>
       {shown.map((stage) => {
         const { kind, word } = stageStatus(stage)
@@ -127,37 +140,11 @@ function Inner({ node: { id, shown, innerCount }, name, selected, onSelect, onFo
   )
 }
 
-function nameOf(node: GraphNode): string {
-  if (node.kind === 'missing') return `Stage ${node.ref}`
-  if (node.kind === 'stage') return titleOf(node.stage)
-  return node.kind === 'stack'
-    ? `${node.stages.length} × ${commonTitle(node.stages) ?? 'stages'}`
-    : `${node.stages.length} succeeded`
-}
-
-function typeOf(node: GraphNode): string {
-  if (node.kind === 'missing') return 'required, but it does not exist'
-  if (node.kind === 'stack') return countWords(node.stages)
-  if (node.kind === 'stage') return stageWord(node.stage.type)
-  return [node.stages[0], node.stages.at(-1)].map((stage) => stage && titleOf(stage)).join(' … ')
-}
-
-function reasonIn(node: GraphNode): string | undefined {
-  if (node.kind !== 'stage' || stageStatus(node.stage).kind !== 'failed') return undefined
-  return [node.stage, ...node.shown].map(reasonOf).find((text) => text !== undefined)
-}
-
 /** Nodes on the way to the failure; where nothing failed, those that have started. */
 function wayOf(tree: StageTree, { nodes, edges, nodeOf }: GraphShape) {
   const failure = findFailure(tree)
   const failed = failure === undefined ? undefined : nodeOf.get((failure.path[0] ?? failure.stage).id)
   const hasStarted = ({ startTime }: Stage) => Boolean(startTime)
-  const started = nodes.flatMap((node) => (stagesIn(node).some(hasStarted) ? node.id : []))
+  const started = nodes.flatMap(({ id, stages }) => (stages.some(hasStarted) ? id : []))
   return { failed, passed: failed === undefined ? new Set(started) : ancestorsOf(failed, edges) }
-}
-
-function edgeClass({ from, to, isBroken }: GraphEdge, passed: ReadonlySet<string>, failed: string | undefined): string {
-  if (isBroken) return 'is-broken'
-  if (!passed.has(from) || !passed.has(to)) return ''
-  return failed === undefined ? 'is-passed' : 'is-to-failure'
 }

@@ -1,6 +1,6 @@
 /** Tabs that are addresses, and tabs within a panel. */
 import type { ComponentChildren } from 'preact'
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { useQueryChange } from './filter-field.tsx'
 
@@ -29,37 +29,28 @@ export function LinkTabs({ label, tabs }: LinkTabsProps) {
 /** On a narrow screen the row scrolls, and the current tab may lie beyond its edge. */
 function useVisibleTab(current: string) {
   const list = useRef<HTMLDivElement>(null)
-  useLayoutEffect(() => {
+  useEffect(() => {
     const row = list.current
     const tab = row?.querySelector<HTMLElement>('[aria-current], [aria-selected="true"]')
-    if (row === null || tab == null) return
-    // Told after the layout, which a question at this moment would make the browser do twice.
-    const laidOut = new ResizeObserver(() => {
-      row.scrollLeft = tab.offsetLeft - row.offsetLeft - (row.clientWidth - tab.clientWidth) / 2
-    })
-    laidOut.observe(row)
-    return () => laidOut.disconnect()
+    if (row && tab) row.scrollLeft = tab.offsetLeft - row.offsetLeft - (row.clientWidth - tab.clientWidth) / 2
   }, [current])
   return list
 }
 
 interface Choice<Id extends string> {
   readonly label: string
+  readonly options: readonly { readonly id: Id; readonly label: string }[]
   readonly selected: Id
   readonly onSelect: (id: Id) => void
 }
 
-interface TabsProps<Id extends string> extends Choice<Id> {
-  readonly tabs: readonly { readonly id: Id; readonly label: string }[]
-  readonly children: ComponentChildren
-}
-
 /** Views of one thing within a panel. @see WAI-ARIA Authoring Practices, tabs */
-export function Tabs<Id extends string>({ label, tabs, selected, onSelect, children }: TabsProps<Id>) {
+export function Tabs<Id extends string>(props: Choice<Id> & { readonly children: ComponentChildren }) {
+  const { label, options, selected, onSelect, children } = props
   const list = useVisibleTab(selected)
   const move = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
-    const next = step && tabs.at((tabs.findIndex(({ id }) => id === selected) + step) % tabs.length)
+    const next = step && options.at((options.findIndex(({ id }) => id === selected) + step) % options.length)
     if (!next) return
     event.preventDefault()
     onSelect(next.id)
@@ -68,7 +59,7 @@ export function Tabs<Id extends string>({ label, tabs, selected, onSelect, child
   return (
     <>
       <div class="tabs" role="tablist" aria-label={label} ref={list} onKeyDown={move}>
-        {tabs.map(({ id, label: text }) => {
+        {options.map(({ id, label: text }) => {
           const tab = { role: 'tab', 'aria-selected': id === selected, tabIndex: id === selected ? 0 : -1 } as const
           return (
             <button key={id} type="button" data-tab={id} onClick={() => onSelect(id)} {...tab}>
@@ -77,39 +68,34 @@ export function Tabs<Id extends string>({ label, tabs, selected, onSelect, child
           )
         })}
       </div>
-      <div role="tabpanel" class="tab-panel" aria-label={tabs.find(({ id }) => id === selected)?.label}>
+      <div role="tabpanel" class="tab-panel" aria-label={options.find(({ id }) => id === selected)?.label}>
         {children}
       </div>
     </>
   )
 }
 
-interface AddressTab {
-  readonly id: string
+interface AddressTabsProps {
   readonly label: string
-  readonly body: () => ComponentChildren
+  readonly tabs: readonly { readonly id: string; readonly label: string; readonly body: () => ComponentChildren }[]
 }
 
 /** Tabs whose choice is in the address, unless it is the first. */
-export function AddressTabs({ label, tabs }: { label: string; tabs: readonly AddressTab[] }) {
+export function AddressTabs({ label, tabs }: AddressTabsProps) {
   const change = useQueryChange()
   const { tab } = useLocation().query
   const selected = tabs.find(({ id }) => id === tab) ?? tabs[0]
   // A line belongs to its tab.
   const select = (id: string) => change({ tab: id === tabs[0]?.id ? undefined : id, line: undefined })
   return (
-    <Tabs label={label} tabs={tabs} selected={selected?.id ?? ''} onSelect={select}>
+    <Tabs label={label} options={tabs} selected={selected?.id ?? ''} onSelect={select}>
       {selected?.body()}
     </Tabs>
   )
 }
 
-interface SegmentsProps<Id extends string> extends Choice<Id> {
-  readonly options: readonly { readonly id: Id; readonly label: string }[]
-}
-
 /** A choice between few views: buttons side by side. */
-export function Segments<Id extends string>({ label, options, selected, onSelect }: SegmentsProps<Id>) {
+export function Segments<Id extends string>({ label, options, selected, onSelect }: Choice<Id>) {
   return (
     <fieldset class="segments" aria-label={label}>
       {options.map(({ id, label: text }) => (

@@ -7,12 +7,12 @@ import { saveOperation, useDenial } from '../api/rights.ts'
 import { applicationCrumbs } from '../components/application-head.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
+import { useIsShown } from '../components/form-dialog.tsx'
 import { Name } from '../components/name.tsx'
 import { announcement } from '../components/notices.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { ErrorState, Loading } from '../components/states.tsx'
 import { Tabs } from '../components/tabs.tsx'
-import { useIsShown } from '../components/use-submit.ts'
 import { useLeaveGuard } from '../leave.tsx'
 import { type Json, numberOf, textOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
@@ -119,7 +119,7 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
       />
       <Notes draft={draft} denied={denied} newer={newer} />
       <Problems draft={draft} onShow={showField} onSaveAnyway={() => openDialog(dialog)} />
-      <Tabs label="Views of the pipeline" tabs={views} selected={view.id} onSelect={show}>
+      <Tabs label="Views of the pipeline" options={views} selected={view.id} onSelect={show}>
         <Lazy key={view.id} load={view.load} props={{ draft }} />
       </Tabs>
     </>

@@ -1,8 +1,7 @@
 /** Forms of the objects of a definition: parts made by hand, and fields by their description. */
 import { type ComponentChildren, createContext, type FunctionComponent } from 'preact'
 import { useContext, useId, useRef, useState } from 'preact/hooks'
-import { Check } from '../components/check.tsx'
-import { Field } from '../components/field.tsx'
+import { Check, Field } from '../components/form-fields.tsx'
 import { stepWords } from '../model/names.ts'
 import { type Json, objectOf } from '../model/read.ts'
 import { useChoices } from './choices.ts'

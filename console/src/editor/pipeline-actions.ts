@@ -6,7 +6,6 @@ import { confirm } from '../components/confirm-dialog.tsx'
 import type { IconName } from '../components/icon.tsx'
 import type { MenuItem } from '../components/menu.tsx'
 import { act } from '../components/notices.tsx'
-import { openForm } from '../components/open-form.tsx'
 import { showHidden } from '../model/names.ts'
 import { type Json, textOf } from '../model/read.ts'
 import { readDefinition, sendDefinition } from './store.ts'
@@ -53,7 +52,7 @@ type Change = (changes: Json) => Promise<void>
 const refreshes = 'pipelineConfigs'
 
 function openRename(name: string, change: Change): void {
-  openForm({
+  confirm({
     title: `Rename ${name}`,
     action: 'Rename',
     effect: 'Its executions keep the name that they had. Triggers and stages find it by its id.',
@@ -69,24 +68,21 @@ function confirmSwitch(name: string, isDisabled: boolean, change: Change): void 
   const effect = isDisabled
     ? 'Users may start it, and its triggers do.'
     : `Neither users nor triggers of ${name} start it. Running executions continue.`
-  confirm({ title: `${action}?`, effect, action, run: () => change({ disabled: !isDisabled }), refreshes })
+  confirm({ effect, action, run: () => change({ disabled: !isDisabled }), refreshes })
 }
 
 function confirmDeletion(application: string, name: string, onDeleted?: () => void): void {
   const params = { path: { application, pipelineName: name } }
   confirm({
-    title: `Delete ${name}?`,
     effect: 'Its triggers start nothing more. Its executions stay until they expire. The pipeline cannot be restored.',
     action: `Delete ${name}`,
     level: 2,
     // A name that is long or cannot be typed is not asked for.
     ...(name.length <= 60 && showHidden(name) === name && { typed: name.trim() }),
     destructive: true,
-    run: async (isOpen) => {
-      await unwrap(client.DELETE('/pipelines/{application}/{pipelineName}', { params, headers: actionHeaders }))
-      if (isOpen()) onDeleted?.()
-    },
+    run: () => unwrap(client.DELETE('/pipelines/{application}/{pipelineName}', { params, headers: actionHeaders })),
     refreshes,
+    onDone: () => onDeleted?.(),
   })
 }
 

@@ -37,7 +37,7 @@ export function SaveDialog({ draft, onSaved }: TabProps & { onSaved: (id: string
     return undefined
   }
   return (
-    <FormDialog title={action} action={action} run={run} wide>
+    <FormDialog action={action} run={run} next={(merge) => merge} wide>
       {stored === undefined && <p>This creates the pipeline in {draft.application}.</p>}
       <DefinitionDiff before={stored} after={definition} />
     </FormDialog>
@@ -54,10 +54,9 @@ export function MergeDialog({ draft, newer, next }: MergeDialogProps) {
   if (newer !== 'gone') return <ConflictDialog draft={draft} theirs={newer} next={next} />
   const run = async () => {
     draft.stored.value = undefined
-    return next
   }
   return (
-    <FormDialog title="The pipeline was deleted" action="Save as a new pipeline" run={run}>
+    <FormDialog title="The pipeline was deleted" action="Save as a new pipeline" run={run} next={() => next}>
       <p>
         Another user deleted this pipeline while you were editing. Your changes are kept: you can save them as a new pipeline.
       </p>
@@ -78,14 +77,11 @@ function ConflictDialog({ draft, theirs, next }: { draft: Draft; theirs: Json; n
   const mine = draft.definition.value
   const { conflicts, taken } = mergeDefinitions(withoutStamps(base), withoutStamps(mine), withoutStamps(theirs))
   const choiceOf = (path: KeyPath) => choices[JSON.stringify(path)]
-  const merge = async () => {
-    draft.rebase(base, theirs, choiceOf)
-    return next
-  }
+  const merge = async () => draft.rebase(base, theirs, choiceOf)
   const nameOf = (path: KeyPath) => [titleOfPath(path, [mine, theirs, base]), fieldOfPath(path)].filter(Boolean).join(': ')
   const isReady = conflicts.every(({ path }) => choiceOf(path) !== undefined)
   return (
-    <FormDialog title="Another version was saved" action="Merge" isReady={isReady} run={merge} wide>
+    <FormDialog title="Another version was saved" action="Merge" isReady={isReady} run={merge} next={() => next} wide>
       <p>
         {describeOther(theirs)} {describeMerge(taken.length, conflicts.length)}
       </p>

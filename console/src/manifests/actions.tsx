@@ -1,6 +1,6 @@
 /** What can be done to an object with a manifest, with what each action says before it is done. */
 import { to } from '../address.ts'
-import { type Action, type ActionTarget, startAction, toCount, useActions } from '../components/actions.tsx'
+import { type Action, type ActionTarget, counted, startAction, toCount, useActions } from '../components/actions.tsx'
 import { formatRelative, now } from '../model/time.ts'
 import { plural } from '../words.ts'
 import { editManifest } from './deploy.tsx'
@@ -56,7 +56,8 @@ function scale({ place: { name }, replicas }: ActedObject): Action {
   return {
     ...{ type: 'scaleManifest', label: 'Scale', icon: 'resize' },
     effect: replicas === undefined ? `The number of pods of ${name} changes.` : `${name} has ${plural(replicas, 'pod')}.`,
-    fields: [{ name: 'replicas', label: 'Replicas', kind: 'count', value: String(replicas ?? 1) }],
+    values: { replicas: replicas ?? 1 },
+    fields: { replicas: { label: 'Replicas', input: counted } },
     level: (values) => (toCount(values['replicas']) === 0 ? 2 : 1),
     task: (values) => `Scale ${name} to ${toCount(values['replicas'])}`,
     job: (values) => ({ replicas: toCount(values['replicas']) }),
@@ -78,17 +79,15 @@ function undo({ place: { name }, isPaused, revisions }: ActedObject, chosen?: nu
   const older = revisions?.filter(({ isCurrent }) => !isCurrent) ?? []
   const textOfRevision = ({ number, images, group: { createdTime } }: Revision) =>
     [`Revision ${number}`, ...images, createdTime != null && formatRelative(createdTime, now.value)].filter(Boolean).join(', ')
-  const revision = {
-    ...{ name: 'revision', label: 'Revision', value: String(chosen ?? older[0]?.number ?? '') },
-    choices: older.map((one) => [String(one.number), textOfRevision(one)] as const),
-  }
+  const choices = older.map((one) => [String(one.number), textOfRevision(one)] as const)
   return {
     ...{ type: 'undoRolloutManifest', label: 'Undo rollout', verb: 'Undo', icon: 'undo' },
     denied: isPaused ? paused : revisions?.length === 1 ? 'There is no other revision.' : undefined,
     effect: `The pod template of ${
       older.length === 0 ? 'the revision before the present one' : 'the chosen revision'
     } becomes that of ${name}, and its pods are replaced.`,
-    fields: older.length === 0 ? [] : [revision],
+    values: { revision: chosen ?? older[0]?.number },
+    fields: older.length === 0 ? {} : { revision: { label: 'Revision', choices } },
     job: (values) => (older.length === 0 ? { numRevisionsBack: 1 } : { revision: Number(values['revision']) }),
   }
 }
@@ -108,15 +107,13 @@ function remove(place: ObjectPlace): Action {
   return {
     ...{ type: 'deleteManifest', label: 'Delete', icon: 'trash', destructive: true },
     effect: `${place.name} is removed from ${placeText(place)}. This cannot be undone.`,
-    fields: [
-      { name: 'cascades', label: 'Delete what it owns as well, such as its pods', kind: 'check', value: 'true' },
-      {
-        ...{ name: 'grace', label: 'Grace period in seconds', kind: 'count', value: '' },
-        help: () => 'Empty for that of the pods.',
-      },
-    ],
-    job: ({ cascades, grace = '' }) => ({
-      options: { cascading: cascades !== '', ...(grace !== '' && { gracePeriodSeconds: toCount(grace) }) },
+    values: { cascades: true, grace: '' },
+    fields: {
+      cascades: { label: 'Delete what it owns as well, such as its pods' },
+      grace: { label: 'Grace period in seconds', input: counted, help: 'Empty for that of the pods.' },
+    },
+    job: ({ cascades, grace }) => ({
+      options: { cascading: cascades === true, ...(grace !== '' && { gracePeriodSeconds: toCount(grace) }) },
     }),
   }
 }

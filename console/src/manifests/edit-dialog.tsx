@@ -44,7 +44,7 @@ export function EditDialog({ target, text: first, original = first, chosen = tar
     openLeaveDialog('The manifests that you have changed are not deployed. They would be lost.', () => {}, edit)
   }
   return (
-    <FormDialog title={target.title} action="Show the plan" onClose={close} run={run} wide>
+    <FormDialog title={target.title} action="Show the plan" onClose={close} run={run} next={(plan) => plan} wide>
       <p class="muted">Nothing is changed before you have seen the plan.</p>
       {target.accounts.length > 1 && (
         <ChoiceField label="Account" value={account} choices={target.accounts} onChange={setAccount} />
@@ -90,10 +90,6 @@ interface PlanDialogProps {
 
 function PlanDialog({ change: deployment, plan, onClose }: PlanDialogProps) {
   const isRefused = plan.some(({ change }) => change === 'error')
-  const run = async () => {
-    await submitTask(deployment)
-    return undefined
-  }
   return (
     <FormDialog
       title={`Deploy ${plural(plan.length, 'object')}?`}
@@ -101,7 +97,7 @@ function PlanDialog({ change: deployment, plan, onClose }: PlanDialogProps) {
       dismissal="Back to the editor"
       onClose={onClose}
       isReady={!isRefused}
-      run={run}
+      run={() => submitTask(deployment)}
       wide
     >
       {plan.every(({ change }) => change === 'none') && (

@@ -4,26 +4,18 @@
  */
 import { durationOf, isWaiting, type Stage, type StageTree, stageStatus, titleOf } from './execution.ts'
 import type { StageLinks } from './stage-links.ts'
-import { isComplete, type Kind } from './status.ts'
+import type { Kind } from './status.ts'
 
-/** `shown`: inner stages that are drawn within it. */
-interface DrawnStage {
-  readonly kind: 'stage'
+export interface GraphNode {
   readonly id: string
-  readonly stage: Stage
-  readonly shown: readonly Stage[]
-  readonly innerCount: number
-}
-
-/** Siblings between the same stages, or successes in a row. */
-interface FoldNode {
-  readonly kind: 'stack' | 'chain'
-  readonly id: string
+  /** `stack`: siblings between the same stages; `chain`: successes in a row; `missing`: a requisite that no stage has. */
+  readonly kind: 'stage' | 'stack' | 'chain' | 'missing'
+  /** Stages of the definition that it stands for. */
   readonly stages: readonly Stage[]
+  /** Stages within the one that it stands for, and those of them that are drawn. */
+  readonly inner: readonly Stage[]
+  readonly shown: readonly Stage[]
 }
-
-/** `missing`: a requisite that no stage has. */
-export type GraphNode = DrawnStage | FoldNode | { readonly kind: 'missing'; readonly id: string; readonly ref: string }
 
 export interface GraphEdge {
   readonly from: string
@@ -52,39 +44,36 @@ const maxDepth = 20
  * @param opened Ids of nodes that the reader has opened.
  * @param foldsChains While the execution runs, or when it has failed.
  */
-export function toStageGraph(tree: StageTree, opened: ReadonlySet<string>, foldsChains: boolean): GraphShape {
-  const { links } = tree
-  const byId = new Map(tree.top.map((stage) => [stage.id, stage]))
-  const unitOf = new Map<string, string>(tree.top.map(({ id }) => [id, id]))
-  const folds = new Map<string, FoldNode>()
-  const fold = (found: readonly FoldNode[]) => {
-    for (const node of found.filter(({ id }) => !opened.has(id))) {
-      folds.set(node.id, node)
-      for (const stage of node.stages) unitOf.set(stage.id, node.id)
-    }
+export function toStageGraph({ top, inner, links }: StageTree, opened: ReadonlySet<string>, foldsChains: boolean): GraphShape {
+  const byId = new Map(top.map((stage) => [stage.id, stage]))
+  const folds = new Map<string, GraphNode>()
+  const fold = (found: readonly GraphNode[]) => {
+    for (const node of found.filter(({ id }) => !opened.has(id))) for (const { id } of node.stages) folds.set(id, node)
   }
   fold(stacksOf(byId, links))
-  if (foldsChains) fold(chainsOf(byId, links, unitOf))
-
-  const nodes = new Map<string, GraphNode>()
-  for (const { id, ref } of links.missing) nodes.set(id, { kind: 'missing', id, ref })
-  for (const stage of tree.top) {
-    const unit = unitOf.get(stage.id) ?? stage.id
-    if (!nodes.has(unit)) nodes.set(unit, folds.get(unit) ?? toStageNode(stage, tree, opened))
+  if (foldsChains) fold(chainsOf(byId, links, folds))
+  const toNode = (stage: Stage): GraphNode => {
+    const within = innerOf(stage.id, inner)
+    const shown = opened.has(stage.id) ? within : within.filter(needsAttention).slice(0, 3)
+    return { id: stage.id, kind: 'stage', stages: [stage], inner: within, shown }
   }
-  const innerUnits = tree.top.flatMap(({ id }) =>
-    innerOf(id, tree.inner).map((inner) => [inner.id, unitOf.get(id) ?? id] as const),
-  )
-  const nodeOf = new Map([...unitOf, ...innerUnits])
-  return { nodes: [...nodes.values()], edges: toEdges(links.pairs, unitOf), nodeOf }
+  const missing = links.missing.map(({ id }) => toFold('missing', id, []))
+  const drawn = [...missing, ...top.map((stage) => folds.get(stage.id) ?? toNode(stage))]
+  const nodes = [...new Map(drawn.map((node) => [node.id, node])).values()]
+  const withInner = (stage: Stage) => [stage, ...innerOf(stage.id, inner)]
+  const nodeOf = new Map(nodes.flatMap(({ id, stages }) => stages.flatMap(withInner).map((stage) => [stage.id, id] as const)))
+  return { nodes, edges: toEdges(links.pairs, nodes, nodeOf), nodeOf }
+}
+
+function toFold(kind: GraphNode['kind'], id: string, stages: readonly Stage[]): GraphNode {
+  return { id, kind, stages, inner: [], shown: [] }
 }
 
 /** What failed or waits for a person stays outside. */
-function stacksOf(byId: ReadonlyMap<string, Stage>, { siblings }: StageLinks): readonly FoldNode[] {
-  return siblings.flatMap((members): readonly FoldNode[] => {
+function stacksOf(byId: ReadonlyMap<string, Stage>, { siblings }: StageLinks): readonly GraphNode[] {
+  return siblings.flatMap((members) => {
     const calm = members.flatMap((id) => byId.get(id) ?? []).filter((stage) => !needsAttention(stage))
-    const isStack = members.length > maxSiblings && calm.length > 1
-    return isStack ? [{ kind: 'stack', id: `stack:${members[0]}`, stages: calm }] : []
+    return members.length > maxSiblings && calm.length > 1 ? [toFold('stack', `stack:${members[0]}`, calm)] : []
   })
 }
 
@@ -92,14 +81,20 @@ function needsAttention(stage: Stage): boolean {
   return isWaiting(stage) || ['TERMINAL', 'STOPPED', 'FAILED_CONTINUE', 'CANCELED'].includes(stage.status)
 }
 
-function chainsOf(byId: ReadonlyMap<string, Stage>, links: StageLinks, unitOf: ReadonlyMap<string, string>): readonly FoldNode[] {
+function chainsOf(byId: ReadonlyMap<string, Stage>, links: StageLinks, folds: ReadonlyMap<string, unknown>) {
   const unsuccessful = [...byId.values()].flatMap(({ id, status }) => (status === 'SUCCEEDED' ? [] : id))
   const near = nearOf(unsuccessful, links)
-  const isFree = (id: string) => !near.has(id) && unitOf.get(id) === id
+  const isFree = (id: string) => !near.has(id) && !folds.has(id)
   return links.rows
     .flatMap((row) => partsOf(row, isFree))
     .filter(({ length }) => length > maxChain)
-    .map((part) => ({ kind: 'chain', id: `chain:${part[0]}`, stages: part.flatMap((id) => byId.get(id) ?? []) }))
+    .map((part) =>
+      toFold(
+        'chain',
+        `chain:${part[0]}`,
+        part.flatMap((id) => byId.get(id) ?? []),
+      ),
+    )
 }
 
 /** What is left of a row without those that do not fit, which part it. */
@@ -123,53 +118,22 @@ function nearOf(ids: readonly string[], { before, after }: StageLinks): Readonly
   return near
 }
 
-function toStageNode(stage: Stage, tree: StageTree, opened: ReadonlySet<string>): DrawnStage {
-  const inner = innerOf(stage.id, tree.inner)
-  const shown = opened.has(stage.id) ? inner : inner.filter(needsAttention).slice(0, 3)
-  return { kind: 'stage', id: stage.id, stage, shown, innerCount: inner.length }
-}
-
 /** Before it, then after it; each followed by what belongs to it. */
 function innerOf(id: string, inner: StageTree['inner'], depth = 0): readonly Stage[] {
   if (depth > maxDepth) return []
   return (inner.get(id) ?? []).flatMap((child) => [child, ...innerOf(child.id, inner, depth + 1)])
 }
 
-/** Edges between the units, each once; what closes a circle is broken. */
-function toEdges(pairs: StageLinks['pairs'], unitOf: ReadonlyMap<string, string>): readonly GraphEdge[] {
-  const after = new Map<string, Set<string>>()
+/** Edges between nodes, each once; one that leads back in the order closes a circle. */
+function toEdges(pairs: StageLinks['pairs'], nodes: readonly GraphNode[], nodeOf: GraphShape['nodeOf']): readonly GraphEdge[] {
+  const places = new Map(nodes.map(({ id }, at) => [id, at]))
+  const edges = new Map<string, GraphEdge>()
   for (const [start, end] of pairs) {
-    const [from, to] = [unitOf.get(start) ?? start, unitOf.get(end) ?? end]
-    if (from === to && start !== end) continue
-    after.set(from, (after.get(from) ?? new Set()).add(to))
+    const [from, to] = [nodeOf.get(start) ?? start, nodeOf.get(end) ?? end]
+    const isBack = (places.get(from) ?? 0) >= (places.get(to) ?? 0)
+    if (from !== to || start === end) edges.set(`${from}\n${to}`, { from, to, isBroken: isBack || !nodeOf.has(start) })
   }
-  const backward = backwardOf(after)
-  return [...after].flatMap(([from, ends]) =>
-    [...ends].map((to) => ({ from, to, isBroken: from.startsWith('missing:') || backward.has(`${from}\n${to}`) })),
-  )
-}
-
-/** Edges to a node that the walk has not left yet; without recursion, because a row may be long. */
-function backwardOf(after: ReadonlyMap<string, ReadonlySet<string>>): ReadonlySet<string> {
-  const found = new Set<string>()
-  const state = new Map<string, 'open' | 'done'>()
-  for (const root of after.keys()) {
-    const walk: { id: string; rest: string[] }[] = []
-    const enter = (id: string): void => {
-      state.set(id, 'open')
-      walk.push({ id, rest: [...(after.get(id) ?? [])] })
-    }
-    if (!state.has(root)) enter(root)
-    for (let here = walk.at(-1); here !== undefined; here = walk.at(-1)) {
-      const next = here.rest.pop()
-      if (next === undefined) {
-        state.set(here.id, 'done')
-        walk.pop()
-      } else if (state.get(next) === 'open') found.add(`${here.id}\n${next}`)
-      else if (!state.has(next)) enter(next)
-    }
-  }
-  return found
+  return [...edges.values()]
 }
 
 /** Nodes from a start to this one, over edges that are sound. */
@@ -183,22 +147,11 @@ export function ancestorsOf(id: string, edges: readonly GraphEdge[]): ReadonlySe
   return found
 }
 
-/** What most of all is going on in a stack or a chain. */
-export function foldKind(stages: readonly Stage[]): Kind {
-  const kinds = new Set(stages.map((stage) => stageStatus(stage).kind))
+/** What most of all is going on in the stages of a node. */
+export function kindOf({ stages }: Pick<GraphNode, 'stages'>): Kind {
+  const kinds = stages.map((stage) => stageStatus(stage).kind)
   const order: readonly Kind[] = ['failed', 'waiting', 'warning', 'running', 'paused', 'queued', 'cancelled', 'skipped']
-  return order.find((kind) => kinds.has(kind)) ?? 'succeeded'
-}
-
-export function kindOf(node: GraphNode): Kind {
-  if (node.kind === 'missing') return 'unknown'
-  return node.kind === 'stage' ? stageStatus(node.stage).kind : foldKind(node.stages)
-}
-
-/** Stages of the definition that a node stands for. */
-export function stagesIn(node: GraphNode): readonly Stage[] {
-  if (node.kind === 'missing') return []
-  return node.kind === 'stage' ? [node.stage] : node.stages
+  return order.find((kind) => kinds.includes(kind)) ?? kinds[0] ?? 'unknown'
 }
 
 /** "10 succeeded, 1 running". */
@@ -218,11 +171,12 @@ export function commonTitle(stages: readonly Stage[]): string | undefined {
   return types.size === 1 ? stages[0]?.type : undefined
 }
 
-/** Of several: from the first start to the last end. */
-export function lengthOf(node: GraphNode, nowMs: number): number | undefined {
-  if (node.kind === 'stage') return durationOf(node.stage, nowMs)
-  const started = stagesIn(node).filter(({ startTime }) => startTime)
-  if (started.length === 0) return undefined
-  const ends = started.map(({ endTime, status }) => endTime ?? (isComplete(status) ? 0 : nowMs))
-  return Math.max(0, Math.max(...ends) - Math.min(...started.map(({ startTime }) => startTime ?? 0)))
+/** From the first start to the last end. */
+export function lengthOf({ stages }: GraphNode, nowMs: number): number | undefined {
+  const spans = stages.flatMap((stage) => {
+    const [start, length] = [stage.startTime, durationOf(stage, nowMs)]
+    return start && length !== undefined ? [[start, start + length] as const] : []
+  })
+  if (spans.length === 0) return undefined
+  return Math.max(0, Math.max(...spans.map(([, end]) => end)) - Math.min(...spans.map(([start]) => start)))
 }

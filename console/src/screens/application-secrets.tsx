@@ -8,7 +8,6 @@ import { Dialog, openDialog } from '../components/dialog.tsx'
 import type { FieldTable } from '../components/form-fields.tsx'
 import { Name } from '../components/name.tsx'
 import { reportWarning } from '../components/notices.tsx'
-import { openForm } from '../components/open-form.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
@@ -86,7 +85,7 @@ const valueFields: FieldTable = {
 
 /** @param secret Undefined adds one. */
 function setSecret(application: string, secret?: Secret): void {
-  openForm({
+  confirm({
     action: secret === undefined ? 'Add secret' : `Set ${secret.name}`,
     values: { name: secret?.name ?? '', value: '', note: secret?.note ?? '' },
     fields: secret === undefined ? { name: nameField, ...valueFields } : valueFields,
@@ -108,7 +107,7 @@ function deleteSecret(application: string, { name }: Secret): void {
     action: `Delete ${name}`,
     destructive: true,
     typed: name,
-    fields: <SecretUses application={application} name={name} />,
+    note: () => <SecretUses application={application} name={name} />,
     run: () => unwrap(client.DELETE('/applications/{application}/secrets/{name}', { params, headers: actionHeaders })),
     refreshes,
   })

@@ -156,7 +156,6 @@ function Review({ application, edits, onSaved }: ReviewProps) {
     if (Object.keys(changed).length > 0) await saveAttributes(application, changed, stored['email'])
     if (list !== undefined) await saveNotifications(application, toRecord(record, objectsOf(list)))
     onSaved()
-    return undefined
   }
   return (
     <FormDialog title={`Save the settings of ${application}?`} action={`Save ${application}`} run={run}>

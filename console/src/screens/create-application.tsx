@@ -3,7 +3,6 @@ import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
-import { refreshMatching } from '../api/live.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { Fields } from '../components/form-fields.tsx'
 import { PermissionsField } from '../components/permissions-field.tsx'
@@ -19,17 +18,14 @@ export function CreateApplication() {
   const name = values.name.trim().toLowerCase()
   const [email, description] = [values.email.trim(), values.description.trim()]
   const isNamed = /^[a-z][a-z0-9-]*$/.test(name)
-  const create = async (isOpen: () => boolean) => {
+  const create = () => {
     const given = { ...(description !== '' && { description }), ...(Object.keys(permissions).length > 0 && { permissions }) }
-    await completeTask({
+    return completeTask({
       application: name,
       description: `Create application ${name}`,
       job: [{ type: 'createApplication', application: { name, email, ...given } }],
       object: objectKey('application', name),
     })
-    refreshMatching('/applications')
-    if (isOpen()) navigate(to.application(name))
-    return undefined
   }
   const errorIf = (isWrong: boolean, text: string) => (isTried && isWrong ? text : undefined)
   const ownerInput = { type: 'email', autoComplete: 'on' } as const
@@ -38,9 +34,12 @@ export function CreateApplication() {
     email: { label: 'Owner’s email address', error: errorIf(email === '', noOwner), required: true, input: ownerInput },
     description: { label: 'Description' },
   }
-  const action = 'Create application'
   return (
-    <FormDialog title={action} action={action} isValid={isNamed && email !== ''} onTried={() => setTried(true)} run={create}>
+    <FormDialog
+      {...{ action: 'Create application', isValid: isNamed && email !== '', run: create, refreshes: '/applications' }}
+      onTried={() => setTried(true)}
+      onDone={() => navigate(to.application(name))}
+    >
       <p class="muted">An application groups pipelines and what they deploy.</p>
       <Fields fields={fields} values={values} onChange={(field, value) => setValues({ ...values, [field]: value })} />
       <details>

@@ -8,9 +8,8 @@ import { ApiError } from '../api/api-error.ts'
 import { client, unwrap } from '../api/client.ts'
 import { useAccounts } from '../api/cloud-providers.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
-import { Field } from '../components/field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
-import { CheckList, Fields, TextField } from '../components/form-fields.tsx'
+import { CheckList, Field, Fields, TextField } from '../components/form-fields.tsx'
 import { Name } from '../components/name.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
 import { TextsInput } from '../editor/inputs.tsx'
@@ -28,10 +27,8 @@ export function EditProject({ project }: { project?: Project }) {
   const { applications, clusters, pipelines } = partsOf(draft)
   const name = draft.name.trim()
   const setPart = (part: Project['config']) => setDraft({ ...draft, config: { ...draft.config, ...part } })
-  const save = async (isOpen: () => boolean) => {
-    await saveProject({ ...draft, name }, project)
-    if (isOpen() && name !== project?.name) navigate(to.project({ ...draft, name }))
-    return undefined
+  const open = () => {
+    if (name !== project?.name) navigate(to.project({ ...draft, name }))
   }
   return (
     <FormDialog
@@ -39,7 +36,8 @@ export function EditProject({ project }: { project?: Project }) {
       action={project === undefined ? 'Create project' : `Save ${project.name}`}
       isValid={name !== ''}
       onTried={() => setTried(true)}
-      run={save}
+      run={() => saveProject({ ...draft, name }, project)}
+      onDone={open}
       wide
     >
       <p class="muted">A project shows several applications on one page.</p>

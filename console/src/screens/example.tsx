@@ -7,7 +7,7 @@ import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
-import { TextField } from '../components/form-fields.tsx'
+import { decimal, TextField } from '../components/form-fields.tsx'
 import type { Json } from '../model/read.ts'
 import { startPipeline } from './start-dialog.tsx'
 
@@ -19,7 +19,7 @@ export interface Example {
   readonly title: string
   /** What is made, and what can be done with it. */
   readonly about: (value: string) => string
-  readonly field: Pick<Parameters<typeof TextField>[0], 'label' | 'value' | 'help' | 'suggestions' | 'numeric'>
+  readonly field: Pick<Parameters<typeof TextField>[0], 'label' | 'value' | 'help' | 'suggestions' | 'input'>
   readonly errorOf: (value: string) => string | undefined
   readonly provider: string
   /** The first one is deployed. */
@@ -34,13 +34,14 @@ export function DeployExample({ example }: { example: Example }) {
   const { route: navigate } = useLocation()
   const [value, setValue] = useState(field.value)
   const error = errorOf(value)
-  const run = async (isOpen: () => boolean) => {
-    const execution = await deploy(example, value)
-    if (isOpen()) navigate(to.execution(execution))
-    return undefined
-  }
   return (
-    <FormDialog title={title} action="Deploy the example" isReady={error === undefined} run={run}>
+    <FormDialog
+      title={title}
+      action="Deploy the example"
+      isReady={error === undefined}
+      run={() => deploy(example, value)}
+      onDone={(execution) => navigate(to.execution(execution))}
+    >
       <p>{about(value)}</p>
       <TextField {...field} value={value} error={error} required onChange={setValue} />
     </FormDialog>
@@ -96,7 +97,7 @@ export function imageExample({ provider, imagesPath, account, region }: ImagePla
     title: 'Deploy the example?',
     about: () =>
       `Fairlead deploys a small web program to this machine: the application ${application} with two images, a load balancer, and a pipeline. Start the pipeline again with version 2 to see it replace version 1 without a lost request.`,
-    field: { label: 'Port of the load balancer', value: '8080', help: 'It must be free on this machine.', numeric: true },
+    field: { label: 'Port of the load balancer', value: '8080', help: 'It must be free on this machine.', input: decimal },
     errorOf: (port) =>
       /^\d+$/.test(port) && Number(port) > 0 && Number(port) < 65_536 ? undefined : 'Enter a number from 1 to 65535.',
     provider,

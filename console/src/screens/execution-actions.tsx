@@ -1,5 +1,4 @@
 /** What can be done to an execution and its stages, with what each says before it is done; and the judgment that waits. */
-import { signal } from '@preact/signals'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
@@ -11,6 +10,7 @@ import { judgesOf } from '../api/waiting.ts'
 import { Button } from '../components/button.tsx'
 import { confirm, type Question } from '../components/confirm-dialog.tsx'
 import { Denied } from '../components/denied.tsx'
+import { useSubmit } from '../components/form-dialog.tsx'
 import type { IconName } from '../components/icon.tsx'
 import type { MenuItem } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
@@ -19,9 +19,8 @@ import { PlainText } from '../components/plain-text.tsx'
 import { FailedAction } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Duration } from '../components/time.tsx'
-import { useSubmit } from '../components/use-submit.ts'
 import { type Execution, isWaiting, type Stage, shortId, titleOf } from '../model/execution.ts'
-import { objectsOf, textOf } from '../model/read.ts'
+import { type Json, objectsOf, textOf } from '../model/read.ts'
 import { isComplete, isFailed } from '../model/status.ts'
 
 /** The most wanted first. */
@@ -32,11 +31,6 @@ export function useExecutionActions(execution: Execution): readonly MenuItem[] {
   const run = shortId(id)
   const failed = execution.stages.filter((stage) => isFailed(stage.status) && !stage.parentStageId)
   const call = (reason?: string) => ({ params: { path: { id }, query: { reason } }, headers: actionHeaders }) as never
-  const remove = async (_reason: unknown, isOpen: () => boolean) => {
-    await unwrap(client.DELETE('/pipelines/{id}', call()))
-    refreshMatching('/executions')
-    if (isOpen()) navigate(to.pipelines(application))
-  }
   const resume = () => act(`Resume run ${run}`, () => change(execution, client.PUT('/pipelines/{id}/resume', call())))
   return [
     ...offer(status === 'RUNNING', 'Pause', 'pause', denied, {
@@ -54,13 +48,15 @@ export function useExecutionActions(execution: Execution): readonly MenuItem[] {
     ...offer(isComplete(status), 'Delete the record', 'trash', denied, {
       action: `Delete the record of run ${run}`,
       effect: 'The record and its logs are removed. What it deployed stays. This cannot be undone.',
-      ...{ typed: run, destructive: true, run: remove },
+      ...{ typed: run, destructive: true, refreshes: '/executions' },
+      run: () => unwrap(client.DELETE('/pipelines/{id}', call())),
+      onDone: () => navigate(to.pipelines(application)),
     }),
     ...offer(!isComplete(status), 'Cancel run', 'stop', denied, {
       action: `Cancel run ${run}`,
       effect: 'Running stages are asked to stop. Operations already sent to the cloud are not undone.',
-      ...{ dismissal: 'Keep running', destructive: true, hasReason: true },
-      run: (reason) => change(execution, client.PUT('/pipelines/{id}/cancel', call(reason))),
+      ...{ dismissal: 'Keep running', destructive: true, ...withReason },
+      run: (values) => change(execution, client.PUT('/pipelines/{id}/cancel', call(reasonOf(values)))),
     }),
   ]
 }
@@ -95,8 +91,8 @@ export function useStageActions(execution: Execution, stage: Stage): readonly Me
     ...offer(status === 'RUNNING' && context['canManuallySkip'] === true, 'Skip', 'skip', denied, {
       action: `Skip “${title}”`,
       effect: `“${title}” ends as skipped and the run goes on.`,
-      hasReason: true,
-      run: (reason) => patchStage(execution, stage, { manualSkip: true, ...(reason && { reason }) }),
+      ...withReason,
+      run: (values) => patchStage(execution, stage, { manualSkip: true, reason: reasonOf(values) }),
     }),
     ...offer(isComplete(status) && ofDefinition, 'Restart from here', 'refresh', denied, {
       action: `Restart from “${title}”`,
@@ -107,8 +103,8 @@ export function useStageActions(execution: Execution, stage: Stage): readonly Me
   ]
 }
 
-function offer(isOffered: boolean, label: string, icon: IconName, denied: string | undefined, asked: Asked): readonly MenuItem[] {
-  return isOffered ? [{ label, icon, denied, destructive: asked.destructive === true, onSelect: () => ask(asked) }] : []
+function offer(isOffered: boolean, label: string, icon: IconName, denied: string | undefined, asked: Question): MenuItem[] {
+  return isOffered ? [{ label, icon, denied, destructive: asked.destructive === true, onSelect: () => confirm(asked) }] : []
 }
 
 function restartEffect(execution: Execution, stage: Stage): string {
@@ -124,28 +120,11 @@ function followers({ stages }: Execution, { refId }: Stage): readonly Stage[] {
   return stages.filter(({ requisiteStageRefIds }) => requisiteStageRefIds?.includes(refId ?? '') === true)
 }
 
-interface Asked extends Pick<Question, 'action' | 'dismissal' | 'destructive' | 'level' | 'typed'> {
-  readonly effect: string
-  /** The reader may give a reason. */
-  readonly hasReason?: boolean
-  /** @throws {ApiError} */
-  readonly run: (reason: string | undefined, isOpen: () => boolean) => Promise<void>
-}
+/** For what the reader may give a reason. */
+const withReason = { values: { reason: '' }, fields: { reason: { label: 'Reason (optional)' } } }
 
-function ask({ effect, hasReason, run, ...question }: Asked): void {
-  const reason = signal('')
-  const field = (
-    <label class="field">
-      <span>Reason (optional)</span>
-      <input onInput={(event) => (reason.value = event.currentTarget.value)} />
-    </label>
-  )
-  confirm({
-    ...question,
-    effect: <p>{effect}</p>,
-    fields: hasReason && field,
-    run: (isOpen) => run(reason.value.trim() || undefined, isOpen),
-  })
+function reasonOf({ reason }: Json): string | undefined {
+  return textOf(reason)?.trim() || undefined
 }
 
 /** @throws {ApiError} */
@@ -183,7 +162,7 @@ export function Judgment({ execution, stage }: { execution: Execution; stage: St
   })
   const name = execution.name ?? execution.id
   const stop = () =>
-    ask({
+    confirm({
       action: `Stop ${name}`,
       effect: `${name} fails at this judgment. What it deployed before stays.`,
       destructive: true,

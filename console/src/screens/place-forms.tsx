@@ -10,14 +10,14 @@ import {
   useCloudProvider,
   useCloudProviders,
 } from '../api/cloud-providers.ts'
-import { refreshMatching, useLive } from '../api/live.ts'
+import { useLive } from '../api/live.ts'
 import { changeOperation, useDenial } from '../api/rights.ts'
 import { useActions } from '../components/actions.tsx'
 import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { Difference } from '../components/difference.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
-import { CheckList, Fields, type FieldTable } from '../components/form-fields.tsx'
+import { CheckList, decimal, Fields, type FieldTable } from '../components/form-fields.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
@@ -34,8 +34,6 @@ import {
 } from '../model/infrastructure.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { capital } from '../words.ts'
-
-const numeric = { inputMode: 'decimal' } as const
 
 interface Form {
   readonly noun: string
@@ -58,16 +56,16 @@ const forms = {
     noun: 'load balancer',
     fields: {
       healthCheck: { label: 'Health check', help: 'HTTP:/health, or TCP.' },
-      healthInterval: { label: 'Check every, in seconds', input: numeric },
-      healthTimeout: { label: 'Time for a check, in seconds', input: numeric },
-      unhealthyThreshold: { label: 'Failed checks until down', input: numeric },
-      healthyThreshold: { label: 'Good checks until up', input: numeric },
+      healthInterval: { label: 'Check every, in seconds', input: decimal },
+      healthTimeout: { label: 'Time for a check, in seconds', input: decimal },
+      unhealthyThreshold: { label: 'Failed checks until down', input: decimal },
+      healthyThreshold: { label: 'Good checks until up', input: decimal },
       isInternal: { label: 'Internal: only this machine connects' },
     },
     ...{ records: 'listeners', recordsLabel: 'Listeners', recordNoun: 'listener', added: newListener },
     recordFields: ({ externalProtocol }, help) => ({
       externalProtocol: { label: 'Protocol', choices: ['HTTP', 'HTTPS', 'TCP'] },
-      externalPort: { label: 'Port', required: true, input: numeric },
+      externalPort: { label: 'Port', required: true, input: decimal },
       internalProtocol: { label: 'To instances by', choices: ['HTTP', 'TCP'] },
       ...(externalProtocol === 'HTTPS' && { certificate: { label: 'Certificate', required: true, help: help?.['certificate'] } }),
     }),
@@ -82,8 +80,8 @@ const forms = {
       kind: { label: 'Kind of source', choices: ['network', 'security group'] },
       source: { label: 'From', required: true, help: kind === 'network' ? 'Such as 10.0.0.0/8.' : undefined },
       protocol: { label: 'Protocol', choices: ['tcp', 'udp'] },
-      startPort: { label: 'From port', help: 'Empty: all ports.', input: numeric },
-      endPort: { label: 'To port', input: numeric },
+      startPort: { label: 'From port', help: 'Empty: all ports.', input: decimal },
+      endPort: { label: 'To port', input: decimal },
     }),
     ...{ toDraft: toSecurityGroupDraft, toJob: toSecurityGroupJob },
   },
@@ -177,15 +175,17 @@ function EditPlace({ form, application, stored, filled }: EditProps & { readonly
   const changes = [...labels, [records, recordsLabel] as const, ['securityGroups', 'Security groups'] as const]
     .map(([key, label]) => ({ name: label, before: start[key], after: values[key] }))
     .filter(({ before, after }) => stored !== undefined && !isSame(before, after))
-  const save = async () => {
+  const save = () => {
     const object = objectKey(form, values.account, values.region, name)
-    await completeTask({ application: owner, description: `Save ${name}`, job: [toJob(values, provider)], object })
-    refreshMatching(`/${form}s`)
-    return undefined
+    return completeTask({ application: owner, description: `Save ${name}`, job: [toJob(values, provider)], object })
   }
   const [title, action] = stored === undefined ? [`Create ${noun}`, `Create ${noun}`] : [`Edit ${name}`, `Save ${name}`]
   return (
-    <FormDialog title={title} action={action} isReady={stored === undefined ? owner !== '' : changes.length > 0} run={save} wide>
+    <FormDialog
+      {...{ title, action, refreshes: `/${form}s`, run: save }}
+      isReady={stored === undefined ? owner !== '' : changes.length > 0}
+      wide
+    >
       <div class="question">
         <Fields fields={stored === undefined ? { ...placeFields, ...fields } : fields} values={values} onChange={set} />
       </div>

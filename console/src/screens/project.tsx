@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
-import { refreshMatching, useLive } from '../api/live.ts'
+import { useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { type Landscape, useForesight, useLandscape } from '../components/deployed.tsx'
@@ -89,21 +89,20 @@ function confirmDeletion(project: Project, onDeleted: () => void): void {
   const action = `Delete ${name}`
   confirm({
     title: `Delete the project ${name}?`,
-    effect: <p>Its applications, pipelines and server groups stay.</p>,
+    effect: 'Its applications, pipelines and server groups stay.',
     action,
     level: 2,
     typed: name,
     destructive: true,
-    run: async (isOpen) => {
-      await completeTask({
+    run: () =>
+      completeTask({
         application: projectTasks,
         description: action,
         job: [{ type: 'deleteProject', project }],
         object: objectKey('project', project.id),
-      })
-      refreshMatching('/projects')
-      if (isOpen()) onDeleted()
-    },
+      }),
+    refreshes: '/projects',
+    onDone: onDeleted,
   })
 }
 

@@ -4,7 +4,7 @@ import { objectKey, pendingOf } from '../api/actions.ts'
 import { useCloudProvider } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
-import { type Action, type ActionTarget, startAction, toCount, useActions } from '../components/actions.tsx'
+import { type Action, type ActionTarget, counted, startAction, toCount, useActions } from '../components/actions.tsx'
 import { type Json, numberOf, objectOf, textOf } from '../model/read.ts'
 import {
   accountOf,
@@ -95,9 +95,10 @@ function sizeOf(group: ServerGroup): number {
   return group.capacity?.desired ?? countsOf(group).total
 }
 
-function sizeField(group: ServerGroup, { capacity }: Json) {
-  const value = String(numberOf(objectOf(capacity)['desired']) ?? sizeOf(group))
-  return { name: 'desired', label: 'Desired instances', kind: 'count', value } as const
+const sizeField = { label: 'Desired instances', input: counted }
+
+function filledSize(group: ServerGroup, { capacity }: Json): number {
+  return numberOf(objectOf(capacity)['desired']) ?? sizeOf(group)
 }
 
 function resize(group: ServerGroup, filled: Json): Action {
@@ -115,7 +116,8 @@ function resize(group: ServerGroup, filled: Json): Action {
   return {
     ...{ type: 'resizeServerGroup', label: 'Resize', icon: 'resize' },
     effect: `${name} has ${plural(now, 'instance')}.${isPinned ? '' : ` Its range is ${min ?? '–'} to ${max ?? '–'}.`}`,
-    fields: [{ ...sizeField(group, filled), help: (text) => changeTo(toCount(text)) }],
+    values: { desired: filledSize(group, filled) },
+    fields: { desired: { ...sizeField, help: (text) => changeTo(toCount(text)) } },
     level: ({ desired }) => (toCount(desired) === 0 ? 2 : 1),
     task: ({ desired }) => `Resize ${name} to ${toCount(desired)}`,
     job: ({ desired }) => {
@@ -159,12 +161,8 @@ function rollBack(group: ServerGroup, context: ServerGroupContext, filled: Json)
     ...{ type: 'rollbackServerGroup', label: 'Roll back', icon: 'undo' },
     denied: isEnabled(group) ? none : 'It takes no traffic.',
     effect: `The chosen server group is enabled first; when it is healthy, ${name} is disabled and keeps running.`,
-    fields: [
-      {
-        ...{ name: 'target', label: 'Go back to', value: target?.name ?? '' },
-        choices: others.map((other) => [other.name, textOfChoice(other)] as const),
-      },
-    ],
+    values: { target: target?.name },
+    fields: { target: { label: 'Go back to', choices: others.map((other) => [other.name, textOfChoice(other)] as const) } },
     task: (values) => `Roll back ${name} to ${values['target']}`,
     job: (values) => ({
       rollbackType: 'EXPLICIT',
@@ -188,15 +186,19 @@ const cloneStrategies = [
 function clone(group: ServerGroup, { application }: ServerGroupContext, filled: Json): Action {
   const { name, moniker } = group
   const { account, region } = groupPlace(group)
-  const image = { name: 'image', label: 'Image', value: textOf(filled['imageId']) ?? versionOf(group) ?? '' }
-  const strategy = { name: 'strategy', label: 'Other server groups of the cluster', value: textOf(filled['strategy']) ?? '' }
+  const { imageId: image = versionOf(group), strategy = '' } = filled
   return {
     ...{ type: 'cloneServerGroup', label: 'Clone', icon: 'copy' },
     effect: `A new server group starts in the cluster, with everything as in ${name} but what you change here.`,
-    fields: [image, sizeField(group, filled), { ...strategy, choices: cloneStrategies }],
+    values: { image, desired: filledSize(group, filled), strategy },
+    fields: {
+      image: { label: 'Image' },
+      desired: sizeField,
+      strategy: { label: 'Other server groups of the cluster', choices: cloneStrategies },
+    },
     // What is emptied stays as in the source.
     job: (values) => {
-      const imageId = values['image']?.trim()
+      const imageId = textOf(values['image'])?.trim()
       const size = values['desired'] === '' ? sizeOf(group) : toCount(values['desired'])
       return {
         application,
@@ -205,7 +207,7 @@ function clone(group: ServerGroup, { application }: ServerGroupContext, filled: 
         source: { account, region, asgName: name, serverGroupName: name },
         ...(imageId && imageId !== versionOf(group) && { imageId }),
         ...(size !== sizeOf(group) && { capacity: { min: size, max: size, desired: size } }),
-        ...(values['strategy'] && { strategy: values['strategy'] }),
+        ...(values['strategy'] !== '' && { strategy: values['strategy'] }),
       }
     },
   }

@@ -84,7 +84,7 @@ export function StagePanel(props: StagePanelProps) {
   )
   return (
     <Panel class="stage-panel" title={title} actions={closer}>
-      <Tabs label={name} tabs={tabs} selected={tabs[at]?.id ?? ''} onSelect={select}>
+      <Tabs label={name} options={tabs} selected={tabs[at]?.id ?? ''} onSelect={select}>
         {tabs[at]?.body()}
       </Tabs>
     </Panel>

@@ -4,12 +4,10 @@ import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { ApiError } from '../api/api-error.ts'
 import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
-import { refreshMatching, useLive } from '../api/live.ts'
+import { useLive } from '../api/live.ts'
 import { useRunsOf } from '../api/pipelines.ts'
-import { Check } from '../components/check.tsx'
-import { Field } from '../components/field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
-import { CheckField, Suggestions } from '../components/form-fields.tsx'
+import { Check, CheckField, Field, Suggestions } from '../components/form-fields.tsx'
 import { Name } from '../components/name.tsx'
 import { newestFirst, shortId } from '../model/execution.ts'
 import { objectOf, objectsOf, textOf } from '../model/read.ts'
@@ -50,18 +48,17 @@ function Form({ pipeline, query, onClose, earlier }: StartDialogProps & { earlie
   const images = useImages(pipeline)
   const shown = parameters.filter((parameter) => isShown(parameter, values))
   const isMissing = (parameter: Parameter) => parameter.required === true && (values[parameter.name] ?? '').trim() === ''
-  const run = async (isOpen: () => boolean) => {
+  const run = () => {
     const sent = Object.fromEntries(shown.map((parameter) => [parameter.name, values[parameter.name] ?? '']))
-    const execution = await startPipeline(pipeline, sent, dryRun)
-    refreshMatching('/executions')
-    if (!isOpen()) return undefined
+    return startPipeline(pipeline, sent, dryRun)
+  }
+  const open = (execution: string) => {
     onClose()
     navigate(to.execution(execution))
-    return undefined
   }
   return (
     <FormDialog
-      {...{ title: `Start ${name}`, action: `Start ${name}`, isValid: !shown.some(isMissing), onClose, run }}
+      {...{ action: `Start ${name}`, isValid: !shown.some(isMissing), onClose, run, refreshes: '/executions', onDone: open }}
       onTried={() => setTried(true)}
     >
       <Lead pipeline={pipeline} runs={runs} earlier={shown.length > 0 ? earlier : undefined} />

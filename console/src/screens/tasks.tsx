@@ -159,7 +159,7 @@ function Details({ task }: { task: Task }) {
 function cancel({ id, name }: Task): void {
   confirm({
     title: `Cancel “${name ?? id}”?`,
-    effect: <p>The task stops at its next step. What it has sent is not undone.</p>,
+    effect: 'The task stops at its next step. What it has sent is not undone.',
     action: 'Cancel task',
     dismissal: 'Keep running',
     destructive: true,

@@ -4,11 +4,10 @@ import { client, type Schemas, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { Button } from '../components/button.tsx'
-import { confirm } from '../components/confirm-dialog.tsx'
+import { confirm, SecretDialog } from '../components/confirm-dialog.tsx'
 import { type Column, DataTable, menuColumn } from '../components/data-table.tsx'
 import { FilterField } from '../components/filter-field.tsx'
 import { Name } from '../components/name.tsx'
-import { openForm, SecretDialog } from '../components/open-form.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
 import { splitList } from '../model/read.ts'
@@ -110,7 +109,7 @@ function TimeOrNever({ at }: { at: string | null | undefined }) {
 }
 
 function createToken(maxDays: number): void {
-  openForm({
+  confirm({
     action: 'Create token',
     values: { name: '', days: String(maxDays), applications: '', readOnly: false },
     fields: {
@@ -142,7 +141,7 @@ const overlaps = [
 
 function rotate({ id, name }: Token): void {
   const params = { path: { id } }
-  openForm({
+  confirm({
     action: `Rotate ${name}`,
     effect: `${name} gets another secret, which is shown once. Programs need it before the former one ends.`,
     values: { overlapSeconds: '0' },

@@ -4,12 +4,11 @@ import { useLive } from '../api/live.ts'
 import { user as self } from '../api/session.ts'
 import { Banner } from '../components/banner.tsx'
 import { Button } from '../components/button.tsx'
-import { confirm } from '../components/confirm-dialog.tsx'
+import { confirm, SecretDialog } from '../components/confirm-dialog.tsx'
 import { type Column, DataTable, menuColumn } from '../components/data-table.tsx'
 import { Filters } from '../components/filter-field.tsx'
 import type { MenuItem } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
-import { openForm, SecretDialog } from '../components/open-form.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Roles } from '../components/roles.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
@@ -95,7 +94,7 @@ function actionsOf(user: User, isLastAdmin: boolean): readonly MenuItem[] {
 }
 
 function addUser(): void {
-  openForm({
+  confirm({
     action: 'Add user',
     effect: 'Fairlead generates a password, which is shown once.',
     values: { username: '', roles: '' },
@@ -113,7 +112,7 @@ function passwordOf({ username, password = '' }: Schemas['FormUserPassword']) {
 
 function setPassword({ username }: User): void {
   const params = { path: { username } }
-  openForm({
+  confirm({
     title: `A new password for ${username}?`,
     action: 'Generate password',
     effect: `Fairlead generates a password, which is shown once. The former one ends, and ${username} has to log in again everywhere.`,
@@ -128,12 +127,12 @@ function setPassword({ username }: User): void {
 function setRoles({ username, roles: before, isAdmin }: User, isSelf: boolean): void {
   const params = { path: { username } }
   const loses = (roles: string) => !before.every((role) => splitList(roles.toLowerCase()).includes(role))
-  openForm({
+  confirm({
     title: `Roles of ${username}`,
     action: 'Save roles',
     values: { roles: before.join(', ') },
     fields: { roles: rolesField },
-    warning: ({ roles }) =>
+    note: ({ roles }) =>
       isSelf &&
       isAdmin &&
       loses(roles) && (
