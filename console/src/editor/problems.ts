@@ -4,7 +4,7 @@
  */
 import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { descriptionOf, type FieldDescription, namesOf, type StageTypes } from './descriptions.ts'
-import { checks, missing, wrong } from './forms/checks.ts'
+import { checkStage, missing, wrong } from './forms/checks.ts'
 import { formatPath, type Path } from './json-path.ts'
 import { parameterFields, triggerTypes } from './pipeline-fields.ts'
 import { findCircle, refIdOf, requisitesOf, type StageNode, stagesOf, titleOfStage, toNodes } from './stages.ts'
@@ -78,11 +78,10 @@ function problemsOfStage({ stage, index }: StageNode, types: StageTypes, definit
   const isComplete = (textOf(objectOf(stage['stageEnabled'])['expression']) ?? 'true').trim() === 'true'
   const { fields = [], runsHere, reason = doesNotRun } = descriptionOf(types, stage) ?? {}
   const common = types.commonFields.filter(({ name }) => name !== 'type' && name !== 'requisiteStageRefIds')
-  const check = isComplete ? checks[textOf(stage['type']) ?? ''] : undefined
   return [
     ...problemsOf(stage, common, [], false),
     ...problemsOf(stage, fields, [], isComplete),
-    ...(check?.(stage, definition, index) ?? []),
+    ...(isComplete ? checkStage(stage, definition, index) : []),
     ...(runsHere === false ? [{ ...wrong(['type'], reason), isWarning: true }] : []),
   ]
 }

@@ -11,11 +11,12 @@ interface Complaint {
   readonly kind: 'missing' | 'wrong'
 }
 
-type Complaints = readonly Complaint[]
+/** False where all is right. */
+type Complaints = readonly (Complaint | false)[]
 
 export const missing = (path: Path, message: string): Complaint => ({ path, message, kind: 'missing' })
 export const wrong = (path: Path, message: string): Complaint => ({ path, message, kind: 'wrong' })
-const unless = (isRight: boolean, complaint: Complaint): Complaints => (isRight ? [] : [complaint])
+const isGiven = (value: unknown) => textOf(value) !== undefined
 
 const buildStages = ['jenkins', 'travis', 'gitlab-ci', 'concourse', 'script', 'build']
 const imageTriggers = ['docker', 'pipeline', 'artifact', ...buildStages]
@@ -44,36 +45,30 @@ export function imageSourcesOf(definition: Json, index: number): readonly string
 function checkGroup(group: Json, path: Path, hasImage: boolean): Complaints {
   const isCopy = group['isClone'] === true || group['strategy'] === 'custom'
   const isFound = hasImage && imageKeys.every((key) => group[key] === undefined)
-  return [
-    ...unless(
-      isCopy || isFound || imageKeys.some((key) => textOf(group[key]) !== undefined),
-      missing([...path, 'imageId'], hasImage ? 'Choose an image.' : 'Choose an image: no stage before yields one.'),
-    ),
-    ...checkCapacity(group, path),
-  ]
+  const isNamed = imageKeys.some((key) => isGiven(group[key]))
+  const message = hasImage ? 'Choose an image.' : 'Choose an image: no stage before yields one.'
+  return [!isCopy && !isFound && !isNamed && missing([...path, 'imageId'], message), ...checkCapacity(group, path)]
 }
 
-function checkCapacity(group: Json, path: Path): Complaints {
-  const { min, max, desired } = objectOf(group['capacity'])
-  const [least = 0, most = Number.POSITIVE_INFINITY] = [numberOf(min), numberOf(max)]
-  const wanted = numberOf(desired)
-  const takesSize = group['preferSourceCapacity'] === true || group['useSourceCapacity'] === true
+function checkCapacity({ capacity, preferSourceCapacity, useSourceCapacity }: Json, path: Path): Complaints {
+  const { min, max, desired } = objectOf(capacity)
+  const [least = 0, most = Number.POSITIVE_INFINITY, wanted = least] = [min, max, desired].map(numberOf)
+  const takesSize = preferSourceCapacity === true || useSourceCapacity === true
   const at = (key: string) => [...path, 'capacity', key]
-  if (min === undefined && max === undefined && desired === undefined)
-    return unless(takesSize, missing(at('desired'), 'Enter how many instances there are.'))
+  if ((min ?? max ?? desired) === undefined) return [!takesSize && missing(at('desired'), 'Enter how many instances there are.')]
   return [
-    ...unless(wanted === undefined || wanted >= least, wrong(at('desired'), `At least ${least}.`)),
-    ...unless(wanted === undefined || wanted <= most, wrong(at('desired'), `At most ${most}.`)),
-    ...unless(least <= most, wrong(at('max'), `At least ${least}.`)),
+    wanted < least && wrong(at('desired'), `At least ${least}.`),
+    wanted > most && least <= most && wrong(at('desired'), `At most ${most}.`),
+    least > most && wrong(at('max'), `At least ${least}.`),
   ]
 }
 
-function checkDeploy(stage: Json, definition: Json, index: number): Complaints {
-  const clusters = objectsOf(stage['clusters'])
-  const hasImage = imageSourcesOf(definition, index).length > 0
-  if (clusters.length === 0 && stage['clusters'] !== undefined)
+function checkDeploy({ clusters }: Json, definition: Json, index: number): Complaints {
+  const groups = objectsOf(clusters)
+  if (groups.length === 0 && clusters !== undefined)
     return [missing(['clusters'], 'Add a server group: a deployment without one fails.')]
-  return clusters.flatMap((cluster, at) => checkGroup(cluster, ['clusters', at], hasImage))
+  const hasImage = imageSourcesOf(definition, index).length > 0
+  return groups.flatMap((group, at) => checkGroup(group, ['clusters', at], hasImage))
 }
 
 function checkBake(stage: Json): Complaints {
@@ -81,38 +76,32 @@ function checkBake(stage: Json): Complaints {
   const { git, directory } = objectOf(stage['extendedAttributes'])
   const folder = ['extendedAttributes', 'directory']
   return [
-    ...unless(textOf(stage['package']) !== undefined, missing(['package'], 'Enter the name of the image.')),
-    ...unless(textOf(stage['baseOs']) !== undefined, missing(['baseOs'], 'Choose how the image is made.')),
-    ...unless(git !== '', missing(['extendedAttributes', 'git'], 'Enter the address of the repository.')),
-    ...unless(directory !== '', missing(folder, 'Enter the path of the folder.')),
-    ...unless(!/^(?!\/|\$\{)./.test(textOf(directory) ?? ''), wrong(folder, 'Write the whole path, beginning with “/”.')),
+    !isGiven(stage['package']) && missing(['package'], 'Enter the name of the image.'),
+    !isGiven(stage['baseOs']) && missing(['baseOs'], 'Choose how the image is made.'),
+    git === '' && missing(['extendedAttributes', 'git'], 'Enter the address of the repository.'),
+    directory === '' && missing(folder, 'Enter the path of the folder.'),
+    /^(?!\/|\$\{)./.test(textOf(directory) ?? '') && wrong(folder, 'Write the whole path, beginning with “/”.'),
   ]
 }
 
 function checkCommand({ command }: Json): Complaints {
-  const isGiven = textOf(command) !== undefined || (Array.isArray(command) && command.length > 0)
-  return unless(isGiven, missing(['command'], 'Enter the command.'))
+  const isThere = Array.isArray(command) ? command.length > 0 : isGiven(command)
+  return [!isThere && missing(['command'], 'Enter the command.')]
 }
 
-function checkWebhook(stage: Json): Complaints {
-  const url = textOf(stage['url'])
-  return unless(
-    url === undefined || /\$\{|^https?:\/\//i.test(url),
-    wrong(['url'], 'An address begins with https:// or http://.'),
-  )
+function checkWebhook({ url }: Json): Complaints {
+  const isAddress = /\$\{|^https?:\/\//i.test(textOf(url) ?? 'https://')
+  return [!isAddress && wrong(['url'], 'An address begins with https:// or http://.')]
 }
 
-function checkManifests({ source, manifests, manifestArtifactId, manifestArtifact }: Json): Complaints {
-  if (source === 'artifact')
-    return unless(
-      (manifestArtifactId ?? manifestArtifact) !== undefined,
-      missing(['manifestArtifactId'], 'Choose the artifact with the manifests.'),
-    )
-  const isEmpty = manifests === undefined || (Array.isArray(manifests) && manifests.length === 0)
-  return unless(!isEmpty, missing(['manifests'], 'Write at least one manifest.'))
+function checkManifests({ source, manifests = [], manifestArtifactId, manifestArtifact }: Json): Complaints {
+  const isChosen = (manifestArtifactId ?? manifestArtifact) !== undefined
+  if (source === 'artifact') return [!isChosen && missing(['manifestArtifactId'], 'Choose the artifact with the manifests.')]
+  const isEmpty = Array.isArray(manifests) && manifests.length === 0
+  return [isEmpty && missing(['manifests'], 'Write at least one manifest.')]
 }
 
-export const checks: Readonly<Record<string, (stage: Json, definition: Json, index: number) => Complaints>> = {
+const checks: Readonly<Record<string, (stage: Json, definition: Json, index: number) => Complaints>> = {
   deploy: checkDeploy,
   createServerGroup: (stage, definition, index) => checkGroup(stage, [], imageSourcesOf(definition, index).length > 0),
   bake: checkBake,
@@ -120,4 +109,10 @@ export const checks: Readonly<Record<string, (stage: Json, definition: Json, ind
   script: checkCommand,
   webhook: checkWebhook,
   deployManifest: checkManifests,
+}
+
+/** @param index Its place in the definition. */
+export function checkStage(stage: Json, definition: Json, index: number): readonly Complaint[] {
+  const found = checks[textOf(stage['type']) ?? '']?.(stage, definition, index) ?? []
+  return found.filter((each) => each !== false)
 }
