@@ -7,7 +7,7 @@ import { type Json, objectOf } from '../model/read.ts'
 import { useChoices } from './choices.ts'
 import { type FieldDescription, namesOf } from './descriptions.ts'
 import type { Draft } from './draft.ts'
-import { type InputProps, inputOf, isSwitched, JsonInput, kindOf, TextInput } from './inputs.tsx'
+import { type InputProps, inputOf, JsonInput, kindOf, switchedKinds, TextInput } from './inputs.tsx'
 import { ItemList, useFocus, useFold } from './item-list.tsx'
 import { isSamePath, isWithin, type Path, valueAt } from './json-path.ts'
 import { isExpression } from './problems.ts'
@@ -146,7 +146,7 @@ export function FieldView({ draft, base, field }: { draft: Draft; base: Path; fi
   const isShown = problem?.kind !== 'missing' || isTouched || draft.showsMissing.value
   const error = isShown ? problem?.message : undefined
   const kind = kindOf(field, value)
-  const mayBeExpression = expression && isSwitched(kind)
+  const mayBeExpression = expression && switchedKinds.includes(kind)
   const isText = mayBeExpression && (wantsExpression || isExpression(value))
   const set = (next: unknown) => {
     draft.set(path, next ?? (field.isKept === true ? '' : undefined), `Change ${label}`)

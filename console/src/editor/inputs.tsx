@@ -52,13 +52,10 @@ export function TextInput(props: InputProps & { readonly isLong?: boolean; reado
       choices={choices}
       onText={(typed) => onChange(choices.find(({ label }) => label === typed)?.value ?? (typed || undefined))}
       onTake={onChange}
-      rows={beganLong || text.includes('\n') ? Math.min(maxRows, Math.max(isLong ? 3 : 2, text.split('\n').length)) : undefined}
+      rows={beganLong || text.includes('\n') ? rowsOf(text, isLong ? 3 : 2) : undefined}
       attributes={{
-        ...tied,
-        class: `${isCode ? 'code' : ''} ${isNumber ? 'narrow' : ''}`,
-        ...(isNumber && { inputMode: 'decimal' }),
-        spellcheck: isLong && !isCode,
-        placeholder,
+        ...{ ...tied, placeholder, class: `${isCode ? 'code' : ''} ${isNumber ? 'narrow' : ''}` },
+        ...{ inputMode: isNumber ? 'decimal' : undefined, spellcheck: isLong && !isCode },
       }}
     />
   )
@@ -115,23 +112,25 @@ export function JsonInput({ tied, value, onChange }: InputProps) {
   // The user's own spaces stay while the value is the same.
   const shown = kept === undefined && isSameValue(parseJson(typed).value, value) ? typed : text
   const change = (next: string) => {
-    const parsed = parseJson(next)
+    const { value: parsed, error } = parseJson(next)
     setTyped(next)
-    if (parsed.error === undefined) onChange(parsed.value)
-    keep(parsed.error === undefined ? undefined : next, `This is not JSON yet: ${parsed.error}`)
+    if (error === undefined) onChange(parsed)
+    keep(error === undefined ? undefined : next, `This is not JSON yet: ${error}`)
   }
   return (
     <textarea
       {...tied}
       class="code"
       aria-invalid={kept !== undefined || tied['aria-invalid']}
-      rows={Math.min(maxRows, Math.max(3, shown.split('\n').length))}
+      rows={rowsOf(shown, 3)}
       spellcheck={false}
       value={shown}
       onInput={(event) => change(event.currentTarget.value)}
     />
   )
 }
+
+const rowsOf = (text: string, least: number) => Math.min(maxRows, Math.max(least, text.split('\n').length))
 
 function parseJson(text: string): { readonly value?: unknown; readonly error?: string } {
   try {
@@ -147,9 +146,10 @@ export function TextsInput({ tied, value, onChange, choices = [] }: InputProps) 
   const texts = Array.isArray(value) ? value.map((item) => textOf(item) ?? '') : []
   const rest = choices.filter((choice) => !texts.includes(choice.value))
   const labelOf = (text: string) => choices.find((choice) => choice.value === text)?.label ?? text
-  const add = (text: string) => {
+  const add = (typed: string) => {
+    const text = typed.trim()
     setNext('')
-    if (text.trim() !== '' && !texts.includes(text.trim())) onChange([...texts, text.trim()])
+    if (text !== '' && !texts.includes(text)) onChange([...texts, text])
   }
   const remove = (index: number) => onChange(texts.length === 1 ? undefined : texts.toSpliced(index, 1))
   const onKey = (event: KeyboardEvent) => {
@@ -178,7 +178,7 @@ export function TextsInput({ tied, value, onChange, choices = [] }: InputProps) 
         onKey={onKey}
         attributes={{
           ...tied,
-          placeholder: rest.length > 0 ? 'Choose, or type and press Enter' : 'Type and press Enter',
+          placeholder: `${rest.length > 0 ? 'Choose, or type' : 'Type'} and press Enter`,
           onBlurCapture: () => add(next),
         }}
       />
@@ -190,10 +190,9 @@ export function TextsInput({ tied, value, onChange, choices = [] }: InputProps) 
 function MapInput({ tied, value, onChange, label }: InputProps) {
   const { keep } = useKeptText()
   // A name that is empty or taken while it is typed.
-  const [half, setHalf] = useState<{ readonly at: number; readonly name: string } | undefined>(undefined)
+  const [half, setHalf] = useState<{ at: number; name: string } | undefined>(undefined)
   const entries = Object.entries(objectOf(value))
-  const set = (next: readonly (readonly [string, unknown])[]) =>
-    onChange(next.length === 0 ? undefined : Object.fromEntries(next))
+  const set = (next: typeof entries) => onChange(next.length === 0 ? undefined : Object.fromEntries(next))
   const rename = (at: number, name: string, item: unknown) => {
     const isFree = name !== '' && !entries.some(([other], index) => index !== at && other === name)
     setHalf(isFree ? undefined : { at, name })
@@ -264,17 +263,9 @@ async function loadManifestsEditor() {
   }
 }
 
+/** With what the service that fires it thinks of an expression, after a pause in typing. */
 function CronInput(props: InputProps) {
-  return (
-    <>
-      <TextInput {...props} isCode />
-      <CronVerdict text={textOf(props.value) ?? ''} />
-    </>
-  )
-}
-
-/** What the service that fires it thinks of an expression, after a pause in typing. */
-function CronVerdict({ text }: { text: string }) {
+  const text = textOf(props.value) ?? ''
   const [asked, setAsked] = useState(text)
   useEffect(() => {
     const timer = setTimeout(() => setAsked(text), cronPauseMs)
@@ -282,26 +273,29 @@ function CronVerdict({ text }: { text: string }) {
   }, [text])
   const query = asked.trim() === '' || isExpression(asked) ? undefined : { query: { expression: asked } }
   const { body } = useLive('/cron/validate', query, { refresh: 'open' }).reading.value
-  if (body === undefined || asked !== text) return null
-  if (!body.valid) return <p class="verdict error">{body.message ?? ''}</p>
-  const { description = '', nextTimes = [], timeZone } = body
+  const { valid, message, description = '', nextTimes = [], timeZone } = (asked === text && body) || {}
   return (
-    <p class="verdict muted">
-      {description}
-      <br />
-      Next, in your zone: {formatTimes(nextTimes)}.
-      {timeZone !== undefined && !isReadersZone(timeZone) && ` In ${timeZone}: ${formatTimes(nextTimes, timeZone)}.`}
-    </p>
+    <>
+      <TextInput {...props} isCode />
+      {valid === false && <p class="verdict error">{message}</p>}
+      {valid === true && (
+        <p class="verdict muted">
+          {description}
+          <br />
+          Next, in your zone: {formatTimes(nextTimes)}.
+          {timeZone !== undefined && !isReadersZone(timeZone) && ` In ${timeZone}: ${formatTimes(nextTimes, timeZone)}.`}
+        </p>
+      )}
+    </>
   )
 }
 
 function WebhookInput(props: InputProps) {
-  const source = textOf(props.value)
-  const address = `${location.origin}${apiPath}/webhooks/webhook/${encodeURIComponent(source ?? '')}`
+  const address = `${location.origin}${apiPath}/webhooks/webhook/${encodeURIComponent(textOf(props.value) ?? '')}`
   return (
     <>
       <TextInput {...props} />
-      {source !== undefined && (
+      {props.value !== undefined && (
         <p class="verdict muted row tight">
           <code class="cut">{address}</code> <CopyButton text={address} label="Copy the address" />
         </p>
@@ -328,10 +322,8 @@ export function inputOf(kind: string): FunctionComponent<InputProps> {
   return kinds[kind] ?? JsonInput
 }
 
-/** Whether its input takes no expression: another one does. */
-export function isSwitched(kind: string): boolean {
-  return ['moment', 'choice', 'texts', 'map', 'flag', 'object', 'objects'].includes(kind)
-}
+/** Kinds whose input takes no expression: another one does. */
+export const switchedKinds = ['moment', 'choice', 'texts', 'map', 'flag', 'object', 'objects']
 
 const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
 const isPlain = (value: unknown) => ['string', 'number', 'bigint'].includes(typeof value)
@@ -347,13 +339,10 @@ const shapes: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 /** A value of another shape than the description says is edited as JSON. */
 export function kindOf({ name, kind, fields }: FieldDescription, value: unknown): string {
-  if (fields === undefined) {
-    // Objects of a cluster have no fields that a form could know.
-    if (name === 'manifest') return name
-    if (['manifests', 'patchBody'].includes(name)) return 'manifests'
-    if (kind === 'object') return 'json'
-  }
-  const takes = shapes[kind] ?? isPlain
-  if (value === undefined || value === null || isExpression(value) || takes(value)) return kind
+  // Objects of a cluster have no fields that a form could know.
+  if (fields === undefined && ['manifest', 'manifests', 'patchBody'].includes(name))
+    return name === 'manifest' ? name : 'manifests'
+  if (fields === undefined && kind === 'object') return 'json'
+  if (value === undefined || value === null || isExpression(value) || (shapes[kind] ?? isPlain)(value)) return kind
   return kind === 'texts' && isPlain(value) ? 'text' : 'json'
 }
