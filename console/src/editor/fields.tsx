@@ -79,7 +79,8 @@ export function FieldList({ known = [], ...place }: FormPlace & Pick<FormViewPro
 export function useNeeded(fields: readonly FieldDescription[], holder: Json): readonly Part[] {
   const isNeeded = (field: FieldDescription) => field.required || namesOf(field).some((name) => holder[name] !== undefined)
   const isShown = (field: FieldDescription, index: number) => index < firstShown || isNeeded(field)
-  return useState(() => fields.filter(isShown).map(partOf))[0]
+  const toPart = (field: FieldDescription): Part => ({ View: () => <FieldView field={field} />, shows: [field.name] })
+  return useState(() => fields.filter(isShown).map(toPart))[0]
 }
 
 /** A field as a form shows it. */
@@ -91,14 +92,6 @@ export interface ShownField extends FieldDescription {
   readonly Input?: FunctionComponent<InputProps>
   /** The key stays when its text is deleted. */
   readonly isKept?: boolean
-}
-
-export function partOf(field: ShownField): Part {
-  const View = () => {
-    const { draft, base } = useForm()
-    return <FieldView draft={draft} base={base} field={field} />
-  }
-  return { View, shows: [field.name] }
 }
 
 /** What the parts leave out: rarer fields, then as JSON those without a description. */
@@ -119,7 +112,7 @@ function MoreFields({ shown }: { shown: readonly string[] }) {
   return (
     <details class="advanced" {...fold}>
       <summary>More fields ({count})</summary>
-      {fold.open && rest.map((field) => <FieldView key={field.name} draft={draft} base={base} field={field} />)}
+      {fold.open && rest.map((field) => <FieldView key={field.name} field={field} />)}
       {fold.open && others.length > 0 && (
         <FieldContext.Provider value={{ draft, path: [...base, ''], expression: false }}>
           <Field label="Other fields" help="Fields without a description, as JSON.">
@@ -131,7 +124,10 @@ function MoreFields({ shown }: { shown: readonly string[] }) {
   )
 }
 
-export function FieldView({ draft, base, field }: { draft: Draft; base: Path; field: ShownField }) {
+/** @param within Leads from the object of the form to the one that the field belongs to. */
+export function FieldView({ field, within = [] }: { field: ShownField; within?: Path }) {
+  const { draft, base: outer } = useForm()
+  const base = [...outer, ...within]
   const { label = stepWords(field.name), expression, required, placeholder, isCode } = field
   const holder = objectOf(valueAt(draft.definition.value, base))
   // Where another key of the same meaning is set, that one is edited.

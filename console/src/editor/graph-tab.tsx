@@ -67,7 +67,7 @@ export function GraphTab({ draft }: TabProps) {
           {node === undefined ? (
             <PipelineSettings key={section} draft={draft} section={section ?? 'general'} />
           ) : (
-            <StageForm key={node.key} draft={draft} node={node} onSelect={select} />
+            <StageForm key={`${node.key} ${draft.types.value !== undefined}`} draft={draft} node={node} onSelect={select} />
           )}
         </fieldset>
       )}

@@ -3,9 +3,10 @@ import type { FunctionComponent } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { apiPath } from '../address.ts'
 import { useLive } from '../api/live.ts'
-import { Button, IconButton } from '../components/button.tsx'
+import { IconButton } from '../components/button.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Name } from '../components/name.tsx'
+import { RecordRows } from '../components/record-rows.tsx'
 import { parseExactly, toExact } from '../model/exact-json.ts'
 import { freeName } from '../model/names.ts'
 import { objectOf, textOf } from '../model/read.ts'
@@ -186,44 +187,41 @@ export function TextsInput({ tied, value, onChange, choices = [] }: InputProps) 
   )
 }
 
-/** Names of the author's choice, each with a text. */
-function MapInput({ tied, value, onChange, label }: InputProps) {
-  const { keep } = useKeptText()
-  // A name that is empty or taken while it is typed.
-  const [half, setHalf] = useState<{ at: number; name: string } | undefined>(undefined)
-  const entries = Object.entries(objectOf(value))
-  const set = (next: typeof entries) => onChange(next.length === 0 ? undefined : Object.fromEntries(next))
-  const rename = (at: number, name: string, item: unknown) => {
-    const isFree = name !== '' && !entries.some(([other], index) => index !== at && other === name)
-    setHalf(isFree ? undefined : { at, name })
-    keep(isFree ? undefined : name, name === '' ? 'An entry has no name.' : `There are two entries ${name}.`)
-    if (isFree) set(entries.with(at, [name, item]))
+/** Names of the author's choice, each with a text. Rows in which a name is missing or twice are kept as text. */
+function MapInput({ tied, value, onChange, label = '' }: InputProps) {
+  const { kept, keep } = useKeptText()
+  const rows: readonly [name: string, item: unknown][] =
+    kept === undefined ? Object.entries(objectOf(value)) : (parseExactly(kept.text) as [string, unknown][])
+  const names = rows.map(([name]) => name)
+  const change = (next: readonly { name: string; item: unknown }[]) => {
+    const twice = next.find(({ name }, at) => next.findIndex((other) => other.name === name) < at)
+    const entries = next.map(({ name, item }) => [name, item ?? ''])
+    const why = next.some(({ name }) => name === '') ? 'An entry has no name.' : twice && `There are two entries ${twice.name}.`
+    keep(why && JSON.stringify(entries), why ?? '')
+    if (why === undefined) onChange(entries.length === 0 ? undefined : Object.fromEntries(entries))
   }
-  const add = () => set([...entries, [freeName('key', (name) => entries.some(([other]) => other === name), ''), '']])
   return (
-    <div class="map-input">
-      {entries.map(([name, item], at) => (
-        // The name itself is edited: only its place tells a row from others.
-        <div key={at} class="map-row">
-          <input
-            aria-label={`${label}, name ${at + 1}`}
-            aria-invalid={half?.at === at}
-            value={half?.at === at ? half.name : name}
-            autoComplete="off"
-            spellcheck={false}
-            onInput={(event) => rename(at, event.currentTarget.value, item)}
-          />
-          <TextInput
-            tied={{ 'aria-label': `Value of ${name}` }}
-            value={item}
-            onChange={(next) => set(entries.with(at, [name, next ?? '']))}
-          />
-          <IconButton icon="close" label={`Remove ${name}`} onClick={() => set(entries.toSpliced(at, 1))} />
-        </div>
-      ))}
-      <Button small icon="plus" id={tied.id} onClick={add}>
-        Add an entry
-      </Button>
+    <div class="plain-records" id={tied.id} role="group" aria-label={label} aria-describedby={tied['aria-describedby']}>
+      <RecordRows
+        noun="entry"
+        records={rows.map(([name, item]) => ({ name, item }))}
+        added={{ name: freeName('key', (name) => names.includes(name), ''), item: '' }}
+        onChange={change}
+      >
+        {({ name, item }, set) => (
+          <>
+            <input
+              aria-label={`${label}, name`}
+              aria-invalid={name === '' || names.indexOf(name) !== names.lastIndexOf(name)}
+              value={name}
+              autoComplete="off"
+              spellcheck={false}
+              onInput={(event) => set({ name: event.currentTarget.value })}
+            />
+            <TextInput tied={{ 'aria-label': `Value of ${name}` }} value={item} onChange={(next) => set({ item: next })} />
+          </>
+        )}
+      </RecordRows>
     </div>
   )
 }

@@ -5,7 +5,7 @@ import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { textOf } from '../model/read.ts'
 import { openAddStage } from './add-stage-dialog.tsx'
-import { descriptionOf, type StageType } from './descriptions.ts'
+import { descriptionOf } from './descriptions.ts'
 import type { Draft } from './draft.ts'
 import { FormView, useNeeded } from './fields.tsx'
 import { everyStage } from './forms/every-stage.tsx'
@@ -20,11 +20,19 @@ interface StageFormProps {
   readonly onSelect: (key: string | undefined) => void
 }
 
+const nameField = field('name', 'Name')
+/** Shown at its head, or set with others. */
+const elsewhere = ['type', 'refId', 'restrictedExecutionWindow', 'skipWindowText', 'overrideTimeout', 'sendNotifications']
+
 export function StageForm({ draft, node, onSelect }: StageFormProps) {
-  const { stage } = node
+  const { stage, index } = node
   const types = draft.types.value
   const description = descriptionOf(types, stage)
   const type = textOf(stage['type'])
+  const own = description?.fields ?? []
+  const common = types?.commonFields.filter(({ name }) => own.every((each) => each.name !== name)) ?? []
+  const needed = useNeeded(own, stage)
+  const byHand = forms[description?.type ?? '']
   return (
     <Panel
       class="editor-panel"
@@ -42,38 +50,16 @@ export function StageForm({ draft, node, onSelect }: StageFormProps) {
         </Banner>
       )}
       {description?.runsHere === false && <Banner tone="warning">{description.reason ?? doesNotRun}</Banner>}
-      <StageFields key={description?.type} draft={draft} node={node} own={description} common={types?.commonFields ?? []} />
-    </Panel>
-  )
-}
-
-const nameField = field('name', 'Name')
-/** Shown at its head, or set with others. */
-const elsewhere = ['type', 'refId', 'restrictedExecutionWindow', 'skipWindowText', 'overrideTimeout', 'sendNotifications']
-
-interface StageFieldsProps extends Omit<StageFormProps, 'onSelect'> {
-  readonly own: StageType | undefined
-  readonly common: StageType['fields']
-}
-
-function StageFields({ draft, node: { stage, index }, own, common }: StageFieldsProps) {
-  const fields = own?.fields ?? []
-  const needed = useNeeded(fields, stage)
-  const byHand = forms[own?.type ?? '']
-  const others = common.filter(({ name }) => fields.every((each) => each.name !== name))
-  // Without a description only its JSON is left, and open.
-  const known = own === undefined ? [...elsewhere, ...others.map(({ name }) => name)] : elsewhere
-  return (
-    <>
-      {byHand === undefined && <p class="muted">{own?.description}</p>}
+      {byHand === undefined && <p class="muted">{description?.description}</p>}
       <FormView
         draft={draft}
         base={['stages', index]}
-        fields={[...fields, ...others]}
+        fields={[...own, ...common]}
         parts={[nameField, ...(byHand ?? needed), ...everyStage]}
-        known={known}
+        // Without a description only its JSON is left, and open.
+        known={description === undefined ? [...elsewhere, ...common.map(({ name }) => name)] : elsewhere}
       />
-    </>
+    </Panel>
   )
 }
 
@@ -81,9 +67,7 @@ function StageActions({ draft, node: { key, stage }, onSelect }: StageFormProps)
   const title = titleOfStage(stage)
   const denied = draft.readOnly.value
   const add = (position: Position): MenuItem => ({
-    label: positions[position],
-    icon: 'plus',
-    denied,
+    ...{ label: positions[position], icon: 'plus', denied },
     onSelect: () => openAddStage({ draft, of: key, position, onAdded: onSelect }),
   })
   const copy = () => {
@@ -92,16 +76,13 @@ function StageActions({ draft, node: { key, stage }, onSelect }: StageFormProps)
     draft.replace(copied.definition, `Copy ${title}`)
     onSelect(copied.refId)
   }
-  return (
-    <Menu
-      label={`Actions of ${title}`}
-      items={[
-        ...(['after', 'before', 'parallel'] as const).map(add),
-        { label: 'Copy', icon: 'copy', denied, onSelect: copy },
-        { label: 'Remove', icon: 'trash', destructive: true, denied, onSelect: () => removeSelected(draft, key, onSelect) },
-      ]}
-    />
-  )
+  const remove = () => removeSelected(draft, key, onSelect)
+  const items: readonly MenuItem[] = [
+    ...(['after', 'before', 'parallel'] as const).map(add),
+    { label: 'Copy', icon: 'copy', denied, onSelect: copy },
+    { label: 'Remove', icon: 'trash', destructive: true, denied, onSelect: remove },
+  ]
+  return <Menu label={`Actions of ${title}`} items={items} />
 }
 
 /** The next selection is the stage that stands in its place. */

@@ -39,15 +39,6 @@ function titleOf(cluster: Json, application: string): string {
   return parts.flatMap((part) => textOf(part) ?? []).join('-')
 }
 
-function NextName() {
-  const { draft, holder } = useForm()
-  return (
-    <p class="verdict muted">
-      Creates <code>{titleOf(holder, draft.application)}-v000</code>, then v001, and so on.
-    </p>
-  )
-}
-
 const sizes = [field('capacity.min', 'At least'), field('capacity.desired', 'Now'), field('capacity.max', 'At most')]
 
 function Capacity() {
@@ -144,7 +135,6 @@ export const serverGroupForm: readonly Part[] = [
     field('stack', 'Stack', 'Tells environments apart.', { placeholder: 'test' }),
     field('freeFormDetails', 'Detail', 'Tells parts of a stack apart.'),
   ),
-  { View: NextName, shows: ['application'] },
   only((form) => sourcesOf(form).length > 0, imageSource),
   only(isNamed, field('imageId', 'Name of the image', imageHelp, { isKept: true })),
   { View: Capacity, shows: ['capacity'] },

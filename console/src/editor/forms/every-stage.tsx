@@ -1,8 +1,9 @@
 /** The sections that the form of every stage ends with. */
-import { Button, IconButton } from '../../components/button.tsx'
 import { CheckList } from '../../components/form-fields.tsx'
 import { Name } from '../../components/name.tsx'
+import { RecordRows } from '../../components/record-rows.tsx'
 import { type Json, listOf, numberOf, objectOf, objectsOf, textOf } from '../../model/read.ts'
+import { capital } from '../../words.ts'
 import { type Form, type Part, useForm } from '../fields.tsx'
 import { type InputProps, NumberInput, TextInput } from '../inputs.tsx'
 import { type ItemKind, ItemList } from '../item-list.tsx'
@@ -45,31 +46,25 @@ function DaysInput({ value, onChange, label = '' }: InputProps) {
 const workingDay: Json = { startHour: 9, startMin: 0, endHour: 17, endMin: 0 }
 
 function TimesInput({ tied, value, onChange }: InputProps) {
-  const ranges = objectsOf(value)
   return (
-    <>
-      {ranges.map((range, at) => (
-        <div key={at} class="row time-range">
-          {['start', 'end'].map((of) => (
+    <div class="plain-records" id={tied.id} role="group" aria-label="Times of day">
+      <RecordRows noun="time" records={objectsOf(value)} added={workingDay} onChange={onChange}>
+        {(range, set) =>
+          ['start', 'end'].map((of) => (
             <input
               key={of}
               type="time"
-              class="narrow"
-              aria-label={`Time ${at + 1}, ${of}`}
+              aria-label={capital(of)}
               value={[range[`${of}Hour`], range[`${of}Min`]].map((part) => String(part ?? 0).padStart(2, '0')).join(':')}
               onInput={({ currentTarget }) => {
                 const [hour, minute] = currentTarget.value.split(':').map(Number)
-                if (minute !== undefined) onChange(ranges.with(at, { ...range, [`${of}Hour`]: hour, [`${of}Min`]: minute }))
+                if (minute !== undefined) set({ [`${of}Hour`]: hour, [`${of}Min`]: minute })
               }}
             />
-          ))}
-          <IconButton icon="close" label={`Remove time ${at + 1}`} onClick={() => onChange(ranges.toSpliced(at, 1))} />
-        </div>
-      ))}
-      <Button small icon="plus" id={tied.id} onClick={() => onChange([...ranges, workingDay])}>
-        Add a time
-      </Button>
-    </>
+          ))
+        }
+      </RecordRows>
+    </div>
   )
 }
 

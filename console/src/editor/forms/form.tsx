@@ -11,10 +11,9 @@ export function field(name: string, label: string, help = '', more: Partial<Show
   const steps = name.split('.')
   const last = steps.pop() ?? ''
   const View = () => {
-    const { draft, base, fields } = useForm()
-    const within = steps.reduce((outer, step) => outer.find((each) => each.name === step)?.fields ?? [], fields)
-    const known = within.find((each) => each.name === last) ?? describeText(last)
-    return <FieldView draft={draft} base={[...base, ...steps]} field={{ ...known, label, help, ...more }} />
+    const outer = steps.reduce((all, step) => all.find((each) => each.name === step)?.fields ?? [], useForm().fields)
+    const known = outer.find((each) => each.name === last) ?? describeText(last)
+    return <FieldView within={steps} field={{ ...known, label, help, ...more }} />
   }
   return { View, shows: steps.length === 0 ? [last] : [] }
 }

@@ -1,43 +1,18 @@
 /** Which stage types have a form made by hand, and the shorter of these forms; other types get one of their description. */
 import { useLive } from '../../api/live.ts'
-import { PlainText } from '../../components/plain-text.tsx'
 import { objectOf, objectsOf, textOf, textsOf } from '../../model/read.ts'
 import { describeText } from '../descriptions.ts'
 import { FieldView, type Form, type Part, useForm } from '../fields.tsx'
 import { type InputProps, TextsInput } from '../inputs.tsx'
-import { titleOfStage } from '../stages.ts'
 import { bakeForm } from './bake.tsx'
 import { buildForm, commandForm, jobForm } from './command.tsx'
 import { deployForm, serverGroupForm } from './deploy.tsx'
 import { field, oneOf, only, row } from './form.tsx'
 
-const answersOf = (inputs: unknown) => objectsOf(inputs).flatMap(({ value }) => textOf(value) ?? [])
-
 function AnswersInput({ value, onChange, ...input }: InputProps) {
-  const change = (texts: unknown) => onChange(texts === undefined ? undefined : textsOf(texts).map((text) => ({ value: text })))
-  return <TextsInput {...input} value={answersOf(value)} onChange={change} />
-}
-
-/** Live, and without effect. */
-function Preview() {
-  const { holder } = useForm()
-  const instructions = textOf(holder['instructions'])
-  return (
-    <section class="judgment-preview" aria-label="What the judge sees">
-      <p class="muted">What the judge sees</p>
-      <strong>{titleOfStage(holder)}</strong>
-      {instructions === undefined ? <p class="quiet">No instructions.</p> : <PlainText text={instructions} />}
-      {answersOf(holder['judgmentInputs']).map((answer) => (
-        <span key={answer} class="check">
-          <input type="radio" disabled aria-label={answer} /> {answer}
-        </span>
-      ))}
-      <div class="row" aria-hidden="true">
-        <span class="button primary small">Continue</span>
-        <span class="button small">Stop</span>
-      </div>
-    </section>
-  )
+  const answers = objectsOf(value).flatMap((answer) => textOf(answer['value']) ?? [])
+  const change = (texts: unknown) => onChange(texts && textsOf(texts).map((text) => ({ value: text })))
+  return <TextsInput {...input} value={answers} onChange={change} />
 }
 
 const judgmentForm = [
@@ -47,7 +22,6 @@ const judgmentForm = [
   field('judgmentInputs', 'Answers', 'Expressions read the chosen one: ${ #judgment("name of this stage") }.', {
     ...{ kind: 'texts', Input: AnswersInput },
   }),
-  { View: Preview, shows: [] },
   field('requiredJudgmentRoles', 'Who may judge', 'One of these roles. Empty: all who may start the pipeline.'),
   field('propagateAuthenticationContext', 'Go on as the judge', 'Later stages have the rights of who judged.'),
 ]
@@ -94,7 +68,7 @@ const webhookForm = [
 
 /** Those that the chosen pipeline declares; others that are set stay in sight. */
 function Parameters() {
-  const { draft, base, holder } = useForm()
+  const { draft, holder } = useForm()
   const application = textOf(holder['application'])
   const at = { path: { application: application?.includes('$') === false ? application : draft.application } }
   const pipelines = useLive('/applications/{application}/pipelineConfigs', at, { refresh: 'open' }).reading.value.body ?? []
@@ -114,7 +88,7 @@ function Parameters() {
           choices: objectsOf(options).flatMap(({ value }) => textOf(value) ?? []),
         })
         const field = { ...described, label: textOf(label) ?? String(name), placeholder: textOf(usual) ?? '' }
-        return <FieldView key={name} draft={draft} base={[...base, 'pipelineParameters']} field={field} />
+        return <FieldView key={name} within={['pipelineParameters']} field={field} />
       })}
     </fieldset>
   )
