@@ -1,21 +1,71 @@
-/** Starts the console: who is the user, then the screen of the address. */
+/** Starts the console: who is the user, then the frame with the screen of the present address. */
 import './styles/main.css'
 import { render } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { LocationProvider, useLocation } from 'preact-iso/router'
+import { basePath, to } from './address.ts'
 import { asApiError } from './api/api-error.ts'
 import { loadUser, rememberUser } from './api/session.ts'
-import { App } from './app.tsx'
-import { ErrorState } from './components/states.tsx'
+import { closeDialogOfPage } from './components/dialog.tsx'
+import { ErrorBoundary } from './components/error-boundary.tsx'
+import { PageHead } from './components/page-head.tsx'
+import { Shell } from './components/shell.tsx'
+import { EmptyState, ErrorState } from './components/states.tsx'
 import { guardTexts } from './guard-texts.ts'
+import { useKeys } from './keys.tsx'
+import { useHeldPlace } from './leave.tsx'
+import { OrManifest } from './manifests/or-manifest.tsx'
 import { loadKept } from './model/recent.ts'
 import { startClock } from './model/time.ts'
+import { findScreen } from './routes.ts'
 
-const root = document.getElementById('app')
+function CurrentScreen() {
+  const { path, query } = useHeldPlace()
+  useKeys()
+  useNewPage(path)
+  const found = findScreen(path.slice(basePath.length - 1))
+  const unknown = 'This address belongs to no screen.'
+  return found !== undefined ? (
+    <ErrorBoundary key={found.load}>
+      <OrManifest key={JSON.stringify(found.params)} {...found} query={query} />
+    </ErrorBoundary>
+  ) : (
+    <>
+      <PageHead tab={unknown} title={unknown} />
+      <EmptyState icon="search" text="Check the address, or search for what you were looking for.">
+        <a class="button" href={to.home()}>
+          Go to Home
+        </a>
+      </EmptyState>
+    </>
+  )
+}
 
-async function start(): Promise<void> {
-  if (root === null) return
+/** A screen begins at its top, with the focus where its content begins and without the dialog of another; the way back keeps the place. */
+function useNewPage(path: string): void {
+  const last = useRef(path)
+  const { wasPush } = useLocation() as { wasPush?: boolean }
+  useLayoutEffect(() => {
+    if (last.current === path) return
+    last.current = path
+    closeDialogOfPage()
+    if (wasPush !== true) return
+    scrollTo(0, 0)
+    document.getElementById('main')?.focus({ preventScroll: true })
+  }, [path, wasPush])
+}
+
+async function start(root: Element): Promise<void> {
   const show = () => {
     loadKept()
-    render(<App />, root)
+    const app = (
+      <LocationProvider scope={basePath.replace(/\/$/, '')}>
+        <Shell>
+          <CurrentScreen />
+        </Shell>
+      </LocationProvider>
+    )
+    render(app, root)
   }
   const isShown = rememberUser()
   if (isShown) show()
@@ -24,12 +74,11 @@ async function start(): Promise<void> {
   } catch (cause) {
     // The screens say themselves what fails.
     if (isShown) return
-    const error = asApiError(cause)
     document.title = 'The console cannot start'
-    render(<ErrorState error={error} onRetry={() => location.reload()} />, root)
+    render(<ErrorState error={asApiError(cause)} onRetry={() => location.reload()} />, root)
   }
 }
 
 guardTexts()
 startClock()
-void start()
+void start(document.getElementById('app') ?? document.body)

@@ -1,12 +1,9 @@
 /** A failed call in the terms of the console: what failed, which service, which request, when to try again. */
 import { objectOf, textOf } from '../model/read.ts'
 
-type Parts = Pick<ApiError, 'status' | 'message'> & Partial<ApiError>
-
 export class ApiError extends Error {
   /** 0 when no answer came. */
   declare readonly status: number
-  declare readonly code: string | undefined
   declare readonly requestId: string | undefined
   /** Path of the request, as the browser sent it. */
   declare readonly path: string | undefined
@@ -15,7 +12,7 @@ export class ApiError extends Error {
   declare readonly retryAfterMs: number | undefined
   declare readonly body: unknown
 
-  constructor(parts: Parts) {
+  constructor(parts: Pick<ApiError, 'status' | 'message'> & Partial<ApiError>) {
     super(parts.message)
     Object.assign(this, parts)
   }
@@ -23,9 +20,7 @@ export class ApiError extends Error {
 
 /** A fault of the console itself becomes one that panels can show. */
 export function asApiError(cause: unknown): ApiError {
-  return cause instanceof ApiError
-    ? cause
-    : new ApiError({ status: 500, message: cause instanceof Error ? cause.message : String(cause) })
+  return cause instanceof ApiError ? cause : new ApiError({ status: 500, message: (cause as Error).message })
 }
 
 /** @param text The body, which may be JSON, a page of a proxy, or nothing. */
@@ -35,7 +30,6 @@ export function toApiError({ status, headers, url }: Response, text: string): Ap
   return new ApiError({
     status,
     message: textOf(body['detail']) ?? textOf(body['message']) ?? `HTTP ${status}`,
-    code: textOf(body['code']),
     requestId: textOf(body['requestId']) ?? headers.get('x-spinnaker-request-id') ?? undefined,
     path: URL.parse(url)?.pathname,
     service: textOf(objectOf(body['upstream'])['service']),

@@ -21,16 +21,14 @@ const options = { credentials: 'same-origin', redirect: 'manual' } as const
 
 const calls = createClient<paths>({ baseUrl, headers, ...options, fetch: (request) => callApi(request) })
 
-export const client: typeof calls = { ...calls, GET: withParsedAnswer(calls.GET as UntypedGet) as typeof calls.GET }
+type Get = (path: string, init?: object) => Promise<Outcome<unknown>>
 
-type UntypedGet = (path: string, init?: object) => Promise<Outcome<unknown>>
-
-function withParsedAnswer(get: UntypedGet): UntypedGet {
-  return async (path, init) => {
-    const outcome = await get(path, { ...init, parseAs: 'text' })
-    return outcome.response.ok ? { ...outcome, data: parseAnswer(path, String(outcome.data ?? '')) } : outcome
-  }
+const readParsed: Get = async (path, init) => {
+  const outcome = await (calls.GET as Get)(path, { ...init, parseAs: 'text' })
+  return outcome.response.ok ? { ...outcome, data: parseAnswer(path, String(outcome.data ?? '')) } : outcome
 }
+
+export const client = { ...calls, GET: readParsed as typeof calls.GET }
 
 /** Definitions are stored again, so their numbers keep all digits. Undefined for an empty answer. */
 export function parseAnswer(path: string, text: string): unknown {
@@ -75,7 +73,7 @@ async function callApi(...call: Parameters<typeof fetch>): Promise<Response> {
   noteServerTime(response.headers.get('date'))
   if (response.type !== 'opaqueredirect' && response.status !== 401) return response
   loginEnded.value = true
-  throw new ApiError({ status: 401, code: 'LOGIN_ENDED', message: 'Your login has ended.' })
+  throw new ApiError({ status: 401, message: 'Your login has ended.' })
 }
 
 interface Outcome<Body> {

@@ -21,27 +21,21 @@ interface Notice {
 export const announcement = signal('')
 
 const notices = signal<readonly Notice[]>([])
-const maxNotices = 3
 
 export function reportFailure(what: string, cause: unknown): void {
   const error = asApiError(cause)
   if (error.status === 403) refreshMatching('/auth/explain')
-  show({ what, error })
+  replace(what, { what, error })
 }
 
 /** @param warning Undefined where an earlier one no longer holds. */
 export function reportWarning(what: string, warning: string | undefined): void {
-  if (warning === undefined) withdraw(what)
-  else show({ what, warning })
+  replace(what, warning === undefined ? undefined : { what, warning })
 }
 
-function show(notice: Notice): void {
-  withdraw(notice.what)
-  notices.value = [...notices.peek(), notice].slice(-maxNotices)
-}
-
-function withdraw(what: string): void {
-  notices.value = notices.peek().filter((notice) => notice.what !== what)
+function replace(what: string, notice?: Notice): void {
+  const others = notices.peek().filter((one) => one.what !== what)
+  notices.value = notice === undefined ? others : [...others, notice].slice(-3)
 }
 
 const running = new Set<string>()
@@ -54,7 +48,7 @@ const running = new Set<string>()
 export function act(what: string, run: () => Promise<unknown>): void {
   if (running.has(what)) return
   running.add(what)
-  withdraw(what)
+  replace(what)
   void run()
     .catch((cause: unknown) => reportFailure(what, cause))
     .finally(() => running.delete(what))
@@ -67,7 +61,7 @@ export function Notices() {
       <PressedDenied />
       {notices.value.map(({ what, error, warning }) => {
         const lead = <Name text={what} max={120} />
-        const close = <IconButton icon="close" label="Close" small onClick={() => withdraw(what)} />
+        const close = <IconButton icon="close" label="Close" small onClick={() => replace(what)} />
         return error === undefined ? (
           <Banner key={what} tone="warning" actions={close}>
             {lead}: {warning}

@@ -3,16 +3,11 @@ import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { showDisguised } from '../model/names.ts'
 
-interface Crumb {
-  readonly label: ComponentChildren
-  readonly href: string
-}
-
 interface PageHeadProps {
   /** The title of the browser's tab. */
   readonly tab: string
   readonly title: ComponentChildren
-  readonly crumbs?: readonly Crumb[]
+  readonly crumbs?: readonly { readonly label: ComponentChildren; readonly href: string }[]
   /** Beside the title: status, counts. */
   readonly state?: ComponentChildren
   readonly actions?: ComponentChildren

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { type Change, completeTask, objectKey } from '../api/actions.ts'
-import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
+import { actionHeaders, client, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
@@ -64,23 +64,21 @@ async function deploy({ provider, versions, prepare, pipeline }: Example, value:
     stages: [{ refId: '1', requisiteStageRefIds: [], name: 'Deploy', ...stage(value) }],
     triggers: [],
   }
-  const known = await savedPipeline(name)
+  const params = { path: { application } }
+  const find = async () =>
+    (await unwrap(client.GET('/applications/{application}/pipelineConfigs', { params }))).find((saved) => saved.name === name)
+  const known = await find()
   if (known === undefined) await unwrap(client.POST('/pipelines', { headers: actionHeaders, body: definition as never }))
   refreshMatching('/applications')
-  return startPipeline(known ?? (await savedPipeline(name)) ?? definition, { version: versions[0] }, false)
-}
-
-async function savedPipeline(wanted: string): Promise<Schemas['Pipeline'] | undefined> {
-  const all = await unwrap(client.GET('/applications/{application}/pipelineConfigs', { params: { path: { application } } }))
-  return all.find(({ name }) => name === wanted)
+  return startPipeline(known ?? (await find()) ?? definition, { version: versions[0] }, false)
 }
 
 function complete(kind: string, name: string, job: Change['job'][number]): Promise<void> {
   return completeTask({ application, description: `Create ${name}`, job: [job], object: objectKey(kind, name) })
 }
 
-/** A provider that takes uploaded images. */
-export interface ImagePlace {
+/** An account that takes uploaded images. */
+interface ImagePlace {
   readonly provider: string
   readonly imagesPath: string
   readonly account: string
@@ -90,9 +88,12 @@ export interface ImagePlace {
 const balancer = 'hello-front'
 const versions = ['1', '2'] as const
 /** The port of the program behind its load balancer. */
-const innerPort = 8080
+const internalPort = 8080
 
 export function imageExample({ provider, imagesPath, account, region }: ImagePlace): Example {
+  const front = { cloudProvider: provider, credentials: account, account, region, name: balancer }
+  const cluster = { cloudProvider: provider, account, region, application, imageId: `${application}:\${parameters.version}` }
+  const capacity = { min: 2, max: 2, desired: 2 }
   return {
     title: 'Deploy the example?',
     about: () =>
@@ -104,36 +105,14 @@ export function imageExample({ provider, imagesPath, account, region }: ImagePla
     versions,
     prepare: async (port) => {
       for (const version of versions) await upload(imagesPath, version)
-      const inner = { internalProtocol: 'HTTP', internalPort: innerPort }
-      await complete('loadBalancer', balancer, {
-        type: 'upsertLoadBalancer',
-        cloudProvider: provider,
-        credentials: account,
-        account,
-        region,
-        name: balancer,
-        healthCheck: `HTTP:${innerPort}/`,
-        listeners: [{ externalProtocol: 'HTTP', externalPort: Number(port), ...inner }],
-      })
+      const listener = { externalProtocol: 'HTTP', externalPort: Number(port), internalProtocol: 'HTTP', internalPort }
+      const changes = { ...front, healthCheck: `HTTP:${internalPort}/`, listeners: [listener] }
+      await complete('loadBalancer', balancer, { type: 'upsertLoadBalancer', ...changes })
     },
     pipeline: {
       name: 'ship',
       description: 'Deploys the example program. Start it with version 2 to replace version 1.',
-      stage: () => ({
-        type: 'deploy',
-        clusters: [
-          {
-            cloudProvider: provider,
-            account,
-            region,
-            application,
-            imageId: `${application}:\${parameters.version}`,
-            capacity: { min: 2, max: 2, desired: 2 },
-            loadBalancers: [balancer],
-            strategy: 'redblack',
-          },
-        ],
-      }),
+      stage: () => ({ type: 'deploy', clusters: [{ ...cluster, capacity, loadBalancers: [balancer], strategy: 'redblack' }] }),
     },
   }
 }
@@ -165,15 +144,11 @@ process.on('SIGTERM', () => server.close())
 `
 }
 
-const blockBytes = 512
-
 /** An archive of ASCII files without a time of their own, so the same files make the same bytes. @see POSIX.1-1988, ustar */
-function toTar(files: Readonly<Record<string, string>>): Uint8Array {
-  const entries = Object.entries(files).map(([name, content]) => {
-    const blocks = Math.ceil(content.length / blockBytes)
-    return tarHeader(name, content.length) + content.padEnd(blocks * blockBytes, '\0')
-  })
-  return new TextEncoder().encode(entries.join('') + '\0'.repeat(2 * blockBytes))
+function toTar(files: Readonly<Record<string, string>>): string {
+  const toBlocks = (text: string) => text.padEnd(Math.ceil(text.length / 512) * 512, '\0')
+  const entries = Object.entries(files).map(([name, content]) => toBlocks(tarHeader(name, content.length)) + toBlocks(content))
+  return entries.join('') + '\0'.repeat(1024)
 }
 
 function tarHeader(name: string, length: number): string {
@@ -182,6 +157,6 @@ function tarHeader(name: string, length: number): string {
   const before = name.padEnd(100, '\0') + octal(0o644, 7) + owner + owner + octal(length, 11) + octal(0, 11)
   const after = `0${'\0'.repeat(100)}ustar\x0000`
   // The sum is computed with blanks in its own place.
-  const sum = new TextEncoder().encode(`${before}${' '.repeat(8)}${after}`).reduce((all, byte) => all + byte, 0)
-  return `${before}${octal(sum, 6)} ${after}`.padEnd(blockBytes, '\0')
+  const sum = [...`${before}${' '.repeat(8)}${after}`].reduce((all, character) => all + character.charCodeAt(0), 0)
+  return `${before}${octal(sum, 6)} ${after}`
 }

@@ -3,10 +3,8 @@ import { useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { Mark } from '../components/icon.tsx'
-import type { ManifestPlace } from '../manifests/example.ts'
+import { type IconName, Mark } from '../components/icon.tsx'
 import { objectsOf, textOf, textsOf } from '../model/read.ts'
-import type { ImagePlace } from './example.tsx'
 
 /** @param text What is empty, and what belongs there */
 export function FirstSteps({ text = 'Nothing has run yet.' }: { text?: string }) {
@@ -16,14 +14,10 @@ export function FirstSteps({ text = 'Nothing has run yet.' }: { text?: string })
       <h2>{text}</h2>
       <p class="muted">Choose how to begin. Everything that an example makes can be removed again.</p>
       <ul>
-        {useSteps().map(({ action, about, open }, at) => (
+        {useSteps().map(({ action, about, open, icon = 'play' }, at) => (
           <li key={action} class="panel">
             <p>{about}</p>
-            <Button
-              kind={at === 0 ? 'primary' : undefined}
-              icon={action === 'Create application' ? 'plus' : 'play'}
-              onClick={() => void open()}
-            >
+            <Button kind={at === 0 ? 'primary' : undefined} icon={icon} onClick={() => void open()}>
               {action}
             </Button>
           </li>
@@ -33,57 +27,59 @@ export function FirstSteps({ text = 'Nothing has run yet.' }: { text?: string })
   )
 }
 
-/** Examples for what the accounts are able to run. What a dialog needs comes when it is wanted. */
-function useSteps() {
-  const { images, manifests } = usePlaces()
-  const deploy = 'Deploy the example'
-  return [
-    ...images.slice(0, 1).map((place) => ({
-      action: deploy,
-      about:
-        'A small web program in two versions, its load balancer, and a pipeline that replaces one version by the other. Takes seconds.',
-      open: async () => {
-        const { DeployExample, imageExample } = await import('./example.tsx')
-        openDialog(<DeployExample example={imageExample(place)} />)
-      },
-    })),
-    ...manifests.slice(0, 1).map((place) => ({
-      action: images.length === 0 ? deploy : `${deploy} to ${place.label}`,
-      about: 'A deployment and a service from manifests, with a pipeline that rolls out the next version.',
-      open: async () => {
-        const [{ DeployExample }, { manifestExample }] = await Promise.all([
-          import('./example.tsx'),
-          import('../manifests/example.ts'),
-        ])
-        openDialog(<DeployExample example={manifestExample(place)} />)
-      },
-    })),
-    {
-      action: 'Create application',
-      about: 'An application groups pipelines and what they deploy. Its first pipeline starts from a template.',
-      open: async () => {
-        const { CreateApplication } = await import('./create-application.tsx')
-        openDialog(<CreateApplication />)
-      },
-    },
-  ]
+interface Step {
+  readonly action: string
+  readonly about: string
+  readonly icon?: IconName
+  readonly open: () => Promise<void>
 }
 
-/** Accounts that take uploaded images, and those that take manifests. */
-function usePlaces(): { images: readonly ImagePlace[]; manifests: readonly ManifestPlace[] } {
+/** Examples for what the accounts are able to run. What a dialog needs comes when it is wanted. */
+function useSteps(): readonly Step[] {
+  const { image, cluster } = usePlaces()
+  const deploy = 'Deploy the example'
+  const ofImages = image && {
+    action: deploy,
+    about:
+      'A small web program in two versions, its load balancer, and a pipeline that replaces one version by the other. Takes seconds.',
+    open: async () => {
+      const { DeployExample, imageExample } = await import('./example.tsx')
+      openDialog(<DeployExample example={imageExample(image)} />)
+    },
+  }
+  const ofManifests = cluster && {
+    action: image === undefined ? deploy : `${deploy} to ${cluster.label}`,
+    about: 'A deployment and a service from manifests, with a pipeline that rolls out the next version.',
+    open: async () => {
+      const [{ DeployExample }, { manifestExample }] = await Promise.all([
+        import('./example.tsx'),
+        import('../manifests/example.ts'),
+      ])
+      openDialog(<DeployExample example={manifestExample(cluster)} />)
+    },
+  }
+  const create = {
+    action: 'Create application',
+    about: 'An application groups pipelines and what they deploy. Its first pipeline starts from a template.',
+    icon: 'plus' as const,
+    open: async () => {
+      const { CreateApplication } = await import('./create-application.tsx')
+      openDialog(<CreateApplication />)
+    },
+  }
+  return [ofImages ?? [], ofManifests ?? [], create].flat()
+}
+
+/** The first account that takes uploaded images, and the first that takes manifests. */
+function usePlaces() {
   const accounts = useLive('/credentials', { query: { expand: true } }, { refresh: 'open' }).reading.value.body ?? []
   const providers = useCloudProviders()
-  const found = accounts.flatMap((account) => {
+  const places = accounts.flatMap((account) => {
     const provider = providers.find(({ id }) => id === (account.cloudProvider ?? account.type))
-    const region = textOf(objectsOf(account.regions)[0]?.['name'])
-    return provider === undefined ? [] : [{ ...provider, account, region }]
+    const region = textOf(objectsOf(account.regions)[0]?.['name']) ?? ''
+    const of = { account: account.name, region, namespaces: textsOf(account['namespaces']) }
+    return provider === undefined ? [] : [{ ...of, ...provider, provider: provider.id }]
   })
-  return {
-    images: found.flatMap(({ id, imagesPath, account: { name }, region }) =>
-      imagesPath === undefined || region === undefined ? [] : [{ provider: id, imagesPath, account: name, region }],
-    ),
-    manifests: found.flatMap(({ id, label, hasManifests, account }) =>
-      hasManifests === true ? [{ provider: id, label, account: account.name, namespaces: textsOf(account['namespaces']) }] : [],
-    ),
-  }
+  const [image] = places.flatMap(({ imagesPath, ...place }) => (imagesPath && place.region ? { imagesPath, ...place } : []))
+  return { image, cluster: places.find(({ hasManifests }) => hasManifests === true) }
 }
