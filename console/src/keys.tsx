@@ -74,10 +74,6 @@ const goMs = 1200
 export function useKeys(): void {
   const { route: navigate } = useLocation()
   useEffect(() => {
-    addEventListener('keydown', followRowKey)
-    return () => removeEventListener('keydown', followRowKey)
-  }, [])
-  useEffect(() => {
     let goAtMs = Number.NEGATIVE_INFINITY
     const letters: Readonly<Record<string, (at: number) => void>> = {
       g: (at) => {
@@ -134,6 +130,8 @@ function followRowKey(event: KeyboardEvent): void {
     (row !== null && (moveWithin(event.key, row, target) || (isLetterKey(event) && pressInRow(event.key, row, target))))
   if (isDone) event.preventDefault()
 }
+
+addEventListener('keydown', followRowKey)
 
 function move(event: KeyboardEvent, target: HTMLElement, row: HTMLElement | null): boolean {
   // Without a row, arrows scroll the page.

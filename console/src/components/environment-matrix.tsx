@@ -93,23 +93,22 @@ interface MatrixProps {
   readonly label: string
   readonly applications: readonly string[]
   readonly landscape: Landscape
-  /** Names of the environments that are shown. */
-  readonly columns: readonly string[]
   readonly isShown?: (group: ServerGroup) => boolean
 }
 
-export function EnvironmentMatrix({ screen, label, applications, columns, ...of }: MatrixProps) {
+export function EnvironmentMatrix({ screen, label, applications, ...of }: MatrixProps) {
+  const { names } = of.landscape
   const rows = useMemo(() => applications.map((name) => ({ name })), [applications.join()])
   return (
-    <div class={columns.length > 4 ? 'sideways' : ''}>
+    <div class={names.length > 4 ? 'sideways' : ''}>
       <ApplicationTable
         label={label}
         screen={screen}
         rows={rows}
         rowHeight={66}
-        heldOf={columns.join()}
+        heldOf={names.join()}
         columns={(batchOf) =>
-          columns.map((environment) => ({
+          names.map((environment) => ({
             head: environment,
             width: 'minmax(11rem, 2fr)',
             cell: ({ name }) => <Cell application={name} environment={environment} batch={batchOf(name)} {...of} />,

@@ -9,6 +9,7 @@ import { forgetUser, returnFromLogin, user } from '../api/session.ts'
 import { useActiveExecutions, waitingOf } from '../api/waiting.ts'
 import { openKeys } from '../keys.tsx'
 import type { Kind } from '../model/status.ts'
+import { readersZone } from '../model/time.ts'
 import { places } from '../places.ts'
 import { capital } from '../words.ts'
 import { Button } from './button.tsx'
@@ -96,7 +97,7 @@ function UserMenu() {
       <strong>{username}</strong>
       {email !== null && email !== username && <span class="muted">{email}</span>}
       {roles.length > 0 && <span class="muted">{roles.join(', ')}</span>}
-      <span class="muted">{`Times are in ${Intl.DateTimeFormat().resolvedOptions().timeZone}.`}</span>
+      <span class="muted">{`Times are in ${readersZone}.`}</span>
     </div>
   )
   const items = [

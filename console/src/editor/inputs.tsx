@@ -10,7 +10,7 @@ import { RecordRows } from '../components/record-rows.tsx'
 import { parseExactly, toExact } from '../model/exact-json.ts'
 import { freeName } from '../model/names.ts'
 import { objectOf, textOf } from '../model/read.ts'
-import { formatTimes, isReadersZone, isTime } from '../model/time.ts'
+import { formatTimes, isTime, readersZone } from '../model/time.ts'
 import type { Choice } from './choices.ts'
 import type { FieldDescription } from './descriptions.ts'
 import { isSameValue } from './json-path.ts'
@@ -281,7 +281,7 @@ function CronInput(props: InputProps) {
           {description}
           <br />
           Next, in your zone: {formatTimes(nextTimes)}.
-          {timeZone !== undefined && !isReadersZone(timeZone) && ` In ${timeZone}: ${formatTimes(nextTimes, timeZone)}.`}
+          {timeZone !== undefined && timeZone !== readersZone && ` In ${timeZone}: ${formatTimes(nextTimes, timeZone)}.`}
         </p>
       )}
     </>

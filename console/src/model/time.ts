@@ -5,13 +5,12 @@ const minute = 60_000
 
 /** How much the clock of the server is ahead of the reader's. */
 let aheadMs = 0
-/** Answers take their time, and name whole seconds. */
-const leastAheadMs = 5000
 
 /** Times that the server writes are compared with its own clock, whatever the reader's shows. */
 export function noteServerTime(date: string | null): void {
   const difference = Date.parse(date ?? '') - Date.now()
-  if (!Number.isNaN(difference)) aheadMs = Math.abs(difference) < leastAheadMs ? 0 : difference
+  // Answers take their time, and name whole seconds.
+  if (!Number.isNaN(difference)) aheadMs = Math.abs(difference) < 5000 ? 0 : difference
 }
 
 /** The present of the server. */
@@ -35,7 +34,6 @@ const day = 24 * hour
 
 const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' })
-const clockFormat = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 
 /** Whether it is a point in time that can be written: services write other things as well. */
 export function isTime(at: unknown): at is number {
@@ -57,7 +55,7 @@ export function formatExact(atMs: number): string {
   return `${exactFormat.format(atMs)} (${new Date(atMs).toISOString()})`
 }
 
-export const formatClock = (atMs: number): string => clockFormat.format(atMs)
+export const formatClock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' }).format
 
 /** "Mon 23 Nov, 10:00; Tue 24 Nov, 10:00", in the zone of the reader unless one is given. */
 export function formatTimes(times: readonly number[], timeZone?: string): string {
@@ -73,10 +71,7 @@ export function formatTimes(times: readonly number[], timeZone?: string): string
   return times.map((at) => format.format(at)).join('; ')
 }
 
-/** Whether clocks there show what the reader's clock shows. */
-export function isReadersZone(timeZone: string): boolean {
-  return exactFormat.resolvedOptions().timeZone === timeZone
-}
+export const readersZone = exactFormat.resolvedOptions().timeZone
 
 /** "850 ms", "40 s", "1m 40s", "2h 05m", "3 d". */
 export function formatDuration(ms: number): string {

@@ -1,4 +1,4 @@
-/** All applications that the reader may see: health, versions, last run and owner of each. */
+/** All applications that the reader may see: health, versions, last run and owner of each, or what each environment runs of them. */
 import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
@@ -6,7 +6,7 @@ import { useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
 import { HealthText, type Landscape, Unread, useDeployed, useForesight, useLandscape } from '../components/deployed.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { ApplicationTable } from '../components/environment-matrix.tsx'
+import { ApplicationTable, EnvironmentMatrix } from '../components/environment-matrix.tsx'
 import { Filters } from '../components/filter-field.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
@@ -23,10 +23,7 @@ import { FirstSteps } from './first-steps.tsx'
 type Application = Schemas['ApplicationAttributes']
 
 export function Applications({ query }: ScreenProps) {
-  const live = useLive('/applications', {}, { refresh: 'slow' })
-  // Versions and last runs need them; they are asked for at once.
-  const landscape = useLandscape()
-  useForesight('applications')
+  const { live, landscape } = useApplications('applications')
   const create = (
     <Button kind="primary" icon="plus" onClick={() => openDialog(<CreateApplication />)}>
       Create application
@@ -47,6 +44,38 @@ export function Applications({ query }: ScreenProps) {
       </Loaded>
     </>
   )
+}
+
+/** Which version of each application runs where, and the way to the next environment. */
+export function Environments({ query: { q = '' } }: ScreenProps) {
+  const { live, landscape } = useApplications('environments')
+  return (
+    <>
+      <PageHead tab="Environments" title="Environments" />
+      <Loaded live={live} rows={8} empty={<FirstSteps text="Nothing is deployed yet." />}>
+        {(all) => {
+          // Where the API names no accounts of any application, all are shown.
+          const deployed = all.some(({ accounts }) => accounts) ? all.filter(({ accounts }) => accounts) : all
+          const shown = deployed.map(({ name }) => name).filter((name) => name.toLowerCase().includes(q.toLowerCase()))
+          const noMatch = q !== '' && shown.length === 0 ? `No application matches “${q}”.` : undefined
+          const label = 'Versions by environment'
+          return (
+            <Filters filters={[{ name: 'q', label: 'Filter by application' }]} noMatch={noMatch}>
+              <EnvironmentMatrix screen="environments" label={label} applications={shown} landscape={landscape} />
+            </Filters>
+          )
+        }}
+      </Loaded>
+    </>
+  )
+}
+
+/** With what versions and last runs need: it is asked for at once. */
+function useApplications(screen: string) {
+  const live = useLive('/applications', {}, { refresh: 'slow' })
+  const landscape = useLandscape()
+  useForesight(screen)
+  return { live, landscape }
 }
 
 const accountsOf = ({ accounts }: Application) => splitList(accounts ?? '')

@@ -74,7 +74,6 @@ function Shown({ project, landscape }: ProjectProps) {
             label={`Versions of ${name} by environment`}
             applications={applications}
             landscape={landscape}
-            columns={landscape.names}
             isShown={(group) => isOfProject(group, clusters)}
           />
         )}
