@@ -107,7 +107,7 @@ function addressOf(key: string): string | undefined {
   const place = places.find(({ goKey }) => goKey === key)
   if (place !== undefined) return basePath + place.path
   const screen = { p: to.pipelines, t: to.tasks }[key]
-  const application = applicationHere() ?? recents.peek()[0]?.label
+  const application = applicationHere() ?? recents.peek()[0]
   return screen && (application === undefined ? to.applications() : screen(application))
 }
 

@@ -4,7 +4,6 @@ import { useEffect } from 'preact/hooks'
 import { to } from '../address.ts'
 import { useCloudProviders } from '../api/cloud-providers.ts'
 import { noteRecent } from '../model/recent.ts'
-
 import { Name } from './name.tsx'
 import { PageHead } from './page-head.tsx'
 import { LinkTabs } from './tabs.tsx'
@@ -27,7 +26,7 @@ interface ApplicationHeadProps {
 
 export function ApplicationHead({ application, tab, state, actions }: ApplicationHeadProps) {
   const hasResources = useCloudProviders().some((provider) => provider.hasManifests === true)
-  useEffect(() => noteRecent({ label: application, href: to.application(application) }), [application])
+  useEffect(() => noteRecent(application), [application])
   return (
     <PageHead
       tab={`${application}: ${tab}`}

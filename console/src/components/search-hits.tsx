@@ -154,7 +154,7 @@ function toCommands(): readonly Hit[] {
 function unasked({ judgments, applications, pipelines, actions }: HitKinds): readonly HitGroup[] {
   const often = best([...applications, ...pipelines, ...actions].filter(isUsed), '').slice(0, maxOften)
   const others = (hits: readonly Hit[]) => hits.filter((hit) => !often.some((one) => keyOfHit(one) === keyOfHit(hit)))
-  const recent = recents.value.map(({ label, href }): Hit => ({ label, icon: 'apps', href, application: label }))
+  const recent = recents.value.map((name) => toApplication({ name }))
   return [
     { title: 'Waiting for you', hits: judgments },
     { title: 'Often used', hits: often },

@@ -1,14 +1,8 @@
 /** What this user opens, uses and marks in this browser, for Home, lists and the search. */
 import { signal } from '@preact/signals'
-import { basePath } from '../address.ts'
 import { user } from '../api/session.ts'
 import { textsOf } from './read.ts'
 import { loadStored, store } from './stored.ts'
-
-interface Recent {
-  readonly label: string
-  readonly href: string
-}
 
 /** How much something is used: each use counts half as much after a week. */
 interface Use {
@@ -16,12 +10,11 @@ interface Use {
   readonly atMs: number
 }
 
-const maxRecents = 8
-const maxUses = 200
 const halfLifeMs = 7 * 86_400_000
 
-/** Applications, the last one first. */
-export const recents = signal<readonly Recent[]>([])
+/** Applications that were opened, the last one first. */
+export const recents = signal<readonly string[]>([])
+/** Applications. */
 export const favourites = signal<readonly string[]>([])
 const uses = signal<Readonly<Record<string, Use>>>({})
 
@@ -30,16 +23,15 @@ function ownKey(name: string): string {
   return `${name}.${user.peek()?.username ?? ''}`
 }
 
-/** Read when the user is known. An address below another path of this origin leads nowhere. */
+/** Read when the user is known. */
 export function loadKept(): void {
-  const load = (name: string) => loadStored(ownKey(name)) ?? []
-  recents.value = (load('recent') as Recent[]).filter(({ href }) => href.startsWith(basePath))
-  favourites.value = textsOf(load('favourites'))
-  uses.value = load('uses') as Record<string, Use>
+  recents.value = textsOf(loadStored(ownKey('recent')))
+  favourites.value = textsOf(loadStored(ownKey('favourites')))
+  uses.value = (loadStored(ownKey('uses')) ?? {}) as Record<string, Use>
 }
 
-export function noteRecent(recent: Recent): void {
-  recents.value = [recent, ...recents.peek().filter(({ href }) => href !== recent.href)].slice(0, maxRecents)
+export function noteRecent(application: string): void {
+  recents.value = [application, ...recents.peek().filter((name) => name !== application)].slice(0, 8)
   store(ownKey('recent'), recents.value)
 }
 
@@ -60,17 +52,13 @@ export function foresee(screen: string, names: readonly string[]): void {
 
 /** @param key What is used, such as an address. */
 export function noteUse(key: string): void {
-  const all = { ...uses.peek(), [key]: { score: useOf(key) + 1, atMs: Date.now() } }
-  uses.value = Object.fromEntries(
-    Object.entries(all)
-      .toSorted(([, a], [, b]) => b.atMs - a.atMs)
-      .slice(0, maxUses),
-  )
+  const all = Object.entries({ ...uses.peek(), [key]: { score: useOf(key) + 1, atMs: Date.now() } })
+  uses.value = Object.fromEntries(all.toSorted(([, a], [, b]) => b.atMs - a.atMs).slice(0, 200))
   store(ownKey('uses'), uses.value)
 }
 
 /** 0 where it was never used. */
 export function useOf(key: string): number {
-  const use = uses.value[key]
-  return use === undefined ? 0 : use.score * 0.5 ** ((Date.now() - use.atMs) / halfLifeMs)
+  const { score, atMs } = uses.value[key] ?? { score: 0, atMs: 0 }
+  return score * 0.5 ** ((Date.now() - atMs) / halfLifeMs)
 }

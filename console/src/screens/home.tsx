@@ -306,16 +306,15 @@ function DeployedLately({ live }: { live: Runs }) {
 
 /** Favourites, and what was opened last. */
 function Shortcuts() {
-  const starred = favourites.value.map((label) => ({ label, href: to.application(label) }))
-  const shown = [...starred, ...recents.value.filter(({ href }) => !starred.some((one) => one.href === href))]
+  const shown = [...new Set([...favourites.value, ...recents.value])]
   if (shown.length === 0) return null
   return (
-    <Panel title={starred.length > 0 ? 'Favourites and recently opened' : 'Recently opened'}>
+    <Panel title={favourites.value.length > 0 ? 'Favourites and recently opened' : 'Recently opened'}>
       <p class="chips">
-        {shown.map(({ label, href }) => (
-          <a key={href} href={href} class="chip">
+        {shown.map((name) => (
+          <a key={name} href={to.application(name)} class="chip">
             <Icon name="apps" />
-            <Name text={label} max={30} />
+            <Name text={name} max={30} />
           </a>
         ))}
       </p>
