@@ -182,41 +182,41 @@ interface PromotionProps extends Pick<CellProps, 'application' | 'landscape'> {
 }
 
 /** Starts of the pipelines that bring a version of the environment before to this one, the shortest way first. */
-export function Promotion({ application, earlier, target, landscape, none }: PromotionProps) {
+export function Promotion({ application, earlier, target, landscape: { environments, pipelines }, none }: PromotionProps) {
   const version = earlier.versions[0] ?? ''
-  const ways = waysTo(application, earlier, target, landscape)
-  const [only, ...others] = ways
   const label = `Promote ${version} of ${application} to ${target}`
-  const create = (
-    <a class="muted" href={to.newPipeline(application)}>
-      no pipeline takes it there: create one
-    </a>
-  )
-  if (only === undefined) return none ?? create
+  const environmentOf = (account: string) => environments.get(account) ?? account
+  const own = pipelines.filter((pipeline) => pipeline.application.toLowerCase() === application.toLowerCase())
+  const [way, ...others] = pipelinesThatDeploy(earlier.images[0] ?? '', own, (account) => environmentOf(account) === target)
+    .map(({ id, name, parameters }) => {
+      const all = [
+        ...new Set(
+          own
+            .filter((one) => one.id === id)
+            .flatMap(accountsOf)
+            .map(environmentOf),
+        ),
+      ]
+      const filled = Object.fromEntries(Object.entries(parameters).map(([key, value]) => [`p.${key}`, value]))
+      const text = all.length > 1 ? `${name} (to ${all.join(', ')})` : name
+      return { label: text, icon: 'play', href: to.startPipeline(application, id, filled), reach: all.length } as const
+    })
+    .toSorted((a, b) => a.reach - b.reach)
+  if (way === undefined)
+    return (
+      none ?? (
+        <a class="muted" href={to.newPipeline(application)}>
+          no pipeline takes it there: create one
+        </a>
+      )
+    )
   return others.length === 0 ? (
-    <a class="button small" href={only.href} aria-label={label}>
+    <a class="button small" href={way.href} aria-label={label}>
       Promote {version}
     </a>
   ) : (
-    <Menu label={label} class="button small" items={ways}>
+    <Menu label={label} class="button small" items={[way, ...others]}>
       Promote {version} <Icon name="down" />
     </Menu>
   )
-}
-
-function waysTo(application: string, earlier: Deployed, target: string, { environments, pipelines }: Landscape) {
-  const environmentOf = (account: string) => environments.get(account) ?? account
-  const own = pipelines.filter((pipeline) => pipeline.application.toLowerCase() === application.toLowerCase())
-  const reach = new Map(own.map((pipeline) => [pipeline.id, [...new Set(accountsOf(pipeline).map(environmentOf))]]))
-  return pipelinesThatDeploy(earlier.images[0] ?? '', own, (account) => environmentOf(account) === target)
-    .toSorted((a, b) => (reach.get(a.id)?.length ?? 0) - (reach.get(b.id)?.length ?? 0))
-    .map(({ id, name, parameters }) => {
-      const filled = Object.fromEntries(Object.entries(parameters).map(([key, value]) => [`p.${key}`, value]))
-      const all = reach.get(id) ?? []
-      return {
-        label: all.length > 1 ? `${name} (to ${all.join(', ')})` : name,
-        icon: 'play' as const,
-        href: to.startPipeline(application, id, filled),
-      }
-    })
 }

@@ -33,42 +33,34 @@ export function GroupCharts({ groups }: { groups: readonly ServerGroup[] }) {
   )
 }
 
-interface Series {
-  readonly group: ServerGroup
-  readonly points: readonly (readonly [atMs: number, value: number])[]
-}
-
 function ChartOf({ chart, groups }: { chart: (typeof charts)[number]; groups: readonly ServerGroup[] }) {
-  const reads = [useValues(chart.name, groups[0]), useValues(chart.name, groups[1])]
-  const all = groups.map((group, at): Series => {
-    const body = reads[at]?.reading.value.body
-    const divisor = chart.isRate ? (body?.period ?? 1) : 1
-    const points = objectsOf(body?.datapoints).flatMap(({ timestamp, sum, average }) => {
+  const reads = [useValues(chart.name, groups[0]), useValues(chart.name, groups[1])].slice(0, groups.length)
+  const all = reads.map(({ body }) =>
+    objectsOf(body?.datapoints).flatMap(({ timestamp, sum, average }): Point[] => {
       const [atMs, value] = [numberOf(timestamp), numberOf(sum ?? average)]
-      return atMs === undefined || value === undefined ? [] : [[atMs, value / divisor] as const]
-    })
-    return { group, points }
-  })
-  const hasFailed = reads.some(({ reading }) => reading.value.error !== undefined && reading.value.body === undefined)
-  if (!hasFailed && all.every(({ points }) => points.length < 2)) return null
-  const most = Math.max(0, ...all.flatMap(({ points }) => points.map(([, value]) => value)))
+      return atMs === undefined || value === undefined ? [] : [[atMs, value / (chart.isRate ? (body?.period ?? 1) : 1)]]
+    }),
+  )
+  const hasFailed = reads.some(({ error, body }) => error !== undefined && body === undefined)
+  if (!hasFailed && all.every((points) => points.length < 2)) return null
+  const most = Math.max(0, ...all.flat().map(([, value]) => value))
   return (
     <figure class="chart">
       <figcaption>
         <span class="muted" title={most > 0 ? `At most ${chart.format(most)} in the last 15 minutes` : undefined}>
           {chart.title}
         </span>
-        {all.map(({ group, points }, at) => {
-          const last = points.at(-1)?.[1]
+        {groups.map((group, at) => {
+          const last = all[at]?.at(-1)?.[1]
           return (
-            <span key={group.name} class={at === all.length - 1 ? 'is-new' : 'is-old'}>
-              {all.length > 1 && `${versionIn(group.name)} `}
+            <span key={group.name} class={at === groups.length - 1 ? 'is-new' : 'is-old'}>
+              {groups.length > 1 && `${versionIn(group.name)} `}
               <b>{hasFailed ? 'not known now' : last === undefined ? '–' : chart.format(last)}</b>
             </span>
           )
         })}
       </figcaption>
-      <Lines series={all} most={most} />
+      <Lines all={all} most={most} />
     </figure>
   )
 }
@@ -79,21 +71,24 @@ function useValues(metricName: string, group: ServerGroup | undefined) {
     '/cloudMetrics/{cloudProvider}/{account}/{region}/{metricName}/statistics',
     group && { path: { cloudProvider, ...groupPlace(group), metricName }, query: { serverGroup: group.name } },
     { refresh: 'live' },
-  )
+  ).reading.value
 }
+
+type Point = readonly [atMs: number, value: number]
 
 const [width, height] = [300, 40]
 
-function Lines({ series, most }: { series: readonly Series[]; most: number }) {
+/** One for each server group, the new one last. */
+function Lines({ all, most }: { all: readonly (readonly Point[])[]; most: number }) {
   const fromMs = now.peek() - shownMs
   const across = (atMs: number) => (((atMs - fromMs) / shownMs) * width).toFixed(1)
   const down = (value: number) => (height - 2 - (most === 0 ? 0 : value / most) * (height - 4)).toFixed(1)
   return (
     <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
-      {series.map(({ group, points }, at) => {
+      {all.map((points, at) => {
         const shown = points.filter(([atMs]) => atMs >= fromMs).map(([atMs, value]) => `${across(atMs)} ${down(value)}`)
-        const style = at === series.length - 1 ? 'is-new' : 'is-old'
-        return shown.length > 0 && <path key={group.name} class={style} d={`M${shown.join('L')}`} />
+        const style = at === all.length - 1 ? 'is-new' : 'is-old'
+        return shown.length > 0 && <path key={style} class={style} d={`M${shown.join('L')}`} />
       })}
     </svg>
   )

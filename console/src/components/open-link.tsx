@@ -41,24 +41,18 @@ export function ApplicationOpenLinks({ application, ...links }: Omit<OpenLinksPr
 
 /** Where it serves HTTP. Addresses of providers count; else its listeners do. */
 function addressesOf(balancer: Balancer): readonly URL[] {
-  const listeners = objectsOf(balancer['listeners']).flatMap((listener) => {
-    const host = hostFrom(textOf(listener['host']) ?? '')
-    const protocol = textOf(listener['externalProtocol'])?.toLowerCase() ?? ''
-    return host === undefined ? [] : `${protocol}://${host}:${textOf(listener['externalPort'])}/`
+  const listeners = objectsOf(balancer['listeners']).map(({ host, externalProtocol, externalPort }) => {
+    return `${textOf(externalProtocol)?.toLowerCase()}://${hostFrom(textOf(host) ?? '')}:${textOf(externalPort)}/`
   })
-  return [...textsOf(balancer['addresses']), ...listeners].flatMap((text) => {
-    const url = URL.parse(text)
-    return url !== null && ['http:', 'https:'].includes(url.protocol) ? url : []
-  })
+  const urls = [...textsOf(balancer['addresses']), ...listeners].flatMap((text) => URL.parse(text) ?? [])
+  return urls.filter(({ protocol }) => ['http:', 'https:'].includes(protocol))
 }
+
+const loopback = /^(localhost|\[?::1\]?|127\..*)$/
 
 /** The console's own host stands for every interface. A loopback address is that of the reader's machine only. */
-function hostFrom(host: string): string | undefined {
+function hostFrom(host: string): string {
   if (['', '0.0.0.0', '::'].includes(host)) return location.hostname
-  if (isLoopback(host)) return isLoopback(location.hostname) ? location.hostname : undefined
+  if (loopback.test(host)) return loopback.test(location.hostname) ? location.hostname : ''
   return host.includes(':') ? `[${host}]` : host
-}
-
-function isLoopback(host: string): boolean {
-  return ['localhost', '::1', '[::1]'].includes(host) || host.startsWith('127.')
 }

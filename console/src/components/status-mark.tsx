@@ -30,18 +30,17 @@ interface StatusMarkProps {
 
 export function StatusMark({ kind, label, size = 16 }: StatusMarkProps) {
   const look = { class: `status-mark is-${kind}`, width: rem(size), height: rem(size), viewBox: '0 0 16 16' }
-  const paths = Object.entries(shapes[kind]).map(([style, d]) => <path key={style} class={style} d={d} />)
-  if (label === undefined) {
-    return (
-      <svg {...look} aria-hidden="true">
-        {paths}
-      </svg>
-    )
-  }
   return (
-    <svg {...look} role="img" aria-label={label}>
-      <title>{label}</title>
-      {paths}
+    <svg
+      {...look}
+      role={label === undefined ? undefined : 'img'}
+      aria-label={label}
+      aria-hidden={label === undefined || undefined}
+    >
+      {label !== undefined && <title>{label}</title>}
+      {Object.entries(shapes[kind]).map(([style, d]) => (
+        <path key={style} class={style} d={d} />
+      ))}
     </svg>
   )
 }

@@ -24,26 +24,27 @@ function toPlace({ name, account, region }: Json) {
   return { name: textOf(name) ?? '', account: textOf(account) ?? '', region: textOf(region) ?? '' }
 }
 
+/** `HTTP:/health` or `TCP`, and numbers. */
+const usualChecks = {
+  ...{ healthCheck: 'HTTP:/health', healthInterval: '10', healthTimeout: '5' },
+  ...{ unhealthyThreshold: '2', healthyThreshold: '2' },
+}
+
 /** @param record A load balancer, whose check is an object, or the fields of a job that stores one. */
 export function toBalancerDraft(record: Json) {
   const { target: healthCheck, interval: healthInterval, timeout: healthTimeout, ...check } = objectOf(record['healthCheck'])
   const given: Json = { healthCheck, healthInterval, healthTimeout, ...check }
-  const value = (key: string, usual: string) => textOf(record[key]) ?? textOf(given[key]) ?? usual
+  const checks = Object.entries(usualChecks).map(([key, usual]) => [key, textOf(record[key]) ?? textOf(given[key]) ?? usual])
   const listeners = Array.isArray(record['listeners']) ? objectsOf(record['listeners']) : [newListener]
   return {
     ...toPlace(record),
+    ...(Object.fromEntries(checks) as typeof usualChecks),
     listeners: listeners.map(({ externalProtocol, externalPort, internalProtocol, certificate, sslCertificateId }: Json) => ({
       externalProtocol: textOf(externalProtocol) ?? 'HTTP',
       externalPort: textOf(externalPort) ?? '',
       internalProtocol: textOf(internalProtocol) ?? 'HTTP',
       certificate: textOf(sslCertificateId) ?? textOf(certificate) ?? '',
     })),
-    /** `HTTP:/health` or `TCP`. */
-    healthCheck: value('healthCheck', 'HTTP:/health'),
-    healthInterval: value('healthInterval', '10'),
-    healthTimeout: value('healthTimeout', '5'),
-    unhealthyThreshold: value('unhealthyThreshold', '2'),
-    healthyThreshold: value('healthyThreshold', '2'),
     isInternal: record['isInternal'] === true,
     securityGroups: textsOf(record['securityGroups']),
   }

@@ -11,40 +11,32 @@ import { askRollBack } from './server-group-actions.tsx'
 export async function chooseRollBack(application: string): Promise<boolean> {
   const path = { applicationName: application }
   const groups = await unwrap(client.GET('/applications/{applicationName}/serverGroups', { params: { path } })).catch(() => [])
-  const [only, ...others] = groups.filter(
+  const serving = groups.filter(
     (group) => !isFullName(group.name) && isEnabled(group) && countsOf(group).total > 0 && siblingsOf(group, groups).length > 0,
   )
+  const [only, ...others] = serving
   if (only === undefined) return false
   const ask = (group: ServerGroup) => {
     closeDialog()
     askRollBack(group, { application, groups })
   }
   if (others.length === 0) ask(only)
-  else openDialog(<Choice application={application} serving={[only, ...others]} onChoose={ask} />)
+  else
+    openDialog(
+      <Dialog title={`Roll back ${application}: which server group?`}>
+        <ul class="stack">
+          {serving.map((group) => (
+            <li key={`${group.account} ${group.region} ${group.name}`} class="row">
+              <Button icon="undo" onClick={() => ask(group)}>
+                <Name text={group.name} max={40} />
+              </Button>
+              <span class="muted">
+                <Name text={versionOf(group) ?? ''} max={40} /> in {group.account} / {group.region}
+              </span>
+            </li>
+          ))}
+        </ul>
+      </Dialog>,
+    )
   return true
-}
-
-interface ChoiceProps {
-  readonly application: string
-  readonly serving: readonly ServerGroup[]
-  readonly onChoose: (group: ServerGroup) => void
-}
-
-function Choice({ application, serving, onChoose }: ChoiceProps) {
-  return (
-    <Dialog title={`Roll back ${application}: which server group?`}>
-      <ul class="stack">
-        {serving.map((group) => (
-          <li key={`${group.account} ${group.region} ${group.name}`} class="row">
-            <Button icon="undo" onClick={() => onChoose(group)}>
-              <Name text={group.name} max={40} />
-            </Button>
-            <span class="muted">
-              <Name text={versionOf(group) ?? ''} max={40} /> in {group.account} / {group.region}
-            </span>
-          </li>
-        ))}
-      </ul>
-    </Dialog>
-  )
 }
