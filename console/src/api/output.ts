@@ -1,6 +1,6 @@
 /** Output of a program: the newest lines first, then what is new, by offset, and on demand what came before. */
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { byteLength, type Found, toTextOfBytes } from '../model/log-lines.ts'
+import { byteLength, toTextOfBytes } from '../model/log-lines.ts'
 import { objectsOf, textOf } from '../model/read.ts'
 import { client, type Schemas, unwrap } from './client.ts'
 import { useLive } from './live.ts'
@@ -52,7 +52,9 @@ export function useOutput(place: OutputPlace, line: number | undefined) {
     if (body === undefined) return
     const part = toOutput(body, place)
     const begin = wanted === undefined ? part : fromWholeLine(part)
-    setOutput((before) => limited(next === undefined || before === undefined ? begin : withPart(before, part)))
+    setOutput((before) =>
+      limited(next === undefined || !before ? begin : { ...before, text: before.text + part.text, nextByte: part.nextByte }),
+    )
     setNext(body.nextOffset)
   }, [body])
   const firstLine = useFirstLine(place, output, wanted !== undefined)
@@ -74,10 +76,10 @@ export function useOutput(place: OutputPlace, line: number | undefined) {
   }
 }
 
-/** Lines of all output; undefined where the service does not search. */
-export async function findInOutput(place: OutputPlace, text: string): Promise<Found | undefined> {
-  const { matches, hasMoreMatches = false } = await ask(place, { find: text })
-  return matches && { bytes: matches.map(({ offset }) => offset), isCut: hasMoreMatches }
+/** The first bytes of lines of all output; undefined where the service does not search. */
+export async function findInOutput(place: OutputPlace, text: string) {
+  const { matches, hasMoreMatches: isCut = false } = await ask(place, { find: text })
+  return matches && { bytes: matches.map(({ offset }) => offset), isCut }
 }
 
 type Part = { readonly tail: number } | { readonly offset: number } | { readonly find: string }
@@ -104,26 +106,31 @@ function useFirstLine(place: OutputPlace, output: Output | undefined, isCounted:
   return counted ?? firstLine
 }
 
-type Answer = Schemas['ConsoleOutput']
-
-function toOutput({ output, offset = 0, nextOffset, line = 1 }: Answer, { container }: OutputPlace): Output {
+function toOutput({ output, offset = 0, nextOffset, line = 1 }: Schemas['ConsoleOutput'], { container }: OutputPlace): Output {
   const text = toText(output, container)
   return { text, startByte: offset, firstLine: line, nextByte: nextOffset, hasEarlier: offset > 0 }
 }
 
 /** A part that begins anywhere begins within a line. */
 function fromWholeLine(part: Output): Output {
-  return part.startByte === 0 ? part : withoutStart(part, part.text.indexOf('\n') + 1)
-}
-
-function withPart(before: Output, { text, nextByte }: Output): Output {
-  return { ...before, text: before.text + text, nextByte }
+  return part.startByte === 0 ? part : fromLineAfter(part, 0)
 }
 
 function limited(output: Output): Output {
   const { length } = output.text
-  if (length <= maxCharacters) return output
-  return { ...withoutStart(output, output.text.indexOf('\n', length - keptCharacters) + 1), hasEarlier: false }
+  return length <= maxCharacters ? output : { ...fromLineAfter(output, length - keptCharacters), hasEarlier: false }
+}
+
+/** @param at In characters */
+function fromLineAfter(output: Output, at: number): Output {
+  const begin = output.text.indexOf('\n', at) + 1
+  const dropped = output.text.slice(0, begin)
+  return {
+    ...output,
+    text: output.text.slice(begin),
+    startByte: output.startByte + byteLength(dropped),
+    firstLine: output.firstLine + linesIn(dropped),
+  }
 }
 
 function withEarlier(present: Output, { text: part, startByte, nextByte = 0 }: Output): Output {
@@ -135,27 +142,14 @@ function withEarlier(present: Output, { text: part, startByte, nextByte = 0 }: O
   return { ...present, text, startByte, firstLine: Math.max(1, present.firstLine - linesIn(before)), hasEarlier }
 }
 
-/** @param length Characters to drop */
-function withoutStart(output: Output, length: number): Output {
-  const dropped = output.text.slice(0, length)
-  return {
-    ...output,
-    text: output.text.slice(length),
-    startByte: output.startByte + byteLength(dropped),
-    firstLine: output.firstLine + linesIn(dropped),
-  }
-}
-
 function linesIn(text: string): number {
   return text.split('\n').length - 1
 }
 
 /** One text, or a list of logs with their names. */
-export function toText(output: unknown, container: string | undefined): string {
+export function toText(output: unknown, container?: string): string {
   if (typeof output === 'string') return output
-  const all = objectsOf(output)
-  const wanted = all.filter(({ name }) => name === container)
-  const logs = wanted.length > 0 ? wanted : all
-  if (logs.length === 1) return textOf(logs[0]?.['output']) ?? ''
-  return logs.map((log) => `== ${textOf(log['name']) ?? ''} ==\n${textOf(log['output']) ?? ''}`).join('\n')
+  const logs = objectsOf(output).map((log) => ({ name: textOf(log['name']) ?? '', text: textOf(log['output']) ?? '' }))
+  const only = logs.length === 1 ? logs[0] : logs.find(({ name }) => name === container)
+  return only?.text ?? logs.map(({ name, text }) => `== ${name} ==\n${text}`).join('\n')
 }

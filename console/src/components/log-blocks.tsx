@@ -6,7 +6,6 @@ import { formatDuration } from '../model/time.ts'
 
 /** A piece has about so many lines; where it begins in the output never changes. */
 const bytesEach = 4096
-const nearPx = '400px'
 const lineHeight = 1.45
 
 interface Look {
@@ -21,19 +20,20 @@ interface Look {
 
 export function LogBlocks({ lines, look }: { lines: readonly LogLine[]; look: Look }) {
   const blocks = useMemo(() => [...Map.groupBy(lines, ({ byte }) => Math.floor(byte / bytesEach))], [lines])
-  return (
-    <>
-      {blocks.map(([key, members], at) => (
-        <Block key={key} lines={members} isLast={at === blocks.length - 1} look={look} />
-      ))}
-    </>
-  )
+  return blocks.map(([key, members], at) => <Block key={key} lines={members} isLast={at === blocks.length - 1} look={look} />)
 }
 
 /** The browser lays it out when it comes near the view, and finds and copies its text all the same. */
 function Block({ lines, isLast, look }: { lines: readonly LogLine[]; isLast: boolean; look: Look }) {
   const box = useRef<HTMLDivElement>(null)
-  const isNear = useNear(box, isLast)
+  const [isNear, setNear] = useState(isLast)
+  useEffect(() => {
+    if (box.current === null) return
+    const view = { root: box.current.closest('pre'), rootMargin: '400px' }
+    const seen = new IntersectionObserver((changes) => setNear(changes.at(-1)?.isIntersecting === true), view)
+    seen.observe(box.current)
+    return () => seen.disconnect()
+  }, [])
   const isRich = isNear || lines.some(({ byte }) => byte === look.hit || byte === look.chosen)
   const plain = useMemo(
     () => (isRich ? '' : lines.map(({ text }) => `${toPlain(text)}\n`).join('')),
@@ -46,25 +46,18 @@ function Block({ lines, isLast, look }: { lines: readonly LogLine[]; isLast: boo
   )
 }
 
-function useNear(box: { readonly current: HTMLElement | null }, atFirst: boolean): boolean {
-  const [isNear, setNear] = useState(atFirst)
-  useEffect(() => {
-    const { current } = box
-    if (current === null) return
-    const root = current.closest('pre')
-    const seen = new IntersectionObserver((changes) => setNear(changes.at(-1)?.isIntersecting === true), {
-      root,
-      rootMargin: nearPx,
-    })
-    seen.observe(current)
-    return () => seen.disconnect()
-  }, [])
-  return isNear
-}
-
 function Line({ line: { number, byte, text, time, opens, within }, look }: { line: LogLine; look: Look }) {
   const lengthMs = opens?.startMs === undefined || opens.endMs === undefined ? undefined : opens.endMs - opens.startMs
-  const marked = <Text text={text} query={look.query} isHit={byte === look.hit} />
+  const mark = (hit: string, key: number) => (
+    <mark key={key} class={byte === look.hit ? 'is-current' : undefined}>
+      {hit}
+    </mark>
+  )
+  const marked = toSpans(text).map((span, at) => (
+    <span key={at} style={span.style}>
+      {splitByHits(span.text, look.query).map((part, index) => (index % 2 === 0 ? part : mark(part, index)))}
+    </span>
+  ))
   return (
     <div class={`log-line ${within ? 'is-within' : ''}`} data-byte={byte} aria-current={byte === look.chosen || undefined}>
       <button
@@ -86,27 +79,5 @@ function Line({ line: { number, byte, text, time, opens, within }, look }: { lin
       )}
       {'\n'}
     </div>
-  )
-}
-
-function Text({ text, query, isHit }: { text: string; query: string; isHit: boolean }) {
-  const mark = (part: string) =>
-    splitByHits(part, query).map((piece, at) =>
-      at % 2 === 0 ? (
-        piece
-      ) : (
-        <mark key={at} class={isHit ? 'is-current' : undefined}>
-          {piece}
-        </mark>
-      ),
-    )
-  return (
-    <>
-      {toSpans(text).map(({ text: part, style }, at) => (
-        <span key={at} style={style}>
-          {mark(part)}
-        </span>
-      ))}
-    </>
   )
 }

@@ -1,19 +1,19 @@
 /** Search of output: of all of it where the service can, and otherwise of what the page has. */
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import type { findInOutput } from '../api/output.ts'
 import { toPlain } from '../model/ansi.ts'
-import type { Found, LogText } from '../model/log-lines.ts'
+import type { LogText } from '../model/log-lines.ts'
 import { IconButton } from './button.tsx'
 
 const pauseMs = 250
 
-/** @param ask Searches all output @param goTo Brings a hit into view */
-export function useSearch(
-  { lines }: LogText,
-  ask: ((query: string) => Promise<Found | undefined>) | undefined,
-  goTo: (byte: number) => void,
-) {
+/** Searches all output; undefined where the service does not. */
+export type Find = (query: string) => ReturnType<typeof findInOutput>
+
+/** @param goTo Brings a hit into view */
+export function useSearch({ lines }: LogText, ask: Find | undefined, goTo: (byte: number) => void) {
   const [{ query, at }, setState] = useState({ query: '', at: 0 })
-  const [answer, setAnswer] = useState<{ readonly query: string; readonly found: Found | undefined }>()
+  const [answer, setAnswer] = useState<{ readonly query: string; readonly found: Awaited<ReturnType<Find>> }>()
   useEffect(() => {
     if (query === '' || ask === undefined) return
     const timer = setTimeout(async () => setAnswer({ query, found: await ask(query).catch(() => undefined) }), pauseMs)
@@ -23,27 +23,30 @@ export function useSearch(
     const wanted = query.toLowerCase()
     return query === '' ? [] : lines.flatMap(({ text, byte }) => (toPlain(text).toLowerCase().includes(wanted) ? byte : []))
   }, [lines, query])
-  const isSearching = ask !== undefined && query !== '' && answer?.query !== query
-  const { bytes, isCut } = (ask !== undefined && answer?.query === query && answer.found) || { bytes: own, isCut: false }
-  const total = isSearching ? 0 : bytes.length
-  const current = total === 0 ? undefined : bytes[at % total]
+  const isAnswered = query === '' || ask === undefined || answer?.query === query
+  const { bytes, isCut } = (answer?.query === query && answer.found) || { bytes: isAnswered ? own : [], isCut: false }
+  const number = bytes.length === 0 ? 0 : (at % bytes.length) + 1
+  const current = bytes[number - 1]
   useEffect(() => {
     if (current !== undefined) goTo(current)
   }, [query, at, current === undefined])
+  const hits = `${number.toLocaleString()} of ${bytes.length.toLocaleString()}`
   return {
-    ...{ query, isSearching, isCut, total, current },
-    isOfAll: ask !== undefined,
-    /** Of the current hit, from 1. */
-    number: total === 0 ? 0 : (at % total) + 1,
+    ...{ query, current },
+    note: !isAnswered ? 'searching …' : number === 0 ? 'no hit' : isCut ? `${hits} and more` : hits,
+    hasMore: bytes.length > 1,
     find: (wanted: string) => setState({ query: wanted, at: 0 }),
     /** To the next hit, or the one before. */
-    step: (by: 1 | -1) => total > 0 && setState({ query, at: ((at % total) + by + total) % total }),
+    step: (by: 1 | -1) => setState({ query, at: number === 0 ? 0 : (number - 1 + by + bytes.length) % bytes.length }),
   }
 }
 
-export function LogSearch({ search }: { search: ReturnType<typeof useSearch> }) {
-  const { query, isSearching, isCut, total, number, isOfAll, find, step } = search
-  const hits = total === 0 ? 'no hit' : `${number.toLocaleString()} of ${total.toLocaleString()}`
+interface LogSearchProps {
+  readonly search: ReturnType<typeof useSearch>
+  readonly isOfAll: boolean
+}
+
+export function LogSearch({ search: { query, note, hasMore, find, step }, isOfAll }: LogSearchProps) {
   return (
     <>
       <input
@@ -56,9 +59,9 @@ export function LogSearch({ search }: { search: ReturnType<typeof useSearch> }) 
         onKeyDown={({ key, shiftKey }) => key === 'Enter' && step(shiftKey ? -1 : 1)}
       />
       <span class="muted number" role="status">
-        {query !== '' && (isSearching ? 'searching …' : hits + (isCut ? ' and more' : ''))}
+        {query !== '' && note}
       </span>
-      {total > 1 && (
+      {hasMore && (
         <>
           <IconButton icon="up" label="Previous hit (N)" title="Previous hit (N)" onClick={() => step(-1)} />
           <IconButton icon="down" label="Next hit (n)" title="Next hit (n)" onClick={() => step(1)} />

@@ -2,50 +2,45 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { downloadText } from '../model/download.ts'
-import { type Found, groupsFrom, type LogGroup, type LogLine, type LogText, lineAtByte, toLogText } from '../model/log-lines.ts'
+import { groupsFrom, type LogGroup, type LogText, lineAtByte, toLogText } from '../model/log-lines.ts'
 import { plural } from '../words.ts'
 import { IconButton } from './button.tsx'
 import { useQueryChange } from './filter-field.tsx'
 import { Check } from './form-fields.tsx'
 import { LogBlocks } from './log-blocks.tsx'
-import { LogSearch, useSearch } from './log-search.tsx'
+import { type Find, LogSearch, useSearch } from './log-search.tsx'
 
 const atEndPx = 24
-
-/** The place of the text in all output, and the way to the rest. */
-interface LogPart {
-  readonly startByte: number
-  readonly firstLine: number
-  readonly hasEarlier: boolean
-  readonly readEarlier: () => void
-  /** Reads on from a line that is not in the text. */
-  readonly readAt: (byte: number) => void
-  /** Searches all output; without it, the text is searched. */
-  readonly find: ((query: string) => Promise<Found | undefined>) | undefined
-}
-
-const whole: LogPart = { startByte: 0, firstLine: 1, hasEarlier: false, readEarlier() {}, readAt() {}, find: undefined }
 
 interface LogViewProps {
   readonly text: string
   readonly name: string
   /** Nothing more will be written. */
   readonly isEnded?: boolean
-  readonly part?: LogPart
+  /** The place of the text in all output, and the way to the rest. */
+  readonly startByte?: number
+  readonly firstLine?: number
+  readonly hasEarlier?: boolean
+  readonly readEarlier?: () => void
+  /** Reads on from a line that is not in the text. */
+  readonly readAt?: (byte: number) => void
+  /** Searches all output; without it, the text is searched. */
+  readonly find?: Find | undefined
 }
 
 /** The element that scrolls. */
 type Box = { readonly current: HTMLElement | null }
 
-export function LogView({ text, name, isEnded = false, part = whole }: LogViewProps) {
+export function LogView(props: LogViewProps) {
+  const { text, name, isEnded = false, startByte = 0, hasEarlier = false, find } = props
   const box = useRef<HTMLPreElement>(null)
   const [wraps, setWraps] = useState(true)
   const [hasTimes, setHasTimes] = useState(false)
-  const { log, shown, look, search, follows, setFollows, onScroll } = useLog(box, text, part)
+  const { log, shown, look, search, follows, setFollows, onScroll } = useLog(box, props)
   const switches = [
-    { label: 'Follow', isOn: follows, set: setFollows, isOffered: !isEnded },
-    { label: 'Wrap lines', isOn: wraps, set: setWraps, isOffered: true },
-    { label: 'Times', isOn: hasTimes, set: setHasTimes, isOffered: log.lines.some(({ time }) => time !== '') },
+    !isEnded && { children: 'Follow', checked: follows, onChange: setFollows },
+    { children: 'Wrap lines', checked: wraps, onChange: setWraps },
+    log.lines.some(({ time }) => time !== '') && { children: 'Times', checked: hasTimes, onChange: setHasTimes },
   ]
   const keys = {
     f: () => setFollows(!follows),
@@ -65,11 +60,11 @@ export function LogView({ text, name, isEnded = false, part = whole }: LogViewPr
   return (
     <div class="log">
       <div class="log-tools row">
-        {switches.map((one) => one.isOffered && <Switch key={one.label} {...one} />)}
-        <LogSearch search={search} />
+        {switches.map((one) => one && <Check key={one.children} {...one} />)}
+        <LogSearch search={search} isOfAll={find !== undefined} />
         <IconButton icon="download" label="Download" title="Download" onClick={download} />
       </div>
-      {part.startByte > 0 && !part.hasEarlier && <p class="muted">The beginning of the output is no longer on this page.</p>}
+      {startByte > 0 && !hasEarlier && <p class="muted">The beginning of the output is no longer on this page.</p>}
       {/* What is added would be read aloud without an end. */}
       <pre ref={box} role="log" aria-live="off" tabIndex={0} {...attributes}>
         <div>{text === '' ? <span class="muted">No output yet.</span> : <LogBlocks lines={shown} look={look} />}</div>
@@ -78,25 +73,17 @@ export function LogView({ text, name, isEnded = false, part = whole }: LogViewPr
   )
 }
 
-function Switch({ label, isOn, set }: { label: string; isOn: boolean; set: (isOn: boolean) => void }) {
-  return (
-    <Check checked={isOn} onChange={set}>
-      {label}
-    </Check>
-  )
-}
-
 function pressKey(event: KeyboardEvent, keys: Readonly<Record<string, () => void>>): void {
-  const act = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[event.key]
-  if (act === undefined) return
+  const press = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[event.key]
+  if (press === undefined) return
   event.preventDefault()
   event.stopPropagation()
-  act()
+  press()
 }
 
 /** What is shown of an output, and what is in view of it. */
-function useLog(box: Box, text: string, part: LogPart) {
-  const { startByte, firstLine, find, readAt } = part
+function useLog(box: Box, props: LogViewProps) {
+  const { text, startByte, firstLine, find, readAt } = props
   const last = useRef<LogText>(undefined)
   const log = useMemo(() => toLogText(text, startByte, firstLine, last.current), [text, startByte, firstLine])
   last.current = log
@@ -104,14 +91,14 @@ function useLog(box: Box, text: string, part: LogPart) {
   const change = useQueryChange()
   const named = /^\d{1,15}$/.test(query['line'] ?? '') ? Number(query['line']) : undefined
   const chosen = named === undefined ? undefined : lineAtByte(log, named)?.byte
-  const { shown, isFolded, fold, unfold } = useFolds(log)
-  const { follows, setFollows, onScroll } = useFollowing(box, chosen === undefined, part)
+  const { shown, isFolded, setFolded } = useFolds(log)
+  const { follows, setFollows, onScroll } = useFollowing(box, chosen === undefined, props)
   const [wanted, setWanted] = useState(named)
   // A wanted line comes into view as soon as it is drawn.
   useLayoutEffect(() => {
     const line = wanted === undefined ? undefined : lineAtByte(log, wanted)
     if (line === undefined) return
-    unfold(line)
+    setFolded(groupsFrom(line.within).filter(isFolded), false)
     const drawn = box.current?.querySelector(`[data-byte="${line.byte}"]`)
     if (drawn == null) return
     drawn.scrollIntoView({ block: 'center' })
@@ -120,49 +107,29 @@ function useLog(box: Box, text: string, part: LogPart) {
   const search = useSearch(log, find, (byte) => {
     setFollows(false)
     setWanted(byte)
-    if (lineAtByte(log, byte) === undefined) readAt(byte)
+    if (lineAtByte(log, byte) === undefined) readAt?.(byte)
   })
   const choose = (byte: number) => change({ line: byte === chosen ? undefined : String(byte) })
+  const fold = (group: LogGroup) => setFolded([group], !isFolded(group))
   const look = { query: search.query, hit: search.current, chosen, choose, isFolded, fold }
   return { log, shown, look, search, follows, setFollows, onScroll }
 }
 
+/** Groups as they are at first, and as the reader has folded and opened them. */
 function useFolds(log: LogText) {
   const [changed, setChanged] = useState<ReadonlyMap<number, boolean>>(new Map())
-  const isFolded = ({ from, isFolded: atFirst }: LogGroup) => changed.get(from) ?? atFirst
-  return {
-    isFolded,
-    shown: useMemo(() => log.lines.filter(({ within }) => !groupsFrom(within).some(isFolded)), [log, changed]),
-    fold: (group: LogGroup) => setChanged(new Map(changed).set(group.from, !isFolded(group))),
-    /** Opens the groups around a line. */
-    unfold({ within }: LogLine) {
-      const folded = groupsFrom(within).filter(isFolded)
-      if (folded.length > 0) setChanged(new Map([...changed, ...folded.map(({ from }) => [from, false] as const)]))
-    },
-  }
+  const isFolded = (group: LogGroup) => changed.get(group.from) ?? group.isFolded
+  const shown = useMemo(() => log.lines.filter(({ within }) => !groupsFrom(within).some(isFolded)), [log, changed])
+  const setFolded = (groups: readonly LogGroup[], isFold: boolean) =>
+    groups.length > 0 && setChanged(new Map([...changed, ...groups.map(({ from }) => [from, isFold] as const)]))
+  return { shown, isFolded, setFolded }
 }
 
 /** Whether the end stays in view: until the reader goes up, and again at the end. Near the top, earlier output is read. */
-function useFollowing(box: Box, atFirst: boolean, part: LogPart) {
+function useFollowing(box: Box, atFirst: boolean, { startByte = 0, hasEarlier, readEarlier }: LogViewProps) {
   const [follows, setFollows] = useState(atFirst)
   const lastTop = useRef(0)
-  useEnd(box, follows)
-  usePlace(box, part.startByte, !follows)
-  const onScroll = () => {
-    const { current } = box
-    if (current === null) return
-    const { scrollTop, scrollHeight, clientHeight } = current
-    // The end may be out of view because more was written; only the reader goes up.
-    if (scrollHeight - scrollTop - clientHeight < atEndPx) setFollows(true)
-    else if (scrollTop < lastTop.current) setFollows(false)
-    lastTop.current = scrollTop
-    if (scrollTop < clientHeight && part.hasEarlier) part.readEarlier()
-  }
-  return { follows, setFollows, onScroll }
-}
-
-/** Keeps the end in view, whatever makes the text higher. */
-function useEnd(box: Box, follows: boolean): void {
+  // Whatever makes the text higher.
   useLayoutEffect(() => {
     const { current } = box
     if (!follows || current === null) return
@@ -172,6 +139,17 @@ function useEnd(box: Box, follows: boolean): void {
     for (const element of [current, ...current.children]) laidOut.observe(element)
     return () => laidOut.disconnect()
   }, [follows])
+  usePlace(box, startByte, !follows)
+  const onScroll = () => {
+    if (box.current === null) return
+    const { scrollTop, scrollHeight, clientHeight } = box.current
+    // The end may be out of view because more was written; only the reader goes up.
+    if (scrollHeight - scrollTop - clientHeight < atEndPx) setFollows(true)
+    else if (scrollTop < lastTop.current) setFollows(false)
+    lastTop.current = scrollTop
+    if (scrollTop < clientHeight && hasEarlier) readEarlier?.()
+  }
+  return { follows, setFollows, onScroll }
 }
 
 /** Keeps what the reader sees in its place when lines come before it. Browsers do that themselves, but not at the very top. */

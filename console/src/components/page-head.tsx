@@ -2,6 +2,8 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { showDisguised } from '../model/names.ts'
+import { ActionButton } from './button.tsx'
+import { Menu, type MenuItem } from './menu.tsx'
 
 interface PageHeadProps {
   /** The title of the browser's tab. */
@@ -42,5 +44,28 @@ export function PageHead({ tab, title, crumbs = [], state, actions, children }: 
       </div>
       {children}
     </header>
+  )
+}
+
+interface HeadActionsProps {
+  /** Of the thing that the screen shows. */
+  readonly name: string
+  readonly actions: readonly MenuItem[]
+  /** Those that stand beside the menu where there is room. */
+  readonly shown: readonly MenuItem[]
+}
+
+export function HeadActions({ name, actions, shown }: HeadActionsProps) {
+  return (
+    <>
+      {shown.map((action) => (
+        <span key={action.label} class="hide-narrow">
+          <ActionButton action={action} />
+        </span>
+      ))}
+      <Menu label={`Actions of ${name}`} items={actions} class="button">
+        Actions
+      </Menu>
+    </>
   )
 }

@@ -7,11 +7,15 @@ const linked = 'https?:\\/\\/[^\\s<>"\']+[^\\s<>"\'.,;:!?)\\]]|\\b01[0-9A-HJKMNP
 
 /** @param links Where things lead that the text may name */
 export function PlainText({ text, links = new Map() }: { text: string; links?: ReadonlyMap<string, string> }) {
-  const parts = text.slice(0, 20_000).split(patternOf(links))
+  // Longer names first: one may begin with another.
+  const names = [...links.keys()].toSorted((a, b) => b.length - a.length)
+  const known = names.map((name) => `(?<![\\w-])${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}(?![\\w-])`)
+  const parts = text.slice(0, 20_000).split(new RegExp(`(${[...known, linked].join('|')})`))
   return (
     <bdi class="plain-text">
       {parts.map((part, index) => {
-        if (index % 2 === 0) return showHiddenLines(part)
+        // Line breaks stay.
+        if (index % 2 === 0) return part.split(/\r?\n/).map(markHidden).join('\n')
         const isAddress = part.startsWith('http')
         const outside = isAddress && { target: '_blank', rel: 'noopener noreferrer' }
         return (
@@ -22,16 +26,4 @@ export function PlainText({ text, links = new Map() }: { text: string; links?: R
       })}
     </bdi>
   )
-}
-
-/** Longer names first: one may begin with another. */
-function patternOf(links: ReadonlyMap<string, string>): RegExp {
-  const names = [...links.keys()].toSorted((a, b) => b.length - a.length)
-  const known = names.map((name) => `(?<![\\w-])${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}(?![\\w-])`)
-  return new RegExp(`(${[...known, linked].join('|')})`)
-}
-
-/** Line breaks stay. */
-function showHiddenLines(text: string): string {
-  return text.split(/\r?\n/).map(markHidden).join('\n')
 }

@@ -15,18 +15,18 @@ export function ProgramOutput({ line, ...place }: OutputProps) {
   const { output, error, readEarlier, readAt } = useOutput(place, byte)
   if (output === undefined)
     return error === undefined ? <Loading rows={8} /> : <ErrorState error={error} onRetry={() => location.reload()} />
-  const { text, nextByte, ...where } = output
-  const part = {
-    ...where,
-    readEarlier: () => act(`Read earlier output of ${place.id}`, readEarlier),
-    readAt,
-    find: nextByte === undefined ? undefined : (query: string) => findInOutput(place, query),
-  }
+  const { nextByte, ...shown } = output
   return (
     <>
       {error !== undefined && <p class="stale">{describeError(error).title}</p>}
-      {byte !== undefined && byte < where.startByte && <p class="muted">The line of this address is no longer kept.</p>}
-      <LogView text={text} name={place.id} part={part} />
+      {byte !== undefined && byte < output.startByte && <p class="muted">The line of this address is no longer kept.</p>}
+      <LogView
+        {...shown}
+        name={place.id}
+        readEarlier={() => act(`Read earlier output of ${place.id}`, readEarlier)}
+        readAt={readAt}
+        find={nextByte === undefined ? undefined : (query) => findInOutput(place, query)}
+      />
     </>
   )
 }

@@ -1,6 +1,7 @@
 /** A cluster of objects with manifests: its managers, each with what it runs, and its other server groups. */
 import type { ComponentChildren } from 'preact'
 import { to } from '../address.ts'
+import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { Icon } from '../components/icon.tsx'
@@ -24,10 +25,12 @@ import { GroupLine } from '../screens/group-line.tsx'
 import { plural } from '../words.ts'
 import { useManifestActions } from './actions.tsx'
 import { bareName, isKind, kindOf, toFullName } from './names.ts'
-import { isPaused, pillsOf, reasonsOf } from './object.ts'
+import { isIn, pillsOf, placeIn, reasonsOf } from './object.ts'
 import { PodReason } from './pods.tsx'
 import { type ActedObject, keyOfObject, useManifest } from './use-object.ts'
-import { isInUse, isManagedBy, type Manager, managerPlace, placeOfGroup, revisionOf, revisionsOf } from './workload.ts'
+import { isInUse, isManagedBy, placeOfGroup, revisionOf, revisionsOf } from './workload.ts'
+
+type Manager = Schemas['ServerGroupManager']
 
 interface ClusterRowsProps {
   readonly cluster: Cluster
@@ -39,24 +42,21 @@ interface ClusterRowsProps {
 export function ClusterRows({ cluster, application, isAlone }: ClusterRowsProps) {
   const events = applicationEvents(application, 'infrastructure')
   const live = useLive('/applications/{application}/serverGroupManagers', { path: { application } }, { events })
-  const { body = [] } = live.reading.value
-  const managers = isAlone ? [] : body.filter((manager) => isOf(manager, cluster))
-  const others = cluster.groups.filter((group) => !managers.some((manager) => isManagedBy(group, managerPlace(manager))))
+  const managers = (isAlone ? undefined : live.reading.value.body)?.filter((manager) => isOf(manager, cluster)) ?? []
+  const others = cluster.groups.filter((group) => !managers.some((manager) => isManagedBy(group, placeIn(manager))))
+  const rows = [
+    ...managers.map(
+      (manager) => [manager, <ManagerRows manager={manager} cluster={cluster} application={application} />] as const,
+    ),
+    ...others.map((group) => {
+      const Row = isKind(group.name, 'job') ? JobRow : GroupRow
+      return [group, <Row group={group} cluster={cluster} application={application} isAlone={isAlone} />] as const
+    }),
+  ]
   return (
     <ul class="rows" aria-label={`Server groups of ${cluster.name}`}>
-      {managers.map((manager) => (
-        <li key={`${manager.region}/${manager.name}`}>
-          <ManagerRows manager={manager} cluster={cluster} application={application} />
-        </li>
-      ))}
-      {others.map((group) => (
-        <li key={`${group.region}/${group.name}`}>
-          {isKind(group.name, 'job') ? (
-            <JobRow group={group} application={application} />
-          ) : (
-            <GroupRow group={group} cluster={cluster} application={application} isAlone={isAlone} />
-          )}
-        </li>
+      {rows.map(([{ region, name }, row]) => (
+        <li key={`${region}/${name}`}>{row}</li>
       ))}
     </ul>
   )
@@ -64,26 +64,28 @@ export function ClusterRows({ cluster, application, isAlone }: ClusterRowsProps)
 
 /** What is not in any group yet has no cluster but its own name. */
 function isOf(manager: Manager, { account, name, groups }: Cluster): boolean {
-  const place = managerPlace(manager)
-  if (place.account !== account) return false
-  return (manager.moniker?.cluster ?? manager.name) === name || groups.some((group) => isManagedBy(group, place))
+  const place = placeIn(manager)
+  const isNamed = (manager.moniker?.cluster ?? manager.name) === name
+  return place.account === account && (isNamed || groups.some((group) => isManagedBy(group, place)))
 }
 
 /** A manager, its revisions in use, and a link to the others. */
-function ManagerRows({ manager, cluster, application }: { manager: Manager; cluster: Cluster; application: string }) {
-  const place = managerPlace(manager)
+function ManagerRows({ manager, cluster, application }: Omit<ClusterRowsProps, 'isAlone'> & { readonly manager: Manager }) {
+  const place = placeIn(manager)
   const revisions = revisionsOf(cluster.groups, place)
   const inUse = revisions.map(({ group }) => group).filter(isInUse)
-  const counts = inUse.map((group) => ({ desired: group.capacity?.desired, ...countsOf(group) }))
   // The cluster is asked only while something moves.
-  const isMoving = inUse.length > 1 || counts.some(({ desired, total, up }) => up !== total || total !== (desired ?? total))
-  const view = useManifest(isMoving ? place : undefined).reading.value.body
+  const isMoving = ({ capacity, ...group }: ServerGroup) => {
+    const { total, up } = countsOf(group)
+    return up !== total || total !== (capacity?.desired ?? total)
+  }
+  const view = useManifest(inUse.length > 1 || inUse.some(isMoving) ? place : undefined).reading.value.body
   const [[pill], [reason = '']] = view === undefined ? [[], []] : [pillsOf(view), reasonsOf(view)]
   const object: ActedObject = {
     ...{ application, place, revisions },
     provider: revisions[0]?.group.cloudProvider ?? String(manager['cloudProvider'] ?? ''),
     replicas: inUse[0]?.capacity?.desired ?? undefined,
-    isPaused: view && isPaused(view),
+    isPaused: view && isIn('paused', view),
   }
   const shown = revisions.filter(({ group, isCurrent }) => isCurrent || isInUse(group))
   const older = revisions.length - shown.length
@@ -127,7 +129,9 @@ function ObjectLine({ object, children }: { object: ActedObject; children: Compo
   )
 }
 
-function GroupRow({ group, cluster, application, isAlone }: ClusterRowsProps & { readonly group: ServerGroup }) {
+type GroupProps = ClusterRowsProps & { readonly group: ServerGroup }
+
+function GroupRow({ group, cluster, application, isAlone }: GroupProps) {
   const place = placeOfGroup(group)
   const [owner] = group.serverGroupManagers ?? []
   const revision = owner === undefined || isAlone ? undefined : revisionOf(group)
@@ -155,7 +159,7 @@ function GroupRow({ group, cluster, application, isAlone }: ClusterRowsProps & {
 }
 
 /** A job is never up: it runs, then it has succeeded or failed. */
-function JobRow({ group, application }: { group: ServerGroup; application: string }) {
+function JobRow({ group, application }: GroupProps) {
   const events = applicationEvents(application, 'infrastructure')
   const parameters = { path: { applicationName: application }, query: {} }
   const { body } = useLive('/applications/{applicationName}/jobs', parameters, { events }).reading.value
@@ -163,8 +167,7 @@ function JobRow({ group, application }: { group: ServerGroup; application: strin
   const job = body?.find((one) => one.account === object.place.account && toFullName('job', one.name ?? '') === group.name)
   return (
     <ObjectLine object={object}>
-      {job !== undefined && <StatusText status={instanceStatus(job.jobState)} />}{' '}
-      {group.createdTime != null && <Time at={group.createdTime} />}
+      {job && <StatusText status={instanceStatus(job.jobState)} />} {group.createdTime != null && <Time at={group.createdTime} />}
     </ObjectLine>
   )
 }

@@ -1,26 +1,48 @@
-/** Opens the editor for manifests: of an object as it was deployed, or for new ones. */
-import { objectKey } from '../api/actions.ts'
+/** Manifests are written, then planned; nothing is deployed before the plan was seen. */
+import { useState } from 'preact/hooks'
+import { type Change, objectKey, submitTask } from '../api/actions.ts'
+import { ApiError } from '../api/api-error.ts'
 import { client, unwrap } from '../api/client.ts'
 import { changeOperation, useDenial } from '../api/rights.ts'
 import { Button } from '../components/button.tsx'
-import { openDialog } from '../components/dialog.tsx'
+import { closeDialog, openDialog } from '../components/dialog.tsx'
+import { FormDialog } from '../components/form-dialog.tsx'
+import { ChoiceField } from '../components/form-fields.tsx'
 import { act } from '../components/notices.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
-import { loadText } from '../editor/lazy.tsx'
-import { type ObjectPlace, toEditable } from './object.ts'
-import { keyOfObject, manifestPath, pathOf, useManifestAccounts } from './use-object.ts'
+import { Lazy, loadCodeEditor, loadText } from '../editor/lazy.tsx'
+import { openLeaveDialog } from '../leave.tsx'
+import { type Json, textOf, valueIn } from '../model/read.ts'
+import { plural } from '../words.ts'
+import { toEditable } from './object.ts'
+import { Plan } from './plan.tsx'
+import { findNoManifest, type PlannedObject, toPlan } from './stage.ts'
+import { type ActedObject, keyOfObject, manifestPath, pathOf, useManifestAccounts } from './use-object.ts'
 
-export function editManifest(object: { application: string; provider: string; place: ObjectPlace }): void {
-  const { application, provider, place } = object
+/** What is written, and where it is deployed. */
+interface Draft {
+  readonly title: string
+  readonly application: string
+  readonly provider: string
+  /** Those to choose from. */
+  readonly accounts: readonly string[]
+  readonly account: string
+  /** What the task changes. */
+  readonly object: string
+  readonly text: string
+  /** What the text began as. */
+  readonly original: string
+}
+
+/** Opens an object as it was deployed. */
+export function editManifest({ application, provider, place }: ActedObject): void {
   const title = `Edit ${place.name}`
+  const { account } = place
   act(title, async () => {
-    const [view, yaml, { EditDialog }] = await Promise.all([
-      unwrap(client.GET(manifestPath, { params: { path: pathOf(place) } })),
-      loadText(),
-      import('./edit-dialog.tsx'),
-    ])
-    const target = { title, application, provider, accounts: [place.account], object: keyOfObject(place) }
-    openDialog(<EditDialog target={target} text={yaml.writeDocuments([toEditable(view)])} />)
+    const [view, yaml] = await Promise.all([unwrap(client.GET(manifestPath, { params: { path: pathOf(place) } })), loadText()])
+    const text = yaml.writeDocuments([toEditable(view)])
+    const target = { title, application, provider, accounts: [account], account, object: keyOfObject(place) }
+    openDialog(<EditDialog {...target} text={text} original={text} />)
   })
 }
 
@@ -33,19 +55,16 @@ data:
 `
 
 export function DeployButton({ application }: { application: string }) {
-  const accounts = useManifestAccounts() ?? []
+  const accounts = useManifestAccounts()
   const reason = useDenial({ operation: changeOperation, application })
   const [first] = accounts
   if (first === undefined) return null
   const title = 'Deploy manifests'
   // Of new objects, which have no page yet.
   const object = objectKey('manifests', application)
-  const target = { title, application, provider: first.provider, accounts: accounts.map(({ name }) => name), object }
-  const open = () =>
-    act(title, async () => {
-      const { EditDialog } = await import('./edit-dialog.tsx')
-      openDialog(<EditDialog target={target} text={starter} />)
-    })
+  const names = accounts.map(({ name }) => name)
+  const target = { title, application, provider: first.provider, accounts: names, account: first.name, object }
+  const open = () => openDialog(<EditDialog {...target} text={starter} original={starter} />)
   return (
     <>
       <PendingChip object={object} />
@@ -53,5 +72,70 @@ export function DeployButton({ application }: { application: string }) {
         {title}
       </Button>
     </>
+  )
+}
+
+function EditDialog(draft: Draft) {
+  const { title, application, accounts, original } = draft
+  const [text, setText] = useState(draft.text)
+  const [account, setAccount] = useState(draft.account)
+  const edit = () => openDialog(<EditDialog {...draft} text={text} account={account} />)
+  const run = async () => {
+    const manifests = await readManifests(text)
+    const plan = await unwrap(client.POST('/manifests/plan', { body: { account, application, manifests } }))
+    return <PlanDialog change={toChange({ ...draft, account }, manifests)} plan={toPlan(plan)} onClose={edit} />
+  }
+  const close = () => {
+    if (text === original) return closeDialog()
+    openLeaveDialog('The manifests that you have changed are not deployed. They would be lost.', () => {}, edit)
+  }
+  return (
+    <FormDialog title={title} action="Show the plan" onClose={close} run={run} next={(plan) => plan} wide>
+      <p class="muted">Nothing is changed before you have seen the plan.</p>
+      {accounts.length > 1 && <ChoiceField label="Account" value={account} choices={accounts} onChange={setAccount} />}
+      <div class="manifest-editor">
+        <Lazy load={loadCodeEditor} props={{ text: draft.text, label: 'Manifests as YAML', onChange: setText }} />
+      </div>
+    </FormDialog>
+  )
+}
+
+/** @throws {ApiError} for a text that is not made of manifests */
+async function readManifests(text: string): Promise<Json[]> {
+  const read = (await loadText()).readDocuments(text)
+  const documents = 'problem' in read ? [] : read.documents
+  const wrong = findNoManifest(documents)
+  const problem =
+    ('problem' in read && read.problem) ||
+    (wrong > 0 && `Document ${wrong} is no manifest: it needs kind and metadata.`) ||
+    (documents.length === 0 && 'Enter at least one manifest.')
+  if (problem) throw new ApiError({ status: 400, message: problem })
+  return documents as Json[]
+}
+
+function toChange({ application, provider, account, object }: Draft, manifests: readonly Json[]): Change {
+  const names = manifests.map((manifest) => textOf(valueIn(manifest, 'metadata.name')) ?? textOf(manifest['kind']))
+  const place = { cloudProvider: provider, account, credentials: account, source: 'text', moniker: { app: application } }
+  const job = [{ type: 'deployManifest', ...place, manifests }]
+  return { application, description: `Deploy ${names.join(', ')}`, job, object }
+}
+
+interface PlanDialogProps {
+  readonly change: Change
+  readonly plan: readonly PlannedObject[]
+  readonly onClose: () => void
+}
+
+function PlanDialog({ change: deployment, plan, onClose }: PlanDialogProps) {
+  const isRefused = plan.some(({ change }) => change === 'error')
+  const words = { title: `Deploy ${plural(plan.length, 'object')}?`, action: 'Deploy', dismissal: 'Back to the editor' }
+  return (
+    <FormDialog {...words} onClose={onClose} isReady={!isRefused} run={() => submitTask(deployment)} wide>
+      {plan.every(({ change }) => change === 'none') && (
+        <p class="muted">The cluster has all of this already. A deployment changes nothing.</p>
+      )}
+      {isRefused && <p class="error">The cluster refuses this. Go back and correct it.</p>}
+      <Plan objects={plan} />
+    </FormDialog>
   )
 }

@@ -2,7 +2,6 @@
 import { application, type Example } from '../screens/example.tsx'
 
 const image = 'registry.k8s.io/e2e-test-images/agnhost'
-const port = 8080
 
 export interface ManifestPlace {
   readonly provider: string
@@ -15,6 +14,7 @@ export interface ManifestPlace {
 export function manifestExample({ provider, label, account, namespaces }: ManifestPlace): Example {
   const usual = namespaces.includes('default') ? 'default' : (namespaces[0] ?? 'default')
   const help = `The cluster needs to be able to pull ${image}.`
+  const place = { cloudProvider: provider, account, source: 'text', moniker: { app: application } }
   return {
     title: `Deploy the example to ${label}?`,
     about: (namespace) =>
@@ -26,15 +26,7 @@ export function manifestExample({ provider, label, account, namespaces }: Manife
     pipeline: {
       name: 'ship manifests',
       description: 'Deploys the example program from its manifests. Start it with another version to replace the pods.',
-      stage: (namespace) => ({
-        type: 'deployManifest',
-        cloudProvider: provider,
-        account,
-        source: 'text',
-        moniker: { app: application },
-        plan: true,
-        manifests: manifestsIn(namespace.trim()),
-      }),
+      stage: (namespace) => ({ type: 'deployManifest', ...place, plan: true, manifests: manifestsIn(namespace.trim()) }),
     },
   }
 }
@@ -45,8 +37,8 @@ function manifestsIn(namespace: string): readonly unknown[] {
   const container = {
     name: 'main',
     image: `${image}:\${parameters.version}`,
-    args: ['netexec', `--http-port=${port}`],
-    ports: [{ name: 'http', containerPort: port }],
+    args: ['netexec', '--http-port=8080'],
+    ports: [{ name: 'http', containerPort: 8080 }],
     readinessProbe: { httpGet: { path: '/healthz', port: 'http' }, periodSeconds: 2 },
   }
   const template = { metadata: { labels }, spec: { containers: [container] } }

@@ -1,7 +1,7 @@
 /** Revisions of a manager: image and age of each, what differs from the current one, and the way back. */
 import { to } from '../address.ts'
 import { Button } from '../components/button.tsx'
-import { type Column, DataTable } from '../components/data-table.tsx'
+import { DataTable } from '../components/data-table.tsx'
 import { Difference } from '../components/difference.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { NameLink } from '../components/name.tsx'
@@ -11,24 +11,29 @@ import { Time } from '../components/time.tsx'
 import { changed } from '../model/compare.ts'
 import { objectOf } from '../model/read.ts'
 import { countsOf } from '../model/server-groups.ts'
+import type { ScreenProps } from '../screen.ts'
 import { undoTo, useManifestActions } from './actions.tsx'
 import { bareName } from './names.ts'
 import { fieldOf, type ManifestView } from './object.ts'
 import { type ActedObject, useManifest } from './use-object.ts'
 import { placeOfGroup, type Revision } from './workload.ts'
 
-/** @param compared The number of the revision that is compared, as the address has it */
-export function History({ object, compared }: { object: ActedObject; compared: string | undefined }) {
+interface HistoryProps {
+  readonly object: ActedObject
+  readonly query: ScreenProps['query']
+}
+
+export function History({ object, query: { revision: compared } }: HistoryProps) {
   const { application, revisions = [] } = object
-  const change = useQueryChange()
-  const undo = useManifestActions(object).find(({ type }) => type === 'undoRolloutManifest')
-  const current = revisions.find(({ isCurrent }) => isCurrent)
-  const chosen = revisions.find(({ number, isCurrent }) => String(number) === compared && !isCurrent)
+  const [current, ...others] = revisions
+  const chosen = others.find(({ number }) => String(number) === compared)
   if (current === undefined) return <EmptyState icon="undo" text="The cluster lists no revision of it." />
-  const buttons = ({ number }: Revision) => {
-    const compare = () => change({ revision: String(number) === compared ? undefined : String(number) })
-    return <RevisionButtons number={number} onCompare={compare} onUndo={() => undoTo(object, number)} denied={undo?.denied} />
-  }
+  const title = ({ number, group }: Revision) => (
+    <>
+      <NameLink href={to.manifest(application, placeOfGroup(group))} text={String(number)} />{' '}
+      {group === current.group && <span class="chip">current</span>}
+    </>
+  )
   return (
     <div class="stack">
       <Panel title="History" flush>
@@ -37,8 +42,16 @@ export function History({ object, compared }: { object: ActedObject; compared: s
           rows={revisions}
           keyOf={({ group }) => group.name}
           columns={[
-            ...columnsOf(application),
-            { head: 'Actions', isBare: true, align: 'end', cell: (one) => one !== current && buttons(one) },
+            { head: 'Revision', cell: title },
+            { head: 'Images', grow: true, cell: ({ images, group }) => images.join(', ') || bareName(group.name) },
+            { head: 'Pods', hideBelow: 'phone', cell: ({ group }) => countsOf(group).total },
+            { head: 'Created', hideBelow: 'phone', cell: ({ group }) => <Time at={group.createdTime} /> },
+            {
+              head: 'Actions',
+              isBare: true,
+              align: 'end',
+              cell: (one) => one !== current && <Buttons {...{ object, compared }} {...one} />,
+            },
           ]}
         />
       </Panel>
@@ -47,41 +60,23 @@ export function History({ object, compared }: { object: ActedObject; compared: s
   )
 }
 
-interface RevisionButtonsProps {
-  readonly number: number
-  readonly denied: string | undefined
-  readonly onCompare: () => void
-  readonly onUndo: () => void
-}
-
-function RevisionButtons({ number, denied, onCompare, onUndo }: RevisionButtonsProps) {
+function Buttons({ object, compared, number }: Pick<Revision, 'number'> & { object: ActedObject; compared: string | undefined }) {
+  const change = useQueryChange()
+  const undo = useManifestActions(object).find(({ type }) => type === 'undoRolloutManifest')
+  const compare = () => change({ revision: String(number) === compared ? undefined : String(number) })
   return (
     <span class="row-buttons">
-      <Button small onClick={onCompare} aria-label={`Compare revision ${number} with the current one`}>
+      <Button small onClick={compare} aria-label={`Compare revision ${number} with the current one`}>
         Compare
       </Button>
-      <Button small icon="undo" denied={denied} onClick={onUndo} aria-label={`Undo to revision ${number}`}>
+      <Button
+        {...{ small: true, icon: 'undo', denied: undo?.denied, 'aria-label': `Undo to revision ${number}` }}
+        onClick={() => undoTo(object, number)}
+      >
         Undo
       </Button>
     </span>
   )
-}
-
-function columnsOf(application: string): readonly Column<Revision>[] {
-  return [
-    {
-      head: 'Revision',
-      cell: ({ number, group, isCurrent }) => (
-        <>
-          <NameLink href={to.manifest(application, placeOfGroup(group))} text={String(number)} />{' '}
-          {isCurrent && <span class="chip">current</span>}
-        </>
-      ),
-    },
-    { head: 'Images', grow: true, cell: ({ images, group }) => images.join(', ') || bareName(group.name) },
-    { head: 'Pods', hideBelow: 'phone', cell: ({ group }) => countsOf(group).total },
-    { head: 'Created', hideBelow: 'phone', cell: ({ group }) => <Time at={group.createdTime} /> },
-  ]
 }
 
 /** Of the pod templates of two revisions. */

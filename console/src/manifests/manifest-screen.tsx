@@ -1,39 +1,47 @@
 /** One object of a provider with manifests: its state and why, its history, events, logs and manifest, and what can be done to it. */
+import type { ComponentChildren } from 'preact'
 import { applicationCrumbs } from '../components/application-head.tsx'
 import { Banner } from '../components/banner.tsx'
-import { ActionButton } from '../components/button.tsx'
-import { Menu } from '../components/menu.tsx'
+import { Filters } from '../components/filter-field.tsx'
 import { Name } from '../components/name.tsx'
-import { PageHead } from '../components/page-head.tsx'
+import { HeadActions, PageHead } from '../components/page-head.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
 import { PlainText } from '../components/plain-text.tsx'
-import { EmptyState, Loaded } from '../components/states.tsx'
+import { ProgramOutput } from '../components/program-output.tsx'
+import { EmptyState, Loaded, Loading } from '../components/states.tsx'
 import { StatusBadge } from '../components/status-mark.tsx'
 import { AddressTabs } from '../components/tabs.tsx'
 import { Time } from '../components/time.tsx'
 import { Lazy, loadCodeEditor, loadText } from '../editor/lazy.tsx'
-import { objectOf, textsOf } from '../model/read.ts'
+import { objectOf, textOf, textsOf } from '../model/read.ts'
+import { instanceId, instancesOf } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
 import { useManifestActions } from './actions.tsx'
 import { History } from './history.tsx'
-import { Logs } from './logs.tsx'
-import { isKind } from './names.ts'
+import { bareName, isKind } from './names.ts'
 import { AccountsAway, DriftOf } from './notices.tsx'
-import { fieldOf, type ManifestView, type ObjectPlace, pillsOf, reasonsOf, rolloutOf, timeOf } from './object.ts'
+import {
+  containerSpecsOf,
+  fieldOf,
+  type ManifestView,
+  type ObjectPlace,
+  pillsOf,
+  reasonsOf,
+  rolloutOf,
+  timeOf,
+} from './object.ts'
 import { Events, StatusTab } from './status-tab.tsx'
-import { type ActedObject, keyOfObject, placeText, useActedObject, useGroups, useManifest, workloads } from './use-object.ts'
+import { keyOfObject, placeText, type ShownObject, useManifest, useShownObject, workloads } from './use-object.ts'
+
+type Query = ScreenProps['query']
 
 export function ManifestScreen({ params, query }: ScreenProps) {
-  const { application = '', account = '', location = '', name = '' } = params as Readonly<Record<string, string | undefined>>
+  const { application = '', account = '', location = '', name = '' } = params
   const place = { account, location: location === '_' ? '' : location, name }
+  const none = <EmptyState text={`There is no ${name}, or you may not read it.`} />
   return (
-    <Loaded
-      live={useManifest(place)}
-      title={name}
-      rows={8}
-      empty={<EmptyState text={`There is no ${name}, or you may not read it.`} />}
-    >
-      {(view) => <ObjectPage application={application} place={place} view={view} query={query} />}
+    <Loaded live={useManifest(place)} title={name} rows={8} empty={none}>
+      {(view) => <ObjectPage {...{ application, place, view, query }} />}
     </Loaded>
   )
 }
@@ -42,38 +50,40 @@ interface ObjectPageProps {
   readonly application: string
   readonly place: ObjectPlace
   readonly view: ManifestView
-  readonly query: ScreenProps['query']
+  readonly query: Query
 }
 
 function ObjectPage({ application, place, view, query }: ObjectPageProps) {
-  const groups = useGroups(application, view, place)
-  const object = useActedObject(application, place, view, groups)
-  const shown = { view, object, groups }
   const { name } = place
-  const offered = [
-    { id: 'status', label: 'Status', body: () => <StatusTab {...shown} /> },
-    isKind(name, 'pod', ...workloads) && { id: 'logs', label: 'Logs', body: () => <Logs {...shown} query={query} /> },
+  const object = useShownObject(application, place, view)
+  const onceRead = (tab: ComponentChildren) => (object.areGroupsRead ? tab : <Loading rows={8} />)
+  const tabs = [
+    { id: 'status', label: 'Status', body: () => <StatusTab object={object} /> },
+    isKind(name, 'pod', ...workloads) && {
+      ...{ id: 'logs', label: 'Logs' },
+      body: () => onceRead(<Logs object={object} query={query} />),
+    },
     // The API lists the revisions of these alone.
     isKind(name, 'deployment') && {
       ...{ id: 'history', label: 'History' },
-      body: () => <History object={object} compared={query['revision']} />,
+      body: () => onceRead(<History object={object} query={query} />),
     },
     { id: 'events', label: 'Events', body: () => <Events view={view} /> },
     { id: 'manifest', label: 'Manifest', body: () => <Lazy load={loadManifestText} props={{ view, name }} /> },
   ]
   return (
     <>
-      <Head view={view} object={object} />
-      <Notes view={view} object={object} />
-      <AddressTabs label={name} tabs={offered.filter((tab) => tab !== false)} />
+      <Head object={object} />
+      <Notes object={object} />
+      <AddressTabs label={name} tabs={tabs.filter((tab) => tab !== false)} />
     </>
   )
 }
 
-function Head({ view, object }: { view: ManifestView; object: ActedObject }) {
-  const { application, place } = object
-  const actions = useManifestActions(object).slice(1)
-  const offered = actions.filter(({ destructive, denied }) => !destructive && denied === undefined)
+function Head({ object }: { object: ShownObject }) {
+  const { application, place, view } = object
+  const [, ...actions] = useManifestActions(object)
+  const shown = actions.filter(({ destructive, denied }) => !destructive && denied === undefined)
   return (
     <PageHead
       tab={place.name}
@@ -87,18 +97,7 @@ function Head({ view, object }: { view: ManifestView; object: ActedObject }) {
           <PendingChip object={keyOfObject(place)} />
         </span>
       }
-      actions={
-        <>
-          {offered.slice(0, 4).map((action) => (
-            <span key={action.label} class="hide-narrow">
-              <ActionButton action={action} />
-            </span>
-          ))}
-          <Menu label={`Actions of ${place.name}`} items={actions} class="button">
-            Actions
-          </Menu>
-        </>
-      }
+      actions={<HeadActions name={place.name} actions={actions} shown={shown.slice(0, 4)} />}
     >
       <p class="muted">
         {placeText(place)}, created <Time at={timeOf(fieldOf(view, 'metadata.creationTimestamp'))} />
@@ -108,28 +107,21 @@ function Head({ view, object }: { view: ManifestView; object: ActedObject }) {
 }
 
 /** Why it is not as wanted, what was changed by hand, and how far its rollout is. */
-function Notes({ view, object: { application, place } }: { view: ManifestView; object: ActedObject }) {
-  const reasons = reasonsOf(view)
+function Notes({ object: { application, place, view } }: { object: ShownObject }) {
+  const [reasons, warnings] = [reasonsOf(view), textsOf(view.warnings)]
   const rollout = rolloutOf(view)
   const isFailed = view['hopeless'] === true || pillsOf(view)[0]?.kind === 'failed'
+  const text = (one: string) => (
+    <p key={one}>
+      <PlainText text={one} />
+    </p>
+  )
   return (
     <>
       <AccountsAway accounts={[place.account]} />
-      {reasons.length > 0 && (
-        <Banner tone={isFailed ? 'failed' : 'warning'}>
-          {reasons.map((reason) => (
-            <p key={reason}>
-              <PlainText text={reason} />
-            </p>
-          ))}
-        </Banner>
-      )}
+      {reasons.length > 0 && <Banner tone={isFailed ? 'failed' : 'warning'}>{reasons.map(text)}</Banner>}
       <DriftOf application={application} place={place} />
-      {textsOf(view.warnings).map((warning) => (
-        <Banner key={warning} tone="warning">
-          <PlainText text={warning} />
-        </Banner>
-      ))}
+      {warnings.length > 0 && <Banner tone="warning">{warnings.map(text)}</Banner>}
       {rollout !== undefined && <Rollout {...rollout} />}
     </>
   )
@@ -150,6 +142,38 @@ function Rollout({ desired, parts }: NonNullable<ReturnType<typeof rolloutOf>>) 
       ))}
     </dl>
   )
+}
+
+/** Output of pods: of one container, of the present run or the one before. */
+function Logs({ object: { view, place, provider, groups }, query }: { object: ShownObject; query: Query }) {
+  const pods = isKind(place.name, 'pod') ? [place.name] : groups.flatMap(instancesOf).map(instanceId)
+  const containers = containerSpecsOf(view).flatMap(({ name }) => textOf(name) ?? [])
+  const pod = pods.find((name) => name === query['pod']) ?? pods[0]
+  const container = containers.find((name) => name === query['container']) ?? containers.at(-1)
+  const isPrevious = query['previous'] === 'true'
+  if (pod === undefined) return <EmptyState icon="terminal" text="It has no pods, so there are no logs." />
+  return (
+    <>
+      <Filters
+        filters={[
+          { ...toFilter(pods, pods[0], pod), name: 'pod', label: 'Pod' },
+          { ...toFilter(containers, containers.at(-1), container), name: 'container', label: 'Container' },
+          { name: 'previous', label: 'Run', any: 'Present run', choices: [['true', 'Previous run']], least: 1, clears: ['line'] },
+        ]}
+      />
+      <ProgramOutput
+        key={[pod, container, isPrevious].join('\n')}
+        {...{ account: place.account, region: place.location, id: pod, provider: provider || undefined }}
+        {...{ container, isPrevious, line: query['line'] }}
+      />
+    </>
+  )
+}
+
+/** @param usual What is shown without a choice */
+function toFilter(values: readonly string[], usual = '', chosen = usual) {
+  const choices = values.filter((value) => value !== usual).map((value) => [value, bareName(value)] as const)
+  return { any: bareName(usual), choices, least: 1, value: chosen === usual ? undefined : chosen, clears: ['line'] }
 }
 
 /** Without what only programs read. */

@@ -4,9 +4,9 @@ import { useLive } from '../api/live.ts'
 import { Banner } from '../components/banner.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { Time } from '../components/time.tsx'
-import { numberOf, objectsOf, textOf, textsOf } from '../model/read.ts'
+import { objectsOf, textOf, textsOf } from '../model/read.ts'
 import { plural } from '../words.ts'
-import { isSameObject, type ObjectPlace, timeOf } from './object.ts'
+import { isSameObject, type ObjectPlace, placeIn, timeOf } from './object.ts'
 import { placeText, useManifestAccounts } from './use-object.ts'
 
 const maxShown = 20
@@ -19,7 +19,7 @@ export function OverviewNotices({ application, accounts }: { application: string
       <AccountsAway accounts={accounts} />
       {found.length > 0 && (
         <Banner tone="warning">
-          <strong>{`${plural(found.length, 'deployed object')} changed since the deployment.`}</strong>
+          <strong>{driftTitle(found)}</strong>
           <details>
             <summary>Show what was changed</summary>
             <DriftList application={application} found={found} />
@@ -30,9 +30,21 @@ export function OverviewNotices({ application, accounts }: { application: string
   )
 }
 
+/** On the page of an object. */
+export function DriftOf({ application, place }: { application: string; place: ObjectPlace }) {
+  const found = useDrift(application).filter((drift) => isSameObject(drift, place))
+  if (found.length === 0) return null
+  return (
+    <Banner tone="warning">
+      <strong>This object was changed since its deployment.</strong>
+      <DriftList application={application} found={found} />
+    </Banner>
+  )
+}
+
 /** What is shown of these accounts is old, and how old. */
 export function AccountsAway({ accounts }: { accounts: readonly string[] }) {
-  return useManifestAccounts()?.map(
+  return useManifestAccounts().map(
     ({ name, away }) =>
       away !== undefined &&
       accounts.includes(name) && (
@@ -48,21 +60,22 @@ type Drift = ReturnType<typeof toDrift>[number]
 
 /** Other services than the embedded one do not list any. */
 export function useDrift(application: string): readonly Drift[] {
-  const hasAccounts = (useManifestAccounts() ?? []).length > 0
-  const parameters = hasAccounts ? { path: { application }, query: {} } : undefined
+  const parameters = useManifestAccounts().length > 0 ? { path: { application }, query: {} } : undefined
   return toDrift(useLive('/applications/{application}/drift', parameters, { refresh: 'slow' }).reading.value.body)
 }
 
 /** @param drift As the API or the output of a stage has it */
 export function toDrift(drift: unknown) {
-  return objectsOf(drift).map(({ account, namespace, name, manager, since, fields }) => ({
-    account: textOf(account) ?? '',
-    location: textOf(namespace) ?? '',
-    name: textOf(name) ?? '',
-    manager: textOf(manager),
-    sinceMs: numberOf(since) ?? timeOf(since),
-    fields: textsOf(fields),
+  return objectsOf(drift).map((object) => ({
+    ...placeIn(object),
+    manager: textOf(object['manager']),
+    sinceMs: timeOf(object['since']),
+    fields: textsOf(object['fields']),
   }))
+}
+
+export function driftTitle(found: readonly Drift[]): string {
+  return `${plural(found.length, 'deployed object')} changed since the deployment.`
 }
 
 export function DriftList({ application, found }: { application: string; found: readonly Drift[] }) {
@@ -72,9 +85,7 @@ export function DriftList({ application, found }: { application: string; found: 
         {found.slice(0, maxShown).map((drift) => (
           <li key={`${placeText(drift)}\n${drift.name}\n${drift.manager}`}>
             <NameLink href={to.manifest(application, drift)} text={drift.name} max={60} />{' '}
-            <span class="muted">
-              <Name text={placeText(drift)} max={60} />
-            </span>{' '}
+            <Name class="muted" text={placeText(drift)} max={60} />{' '}
             {drift.manager !== undefined && <Name text={`by ${drift.manager}`} max={60} />} <Time at={drift.sinceMs} />:{' '}
             <code class="field-path">
               <Name text={drift.fields.join(', ')} max={600} />
@@ -84,17 +95,5 @@ export function DriftList({ application, found }: { application: string; found: 
       </ul>
       {found.length > maxShown && <p>and {found.length - maxShown} more</p>}
     </>
-  )
-}
-
-/** On the page of the object. */
-export function DriftOf({ application, place }: { application: string; place: ObjectPlace }) {
-  const found = useDrift(application).filter((drift) => isSameObject(drift, place))
-  if (found.length === 0) return null
-  return (
-    <Banner tone="warning">
-      <strong>This object was changed since its deployment.</strong>
-      <DriftList application={application} found={found} />
-    </Banner>
   )
 }

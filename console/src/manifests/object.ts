@@ -14,6 +14,11 @@ export interface ObjectPlace {
   readonly name: string
 }
 
+/** Of a record of the API, or in the output of a stage. */
+export function placeIn({ account, namespace, region, name }: Json): ObjectPlace {
+  return { account: textOf(account) ?? '', location: textOf(namespace) ?? textOf(region) ?? '', name: textOf(name) ?? '' }
+}
+
 /** Names have no case. */
 export function isSameObject(one: ObjectPlace, other: ObjectPlace): boolean {
   const isSamePlace = one.account === other.account && one.location === other.location
@@ -31,29 +36,28 @@ export function timeOf(value: unknown): number | undefined {
   return Number.isNaN(ms) ? undefined : ms
 }
 
-interface Pill extends Status {
-  readonly message: string | undefined
-}
+/** What a status says of its parts, the gravest first. */
+const sayings = [
+  ['failed', true, 'failed', 'failed'],
+  ['paused', true, 'paused', 'paused'],
+  ['stable', false, 'running', 'in progress'],
+  ['available', false, 'warning', 'not available'],
+  ['stable', true, 'succeeded', 'stable'],
+] as const
 
 /** The gravest first; one at least. */
-export function pillsOf({ status }: ManifestView): readonly Pill[] {
-  const pillIf = (part: string, state: boolean, kind: Status['kind'], word: string): Pill[] =>
-    valueIn(status, `${part}.state`) === state ? [{ kind, word, message: textOf(valueIn(status, `${part}.message`)) }] : []
-  const stopped = [...pillIf('failed', true, 'failed', 'failed'), ...pillIf('paused', true, 'paused', 'paused')]
-  const moving = stopped.length > 0 ? stopped : pillIf('stable', false, 'running', 'in progress')
-  const found = [...moving, ...pillIf('available', false, 'warning', 'not available')]
-  if (found.length > 0) return found
-  const stable = pillIf('stable', true, 'succeeded', 'stable')
-  return stable.length > 0 ? stable : [{ kind: 'unknown', word: 'no status yet', message: undefined }]
+export function pillsOf({ status }: ManifestView) {
+  const [first, ...others] = sayings.flatMap(([part, wanted, kind, word]) => {
+    const { state, message } = objectOf(valueIn(status, part))
+    return state === wanted ? [{ kind, word, message: textOf(message) }] : []
+  })
+  if (first === undefined) return [{ kind: 'unknown' as const, word: 'no status yet', message: undefined }]
+  return [first, ...others.filter(({ kind }) => kind === 'paused' || kind === 'warning')]
 }
 
-/** Whether something still moves by itself. */
-export function isMoving(view: ManifestView): boolean {
-  return pillsOf(view).some(({ kind }) => kind === 'running')
-}
-
-export function isPaused(view: ManifestView): boolean {
-  return pillsOf(view).some(({ kind }) => kind === 'paused')
+/** Whether something still moves by itself, or is paused. */
+export function isIn(kind: 'running' | 'paused', view: ManifestView): boolean {
+  return pillsOf(view).some((pill) => pill.kind === kind)
 }
 
 /** Why it is not as wanted, in sentences: those of the API, else the message of its status. */
@@ -63,25 +67,26 @@ export function reasonsOf(view: ManifestView): readonly string[] {
   return given.length > 0 || first?.message === undefined || first.kind === 'succeeded' ? given : [first.message]
 }
 
-const replicaFields = ['updatedReplicas', 'readyReplicas', 'availableReplicas'] as const
-/** Of the status of what is rolled out: pods that are updated, ready and available. */
-const rolloutFields: Readonly<Record<string, readonly [updated: string, ready: string, available: string]>> = {
-  Deployment: replicaFields,
-  StatefulSet: replicaFields,
-  ReplicaSet: ['fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'],
-  DaemonSet: ['updatedNumberScheduled', 'numberReady', 'numberAvailable'],
+const podFields = { updated: 'updatedReplicas', ready: 'readyReplicas', available: 'availableReplicas' }
+/** Of the status of what is rolled out, where it counts pods. */
+const rolloutFields: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  Deployment: podFields,
+  StatefulSet: podFields,
+  ReplicaSet: { ...podFields, updated: 'fullyLabeledReplicas' },
+  DaemonSet: { updated: 'updatedNumberScheduled', ready: 'numberReady', available: 'numberAvailable' },
 }
 
 /** How many pods are wanted, and how many are there; undefined for kinds that are not rolled out. */
 export function rolloutOf(view: ManifestView) {
   const kind = textOf(fieldOf(view, 'kind')) ?? ''
-  const fields = rolloutFields[kind]
-  if (fields === undefined) return undefined
   const count = (field: string) => numberOf(fieldOf(view, `status.${field}`)) ?? 0
-  return {
-    desired: kind === 'DaemonSet' ? count('desiredNumberScheduled') : (numberOf(fieldOf(view, 'spec.replicas')) ?? 1),
-    parts: ['updated', 'ready', 'available'].map((word, at) => ({ word, done: count(fields[at] ?? '') })),
-  }
+  const fields = rolloutFields[kind]
+  return (
+    fields && {
+      desired: kind === 'DaemonSet' ? count('desiredNumberScheduled') : (numberOf(fieldOf(view, 'spec.replicas')) ?? 1),
+      parts: Object.entries(fields).map(([word, field]) => ({ word, done: count(field) })),
+    }
+  )
 }
 
 /** A condition, a container or an event. */
@@ -123,9 +128,10 @@ export function eventsOf({ events }: ManifestView): readonly StateRow[] {
   return found.toSorted((a, b) => (b.sinceMs ?? 0) - (a.sinceMs ?? 0))
 }
 
-/** The owners that manage it, by full name. */
-export function ownersOf(view: ManifestView): readonly string[] {
-  return objectsOf(fieldOf(view, 'metadata.ownerReferences')).map(({ kind, name }) => `${lowerFirst(String(kind))} ${name}`)
+/** The full name of what manages it, and would take a change back. */
+export function ownerOf(view: ManifestView): string | undefined {
+  const [owner] = objectsOf(fieldOf(view, 'metadata.ownerReferences'))
+  return owner && `${lowerFirst(String(owner['kind']))} ${owner['name']}`
 }
 
 export function lowerFirst(text: string): string {
@@ -148,28 +154,26 @@ export function containersOf(view: ManifestView): readonly StateRow[] {
   })
 }
 
-function stateOf(container: Json, image: string): Omit<StateRow, 'name'> {
+function stateOf(container: Json, image: string) {
+  const row = (kind: Status['kind'], word: string, text: string, since?: unknown) => {
+    return { status: { kind, word }, text, sinceMs: timeOf(since) }
+  }
   const { running, waiting, terminated } = objectOf(container['state'])
   const last = valueIn(container, 'lastState.terminated')
   const before = last === undefined ? undefined : `The run before ${exitOf(last)}`
   if (terminated !== undefined) {
     const { exitCode, message, finishedAt } = objectOf(terminated)
-    const sinceMs = timeOf(finishedAt)
-    if (exitCode === 0) return { status: { kind: 'succeeded', word: 'done' }, text: image, sinceMs }
-    return { status: { kind: 'failed', word: 'failed' }, text: textOf(message) ?? `It ${exitOf(terminated)}`, sinceMs }
+    if (exitCode === 0) return row('succeeded', 'done', image, finishedAt)
+    return row('failed', 'failed', textOf(message) ?? `It ${exitOf(terminated)}`, finishedAt)
   }
   if (waiting !== undefined) {
     const { reason, message } = objectOf(waiting)
-    const kind = /BackOff|Err|Invalid|CannotRun/.test(textOf(reason) ?? '') ? 'failed' : 'queued'
-    return { status: { kind, word: 'waiting' }, text: joined(' ', joined(': ', reason, message), before), sinceMs: undefined }
+    const isFailing = /BackOff|Err|Invalid|CannotRun/.test(textOf(reason) ?? '')
+    return row(isFailing ? 'failed' : 'queued', 'waiting', joined(' ', joined(': ', reason, message), before))
   }
-  if (running === undefined) return { status: { kind: 'queued', word: 'not started' }, text: image, sinceMs: undefined }
-  const restarts = numberOf(container['restartCount']) ?? 0
-  return {
-    status: { kind: container['ready'] === true ? 'succeeded' : 'running', word: 'running' },
-    text: before === undefined ? image : `${before} ${restarts} restarts.`,
-    sinceMs: timeOf(valueIn(running, 'startedAt')),
-  }
+  if (running === undefined) return row('queued', 'not started', image)
+  const text = before === undefined ? image : `${before} ${numberOf(container['restartCount']) ?? 0} restarts.`
+  return row(container['ready'] === true ? 'succeeded' : 'running', 'running', text, valueIn(running, 'startedAt'))
 }
 
 function exitOf(terminated: unknown): string {
@@ -201,12 +205,12 @@ export function toEditable(view: ManifestView): Json {
   const last = objectOf(fieldOf(view, annotationsPath))['kubectl.kubernetes.io/last-applied-configuration']
   const { status: _, ...manifest } = objectOf(parsed(last) ?? view.manifest)
   const marks = objectOf(valueIn(manifest, annotationsPath))
-  const versioned = `${marks['artifact.spinnaker.io/name']}-${marks['artifact.spinnaker.io/version']}`
+  const name = marks['artifact.spinnaker.io/name']
   const edited = withoutMarks(manifest)
   const metadata = objectOf(edited['metadata'])
-  if (metadata['name'] !== versioned) return edited
   // A deployment gives the object its next version, and with it its name.
-  return { ...edited, metadata: { ...metadata, name: marks['artifact.spinnaker.io/name'] } }
+  const isVersioned = metadata['name'] === `${name}-${marks['artifact.spinnaker.io/version']}`
+  return isVersioned ? { ...edited, metadata: { ...metadata, name } } : edited
 }
 
 /** Without fields, annotations and labels that every deployment writes anew, also in the templates of pods. */

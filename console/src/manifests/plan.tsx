@@ -33,33 +33,22 @@ function PlannedRow({ object: { name, location, change, fields, message } }: { o
       <strong>
         <Name text={name} max={60} />
       </strong>
-      <span class="muted">
-        <Name text={location} max={40} />
-      </span>
+      <Name class="muted" text={location} max={40} />
       <StatusText status={statuses[change]} />
       {change === 'update' && <span class="muted">{counts.join(', ')}</span>}
     </>
   )
-  const text = message !== undefined && (
-    <p class={change === 'error' ? 'error' : 'muted'}>
-      <Name text={message} max={1000} />
-    </p>
-  )
-  if (fields.length === 0) {
-    return (
-      <li class="plan-row">
-        <p class="row">{head}</p>
-        {text}
-      </li>
-    )
-  }
   return (
-    <li>
-      <details class="plan-row" open={change === 'update'}>
-        <summary class="row">{head}</summary>
-        {text}
-        <Difference heads={heads} label={`Plan of ${name}`} values={fields} />
-      </details>
+    <li class="plan-row">
+      {fields.length === 0 ? (
+        <p class="row">{head}</p>
+      ) : (
+        <details open={change === 'update'}>
+          <summary class="row">{head}</summary>
+          <Difference heads={heads} label={`Plan of ${name}`} values={fields} />
+        </details>
+      )}
+      {message !== undefined && <Name class={change === 'error' ? 'error' : 'muted'} text={message} max={1000} />}
     </li>
   )
 }

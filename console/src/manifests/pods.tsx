@@ -31,19 +31,11 @@ export function PodRows({ application, place, pods }: { application: string; pla
       </div>
     )
   }
+  const items = [...down, ...pods.filter(isUp)]
+  const list = <VirtualList label={`Pods, ${place.name}`} items={items} keyOf={instanceId} rowHeight={45} row={row} />
   return (
     <Panel title="Pods" count={pods.length} flush={pods.length > 0}>
-      {pods.length === 0 ? (
-        <p class="quiet">It has no pods.</p>
-      ) : (
-        <VirtualList
-          label={`Pods, ${place.name}`}
-          items={[...down, ...pods.filter(isUp)]}
-          keyOf={instanceId}
-          rowHeight={45}
-          row={row}
-        />
-      )}
+      {pods.length === 0 ? <p class="quiet">It has no pods.</p> : list}
     </Panel>
   )
 }

@@ -1,5 +1,4 @@
 /** What a stage deploys or changes: its plan, and each object with its state now. */
-import type { ComponentChildren } from 'preact'
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { Name, NameLink } from '../components/name.tsx'
@@ -8,9 +7,8 @@ import type { Stage } from '../model/execution.ts'
 import { groupPlace, instanceId, instancesOf } from '../model/server-groups.ts'
 import { isComplete } from '../model/status.ts'
 import { ProgramTail } from '../screens/stage-output.tsx'
-import { plural } from '../words.ts'
 import { isKind } from './names.ts'
-import { DriftList, toDrift } from './notices.tsx'
+import { DriftList, driftTitle, toDrift } from './notices.tsx'
 import { eventsOf, type ObjectPlace, pillsOf, reasonsOf } from './object.ts'
 import { Plan } from './plan.tsx'
 import { LogsLink } from './pods.tsx'
@@ -31,31 +29,25 @@ export function StageManifests({ application, stage }: StageManifestsProps) {
   const plan = planOfStage(stage)
   const drift = toDrift(stage.outputs['drift'] ?? stage.context['drift'])
   const objects = objectsOfStage(stage)
-  const more = objects.length > maxObjects ? `, ${maxObjects} of ${objects.length}` : ''
-  const rows = objects.slice(0, maxObjects).map((object) => (
-    <li key={[object.location, object.name].join('\n')}>
-      <ObjectRow application={application} object={object} isLive={!isComplete(stage.status)} />
-    </li>
-  ))
+  const shown = objects.slice(0, maxObjects)
   return (
     <>
-      {plan.length > 0 && <Section title="Plan" body={<Plan objects={plan} />} />}
-      {drift.length > 0 && (
-        <Section
-          title={`${plural(drift.length, 'deployed object')} changed since the deployment.`}
-          body={<DriftList application={application} found={drift} />}
-        />
+      {plan.length > 0 && <h3 class="sub">Plan</h3>}
+      {plan.length > 0 && <Plan objects={plan} />}
+      {drift.length > 0 && <h3 class="sub">{driftTitle(drift)}</h3>}
+      {drift.length > 0 && <DriftList application={application} found={drift} />}
+      {shown.length > 0 && (
+        <h3 class="sub">{`Objects${shown.length === objects.length ? '' : `, ${maxObjects} of ${objects.length}`}`}</h3>
       )}
-      {rows.length > 0 && <Section title={`Objects${more}`} body={<ul class="rows boxed-rows">{rows}</ul>} />}
-    </>
-  )
-}
-
-function Section({ title, body }: { title: string; body: ComponentChildren }) {
-  return (
-    <>
-      <h3 class="sub">{title}</h3>
-      {body}
+      {shown.length > 0 && (
+        <ul class="rows boxed-rows">
+          {shown.map((object) => (
+            <li key={[object.location, object.name].join('\n')} class="stage-object">
+              <ObjectRow application={application} object={object} isLive={!isComplete(stage.status)} />
+            </li>
+          ))}
+        </ul>
+      )}
     </>
   )
 }
@@ -63,14 +55,12 @@ function Section({ title, body }: { title: string; body: ComponentChildren }) {
 /** An object that was deleted since has only its name. */
 function ObjectRow({ application, object, isLive }: { application: string; object: ObjectPlace; isLive: boolean }) {
   const { body } = useManifest(object).reading.value
-  const hasWarning = body !== undefined && eventsOf(body).some(({ status }) => status.kind === 'warning')
+  const events = body === undefined ? [] : eventsOf(body)
   return (
-    <div class="stage-object">
+    <>
       <div class="row">
         <NameLink href={to.manifest(application, object)} text={object.name} max={60} />
-        <span class="muted">
-          <Name text={object.location} max={40} />
-        </span>
+        <Name class="muted" text={object.location} max={40} />
         {body !== undefined && pillsOf(body).map((pill) => <StatusBadge key={pill.word} status={pill} />)}
         {isKind(object.name, 'pod') && <LogsLink application={application} place={object} />}
       </div>
@@ -80,13 +70,13 @@ function ObjectRow({ application, object, isLive }: { application: string; objec
             <Name text={reason} max={400} />
           </p>
         ))}
-      {body?.events?.length ? (
-        <details open={isLive && hasWarning}>
+      {body !== undefined && events.length > 0 && (
+        <details open={isLive && events.some(({ status }) => status.kind === 'warning')}>
           <summary>{`Events of ${object.name}`}</summary>
           <Events view={body} />
         </details>
-      ) : null}
-    </div>
+      )}
+    </>
   )
 }
 
@@ -100,15 +90,14 @@ export function FailedObjects({ application, stage }: StageManifestsProps) {
     .toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))
   const pod = group && instancesOf(group).find(({ healthState }) => healthState !== 'Up')
   const id = pod && instanceId(pod)
-  const provider = group?.cloudProvider ?? undefined
   return (
     <>
       <StageManifests application={application} stage={stage} />
       {group !== undefined && id !== undefined && (
-        <Section
-          title={`Last output of ${id}`}
-          body={<ProgramTail program={{ ...groupPlace(group), id, provider }} name={id} />}
-        />
+        <>
+          <h3 class="sub">{`Last output of ${id}`}</h3>
+          <ProgramTail program={{ ...groupPlace(group), id, provider: group.cloudProvider ?? undefined }} name={id} />
+        </>
       )}
     </>
   )

@@ -2,36 +2,32 @@
 import type { Stage } from '../model/execution.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { toFullName } from './names.ts'
-import { lowerFirst, type ObjectPlace } from './object.ts'
+import { lowerFirst, type ObjectPlace, placeIn } from './object.ts'
 
 /** By namespace as the stage lists them, else those that it deployed, else the one that it acts on; and pods of its job. */
 export function objectsOfStage({ context, outputs }: Stage): readonly ObjectPlace[] {
   const account = textOf(context['account']) ?? textOf(context['credentials']) ?? ''
+  const place = (name: string, location: unknown) => ({ account, location: textOf(location) ?? '', name })
   const value = (key: string) => outputs[key] ?? context[key]
   const byNamespace = { ...objectOf(value('outputs.manifestNamesByNamespace')), ...objectOf(value('deploy.jobs')) }
   const listed = Object.entries(byNamespace).flatMap(([namespace, names]) =>
-    textsOf(names).map((name) => ({ account, location: namespace === '_' ? '' : namespace, name })),
+    textsOf(names).map((name) => place(name, namespace === '_' ? '' : namespace)),
   )
   const deployed = objectsOf(value('outputs.manifests')).flatMap(({ kind, metadata }) => {
     const { name, namespace } = objectOf(metadata)
-    const full = toFullName(lowerFirst(String(kind)), String(name))
-    return kind && name ? [{ account, location: textOf(namespace) ?? '', name: full }] : []
+    return kind && name ? [place(toFullName(lowerFirst(String(kind)), String(name)), namespace)] : []
   })
   const named = textOf(context['manifestName']) ?? textOf(context['manifest.name'])
-  const own = named === undefined ? [] : [{ account, location: textOf(context['location']) ?? '', name: named }]
+  const own = named === undefined ? [] : [place(named, context['location'])]
   const { pods, location } = objectOf(context['jobStatus'])
-  const ofJob = objectsOf(pods).map(({ name }) => ({
-    account,
-    location: textOf(location) ?? '',
-    name: toFullName('pod', String(name)),
-  }))
+  const ofJob = objectsOf(pods).map(({ name }) => place(toFullName('pod', String(name)), location))
   const found = [...([listed, deployed].find(({ length }) => length > 0) ?? own), ...ofJob]
   return [...new Map(found.map((object) => [`${object.location}\n${object.name.toLowerCase()}`, object])).values()]
 }
 
 export function planOfStage({ context, outputs }: Stage): readonly PlannedObject[] {
   const plans = ['plan', 'outputs.plan'].flatMap((key) => [outputs[key], context[key]])
-  return toPlan(plans.find((plan) => Array.isArray(plan) && plan.length > 0))
+  return toPlan(plans.find((plan) => objectsOf(plan).length > 0))
 }
 
 export type PlannedObject = ReturnType<typeof toPlan>[number]
@@ -41,16 +37,11 @@ const changes = ['create', 'update', 'none', 'error'] as const
 /** @param plan As the API or the output of a stage has it. */
 export function toPlan(plan: unknown) {
   return objectsOf(plan).map((object) => ({
-    account: textOf(object['account']) ?? '',
-    location: textOf(object['namespace']) ?? '',
-    name: textOf(object['name']) ?? '',
+    ...placeIn(object),
     change: changes.find((change) => change === object['change']) ?? 'none',
-    fields: objectsOf(object['fields']).map(({ path, change, before, after }) => ({
-      name: textOf(path) ?? '',
-      change,
-      before,
-      after,
-    })),
+    fields: objectsOf(object['fields']).map(({ path, change, before, after }) => {
+      return { name: textOf(path) ?? '', change, before, after }
+    }),
     message: textOf(object['message']),
   }))
 }

@@ -15,30 +15,23 @@ import { objectsOf, textOf, valueIn } from '../model/read.ts'
 import { instancesOf } from '../model/server-groups.ts'
 import { noNamespace } from './actions.tsx'
 import { isKind } from './names.ts'
-import {
-  conditionsOf,
-  containerSpecsOf,
-  containersOf,
-  eventsOf,
-  fieldOf,
-  type ManifestView,
-  ownersOf,
-  type StateRow,
-} from './object.ts'
+import { conditionsOf, containerSpecsOf, containersOf, eventsOf, fieldOf, type ManifestView, type StateRow } from './object.ts'
 import { PodRows } from './pods.tsx'
-import { type ActedObject, type ObjectTabProps, workloads } from './use-object.ts'
+import { type ShownObject, workloads } from './use-object.ts'
 
-export function StatusTab({ view, object, groups }: ObjectTabProps) {
-  const { application, place } = object
+export function StatusTab({ object }: { object: ShownObject }) {
+  const { application, place, view, groups, areGroupsRead } = object
   const { name } = place
   const toLogs = (container: string) => to.manifest(application, place, { tab: 'logs', container })
   return (
     <div class="stack">
       {isKind(name, 'pod') && <States title="Containers" head="Container" rows={containersOf(view)} toRow={toLogs} />}
-      {isKind(name, ...workloads) && <PodRows application={application} place={place} pods={groups.flatMap(instancesOf)} />}
+      {isKind(name, ...workloads) && areGroupsRead && (
+        <PodRows application={application} place={place} pods={groups.flatMap(instancesOf)} />
+      )}
       {isKind(name, 'service', 'ingress') && <Serves object={object} />}
       <Panel title="Details">
-        <Facts view={view} object={object} />
+        <KeyValue facts={factsOf(object)} />
       </Panel>
       <States title="Conditions" head="Condition" rows={conditionsOf(view)} />
     </div>
@@ -67,57 +60,47 @@ function States({ title, head, rows, toRow }: StatesProps) {
     <Panel title={title} flush>
       <DataTable
         label={title}
-        rows={rows.map((row, at) => ({ ...row, at }))}
-        keyOf={({ at }) => String(at)}
+        rows={[...rows.entries()]}
+        keyOf={([at]) => String(at)}
         columns={[
-          { head: 'State', cell: ({ status }) => <StatusText status={status} /> },
-          { head, cell: ({ name }) => (toRow === undefined ? name : <NameLink href={toRow(name)} text={name} max={40} />) },
-          { head: 'Why', grow: true, cell: ({ text }) => <PlainText text={text} /> },
-          { head: 'Since', hideBelow: 'phone', cell: ({ sinceMs }) => <Time at={sinceMs} /> },
+          { head: 'State', cell: ([, { status }]) => <StatusText status={status} /> },
+          { head, cell: ([, { name }]) => (toRow === undefined ? name : <NameLink href={toRow(name)} text={name} max={40} />) },
+          { head: 'Why', grow: true, cell: ([, { text }]) => <PlainText text={text} /> },
+          { head: 'Since', hideBelow: 'phone', cell: ([, { sinceMs }]) => <Time at={sinceMs} /> },
         ]}
       />
     </Panel>
   )
 }
 
-/** Facts of some kinds, by the field of the manifest that has them. */
-const fields = {
-  Type: 'spec.type',
-  'Cluster IP': 'spec.clusterIP',
-  Node: 'spec.nodeName',
-  Schedule: 'spec.schedule',
-  Completions: 'spec.completions',
-}
-
-function Facts({ view, object: { application, place, replicas } }: Omit<ObjectTabProps, 'groups'>) {
+function factsOf({ view, application, place, replicas, owner }: ShownObject) {
   const text = (path: string) => textOf(fieldOf(view, path))
   const reached = objectsOf(fieldOf(view, 'status.loadBalancer.ingress')).map(({ hostname, ip }) => textOf(hostname ?? ip))
   const ports = objectsOf(fieldOf(view, 'spec.ports')).map(({ name, port, protocol }) =>
     [name, port, protocol].filter(Boolean).join(' '),
   )
   const images = new Set(containerSpecsOf(view).map(({ image }) => textOf(image)))
-  const [owner] = ownersOf(view)
   const cluster = view.moniker?.cluster
-  return (
-    <KeyValue
-      facts={[
-        ['Kind', [text('kind'), text('apiVersion')].filter(Boolean).join(', ')],
-        ['Account', place.account],
-        ['Namespace', place.location || noNamespace],
-        ['Cluster', cluster && <NameLink href={to.cluster(application, { account: place.account, cluster })} text={cluster} />],
-        ['Owned by', owner && <NameLink href={to.manifest(application, { ...place, name: owner })} text={owner} max={60} />],
-        ['Replicas', replicas],
-        ['Images', [...images].join(', ')],
-        ...Object.entries(fields).map(([name, path]) => [name, text(path)] as const),
-        ['Reached at', reached.join(', ')],
-        ['Ports', ports.join('; ')],
-      ]}
-    />
-  )
+  return [
+    ['Kind', [text('kind'), text('apiVersion')].filter(Boolean).join(', ')],
+    ['Account', place.account],
+    ['Namespace', place.location || noNamespace],
+    ['Cluster', cluster && <NameLink href={to.cluster(application, { account: place.account, cluster })} text={cluster} />],
+    ['Owned by', owner && <NameLink href={to.manifest(application, { ...place, name: owner })} text={owner} max={60} />],
+    ['Replicas', replicas],
+    ['Images', [...images].join(', ')],
+    ['Type', text('spec.type')],
+    ['Cluster IP', text('spec.clusterIP')],
+    ['Node', text('spec.nodeName')],
+    ['Schedule', text('spec.schedule')],
+    ['Completions', text('spec.completions')],
+    ['Reached at', reached.join(', ')],
+    ['Ports', ports.join('; ')],
+  ] as const
 }
 
 /** Workloads behind a load balancer, with their pods. */
-function Serves({ object: { application, place } }: { object: ActedObject }) {
+function Serves({ object: { application, place } }: { object: ShownObject }) {
   const events = applicationEvents(application, 'infrastructure')
   const { body } = useLive('/applications/{application}/loadBalancers', { path: { application } }, { events }).reading.value
   const key = objectKey(place.account, place.location, place.name)

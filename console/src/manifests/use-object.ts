@@ -1,23 +1,12 @@
 /** Reads about objects with manifests, shared by their screens. */
-import { useMemo } from 'preact/hooks'
 import { objectKey, pendingOf } from '../api/actions.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { type Live, useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
-import { numberOf, objectOf, textOf, textsOf } from '../model/read.ts'
+import { numberOf, objectOf, textOf } from '../model/read.ts'
 import { isEnabled, loadBalancersOf, type ServerGroup } from '../model/server-groups.ts'
 import { isKind } from './names.ts'
-import {
-  fieldOf,
-  isMoving,
-  isPaused,
-  isSameObject,
-  type ManifestView,
-  type ObjectPlace,
-  ownersOf,
-  timeOf,
-  trafficOf,
-} from './object.ts'
+import { fieldOf, isIn, isSameObject, type ManifestView, type ObjectPlace, ownerOf, timeOf, trafficOf } from './object.ts'
 import { isPartOf, placeOfGroup, type Revision, revisionsOf } from './workload.ts'
 
 export const manifestPath = '/manifests/{account}/{location}/{name}'
@@ -38,24 +27,12 @@ export function placeText({ account, location }: ObjectPlace): string {
 export function useManifest(place: ObjectPlace | undefined): Live<ManifestView> {
   return useLive(manifestPath, place && { path: pathOf(place) }, {
     refresh: 'live',
-    isBusy: (view) => isMoving(view) || (place !== undefined && pendingOf(keyOfObject(place)) !== undefined),
+    isBusy: (view) => isIn('running', view) || (place !== undefined && pendingOf(keyOfObject(place)) !== undefined),
   })
 }
 
 /** Kinds of objects that run pods. */
 export const workloads = ['deployment', 'replicaSet', 'statefulSet', 'daemonSet', 'job', 'cronJob'] as const
-
-/** The server groups of the object: itself, or those that it manages, with all that were there before. */
-export function useGroups(application: string, view: ManifestView, place: ObjectPlace): readonly ServerGroup[] {
-  const cluster = view.moniker?.cluster
-  const clusters = cluster && isKind(place.name, ...workloads) && `${place.account}:${cluster}`
-  const { body } = useLive(
-    '/applications/{applicationName}/serverGroups',
-    clusters ? { path: { applicationName: application }, query: { clusters } } : undefined,
-    { refresh: 'live', isBusy: () => isMoving(view), events: applicationEvents(application, 'infrastructure') },
-  ).reading.value
-  return body?.filter((group) => isPartOf(group, place)) ?? []
-}
 
 /** An object as its actions take it. */
 export interface ActedObject {
@@ -73,43 +50,43 @@ export interface ActedObject {
   readonly traffic?: { readonly isEnabled: boolean; readonly balancers: readonly string[] } | undefined
 }
 
-export function useActedObject(
-  application: string,
-  place: ObjectPlace,
-  view: ManifestView,
-  groups: readonly ServerGroup[],
-): ActedObject {
-  const provider = useManifestAccounts()?.find(({ name }) => name === place.account)?.provider ?? ''
+/** An object as its screen shows it. */
+export interface ShownObject extends ActedObject {
+  readonly view: ManifestView
+  /** Itself, or those that it manages, with all that were there before. */
+  readonly groups: readonly ServerGroup[]
+  /** Until then it is not known whether there are any. */
+  readonly areGroupsRead: boolean
+}
+
+export function useShownObject(application: string, place: ObjectPlace, view: ManifestView): ShownObject {
+  const cluster = isKind(place.name, ...workloads) ? view.moniker?.cluster : undefined
+  const { body, error } = useLive(
+    '/applications/{applicationName}/serverGroups',
+    cluster ? { path: { applicationName: application }, query: { clusters: `${place.account}:${cluster}` } } : undefined,
+    { refresh: 'live', isBusy: () => isIn('running', view), events: applicationEvents(application, 'infrastructure') },
+  ).reading.value
+  const groups = body?.filter((group) => isPartOf(group, place)) ?? []
   const own = groups.find((group) => isSameObject(placeOfGroup(group), place))
+  const provider = useManifestAccounts().find(({ name }) => name === place.account)?.provider ?? ''
   return {
-    ...{ application, provider, place, owner: ownersOf(view)[0], isPaused: isPaused(view) },
+    ...{ application, provider, place, view, groups, owner: ownerOf(view), isPaused: isIn('paused', view) },
+    areGroupsRead: !cluster || body !== undefined || error !== undefined,
     replicas: numberOf(fieldOf(view, 'spec.replicas')),
     revisions: isKind(place.name, 'deployment') ? revisionsOf(groups, place) : undefined,
     traffic: own && { isEnabled: isEnabled(own), balancers: [...new Set([...loadBalancersOf(own), ...trafficOf(view)])] },
   }
 }
 
-/** An object, with its server groups or those that it manages. */
-export interface ObjectTabProps {
-  readonly view: ManifestView
-  readonly object: ActedObject
-  readonly groups: readonly ServerGroup[]
-}
-
-/** Accounts whose providers have manifests; undefined while they are not known. */
+/** Accounts whose providers have manifests. */
 export function useManifestAccounts() {
   const providers = useCloudProviders()
-  const { body } = useLive('/credentials', { query: { expand: true } }, { refresh: 'slow' }).reading.value
-  return useMemo(
-    () =>
-      body?.flatMap(({ name, cloudProvider, type, namespaces, unreachable }) => {
-        const provider = cloudProvider ?? type
-        if (!hasManifests(providers, provider)) return []
-        const { since, reason } = objectOf(unreachable)
-        // Since when its cluster does not answer.
-        const away = unreachable ? { sinceMs: numberOf(since) ?? timeOf(since), reason: textOf(reason) } : undefined
-        return [{ name, provider, namespaces: textsOf(namespaces), away }]
-      }),
-    [body, providers],
-  )
+  const { body = [] } = useLive('/credentials', { query: { expand: true } }, { refresh: 'slow' }).reading.value
+  return body.flatMap(({ name, cloudProvider, type, unreachable }) => {
+    const provider = cloudProvider ?? type
+    const { since, reason } = objectOf(unreachable)
+    // Since when its cluster does not answer.
+    const away = unreachable ? { sinceMs: numberOf(since) ?? timeOf(since), reason: textOf(reason) } : undefined
+    return hasManifests(providers, provider) ? [{ name, provider, away }] : []
+  })
 }

@@ -1,15 +1,8 @@
 /** Managers, the server groups that they own, and the revisions that those are. */
-import type { components } from '../api/schema.d.ts'
 import { numberOf, objectsOf, textOf, textsOf, valueIn } from '../model/read.ts'
 import { accountOf, countsOf, type ServerGroup } from '../model/server-groups.ts'
 import { bareName } from './names.ts'
 import { isSameObject, type ObjectPlace } from './object.ts'
-
-export type Manager = components['schemas']['ServerGroupManager']
-
-export function managerPlace({ account, region, namespace, name }: Manager): ObjectPlace {
-  return { account: account ?? '', location: region ?? namespace ?? '', name }
-}
 
 export function placeOfGroup(group: ServerGroup): ObjectPlace {
   return { account: accountOf(group), location: group.region, name: group.name }

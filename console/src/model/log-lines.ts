@@ -9,7 +9,7 @@ export interface LogGroup {
   isFolded: boolean
   /** Whether it will be folded then. */
   folds: boolean
-  startMs: number | undefined
+  readonly startMs: number | undefined
   endMs: number | undefined
 }
 
@@ -29,15 +29,8 @@ export interface LogText {
   readonly startByte: number
   readonly firstLine: number
   readonly lines: readonly LogLine[]
-  /** Before the last line, which may go on: the open group, bytes, characters and lines. */
+  /** Where the last line begins, which may go on: the open group, bytes, characters and lines before it. */
   readonly rest: { readonly group: LogGroup | undefined; readonly byte: number; readonly at: number; readonly number: number }
-}
-
-export interface Found {
-  /** First bytes of the lines that have a text, in their order. */
-  readonly bytes: readonly number[]
-  /** There are more. */
-  readonly isCut: boolean
 }
 
 const encoder = new TextEncoder()
@@ -55,27 +48,20 @@ export function toTextOfBytes(text: string, bytes: number): string {
 
 /** @param before The last answer for the same output: while it only grows, its lines are taken over. */
 export function toLogText(text: string, startByte = 0, firstLine = 1, before?: LogText): LogText {
-  const goesOn =
-    before !== undefined && before.startByte === startByte && before.firstLine === firstLine && text.startsWith(before.text)
-  const rest = goesOn ? before.rest : { group: undefined, byte: startByte, at: 0, number: firstLine }
+  const goesOn = before?.startByte === startByte && before.firstLine === firstLine && text.startsWith(before.text)
+  let { group, byte, at, number } = goesOn ? before.rest : { group: undefined, byte: startByte, at: 0, number: firstLine }
   // The last line may have been incomplete.
-  const lines = goesOn ? before.lines.filter(({ byte }) => byte < rest.byte) : []
-  let { group, byte, at, number } = rest
+  const lines = goesOn ? before.lines.filter((line) => line.number < number) : []
   for (let end = text.indexOf('\n', at); end !== -1; end = text.indexOf('\n', at)) {
-    const raw = copied(text.slice(at, end))
+    // Engines keep the whole output for as long as a part that was cut out of it is in use; a copy lets go of it.
+    const raw = ` ${text.slice(at, end)}`.slice(1)
     group = addLine(lines, raw, { number, byte, group })
     byte += byteLength(raw) + 1
     at = end + 1
     number++
   }
-  const all = lines.slice()
-  if (at < text.length) addLine(all, text.slice(at), { number, byte, group })
-  return { text, startByte, firstLine, lines: all, rest: { group, byte, at, number } }
-}
-
-/** Engines keep the whole output for as long as a part that was cut out of it is in use; a copy lets go of it. */
-function copied(text: string): string {
-  return ` ${text}`.slice(1)
+  if (at < text.length) addLine(lines, text.slice(at), { number, byte, group })
+  return { text, startByte, firstLine, lines, rest: { group, byte, at, number } }
 }
 
 const style = `(?:${esc}\\[[\\d;]{0,20}m)?`
@@ -85,53 +71,43 @@ const timestamp = new RegExp(
 const isError = /^(?:##\[error\]|::error)/
 
 /** @returns the group that is open after it */
-function addLine(
-  lines: LogLine[],
-  raw: string,
-  { number, byte, group: before }: Omit<LogText['rest'], 'at'>,
-): LogGroup | undefined {
+function addLine(lines: LogLine[], raw: string, { number, byte, group: before }: Omit<LogText['rest'], 'at'>) {
   const [stamp = '', time = ''] = timestamp.exec(raw) ?? []
   const atMs = time === '' ? undefined : Date.parse(time)
-  const { rest, opens: opening, endMs } = marksIn(raw.slice(stamp.length).replace(/\r$/, ''), atMs)
+  const { text, start, end } = marksIn(raw.slice(stamp.length).replace(/\r$/, ''))
   if (before !== undefined && atMs !== undefined) before.endMs = atMs
-  if (isError.test(rest)) for (const group of groupsFrom(before)) group.folds = false
-  let group = before
-  if (endMs !== false && group !== undefined) {
-    group.endMs = endMs ?? group.endMs
-    group.isFolded = group.folds
-    group = group.outer
-    if (opening === undefined && rest === '') return group
+  if (isError.test(text)) for (const group of groupsFrom(before)) group.folds = false
+  let within = before
+  if (end !== undefined && before !== undefined) {
+    before.endMs = end.atMs ?? before.endMs
+    before.isFolded = before.folds
+    within = before.outer
+    if (start === undefined && text === '') return within
   }
-  const opens = opening && { ...opening, from: number, outer: group, isFolded: false, endMs: undefined }
+  const opens = start && {
+    ...{ from: number, outer: within, isFolded: false, folds: start.folds },
+    ...{ startMs: start.atMs ?? atMs, endMs: undefined },
+  }
   // What a terminal shows of a line that was written again and again.
-  lines.push({ number, byte, text: rest.slice(rest.lastIndexOf('\r') + 1), time, opens, within: group })
-  return opens ?? group
+  lines.push({ number, byte, text: text.slice(text.lastIndexOf('\r') + 1), time, opens, within })
+  return opens ?? within
 }
 
-interface Marks {
-  /** The line without them. */
-  readonly rest: string
-  /** The group that it opens. */
-  readonly opens?: Pick<LogGroup, 'startMs' | 'folds'> | undefined
-  /** When the group ended that it closes, as far as known; false: it closes none. */
-  readonly endMs: number | undefined | false
-}
+/** Marks of GitHub and Azure, which fold, and of GitLab, which have times. */
+const mark = new RegExp(
+  `^(?:##\\[|::)(end)?group(?:\\]|::)|section_(?:start|(end)):(\\d{1,12}):[\\w.-]{1,200}(\\[[^\\]]{0,200}\\])?\\r(?:${esc}\\[0K)?`,
+  'g',
+)
 
-const opening = /^(?:##\[group\]|::group::)/
-const closing = /^(?:##\[endgroup\]|::endgroup::)/
-const section = new RegExp(`section_(start|end):(\\d{1,12}):[\\w.-]{1,200}(\\[[^\\]]{0,200}\\])?\\r(?:${esc}\\[0K)?`, 'g')
-
-/** Marks of GitHub, Azure and GitLab. */
-function marksIn(text: string, atMs: number | undefined): Marks {
-  if (opening.test(text)) return { rest: text.replace(opening, ''), opens: { startMs: atMs, folds: true }, endMs: false }
-  if (closing.test(text)) return { rest: '', endMs: atMs }
-  const marks = text.includes('section_') ? [...text.matchAll(section)] : []
-  const [start, end] = ['start', 'end'].map((kind) => marks.findLast((mark) => mark[1] === kind))
-  return {
-    rest: marks.length === 0 ? text : text.replace(section, ''),
-    opens: start && { startMs: Number(start[2]) * 1000, folds: start[3]?.includes('collapsed=true') === true },
-    endMs: end === undefined ? false : Number(end[2]) * 1000,
-  }
+/** A line without its marks, and those. */
+function marksIn(line: string) {
+  if (!/^(?:##|::)|section_/.test(line)) return { text: line }
+  const found = Array.from(line.matchAll(mark), ([, end, sectionEnd, seconds, options]) => ({
+    isEnd: (end ?? sectionEnd) !== undefined,
+    atMs: seconds === undefined ? undefined : Number(seconds) * 1000,
+    folds: seconds === undefined || options?.includes('collapsed=true') === true,
+  }))
+  return { text: line.replace(mark, ''), start: found.findLast(({ isEnd }) => !isEnd), end: found.findLast(({ isEnd }) => isEnd) }
 }
 
 /** A group and those around it, from the inside out. */

@@ -2,12 +2,11 @@
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { applicationCrumbs } from '../components/application-head.tsx'
-import { ActionButton } from '../components/button.tsx'
 import { DataTable } from '../components/data-table.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Name, NameLink } from '../components/name.tsx'
-import { PageHead } from '../components/page-head.tsx'
+import { HeadActions, PageHead } from '../components/page-head.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
 import { RecordPanel } from '../components/record-panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
@@ -85,18 +84,7 @@ function Group({ group, context }: GroupProps) {
             <PendingChip object={groupKey(group)} />
           </span>
         }
-        actions={
-          <>
-            {buttons.map((action) => (
-              <span key={action.label} class="hide-narrow">
-                <ActionButton action={action} />
-              </span>
-            ))}
-            <Menu label={`Actions of ${name}`} items={actions} class="button">
-              Actions
-            </Menu>
-          </>
-        }
+        actions={<HeadActions name={name} actions={actions} shown={buttons} />}
       >
         <p class="muted">
           {account} / {region}, <code>{versionOf(group)}</code>, created <Time at={group.createdTime} />
