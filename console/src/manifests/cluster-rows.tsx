@@ -42,22 +42,24 @@ interface ClusterRowsProps {
 export function ClusterRows({ cluster, application, isAlone }: ClusterRowsProps) {
   const events = applicationEvents(application, 'infrastructure')
   const live = useLive('/applications/{application}/serverGroupManagers', { path: { application } }, { events })
-  const managers = (isAlone ? undefined : live.reading.value.body)?.filter((manager) => isOf(manager, cluster)) ?? []
+  const { body = [] } = live.reading.value
+  const managers = isAlone ? [] : body.filter((manager) => isOf(manager, cluster))
   const others = cluster.groups.filter((group) => !managers.some((manager) => isManagedBy(group, placeIn(manager))))
-  const rows = [
-    ...managers.map(
-      (manager) => [manager, <ManagerRows manager={manager} cluster={cluster} application={application} />] as const,
-    ),
-    ...others.map((group) => {
-      const Row = isKind(group.name, 'job') ? JobRow : GroupRow
-      return [group, <Row group={group} cluster={cluster} application={application} isAlone={isAlone} />] as const
-    }),
-  ]
   return (
     <ul class="rows" aria-label={`Server groups of ${cluster.name}`}>
-      {rows.map(([{ region, name }, row]) => (
-        <li key={`${region}/${name}`}>{row}</li>
+      {managers.map((manager) => (
+        <li key={`${manager.region}/${manager.name}`}>
+          <ManagerRows manager={manager} cluster={cluster} application={application} />
+        </li>
       ))}
+      {others.map((group) => {
+        const Row = isKind(group.name, 'job') ? JobRow : GroupRow
+        return (
+          <li key={`${group.region}/${group.name}`}>
+            <Row group={group} cluster={cluster} application={application} isAlone={isAlone} />
+          </li>
+        )
+      })}
     </ul>
   )
 }

@@ -62,17 +62,15 @@ export function History({ object, query: { revision: compared } }: HistoryProps)
 
 function Buttons({ object, compared, number }: Pick<Revision, 'number'> & { object: ActedObject; compared: string | undefined }) {
   const change = useQueryChange()
-  const undo = useManifestActions(object).find(({ type }) => type === 'undoRolloutManifest')
+  const { denied } = useManifestActions(object).find(({ type }) => type === 'undoRolloutManifest') ?? {}
   const compare = () => change({ revision: String(number) === compared ? undefined : String(number) })
+  const undo = () => undoTo(object, number)
   return (
     <span class="row-buttons">
       <Button small onClick={compare} aria-label={`Compare revision ${number} with the current one`}>
         Compare
       </Button>
-      <Button
-        {...{ small: true, icon: 'undo', denied: undo?.denied, 'aria-label': `Undo to revision ${number}` }}
-        onClick={() => undoTo(object, number)}
-      >
+      <Button small icon="undo" denied={denied} onClick={undo} aria-label={`Undo to revision ${number}`}>
         Undo
       </Button>
     </span>
