@@ -12,13 +12,7 @@ export function isEnabled(group: ServerGroup): boolean {
   return !(group.isDisabled ?? group.disabled ?? false)
 }
 
-export function accountOf({
-  account,
-  accountName,
-}: {
-  readonly account?: string | null
-  readonly accountName?: unknown
-}): string {
+export function accountOf({ account, accountName }: { account?: string | null; accountName?: unknown }): string {
   return account ?? textOf(accountName) ?? ''
 }
 
@@ -89,13 +83,10 @@ export function toClusters(groups: readonly ServerGroup[], by: Grouping = 'clust
   return clusters.toSorted(byName)
 }
 
+type Named = Readonly<Record<'account' | 'name', string>>
+
 function byName(a: Named, b: Named): number {
   return a.name.localeCompare(b.name) || a.account.localeCompare(b.account)
-}
-
-interface Named {
-  readonly account: string
-  readonly name: string
 }
 
 /** `batch` names a cluster and its neighbours in the list, which are read in one call: `account:cluster`, comma-separated. */
@@ -116,40 +107,33 @@ export function toClusterNames(byAccount: Readonly<Record<string, readonly strin
 
 type Query = Readonly<Record<string, string>>
 
-const filters: Readonly<Record<string, (group: ServerGroup) => string>> = {
+/** What filters of the overview compare, by their name in its address. */
+export const filterValues = {
   account: accountOf,
-  region: ({ region }) => region,
-  stack: stackOf,
-  health: (group) => (countsOf(group).up === countsOf(group).total ? 'up' : 'down'),
-  disabled: (group) => String(!isEnabled(group)),
+  region: ({ region }: ServerGroup) => region,
+  stack: ({ moniker }: ServerGroup) => moniker?.stack ?? '',
+  health: (group: ServerGroup) => (countsOf(group).up === countsOf(group).total ? 'up' : 'down'),
+  disabled: (group: ServerGroup) => String(!isEnabled(group)),
 }
 
 /** Whether the address of the overview leaves the group in its list. */
 export function matches(group: ServerGroup, query: Query): boolean {
-  const wanted = (query['q'] ?? '').toLowerCase()
   const texts = [group.name, accountOf(group), group.region, versionOf(group) ?? '']
   return (
-    texts.some((text) => text.toLowerCase().includes(wanted)) &&
-    Object.entries(filters).every(([name, toValue]) => query[name] === undefined || toValue(group) === query[name])
+    texts.some((text) => text.toLowerCase().includes((query['q'] ?? '').toLowerCase())) &&
+    Object.entries(filterValues).every(([name, toValue]) => query[name] === undefined || toValue(group) === query[name])
   )
 }
 
-export function stackOf({ moniker }: ServerGroup): string {
-  return moniker?.stack ?? ''
-}
-
 /** For clusters whose server groups are not read; the text may also name one of those. */
-export function matchesCluster({ account, name }: Named, { q = '', account: chosen }: Query): boolean {
+export function matchesCluster({ account, name }: Named, { q = '', account: chosen = account }: Query): boolean {
   const wanted = q.toLowerCase()
   const cluster = name.toLowerCase()
   // Kubernetes puts a kind before the name, another one for the server group.
   const base = cluster.slice(cluster.lastIndexOf(' ') + 1)
   const version = wanted.slice(wanted.lastIndexOf(base) + base.length)
   const isGroup = wanted.includes(base) && /^-v\d*$/.test(version)
-  return (
-    (chosen === undefined || account === chosen) &&
-    (cluster.includes(wanted) || account.toLowerCase().includes(wanted) || isGroup)
-  )
+  return account === chosen && (cluster.includes(wanted) || account.toLowerCase().includes(wanted) || isGroup)
 }
 
 /** Groups of the same cluster in the same account and region. */

@@ -1,40 +1,199 @@
-/** Clusters with their server groups, as the overview and the screen of one cluster show them. */
+/** The overview of an application, what serves now and what changes, and the screen of one cluster. */
 import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { to } from '../address.ts'
 import { pendingTasks } from '../api/actions.ts'
+import { useAttributes } from '../api/attributes.ts'
 import type { Schemas } from '../api/client.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
-import { applicationCrumbs } from '../components/application-head.tsx'
+import { ApplicationHead, applicationCrumbs } from '../components/application-head.tsx'
+import { type Filter, Filters, filterWords } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { OpenLinks, useBalancers } from '../components/open-link.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
+import { StatusBadge } from '../components/status-mark.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { Lazy } from '../editor/lazy.tsx'
 import { placeOf } from '../model/infrastructure.ts'
 import { objectsOf, textOf } from '../model/read.ts'
+import { foresee, foreseen } from '../model/recent.ts'
 import {
   accountOf,
   type Cluster,
   type ClusterName,
   clusterOf,
+  filterValues,
   type Grouping,
   groupPlace,
   instanceId,
   instancesOf,
+  isEnabled,
   loadBalancersOf,
+  matches,
+  matchesCluster,
   type ServerGroup,
   siblingsOf,
+  statusOfInstance,
+  toClusterNames,
   toClusters,
   versionIn,
 } from '../model/server-groups.ts'
 import { thisMinute } from '../model/time.ts'
 import type { ScreenProps } from '../screen.ts'
+import { capital, plural, showing } from '../words.ts'
 import { GroupLine } from './group-line.tsx'
 import { groupKey, type ServerGroupContext, useServerGroupActions } from './server-group-actions.tsx'
+
+const loadNotices = async () => (await import('../manifests/notices.tsx')).OverviewNotices
+const loadDeployButton = async () => (await import('../manifests/deploy.tsx')).DeployButton
+
+/** Above so many, the server groups of a cluster are read when it comes into view. */
+const maxWhole = 250
+
+export function ApplicationOverview({ params, query }: ScreenProps) {
+  const { application = '' } = params
+  const { reading } = useAttributes(application)
+  const { clusters, groups, isLarge, isChanging } = useOverview(application)
+  const balancers = useBalancers(application).reading.value.body ?? []
+  const isWithManifests = useCloudProviders().some((provider) => provider.hasManifests === true)
+  const known = groups.reading.value.body ?? []
+  const accounts = [...new Set([...known.map(accountOf), ...clusters.map(({ account }) => account)])]
+  const isGone = reading.value.error?.status === 404 && reading.value.body === undefined
+  const nothing = (
+    <EmptyState icon="box" text="Nothing is deployed. A pipeline with a deploy stage creates the first server group.">
+      <a class="button" href={to.pipelines(application)}>
+        Open pipelines
+      </a>
+    </EmptyState>
+  )
+  const listOf = (all: readonly ServerGroup[]) => {
+    const { note, ...list } = isLarge ? largeList(clusters, query) : wholeList(all, query)
+    const card = { balancers, isChanging, context: { application, groups: all }, filter: JSON.stringify(query) }
+    return (
+      <Filters
+        filters={list.filters}
+        note={note && <span class="muted">{note}</span>}
+        noMatch={list.clusters.length === 0 ? list.noMatch : undefined}
+      >
+        <ClusterList {...card} by={list.by} clusters={list.clusters} />
+      </Filters>
+    )
+  }
+  return (
+    <>
+      <ApplicationHead
+        application={application}
+        tab="Overview"
+        state={isLarge ? <span class="count">{plural(clusters.length, 'cluster')}</span> : <Summary groups={known} />}
+        {...(isWithManifests && { actions: <Lazy load={loadDeployButton} props={{ application }} /> })}
+      />
+      {isWithManifests && <Lazy load={loadNotices} props={{ application, accounts }} />}
+      {isGone ? (
+        <EmptyState icon="search" text={`There is no application ${application}, or you may not read it.`}>
+          <a class="button" href={to.applications()}>
+            Applications
+          </a>
+        </EmptyState>
+      ) : isLarge ? (
+        listOf([])
+      ) : (
+        <Loaded live={groups} rows={6} empty={nothing}>
+          {listOf}
+        </Loaded>
+      )}
+    </>
+  )
+}
+
+/** The server groups of an application that has few clusters, at once where it had few when it was open last. */
+function useOverview(application: string) {
+  const path = { application }
+  const active = useLive(
+    '/applications/{application}/pipelines',
+    { path, query: { statuses: 'RUNNING', expand: false, limit: 10 } },
+    { refresh: 'live', events: applicationEvents(application, 'executions') },
+  )
+  const isChanging =
+    (active.reading.value.body?.length ?? 0) > 0 || pendingTasks.value.some((pending) => pending.application === application)
+  const { body, error } = useLive(
+    '/applications/{application}/clusters',
+    { path },
+    { refresh: isChanging ? 'steady' : 'slow', events: applicationEvents(application, 'infrastructure') },
+  ).reading.value
+  const clusters = toClusterNames(body ?? {})
+  const isLarge = clusters.length > maxWhole
+  const wereFew = foreseen(`clusters.${application}`).length > 0
+  useEffect(() => {
+    if (body !== undefined && isLarge === wereFew) foresee(`clusters.${application}`, isLarge ? [] : ['few'])
+  }, [application, body])
+  const isKnown = wereFew || body !== undefined || error !== undefined
+  return { clusters, groups: useGroups(application, isChanging, undefined, isKnown && !isLarge), isLarge, isChanging }
+}
+
+/** Of what shall serve: how much is up, and what is not. */
+function Summary({ groups }: { groups: readonly ServerGroup[] }) {
+  if (groups.length === 0) return null
+  const counted = Map.groupBy(groups.filter(isEnabled).flatMap(instancesOf).map(statusOfInstance), ({ word }) => word)
+  const up = counted.get('up')?.length ?? 0
+  counted.delete('up')
+  return (
+    <span class="row summary">
+      <StatusBadge status={{ kind: up > 0 ? 'succeeded' : 'warning', word: `${up} up` }} />
+      {[...counted].map(([word, [first, ...more]]) => (
+        <StatusBadge key={word} status={{ kind: first?.kind ?? 'unknown', word: `${more.length + 1} ${word}` }} />
+      ))}
+      <span class="muted">{`${plural(groups.length, 'server group')}, ${plural(toClusters(groups).length, 'cluster')}`}</span>
+    </span>
+  )
+}
+
+const groupings = ['region', 'image'] as const
+
+const ofStates: readonly Filter[] = [
+  {
+    ...{ name: 'health', label: 'Health', any: 'Any health' },
+    choices: Object.entries({ up: 'All instances up', down: 'Not all instances up' }),
+  },
+  {
+    ...{ name: 'disabled', label: 'Traffic', any: 'Enabled and disabled' },
+    choices: Object.entries({ false: 'Enabled', true: 'Disabled' }),
+  },
+]
+
+/** Server groups that the filter leaves, put together. */
+function wholeList(groups: readonly ServerGroup[], query: ScreenProps['query']) {
+  const by = groupings.find((each) => each === query['group'])
+  const ofPlaces = (['account', 'region', 'stack'] as const).map((name) => choiceOf(name, groups.map(filterValues[name])))
+  const filters = [{ name: 'q', label: 'Filter' }, ...ofPlaces, ...ofStates]
+  const choices = groupings.map((each) => [each, `By ${each}`] as const)
+  const shown = groups.filter((group) => matches(group, query))
+  return {
+    filters: [...filters, { name: 'group', label: 'Group by', any: 'By cluster', value: by, choices }],
+    noMatch: `No server group matches “${filterWords(filters, query)}”.`,
+    ...{ note: undefined, by: by ?? ('cluster' as const), clusters: toClusters(shown, by) },
+  }
+}
+
+/** Of so many clusters, the filter knows names and accounts only. */
+function largeList(all: ReturnType<typeof toClusterNames>, query: ScreenProps['query']) {
+  const clusters = all.filter((cluster) => matchesCluster(cluster, query))
+  const filters = [{ name: 'q', label: 'Filter by cluster or account' }, choiceOf('account', all.map(accountOf))]
+  const isAll = clusters.length === all.length
+  return {
+    ...{ filters, by: 'cluster' as const, clusters },
+    noMatch: `No cluster matches “${filterWords(filters, query)}”. Of so many clusters, the filter knows names and accounts only.`,
+    note: isAll ? 'Server groups are read as their cluster comes into view.' : showing(clusters.length, all.length),
+  }
+}
+
+function choiceOf(name: string, all: readonly string[]): Filter {
+  const choices = [...new Set(all)].filter((each) => each !== '').toSorted((a, b) => a.localeCompare(b))
+  return { name, label: capital(name), any: `All ${name}s`, choices }
+}
 
 const rowHeight = 45
 /** With the distance to the next one. */
@@ -144,11 +303,9 @@ function ClusterCard(props: Omit<CardProps, 'isChanging'> & { readonly cluster: 
   )
 }
 
-interface ClusterPanelProps {
+interface ClusterPanelProps extends Omit<Cluster, 'groups'> {
   readonly application: string
-  readonly account: string
-  readonly name: string
-  readonly fronts?: readonly Schemas['LoadBalancer'][]
+  readonly fronts?: CardProps['balancers']
   readonly isLink?: boolean
   readonly children: ComponentChildren
 }
@@ -184,14 +341,8 @@ function ClusterPanel({ application, account, name, fronts = [], isLink = true, 
   )
 }
 
-interface GroupRowProps {
-  readonly group: ServerGroup
-  readonly context: ServerGroupContext
-  /** Among groups of other clusters: with its whole name. */
-  readonly isAlone: boolean
-}
-
-function GroupRow({ group, context, isAlone }: GroupRowProps) {
+/** @param isAlone Among groups of other clusters: with its whole name. */
+function GroupRow({ group, context, isAlone }: { group: ServerGroup; context: ServerGroupContext; isAlone: boolean }) {
   const place = groupPlace(group)
   return (
     <GroupLine

@@ -35,21 +35,20 @@ import {
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { capital } from '../words.ts'
 
+type Draft = Json & Omit<Place, 'provider'>
+
 interface Form {
   readonly noun: string
   readonly fields: FieldTable
   /** The list in its draft, each record of which has fields of its own. */
   readonly records: string
-  readonly recordsLabel: string
-  readonly recordNoun: string
   readonly added: Json
+  /** Instead of records. */
   readonly none?: string
   recordFields(record: Json, help: CloudProvider['help'] | undefined): FieldTable
   toDraft(record: Json): Draft
   toJob(draft: Draft, provider: string): Change['job'][number]
 }
-
-type Draft = Json & Omit<Place, 'provider'>
 
 const forms = {
   loadBalancer: {
@@ -62,7 +61,7 @@ const forms = {
       healthyThreshold: { label: 'Good checks until up', input: decimal },
       isInternal: { label: 'Internal: only this machine connects' },
     },
-    ...{ records: 'listeners', recordsLabel: 'Listeners', recordNoun: 'listener', added: newListener },
+    ...{ records: 'listeners', added: newListener },
     recordFields: ({ externalProtocol }, help) => ({
       externalProtocol: { label: 'Protocol', choices: ['HTTP', 'HTTPS', 'TCP'] },
       externalPort: { label: 'Port', required: true, input: decimal },
@@ -74,8 +73,7 @@ const forms = {
   securityGroup: {
     noun: 'security group',
     fields: { description: { label: 'Description', required: true } },
-    ...{ records: 'rules', recordsLabel: 'Inbound rules', recordNoun: 'rule', added: newRule },
-    none: 'No rule: nothing is accepted.',
+    ...{ records: 'rules', added: newRule, none: 'No rule: nothing is accepted.' },
     recordFields: ({ kind }) => ({
       kind: { label: 'Kind of source', choices: ['network', 'security group'] },
       source: { label: 'From', required: true, help: kind === 'network' ? 'Such as 10.0.0.0/8.' : undefined },
@@ -148,38 +146,29 @@ export function PlaceMenu({ form, application, place, stored, effect, denied }: 
 }
 
 function EditPlace({ form, application, stored, filled }: EditProps & { readonly form: PlaceForm }) {
-  const { noun, fields, records, recordsLabel, toDraft, toJob }: Form = forms[form]
-  const { places, regionsIn, first } = usePlaces(form)
+  const { noun, fields, records, toDraft, toJob }: Form = forms[form]
+  const { placeFields, first, regionsIn, providerIn } = usePlaces(form)
   const [edits, setEdits] = useState<Json>({})
   const from = stored ?? { ...first, name: application && `${application}-` }
   const start = toDraft(from)
   const values = { ...toDraft({ ...from, ...filled }), ...edits }
   const name = values.name.trim()
   const owner = application ?? applicationOf(name)
-  const provider =
-    textOf(stored?.['cloudProvider']) ??
-    textOf(stored?.['type']) ??
-    places.filter((one) => one.name === values.account).map(providerOf)[0] ??
-    ''
+  const provider = textOf(stored?.['cloudProvider']) ?? textOf(stored?.['type']) ?? providerIn(values.account) ?? ''
   const set = (key: string, value: unknown) =>
     setEdits({ ...edits, [key]: value, ...(key === 'account' && { region: regionsIn(value)[0] ?? '' }) })
-  const placeFields: FieldTable = {
-    name: { label: 'Name', required: true, help: 'Begins with the application, such as web-front.' },
-    account: {
-      ...{ label: 'Account', choices: places.map((account) => account.name) },
-      help: places.length === 0 ? 'No account with such a form that you may change.' : undefined,
-    },
-    region: { label: 'Region', choices: regionsIn(values.account) },
-  }
-  const labels = Object.entries(fields).map(([key, { label }]) => [key, label] as const)
-  const changes = [...labels, [records, recordsLabel] as const, ['securityGroups', 'Security groups'] as const]
-    .map(([key, label]) => ({ name: label, before: start[key], after: values[key] }))
+  const changes = Object.entries({
+    ...fields,
+    ...{ [records]: { label: capital(records) }, securityGroups: { label: 'Security groups' } },
+  })
+    .map(([key, { label }]) => ({ name: label, before: start[key], after: values[key] }))
     .filter(({ before, after }) => stored !== undefined && !isSame(before, after))
   const save = () => {
     const object = objectKey(form, values.account, values.region, name)
     return completeTask({ application: owner, description: `Save ${name}`, job: [toJob(values, provider)], object })
   }
   const [title, action] = stored === undefined ? [`Create ${noun}`, `Create ${noun}`] : [`Edit ${name}`, `Save ${name}`]
+  const shown = stored === undefined ? { ...placeFields(values.account), ...fields } : fields
   return (
     <FormDialog
       {...{ title, action, refreshes: `/${form}s`, run: save }}
@@ -187,7 +176,7 @@ function EditPlace({ form, application, stored, filled }: EditProps & { readonly
       wide
     >
       <div class="question">
-        <Fields fields={stored === undefined ? { ...placeFields, ...fields } : fields} values={values} onChange={set} />
+        <Fields fields={shown} values={values} onChange={set} />
       </div>
       <Records form={forms[form]} provider={provider} values={values} set={set} />
       {form === 'loadBalancer' && <SecurityGroupChoice provider={provider} values={values} set={set} />}
@@ -196,14 +185,23 @@ function EditPlace({ form, application, stored, filled }: EditProps & { readonly
   )
 }
 
-/** Accounts that take the form. */
+/** Accounts that take the form, and where they are. */
 function usePlaces(form: PlaceForm) {
   const accounts = useAccounts().reading.value.body ?? []
   const providers = useCloudProviders()
   const places = accounts.filter((account) => account.authorized && hasForm(providers, providerOf(account), form))
   const regionsIn = (name: unknown) => places.filter((one) => one.name === name).flatMap(regionsOf)
   const account = places[0]?.name
-  return { places, regionsIn, first: { account, region: regionsIn(account)[0] } }
+  const placeFields = (chosen: string): FieldTable => ({
+    name: { label: 'Name', required: true, help: 'Begins with the application, such as web-front.' },
+    account: {
+      ...{ label: 'Account', choices: places.map((one) => one.name) },
+      help: places.length === 0 ? 'No account with such a form that you may change.' : undefined,
+    },
+    region: { label: 'Region', choices: regionsIn(chosen) },
+  })
+  const providerIn = (name: string) => places.filter((one) => one.name === name).map(providerOf)[0]
+  return { placeFields, first: { account, region: regionsIn(account)[0] }, regionsIn, providerIn }
 }
 
 interface PartProps {
@@ -213,14 +211,14 @@ interface PartProps {
 }
 
 function Records({ form, provider, values, set }: PartProps & { readonly form: Form }) {
-  const { records, recordsLabel, recordNoun: noun, recordFields, none, added } = form
+  const { records, recordFields, none, added } = form
   const help = useCloudProvider(provider)?.help
   const rows = objectsOf(values[records])
   return (
     <>
-      <h3 class="sub">{recordsLabel}</h3>
-      {rows.length === 0 && none !== undefined && <p class="muted">{none}</p>}
-      <RecordRows noun={noun} records={rows} added={added} onChange={(changed) => set(records, changed)}>
+      <h3 class="sub">{capital(records)}</h3>
+      {rows.length === 0 && <p class="muted">{none}</p>}
+      <RecordRows noun={records.slice(0, -1)} records={rows} added={added} onChange={(changed) => set(records, changed)}>
         {(record, change) => (
           <Fields fields={recordFields(record, help)} values={record} onChange={(key, value) => change({ [key]: value })} />
         )}
