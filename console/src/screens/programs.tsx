@@ -24,7 +24,7 @@ import { instanceId, statusOfInstance, toEvents } from '../model/server-groups.t
 import { instanceStatus, type Status } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { List } from './place-list.tsx'
-import { EventTable } from './server-group-events.tsx'
+import { EventTable } from './server-group.tsx'
 
 export function InstanceScreen({ params }: ScreenProps) {
   const { application = '', account = '', region = '', id = '' } = params

@@ -1,12 +1,14 @@
 /** One server group: its instances, details and events. */
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
+import { useLive } from '../api/live.ts'
 import { applicationCrumbs } from '../components/application-head.tsx'
-import { DataTable } from '../components/data-table.tsx'
+import { type Column, DataTable } from '../components/data-table.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { HeadActions, PageHead } from '../components/page-head.tsx'
+import { Panel } from '../components/panel.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
 import { RecordPanel } from '../components/record-panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
@@ -28,6 +30,7 @@ import {
   type ServerGroup,
   siblingsOf,
   statusOfInstance,
+  toEvents,
   versionOf,
 } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
@@ -38,7 +41,6 @@ import {
   useServerGroup,
   useServerGroupActions,
 } from './server-group-actions.tsx'
-import { ServerGroupEvents } from './server-group-events.tsx'
 
 const loadCharts = async () => (await import('../components/group-charts.tsx')).GroupCharts
 
@@ -68,7 +70,7 @@ function Group({ group, context }: GroupProps) {
   const tabs = [
     { id: 'instances', label: 'Instances', body: () => <Instances group={group} context={context} /> },
     { id: 'details', label: 'Details', body: () => <Details group={group} /> },
-    { id: 'events', label: 'Events', body: () => <ServerGroupEvents application={application} group={group} /> },
+    { id: 'events', label: 'Events', body: () => <Events application={application} group={group} /> },
   ]
   const buttons = actions.filter(({ destructive }) => destructive !== true)
   return (
@@ -171,6 +173,80 @@ function Details({ group }: { group: ServerGroup }) {
         ['Image', versionOf(group)],
         ['Digest', digest && <code key="digest">{digest}</code>],
         ['Created', <Time key="created" at={group.createdTime} />],
+      ]}
+    />
+  )
+}
+
+/** Of its provider and its instances, and how it was scaled. */
+function Events({ application, group }: { application: string; group: ServerGroup }) {
+  const { account, region, name: serverGroupName } = groupPlace(group)
+  const query = { region, provider: group.cloudProvider ?? group.type ?? '' }
+  const events = useLive(
+    '/applications/{application}/serverGroups/{account}/{serverGroupName}/events',
+    { path: { application, account, serverGroupName }, query },
+    { refresh: 'open' },
+  )
+  const activities = useLive(
+    '/applications/{application}/clusters/{account}/{clusterName}/serverGroups/{serverGroupName}/scalingActivities',
+    { path: { application, account, clusterName: clusterOf(group), serverGroupName }, query },
+    { refresh: 'open' },
+  )
+  const hrefOf = (id: string) => to.instance(application, { ...groupPlace(group), id })
+  const all = (found: unknown) => <EventTable label="Events" rows={toEvents(found, instancesOf(group))} hrefOf={hrefOf} />
+  const none = <EmptyState icon="list" text="Its provider reports no events." />
+  return (
+    <div class="stack">
+      <Panel title="Events" flush>
+        <Loaded live={events} empty={toEvents([], instancesOf(group)).length === 0 ? none : all([])}>
+          {all}
+        </Loaded>
+      </Panel>
+      <Panel title="Scaling activities" flush>
+        <Loaded live={activities} empty={<EmptyState icon="resize" text="It has not been scaled." />}>
+          {(found) => <EventTable label="Scaling activities" rows={toEvents(found)} />}
+        </Loaded>
+      </Panel>
+    </div>
+  )
+}
+
+type EventRow = ReturnType<typeof toEvents>[number]
+
+interface EventTableProps {
+  readonly label: string
+  readonly rows: readonly EventRow[]
+  /** Of the instances that they happened to. */
+  readonly hrefOf?: (id: string) => string
+}
+
+export function EventTable({ label, rows, hrefOf }: EventTableProps) {
+  const instance: Column<EventRow> = {
+    ...{ head: 'Instance', hideBelow: 'phone' },
+    cell: ({ instance: id }) => id !== undefined && <NameLink href={hrefOf?.(id)} text={id} max={40} />,
+  }
+  return (
+    <DataTable
+      label={label}
+      rows={rows}
+      keyOf={(row) => String(rows.indexOf(row))}
+      columns={[
+        { head: 'Time', cell: ({ atMs }) => <Time at={atMs} /> },
+        {
+          ...{ head: 'Event', grow: true },
+          cell: ({ text, cause }) => (
+            <>
+              <Name text={text} max={300} />
+              {cause !== undefined && (
+                <p class="muted">
+                  <Name text={cause} max={300} />
+                </p>
+              )}
+            </>
+          ),
+        },
+        ...(hrefOf === undefined ? [] : [instance]),
+        { head: 'State', hideBelow: 'phone', cell: ({ state }) => state },
       ]}
     />
   )
