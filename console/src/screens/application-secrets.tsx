@@ -35,7 +35,7 @@ export function SecretsTab({ application, denied }: TabProps) {
   )
   const none = <EmptyState icon="lock" text="No secret. Add one, and write its reference where a value belongs." />
   return (
-    <Panel title="Secrets" actions={add}>
+    <Panel title="Secrets" actions={add} flush>
       <Loaded live={live} rows={3} empty={none}>
         {(secrets) => <DataTable label="Secrets" rows={secrets} keyOf={({ name }) => name} columns={[...columns, actions]} />}
       </Loaded>

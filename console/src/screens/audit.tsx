@@ -12,13 +12,11 @@ import { CopyButton } from '../components/copy-button.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { type Filter, Filters, NoMatch, useQueryChange } from '../components/filter-field.tsx'
 import { Check } from '../components/form-fields.tsx'
-import { JsonTree } from '../components/json-tree.tsx'
-import { KeyValue } from '../components/key-value.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { act, reportWarning } from '../components/notices.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Pages } from '../components/pages.tsx'
-import { Panel } from '../components/panel.tsx'
+import { RecordPanel } from '../components/record-panel.tsx'
 import { Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { usePhone } from '../components/use-phone.ts'
@@ -187,24 +185,25 @@ function FilterValue({ name, value }: { name: string; value: string }) {
 }
 
 function Record({ event, close }: { event: AuditEvent; close: string }) {
-  const { sequence, at, login, token } = event
+  const { sequence, at, status, login, token, requestId } = event
+  const values = filters.map(({ name, label }) => {
+    const value = event[name] as string | undefined
+    return [label, value && <FilterValue key={name} name={name} value={value} />] as const
+  })
   return (
-    <Panel title={`Record ${sequence.toLocaleString()}`} actions={<a href={close}>Close</a>}>
-      <p>
-        <Sentence event={event} />
-      </p>
-      <KeyValue
-        facts={[
-          ['Time', exact.format(Date.parse(at))],
-          ...filters.map(({ name, label }) => {
-            const value = event[name] as string | undefined
-            return [label, value && <FilterValue key={name} name={name} value={value} />] as const
-          }),
-          ['Login', token === undefined ? login : `API token ${token}`],
-        ]}
-      />
-      <JsonTree value={event} name="Record" />
-    </Panel>
+    <RecordPanel
+      name={`Record ${sequence.toLocaleString()}`}
+      actions={<a href={close}>Close</a>}
+      facts={[
+        ['What was done', <Sentence key="sentence" event={event} />],
+        ['Time', exact.format(Date.parse(at))],
+        ...values,
+        ['Status', status],
+        ['Login', token === undefined ? login : `API token ${token}`],
+        ['Request', requestId],
+      ]}
+      record={event}
+    />
   )
 }
 

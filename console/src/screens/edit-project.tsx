@@ -1,103 +1,103 @@
-/** The dialog that creates or changes a project. */
-
+/** The dialog that creates or changes a project, and the parts of one. */
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
 import { ApiError } from '../api/api-error.ts'
-import { client, unwrap } from '../api/client.ts'
+import { client, type Schemas, unwrap } from '../api/client.ts'
 import { useAccounts } from '../api/cloud-providers.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
-import { CheckList, Field, Fields, TextField } from '../components/form-fields.tsx'
+import { CheckList, Field, Fields } from '../components/form-fields.tsx'
 import { Name } from '../components/name.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
 import { TextsInput } from '../editor/inputs.tsx'
-import { type ClusterRule, type Project, partsOf } from '../model/project.ts'
-import { textsOf } from '../model/read.ts'
+import { type Json, splitList, textsOf } from '../model/read.ts'
+
+export type Project = Schemas['Project']
 
 /** Projects belong to no application; clients submit their tasks for this one. */
 export const projectTasks = 'spinnaker'
 
+/** Its applications, the clusters that it shows of them, and pipelines. Lists may be absent. */
+export function partsOf({ config }: Pick<Project, 'config'>) {
+  const { applications, clusters, pipelineConfigs } = config ?? {}
+  return { applications: applications ?? [], clusters: clusters ?? [], pipelines: pipelineConfigs ?? [] }
+}
+
+type Parts = ReturnType<typeof partsOf>
+
+/** As the form has it: applications of a rule are a text. */
+interface RuleDraft extends Json {
+  readonly account: string
+  readonly applications: string
+}
+
 export function EditProject({ project }: { project?: Project }) {
   const { route: navigate } = useLocation()
-  const [draft, setDraft] = useState<Project>(project ?? { name: '', email: '' })
+  const stored = partsOf(project ?? {})
+  const [{ name, email }, setHead] = useState({ name: project?.name ?? '', email: project?.email ?? '' })
+  const [applications, setApplications] = useState(stored.applications)
+  const [pipelines, setPipelines] = useState(stored.pipelines)
+  const [rules, setRules] = useState<readonly RuleDraft[]>(
+    stored.clusters.map((rule) => ({ ...rule, applications: rule.applications?.join(', ') ?? '' })),
+  )
   const [isTried, setTried] = useState(false)
-  const all = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body ?? []
-  const { applications, clusters, pipelines } = partsOf(draft)
-  const name = draft.name.trim()
-  const setPart = (part: Project['config']) => setDraft({ ...draft, config: { ...draft.config, ...part } })
+  const known = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body ?? []
+  const saved = { ...project, name: name.trim(), email }
+  const save = () => {
+    const clusters = rules.map((rule) => ({ ...rule, applications: splitList(rule.applications) }))
+    return saveProject(saved, { applications, clusters, pipelines }, project)
+  }
   const open = () => {
-    if (name !== project?.name) navigate(to.project({ ...draft, name }))
+    if (saved.name !== project?.name) navigate(to.project(saved))
   }
   return (
     <FormDialog
       title={project === undefined ? 'Create project' : `Edit ${project.name}`}
       action={project === undefined ? 'Create project' : `Save ${project.name}`}
-      isValid={name !== ''}
+      isValid={saved.name !== ''}
       onTried={() => setTried(true)}
-      run={() => saveProject({ ...draft, name }, project)}
+      run={save}
       onDone={open}
       wide
     >
       <p class="muted">A project shows several applications on one page.</p>
       <div class="question">
-        <TextField
-          label="Name"
-          value={draft.name}
-          error={isTried && name === '' ? 'Enter a name.' : undefined}
-          onChange={(text) => setDraft({ ...draft, name: text })}
-          required
-        />
         <Fields
-          fields={{ email: { label: 'Owner’s email address', input: { autoComplete: 'on' } } }}
-          values={draft}
-          onChange={(_, email) => setDraft({ ...draft, email: String(email) })}
+          fields={{
+            name: { label: 'Name', error: isTried && saved.name === '' ? 'Enter a name.' : undefined, required: true },
+            email: { label: 'Owner’s email address', input: { autoComplete: 'on' } },
+          }}
+          values={{ name, email }}
+          onChange={(field, value) => setHead({ name, email, [field]: String(value) })}
         />
       </div>
-      <Names
-        label="Applications"
-        help="The clusters and pipelines of these applications can be shown."
-        value={applications}
-        offered={all.map((one) => one.name)}
-        onChange={(names) => setPart({ applications: names })}
-      />
-      <Clusters clusters={clusters} applications={applications} onChange={(rules) => setPart({ clusters: rules })} />
-      <h3 class="sub">Pipelines</h3>
-      <p class="muted">{applications.length === 0 ? 'Choose applications first.' : 'Their last run is shown.'}</p>
-      {applications.map((application) => (
-        <PipelinesOf
-          key={application}
-          application={application}
-          chosen={pipelines.filter((one) => one.application === application).map((one) => one.pipelineConfigId)}
-          onChange={(ids) => {
-            const others = pipelines.filter((one) => one.application !== application)
-            setPart({ pipelineConfigs: [...others, ...ids.map((pipelineConfigId) => ({ application, pipelineConfigId }))] })
-          }}
-        />
-      ))}
+      <Applications chosen={applications} known={known.map((one) => one.name)} onChange={setApplications} />
+      <Clusters rules={rules} onChange={setRules} />
+      <Pipelines applications={applications} chosen={pipelines} onChange={setPipelines} />
     </FormDialog>
   )
 }
 
-/** Pipelines and clusters of applications that it has no more are left out. @throws {ApiError} */
-async function saveProject(draft: Project, before: Project | undefined): Promise<void> {
-  const { applications, clusters, pipelines } = partsOf(draft)
-  if (clusters.some(({ account }) => account === '')) {
-    throw new ApiError({ status: 400, message: 'Every row of clusters needs an account.' })
-  }
+/** Pipelines of applications that it has no more are left out. @throws {ApiError} */
+async function saveProject(project: Project, { applications, clusters, pipelines }: Parts, before?: Project): Promise<void> {
+  const others = clusters.flatMap((rule) => rule.applications ?? []).filter((name) => !applications.includes(name))
+  const isIncomplete = clusters.some(({ account }) => account === '')
+  const message = isIncomplete ? 'Every row of clusters needs an account.' : `${others[0]} is no application of the project.`
+  if (isIncomplete || others.length > 0) throw new ApiError({ status: 400, message })
   if (before !== undefined) await checkUnchanged(before)
   const config = {
-    ...draft.config,
+    ...project.config,
     applications,
-    clusters: clusters.map((rule) => ({ ...rule, applications: rule.applications?.filter((one) => applications.includes(one)) })),
+    clusters,
     pipelineConfigs: pipelines.filter(({ application }) => applications.includes(application)),
   }
   await completeTask({
     application: projectTasks,
-    description: `Save ${draft.name}`,
-    job: [{ type: 'upsertProject', project: { ...draft, config } }],
-    object: objectKey('project', before?.id ?? draft.name),
+    description: `Save ${project.name}`,
+    job: [{ type: 'upsertProject', project: { ...project, config } }],
+    object: objectKey('project', project.id ?? project.name),
   })
   refreshMatching('/projects')
 }
@@ -113,26 +113,23 @@ async function checkUnchanged({ id, name, updateTs }: Project): Promise<void> {
   })
 }
 
-interface NamesProps {
-  readonly label: string
-  readonly help: string
-  readonly value: readonly string[]
-  readonly offered: readonly string[]
+interface ApplicationsProps {
+  readonly chosen: readonly string[]
+  readonly known: readonly string[]
   readonly onChange: (names: string[]) => void
 }
 
-/** What is none of the offered names is not taken, once they are there. */
-function Names({ label, help, value, offered, onChange }: NamesProps) {
-  const known = [...value, ...offered]
+/** What is no application is not taken, once they are read. */
+function Applications({ chosen, known, onChange }: ApplicationsProps) {
   const find = (typed: string) =>
-    known.find((name) => name.toLowerCase() === typed.toLowerCase()) ?? (offered.length === 0 ? typed : [])
+    [...chosen, ...known].find((name) => name.toLowerCase() === typed.toLowerCase()) ?? (known.length === 0 ? typed : [])
   return (
-    <Field label={label} help={help}>
+    <Field label="Applications" help="The clusters and pipelines of these applications can be shown.">
       {(tied) => (
         <TextsInput
           tied={tied}
-          value={value}
-          choices={offered.map((name) => ({ value: name }))}
+          value={chosen}
+          choices={known.map((name) => ({ value: name }))}
           onChange={(names) => onChange([...new Set(textsOf(names).flatMap(find))])}
         />
       )}
@@ -140,64 +137,59 @@ function Names({ label, help, value, offered, onChange }: NamesProps) {
   )
 }
 
-interface ClustersProps {
-  readonly clusters: readonly ClusterRule[]
-  readonly applications: readonly string[]
-  readonly onChange: (clusters: ClusterRule[]) => void
-}
+const help = '* for all, empty for none.'
 
-function Clusters({ clusters, applications, onChange }: ClustersProps) {
+function Clusters({ rules, onChange }: { rules: readonly RuleDraft[]; onChange: (rules: readonly RuleDraft[]) => void }) {
   const accounts = (useAccounts().reading.value.body ?? []).map(({ name }) => name)
-  const help = '* for all, empty for none.'
+  const fields = {
+    account: { label: 'Account', choices: accounts, required: true },
+    stack: { label: 'Stack', help },
+    detail: { label: 'Detail', help },
+    applications: { label: 'Only these applications', help: 'Separated by commas. Empty: all of the project.' },
+  }
   return (
     <>
       <h3 class="sub">Clusters</h3>
-      <p class="muted">Each row is a line of the page: the clusters of an account.</p>
+      <p class="muted">The page shows what is in these accounts; without any, everything.</p>
       <RecordRows
-        records={clusters}
-        onChange={(rules) => onChange([...rules])}
         noun="clusters"
-        added={{ account: accounts[0] ?? '', stack: '*', detail: '*', applications: [] }}
+        records={rules}
+        onChange={onChange}
+        added={{ account: accounts[0] ?? '', stack: '*', detail: '*', applications: '' }}
       >
-        {(rule, set) => (
-          <>
-            <Fields
-              fields={{
-                account: { label: 'Account', choices: accounts, required: true },
-                stack: { label: 'Stack', help },
-                detail: { label: 'Detail', help },
-              }}
-              values={rule}
-              onChange={(key, value) => set({ [key]: value })}
-            />
-            <Names
-              label="Only these applications"
-              help="None: all of the project."
-              value={rule.applications ?? []}
-              offered={applications}
-              onChange={(names) => set({ applications: names })}
-            />
-          </>
-        )}
+        {(rule, set) => <Fields fields={fields} values={rule} onChange={(key, value) => set({ [key]: value })} />}
       </RecordRows>
     </>
   )
 }
 
 interface PipelinesProps {
-  readonly application: string
-  readonly chosen: readonly string[]
-  readonly onChange: (ids: readonly string[]) => void
+  readonly applications: readonly string[]
+  readonly chosen: Parts['pipelines']
+  readonly onChange: (chosen: Parts['pipelines']) => void
 }
 
-function PipelinesOf({ application, ...choice }: PipelinesProps) {
-  const all = useLive('/applications/{application}/pipelineConfigs', { path: { application } }, { refresh: 'slow' })
+function Pipelines({ applications, chosen, onChange }: PipelinesProps) {
+  const all = useLive('/pipelineConfigs', {}, { refresh: 'open' }).reading.value.body ?? []
   return (
-    <CheckList
-      label={`Pipelines: ${application}`}
-      head={<Name text={application} max={40} />}
-      choices={all.reading.value.body?.map(({ id = '', name }) => ({ id, label: <Name text={name} max={60} /> })) ?? []}
-      {...choice}
-    />
+    <>
+      <h3 class="sub">Pipelines</h3>
+      <p class="muted">{applications.length === 0 ? 'Choose applications first.' : 'Their last run is shown.'}</p>
+      {applications.map((application) => (
+        <CheckList
+          key={application}
+          label={`Pipelines: ${application}`}
+          head={<Name text={application} max={40} />}
+          choices={all
+            .filter((one) => one.application === application)
+            .map(({ id = '', name }) => ({ id, label: <Name text={name} max={60} /> }))}
+          chosen={chosen.filter((one) => one.application === application).map((one) => one.pipelineConfigId)}
+          onChange={(ids) => {
+            const others = chosen.filter((one) => one.application !== application)
+            onChange([...others, ...ids.map((pipelineConfigId) => ({ application, pipelineConfigId }))])
+          }}
+        />
+      ))}
+    </>
   )
 }

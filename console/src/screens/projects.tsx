@@ -1,24 +1,32 @@
-/** Projects: several applications on one page each. */
+/** Projects: several applications on one page each, with what they serve and how their pipelines ended. */
+import { useMemo } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
+import { objectKey } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
+import { startAction } from '../components/actions.tsx'
 import { Button } from '../components/button.tsx'
+import { type Column, DataTable } from '../components/data-table.tsx'
+import { type Landscape, useForesight, useLandscape } from '../components/deployed.tsx'
 import { openDialog } from '../components/dialog.tsx'
+import { EnvironmentMatrix } from '../components/environment-matrix.tsx'
 import { Filters } from '../components/filter-field.tsx'
-import { Icon } from '../components/icon.tsx'
+import { Menu } from '../components/menu.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
-import { EmptyState, Loaded } from '../components/states.tsx'
+import { Panel } from '../components/panel.tsx'
+import { PipelineRow } from '../components/pipeline-row.tsx'
+import { EmptyState, ErrorState, Loaded, Stale } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
-import { VirtualList } from '../components/virtual-list.tsx'
-import { type Project, partsOf } from '../model/project.ts'
+import { hasActive, newestFirst } from '../model/execution.ts'
+import { accountOf, type ServerGroup } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
-import { plural } from '../words.ts'
-import { EditProject } from './edit-project.tsx'
+import { showing } from '../words.ts'
+import { EditProject, type Project, partsOf, projectTasks } from './edit-project.tsx'
 
 export function Projects({ query: { q = '' } }: ScreenProps) {
   const live = useLive('/projects', {}, { refresh: 'slow' })
   const all = live.reading.value.body
-  const wanted = q.toLowerCase()
   const create = (
     <Button kind="primary" icon="plus" onClick={() => openDialog(<EditProject />)}>
       Create project
@@ -38,47 +46,151 @@ export function Projects({ query: { q = '' } }: ScreenProps) {
         actions={create}
       />
       <Loaded live={live} rows={4} empty={none}>
-        {(projects) => {
-          const shown = projects
-            .filter(({ name, email }) => `${name}\n${email ?? ''}`.toLowerCase().includes(wanted))
-            .toSorted((a, b) => a.name.localeCompare(b.name))
-          return (
-            <Filters
-              filters={[{ name: 'q', label: 'Filter' }]}
-              noMatch={shown.length === 0 ? `No project matches “${q}”.` : undefined}
-            >
-              <div class="panel is-flush">
-                <VirtualList
-                  items={shown}
-                  keyOf={({ id, name }) => id ?? name}
-                  rowHeight={45}
-                  label="Projects"
-                  heldOf={q}
-                  row={(project) => <Row project={project} />}
-                />
-              </div>
-            </Filters>
-          )
-        }}
+        {(projects) => <List projects={projects} filter={q} />}
       </Loaded>
     </>
   )
 }
 
-function Row({ project }: { project: Project }) {
-  const { applications, pipelines } = partsOf(project)
+function List({ projects, filter }: { projects: readonly Project[]; filter: string }) {
+  const shown = projects
+    .filter(({ name, email }) => `${name}\n${email ?? ''}`.toLowerCase().includes(filter.toLowerCase()))
+    .toSorted((a, b) => a.name.localeCompare(b.name))
+  const noMatch = shown.length === 0 ? `No project matches “${filter}”.` : undefined
   return (
-    <div class="run-row">
-      <Icon name="project" />
-      <NameLink class="row-link row-title" href={to.project(project)} text={project.name} max={60} />
-      <span class="grow muted cut">
-        <Name text={applications.join(', ')} max={120} />
-      </span>
-      <span class="muted hide-narrow">{project.email && <Name text={project.email} max={40} />}</span>
-      <span class="muted hide-phone">{plural(pipelines.length, 'pipeline')}</span>
-      <span class="muted hide-phone aside">
-        <Time at={project.updateTs} />
-      </span>
-    </div>
+    <Filters filters={[{ name: 'q', label: 'Filter' }]} noMatch={noMatch}>
+      <div class="panel is-flush">
+        <DataTable label="Projects" rows={shown} keyOf={({ id, name }) => id ?? name} columns={columns} heldOf={filter} />
+      </div>
+    </Filters>
+  )
+}
+
+const columns: readonly Column<Project>[] = [
+  {
+    head: 'Name',
+    cell: (project) => <NameLink class="row-title" href={to.project(project)} text={project.name} max={60} />,
+  },
+  {
+    head: 'Applications',
+    grow: true,
+    cell: (project) => <Name text={partsOf(project).applications.join(', ')} max={120} />,
+  },
+  { head: 'Owner', hideBelow: 'narrow', cell: ({ email }) => email && <Name text={email} max={40} /> },
+  { head: 'Pipelines', align: 'end', hideBelow: 'phone', cell: (project) => partsOf(project).pipelines.length },
+  { head: 'Changed', hideBelow: 'phone', cell: ({ updateTs }) => <Time at={updateTs} /> },
+]
+
+/** What one call for runs may name. */
+const maxPipelines = 50
+
+export function ProjectScreen({ params: { name = '' } }: ScreenProps) {
+  const live = useLive('/projects/{id}', { path: { id: name } }, { refresh: 'slow' })
+  // Asked for at once.
+  const landscape = useLandscape()
+  useForesight(`project ${name}`)
+  const none = <EmptyState icon="search" text={`There is no project ${name}, or you may not read it.`} />
+  return (
+    <Loaded live={live} title={name} empty={none}>
+      {(project) => <Shown project={project} landscape={landscape} />}
+    </Loaded>
+  )
+}
+
+interface ProjectProps {
+  readonly project: Project
+  readonly landscape: Landscape
+}
+
+function Shown({ project, landscape }: ProjectProps) {
+  const { route: navigate } = useLocation()
+  const { id, name, email } = project
+  const { applications, clusters } = partsOf(project)
+  const target = { application: projectTasks, account: undefined, name, object: objectKey('project', id), place: {} }
+  const remove = () =>
+    startAction(target, {
+      label: 'Delete',
+      type: 'deleteProject',
+      job: () => ({ project }),
+      effect: 'Its applications, pipelines and server groups stay.',
+      destructive: true,
+      list: '/projects',
+      onDone: () => navigate(to.projects()),
+    })
+  return (
+    <>
+      <PageHead
+        tab={name}
+        title={<Name text={name} max={60} />}
+        crumbs={[{ label: 'Projects', href: to.projects() }]}
+        state={email && <span class="muted">{email}</span>}
+        actions={
+          <>
+            <Button onClick={() => openDialog(<EditProject project={project} />)}>Edit</Button>
+            <Menu
+              label={`Actions of ${name}`}
+              items={[{ label: 'Delete', icon: 'trash', destructive: true, onSelect: remove }]}
+            />
+          </>
+        }
+      />
+      <div class="stack">
+        {applications.length === 0 ? (
+          <EmptyState icon="apps" text="The project has no application yet. Edit it to add some." />
+        ) : (
+          <EnvironmentMatrix
+            screen={`project ${name}`}
+            label={`Versions of ${name} by environment`}
+            applications={applications}
+            landscape={landscape}
+            isShown={(group) => isOfProject(group, clusters)}
+          />
+        )}
+        <Pipelines project={project} landscape={landscape} />
+      </div>
+    </>
+  )
+}
+
+/** Without rules, all of its applications belong to it. */
+function isOfProject(group: ServerGroup, rules: ReturnType<typeof partsOf>['clusters']): boolean {
+  const { stack, detail, app } = group.moniker ?? {}
+  const fits = (wanted = '', value = '') => wanted === '*' || wanted === value
+  const isOf = (rule: (typeof rules)[number]) =>
+    rule.account === accountOf(group) &&
+    fits(rule.stack ?? '', stack ?? '') &&
+    fits(rule.detail ?? '', detail ?? '') &&
+    (!rule.applications?.length || rule.applications.includes(group.application ?? app ?? ''))
+  return rules.length === 0 || rules.some(isOf)
+}
+
+function Pipelines({ project, landscape }: ProjectProps) {
+  const { pipelines } = partsOf(project)
+  const shown = pipelines.slice(0, maxPipelines)
+  const query = { pipelineConfigIds: shown.map((one) => one.pipelineConfigId).join(','), limit: 30, expand: false }
+  const live = useLive('/executions', shown.length === 0 ? undefined : { query }, { refresh: 'live', isBusy: hasActive })
+  const { body: runs, error } = live.reading.value
+  const byPipeline = useMemo(() => Map.groupBy(newestFirst(runs ?? []), (run) => run.pipelineConfigId), [runs])
+  const names = new Map(landscape.pipelines.map(({ id, name }) => [id, name]))
+  return (
+    <Panel title="Pipelines" count={pipelines.length} flush>
+      {shown.length === 0 && <p class="panel-note">No pipeline is chosen. Edit the project to choose some.</p>}
+      {pipelines.length > shown.length && <p class="panel-note">{showing(shown.length, pipelines.length)}</p>}
+      {runs === undefined && error !== undefined && <ErrorState error={error} onRetry={() => live.refresh()} />}
+      <Stale reading={live.reading.value} />
+      <ul class="rows">
+        {shown.map(({ pipelineConfigId: id, application }) => (
+          <li key={id}>
+            <PipelineRow
+              application={application}
+              id={id}
+              name={names.get(id) ?? id}
+              note={application}
+              runs={runs && (byPipeline.get(id) ?? [])}
+            />
+          </li>
+        ))}
+      </ul>
+    </Panel>
   )
 }
