@@ -1,41 +1,49 @@
-/** Who the user is, by which roles, and what that allows on each application. */
-import { useSignal } from '@preact/signals'
+/** Who the user is, by which roles; and may a user do something, and why: the question lives in the address. */
 import type { ComponentChildren } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
-import { asApiError } from '../api/api-error.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
-import { type Live, noReading, type Reading, refreshAll, useLive } from '../api/live.ts'
-import { changeOperation, readOperation, startOperation } from '../api/rights.ts'
+import { refreshAll, useLive } from '../api/live.ts'
+import { changeOperation, readOperation, saveOperation, startOperation } from '../api/rights.ts'
 import { user } from '../api/session.ts'
 import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
-import { type Column, DataTable } from '../components/data-table.tsx'
-import { Filters } from '../components/filter-field.tsx'
+import { CopyButton } from '../components/copy-button.tsx'
+import { Fields, type FieldTable } from '../components/form-fields.tsx'
 import { KeyValue } from '../components/key-value.tsx'
-import { Name, NameLink } from '../components/name.tsx'
+import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
-import { Roles } from '../components/roles.tsx'
-import { EmptyState, Loaded } from '../components/states.tsx'
-import { StatusMark } from '../components/status-mark.tsx'
+import { Permissions, Roles } from '../components/roles.tsx'
+import { Loaded } from '../components/states.tsx'
+import { StatusBadge, StatusMark } from '../components/status-mark.tsx'
 import { LinkTabs } from '../components/tabs.tsx'
 import type { ScreenProps } from '../screen.ts'
-import { showing } from '../words.ts'
 
-type Explanation = Schemas['AccessExplanation']
+type Query = ScreenProps['query']
 
-const rights = [
-  { operation: readOperation, label: 'Read' },
-  { operation: startOperation, label: 'Start' },
-  { operation: changeOperation, label: 'Change' },
-] as const
-/** One request holds at most 50 questions. */
-const shownApplications = 16
-const noRole = 'You have no role. What needs none is open to you; ask an administrator for the rest.'
-const retryMs = 10_000
+/** Usual operations by what people call them, in groups. */
+const verbs: readonly (readonly [operation: string, verb: string, group: string])[] = [
+  [readOperation, 'read the application', 'Applications'],
+  [changeOperation, 'change the application or its infrastructure', 'Applications'],
+  ['GET /applications/{applicationName}/serverGroups', 'see its server groups', 'Applications'],
+  [startOperation, 'start a pipeline', 'Pipelines'],
+  [saveOperation, 'save a pipeline', 'Pipelines'],
+  ['DELETE /pipelines/{application}/{pipelineName}', 'delete a pipeline', 'Pipelines'],
+  ['GET /applications/{application}/pipelines', 'read executions', 'Executions'],
+  ['PUT /pipelines/{id}/cancel', 'cancel an execution', 'Executions'],
+  ['PATCH /pipelines/{id}/stages/{stageId}', 'judge or skip a stage', 'Executions'],
+  ['PUT /pipelines/{id}/stages/{stageId}/restart', 'restart from a stage', 'Executions'],
+  ['POST /auth/apiTokens', 'create an API token', 'Access and administration'],
+  ['POST /auth/roles/sync', 'read the roles again', 'Access and administration'],
+  ['GET /audit/events', 'read the audit log', 'Access and administration'],
+  ['POST /auth/users', 'add a user of the login form', 'Access and administration'],
+]
 
-export const decisionKind = { allowed: 'succeeded', denied: 'failed', depends: 'unknown' } as const
+function verbOf(operation: string | undefined): string | undefined {
+  return verbs.find(([id]) => id === operation)?.[1]
+}
 
 /** The head of all screens about the access of the user. */
 export function AccessHead({ tab, actions }: { tab: string; actions?: ComponentChildren }) {
@@ -52,17 +60,19 @@ export function AccessHead({ tab, actions }: { tab: string; actions?: ComponentC
   )
 }
 
-export function Access({ query: { q = '' } }: ScreenProps) {
+export function Access({ query }: ScreenProps) {
   return (
     <>
       <AccessHead tab="Who you are" />
       <div class="stack">
         <Identity />
-        <Rights filter={q} />
+        <Question query={query} />
       </div>
     </>
   )
 }
+
+const noRole = 'You have no role. What needs none is open to you; ask an administrator for the rest.'
 
 function Identity() {
   const { username = '', email, isAdmin, allowedAccounts = [] } = user.value ?? {}
@@ -101,95 +111,142 @@ function readRolesAgain(): void {
   })
 }
 
-function Rights({ filter }: { filter: string }) {
-  const live = useLive('/applications', {}, { refresh: 'slow' })
+export function Explain({ query }: ScreenProps) {
+  const { operation } = query
+  const more = ['application', 'account', 'username', 'roles'].flatMap((name) => (query[name] ? [[name, query[name]]] : []))
+  const asked = operation === undefined ? undefined : { query: { operation, ...Object.fromEntries(more) } }
+  const live = useLive('/auth/explain', asked, { refresh: 'open' })
   return (
-    <Panel title="What you may do">
-      <Loaded live={live} empty={<EmptyState icon="apps" text="No application that you may read." />}>
-        {(applications) => {
-          const matching = applications
-            .map(({ name }) => name)
-            .filter((name) => name.toLowerCase().includes(filter.toLowerCase()))
-            .toSorted((a, b) => a.localeCompare(b))
-          const shown = matching.slice(0, shownApplications)
-          return (
-            <Filters
-              filters={[{ name: 'q', label: 'Filter' }]}
-              note={matching.length > shown.length && showing(shown.length, matching.length)}
-              noMatch={shown.length === 0 ? `No application matches “${filter}”.` : undefined}
-            >
-              <Matrix key={shown.join()} applications={shown} />
-            </Filters>
-          )
-        }}
-      </Loaded>
+    <>
+      <AccessHead tab="Explain" />
+      <div class="stack">
+        <Question key={JSON.stringify(query)} query={query} />
+        {operation !== undefined && <Loaded live={live}>{(answer) => <Answer answer={answer} query={query} />}</Loaded>}
+      </div>
+    </>
+  )
+}
+
+function Question({ query }: { query: Query }) {
+  const { route: navigate } = useLocation()
+  const [values, setValues] = useState<Query>({ operation: startOperation, ...query })
+  // What is typed may be a usual operation on the way to another.
+  const [isOther, setOther] = useState(verbOf(values['operation']) === undefined)
+  const applications = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body
+  const accounts = useLive('/credentials', { query: {} }, { refresh: 'slow' }).reading.value.body
+  const users = useFormUsers()
+  const fields: FieldTable = {
+    ...(user.value?.isAdmin && {
+      username: {
+        label: 'User',
+        suggestions: suggested(users?.map(({ username }) => username)),
+        input: { placeholder: user.value.username },
+      },
+      roles: { label: 'Suppose these roles', help: 'Separated by commas. Empty: the roles that are known.' },
+    }),
+    usual: { label: 'What', choices: [...verbs, ['', 'Another operation …']] },
+    ...(isOther && {
+      operation: { label: 'Operation', help: 'Its id, or method and path, as the API reference shows them.', required: true },
+    }),
+    application: { label: 'On application', suggestions: suggested(applications?.map(({ name }) => name)) },
+    account: { label: 'In account', suggestions: suggested(accounts?.map(({ name }) => name)) },
+  }
+  const put = (name: string, value: string | boolean) => {
+    if (name === 'usual') setOther(value === '')
+    setValues({ ...values, [name === 'usual' ? 'operation' : name]: String(value) })
+  }
+  const ask = (event: Event) => {
+    event.preventDefault()
+    navigate(to.access('explain', values))
+  }
+  return (
+    <Panel title="Ask whether a user may do something, and why.">
+      <form onSubmit={ask}>
+        <div class="question">
+          <Fields fields={fields} values={{ ...values, usual: isOther ? '' : values['operation'] }} onChange={put} />
+        </div>
+        <div class="foot">
+          <Button type="submit" kind="primary">
+            Ask
+          </Button>
+        </div>
+      </form>
     </Panel>
   )
 }
 
-/** All cells are asked for in one request. */
-function useMatrix(applications: readonly string[]): Live<readonly Explanation[]> {
-  const reading = useSignal<Reading<readonly Explanation[]>>(noReading())
-  const refresh = async () => {
-    const questions = applications.flatMap((application) => rights.map(({ operation }) => ({ operation, application })))
-    try {
-      const { explanations } = await unwrap(client.POST('/auth/explain', { body: { questions } }))
-      reading.value = { ...noReading(), body: explanations, readAtMs: Date.now() }
-    } catch (cause) {
-      reading.value = { ...reading.peek(), error: asApiError(cause) }
-    }
-  }
-  useEffect(() => {
-    void refresh()
-    const timer = setInterval(() => reading.peek().error !== undefined && refresh(), retryMs)
-    return () => clearInterval(timer)
-  }, [])
-  return { reading, refresh }
+const maxSuggestions = 500
+
+function suggested(names: readonly string[] = []): readonly string[] {
+  return names.slice(0, maxSuggestions)
 }
 
-interface Row {
-  readonly application: string
-  /** In the order of the rights. */
-  readonly answers: readonly Explanation[]
+/** Users of the login form, for administrators; undefined where there are none. */
+function useFormUsers() {
+  return useLive('/auth/users', user.value?.isAdmin === true ? {} : undefined, { refresh: 'slow' }).reading.value.body
 }
 
-const columns: readonly Column<Row>[] = [
-  {
-    head: 'Name',
-    grow: true,
-    cell: ({ application }) => <NameLink href={to.application(application)} text={application} max={60} />,
-  },
-  ...rights.map(({ operation, label }, at) => ({
-    head: label,
-    cell: ({ application, answers }: Row) => (
-      <Decision answer={answers[at]} href={to.access('explain', { operation, application })} />
-    ),
-  })),
-]
+const decisions = {
+  allowed: { kind: 'succeeded', word: 'Allowed.' },
+  denied: { kind: 'failed', word: 'Denied.' },
+  depends: { kind: 'unknown', word: 'It depends.' },
+} as const
 
-function Matrix({ applications }: { applications: readonly string[] }) {
+function Answer({ answer, query }: { answer: Schemas['AccessExplanation']; query: Query }) {
+  const { decision, username, request, known, demands, open, enforcement, resources = [], roles, admin } = answer
+  const { operation, application } = query
+  // One operation may need the same for two reasons.
+  const reasons = [...new Map(answer.reasons.map((reason) => [`${reason.need} ${reason.rule}`, reason])).values()]
+  const question = `May ${username} ${verbOf(operation) ?? `use ${request}`}${application ? ` on ${application}` : ''}?`
+  const rules = reasons.map(({ need, allowed, rule }) => `- ${allowed ? '+' : 'x'} ${need}: ${rule}`)
+  const text = [location.href, `${question} ${decisions[decision].word}`, `Needs: ${demands}`, ...rules].join('\n')
   return (
-    <Loaded live={useMatrix(applications)} rows={applications.length}>
-      {(all) => {
-        const rows = applications.map((application, at) => {
-          const first = at * rights.length
-          return { application, answers: all.slice(first, first + rights.length) }
-        })
-        return <DataTable label="What you may do" rows={rows} keyOf={({ application }) => application} columns={columns} />
-      }}
-    </Loaded>
+    <Panel title={<Name text={question} max={120} />} actions={<CopyButton text={text} label="Copy question and answer" />}>
+      <div class="answer">
+        <p>
+          <StatusBadge status={decisions[decision]} />
+        </p>
+        {!known && <Unknown username={username} query={query} />}
+        <ul>
+          {(known ? reasons : []).map(({ need, allowed, rule }) => (
+            <li key={`${need} ${rule}`}>
+              <StatusMark kind={allowed ? 'succeeded' : 'failed'} label={allowed ? 'allowed' : 'denied'} />
+              <span>
+                <strong>{need}</strong>: <Name text={rule} max={400} />
+              </span>
+            </li>
+          ))}
+        </ul>
+        <KeyValue
+          facts={[
+            ['A decision also needs', open.join('; ')],
+            ['Needs', demands],
+            ['Request', request],
+            ['Roles', known && <Roles key="roles" roles={roles} admin={admin} none="none" />],
+            ['Who refuses', enforcement?.note],
+            ...resources.map(({ kind, name, permissions }) => {
+              const label = `Roles on the ${kind} ${name}`
+              return [label, <Permissions key={label} permissions={permissions} />] as const
+            }),
+          ]}
+        />
+      </div>
+    </Panel>
   )
 }
 
-/** Leads to its explanation. */
-function Decision({ answer, href }: { answer: Explanation | undefined; href: string }) {
-  if (answer === undefined) return null
-  const { decision, reasons, demands } = answer
-  const reason = reasons.find(({ allowed }) => !allowed) ?? reasons[0]
+/** A user who has not signed in: which roles are known nevertheless, and what they would allow. */
+function Unknown({ username, query }: { username: string; query: Query }) {
+  const found = useFormUsers()?.find((one) => one.username.toLowerCase() === username.toLowerCase())
+  const roles = found?.roles.join(', ')
+  if (roles === undefined) {
+    const advice = 'Roles come with the first sign-in: enter those that you expect to see what they would allow.'
+    return <p>{`${username} has not signed in yet, and is no user of the login form. ${advice}`}</p>
+  }
   return (
-    <a class="mark-cell" href={href} title={reason?.rule ?? demands}>
-      <StatusMark kind={decisionKind[decision]} />
-      {decision}
-    </a>
+    <p>
+      {username} has not signed in yet. The login form would give: <strong>{roles || 'no role'}</strong>.{' '}
+      {roles !== '' && <a href={to.access('explain', { ...query, roles })}>Suppose these roles</a>}
+    </p>
   )
 }
