@@ -31,7 +31,7 @@ function CurrentScreen() {
     </ErrorBoundary>
   ) : (
     <>
-      <PageHead tab={unknown} title={unknown} />
+      <PageHead tab={unknown} />
       <EmptyState icon="search" text="Check the address, or search for what you were looking for.">
         <a class="button" href={to.home()}>
           Go to Home

@@ -4,13 +4,17 @@ import { useEffect } from 'preact/hooks'
 import { showDisguised } from '../model/names.ts'
 import { ActionButton } from './button.tsx'
 import { Menu, type MenuItem } from './menu.tsx'
+import { Name } from './name.tsx'
 
 interface PageHeadProps {
   /** The title of the browser's tab. */
   readonly tab: string
-  readonly title: ComponentChildren
+  /** That of the tab unless given. */
+  readonly title?: ComponentChildren
   readonly crumbs?: readonly { readonly label: ComponentChildren; readonly href: string }[]
-  /** Beside the title: status, counts. */
+  /** Of what the screen lists, once it is known. */
+  readonly count?: number | undefined
+  /** Beside the title, such as its status. */
   readonly state?: ComponentChildren
   readonly actions?: ComponentChildren
   /** Below: the line that says what is true now. */
@@ -19,7 +23,7 @@ interface PageHeadProps {
 
 export const brand = document.querySelector<HTMLMetaElement>('meta[name="application-name"]')?.content ?? 'Fairlead'
 
-export function PageHead({ tab, title, crumbs = [], state, actions, children }: PageHeadProps) {
+export function PageHead({ tab, title, crumbs = [], count, state, actions, children }: PageHeadProps) {
   useEffect(() => {
     document.title = `${showDisguised(tab)} - ${brand}`
   }, [tab])
@@ -37,7 +41,8 @@ export function PageHead({ tab, title, crumbs = [], state, actions, children }: 
         </nav>
       )}
       <div class="page-title">
-        <h1>{title}</h1>
+        <h1>{title ?? <Name text={tab} />}</h1>
+        {count !== undefined && <span class="count">{count.toLocaleString()}</span>}
         {state}
         <div class="grow" />
         {actions !== undefined && <div class="row actions">{actions}</div>}

@@ -13,7 +13,6 @@ import { Button } from './button.tsx'
 import { CopyButton } from './copy-button.tsx'
 import { Denied } from './denied.tsx'
 import { Icon, type IconName } from './icon.tsx'
-import { Name } from './name.tsx'
 import { PageHead } from './page-head.tsx'
 
 /** Nothing for 200 ms, then bars in the shape of rows; after 8 s a sentence. */
@@ -136,7 +135,7 @@ export function Loaded<Body>({ live, rows, title, children, empty }: LoadedProps
     const hasNoBody = body === undefined || body === null
     return (
       <>
-        {title !== undefined && <PageHead tab={title} title={<Name text={title} />} />}
+        {title !== undefined && <PageHead tab={title} />}
         {error !== undefined && hasNoBody ? (
           <ErrorState error={error} onRetry={() => live.refresh()} />
         ) : reading.readAtMs === undefined ? (

@@ -89,7 +89,6 @@ function BeginForm({ application, from, onBegun }: BeginFormProps) {
     <>
       <PageHead
         tab="New pipeline"
-        title="New pipeline"
         crumbs={[...applicationCrumbs(application), { label: 'Pipelines', href: to.pipelines(application) }]}
       />
       {denied !== undefined && <Banner tone="warning">{denied}</Banner>}

@@ -3,7 +3,6 @@ import type { ComponentChildren } from 'preact'
 import { applicationCrumbs } from '../components/application-head.tsx'
 import { Banner } from '../components/banner.tsx'
 import { Filters } from '../components/filter-field.tsx'
-import { Name } from '../components/name.tsx'
 import { HeadActions, PageHead } from '../components/page-head.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
 import { PlainText } from '../components/plain-text.tsx'
@@ -87,7 +86,6 @@ function Head({ object }: { object: ShownObject }) {
   return (
     <PageHead
       tab={place.name}
-      title={<Name text={place.name} max={80} />}
       crumbs={applicationCrumbs(application)}
       state={
         <span class="row">

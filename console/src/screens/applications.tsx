@@ -29,16 +29,11 @@ export function Applications({ query }: ScreenProps) {
       Create application
     </Button>
   )
-  const count = live.reading.value.body?.length.toLocaleString()
+  const count = live.reading.value.body?.length
   const none = <FirstSteps text="No application yet. An application groups pipelines and what they deploy." />
   return (
     <>
-      <PageHead
-        tab="Applications"
-        title="Applications"
-        state={count !== undefined && <span class="count">{count}</span>}
-        actions={create}
-      />
+      <PageHead tab="Applications" count={count} actions={create} />
       <Loaded live={live} rows={8} empty={none}>
         {(applications) => <List applications={applications} landscape={landscape} query={query} />}
       </Loaded>
@@ -51,7 +46,7 @@ export function Environments({ query: { q = '' } }: ScreenProps) {
   const { live, landscape } = useApplications('environments')
   return (
     <>
-      <PageHead tab="Environments" title="Environments" />
+      <PageHead tab="Environments" />
       <Loaded live={live} rows={8} empty={<FirstSteps text="Nothing is deployed yet." />}>
         {(all) => {
           // Where the API names no accounts of any application, all are shown.

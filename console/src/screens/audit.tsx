@@ -64,7 +64,7 @@ export function Audit({ query }: ScreenProps) {
   )
   return (
     <>
-      <PageHead tab="Audit log" title="Audit log" actions={actions} />
+      <PageHead tab="Audit log" actions={actions} />
       <Verification />
       <details class="filter-fold" open={!usePhone() || Object.keys(wanted).length > 0}>
         <summary>Filters</summary>

@@ -369,7 +369,7 @@ export function ClusterScreen({ params }: ScreenProps) {
   )
   return (
     <>
-      <PageHead tab={name} title={<Name text={name} />} crumbs={applicationCrumbs(application)}>
+      <PageHead tab={name} crumbs={applicationCrumbs(application)}>
         <p class="muted">{`Cluster, ${account}`}</p>
       </PageHead>
       <Loaded live={live} rows={4} empty={none}>

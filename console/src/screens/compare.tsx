@@ -23,7 +23,7 @@ export function Compare({ query: { left = '', right = '' } }: ScreenProps) {
   const id = right || left
   return (
     <>
-      <PageHead tab="Compare runs" title="Compare runs" />
+      <PageHead tab="Compare runs" />
       {id === '' ? (
         <EmptyState icon="resize" text="Open a run and compare it with the run before, or with the last success." />
       ) : (

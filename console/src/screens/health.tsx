@@ -20,11 +20,7 @@ export function Health() {
   const metrics = useLive('/metrics', {}, { refresh: 'slow' })
   return (
     <>
-      <PageHead
-        tab="Health"
-        title="Health"
-        state={version !== undefined && <span class="chip">Version {version.version}</span>}
-      />
+      <PageHead tab="Health" state={version !== undefined && <span class="chip">Version {version.version}</span>} />
       <div class="stack">
         <Readiness />
         {user.value?.isAdmin === true && <Findings />}

@@ -67,7 +67,6 @@ function Head({ application, pipeline, runs }: PageProps) {
   return (
     <PageHead
       tab={name}
-      title={<Name text={name} max={80} />}
       crumbs={[...applicationCrumbs(application), { label: 'Pipelines', href: to.pipelines(application) }]}
       state={disabled === true && <span class="chip">disabled</span>}
       actions={

@@ -162,7 +162,7 @@ export function JobScreen({ params }: ScreenProps) {
         if (name === '')
           return (
             <>
-              <PageHead tab={id} title={<Name text={id} max={70} />} crumbs={[...applicationCrumbs(application), crumb]} />
+              <PageHead tab={id} crumbs={[...applicationCrumbs(application), crumb]} />
               <EmptyState icon="terminal" text={`There is no job ${id}. Its record may have been removed.`} />
             </>
           )
@@ -216,7 +216,6 @@ function ProgramPage({ application, name, crumb, status, place, facts, record, c
     <>
       <PageHead
         tab={name}
-        title={<Name text={name} max={70} />}
         crumbs={[...applicationCrumbs(application), ...(crumb === undefined ? [] : [crumb])]}
         state={<StatusBadge status={status} />}
       />

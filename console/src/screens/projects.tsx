@@ -39,12 +39,7 @@ export function Projects({ query: { q = '' } }: ScreenProps) {
   )
   return (
     <>
-      <PageHead
-        tab="Projects"
-        title="Projects"
-        state={all !== undefined && <span class="count">{all.length.toLocaleString()}</span>}
-        actions={create}
-      />
+      <PageHead tab="Projects" count={all?.length} actions={create} />
       <Loaded live={live} rows={4} empty={none}>
         {(projects) => <List projects={projects} filter={q} />}
       </Loaded>
@@ -121,7 +116,6 @@ function Shown({ project, landscape }: ProjectProps) {
     <>
       <PageHead
         tab={name}
-        title={<Name text={name} max={60} />}
         crumbs={[{ label: 'Projects', href: to.projects() }]}
         state={email && <span class="muted">{email}</span>}
         actions={

@@ -58,11 +58,7 @@ export function Runs({ params, query }: ScreenProps) {
     )
   return (
     <>
-      {application === undefined ? (
-        <PageHead tab="Runs" title="Runs" />
-      ) : (
-        <ApplicationHead application={application} tab="Runs" />
-      )}
+      {application === undefined ? <PageHead tab="Runs" /> : <ApplicationHead application={application} tab="Runs" />}
       <Filters filters={filters} />
       <details class="more-filters" open={filterWords(rare, { ...query, from: '' }) !== '' || query['from']?.includes('-')}>
         <summary>More filters</summary>

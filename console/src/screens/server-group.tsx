@@ -77,7 +77,6 @@ function Group({ group, context }: GroupProps) {
     <>
       <PageHead
         tab={name}
-        title={<Name text={name} />}
         crumbs={[...applicationCrumbs(application), ofCluster]}
         state={
           <span class="row">

@@ -125,7 +125,6 @@ function Details({ task }: { task: Task }) {
     <>
       <PageHead
         tab={name}
-        title={<Name text={name} max={100} />}
         crumbs={[...applicationCrumbs(application), { label: 'Tasks', href: to.tasks(application) }]}
         state={
           <span class="row">

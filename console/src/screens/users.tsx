@@ -33,12 +33,7 @@ export function Users({ query: { q = '' } }: ScreenProps) {
   )
   return (
     <>
-      <PageHead
-        tab="Users"
-        title="Users"
-        state={body !== undefined && <span class="count">{body.length.toLocaleString()}</span>}
-        actions={body !== undefined && add}
-      />
+      <PageHead tab="Users" count={body?.length} actions={body !== undefined && add} />
       {error?.status === 404 && body === undefined ? (
         <EmptyState icon="people" text={elsewhere} />
       ) : (
