@@ -53,7 +53,7 @@ const routes: readonly (readonly [path: string, load: LoadScreen])[] = [
   ['health', async () => (await import('./screens/health.tsx')).Health],
   ['audit', async () => (await import('./screens/audit.tsx')).Audit],
   ['users', async () => (await import('./screens/users.tsx')).Users],
-  ['signed-in', async () => (await import('./screens/signed-in.tsx')).SignedIn],
+  ['signed-in', async () => (await import('./screens/logins.tsx')).SignedIn],
 ]
 
 /** @param path Below the console, encoded, with or without slashes around it. */

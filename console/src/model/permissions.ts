@@ -19,10 +19,9 @@ export function toRoleRights(permissions: unknown): readonly RoleRights[] {
 /** Rights that the rows do not show stay; roles without any right are left out. */
 export function toPermissions(rows: readonly RoleRights[], before: unknown): Record<string, readonly string[]> {
   const others = Object.entries(objectOf(before)).filter(([right]) => !(rights as readonly string[]).includes(right))
-  const given = rights.flatMap((right) => {
-    const roles = holders(rows, right)
-    return roles.length === 0 ? [] : [[right, [...new Set(roles)]] as const]
-  })
+  const given = rights
+    .map((right) => [right, [...new Set(holders(rows, right))]] as const)
+    .filter(([, roles]) => roles.length > 0)
   return Object.fromEntries([...others.map(([right, roles]) => [right, textsOf(roles)] as const), ...given])
 }
 

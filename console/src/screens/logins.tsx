@@ -1,8 +1,9 @@
 /** Where the user is signed in, and the end of it. */
+import { useEffect } from 'preact/hooks'
 import { to } from '../address.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
-import { forgetUser } from '../api/session.ts'
+import { forgetUser, reportSignedIn } from '../api/session.ts'
 import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
@@ -96,4 +97,10 @@ function endOthers(): void {
     run: () => unwrap(client.DELETE('/auth/sessions', { params: { query: {} } })),
     refreshes,
   })
+}
+
+/** The end of a login that was started in a tab of its own. */
+export function SignedIn() {
+  useEffect(reportSignedIn, [])
+  return <EmptyState icon="check" text="You are signed in. You can close this tab." />
 }
