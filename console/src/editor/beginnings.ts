@@ -15,7 +15,6 @@ export interface Question {
   readonly input?: 'text' | 'select' | 'file' | 'code'
 }
 
-const isFolder = (source: string) => source.startsWith('/') && !source.endsWith('.git')
 const account: Question = { label: 'Account', missing: 'Choose an account.', input: 'select' }
 
 /** Those about an account are asked only where there are several. */
@@ -36,34 +35,21 @@ export const questions = {
     placeholder: '/srv/git/shop.git, or https://git.example.com/shop/web.git',
     help: 'The address of a Git repository, which is asked for pushes. The path of a bare one on this machine works as well; its post-receive hook has to tell of pushes.',
     missing: 'Enter a repository.',
-    errorOf: (value: string) =>
-      isFolder(value)
-        ? `${value} is a folder. Enter a repository: “git clone --bare ${value} ${value}.git” makes one of it.`
-        : errorOfSource(value),
+    errorOf: (value) => {
+      if (!value.startsWith('/') || value.endsWith('.git')) return errorOfSource(value)
+      return `${value} is a folder. Enter a repository: “git clone --bare ${value} ${value}.git” makes one of it.`
+    },
   },
   branch: { label: 'Branch', placeholder: 'any', help: 'Pushes to it start the pipeline.' },
-  balancer: {
-    label: 'Load balancer',
-    help: 'Sends the traffic to what is deployed. More can be added later.',
-    input: 'select',
-  },
-  manifests: {
-    label: 'Manifests',
-    help: 'YAML, with --- between objects.',
-    missing: 'Write at least one manifest.',
-    input: 'code',
-  },
+  balancer: { label: 'Load balancer', help: 'Sends the traffic to what is deployed.', input: 'select' },
+  manifests: { label: 'Manifests', help: 'YAML, with --- between objects.', missing: 'Write a manifest.', input: 'code' },
   original: { label: 'Pipeline to copy', missing: 'Choose a pipeline.', input: 'select' },
   file: { label: 'File', missing: 'Choose a file.', input: 'file' },
 } satisfies Readonly<Record<string, Question>>
 
 export type QuestionId = keyof typeof questions
 export type Answers = Readonly<Partial<Record<Exclude<QuestionId, 'file'>, string>>> & { readonly file?: OpenedFile }
-
-interface OpenedFile {
-  readonly definition?: Json
-  readonly error?: string
-}
+type OpenedFile = { readonly definition?: Json; readonly error?: string }
 
 export async function openFile(file: File): Promise<OpenedFile> {
   try {
@@ -74,10 +60,6 @@ export async function openFile(file: File): Promise<OpenedFile> {
   }
 }
 
-interface BeginningPlace extends Place {
-  readonly production: Place['account']
-}
-
 export interface Beginning {
   readonly label: string
   readonly help: string
@@ -85,29 +67,22 @@ export interface Beginning {
   readonly name?: string
   readonly asks: readonly QuestionId[]
   /** @throws {Error} in words for the user */
-  readonly define: (answers: Answers, place: BeginningPlace) => Json | Promise<Json>
+  readonly define: (answers: Answers, place: Place & { readonly production: Place['account'] }) => Json | Promise<Json>
 }
 
 const judge: Json = { type: 'manualJudgment', name: 'Judge', judgmentInputs: [] }
+
+const bake = (place: Place, source = ''): Json => ({ type: 'bake', name: 'Bake', ...freshBake(place, source) })
+const balancersOf = ({ balancer = '' }: Answers): Json => (balancer === '' ? {} : { loadBalancers: [balancer] })
 
 function deploy(name: string, place: Place, group: Json): Json {
   return { type: 'deploy', name, clusters: [{ ...freshGroup(place), ...group }] }
 }
 
-function bake(place: Place, source: string | undefined): Json {
-  return { type: 'bake', name: 'Bake', ...freshBake(place, source) }
-}
-
-const balancersOf = ({ balancer }: Answers): Json =>
-  balancer === undefined || balancer === '' ? {} : { loadBalancers: [balancer] }
-
 /** One stage after the other. */
 function chain(stages: readonly Json[], more: Json = {}): Json {
-  const chained = stages.map((stage, index) => ({
-    refId: String(index + 1),
-    requisiteStageRefIds: index === 0 ? [] : [String(index)],
-    ...stage,
-  }))
+  const requires = (index: number) => (index === 0 ? [] : [String(index)])
+  const chained = stages.map((stage, index) => ({ refId: String(index + 1), requisiteStageRefIds: requires(index), ...stage }))
   return { limitConcurrent: true, keepWaitingPipelines: false, triggers: [], ...more, stages: chained }
 }
 

@@ -34,15 +34,11 @@ export function codeExtensions(label: string, isReadOnly: boolean): Extension[] 
   ]
 }
 
-interface CodeEditorProps {
-  /** A text that is written begins with it; one that is read follows it. */
-  readonly text: string
-  readonly label: string
-  /** Without it, the text is only read. */
-  readonly onChange?: (text: string) => void
-}
-
-export function CodeEditor({ text, label, onChange }: CodeEditorProps) {
+/**
+ * @param text Where it is written, it begins with this; where it is read, it follows this.
+ * @param onChange Without it, the text is only read.
+ */
+export function CodeEditor({ text, label, onChange }: { text: string; label: string; onChange?: (text: string) => void }) {
   const holder = useRef<HTMLDivElement>(null)
   const changed = useRef(onChange)
   changed.current = onChange

@@ -81,11 +81,11 @@ export class Draft {
   readonly isDirty = computed(
     () => this.unreadable.value !== undefined || this.held.value.length > 0 || this.changes.value.length > 0,
   )
-  readonly problems = computed(() => [
-    ...this.refusals.value,
-    ...this.held.value,
-    ...findProblems(this.definition.value, this.types.value),
-  ])
+  readonly problems = computed((): readonly Problem[] => {
+    const message = this.unreadable.value?.message
+    const ofText = message === undefined ? [] : [{ path: [], message, kind: 'wrong' } as const]
+    return [...ofText, ...this.refusals.value, ...this.held.value, ...findProblems(this.definition.value, this.types.value)]
+  })
   /** Why it cannot be changed; changes are ignored then. */
   readonly readOnly = computed(() => (this.#isUnlocked.value ? undefined : describeReadOnly(this.stored.value)))
   /** What undo takes back, and redo does again. */

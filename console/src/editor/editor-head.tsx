@@ -20,7 +20,7 @@ import { forgetDraft } from './open-draft.ts'
 import { pipelineActions } from './pipeline-actions.ts'
 import type { Problem } from './problems.ts'
 import { CopyMine, describeOther, MergeDialog } from './save-dialog.tsx'
-import { stageOfKey, titleOfStage } from './stages.ts'
+import { titleOfStage, toNodes } from './stages.ts'
 
 export function Changes({ draft }: TabProps) {
   if (draft.unreadable.value !== undefined) return <span class="chip is-changed">The text has an error</span>
@@ -56,9 +56,8 @@ export function openStart({ stored }: Draft): void {
 }
 
 interface ActionsProps extends TabProps {
-  /** Why the user may not save. */
   readonly denied: string | undefined
-  /** The run from which the user came to edit a stage. */
+  /** The one from which the user came to edit a stage. */
   readonly run: string | undefined
   readonly onSave: () => void
 }
@@ -132,13 +131,8 @@ function Start({ draft }: TabProps) {
   )
 }
 
-interface NotesProps extends TabProps {
-  readonly denied: string | undefined
-  /** What another user saved meanwhile. */
-  readonly newer: Json | undefined
-}
-
-export function Notes({ draft, denied, newer }: NotesProps) {
+/** @param newer What another user saved meanwhile. */
+export function Notes({ draft, denied, newer }: TabProps & { denied: string | undefined; newer: Json | undefined }) {
   const readOnly = draft.readOnly.value
   const isDirty = draft.isDirty.value
   const unlock = draft.mayUnlock && denied === undefined && (
@@ -172,17 +166,13 @@ export function Notes({ draft, denied, newer }: NotesProps) {
   )
 }
 
-interface ProblemsProps extends TabProps {
-  readonly onShow: (path: Path) => void
-  readonly onSaveAnyway: () => void
-}
-
 const maxListed = 5
 
 /** All problems after the first attempt to save; before, each stands at its field only. */
-export function Problems({ draft, onShow, onSaveAnyway }: ProblemsProps) {
+export function Problems({ draft, onShow, onSaveAnyway }: TabProps & { onShow: (path: Path) => void; onSaveAnyway: () => void }) {
   const problems = draft.problems.value
   if (!draft.showsMissing.value || problems.length === 0) return null
+  const nodes = toNodes(draft.definition.value)
   const isBlocked = blockingProblems(draft).length > 0
   // What cannot be read would be lost.
   const isSavable = isBlocked && draft.held.value.length === 0 && draft.unreadable.value === undefined
@@ -195,22 +185,20 @@ export function Problems({ draft, onShow, onSaveAnyway }: ProblemsProps) {
     <Banner tone={isBlocked ? 'failed' : 'warning'} actions={saveAnyway}>
       <strong>{plural(problems.length, 'problem')}</strong>
       <ul class="problem-list">
-        {problems.slice(0, maxListed).map((problem) => (
-          <li key={`${problem.path.join()} ${problem.message}`}>
-            <button type="button" class="link" onClick={() => onShow(problem.path)}>
-              <Name text={textOfProblem(draft, problem)} max={240} />
-            </button>
-          </li>
-        ))}
+        {problems.slice(0, maxListed).map(({ path, message, stage }) => {
+          const node = nodes.find(({ key }) => key === stage)
+          return (
+            <li key={`${path.join()} ${message}`}>
+              <button type="button" class="link" onClick={() => onShow(path)}>
+                <Name text={node === undefined ? message : `${titleOfStage(node.stage)}: ${message}`} max={240} />
+              </button>
+            </li>
+          )
+        })}
       </ul>
       {problems.length > maxListed && <span class="muted">F8 leads from one to the next.</span>}
     </Banner>
   )
-}
-
-function textOfProblem(draft: Draft, { stage, message }: Problem): string {
-  const node = stageOfKey(draft.definition.value, stage)
-  return node === undefined ? message : `${titleOfStage(node.stage)}: ${message}`
 }
 
 /** What would not run; *Save anyway* stores it as it is, to be completed later. */

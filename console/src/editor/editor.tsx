@@ -1,5 +1,5 @@
 /** The pipeline editor: one draft, and its views in tabs that are loaded when they are opened. */
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
@@ -18,7 +18,7 @@ import { type Json, numberOf, textOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
 import { isSameDefinition } from './changes.ts'
 import { toStageTypes } from './descriptions.ts'
-import type { Draft } from './draft.ts'
+import type { Draft, TabProps } from './draft.ts'
 import { Actions, blockingProblems, Changes, describeLoss, Notes, openStart, Problems } from './editor-head.tsx'
 import type { Path } from './json-path.ts'
 import { Lazy } from './lazy.tsx'
@@ -63,8 +63,7 @@ function crumbsOf(application: string) {
   return [...applicationCrumbs(application), { label: 'Pipelines', href: to.pipelines(application) }]
 }
 
-interface EditorProps {
-  readonly draft: Draft
+interface EditorProps extends TabProps {
   /** The pipeline in the address; a new one has none. */
   readonly id: string | undefined
   /** What the store has now. */
@@ -84,22 +83,18 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
   const view = viewOf(query)
   const show = (tab: string) => change({ tab: tab === 'graph' ? undefined : tab })
   const showField = (path: Path) => {
-    if (view.id !== 'text') show('graph')
+    if (draft.unreadable.peek() !== undefined) show('text')
+    else if (view.id !== 'text') show('graph')
     draft.shown.value = path
   }
-  const onSaved = useOnSaved(draft, id, query)
-  const dialog = <SaveDialog draft={draft} onSaved={onSaved} />
+  const dialog = <SaveDialog draft={draft} onSaved={useOnSaved(draft, id, query)} />
   const save = () => {
     draft.readText?.()
     if (denied !== undefined || draft.readOnly.peek() !== undefined) return
     draft.showsMissing.value = true
-    const unreadable = draft.unreadable.peek()
     const [blocking] = blockingProblems(draft)
-    announcement.value = unreadable?.message ?? blocking?.message ?? ''
-    if (unreadable !== undefined) {
-      show('text')
-      draft.shown.value = []
-    } else if (blocking !== undefined) showField(blocking.path)
+    announcement.value = blocking?.message ?? ''
+    if (blocking !== undefined) showField(blocking.path)
     else openDialog(newer === undefined ? dialog : <MergeDialog draft={draft} newer={newer} next={dialog} />)
   }
   useLeaveGuard({
@@ -127,7 +122,7 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
 }
 
 /** A new pipeline moves to the address that it has now. */
-function useOnSaved(draft: Draft, id: string | undefined, query: ScreenProps['query']) {
+function useOnSaved(draft: Draft, id: string | undefined, { stage, section, tab }: ScreenProps['query']) {
   const { route: navigate } = useLocation()
   const isShown = useIsShown()
   return (saved: string) => {
@@ -135,7 +130,6 @@ function useOnSaved(draft: Draft, id: string | undefined, query: ScreenProps['qu
     if (saved === id) return
     adoptDraft(draft, saved)
     // The user may have left while it was saved.
-    const { stage, section, tab } = query
     if (isShown()) navigate(to.editPipeline(draft.application, saved, { stage, section, tab }), true)
   }
 }
@@ -156,17 +150,17 @@ function useNewer(draft: Draft, latest: Json | undefined): Json | undefined {
 }
 
 function useEditorKeys(draft: Draft, save: () => void, show: (path: Path) => void): void {
+  const last = useRef(-1)
   useEffect(() => {
-    let last = -1
-    const keys: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
+    const keys: Readonly<Record<string, (isShifted: boolean) => void>> = {
       'Control+s': save,
       'Control+Enter': () => (draft.isDirty.peek() || draft.stored.peek() === undefined ? save() : openStart(draft)),
-      'Control+z': (event) => (event.shiftKey ? draft.redo() : draft.undo()),
+      'Control+z': (isShifted) => (isShifted ? draft.redo() : draft.undo()),
       'Control+y': () => draft.redo(),
-      F8: (event) => {
+      F8: (isShifted) => {
         const problems = draft.problems.peek()
-        last = problems.length === 0 ? -1 : (last + (event.shiftKey ? -1 : 1) + problems.length) % problems.length
-        const problem = problems[last]
+        last.current += isShifted ? -1 : 1
+        const problem = problems.at(last.current % problems.length)
         if (problem !== undefined) show(problem.path)
       },
     }
@@ -178,7 +172,7 @@ function useEditorKeys(draft: Draft, save: () => void, show: (path: Path) => voi
       const isTextKey = isControl && key !== 's' && (event.target as HTMLElement | null)?.closest('.cm-editor') != null
       if (run === undefined || isTextKey || document.querySelector('dialog[open]') !== null) return
       event.preventDefault()
-      run(event)
+      run(event.shiftKey)
     }
     addEventListener('keydown', onKey)
     return () => removeEventListener('keydown', onKey)

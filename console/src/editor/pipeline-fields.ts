@@ -28,10 +28,6 @@ export const generalFields: readonly FieldDescription[] = [
     'objects',
   ),
   choice('spelEvaluator', 'v4 evaluates the fields of a stage in order, so that later ones see earlier ones.', ['v3', 'v4']),
-  group('manualStartAlert', 'Shown before a user starts the pipeline.', [
-    choice('type', 'How urgent it is.', ['INFO', 'WARNING', 'DANGER']),
-    field('message', 'long-text', 'The text.'),
-  ]),
   group('locked', 'Keeps users from changing the pipeline here, for one that a program writes.', [
     flag('ui', 'Locks the pipeline.'),
     flag('allowUnlockUi', 'Users may lift the lock.', true),

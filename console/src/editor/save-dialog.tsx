@@ -12,7 +12,7 @@ import { plural } from '../words.ts'
 import { type KeyPath, mergeDefinitions, withoutStamps } from './changes.ts'
 import { ChangeValue, DefinitionDiff } from './definition-diff.tsx'
 import { fieldOfPath, showValue, titleOfPath } from './describe-changes.ts'
-import type { Draft, TabProps } from './draft.ts'
+import type { TabProps } from './draft.ts'
 import { Ways } from './forms/form.tsx'
 import { toRefusals } from './problems.ts'
 import { type Newer, saveDraft } from './store.ts'
@@ -44,13 +44,8 @@ export function SaveDialog({ draft, onSaved }: TabProps & { onSaved: (id: string
   )
 }
 
-interface MergeDialogProps extends TabProps {
-  readonly newer: Newer
-  /** The dialog that follows, once the draft is based on the newer version. */
-  readonly next?: VNode
-}
-
-export function MergeDialog({ draft, newer, next }: MergeDialogProps) {
+/** @param next The dialog that follows, once the draft is based on the newer version. */
+export function MergeDialog({ draft, newer, next }: TabProps & { newer: Newer; next?: VNode }) {
   if (newer !== 'gone') return <ConflictDialog draft={draft} theirs={newer} next={next} />
   const run = async () => {
     draft.stored.value = undefined
@@ -71,7 +66,7 @@ export function describeOther({ lastModifiedBy, name, updateTs }: Json): string 
   return `${textOf(lastModifiedBy) ?? 'Another user'} saved ${textOf(name) ?? 'the pipeline'}${time} while you were editing.`
 }
 
-function ConflictDialog({ draft, theirs, next }: { draft: Draft; theirs: Json; next: VNode | undefined }) {
+function ConflictDialog({ draft, theirs, next }: TabProps & { theirs: Json; next: VNode | undefined }) {
   const [choices, setChoices] = useState<Readonly<Record<string, 'mine' | 'theirs'>>>({})
   const base = draft.stored.value ?? {}
   const mine = draft.definition.value
