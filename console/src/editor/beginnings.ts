@@ -79,7 +79,6 @@ function deploy(name: string, place: Place, group: Json): Json {
   return { type: 'deploy', name, clusters: [{ ...freshGroup(place), ...group }] }
 }
 
-/** One stage after the other. */
 function chain(stages: readonly Json[], more: Json = {}): Json {
   const requires = (index: number) => (index === 0 ? [] : [String(index)])
   const chained = stages.map((stage, index) => ({ refId: String(index + 1), requisiteStageRefIds: requires(index), ...stage }))

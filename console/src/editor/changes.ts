@@ -29,7 +29,6 @@ export function withoutStamps(definition: Json): Json {
   return Object.fromEntries(Object.entries(definition).filter(([name]) => !stamps.includes(name)))
 }
 
-/** Equal apart from what the store sets. */
 export function isSameDefinition(left: Json, right: Json): boolean {
   return isSameValue(withoutStamps(left), withoutStamps(right))
 }
@@ -52,7 +51,6 @@ interface Conflict {
   readonly theirs: unknown
 }
 
-/** For a conflict; `mine` unless it says otherwise. */
 export type Choose = (path: KeyPath) => 'mine' | 'theirs' | undefined
 
 /** `conflicts`: both changed these, differently. `taken`: changes of theirs that were taken over. */
@@ -95,7 +93,6 @@ function toItems(path: KeyPath, ...versions: readonly unknown[]): readonly Items
   return isMixed || all.includes(undefined) ? [] : (all as readonly Items[])
 }
 
-/** Whether those in both are in the same order. */
 function isSameOrder(left: Items, right: Items): boolean {
   const common = (one: Items, other: Items) => [...one.keys()].filter((key) => other.has(key))
   return isSameValue(common(left, right), common(right, left))

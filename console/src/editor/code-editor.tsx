@@ -34,10 +34,7 @@ export function codeExtensions(label: string, isReadOnly: boolean): Extension[] 
   ]
 }
 
-/**
- * @param text Where it is written, it begins with this; where it is read, it follows this.
- * @param onChange Without it, the text is only read.
- */
+/** Begins with the text; without `onChange` the text is only read, and followed. */
 export function CodeEditor({ text, label, onChange }: { text: string; label: string; onChange?: (text: string) => void }) {
   const holder = useRef<HTMLDivElement>(null)
   const changed = useRef(onChange)

@@ -20,7 +20,6 @@ import type { Path } from './json-path.ts'
 
 export type TextFormat = 'json' | 'yaml'
 
-/** Offsets in the text. */
 interface TextRange {
   readonly from: number
   readonly to: number
@@ -121,10 +120,7 @@ export function writeDocuments(documents: readonly unknown[]): string {
   return documents.map((document) => stringify(document, writeOptions)).join('---\n')
 }
 
-/**
- * Where the key of a value stands, or an item of a list; of what is missing, the object that it is missing in. Nothing is found in
- * text that cannot be read.
- */
+/** Where the key of a value stands, or an item of a list; of what is missing, its holder. Nothing in text that cannot be read. */
 export function findRanges(text: string): (path: Path) => TextRange | undefined {
   const { contents, errors } = parseDocument(text, { prettyErrors: false, uniqueKeys: false })
   return (path) => (errors.length > 0 ? undefined : rangeAt(contents, path))

@@ -71,7 +71,6 @@ export function titleOfPath(path: KeyPath, versions: readonly Json[]): string {
   return item === orderKey ? `Order of the ${noun.toLowerCase()}s` : `${noun} ${nameOf(list, item, versions)}`
 }
 
-/** What is left of a path below its title. */
 export function fieldOfPath(path: KeyPath): string {
   const names = path.slice(isOfPart(path) ? 2 : 0).map((name) => (name === 'requisiteStageRefIds' ? 'runs after' : name))
   return stepWords(names.join(' ')).toLowerCase()
@@ -110,7 +109,6 @@ function nameOf(list: string, item: string, versions: readonly Json[]): string {
   return isShared ? `${name} (${item})` : name
 }
 
-/** In a line where it is short. */
 export function showValue(value: unknown): string {
   if (value === undefined) return ''
   if (typeof value === 'string') return value

@@ -1,8 +1,4 @@
-/**
- * The working copy of a pipeline: graph, forms, text, changes and dry run are views of one `Draft`.
- *
- * Definitions are immutable. A view reads signals and changes the definition by `change`, `set` and `replace` only, which keep undo.
- */
+/** The working copy of a pipeline: its views read signals, and change the definition, which is immutable, by steps that can be undone. */
 import { batch, computed, type Signal, signal } from '@preact/signals'
 import { type Json, objectOf, textOf } from '../model/read.ts'
 import { type Choose, listChanges, mergeDefinitions, withoutStamps } from './changes.ts'
@@ -28,7 +24,6 @@ interface Step {
   readonly label: string
 }
 
-/** What survives a reload of the page. */
 export interface KeptDraft {
   readonly stored: Json | undefined
   readonly definition: Json
@@ -41,15 +36,11 @@ const maxSteps = 100
 
 export class Draft {
   readonly application: string
-  /** As it would be saved. */
   readonly definition: Signal<Json>
   /** What it began from, undefined for a new one; a save that names another `updateTs` than the store has is stale. */
   readonly stored: Signal<Json | undefined>
   readonly types = signal<StageTypes | undefined>(undefined)
-  /**
-   * Text that is no definition yet, with what is wrong, such as "Line 12: a comma is missing". It survives a change of the view; the
-   * other views keep the last valid definition.
-   */
+  /** Text that is no definition yet, and why; the other views keep the last valid definition. */
   readonly unreadable = signal<{ text: string; format: 'json' | 'yaml'; message: string } | undefined>(undefined)
   /** The field to open and focus next, such as that of a problem. */
   readonly shown = signal<Path | undefined>(undefined)
@@ -59,7 +50,7 @@ export class Draft {
   readonly isSaved = signal(false)
   /** What the server found in the last save, until the definition changes. */
   readonly refusals = signal<readonly Problem[]>([])
-  /** Reads what was typed last, set by the text view. */
+  /** Reads what was typed last in the text view. */
   readText: (() => void) | undefined
   readonly #begun: Json
   readonly #held: Signal<readonly HeldText[]>
@@ -74,7 +65,6 @@ export class Draft {
       isSameValue(valueAt(definition, path), value) && stageAt(definition, path) === stage
     return this.#held.value.filter(isCurrent)
   })
-  /** What a save would change. */
   readonly changes = computed(() =>
     listChanges(withoutStamps(this.stored.value ?? this.#begun), withoutStamps(this.definition.value)),
   )
@@ -88,7 +78,6 @@ export class Draft {
   })
   /** Why it cannot be changed; changes are ignored then. */
   readonly readOnly = computed(() => (this.#isUnlocked.value ? undefined : describeReadOnly(this.stored.value)))
-  /** What undo takes back, and redo does again. */
   readonly undoLabel = computed(() => this.#past.value.at(-1)?.label)
   readonly redoLabel = computed(() => this.#future.value.at(-1)?.label)
 
@@ -130,7 +119,6 @@ export class Draft {
     this.change(label, () => definition, mergeKey)
   }
 
-  /** @param message A sentence that says why the text is no value. */
   hold(path: Path, text: string, message: string): void {
     const definition = this.definition.peek()
     const [stage, value] = [stageAt(definition, path), valueAt(definition, path)]
@@ -177,12 +165,7 @@ export class Draft {
     this.replace(this.stored.peek() ?? this.#begun, 'Discard changes')
   }
 
-  /**
-   * After a save, or when another user saved: the draft is now based on `stored`. What changed between `base` and that goes into every
-   * step of undo, so that no step takes it back.
-   *
-   * @param choose Where draft and `stored` differ; `mine` unless it says otherwise.
-   */
+  /** After a save of anyone. What changed from `base` to `stored` goes into every step of undo, so that no step takes it back. */
   rebase(base: Json, stored: Json, choose?: Choose): void {
     const move = (definition: Json) => mergeDefinitions(base, definition, stored, choose).definition
     const moveSteps = (steps: readonly Step[]) => steps.map((step) => ({ ...step, definition: move(step.definition) }))

@@ -16,11 +16,7 @@ interface StageQuestion {
 const structure = ['refId', 'requisiteStageRefIds', 'type']
 const hasExpression = (value: unknown) => JSON.stringify(value)?.includes('${') === true
 
-/**
- * Undefined for a stage without expressions.
- *
- * @param inRun References of the stages of the run.
- */
+/** Undefined for a stage without expressions. @param inRun References of the stages of the run. */
 export function toQuestion(
   stage: Json,
   definition: Json,
@@ -63,7 +59,6 @@ interface Answer {
   readonly detail?: unknown
 }
 
-/** The stage with values instead of expressions. */
 export function withValues(stage: Json, { variables }: StageQuestion, { result = [] }: Answer): Json {
   const values = new Map(variables.map(({ key }, index) => [key, objectOf(result[index])['value']]))
   const entries = Object.entries(stage).map(([key, value]) => {

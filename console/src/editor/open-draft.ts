@@ -12,11 +12,7 @@ function keyOf(application: string, id: string | undefined): string {
   return `fairlead.draft.${JSON.stringify([user.peek()?.username ?? '', application, id ?? null])}`
 }
 
-/**
- * The draft that is open, or was left; otherwise one of what is stored now, once that is known.
- *
- * @param id Undefined for the pipeline that is being created.
- */
+/** The draft that is open, or was left; otherwise one of what is stored, once that is known. A new pipeline has no id. */
 export function openDraft(application: string, id: string | undefined, stored?: Json): Draft | undefined {
   const key = keyOf(application, id)
   const draft = opened.get(key)?.draft
@@ -40,7 +36,6 @@ export function adoptDraft(draft: Draft, id: string): void {
   keep(keyOf(draft.application, id), draft)
 }
 
-/** After it was deleted or discarded. */
 export function forgetDraft(draft: Draft): void {
   for (const [key, each] of opened) {
     if (each.draft !== draft) continue

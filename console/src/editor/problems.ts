@@ -1,7 +1,4 @@
-/**
- * What is wrong with a definition, found while the user types. The rules come from the descriptions that the API answers;
- * expressions are left alone, because their values are known later.
- */
+/** What is wrong with a definition, by the descriptions of its fields; values of expressions are known later. */
 import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { descriptionOf, type FieldDescription, namesOf, type StageTypes } from './descriptions.ts'
 import { checkStage, missing, wrong } from './forms/checks.ts'
@@ -12,7 +9,6 @@ import { findCircle, refIdOf, requisitesOf, type StageNode, stagesOf, titleOfSta
 export interface Problem {
   /** From the definition: `['stages', 3, 'capacity', 'max']`. */
   readonly path: Path
-  /** A sentence. */
   readonly message: string
   /** The stage that it belongs to, as `StageNode.key`. */
   readonly stage?: string | undefined

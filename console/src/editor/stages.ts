@@ -96,10 +96,7 @@ interface Added {
   readonly refId: string
 }
 
-/**
- * Adds a stage: after all others, or at a place of an existing one. `after` is the next one of that, before its followers;
- * `before` comes between that and what it requires; `parallel` has the same requisites.
- */
+/** After all others, or beside an existing one: before its followers, between it and what it requires, or with the same requisites. */
 export function addStage(given: Json, stage: Json, place?: { readonly of: string; readonly position: Position }): Added {
   const definition = withRefIds(given)
   const refId = freeRefId(definition)

@@ -28,12 +28,7 @@ export async function sendDefinition(definition: Json): Promise<void> {
 /** What another user has stored, or that the pipeline is gone. */
 export type Newer = Json | 'gone'
 
-/**
- * What changes during the save stays an unsaved change.
- *
- * @returns what the store has instead; nothing is written then
- * @throws {ApiError}
- */
+/** What changes during the save stays unsaved. @returns what the store has instead; nothing is written then @throws {ApiError} */
 export async function saveDraft(draft: Draft): Promise<Newer | undefined> {
   const newer = await findNewer(draft)
   if (newer !== undefined) return newer
@@ -56,10 +51,7 @@ export async function saveDraft(draft: Draft): Promise<Newer | undefined> {
   return undefined
 }
 
-/**
- * What the store has instead of what the draft began from. Not every store reports a stale save, so this is asked before each one. A
- * newer version of the same content is taken over.
- */
+/** Asked before each save, because not every store refuses a stale one. A newer version of the same content is taken over. */
 async function findNewer({ application, stored }: Draft): Promise<Newer | undefined> {
   const begun = stored.peek()
   if (begun === undefined) return undefined

@@ -1,18 +1,13 @@
-/**
- * Edits of a stored document that stays current below them: each remembers what it replaces, so that a change by another user is
- * noticed when it is saved.
- */
+/** Edits of a stored document, each with what it replaces, so that a change by another user is noticed when it is saved. */
 import type { Json } from './read.ts'
 
 export interface Edit {
-  /** What was stored when the edit began. */
   readonly from: unknown
   readonly to: unknown
 }
 
 export type Edits = Readonly<Record<string, Edit>>
 
-/** The document as the form shows it. */
 export function withEdits<T extends Json>(stored: T, edits: Edits): T {
   return { ...stored, ...valuesOf(edits) }
 }
