@@ -42,7 +42,7 @@ function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProp
     const taken = stagesOf(draft.definition.peek()).map(titleOfStage)
     const stage = { type, ...freshStages[type]?.(place), name: freeName(label, (name) => taken.includes(name)) }
     const added = addStage(draft.definition.peek(), stage, anchor && { of: anchor.key, position })
-    draft.replace(added.definition, `Add ${label}`)
+    draft.change(`Add ${label}`, () => added.definition)
     closeDialog()
     onAdded(added.refId)
     const index = toNodes(added.definition).findIndex(({ key }) => key === added.refId)

@@ -115,10 +115,6 @@ export class Draft {
     this.change(label, (definition) => withValueAt(definition, path, value), JSON.stringify(path))
   }
 
-  replace(definition: Json, label: string, mergeKey?: string): void {
-    this.change(label, () => definition, mergeKey)
-  }
-
   hold(path: Path, text: string, message: string): void {
     const definition = this.definition.peek()
     const [stage, value] = [stageAt(definition, path), valueAt(definition, path)]
@@ -162,7 +158,7 @@ export class Draft {
   discard(): void {
     this.#held.value = []
     this.unreadable.value = undefined
-    this.replace(this.stored.peek() ?? this.#begun, 'Discard changes')
+    this.change('Discard changes', () => this.stored.peek() ?? this.#begun)
   }
 
   /** After a save of anyone. What changed from `base` to `stored` goes into every step of undo, so that no step takes it back. */

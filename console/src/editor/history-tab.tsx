@@ -115,7 +115,7 @@ function ChosenRevision({ revision, draft }: TabProps & { revision: Revision }) 
   const restored = toDraft(definition, mine)
   const when = savedAtMs === undefined ? '' : formatExact(savedAtMs)
   const restore = draft.readOnly.value === undefined && (
-    <Button icon="undo" onClick={() => draft.replace(restored, `Restore the revision of ${when}`)}>
+    <Button icon="undo" onClick={() => draft.change(`Restore the revision of ${when}`, () => restored)}>
       Restore this revision
     </Button>
   )

@@ -24,15 +24,8 @@ export function withValueAt<Root>(root: Root, path: Path, value: unknown): Root 
   }
   if (root === undefined && typeof step === 'number') return (inner === undefined ? [] : [inner]) as Root
   const holder: Json = typeof root === 'object' && root !== null && !Array.isArray(root) ? (root as Json) : {}
-  return withKey(holder, String(step), inner) as Root
-}
-
-/** A key such as `__proto__` is one like others. */
-function withKey(holder: Json, key: string, value: unknown): Json {
-  const others = Object.entries(holder)
-  if (value === undefined) return Object.fromEntries(others.filter(([name]) => name !== key))
-  if (!Object.hasOwn(holder, key)) return Object.fromEntries([...others, [key, value]])
-  return Object.fromEntries(others.map(([name, old]) => [name, name === key ? value : old]))
+  const { [step]: _removed, ...others } = holder
+  return (inner === undefined ? others : { ...holder, [step]: inner }) as Root
 }
 
 export function isSameValue(left: unknown, right: unknown): boolean {

@@ -4,7 +4,7 @@ import { descriptionOf, type FieldDescription, namesOf, type StageTypes } from '
 import { checkStage, missing, wrong } from './forms/checks.ts'
 import { formatPath, type Path } from './json-path.ts'
 import { parameterFields, triggerTypes } from './pipeline-fields.ts'
-import { findCircle, refIdOf, requisitesOf, type StageNode, stagesOf, titleOfStage, toNodes } from './stages.ts'
+import { findCircle, refIdOf, requisitesOf, type StageNode, titleOfStage, toNodes } from './stages.ts'
 
 export interface Problem {
   /** From the definition: `['stages', 3, 'capacity', 'max']`. */
@@ -135,21 +135,17 @@ export function isExpression(value: unknown): boolean {
 
 /** Ties the words of a refusal to the stages and fields that they name: one for each part of the message that names a stage. */
 export function toRefusals(message: string, definition: Json): readonly Problem[] {
+  const nodes = toNodes(definition)
   const parts = message.split(/(?=\bStage (?:"|\d))/).filter((part) => part.startsWith('Stage '))
   return parts.flatMap((part): readonly Problem[] => {
-    const at = placeOfStage(part, stagesOf(definition))
-    if (at === undefined) return []
+    // By name, or by number from 1.
+    const named = nodes.find(({ stage }) => part.startsWith(`Stage "${titleOfStage(stage)}"`))
+    const node = named ?? nodes[Number(/^Stage (\d+)/.exec(part)?.[1]) - 1]
+    if (node === undefined) return []
     // Such as `clusters[0].capacity`.
     const field = /: "([^"]+)"/.exec(part)?.[1] ?? 'type'
     const steps = field.split(/[.[\]]+/).filter((step) => step !== '')
-    const path = ['stages', at, ...steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step))]
-    return [{ path, message: part.trim(), stage: toNodes(definition)[at]?.key, kind: 'wrong' }]
+    const path = ['stages', node.index, ...steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step))]
+    return [{ ...wrong(path, part.trim()), stage: node.key }]
   })
-}
-
-/** By name, or by number from 1. */
-function placeOfStage(part: string, stages: readonly Json[]): number | undefined {
-  const named = stages.findIndex((stage) => part.startsWith(`Stage "${titleOfStage(stage)}"`))
-  const at = named >= 0 ? named : Number(/^Stage (\d+)/.exec(part)?.[1]) - 1
-  return stages[at] === undefined ? undefined : at
 }

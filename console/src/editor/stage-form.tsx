@@ -73,7 +73,7 @@ function StageActions({ draft, node: { key, stage }, onSelect }: StageFormProps)
   const copy = () => {
     const copied = copyStage(draft.definition.peek(), key, `${title} (copy)`)
     if (copied === undefined) return
-    draft.replace(copied.definition, `Copy ${title}`)
+    draft.change(`Copy ${title}`, () => copied.definition)
     onSelect(copied.refId)
   }
   const remove = () => removeSelected(draft, key, onSelect)

@@ -30,7 +30,7 @@ export class TextSession {
     batch(() => {
       const message = `Line ${problem?.line}: ${problem?.message}`
       draft.unreadable.value = problem && { text, format: this.#format, message }
-      if (definition !== undefined) draft.replace(definition, 'Edit the text', 'text')
+      if (definition !== undefined) draft.change('Edit the text', () => definition, 'text')
       this.#definition = draft.definition.peek()
       this.#unreadable = draft.unreadable.peek()
     })
