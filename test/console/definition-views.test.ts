@@ -59,7 +59,7 @@ for (const format of ['json', 'yaml'] as const) {
       const { from, to } = findRanges(text)(path) ?? { from: 0, to: 0 }
       return text.slice(from, to).replaceAll('"', '')
     }
-    assert.equal(shown(['stages', 1, 'url']), 'url')
+    assert.equal(shown(['stages', 1, 'url']), 'https://example.org/${parameters.version}')
     assert.equal(shown(['stages', 1, 'requisiteStageRefIds', 0]), '1')
     assert.match(shown(['stages', 1, 'missing']), /^(?:\{|r)/, 'what is missing is marked at its holder')
   })

@@ -13,12 +13,12 @@ export interface DefinitionChange {
   readonly after: unknown
 }
 
-/** What identifies the items of a list of the definition. */
-export const identities: Readonly<Record<string, string>> = {
-  stages: 'refId',
-  parameterConfig: 'name',
-  triggers: 'id',
-  expectedArtifacts: 'id',
+/** Lists of the definition: what an item is, and what identifies it. */
+export const partLists: Readonly<Record<string, { readonly noun: string; readonly id: string }>> = {
+  stages: { noun: 'Stage', id: 'refId' },
+  parameterConfig: { noun: 'Parameter', id: 'name' },
+  triggers: { noun: 'Trigger', id: 'id' },
+  expectedArtifacts: { noun: 'Artifact', id: 'id' },
 }
 /** Instead of an item: the items are in another order. */
 export const orderKey = ' order'
@@ -82,7 +82,7 @@ type Items = ReadonlyMap<string, unknown>
 
 /** None where one of them is one value: a text, a number, or a list without identities. */
 function toItems(path: KeyPath, ...versions: readonly unknown[]): readonly Items[] {
-  const identity = path.length === 1 ? (identities[String(path)] ?? '') : ''
+  const identity = path.length === 1 ? (partLists[String(path)]?.id ?? '') : ''
   const all = versions.map((value): Items | undefined => {
     if (typeof value !== 'object' || value === null) return undefined
     if (!Array.isArray(value)) return new Map(Object.entries(value))

@@ -120,27 +120,16 @@ export function writeDocuments(documents: readonly unknown[]): string {
   return documents.map((document) => stringify(document, writeOptions)).join('---\n')
 }
 
-/** Where the key of a value stands, or an item of a list; of what is missing, its holder. Nothing in text that cannot be read. */
+/** Where a value stands; of an object or a list, its beginning, and of what is missing, that of its holder. */
 export function findRanges(text: string): (path: Path) => TextRange | undefined {
-  const { contents, errors } = parseDocument(text, { prettyErrors: false, uniqueKeys: false })
-  return (path) => (errors.length > 0 ? undefined : rangeAt(contents, path))
-}
-
-function rangeAt(root: Node | null, path: Path): TextRange | undefined {
-  let node: unknown = root
-  let shown: unknown = root
-  for (const step of path) {
-    const items: readonly unknown[] = isCollection(node) ? node.items : []
-    const isNamed = (item: unknown) => isPair(item) && isScalar(item.key) && String(item.key.value) === step
-    const member = typeof step === 'number' ? items[step] : items.find(isNamed)
-    if (member === undefined) break
-    node = isPair(member) ? member.value : member
-    shown = isPair(member) ? member.key : member
+  const document = parseDocument(text, { prettyErrors: false, uniqueKeys: false })
+  const rangeAt = (path: Path): TextRange | undefined => {
+    const node = path.length === 0 ? document.contents : document.getIn(path, true)
+    if (isCollection(node) && node.range) return toRange([node.range[0], node.range[0] + 1])
+    if (isScalar(node) && node.range) return toRange(node.range)
+    return path.length === 0 ? undefined : rangeAt(path.slice(0, -1))
   }
-  const range = (shown as Node | null)?.range
-  if (range == null) return undefined
-  // Of an object or a list, its beginning.
-  return toRange(isCollection(shown) ? [range[0], range[0] + 1] : range)
+  return (path) => (document.errors.length > 0 ? undefined : rangeAt(path))
 }
 
 function toRange([from, to]: readonly [number, number, number?], end = Number.POSITIVE_INFINITY): TextRange {

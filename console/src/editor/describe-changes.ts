@@ -1,7 +1,7 @@
 /** Changes of a definition for readers: by stage, parameter and trigger, with the fields of each. */
 import { stageWord, stepWords } from '../model/names.ts'
 import { type Json, objectOf, objectsOf, textOf } from '../model/read.ts'
-import { type DefinitionChange, identities, type KeyPath, listChanges, orderKey, withoutStamps } from './changes.ts'
+import { type DefinitionChange, type KeyPath, listChanges, orderKey, partLists, withoutStamps } from './changes.ts'
 
 interface FieldChange {
   /** As people say it: `capacity max`; empty for the order of a list. */
@@ -18,13 +18,6 @@ export interface PartChange {
   readonly fields: readonly FieldChange[]
 }
 
-const nouns: Readonly<Record<string, string>> = {
-  stages: 'Stage',
-  parameterConfig: 'Parameter',
-  triggers: 'Trigger',
-  expectedArtifacts: 'Artifact',
-}
-
 /** The pipeline itself first, then in the order of the definition. What the store sets is left out. */
 export function describeChanges(before: Json, after: Json): readonly PartChange[] {
   const changes = listChanges(withoutStamps(before), withoutStamps(after))
@@ -34,7 +27,7 @@ export function describeChanges(before: Json, after: Json): readonly PartChange[
 }
 
 function isOfPart([list = '', item]: KeyPath): boolean {
-  return Object.hasOwn(nouns, list) && item !== undefined
+  return Object.hasOwn(partLists, list) && item !== undefined
 }
 
 function describePart(members: readonly DefinitionChange[], versions: readonly Json[]): Omit<PartChange, 'key'> {
@@ -66,8 +59,8 @@ function withItems(change: DefinitionChange): readonly DefinitionChange[] {
 /** What a path is about: "Stage Bake", "Order of the stages", or the pipeline. */
 export function titleOfPath(path: KeyPath, versions: readonly Json[]): string {
   const [list = '', item = ''] = path
-  const noun = nouns[list]
-  if (noun === undefined || !isOfPart(path)) return 'Pipeline'
+  const noun = partLists[list]?.noun ?? ''
+  if (!isOfPart(path)) return 'Pipeline'
   return item === orderKey ? `Order of the ${noun.toLowerCase()}s` : `${noun} ${nameOf(list, item, versions)}`
 }
 
@@ -92,20 +85,26 @@ const maxFacts = 4
 function factsOf(part: Json, versions: readonly Json[]): readonly FieldChange[] {
   return Object.entries(part)
     .filter(([key, value]) => !unsaid.includes(key) && String(value) !== '')
-    .map(([key, value]) => toField({ path: ['stages', '', key], before: undefined, after: value }, versions))
+    .map(([key, value]) => ({
+      path: ['stages', '', key],
+      before: undefined,
+      after: key === 'type' ? stageWord(String(value)) : value,
+    }))
+    .map((change) => toField(change, versions))
     .filter(({ after }) => typeof after !== 'object')
-    .map((fact) => (fact.field === 'type' ? { ...fact, after: stageWord(String(fact.after)) } : fact))
     .slice(0, maxFacts)
 }
 
 /** The newer name, with the reference where other stages have the same. */
 function nameOf(list: string, item: string, versions: readonly Json[]): string {
-  const idOf = (each: Json) => textOf(each[identities[list] ?? ''])
-  const nameIn = ({ name, displayName, type }: Json) => textOf(name) ?? textOf(displayName) ?? textOf(type)
-  const all = versions.flatMap((version) => objectsOf(version[list]))
-  const found = all.find((each) => idOf(each) === item)
-  const name = (found && nameIn(found)) ?? item
-  const isShared = list === 'stages' && all.some((each) => nameIn(each) === name && idOf(each) !== item)
+  const all = versions
+    .flatMap((version) => objectsOf(version[list]))
+    .map((part) => ({
+      id: textOf(part[partLists[list]?.id ?? '']),
+      name: textOf(part['name']) ?? textOf(part['displayName']) ?? textOf(part['type']),
+    }))
+  const name = all.find(({ id }) => id === item)?.name ?? item
+  const isShared = list === 'stages' && all.some((each) => each.name === name && each.id !== item)
   return isShared ? `${name} (${item})` : name
 }
 

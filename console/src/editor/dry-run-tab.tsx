@@ -23,8 +23,6 @@ import { notesOf, toQuestion, withValues } from './dry-run.ts'
 import { stagesOf } from './stages.ts'
 
 const maxRuns = 20
-/** After the last change of the draft. */
-const evaluateDelayMs = 400
 
 export function DryRunTab({ draft }: TabProps) {
   const wanted = useLocation().query['execution']
@@ -94,23 +92,19 @@ function Verdict({ draft, run }: TabProps & { readonly run: Execution }) {
 
 type Evaluated = Awaited<ReturnType<typeof evaluateDraft>>
 
-/** Evaluates again when the draft changes; what was found stays until then. */
+/** What was found stays until the draft has changed and is evaluated again. */
 function useEvaluation(draft: Draft, run: Execution) {
   const definition = draft.definition.value
   const types = draft.types.value
-  const [{ found, error }, setState] = useState<{ readonly found?: Evaluated | undefined; readonly error?: ApiError }>({})
+  const [{ found, error }, setState] = useState<{ readonly found?: Evaluated; readonly error?: ApiError }>({})
   const [attempt, setAttempt] = useState(0)
   useEffect(() => {
     if (types === undefined) return
-    const evaluate = async () => {
-      const next = await evaluateDraft(definition, types, run).then(
-        (evaluated) => ({ found: evaluated }),
-        (cause: unknown) => ({ found, error: asApiError(cause) }),
-      )
-      if (definition === draft.definition.peek()) setState(next)
-    }
-    const timer = setTimeout(evaluate, found === undefined ? 0 : evaluateDelayMs)
-    return () => clearTimeout(timer)
+    const evaluated = evaluateDraft(definition, types, run).then(
+      (result) => ({ found: result }),
+      (cause: unknown) => ({ error: asApiError(cause) }),
+    )
+    void evaluated.then((next) => definition === draft.definition.peek() && setState(next))
   }, [run, definition, types, attempt])
   return { found, error, retry: () => setAttempt(attempt + 1) }
 }

@@ -66,7 +66,19 @@ function Revisions({ revisions, draft }: TabProps & { revisions: readonly Revisi
       <Panel title="Revisions" count={revisions.length} flush>
         <ol class="revisions">
           {isDirty && entry(draftId, <strong>Your changes, not saved</strong>)}
-          {revisions.map((one, index) => entry(one.id, <RevisionFacts revision={one} isNewest={index === 0} />))}
+          {revisions.map((one, index) =>
+            entry(
+              one.id,
+              <>
+                <span>
+                  {savedBy(one)} {index === 0 && <span class="muted">stored now</span>}
+                </span>
+                <span class="revision-summary">
+                  <Name text={titlesOf(one)} max={90} />
+                </span>
+              </>,
+            ),
+          )}
         </ol>
       </Panel>
       {id === draftId && <DraftChanges draft={draft} />}
@@ -87,19 +99,10 @@ function savedBy({ savedAtMs, author }: Revision) {
   )
 }
 
-function RevisionFacts({ revision, isNewest }: { revision: Revision; isNewest: boolean }) {
+/** What a revision changed, in short. */
+function titlesOf(revision: Revision): string {
   const titles = summaryOf(revision)
-  const more = titles.length > maxTitles ? ` +${titles.length - maxTitles}` : ''
-  return (
-    <>
-      <span>
-        {savedBy(revision)} {isNewest && <span class="muted">stored now</span>}
-      </span>
-      <span class="revision-summary">
-        <Name text={titles.slice(0, maxTitles).join(', ') + more} max={90} />
-      </span>
-    </>
-  )
+  return titles.slice(0, maxTitles).join(', ') + (titles.length > maxTitles ? ` +${titles.length - maxTitles}` : '')
 }
 
 const comparisons = [

@@ -19,8 +19,8 @@ export function openDraft(application: string, id: string | undefined, stored?: 
   if (draft !== undefined && (id !== undefined || draft.isDirty.peek())) return draft
   // A new one without any change was given up.
   if (draft !== undefined) forgetDraft(draft)
-  const kept = load(key) ?? (stored === undefined ? undefined : { stored, definition: stored })
-  return kept === undefined ? undefined : keep(key, new Draft(application, kept))
+  const kept = load(key) ?? (stored && { stored, definition: stored })
+  return kept && keep(key, new Draft(application, kept))
 }
 
 /** Instead of another new one, if any. */
@@ -37,9 +37,9 @@ export function adoptDraft(draft: Draft, id: string): void {
 }
 
 export function forgetDraft(draft: Draft): void {
-  for (const [key, each] of opened) {
-    if (each.draft !== draft) continue
-    each.stop()
+  for (const [key, { draft: each, stop }] of opened) {
+    if (each !== draft) continue
+    stop()
     store(key, undefined)
     opened.delete(key)
   }
