@@ -11,6 +11,7 @@ import { Name } from '../components/name.tsx'
 import { act } from '../components/notices.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, ErrorState, Loaded, Loading } from '../components/states.tsx'
+import { StatusText } from '../components/status-mark.tsx'
 import { type Execution, newestFirst, shortId, statusOf } from '../model/execution.ts'
 import { markHidden } from '../model/names.ts'
 import { type Json, textOf } from '../model/read.ts'
@@ -143,11 +144,7 @@ function PlanCheck({ draft }: TabProps) {
   return (
     <div class="row" aria-live="polite">
       {/* Of the draft as it is now. */}
-      {accepted === definition && (
-        <span class="status-text is-succeeded">
-          <Icon name="check" /> The engine accepts the draft.
-        </span>
-      )}
+      {accepted === definition && <StatusText status={{ kind: 'succeeded', word: 'The engine accepts the draft.' }} />}
       <Button onClick={check}>Check with the engine</Button>
     </div>
   )

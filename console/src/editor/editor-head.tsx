@@ -7,10 +7,10 @@ import { Banner } from '../components/banner.tsx'
 import { Button, IconButton } from '../components/button.tsx'
 import { Denied } from '../components/denied.tsx'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
-import { Icon } from '../components/icon.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
 import { act } from '../components/notices.tsx'
+import { StatusText } from '../components/status-mark.tsx'
 import { openLeaveDialog } from '../leave.tsx'
 import type { Json } from '../model/read.ts'
 import { plural } from '../words.ts'
@@ -26,12 +26,7 @@ export function Changes({ draft }: TabProps) {
   if (draft.unreadable.value !== undefined) return <span class="chip is-changed">The text has an error</span>
   if (draft.stored.value === undefined) return <span class="chip">Not saved yet</span>
   if (draft.isDirty.value) return <span class="chip is-changed">{plural(countChanges(draft), 'unsaved change')}</span>
-  if (!draft.isSaved.value) return null
-  return (
-    <span class="status-text is-succeeded">
-      <Icon name="check" /> Saved
-    </span>
-  )
+  return draft.isSaved.value ? <StatusText status={{ kind: 'succeeded', word: 'Saved' }} /> : null
 }
 
 /** What is typed and cannot be read is a change, too. */
@@ -135,16 +130,8 @@ function Start({ draft }: TabProps) {
 export function Notes({ draft, denied, newer }: TabProps & { denied: string | undefined; newer: Json | undefined }) {
   const readOnly = draft.readOnly.value
   const isDirty = draft.isDirty.value
-  const unlock = draft.mayUnlock && denied === undefined && (
-    <Button small onClick={() => draft.unlock()}>
-      Unlock
-    </Button>
-  )
-  const merge = newer && (
-    <Button small onClick={() => openDialog(<MergeDialog draft={draft} newer={newer} />)}>
-      See and merge
-    </Button>
-  )
+  const unlock = draft.mayUnlock && denied === undefined && toButton('Unlock', () => draft.unlock())
+  const merge = newer && toButton('See and merge', () => openDialog(<MergeDialog draft={draft} newer={newer} />))
   return (
     <>
       {denied !== undefined && (
@@ -166,6 +153,14 @@ export function Notes({ draft, denied, newer }: TabProps & { denied: string | un
   )
 }
 
+function toButton(label: string, onClick: () => void) {
+  return (
+    <Button small onClick={onClick}>
+      {label}
+    </Button>
+  )
+}
+
 const maxListed = 5
 
 /** All problems after the first attempt to save; before, each stands at its field only. */
@@ -176,13 +171,8 @@ export function Problems({ draft, onShow, onSaveAnyway }: TabProps & { onShow: (
   const isBlocked = blockingProblems(draft).length > 0
   // What cannot be read would be lost.
   const isSavable = isBlocked && draft.held.value.length === 0 && draft.unreadable.value === undefined
-  const saveAnyway = isSavable && (
-    <Button small onClick={onSaveAnyway}>
-      Save anyway
-    </Button>
-  )
   return (
-    <Banner tone={isBlocked ? 'failed' : 'warning'} actions={saveAnyway}>
+    <Banner tone={isBlocked ? 'failed' : 'warning'} actions={isSavable && toButton('Save anyway', onSaveAnyway)}>
       <strong>{plural(problems.length, 'problem')}</strong>
       <ul class="problem-list">
         {problems.slice(0, maxListed).map(({ path, message, stage }) => {

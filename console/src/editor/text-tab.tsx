@@ -7,7 +7,7 @@ import { useLocation } from 'preact-iso/router'
 import { Banner } from '../components/banner.tsx'
 import { Button } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
-import { Icon } from '../components/icon.tsx'
+import { StatusText } from '../components/status-mark.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { codeExtensions } from './code-editor.tsx'
 import { findRanges, hasComments, readText, type TextFormat } from './definition-text.ts'
@@ -54,9 +54,7 @@ export function TextTab({ draft }: TabProps) {
             </p>
           ) : (
             <>
-              <span class="status-text is-failed">
-                <Icon name="warn" /> <span>{broken.message}</span>
-              </span>
+              <StatusText status={{ kind: 'failed', word: broken.message }} />
               <Button small onClick={revert}>
                 Back to the last readable text
               </Button>
