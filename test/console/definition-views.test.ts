@@ -10,7 +10,7 @@ import { notesOf, toQuestion, withValues } from '../../console/src/editor/dry-ru
 import { expressionSuggestions, matchingSuggestions, wordInExpression } from '../../console/src/editor/expression-help.ts'
 import { suggestionsAt } from '../../console/src/editor/field-help.ts'
 import { summaryOf, toDraft, toRevisions } from '../../console/src/editor/history.ts'
-import { TextSession } from '../../console/src/editor/text-session.ts'
+import { openTextSession } from '../../console/src/editor/text-session.ts'
 import type { Json } from '../../console/src/model/read.ts'
 import { stageDescriptions } from '../../src/stage-types/all.ts'
 import { toStageTypesAnswer } from '../../src/stage-types/answer.ts'
@@ -176,7 +176,7 @@ test('a file becomes a definition, or says why not', async () => {
 
 test('text becomes the draft once it can be read', () => {
   const draft = new Draft('web', { stored: release, definition: release })
-  const session = new TextSession(draft, 'json')
+  const session = openTextSession(draft, 'json')
   session.edit(session.text.replace('5', '50'), 0)
   session.edit(session.text.replace('5', '500'), 1000)
   assert.equal((draft.definition.value['stages'] as Json[])[0]?.['waitTime'], 500)
@@ -185,7 +185,7 @@ test('text becomes the draft once it can be read', () => {
   session.edit(session.text.replace('5', '500]'), 2000)
   assert.equal(draft.unreadable.value?.message, "Line 10: Expected ',' or '}' after property value.")
   assert.equal((draft.definition.value['stages'] as Json[])[0]?.['waitTime'], 500, 'the last valid state stays')
-  assert.equal(new TextSession(draft, 'json').text, session.text.replace('5', '500]'), 'the text survives a change of the view')
+  assert.equal(openTextSession(draft, 'json').text, session.text.replace('5', '500]'), 'the text survives a change of the view')
 
   draft.undo()
   assert.deepEqual(draft.definition.value, release, 'typing without a rest is one step of undo')

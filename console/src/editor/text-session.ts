@@ -3,47 +3,37 @@ import { batch } from '@preact/signals'
 import { readText, type TextFormat, writeText } from './definition-text.ts'
 import type { Draft } from './draft.ts'
 
-export class TextSession {
-  /** The text to begin with. */
-  readonly text: string
-  readonly #format: TextFormat
-  readonly #draft: Draft
-  /** What the text says, as the draft has it. */
-  #definition: Draft['definition']['value']
-  #unreadable: Draft['unreadable']['value']
+export type TextSession = ReturnType<typeof openTextSession>
 
-  constructor(draft: Draft, format: TextFormat) {
-    this.#format = format
-    this.#draft = draft
-    this.#definition = draft.definition.peek()
-    this.#unreadable = draft.unreadable.peek()
-    this.text = this.#unreadable?.text ?? writeText(this.#definition, format)
-    draft.endStep()
-  }
-
-  /** All that is typed until another view changes something is one step of undo. */
-  edit(text: string): void {
-    const draft = this.#draft
-    if (draft.readOnly.peek() !== undefined) return
-    const { definition, problem } = readText(text)
-    // In one go, so that whoever sees the new definition knows that it came from here.
-    batch(() => {
-      const message = `Line ${problem?.line}: ${problem?.message}`
-      draft.unreadable.value = problem && { text, format: this.#format, message }
-      if (definition !== undefined) draft.change('Edit the text', () => definition, 'text')
-      this.#definition = draft.definition.peek()
-      this.#unreadable = draft.unreadable.peek()
-    })
-  }
-
-  /** The new text after a change that did not come from it, such as an undo, an import, or the end of broken text. */
-  outsideText(): string | undefined {
-    const { definition, unreadable } = this.#draft
-    if (definition.value === this.#definition && unreadable.value === this.#unreadable) return undefined
-    // A broken text is given up for another definition.
-    if (definition.value !== this.#definition) unreadable.value = undefined
-    this.#definition = definition.value
-    this.#unreadable = unreadable.value
-    return this.#unreadable?.text ?? writeText(this.#definition, this.#format)
+export function openTextSession(draft: Draft, format: TextFormat) {
+  // What the text says, as the draft has it.
+  let definition = draft.definition.peek()
+  let unreadable = draft.unreadable.peek()
+  const toText = () => unreadable?.text ?? writeText(definition, format)
+  draft.endStep()
+  return {
+    /** The text to begin with. */
+    text: toText(),
+    /** All that is typed until another view changes something is one step of undo. */
+    edit(text: string): void {
+      if (draft.readOnly.peek() !== undefined) return
+      const { definition: typed, problem } = readText(text)
+      // In one go, so that whoever sees the new definition knows that it came from here.
+      batch(() => {
+        draft.unreadable.value = problem && { text, format, message: `Line ${problem.line}: ${problem.message}` }
+        if (typed !== undefined) draft.change('Edit the text', () => typed, 'text')
+        definition = draft.definition.peek()
+        unreadable = draft.unreadable.peek()
+      })
+    },
+    /** The new text after a change that did not come from it, such as an undo, or the end of broken text. */
+    outsideText(): string | undefined {
+      if (draft.definition.value === definition && draft.unreadable.value === unreadable) return undefined
+      // A broken text is given up for another definition.
+      if (draft.definition.value !== definition) draft.unreadable.value = undefined
+      definition = draft.definition.value
+      unreadable = draft.unreadable.value
+      return toText()
+    },
   }
 }

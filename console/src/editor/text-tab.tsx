@@ -13,7 +13,7 @@ import { codeExtensions } from './code-editor.tsx'
 import { findRanges, hasComments, readText, type TextFormat } from './definition-text.ts'
 import type { TabProps } from './draft.ts'
 import { helpExtensions, toDiagnostics } from './text-help.ts'
-import { TextSession } from './text-session.ts'
+import { openTextSession, type TextSession } from './text-session.ts'
 
 const formats = [
   { id: 'json', label: 'JSON' },
@@ -77,7 +77,7 @@ interface TextOptions extends TabProps {
 
 /** @returns what closes it; what was typed last is read then */
 function openText({ draft, format, parent, isReadOnly, onRead }: TextOptions): () => void {
-  const session = new TextSession(draft, format)
+  const session = openTextSession(draft, format)
   let timer: ReturnType<typeof setTimeout> | undefined
   const read = () => {
     const text = view.state.doc.toString()
