@@ -80,5 +80,5 @@ async function start(root: Element): Promise<void> {
 }
 
 guardTexts()
-startClock()
+startClock(() => document.hidden)
 void start(document.getElementById('app') ?? document.body)

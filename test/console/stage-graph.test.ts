@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Stage, toStageTree } from '../../console/src/model/execution.ts'
-import { ancestorsOf, commonTitle, countWords, foldKind, toStageGraph } from '../../console/src/model/stage-graph.ts'
+import { ancestorsOf, commonTitle, countWords, kindOf, toStageGraph } from '../../console/src/model/stage-graph.ts'
 
 type Given = Partial<Stage> & { readonly refId: string; readonly after?: readonly string[] }
 
@@ -77,7 +77,7 @@ test('inner stages are counted, and show themselves when they fail', () => {
   const given = [{ refId: 'a', status: 'TERMINAL' as const }, inner('1', 'SUCCEEDED'), inner('2', 'TERMINAL')]
   const [node] = toGraph(given).nodes
   assert.ok(node?.kind === 'stage')
-  assert.deepEqual([node.innerCount, node.shown.map(({ id }) => id)], [2, ['s2']])
+  assert.deepEqual([node.inner.length, node.shown.map(({ id }) => id)], [2, ['s2']])
   const [open] = toGraph(given, { opened: ['sa'] }).nodes
   assert.deepEqual(open?.kind === 'stage' && open.shown.map(({ id }) => id), ['s1', 's2'])
   assert.equal(toGraph(given).nodeOf.get('s2'), 'sa')
@@ -124,9 +124,10 @@ test('the path to a failure has its ancestors only', () => {
 
 test('a stack says what its stages have in common', () => {
   const stages = toGraph([1, 2, 3].map((at) => ({ refId: `${at}`, name: `Deploy in region-${at}` }))).nodes
-  const members = stages.flatMap((node) => (node.kind === 'stage' ? [node.stage] : []))
+  const members = stages.flatMap((node) => node.stages)
   assert.equal(commonTitle(members), 'Deploy in region')
   assert.equal(commonTitle(members.map((stage, at) => ({ ...stage, name: `${'abc'[at]}` }))), 'wait')
   assert.equal(countWords(members), '3 succeeded')
-  assert.equal(foldKind(members.map((stage, at) => ({ ...stage, status: at === 0 ? 'RUNNING' : 'SUCCEEDED' }))), 'running')
+  const running = members.map((stage, at): Stage => ({ ...stage, status: at === 0 ? 'RUNNING' : 'SUCCEEDED' }))
+  assert.equal(kindOf({ stages: running }), 'running')
 })

@@ -23,9 +23,9 @@ export const now = signal(presentMs())
 /** The minute of the present, for what many elements show. */
 export const thisMinute = computed(() => now.value - (now.value % minute))
 
-export function startClock(): void {
+export function startClock(isHidden: () => boolean): void {
   setInterval(() => {
-    if (!document.hidden) now.value = presentMs()
+    if (!isHidden()) now.value = presentMs()
   }, 1000)
 }
 
