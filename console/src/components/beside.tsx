@@ -7,8 +7,8 @@ import { useWide } from './use-phone.ts'
 
 interface BesideProps {
   readonly children: ComponentChildren
-  /** What is chosen; undefined leaves the whole width to the rest. */
-  readonly side: ComponentChildren | undefined
+  /** What is chosen; nothing leaves the whole width to the rest. */
+  readonly side: ComponentChildren
   /** Names the region of the chosen thing. */
   readonly label: string
   /** The address without a choice: the way back on narrow screens, and by Esc. */
@@ -16,16 +16,26 @@ interface BesideProps {
 }
 
 export function Beside({ children, side, label, back }: BesideProps) {
+  const { route: navigate } = useLocation()
   const hasSide = side !== undefined && side !== null && side !== false
   const aside = useRef<HTMLElement>(null)
   const isWide = useWide()
-  useEscape(hasSide ? back.href : undefined)
   const isOpened = useRef(false)
   // Where it takes the place of the list, the reader goes on there; beside the list, the focus stays.
   useEffect(() => {
     if (isOpened.current && hasSide && !isWide) aside.current?.focus()
     isOpened.current = true
   }, [hasSide, label])
+  // Esc closes what is chosen, after menus, dialogs and fields have had it.
+  useEffect(() => {
+    const onKey = ({ key, target, defaultPrevented }: KeyboardEvent) => {
+      if (!hasSide || key !== 'Escape' || defaultPrevented) return
+      const isElsewhere = (target as Element).closest?.('input, textarea, select, .cm-editor')
+      if (!isElsewhere && document.querySelector('dialog[open], [role="menu"]') === null) navigate(back.href, true)
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  })
   return (
     <div class={`beside ${hasSide ? 'has-side' : ''}`}>
       <div class="beside-main">{children}</div>
@@ -39,18 +49,4 @@ export function Beside({ children, side, label, back }: BesideProps) {
       )}
     </div>
   )
-}
-
-/** Esc closes what is chosen, after menus, dialogs and fields have had it. */
-function useEscape(href: string | undefined): void {
-  const { route: navigate } = useLocation()
-  useEffect(() => {
-    const onKey = ({ key, target, defaultPrevented }: KeyboardEvent) => {
-      if (href === undefined || key !== 'Escape' || defaultPrevented) return
-      const isElsewhere = (target as Element).closest?.('input, textarea, select, .cm-editor')
-      if (!isElsewhere && document.querySelector('dialog[open], [role="menu"]') === null) navigate(href, true)
-    }
-    addEventListener('keydown', onKey)
-    return () => removeEventListener('keydown', onKey)
-  })
 }

@@ -117,15 +117,8 @@ function useObjections(change: Change | undefined): readonly string[] {
   return objections
 }
 
-interface SecretDialogProps {
-  /** "secret" or "password". */
-  readonly what: string
-  readonly of: string
-  readonly secret: string
-}
-
-/** For what the API gives away once; only the statement that it was stored closes the dialog. */
-export function SecretDialog({ what, of, secret }: SecretDialogProps) {
+/** For what the API gives away once; only the statement that it was stored closes the dialog. @param what "secret" or "password" */
+export function SecretDialog({ what, of, secret }: { what: string; of: string; secret: string }) {
   const footer = (
     <Button kind="primary" onClick={closeDialog}>
       I have stored it

@@ -1,34 +1,26 @@
 /** Copies a text and says so. */
 import { useState } from 'preact/hooks'
-
 import { IconButton } from './button.tsx'
 
-const notCopied = 'The browser refused to copy; select the text instead.'
+const outcomes = {
+  copied: { icon: 'check', label: 'Copied' },
+  refused: { icon: 'warn', label: 'The browser refused to copy; select the text instead.' },
+} as const
 
 export function CopyButton({ text, label }: { text: string; label: string }) {
-  const [copied, setCopied] = useState<boolean | undefined>(undefined)
+  const [outcome, setOutcome] = useState<keyof typeof outcomes | undefined>(undefined)
   const copy = async () => {
-    setCopied(await copyText(text))
-    setTimeout(() => setCopied(undefined), 2000)
+    setOutcome((await copyText(text)) ? 'copied' : 'refused')
+    setTimeout(() => setOutcome(undefined), 2000)
   }
-  return (
-    <IconButton
-      icon={copied === undefined ? 'copy' : copied ? 'check' : 'warn'}
-      label={copied === undefined ? label : copied ? 'Copied' : notCopied}
-      small
-      onClick={() => void copy()}
-      title={copied === false ? notCopied : label}
-    />
-  )
+  const shown = outcome === undefined ? ({ icon: 'copy', label } as const) : outcomes[outcome]
+  return <IconButton {...shown} small onClick={() => void copy()} title={outcome === 'copied' ? label : shown.label} />
 }
 
 /** Pages without HTTPS have no clipboard of their own. @returns whether it was copied */
 export async function copyText(text: string): Promise<boolean> {
-  const isCopied = await navigator.clipboard?.writeText(text).then(
-    () => true,
-    () => false,
-  )
-  if (isCopied) return true
+  const written = navigator.clipboard?.writeText(text).then(() => true)
+  if (await written?.catch(() => false)) return true
   const before = document.activeElement
   const field = document.createElement('textarea')
   field.value = text

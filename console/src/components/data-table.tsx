@@ -4,11 +4,9 @@ import { useMemo, useRef, useState } from 'preact/hooks'
 import { showing } from '../words.ts'
 import { Button } from './button.tsx'
 import { useQueryChange } from './filter-field.tsx'
-import { NewRows, useHeldRows } from './held-rows.tsx'
 import { Menu, type MenuItem } from './menu.tsx'
 import { Name } from './name.tsx'
-import { useRowsInView } from './rows-in-view.ts'
-import { Row } from './virtual-list.tsx'
+import { Row, useHeldRows, useRowsInView } from './virtual-list.tsx'
 
 export interface Column<Item> {
   /** Its head unless given. */
@@ -48,16 +46,15 @@ const step = 500
 export function DataTable<Item>({ label, columns, rows: all, keyOf, heldOf, rowHeight, sort = '' }: DataTableProps<Item>) {
   const [max, setMax] = useState(step)
   const body = useRef<HTMLTableSectionElement>(null)
-  const { rows, ...held } = useHeldRows(body, all, keyOf, heldOf)
+  const { rows, bar } = useHeldRows(body, all, keyOf, heldOf)
   const isGrid = rowHeight !== undefined
   const shown = isGrid ? rows : rows.slice(0, max)
-  const keys = shown.map(({ item }) => keyOf(item))
   const sizes = isGrid ? { rowHeight } : { rowHeight: 0, drawAll: Number.POSITIVE_INFINITY }
-  const { places, before, after, measure } = useRowsInView(body, keys, sizes)
+  const { drawn, padding } = useRowsInView(body, shown, keyOf, sizes)
   const cells = useMemo(() => toCells(columns), [columns])
   return (
     <>
-      {heldOf !== undefined && <NewRows {...held} />}
+      {bar}
       <table class={isGrid ? 'grid-table' : 'table'} style={isGrid ? tracksOf(columns) : undefined} aria-label={label}>
         <thead {...group}>
           <tr {...row}>
@@ -66,10 +63,10 @@ export function DataTable<Item>({ label, columns, rows: all, keyOf, heldOf, rowH
             ))}
           </tr>
         </thead>
-        <tbody {...group} ref={body} style={{ paddingBlock: `${before}px ${after}px` }}>
-          {places.map((at) => (
-            <tr {...row} key={keys[at]} ref={measure} data-index={at} class={shown[at]?.isGone ? 'is-gone' : undefined}>
-              <Row row={cells} item={shown[at]?.item} />
+        <tbody {...group} ref={body} style={padding}>
+          {drawn.map(({ key, item, attributes }) => (
+            <tr {...row} key={key} {...attributes}>
+              <Row row={cells} item={item} />
             </tr>
           ))}
         </tbody>
@@ -87,12 +84,8 @@ export function DataTable<Item>({ label, columns, rows: all, keyOf, heldOf, rowH
 }
 
 /** What is laid out as a grid stays a table for screen readers. */
-const [group, row, columnheader, cell] = [
-  { role: 'rowgroup' },
-  { role: 'row' },
-  { role: 'columnheader' },
-  { role: 'cell' },
-] as const
+const group = { role: 'rowgroup' } as const
+const row = { role: 'row' } as const
 
 function toCells<Item>(columns: readonly Column<Item>[]) {
   return (item: unknown) =>
@@ -100,7 +93,7 @@ function toCells<Item>(columns: readonly Column<Item>[]) {
       const { key, head, isBare } = column
       const value = column.cell(item as Item)
       return (
-        <td {...cell} key={key ?? head} class={styleOf(column)} data-head={isBare ? undefined : head}>
+        <td role="cell" key={key ?? head} class={styleOf(column)} data-head={isBare ? undefined : head}>
           {typeof value === 'string' ? <Name text={value} max={80} /> : value}
         </td>
       )
@@ -112,7 +105,7 @@ function Head<Item>({ current, ...column }: Column<Item> & { readonly current: s
   const change = useQueryChange()
   const isSorted = sort === current
   return (
-    <th {...columnheader} scope="col" class={styleOf(column)} aria-sort={isSorted ? 'ascending' : undefined}>
+    <th role="columnheader" scope="col" class={styleOf(column)} aria-sort={isSorted ? 'ascending' : undefined}>
       {sort === undefined ? (
         <span class={isBare ? 'visually-hidden' : ''}>{head}</span>
       ) : (

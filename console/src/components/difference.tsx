@@ -3,30 +3,15 @@ import { isSame } from '../model/edits.ts'
 import { DataTable } from './data-table.tsx'
 import { Name } from './name.tsx'
 
-interface ChangedValue {
-  readonly name: string
-  readonly before: unknown
-  readonly after: unknown
-}
-
-/** Heads of the columns. */
-interface Heads {
-  readonly field: string
-  readonly before: string
-  readonly after: string
-}
-
 interface DifferenceProps {
-  readonly values: readonly ChangedValue[]
-  readonly heads?: Heads
+  readonly values: readonly { readonly name: string; readonly before: unknown; readonly after: unknown }[]
+  /** Of the columns. */
+  readonly heads?: readonly [field: string, before: string, after: string]
   readonly label?: string
 }
 
-export function Difference({
-  values,
-  heads = { field: 'Setting', before: 'Stored', after: 'Yours' },
-  label = 'Review changes',
-}: DifferenceProps) {
+export function Difference({ values, heads = ['Setting', 'Stored', 'Yours'], label = 'Review changes' }: DifferenceProps) {
+  const [field, before, after] = heads
   return (
     <div class="scrolls">
       <DataTable
@@ -34,9 +19,9 @@ export function Difference({
         rows={values}
         keyOf={({ name }) => name}
         columns={[
-          { key: 'field', head: heads.field, cell: ({ name }) => name },
-          { key: 'before', head: heads.before, cell: ({ before }) => <Value value={before} /> },
-          { key: 'after', head: heads.after, cell: ({ after }) => <Value value={after} /> },
+          { head: field, cell: ({ name }) => name },
+          { head: before, cell: (value) => <Value value={value.before} /> },
+          { head: after, cell: (value) => <Value value={value.after} /> },
         ]}
       />
     </div>

@@ -17,14 +17,7 @@ export function Name({ text, max, class: style }: NameProps) {
   )
 }
 
-interface NameLinkProps {
-  readonly href: string | undefined
-  readonly text: string
-  readonly max?: number
-  readonly class?: string
-}
-
-export function NameLink({ href, text, max, class: style }: NameLinkProps) {
+export function NameLink({ href, text, max, class: style }: NameProps & { href: string | undefined }) {
   return (
     <a class={style} href={href}>
       <Name text={text} max={max} />

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { apiPath, applicationHere, to } from '../address.ts'
 import type { ApiError } from '../api/api-error.ts'
 import type { Live, Reading } from '../api/live.ts'
-import { questionBehind, type RightQuestion, useRefusal } from '../api/rights.ts'
+import { questionBehind, useRefusal } from '../api/rights.ts'
 import { user } from '../api/session.ts'
 import { formatClock, now } from '../model/time.ts'
 import { describeError } from '../words.ts'
@@ -33,14 +33,8 @@ export function Loading({ rows = 4 }: { rows?: number }) {
   )
 }
 
-interface EmptyStateProps {
-  readonly text: string
-  readonly icon?: IconName
-  /** What makes the first one. */
-  readonly children?: ComponentChildren
-}
-
-export function EmptyState({ text, icon = 'box', children }: EmptyStateProps) {
+/** @param children What makes the first one. */
+export function EmptyState({ text, icon = 'box', children }: { text: string; icon?: IconName; children?: ComponentChildren }) {
   return (
     <div class="state">
       <Icon name={icon} size={20} />
@@ -55,6 +49,9 @@ export function ErrorState({ error, onRetry }: { error: ApiError; onRetry: () =>
   const refusal = useRefusal(error)
   const isForbidden = error.status === 403
   const roles = user.value?.roles ?? []
+  // Without a question behind it, the read itself.
+  const operation = error.path === undefined ? undefined : `GET ${error.path.slice(apiPath.length)}`
+  const asked = refusal === undefined ? undefined : questionBehind(refusal)
   return (
     <div class={`state is-failed ${isForbidden ? 'is-forbidden' : ''}`} role="alert">
       <Icon name={isForbidden ? 'lock' : 'warn'} size={20} />
@@ -70,7 +67,7 @@ export function ErrorState({ error, onRetry }: { error: ApiError; onRetry: () =>
       <div class="row">
         <Button onClick={onRetry}>Try again</Button>
         {isForbidden && (
-          <a class="button" href={to.access('explain', { ...questionOf(error, refusal) })}>
+          <a class="button" href={to.access('explain', { ...(asked ?? { operation, application: applicationHere() }) })}>
             Explain my rights
           </a>
         )}
@@ -78,12 +75,6 @@ export function ErrorState({ error, onRetry }: { error: ApiError; onRetry: () =>
       </div>
     </div>
   )
-}
-
-/** Without a question behind it, the read itself. */
-function questionOf({ path }: ApiError, refusal: string | undefined): Partial<RightQuestion> {
-  const operation = path === undefined ? undefined : `GET ${path.slice(apiPath.length)}`
-  return (refusal === undefined ? undefined : questionBehind(refusal)) ?? { operation, application: applicationHere() }
 }
 
 interface FailedActionProps {
@@ -129,27 +120,22 @@ interface LoadedProps<Body> {
 /** Shows the body of a read in whatever state it is; the last good answer stays while newer reads fail. */
 export function Loaded<Body>({ live, rows, title, children, empty }: LoadedProps<Body>) {
   const reading = live.reading.value
-  const { body, error } = reading
-  const isEmpty = body === undefined || body === null || (Array.isArray(body) && body.length === 0)
-  if (isEmpty) {
-    const hasNoBody = body === undefined || body === null
+  const { body, error, readAtMs } = reading
+  const hasBody = body !== undefined && body !== null
+  if (hasBody && !(Array.isArray(body) && body.length === 0)) {
     return (
       <>
-        {title !== undefined && <PageHead tab={title} />}
-        {error !== undefined && hasNoBody ? (
-          <ErrorState error={error} onRetry={() => live.refresh()} />
-        ) : reading.readAtMs === undefined ? (
-          <Loading rows={rows} />
-        ) : (
-          empty
-        )}
+        <Stale reading={reading} />
+        {children(body)}
       </>
     )
   }
+  const isFailed = error !== undefined && !hasBody
   return (
     <>
-      <Stale reading={reading} />
-      {children(body)}
+      {title !== undefined && <PageHead tab={title} />}
+      {isFailed && <ErrorState error={error} onRetry={() => live.refresh()} />}
+      {!isFailed && (readAtMs === undefined ? <Loading rows={rows} /> : empty)}
     </>
   )
 }

@@ -81,7 +81,7 @@ function Buttons({ object, compared, number }: Pick<Revision, 'number'> & { obje
 function Comparison({ before, after }: { before: Revision; after: Revision }) {
   const [left, right] = [before, after].map(({ group }) => useManifest(placeOfGroup(group)).reading.value.body)
   const title = `From revision ${before.number} to revision ${after.number}`
-  const heads = { field: 'Field', before: `Revision ${before.number}`, after: `Revision ${after.number}` }
+  const heads = ['Field', `Revision ${before.number}`, `Revision ${after.number}`] as const
   const values = left && right && changed(templateOf(left), templateOf(right))
   return (
     <Panel title={title}>

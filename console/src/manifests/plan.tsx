@@ -11,7 +11,7 @@ const statuses: Readonly<Record<PlannedObject['change'], Status>> = {
   none: { kind: 'disabled', word: 'stays as it is' },
   error: { kind: 'failed', word: 'is refused' },
 }
-const heads = { field: 'Field', before: 'In the cluster', after: 'After the deployment' }
+const heads = ['Field', 'In the cluster', 'After the deployment'] as const
 
 export function Plan({ objects }: { objects: readonly PlannedObject[] }) {
   return (

@@ -99,7 +99,7 @@ function Both({ older, newer, base }: BothProps & { readonly base: string }) {
   )
 }
 
-const heads = { field: 'Field', before: 'Before', after: 'After' }
+const heads = ['Field', 'Before', 'After'] as const
 
 /** What differs between both records, for what no sentence says. */
 function Values({ older, newer }: BothProps) {
