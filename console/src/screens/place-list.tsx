@@ -1,4 +1,4 @@
-/** Lists of objects of cloud providers, with the chosen one beside. */
+/** Lists with a filter, above all of objects of cloud providers, with the chosen one beside. */
 import type { ComponentChildren } from 'preact'
 import { to } from '../address.ts'
 import type { Live } from '../api/live.ts'
@@ -59,6 +59,8 @@ interface ListProps<Body, Row> {
   readonly create?: ComponentChildren
   readonly screen: ScreenProps
   readonly placeOf: (row: Row) => Findable
+  /** All values that it is found by unless given. */
+  readonly keyOf?: (row: Row) => string
   /** The first two stay beside a chosen object. */
   readonly columns: readonly Column<Row>[]
   /** Its filters stand elsewhere. */
@@ -79,9 +81,11 @@ export function List<Body, Row>(props: ListProps<Body, Row>) {
   )
 }
 
-type RowsProps<Row> = Pick<ListProps<unknown, Row>, 'label' | 'screen' | 'placeOf' | 'columns' | 'isBare'>
+type RowsProps<Row> = Pick<ListProps<unknown, Row>, 'label' | 'screen' | 'placeOf' | 'keyOf' | 'columns' | 'isBare'>
 
-function Rows<Row>({ rows, label, screen, placeOf, columns, isBare }: RowsProps<Row> & { readonly rows: readonly Row[] }) {
+function Rows<Row>(props: RowsProps<Row> & { readonly rows: readonly Row[] }) {
+  const { rows, label, screen, placeOf, columns, isBare } = props
+  const { keyOf = (row: Row) => Object.values(placeOf(row)).join('\n') } = props
   const { isChosen, q, filters } = choiceIn(screen)
   const shown = rows.filter((row) => {
     const place = placeOf(row)
@@ -100,12 +104,7 @@ function Rows<Row>({ rows, label, screen, placeOf, columns, isBare }: RowsProps<
       ) : (
         <div class="panel is-flush">
           <div class="panel-body">
-            <DataTable
-              label={label}
-              rows={shown}
-              keyOf={(row) => Object.values(placeOf(row)).join('\n')}
-              columns={isChosen ? columns.slice(0, 2) : columns}
-            />
+            <DataTable label={label} rows={shown} keyOf={keyOf} columns={isChosen ? columns.slice(0, 2) : columns} />
           </div>
         </div>
       )}

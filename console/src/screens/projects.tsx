@@ -6,11 +6,10 @@ import { objectKey } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
 import { startAction } from '../components/actions.tsx'
 import { Button } from '../components/button.tsx'
-import { type Column, DataTable } from '../components/data-table.tsx'
+import type { Column } from '../components/data-table.tsx'
 import { type Landscape, useForesight, useLandscape } from '../components/deployed.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { EnvironmentMatrix } from '../components/environment-matrix.tsx'
-import { Filters } from '../components/filter-field.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
@@ -23,41 +22,26 @@ import { accountOf, type ServerGroup } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
 import { showing } from '../words.ts'
 import { EditProject, type Project, partsOf, projectTasks } from './edit-project.tsx'
+import { List } from './place-list.tsx'
 
-export function Projects({ query: { q = '' } }: ScreenProps) {
+export function Projects(screen: ScreenProps) {
   const live = useLive('/projects', {}, { refresh: 'slow' })
-  const all = live.reading.value.body
   const create = (
     <Button kind="primary" icon="plus" onClick={() => openDialog(<EditProject />)}>
       Create project
     </Button>
   )
-  const none = (
-    <EmptyState icon="project" text="No project. A project shows several applications on one page.">
-      {create}
-    </EmptyState>
-  )
   return (
     <>
-      <PageHead tab="Projects" count={all?.length} actions={create} />
-      <Loaded live={live} rows={4} empty={none}>
-        {(projects) => <List projects={projects} filter={q} />}
-      </Loaded>
+      <PageHead tab="Projects" count={live.reading.value.body?.length} actions={create} />
+      <List
+        {...{ live, screen, create, columns, label: 'Projects', icon: 'project' }}
+        empty="No project. A project shows several applications on one page."
+        rowsOf={(projects) => projects.toSorted((a, b) => a.name.localeCompare(b.name))}
+        placeOf={({ name, email }) => ({ name, email })}
+        keyOf={({ id, name }) => id ?? name}
+      />
     </>
-  )
-}
-
-function List({ projects, filter }: { projects: readonly Project[]; filter: string }) {
-  const shown = projects
-    .filter(({ name, email }) => `${name}\n${email ?? ''}`.toLowerCase().includes(filter.toLowerCase()))
-    .toSorted((a, b) => a.name.localeCompare(b.name))
-  const noMatch = shown.length === 0 ? `No project matches “${filter}”.` : undefined
-  return (
-    <Filters filters={[{ name: 'q', label: 'Filter' }]} noMatch={noMatch}>
-      <div class="panel is-flush">
-        <DataTable label="Projects" rows={shown} keyOf={({ id, name }) => id ?? name} columns={columns} heldOf={filter} />
-      </div>
-    </Filters>
   )
 }
 

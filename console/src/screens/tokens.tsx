@@ -1,20 +1,20 @@
 /** API tokens: create, rotate and revoke; a secret is shown once. */
-import type { VNode } from 'preact'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { Button } from '../components/button.tsx'
 import { confirm, SecretDialog } from '../components/confirm-dialog.tsx'
-import { type Column, DataTable, menuColumn } from '../components/data-table.tsx'
+import { type Column, menuColumn } from '../components/data-table.tsx'
 import { FilterField } from '../components/filter-field.tsx'
 import { Name } from '../components/name.tsx'
-import { EmptyState, Loaded } from '../components/states.tsx'
+import { EmptyState } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
 import { splitList } from '../model/read.ts'
 import { formatRelative, presentMs } from '../model/time.ts'
 import type { ScreenProps } from '../screen.ts'
 import { plural } from '../words.ts'
 import { AccessHead } from './access.tsx'
+import { List } from './place-list.tsx'
 
 type Token = Schemas['ApiToken']
 
@@ -23,8 +23,11 @@ const dayMs = 86_400_000
 const off = 'API tokens are switched off; the setting api-tokens.enabled switches them on.'
 const mayNot = 'Your roles may not create tokens: see the setting api-tokens.allowed-minting-roles.'
 
-export function Tokens({ query }: ScreenProps) {
+export function Tokens(screen: ScreenProps) {
   const { isAdmin = false, canMintApiTokens, maxUserTokenLifetimeDays: maxDays } = user.value ?? {}
+  const isOfAll = isAdmin && screen.query['scope'] === 'all'
+  const path = isOfAll ? '/auth/apiTokens/admin/users' : '/auth/apiTokens'
+  const live = useLive(path, maxDays === undefined ? undefined : {}, { refresh: 'slow' })
   if (maxDays === undefined) {
     return (
       <>
@@ -39,7 +42,6 @@ export function Tokens({ query }: ScreenProps) {
       Create token
     </Button>
   )
-  const isOfAll = isAdmin && query['scope'] === 'all'
   return (
     <>
       <AccessHead tab="Tokens" actions={create} />
@@ -49,31 +51,15 @@ export function Tokens({ query }: ScreenProps) {
         </div>
       )}
       {denied !== undefined && <p class="quiet">{denied}</p>}
-      <List key={String(isOfAll)} isOfAll={isOfAll} create={create} />
+      <List
+        key={path}
+        {...{ live, screen, create, label: 'Tokens', icon: 'lock', isBare: true }}
+        empty="You have no token. A token lets a program act with your rights, or fewer."
+        rowsOf={(tokens) => tokens.toSorted((a, b) => a.name.localeCompare(b.name))}
+        placeOf={({ id }) => ({ id })}
+        columns={isOfAll ? columns : columns.filter(({ head }) => head !== 'Owner')}
+      />
     </>
-  )
-}
-
-function List({ isOfAll, create }: { isOfAll: boolean; create: VNode }) {
-  const live = useLive(isOfAll ? '/auth/apiTokens/admin/users' : '/auth/apiTokens', {}, { refresh: 'slow' })
-  const none = (
-    <EmptyState icon="lock" text="You have no token. A token lets a program act with your rights, or fewer.">
-      {create}
-    </EmptyState>
-  )
-  return (
-    <Loaded live={live} empty={none}>
-      {(tokens) => (
-        <div class="panel is-flush">
-          <DataTable
-            label="Tokens"
-            rows={tokens.toSorted((a, b) => a.name.localeCompare(b.name))}
-            keyOf={({ id }) => id}
-            columns={isOfAll ? columns : columns.filter(({ head }) => head !== 'Owner')}
-          />
-        </div>
-      )}
-    </Loaded>
   )
 }
 

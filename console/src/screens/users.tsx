@@ -5,17 +5,17 @@ import { user as self } from '../api/session.ts'
 import { Banner } from '../components/banner.tsx'
 import { Button } from '../components/button.tsx'
 import { confirm, SecretDialog } from '../components/confirm-dialog.tsx'
-import { type Column, DataTable, menuColumn } from '../components/data-table.tsx'
-import { Filters } from '../components/filter-field.tsx'
+import { type Column, menuColumn } from '../components/data-table.tsx'
 import type { MenuItem } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Roles } from '../components/roles.tsx'
-import { EmptyState, Loaded } from '../components/states.tsx'
+import { EmptyState } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
 import { splitList } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
 import { plural } from '../words.ts'
+import { List } from './place-list.tsx'
 
 type User = Schemas['FormUser']
 
@@ -23,7 +23,7 @@ const refreshes = '/auth/users'
 const rolesField = { label: 'Roles', help: 'Separated by commas.' }
 const elsewhere = 'The login form has no users of its own. Add and remove people in the directory or at the identity provider.'
 
-export function Users({ query: { q = '' } }: ScreenProps) {
+export function Users(screen: ScreenProps) {
   const live = useLive('/auth/users', {}, { refresh: 'slow' })
   const { error, body } = live.reading.value
   const add = (
@@ -31,35 +31,26 @@ export function Users({ query: { q = '' } }: ScreenProps) {
       Add user
     </Button>
   )
+  const hasOneAdmin = body?.filter(({ isAdmin }) => isAdmin).length === 1
+  const actions = menuColumn<User>(
+    ({ username }) => username,
+    (user) => actionsOf(user, user.isAdmin && hasOneAdmin),
+  )
   return (
     <>
       <PageHead tab="Users" count={body?.length} actions={body !== undefined && add} />
       {error?.status === 404 && body === undefined ? (
         <EmptyState icon="people" text={elsewhere} />
       ) : (
-        <Loaded live={live} empty={<EmptyState icon="people" text="No user yet." />}>
-          {(users) => <List users={users} filter={q} />}
-        </Loaded>
+        <List
+          {...{ live, screen, label: 'Users', icon: 'people', empty: 'No user yet.' }}
+          rowsOf={(users) => users}
+          placeOf={({ username, roles }) => ({ username, roles: roles.join(' ') })}
+          keyOf={({ username }) => username}
+          columns={[...columns, actions]}
+        />
       )}
     </>
-  )
-}
-
-function List({ users, filter }: { users: readonly User[]; filter: string }) {
-  const wanted = filter.toLowerCase()
-  const shown = users.filter(({ username, roles }) => [username, ...roles].some((text) => text.toLowerCase().includes(wanted)))
-  const hasOneAdmin = users.filter(({ isAdmin }) => isAdmin).length === 1
-  const actions = menuColumn<User>(
-    ({ username }) => username,
-    (user) => actionsOf(user, user.isAdmin && hasOneAdmin),
-  )
-  const noMatch = shown.length === 0 ? `None of the users matches “${filter}”.` : undefined
-  return (
-    <Filters filters={[{ name: 'q', label: 'Filter' }]} noMatch={noMatch}>
-      <div class="panel is-flush">
-        <DataTable label="Users" rows={shown} keyOf={({ username }) => username} columns={[...columns, actions]} />
-      </div>
-    </Filters>
   )
 }
 
