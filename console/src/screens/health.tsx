@@ -191,7 +191,12 @@ const columns: readonly Column<ReturnType<typeof toService>>[] = [
   },
   { head: 'Calls', align: 'end', hideBelow: 'phone', cell: ({ calls }) => calls.toLocaleString() },
   { head: 'Failures', align: 'end', cell: ({ failures }) => failures.toLocaleString() },
-  { head: 'Mean time', align: 'end', cell: ({ meanMs }) => (meanMs === undefined ? '–' : formatDuration(meanMs)) },
+  {
+    head: 'Mean time',
+    align: 'end',
+    hideBelow: 'phone',
+    cell: ({ meanMs }) => (meanMs === undefined ? '–' : formatDuration(meanMs)),
+  },
   { head: 'In flight', align: 'end', hideBelow: 'phone', cell: ({ inFlight }) => inFlight.toLocaleString() },
 ]
 
