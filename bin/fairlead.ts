@@ -13,6 +13,7 @@ keepTickShape()
 const usage = `Usage: fairlead <command> [options]
 
   serve                      start the gateway (what npm start runs)
+  backends                   serve the embedded back ends to gateways in other processes
   stop                       stop the gateway; with --all, also what it has deployed on this machine
   check                      check the configuration without starting
   health                     ask a running gateway how it is; for health checks
@@ -47,6 +48,7 @@ interface CommandModule {
 
 const commands: Readonly<Record<string, () => Promise<CommandModule>>> = {
   serve: () => import('./serve.ts'),
+  backends: () => import('./backends.ts'),
   stop: () => import('./stop.ts'),
   check: () => import('./check.ts'),
   health: () => import('./health.ts'),

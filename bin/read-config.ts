@@ -11,13 +11,14 @@ export const configOption = { config: { type: 'string', multiple: true } } as co
 export const settingsHint = 'Settings come from files and from the environment, such as SERVER_PORT=8084.'
 
 /** @throws {ConfigError} with everything that is wrong */
-export function readConfig(args: readonly string[]): Promise<LoadedConfig> {
+export function readConfig(args: readonly string[], { servesBackends = false } = {}): Promise<LoadedConfig> {
   return loadConfig({
     cwd: process.cwd(),
     env: process.env,
     files: configFilesOf(args),
     inContainer: Object.values(containerMarks).some((file) => existsSync(file)),
     onTerminal: process.stdin.isTTY,
+    servesBackends,
   })
 }
 

@@ -27,6 +27,7 @@ import { sessionKeys, toSessionSettings } from '../sessions/settings.ts'
 import type { SettingGroup, SettingsReport } from '../settings/setting.ts'
 import { telemetryKeys, toTelemetrySettings } from '../telemetry/settings.ts'
 import { tracingKeys } from '../telemetry/tracing-settings.ts'
+import { backendPlaceKeys, toBackendPlace } from '../upstreams/backend-place.ts'
 import { type ConfiguredUpstreams, toConfiguredUpstreams, upstreamKeys } from '../upstreams/settings.ts'
 import { type BindContext, bindKeys, bindSettings } from './bind.ts'
 import { type CombinedSources, combineSources } from './combine.ts'
@@ -60,6 +61,8 @@ export interface ConfigPlaces {
   /** The process runs in a container, or was started by hand. Default: neither. */
   inContainer?: boolean
   onTerminal?: boolean
+  /** For `fairlead backends`, whose back ends are its own wherever gateways find them. */
+  servesBackends?: boolean
 }
 
 export interface LoadedConfig {
@@ -74,7 +77,7 @@ export interface LoadedConfig {
 
 /** Every key that is not merely passed over, by capability. */
 export const settingGroups = {
-  'Services and the calls to them': upstreamKeys.keys,
+  'Services and the calls to them': upstreamKeys.keys.extend(backendPlaceKeys.keys.shape),
   'Listener, addresses, cross-origin rules': httpKeys.keys.extend(tlsKeys.keys.shape),
   'Rate limits': limitKeys.keys,
   Sessions: sessionKeys.keys,
@@ -125,6 +128,7 @@ export async function loadConfig(places: ConfigPlaces = {}): Promise<LoadedConfi
     inKubernetes: env['KUBERNETES_SERVICE_HOST'] !== undefined,
     inContainer: places.inContainer === true,
     onTerminal: places.onTerminal === true,
+    servesBackends: places.servesBackends === true,
     profiles: combined.profiles,
   }
   const { config, context } = await bindWithSecrets(combined, surroundings, {
@@ -244,6 +248,7 @@ interface Surroundings {
   inKubernetes: boolean
   inContainer: boolean
   onTerminal: boolean
+  servesBackends: boolean
   /** Active profiles. */
   profiles: readonly string[]
 }
@@ -252,7 +257,9 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
   const bind = <Values>(group: SettingGroup<Values>) => bindSettings(group, context)
   bindKeys(SourceKeys, context)
   const report = createReport(context, notices)
-  const upstreams = toConfiguredUpstreams(bind(upstreamKeys), report)
+  const { remote, listener } = toBackendPlace(bind(backendPlaceKeys), report)
+  const embedded = { remote: surroundings.servesBackends ? undefined : remote, listener }
+  const upstreams = { ...toConfiguredUpstreams(bind(upstreamKeys), report), embedded }
   const { standalone, uiBaseUrl: uiUrl } = upstreams
   const headerCertificates = hasCertificateHeader(bind(x509Keys))
   const http = toHttpSettings(bind(httpKeys), bind(tlsKeys), report, { standalone, ...surroundings, uiUrl, headerCertificates })
@@ -297,14 +304,17 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
   }
 }
 
+type Upstreams = ConfiguredUpstreams & { readonly embedded: Pick<ReturnType<typeof toBackendPlace>, 'remote'> }
+
 function toBackends(
   context: BindContext,
   report: SettingsReport,
-  { upstreams, http, ...surroundings }: BackendSurroundings & { upstreams: ConfiguredUpstreams; http: HttpSettings },
+  { upstreams, http, ...surroundings }: BackendSurroundings & { upstreams: Upstreams; http: HttpSettings },
 ): EmbeddedSettings {
   const { cwd } = surroundings
   const { fiat, clouddriver } = upstreams.services
   const backends = toBackendSettings(bindKeys(BackendKeys, context), report, surroundings)
+  if (upstreams.embedded.remote !== undefined) return backends
   if (fiat.kind === 'embedded') {
     backends.permissions = toPermissionServiceSettings(bindSettings(permissionServiceKeys, context), report, cwd)
   } else if (report.isSet('auth.group-membership') || report.isSet('auth.permissions')) {
@@ -321,7 +331,7 @@ function toBackends(
   if (Object.keys(types).length > 0 && links?.ui === 'console' && http.origin.publicUrl === undefined)
     report.notice(`Links in notifications begin with ${links.baseUrl}. Set http.publicUrl if users open Fairlead elsewhere.`)
   backends.bakery = toBakerySettings(bindKeys(BakeryKeys, context), report, {
-    isPrivate: upstreams.standalone && isLoopback(http.address),
+    isPrivate: upstreams.standalone && isLoopback(http.address) && !report.isSet('backends'),
     dataDir: backends.dataDir,
   })
   return backends

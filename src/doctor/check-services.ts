@@ -27,7 +27,15 @@ export function checkServices({ upstreams, backends }: Config, timeouts: Timeout
     if (kind === 'disabled') return []
     const subject = `Service ${service}`
     if (kind === 'embedded' && isEmbeddable(service)) {
-      return [createCheck(subject, async (report) => [await checkEmbedded(service, backends.dataDir, { report, ...timeouts })])]
+      const { remote } = upstreams.embedded
+      const { tls } = upstreams.okHttpClient
+      return [
+        createCheck(subject, async (report) => {
+          const means = { report, ...timeouts }
+          if (remote === undefined) return [await checkEmbedded(service, backends.dataDir, means)]
+          return [await checkHealth({ service, address: { kind, service, remote }, tls }, remote.baseUrls.join(', '), means)]
+        }),
+      ]
     }
     const others = [...shards.map((shard) => shard.baseUrl), ...Object.values(config.dynamicEndpoints ?? {})]
     const addresses = [...new Set([...baseUrls, ...others])]

@@ -41,7 +41,10 @@ const timeoutMs = 3000
 /** @throws {Error} when there is no such operation, or the permission service does not answer; the message says what to do */
 export async function explainAccess(config: Config, question: AccessQuestion): Promise<AccessAnswer> {
   const found = findApiOperation(allOperations, question.operation)
-  const services = toAddresses(config.upstreams, socketPathFor(config.backends.dataDir, 'backends.sock'))
+  const services = toAddresses(
+    config.upstreams,
+    config.upstreams.embedded.remote ?? socketPathFor(config.backends.dataDir, 'backends.sock'),
+  )
   const upstreams = openQuestions(config.upstreams, services, timeoutMs)
   const settings = { ...config.permissions, retry: { ...config.permissions.retry, maxElapsedMs: 0 } }
   const permissions = new Permissions({ settings, upstreams, log: pino({ level: 'silent' }) })

@@ -91,8 +91,9 @@ interface OpeningContext extends Pick<ExplainOptions, 'config' | 'command'> {
 
 async function openSurroundings({ config, notes, now, keep }: OpeningContext & { notes: string[] }) {
   const socketPath = socketPathFor(config.backends.dataDir, 'backends.sock')
-  const runs = await isListening(socketPath)
-  const all = toAddresses(config.upstreams, socketPath)
+  const { remote } = config.upstreams.embedded
+  const runs = remote !== undefined || (await isListening(socketPath))
+  const all = toAddresses(config.upstreams, remote ?? socketPath)
   const services = Object.fromEntries(Object.entries(all).filter(([, { kind }]) => kind === 'external' || runs))
   const log = pino({ level: 'warn' }, { write: (line: string) => void notes.push(toNote(line)) })
   const upstreams = keep(openQuestions(config.upstreams, services, timeoutMs))

@@ -1,18 +1,21 @@
 /** Address of each enabled service. */
+import type { RemotePlace } from './backend-place.ts'
 import { isEmbeddable, type ServiceAddress, type ServiceName, serviceNames } from './services.ts'
 import type { ConfiguredUpstreams } from './settings.ts'
 
-/** @param socketPath Of the worker with the embedded back ends */
+/** @param place Of the embedded back ends: the socket of their worker, or another process */
 export function toAddresses(
   upstreams: Pick<ConfiguredUpstreams, 'services'>,
-  socketPath: string,
+  place: string | RemotePlace,
 ): Partial<Record<ServiceName, ServiceAddress>> {
   const addresses: Partial<Record<ServiceName, ServiceAddress>> = {}
   for (const service of serviceNames) {
     const { kind, baseUrl, baseUrls } = upstreams.services[service]
     if (kind === 'external' && baseUrl !== undefined)
       addresses[service] = { kind, baseUrl, ...(baseUrls.length > 1 && { baseUrls }) }
-    if (kind === 'embedded' && isEmbeddable(service)) addresses[service] = { kind, socketPath, service }
+    if (kind === 'embedded' && isEmbeddable(service)) {
+      addresses[service] = { kind, service, ...(typeof place === 'string' ? { socketPath: place } : { remote: place }) }
+    }
   }
   return addresses
 }

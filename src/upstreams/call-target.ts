@@ -1,6 +1,7 @@
 /** A call as its connection takes it: address, headers, body and timeouts. */
 import type { Dispatcher } from 'undici'
 import { formatJson } from '../json/json.ts'
+import { backendKeyHeader } from './backend-place.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { IdentityHeaders } from './identity.ts'
 import { pathOf, type UpstreamCall } from './upstream-call.ts'
@@ -35,7 +36,8 @@ export function createTarget(endpoint: Endpoint, call: UpstreamCall, target: Tar
   const headers: string[] = []
   for (const name in identity) if (!(name in described)) headers.push(name, identity[name] as string)
   for (const name in described) headers.push(name, described[name] as string)
-  const { origin, basePath } = endpoint
+  const { origin, basePath, backendKey } = endpoint
+  if (backendKey !== undefined) headers.push(backendKeyHeader, backendKey)
   const options = { origin, path: basePath + pathOf(call), method: call.method ?? 'GET', headers, body }
   const timeoutMs = endpoint.timeoutOf(call)
   if (timeoutMs !== endpoint.readTimeoutMs) Object.assign(options, { headersTimeout: timeoutMs, bodyTimeout: timeoutMs })

@@ -26,6 +26,8 @@ interface EndpointOptions extends CallBounds {
   baseUrl: string
   /** The socket of the embedded back ends. */
   socketPath?: string | undefined
+  /** What embedded back ends in another process want to see. */
+  backendKey?: string | undefined
   keepAliveMs: number
   /** Certificate and authorities for an address with https, instead of those of Node. */
   secureContext?: SecureContext | undefined
@@ -60,6 +62,7 @@ export class Endpoint {
   readonly origin: string
   /** Path of the base URL, without trailing slash. */
   readonly basePath: string
+  readonly backendKey: string | undefined
   /** Undefined for embedded back ends, which restart by themselves. */
   readonly circuit: Circuit | undefined
   readonly #bounds: CallBounds
@@ -72,6 +75,7 @@ export class Endpoint {
     const { service, baseUrl, socketPath, circuit } = options
     const url = new URL(baseUrl)
     this.service = service
+    this.backendKey = options.backendKey
     this.origin = url.origin
     this.basePath = url.pathname.replace(/(?<!\/)\/+$/, '')
     this.#bounds = options

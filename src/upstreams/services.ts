@@ -1,4 +1,5 @@
 /** The back-end services that the gateway knows, and which of them have an embedded stand-in. */
+import type { RemotePlace } from './backend-place.ts'
 
 export const serviceNames = [
   'clouddriver',
@@ -40,7 +41,7 @@ export function isEmbeddable(service: ServiceName): service is EmbeddableService
   return Object.hasOwn(titles, service)
 }
 
-/** Where a service is: an external base URL, or the embedded stand-in behind the socket of the worker thread. */
+/** Where a service is: an external base URL, or the embedded stand-in, behind the socket of the worker thread or in another process. */
 export type ServiceAddress =
   | {
       kind: 'external'
@@ -48,4 +49,5 @@ export type ServiceAddress =
       /** All addresses, where there are several; calls go to those that answer. */
       baseUrls?: readonly string[] | undefined
     }
-  | { kind: 'embedded'; socketPath: string; service: EmbeddableService }
+  | { kind: 'embedded'; service: EmbeddableService; socketPath: string; remote?: undefined }
+  | { kind: 'embedded'; service: EmbeddableService; remote: RemotePlace; socketPath?: undefined }

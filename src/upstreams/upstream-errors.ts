@@ -34,6 +34,11 @@ export function mayRetry(error: unknown, method: string): boolean {
   return notSent.has(code) || (brokenOff.has(code) && isReadMethod(method))
 }
 
+/** Nothing took the connection within its time. */
+export function isUnconnected(error: unknown): boolean {
+  return codeOf(error instanceof GatewayError ? error.cause : error) === 'UND_ERR_CONNECT_TIMEOUT'
+}
+
 function codeOf(error: unknown): string {
   return String((error as { code?: unknown } | undefined)?.code ?? '')
 }

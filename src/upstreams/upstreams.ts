@@ -17,7 +17,7 @@ import type { ServiceTls } from './service-tls.ts'
 import { nameOfService, type ServiceAddress, type ServiceName } from './services.ts'
 import { createChooser, criteriaOf, type Shard } from './shards.ts'
 import type { UpstreamCall } from './upstream-call.ts'
-import { circuitOpen, isMalformed, isNoAnswer, mayRetry, switchedOff, toGatewayError } from './upstream-errors.ts'
+import { circuitOpen, isMalformed, isNoAnswer, isUnconnected, mayRetry, switchedOff, toGatewayError } from './upstream-errors.ts'
 import { askWhole, boundAnswer, readWholeText, type WholeAnswer } from './whole-answer.ts'
 
 interface UpstreamSettings {
@@ -47,6 +47,8 @@ export interface UpstreamSurroundings {
   onRetry?: ((service: ServiceName, result: 'retried' | 'over-budget') => void) | undefined
   onCircuit?: ((change: CircuitChange) => void) | undefined
 }
+
+type EmbeddedAddress = Extract<ServiceAddress, { kind: 'embedded' }>
 
 export interface CircuitChange {
   readonly service: ServiceName
@@ -159,7 +161,8 @@ export class Upstreams {
   /** The address of a service for the log; never for a client. */
   describe(service: ServiceName): string {
     const address = this.#settings.services[service]
-    return address === undefined ? 'off' : address.kind === 'embedded' ? 'embedded' : baseUrlsOf(address).join(', ')
+    if (address === undefined) return 'off'
+    return address.kind === 'embedded' && address.remote === undefined ? 'embedded' : baseUrlsOf(address).join(', ')
   }
 
   /**
@@ -277,8 +280,10 @@ export class Upstreams {
     const { service } = endpoint
     const status = error instanceof GatewayError ? error.details.upstream?.status : failure.status
     const isElsewhere = isUnavailable(status) && isReadMethod(method) && this.#hasAlternative(endpoint)
+    const isEmbedded = this.isEmbedded(service)
+    if (isEmbedded && isUnconnected(error)) return attempt < maxAttemptsElsewhere ? embeddedDelayMs : undefined
     if (!isElsewhere && !mayRetry(error, method)) return undefined
-    if (this.isEmbedded(service)) return attempt < embeddedAttempts ? embeddedDelayMs : undefined
+    if (isEmbedded) return attempt < embeddedAttempts ? embeddedDelayMs : undefined
     const attempts = this.#hasAlternative(endpoint) ? maxAttemptsElsewhere : maxAttempts
     if (this.#settings.retry === false || attempt >= attempts) return undefined
     const isAllowed = this.#budgetOf(service).take(performance.now())
@@ -302,13 +307,13 @@ export class Upstreams {
     const existing = this.#endpoints.get(key)
     if (existing !== undefined) return existing
     const baseUrls = instance === undefined ? baseUrlsOf(address) : [instance]
-    const socketPath = address.kind === 'embedded' && instance === undefined ? address.socketPath : undefined
-    const endpoints = baseUrls.map((baseUrl) => this.#createEndpoint(service, baseUrl, socketPath))
+    const embedded = address.kind === 'embedded' && instance === undefined ? address : undefined
+    const endpoints = baseUrls.map((baseUrl) => this.#createEndpoint(service, baseUrl, embedded))
     this.#endpoints.set(key, endpoints)
     return endpoints
   }
 
-  #createEndpoint(service: ServiceName, baseUrl: string, socketPath: string | undefined): Endpoint {
+  #createEndpoint(service: ServiceName, baseUrl: string, embedded: EmbeddedAddress | undefined): Endpoint {
     const { bounds, circuit = usualCircuit, keepAliveMs } = this.#settings
     return new Endpoint({
       ...(typeof bounds === 'function' ? bounds(service) : bounds),
@@ -316,8 +321,9 @@ export class Upstreams {
       secureContext: this.#secureContext,
       service,
       baseUrl,
-      socketPath,
-      circuit: circuit === false || socketPath !== undefined ? undefined : circuit,
+      socketPath: embedded?.socketPath,
+      backendKey: embedded?.remote?.key,
+      circuit: circuit === false || embedded !== undefined ? undefined : circuit,
       changed: (endpoint, state, cause) => {
         const remainingMs = endpoint.circuit?.remainingMs ?? 0
         this.#surroundings.onCircuit?.({ service, address: endpoint.address, state, cause, remainingMs })
@@ -350,5 +356,7 @@ export class Upstreams {
 }
 
 function baseUrlsOf(address: ServiceAddress): readonly string[] {
-  return address.kind === 'embedded' ? [`http://embedded/${address.service}`] : (address.baseUrls ?? [address.baseUrl])
+  if (address.kind === 'external') return address.baseUrls ?? [address.baseUrl]
+  const { remote, service } = address
+  return (remote?.baseUrls ?? ['http://embedded']).map((baseUrl) => `${baseUrl}/${service}`)
 }

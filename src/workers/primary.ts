@@ -18,7 +18,7 @@ import { addEnded, type MetricSnapshot, type PrintedMetrics, printTotals } from 
 import { Metrics } from '../telemetry/metrics.ts'
 import { toAddresses } from '../upstreams/addresses.ts'
 import { createDuties } from './common-duties.ts'
-import { embedServices } from './embed-services.ts'
+import { connectBackends } from './embed-services.ts'
 import { keepSettings } from './kept-settings.ts'
 import { Ports } from './ports.ts'
 import { type PrimaryState, toWorkerConfig, type WorkerStart } from './protocol.ts'
@@ -71,9 +71,9 @@ async function openPrimary(options: PrimaryOptions, keep: Keep): Promise<WorkerS
   const { retentionMs, maxBytes } = config.audit ?? {}
   const audit = sink && keep(openAuditLog({ sink, retentionMs, maxBytes, onFailure: metrics.auditFailed, log, now: Date.now }))
   const socketPath = socketPathFor(dataDir, 'backends.sock')
-  const services = toAddresses(config.upstreams, socketPath)
+  const services = toAddresses(config.upstreams, config.upstreams.embedded.remote ?? socketPath)
   const embedded = keep(
-    embedServices({
+    connectBackends({
       config,
       log,
       version,

@@ -5,9 +5,9 @@ import { getCompileCacheDir } from 'node:module'
 import type { Socket } from 'node:net'
 import type { Duplex, Readable } from 'node:stream'
 import type { PortKind } from '../http/request-state.ts'
+import { Channel } from '../net/channel.ts'
 import { youngNodeOptions } from '../runtime/v8-options.ts'
 import type { MetricSnapshot } from '../telemetry/metric-set.ts'
-import { Channel } from './channel.ts'
 import type { HandedConnection, PrimaryDuties, WorkerDuties, WorkerStart } from './protocol.ts'
 
 /** Duties that do not concern the process itself. */

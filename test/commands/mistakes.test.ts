@@ -288,7 +288,7 @@ const mistakes: readonly Mistake[] = [
   ...misuses([
     ['start', /^There is no command "start"\./, /Did you mean serve\? Help: /],
     ['chekc', /^There is no command "chekc"\./, /Did you mean check\? Help: \S.* --help$/],
-    ['frobnicate', /^There is no command "frobnicate"\./, /There is serve, stop, check, health, doctor, /],
+    ['frobnicate', /^There is no command "frobnicate"\./, /There is serve, backends, stop, check, health, doctor, /],
     ['constructor', /^There is no command "constructor"\./, /There is serve, /],
     ['user', /^The command is incomplete\./, /There is add, passwd, roles, .* user --help$/],
     ['user add', /^Say the name of the user\./, /user --help$/],

@@ -100,6 +100,8 @@ const companions: Readonly<Record<string, Record<string, unknown>>> = {
     'auth.group-membership.ldap.url': 'ldaps://l.example/dc=x',
     'auth.group-membership.ldap.groupSearchBase': 'ou=groups',
   },
+  'backends.tls.keyStore': {},
+  'backends.tls.trustStore': {},
   'okHttpClient.keyStore': {},
   'okHttpClient.trustStore': {},
   'server.ssl.bundle': {},

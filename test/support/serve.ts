@@ -1,4 +1,4 @@
-/** Runs `fairlead serve` as an operator does, as a process of its own that tests measure, signal and kill. */
+/** Runs `fairlead serve`, or `fairlead backends`, as an operator does, as a process of its own that tests measure, signal and kill. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,6 +15,8 @@ export interface ServeOptions {
   /** Services that are not named in the settings are embedded instead of switched off. */
   embedded?: boolean
   env?: Record<string, string>
+  /** What is typed after `fairlead`; `serve` unless given. */
+  words?: readonly string[]
   /** Another copy of the program than that of the repository. */
   program?: string
   /** Node options, before the program. */
@@ -38,7 +40,8 @@ export function startServe(t: TestEnd, settings: GatewaySettings, options: Serve
   const home = options.home ?? createHome(t)
   const file = join(home, 'gate-under-test.yml')
   writeFileSync(file, JSON.stringify(toConfiguration(settings, options)))
-  const child = spawn(process.execPath, [...(options.nodeOptions ?? []), options.program ?? program, 'serve', '--config', file], {
+  const { nodeOptions = [], program: copy = program, words = ['serve'] } = options
+  const child = spawn(process.execPath, [...nodeOptions, copy, ...words, '--config', file], {
     cwd: home,
     env: { ...sharedEnvironment, HOME: home, FAIRLEAD_DATA_DIR: join(home, 'data'), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -102,7 +105,7 @@ function collect(child: Child): { log: string; errors: string } {
 function awaitAddress(child: Child, exited: Promise<unknown>, output: { log: string; errors: string }): Promise<string> {
   const address = new Promise<string>((found, fail) => {
     child.stdout.on('data', () => {
-      const match = /listening on (http:\/\/[^\s,"]+)/.exec(output.log)
+      const match = /(?:listening|served) on (https?:\/\/[^\s,;"]+)/.exec(output.log)
       if (match?.[1] !== undefined) found(match[1])
     })
     void exited.then(() => fail(new Error(`it ended before it listened:\n${output.errors}${output.log}`)))

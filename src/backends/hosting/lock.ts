@@ -4,10 +4,13 @@ import { join } from 'node:path'
 import { explainDatabaseFault, storageFaultOf } from '../../storage/database-fault.ts'
 import { type FileLock, LockedError, lockFile } from '../../storage/file-lock.ts'
 
+/** Another process uses the data directory. */
+export class DirectoryInUse extends Error {}
+
 /**
  * Creates the directory, readable by its owner only, and locks it.
  *
- * @throws {Error} when another process uses it, or it cannot be created; the message says what to do
+ * @throws {DirectoryInUse} @throws {Error} when it cannot be created; the message says what to do
  */
 export function lockDataDir(dataDir: string): FileLock {
   createDataDir(dataDir)
@@ -15,7 +18,7 @@ export function lockDataDir(dataDir: string): FileLock {
     return lockFile(join(dataDir, 'lock.db'))
   } catch (cause) {
     if (!(cause instanceof LockedError)) throw unusable(dataDir, cause)
-    throw new Error(
+    throw new DirectoryInUse(
       `Another Fairlead uses the data directory ${dataDir}. Stop it, or set data.dir or FAIRLEAD_DATA_DIR to another one.`,
       { cause },
     )

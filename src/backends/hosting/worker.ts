@@ -10,12 +10,14 @@ import { keepSocket } from '../../storage/kept-socket.ts'
 import { socketPathFor } from '../../storage/socket-path.ts'
 import { keepMemorySmall } from '../../telemetry/memory.ts'
 import type { EngineState } from '../../telemetry/metrics.ts'
+import type { BackendListener } from '../../upstreams/backend-place.ts'
 import type { ServiceTls } from '../../upstreams/service-tls.ts'
 import type { ServiceAddress, ServiceName } from '../../upstreams/services.ts'
 import { countStateChange, countWrites, readStateCount, statePartOf } from '../../upstreams/state-counts.ts'
 import { embeddedBackends } from '../all.ts'
 import type { BackendSettings } from '../backend.ts'
 import { createServiceCalls } from './call-service.ts'
+import { type GatewayLinks, openGatewayLinks } from './gateway-links.ts'
 import { countPermissionWrites } from './permission-version.ts'
 import { createBackendServer } from './server.ts'
 import { passTraceOn } from './trace-context.ts'
@@ -34,6 +36,8 @@ export interface WorkerInput {
   traces: boolean
   /** Counts changes of everything. */
   stateCounts: SharedArrayBuffer
+  /** Where gateways in other processes are served. */
+  listener?: BackendListener | undefined
 }
 
 /** Messages of the worker: it listens, the state that the gateway asked for, a change of permissions, a log record as JSON. */
@@ -71,6 +75,8 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
   const db = openDatabase(join(input.dataDir, 'backends.db'))
   const calls = createServiceCalls({ services: input.services, tls: input.serviceTls, timeoutMs: callTimeoutMs, maxAnswerBytes })
   const announcements = createAnnouncements(tell)
+  let links: GatewayLinks | undefined
+  const announce = async () => void (await Promise.all([announcements.announce(), links?.notePermissions()]))
   const traced = input.traces ? passTraceOn(calls.call) : undefined
   const { server, start, observe, reload } = createBackendServer({
     backends: embeddedBackends.filter(({ service }) => input.embedded.includes(service)),
@@ -81,20 +87,25 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
     onStateChanged: (service) => countStateChange(input.stateCounts, statePartOf(service)),
     onPermissionsChanged: () => {
       countStateChange(input.stateCounts, 'permissions')
-      void announcements.announce()
+      void announce()
     },
     permissionVersion: () => readStateCount(input.stateCounts, 'permissions'),
   })
   traced?.watch(server)
   countWrites(server, input.stateCounts)
-  countPermissionWrites(server, input.stateCounts, announcements.announce)
+  countPermissionWrites(server, input.stateCounts, announce)
   await listen(server, input)
+  links = await openLinks(server, input, observe)
   start()
   tell({ kind: 'listening' })
+  const stop = async () => {
+    await links?.close()
+    await server.close()
+  }
   onOrder((order) => {
     if (order === 'observe') return tell({ kind: 'observed', state: observe() })
     if (order !== 'stop') return 'reload' in order ? reload(order.reload) : announcements.end(order.announced)
-    void server.close().then(async () => {
+    void stop().then(() => {
       calls.close()
       db.close()
       onClosed()
@@ -115,6 +126,17 @@ async function listen(server: FastifyInstance, { socketPath, dataDir }: WorkerIn
     },
     log: server.log,
   })
+}
+
+async function openLinks(
+  server: FastifyInstance,
+  { listener, settings: { version = '', authorization = false } }: WorkerInput,
+  observe: () => EngineState | undefined,
+): Promise<GatewayLinks | undefined> {
+  if (listener === undefined) return undefined
+  const links = await openGatewayLinks(server, { listener, begin: { version, authorization }, observe })
+  server.log.info(`the back ends are served on ${links.address}; gateways reach them with services.embedded.baseUrl`)
+  return links
 }
 
 /** Changes of permissions that the gateway tells to other processes. */

@@ -1,5 +1,6 @@
-/** Questions between the primary and a worker: lines of JSON on a stream of their own, so that none waits behind a connection. */
+/** Questions between two processes of Fairlead, such as primary and worker: lines of JSON on a stream of their own. */
 import type { Duplex } from 'node:stream'
+import { StringDecoder } from 'node:string_decoder'
 
 /** What one side answers, by name; each function has one parameter. */
 type Duties<Names> = { [Name in keyof Names]: (value: never) => unknown }
@@ -10,6 +11,7 @@ type Line = [number: number, name: string, value?: unknown] | [number: number, f
 export class Channel<Own extends Duties<Own>, Other extends Duties<Other>> {
   readonly #stream: Duplex
   readonly #duties: Own
+  readonly #decoder = new StringDecoder('utf8')
   readonly #questions = new Map<number, PromiseWithResolvers<unknown>>()
   #lastNumber = 0
   #unsent = ''
@@ -19,8 +21,7 @@ export class Channel<Own extends Duties<Own>, Other extends Duties<Other>> {
   constructor(stream: Duplex, duties: Own) {
     this.#stream = stream
     this.#duties = duties
-    stream.setEncoding('utf8')
-    stream.on('data', (text: string) => this.#read(text))
+    stream.on('data', (bytes: Buffer) => this.#read(this.#decoder.write(bytes)))
     // The end of the other process is reported by the system.
     stream.on('error', () => {})
     stream.on('close', () => this.#close())

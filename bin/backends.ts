@@ -1,0 +1,118 @@
+/** `fairlead backends`: serves the embedded back ends to gateways in other processes, and stops gracefully. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { EmbeddedThread } from '../src/backends/hosting/embedded.ts'
+import { DirectoryInUse, lockDataDir } from '../src/backends/hosting/lock.ts'
+import { withReloaded } from '../src/backends/infrastructure/setting-keys.ts'
+import type { Config } from '../src/config/config.ts'
+import { socketPathFor } from '../src/storage/socket-path.ts'
+import { openLog } from '../src/telemetry/log.ts'
+import { keepMemorySmall } from '../src/telemetry/memory.ts'
+import { toAddresses } from '../src/upstreams/addresses.ts'
+import { embedServices } from '../src/workers/embed-services.ts'
+import { readArguments } from './arguments.ts'
+import { explainFailure } from './failure.ts'
+import { configOption, readConfig, settingsHint } from './read-config.ts'
+import { recordServer } from './server-process.ts'
+import { packageVersion } from './version.ts'
+
+export const usage = `Usage: fairlead backends [options]
+
+  --standby       wait while another process uses the data directory, and take over when it ends
+  --config FILE   another configuration file; may be repeated, later wins
+
+Serves the embedded back ends on backends.address and backends.port to gateways that show backends.key (FAIRLEAD_BACKENDS_KEY)
+or a client certificate. A gateway uses them with services.embedded.baseUrl and the same key. Give both the same configuration.
+`
+
+const options = { standby: { type: 'boolean', default: false }, ...configOption } as const
+const thisMachine = new Set(['127.0.0.1', '::1', 'localhost'])
+const standbyPauseMs = 200
+
+export async function run(args: readonly string[]): Promise<undefined> {
+  const { values } = readArguments(args, { command: 'backends', options, hint: settingsHint })
+  const { config, notices } = await readConfig(args, { servesBackends: true })
+  const { log } = openLog(config.telemetry.logLevel, config.telemetry.logFormat)
+  for (const notice of notices) log.warn(notice)
+  const stopping = new AbortController()
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort(signal))
+  try {
+    demandGuard(config)
+    const lock = await lockWhenFree(config.backends.dataDir, { waits: values.standby, signal: stopping.signal, log })
+    if (lock === undefined) return process.exit(0)
+    await serve(config, { args, log, signal: stopping.signal })
+    lock.close()
+    process.exit(0)
+  } catch (error) {
+    process.stderr.write(`Fairlead cannot start: ${explainFailure(error, config.http)}\n`)
+    process.exit(1)
+  }
+}
+
+/** Back ends believe who their callers say they are, so nobody else may call them. @throws {Error} */
+function demandGuard({ upstreams }: Config): void {
+  const { key, tls } = upstreams.embedded.listener
+  if (key !== undefined || tls?.ca !== undefined) return
+  throw new Error(
+    'Nothing guards the back ends. Set backends.key, or FAIRLEAD_BACKENDS_KEY, here and for each gateway, such as to what ' +
+      '"openssl rand -base64 32" prints, or demand client certificates with backends.tls.',
+  )
+}
+
+type Log = ReturnType<typeof openLog>['log']
+
+/** Undefined: stopped before. @throws {Error} of `lockDataDir` */
+async function lockWhenFree(dataDir: string, { waits, signal, log }: { waits: boolean; signal: AbortSignal; log: Log }) {
+  for (let isFirst = true; !signal.aborted; isFirst = false) {
+    try {
+      return lockDataDir(dataDir)
+    } catch (error) {
+      if (!waits || !(error instanceof DirectoryInUse)) throw error
+      if (isFirst) log.info(`standing by: another process uses ${dataDir}`)
+      await sleep(standbyPauseMs, undefined, { signal }).catch(() => {})
+    }
+  }
+  return undefined
+}
+
+interface Process {
+  readonly args: readonly string[]
+  readonly log: Log
+}
+
+/** What may change while the back ends run; the rest counts after a restart. */
+async function reload(current: Config, backends: EmbeddedThread, { args, log }: Process): Promise<void> {
+  try {
+    const { config: next } = await readConfig(args, { servesBackends: true })
+    const { infrastructure } = withReloaded(current.backends, next.backends)
+    backends.reload({ infrastructure })
+    log.level = next.telemetry.logLevel
+    log.info('SIGHUP: the configuration was read again: accounts and the log level count now, other settings after a restart')
+  } catch (error) {
+    log.error(
+      { reason: explainFailure(error) },
+      'SIGHUP: the configuration cannot be used, so nothing changes; correct it and send the signal again',
+    )
+  }
+}
+
+/** Resolves when the signal has come and everything is closed. */
+async function serve(config: Config, { args, log, signal }: Process & { signal: AbortSignal }): Promise<void> {
+  const { dataDir } = config.backends
+  const socketPath = socketPathFor(dataDir, 'backends.sock')
+  const services = toAddresses(config.upstreams, socketPath)
+  const { listener } = config.upstreams.embedded
+  if (listener.tls === undefined && !thisMachine.has(listener.address))
+    log.warn('the back ends are served without TLS: whoever reads the network reads the key; set backends.tls.keyStore')
+  const backends = embedServices({ config, log, version: packageVersion(), services, socketPath, listener })
+  if (backends === undefined) throw new Error('No back end is embedded: every service of this configuration has an address.')
+  await backends.ready
+  recordServer(dataDir)
+  keepMemorySmall()
+  process.on('SIGHUP', () => void reload(config, backends, { args, log }))
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve())
+  })
+  log.info(`${signal.reason}: finishing what is in flight`)
+  await backends.close()
+}

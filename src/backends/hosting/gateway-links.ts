@@ -1,0 +1,159 @@
+/** The embedded back ends for gateways in other processes: a listener that serves only who shows the key or a certificate. */
+import { timingSafeEqual } from 'node:crypto'
+import { once } from 'node:events'
+import http, { type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import https from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import { within } from '../../concurrency/within.ts'
+import { Channel } from '../../net/channel.ts'
+import type { EngineState } from '../../telemetry/metrics.ts'
+import { type BackendListener, backendKeyHeader } from '../../upstreams/backend-place.ts'
+
+/** What a gateway asks over its link. */
+export interface BackendDuties {
+  observe(value: null): EngineState | undefined
+  ping(value: null): void
+}
+
+/** What the back ends tell a gateway over its link. */
+export interface GatewayDuties {
+  begin(state: LinkBegin): void
+  /** Rights may have changed; answered when no decision of before is used any more. */
+  permissions(value: null): void
+}
+
+export interface LinkBegin {
+  readonly version: string
+  /** Whether the back ends check permissions. */
+  readonly authorization: boolean
+}
+
+/** The protocol that a link changes to. */
+export const linkProtocol = 'fairlead-link'
+
+/** A gateway that does not answer within this time uses what it knows until its link breaks. */
+const noteMs = 2000
+/** How long requests may go on when the back ends stop. */
+const stopMs = 2000
+const stopPauseMs = 10
+/** A gateway or the way to it is gone when this has passed in silence. */
+const silenceMs = 20_000
+const refusalPauseMs = 10_000
+const maxHeaderSize = 128 * 1024
+
+type Link = Channel<BackendDuties, GatewayDuties>
+
+interface LinkOptions {
+  readonly listener: BackendListener
+  readonly begin: LinkBegin
+  readonly observe: () => EngineState | undefined
+}
+
+export interface GatewayLinks {
+  /** Where it listens. */
+  readonly address: string
+  /** Resolves when every gateway knows that rights may have changed. Never fails. */
+  notePermissions(): Promise<void>
+  /** Takes no more requests, and resolves when those that run are over or have had their time. */
+  close(): Promise<void>
+}
+
+/** @param server Ready to answer @throws {Error} of the system, when the address cannot be listened on */
+export async function openGatewayLinks(
+  server: FastifyInstance,
+  { listener, begin, observe }: LinkOptions,
+): Promise<GatewayLinks> {
+  const { key, tls, address, port } = listener
+  const links = new Map<Link, Duplex>()
+  const running = new Set<object>()
+  const refuse = createRefusal(server)
+  const answer: RequestListener = (request, response) => {
+    if (request.url === '/livez') return void response.writeHead(204).end()
+    if (!isAdmitted(request, key)) {
+      refuse(request)
+      const message = 'Fairlead serves its back ends to gateways that show backends.key alone.'
+      return void response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify({ status: 401, message }))
+    }
+    running.add(response)
+    response.once('close', () => running.delete(response))
+    server.routing(request, response)
+  }
+  const own = createListener(answer, tls)
+  own.on('upgrade', (request: IncomingMessage, socket: Socket) => {
+    socket.on('error', () => {})
+    if (!isAdmitted(request, key) || request.headers.upgrade !== linkProtocol) {
+      refuse(request)
+      return void socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n')
+    }
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${linkProtocol}\r\n\r\n`)
+    socket.setTimeout(silenceMs, () => socket.destroy())
+    const link: Link = new Channel(socket, { observe, ping: () => {} })
+    links.set(link, socket)
+    socket.once('close', () => links.delete(link))
+    link.tell('begin', begin)
+  })
+  own.listen(port, address)
+  await once(own, 'listening')
+  return {
+    address: describeAddress(own, tls !== undefined),
+    notePermissions: async () => {
+      await Promise.all(
+        links.keys().map((link) =>
+          within(
+            noteMs,
+            link.ask('permissions', null).catch(() => {}),
+          ),
+        ),
+      )
+    },
+    close: async () => {
+      own.close()
+      own.closeIdleConnections()
+      for (const socket of links.values()) socket.destroy()
+      const isOpen = () => [...running].some((response) => !(response as http.ServerResponse).headersSent)
+      for (const endMs = performance.now() + stopMs; isOpen() && performance.now() < endMs; ) await pause(stopPauseMs)
+      // What is left are streams, which gateways open again.
+      own.closeAllConnections()
+    },
+  }
+}
+
+function createListener(answer: RequestListener, tls: BackendListener['tls']): Server {
+  if (tls === undefined) return http.createServer({ maxHeaderSize }, answer)
+  const demandsCertificate = tls.ca !== undefined
+  return https.createServer(
+    { ...tls, maxHeaderSize, requestCert: demandsCertificate, rejectUnauthorized: demandsCertificate, minVersion: 'TLSv1.2' },
+    answer,
+  )
+}
+
+/** Without a key, the handshake has admitted the client. */
+function isAdmitted({ headers }: IncomingMessage, key: string | undefined): boolean {
+  if (key === undefined) return true
+  const shown = headers[backendKeyHeader]
+  if (typeof shown !== 'string') return false
+  const [wanted, given] = [Buffer.from(key), Buffer.from(shown)]
+  return wanted.length === given.length && timingSafeEqual(wanted, given)
+}
+
+/** Whoever knocks all the time does not fill the log. */
+function createRefusal({ log }: FastifyInstance): (request: IncomingMessage) => void {
+  let lastMs = Number.NEGATIVE_INFINITY
+  return ({ socket }) => {
+    const nowMs = performance.now()
+    if (nowMs - lastMs < refusalPauseMs) return
+    lastMs = nowMs
+    log.warn(
+      { address: socket.remoteAddress },
+      'a client without the key of the back ends was refused; give gateways the same backends.key',
+    )
+  }
+}
+
+function describeAddress(server: Server, isTls: boolean): string {
+  const { address, port, family } = server.address() as AddressInfo
+  return `${isTls ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}

@@ -1,0 +1,177 @@
+/** The embedded back ends of another process, as a gateway sees them: over a link that tells when rights change. */
+import http, { type IncomingMessage } from 'node:http'
+import https from 'node:https'
+import type { Socket } from 'node:net'
+import type { FastifyBaseLogger } from 'fastify'
+import { BackOff } from '../../concurrency/back-off.ts'
+import { within } from '../../concurrency/within.ts'
+import { Channel } from '../../net/channel.ts'
+import type { EngineState } from '../../telemetry/metrics.ts'
+import { backendKeyHeader, type RemotePlace } from '../../upstreams/backend-place.ts'
+import type { ServiceTls } from '../../upstreams/service-tls.ts'
+import type { Embedded } from './embedded.ts'
+import { type BackendDuties, type GatewayDuties, type LinkBegin, linkProtocol } from './gateway-links.ts'
+
+interface RemoteOptions {
+  readonly place: RemotePlace
+  readonly tls?: ServiceTls | undefined
+  /** Whether this gateway checks permissions. */
+  readonly authorization: boolean
+  readonly log: FastifyBaseLogger
+  readonly onChanged?: (() => void) | undefined
+  readonly onPermissionsChanged?: ((version: number) => Promise<void>) | undefined
+}
+
+type Link = Channel<GatewayDuties, BackendDuties>
+
+const pauses = { firstMs: 50, longestMs: 1000 }
+const connectMs = 3000
+const pingMs = 5000
+const observeMs = 3000
+/** Requests wait for back ends that restart; a balancer need not hear of it before that. */
+const graceMs = 10_000
+
+export class RemoteBackends implements Embedded {
+  readonly #options: RemoteOptions
+  readonly #first = Promise.withResolvers<void>()
+  readonly #backOff = new BackOff(pauses)
+  #link: Link | undefined
+  #socket: Socket | undefined
+  #ping: NodeJS.Timeout | undefined
+  #grace: NodeJS.Timeout | undefined
+  #isListening = false
+  #isClosed = false
+  #version = 0
+  #turn = 0
+  /** The failure that was logged, so that the next equal one is not. */
+  #logged: string | undefined
+
+  constructor(options: RemoteOptions) {
+    this.#options = options
+    this.#connect()
+  }
+
+  get ready(): Promise<void> {
+    return this.#first.promise
+  }
+
+  isListening(): boolean {
+    return this.#isListening
+  }
+
+  /** Without a link nobody tells of changes, so that nothing that was decided before counts. */
+  permissionVersion(): number {
+    return this.#link === undefined ? ++this.#version : this.#version
+  }
+
+  async observe(): Promise<EngineState | undefined> {
+    return within(observeMs, this.#link?.ask('observe', null).catch(() => undefined) ?? Promise.resolve(undefined))
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#backOff.cancel()
+    clearInterval(this.#ping)
+    clearTimeout(this.#grace)
+    this.#socket?.destroy()
+  }
+
+  #connect(): void {
+    const { baseUrls, key } = this.#options.place
+    const baseUrl = baseUrls[this.#turn++ % baseUrls.length] as string
+    const { request, tls } = baseUrl.startsWith('https:')
+      ? { request: https.request, tls: this.#options.tls }
+      : { request: http.request, tls: {} }
+    const asked = request(baseUrl, {
+      ...tls,
+      agent: false,
+      timeout: connectMs,
+      headers: { connection: 'Upgrade', upgrade: linkProtocol, ...(key !== undefined && { [backendKeyHeader]: key }) },
+    })
+    asked.on('upgrade', (_answer: IncomingMessage, socket: Socket, head: Buffer) => {
+      // What came with the answer already.
+      socket.unshift(head)
+      this.#open(socket, baseUrl)
+    })
+    asked.on('response', (answer) => {
+      answer.resume()
+      const { statusCode = 0 } = answer
+      const advice = statusCode === 401 ? 'set the same backends.key here and there' : 'check services.embedded.baseUrl'
+      this.#retry(`${baseUrl} answers with ${statusCode}: ${advice}`)
+    })
+    asked.on('timeout', () => asked.destroy(new Error(`no answer within ${connectMs} ms`)))
+    asked.on('error', (error) => this.#retry(`${baseUrl} cannot be reached: ${error.message}`))
+    asked.end()
+  }
+
+  #retry(reason: string): void {
+    if (this.#isClosed) return
+    if (reason !== this.#logged) this.#options.log.warn({ reason }, 'the back ends are not there; requests wait for them')
+    this.#logged = reason
+    this.#backOff.startLater(() => this.#connect())
+  }
+
+  #open(socket: Socket, baseUrl: string): void {
+    if (this.#isClosed) return void socket.destroy()
+    socket.setTimeout(0)
+    const link: Link = new Channel(socket, {
+      begin: (state) => this.#begin(link, state, baseUrl),
+      permissions: () => this.#notePermissions(),
+    })
+    this.#socket = socket
+    socket.once('close', () => this.#lose())
+    this.#ping = setInterval(() => void this.#check(link, socket), pingMs).unref()
+  }
+
+  #begin(link: Link, { authorization, version }: LinkBegin, baseUrl: string): void {
+    const { log, onChanged } = this.#options
+    if (authorization !== this.#options.authorization) {
+      const differs = authorization
+        ? 'check permissions, and this gateway does not'
+        : 'check no permissions, and this gateway does'
+      log.error(`the back ends at ${baseUrl} ${differs}; give both the same login settings`)
+      return void this.#socket?.destroy()
+    }
+    clearTimeout(this.#grace)
+    this.#grace = undefined
+    this.#backOff.reset()
+    this.#logged = undefined
+    this.#link = link
+    this.#isListening = true
+    log.info({ address: baseUrl, version }, 'connected with the back ends')
+    void this.#notePermissions()
+    this.#first.resolve()
+    onChanged?.()
+  }
+
+  async #notePermissions(): Promise<void> {
+    this.#version++
+    await this.#options.onPermissionsChanged?.(this.#version)
+  }
+
+  async #check(link: Link, socket: Socket): Promise<void> {
+    const late = Symbol('late')
+    const answer = await within(
+      pingMs,
+      link.ask('ping', null).catch(() => {}),
+      () => late,
+    )
+    if (answer === late) socket.destroy()
+  }
+
+  #lose(): void {
+    clearInterval(this.#ping)
+    this.#link = undefined
+    this.#socket = undefined
+    if (this.#isClosed) return
+    this.#grace ??= setTimeout(() => this.#noteAbsence(), graceMs).unref()
+    this.#retry('the link broke off')
+  }
+
+  #noteAbsence(): void {
+    this.#grace = undefined
+    if (this.#link !== undefined) return
+    this.#isListening = false
+    this.#options.onChanged?.()
+  }
+}
