@@ -3,16 +3,7 @@ import { to } from '../address.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
-import {
-  type Deployment,
-  deploymentsOf,
-  type PictureGroup,
-  percent,
-  picturesOf,
-  picturesThen,
-  sentenceOf,
-} from '../model/deployment.ts'
-import type { Execution, Stage } from '../model/execution.ts'
+import { type Deployment, type PictureGroup, percent, picturesOf, picturesThen, sentenceOf } from '../model/deployment.ts'
 import { groupPlace, loadBalancersOf, type ServerGroup, versionIn } from '../model/server-groups.ts'
 import { formatClock } from '../model/time.ts'
 import { ErrorBoundary } from './error-boundary.tsx'
@@ -25,20 +16,16 @@ import { Time } from './time.tsx'
 
 interface DeploymentPictureProps {
   readonly application: string
-  /** Whose deployments are shown: as they run, and afterwards as they ended. */
-  readonly execution?: Execution
-  /** Only those of this stage. */
-  readonly stage?: Stage
-  /** Without a run: server groups of one cluster in one region, as they are now. */
+  /** Of a run: as they run, and afterwards as they ended. */
+  readonly deployments?: readonly Deployment[]
+  /** Server groups of one cluster in one region, as they are now. */
   readonly groups?: readonly ServerGroup[]
 }
 
-/** Nothing where the run has deployed nothing. */
-export function DeploymentPicture({ application, execution, stage, groups = [] }: DeploymentPictureProps) {
-  const deployments = execution === undefined ? [] : deploymentsOf(execution, stage)
+export function DeploymentPicture({ application, deployments = [], groups }: DeploymentPictureProps) {
   return (
     <ErrorBoundary>
-      {execution === undefined && <Picture application={application} pictures={picturesOf(groups)} />}
+      {groups && <Picture application={application} pictures={picturesOf(groups)} />}
       {deployments.map((deployment) => (
         <RunPicture
           key={[deployment.account, deployment.region, deployment.cluster].join('/')}

@@ -149,7 +149,6 @@ function GroupRow({ group, cluster, application, isAlone }: GroupProps) {
       group={group}
       title={<Name text={title} max={40} />}
       label={title === group.name ? title : `${title}, ${group.name}`}
-      isLong
       href={to.manifest(application, place)}
       hrefOf={(instance) => to.manifest(application, { ...place, name: instanceId(instance) })}
       pendingKey={keyOfObject(place)}

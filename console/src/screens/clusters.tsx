@@ -202,7 +202,7 @@ const clusterHead = 62
 const usualGroups = 2
 
 /** @param clusters `account:cluster`, comma-separated; undefined reads all of the application */
-export function useGroups(application: string, isChanging: boolean, clusters?: string, isWanted = true) {
+function useGroups(application: string, isChanging: boolean, clusters?: string, isWanted = true) {
   return useLive(
     '/applications/{applicationName}/serverGroups',
     isWanted ? { path: { applicationName: application }, ...(clusters !== undefined && { query: { clusters } }) } : undefined,
@@ -225,7 +225,7 @@ interface CardProps {
 }
 
 /** @param clusters Those of an application that has very many are read as they come into view. */
-export function ClusterList({ clusters, ...card }: CardProps & { readonly clusters: readonly (Cluster | ClusterName)[] }) {
+function ClusterList({ clusters, ...card }: CardProps & { readonly clusters: readonly (Cluster | ClusterName)[] }) {
   return (
     <VirtualList
       {...{ class: 'stack cards', label: 'Clusters', heldOf: card.filter, overscan: 3, items: clusters }}
@@ -346,7 +346,7 @@ function GroupRow({ group, context, isAlone }: { group: ServerGroup; context: Se
   const place = groupPlace(group)
   return (
     <GroupLine
-      {...{ group, label: group.name, isLong: isAlone, pendingKey: groupKey(group) }}
+      {...{ group, label: group.name, pendingKey: groupKey(group) }}
       title={isAlone ? <Name text={group.name} max={40} /> : versionIn(group.name)}
       href={to.serverGroup(context.application, place)}
       hrefOf={(instance) => to.instance(context.application, { ...place, id: instanceId(instance) })}

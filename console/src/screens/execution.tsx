@@ -83,9 +83,9 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
       close={isWide && chosen !== undefined ? back : undefined}
     />
   )
-  const deployments = deploymentsOf(execution)
   // The panel of a stage that deploys has the picture, too.
-  const hasPicture = deployments.length > 0 && (selected === undefined || deploymentsOf(execution, selected).length === 0)
+  const isInPanel = selected !== undefined && deploymentsOf(execution, selected).length > 0
+  const deployments = isInPanel ? [] : deploymentsOf(execution)
   return (
     <div class="run-page">
       <RunHead execution={execution} />
@@ -100,7 +100,9 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
       {failure !== undefined && <RunFailure key={failure.child} run={execution} execution={execution} failure={failure} />}
       <Beside label={selected === undefined ? '' : titleOf(selected)} back={{ href: back, label: 'All stages' }} side={side}>
         <Stages execution={execution} tree={tree} view={query['view']} selected={selected} onSelect={select} />
-        {hasPicture && <Lazy load={loadDeploymentPicture} props={{ application: execution.application, execution }} />}
+        {deployments.length > 0 && (
+          <Lazy load={loadDeploymentPicture} props={{ application: execution.application, deployments }} />
+        )}
         <Notifications execution={execution} />
       </Beside>
     </div>

@@ -9,12 +9,10 @@ import { countsOf, type Instance, isEnabled, loadBalancersOf, type ServerGroup, 
 
 interface GroupLineProps {
   readonly group: ServerGroup
-  /** What it is called among its neighbours. */
+  /** What it is called among its neighbours; a text is short. */
   readonly title: ComponentChildren
   /** Its whole name, with the title in it. */
   readonly label: string
-  /** It needs room. */
-  readonly isLong: boolean
   readonly href: string
   readonly hrefOf: (instance: Instance) => string
   /** Of the tasks that change it. */
@@ -27,11 +25,11 @@ interface GroupLineProps {
 }
 
 export function GroupLine(props: GroupLineProps) {
-  const { group, title, label, isLong, href, hrefOf, pendingKey, actions, serving, note } = props
+  const { group, title, label, href, hrefOf, pendingKey, actions, serving, note } = props
   const version = versionOf(group)
   return (
     <div class={`run-row group-row ${isEnabled(group) ? '' : 'is-off'}`}>
-      <a class={`row-link row-title ${isLong ? 'cut' : 'short-name'}`} href={href} aria-label={label}>
+      <a class={`row-link row-title ${typeof title === 'string' ? 'short-name' : 'cut'}`} href={href} aria-label={label}>
         {title}
       </a>
       <span class="version cut" title={version}>

@@ -220,10 +220,11 @@ interface EventTableProps {
 }
 
 export function EventTable({ label, rows, hrefOf }: EventTableProps) {
-  const instance: Column<EventRow> = {
+  const ofInstances: Column<EventRow> = {
     ...{ head: 'Instance', hideBelow: 'phone' },
     cell: ({ instance: id }) => id !== undefined && <NameLink href={hrefOf?.(id)} text={id} max={40} />,
   }
+  const ofStates: Column<EventRow> = { head: 'State', hideBelow: 'phone', cell: ({ state }) => state }
   return (
     <DataTable
       label={label}
@@ -244,8 +245,8 @@ export function EventTable({ label, rows, hrefOf }: EventTableProps) {
             </>
           ),
         },
-        ...(hrefOf === undefined ? [] : [instance]),
-        { head: 'State', hideBelow: 'phone', cell: ({ state }) => state },
+        ...(rows.some(({ instance }) => instance !== undefined) ? [ofInstances] : []),
+        ...(rows.some(({ state }) => state !== undefined) ? [ofStates] : []),
       ]}
     />
   )

@@ -97,7 +97,7 @@ function Summary({ execution, stage, inner, isExplained }: StagePanelProps) {
   const all = [stage, ...inner]
   const reason = isExplained ? undefined : reasonOf(stage)
   const groups = deployedBy(all)
-  const hasPicture = deploymentsOf(execution, stage).length > 0
+  const deployments = deploymentsOf(execution, stage)
   const isOfManifests = hasManifests(useCloudProviders(), textOf(stage.context['cloudProvider']))
   const actions = useStageActions(execution, stage)
   return (
@@ -115,8 +115,8 @@ function Summary({ execution, stage, inner, isExplained }: StagePanelProps) {
           <PlainText text={reason} links={placeLinks(application, all, reason)} />
         </p>
       )}
-      {hasPicture && <Lazy load={loadDeploymentPicture} props={{ application, execution, stage }} />}
-      <StageFacts stage={stage} application={application} groups={hasPicture ? [] : groups} />
+      {deployments.length > 0 && <Lazy load={loadDeploymentPicture} props={{ application, deployments }} />}
+      <StageFacts stage={stage} application={application} groups={deployments.length > 0 ? [] : groups} />
       {isFailed(status) && groups.slice(0, maxExamined).map((group) => <NotUp {...{ application, group }} key={group.name} />)}
       {isOfManifests && <Lazy load={loadStageManifests} props={{ application, stage }} />}
       {inner.length > 0 && <Inner execution={execution} inner={inner} />}
