@@ -93,11 +93,9 @@ const usualOrder = [/dev|local|sandbox/i, /test|qa/i, /stag|pre|uat/i, /prod|liv
 
 /** In the order of promotion: as pipelines deploy to them, else as their names say. */
 export function inOrder(names: readonly string[], pipelines: readonly Pipeline[], environments: Environments): readonly string[] {
-  const before = new Map(names.map((name) => [name, new Set<string>()]))
-  for (const pipeline of pipelines) {
-    const chain = [...new Set(accountsOf(pipeline).map((account) => environments.get(account) ?? account))]
-    for (const [at, name] of chain.entries()) for (const earlier of chain.slice(0, at)) before.get(name)?.add(earlier)
-  }
+  const chains = pipelines.map((pipeline) => [...new Set(accountsOf(pipeline).map((name) => environments.get(name) ?? name))])
+  const leads = (one: string, other: string) =>
+    chains.some((chain) => chain.includes(one) && chain.indexOf(one) < chain.indexOf(other))
   const rank = (name: string) => {
     const at = usualOrder.findIndex((pattern) => pattern.test(name))
     return at === -1 ? usualOrder.length - 1.5 : at
@@ -108,16 +106,14 @@ export function inOrder(names: readonly string[], pipelines: readonly Pipeline[]
     if (visited.has(name)) return []
     visited.add(name)
     // Pipelines that go both ways say nothing.
-    const earlier = sorted.filter((one) => before.get(name)?.has(one) && before.get(one)?.has(name) !== true)
+    const earlier = sorted.filter((one) => leads(one, name) && !leads(name, one))
     return [...earlier.flatMap(visit), name]
   }
   return sorted.flatMap(visit)
 }
 
 /** What a run has put where: an image, or the name of a manifest's object, and accounts. */
-export function deploymentsOf({
-  stages,
-}: Execution): readonly { readonly image: string; readonly accounts: readonly string[] }[] {
+export function deploymentsOf({ stages }: Execution) {
   const found = stages.flatMap(({ type, status, context, outputs }) => {
     const account = textOf(context['account']) ?? textOf(context['credentials'])
     if (status !== 'SUCCEEDED' || account === undefined) return []

@@ -186,8 +186,7 @@ function idOf(image: Image): string {
 }
 
 function createdAt(image: Image): number | undefined {
-  const moment = Date.parse(textOf(objectOf(image['attributes'])['creationDate']) ?? '')
-  return Number.isNaN(moment) ? undefined : moment
+  return numberOf(Date.parse(textOf(objectOf(image['attributes'])['creationDate']) ?? ''))
 }
 
 function originOf(image: Image): string | undefined {

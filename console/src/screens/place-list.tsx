@@ -122,12 +122,14 @@ export function placeColumns(toPlace: (place: Place) => string): readonly Column
   ]
 }
 
+/** Its provider is unknown where an address below an application leaves it out. */
+export type ChosenPlace = Omit<Place, 'provider'> & { readonly provider: string | undefined }
+
 interface PlaceScreenProps extends ScreenProps {
   readonly section: Parameters<typeof to.places>[0]
   readonly label: string
   readonly actions: ComponentChildren
-  /** The chosen object; its provider is unknown where an address below an application leaves it out. */
-  readonly panel: (place: Omit<Place, 'provider'> & { readonly provider: string | undefined }) => ComponentChildren
+  readonly panel: (place: ChosenPlace) => ComponentChildren
   readonly children: ComponentChildren
 }
 

@@ -4,11 +4,11 @@ import { useLive } from '../api/live.ts'
 import { DataTable } from '../components/data-table.tsx'
 import { RecordPanel } from '../components/record-panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
-import { applicationOf, type Place, securityGroupsOf } from '../model/infrastructure.ts'
+import { applicationOf, securityGroupsOf } from '../model/infrastructure.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
 import { CreatePlace, PlaceMenu } from './place-forms.tsx'
-import { List, PlaceScreen, placeColumns } from './place-list.tsx'
+import { type ChosenPlace, List, PlaceScreen, placeColumns } from './place-list.tsx'
 
 const label = 'Security groups'
 
@@ -42,9 +42,7 @@ export function SecurityGroups(screen: ScreenProps) {
   )
 }
 
-type ChosenProps = Omit<Place, 'provider'> & { readonly provider: string | undefined }
-
-function ChosenSecurityGroup({ provider, account, region, name }: ChosenProps) {
+function ChosenSecurityGroup({ provider, account, region, name }: ChosenPlace) {
   const live = useLive(
     '/securityGroups/{account}/{region}/{name}',
     { path: { account, region, name }, query: provider === undefined ? {} : { provider } },

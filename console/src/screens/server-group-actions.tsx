@@ -131,18 +131,13 @@ function resize(group: ServerGroup, filled: Json): Action {
 function disable(group: ServerGroup, context: ServerGroupContext): Action {
   const takers = siblingsOf(group, context.groups).filter((other) => isEnabled(other) && countsOf(other).up > 0)
   const names = takers.map((other) => `${other.name} (${countsOf(other).up} up)`).join(', ')
+  const then =
+    takers.length === 0
+      ? 'No other server group of this cluster takes traffic: requests will fail.'
+      : `${names} ${takers.length === 1 ? 'takes' : 'take'} all traffic.`
   return {
     ...{ type: 'disableServerGroup', label: 'Disable', icon: 'power' },
-    effect: (
-      <>
-        <p>{`${group.name} takes no more traffic. ${itsInstances(group, 'keeps', 'keep')} running.`}</p>
-        <p>
-          {takers.length === 0
-            ? 'No other server group of this cluster takes traffic: requests will fail.'
-            : `${names} ${takers.length === 1 ? 'takes' : 'take'} all traffic.`}
-        </p>
-      </>
-    ),
+    effect: `${group.name} takes no more traffic. ${itsInstances(group, 'keeps', 'keep')} running. ${then}`,
   }
 }
 
@@ -177,11 +172,11 @@ function rollBack(group: ServerGroup, context: ServerGroupContext, filled: Json)
 }
 
 /** What becomes of the other server groups. */
-const cloneStrategies = [
-  ['', 'stay as they are'],
-  ['redblack', 'are disabled once the new one is up'],
-  ['highlander', 'are destroyed once the new one is up'],
-] as const
+const cloneStrategies = Object.entries({
+  '': 'stay as they are',
+  redblack: 'are disabled once the new one is up',
+  highlander: 'are destroyed once the new one is up',
+})
 
 function clone(group: ServerGroup, { application }: ServerGroupContext, filled: Json): Action {
   const { name, moniker } = group
