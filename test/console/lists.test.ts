@@ -34,7 +34,7 @@ const saved = {
   kind: 'change',
   operation: 'savePipelineUsingPOST',
   resource: { application: 'web', id: 'p1', name: 'release' },
-}
+} as const
 
 test('a record of the audit log is a sentence that leads to what it changed', () => {
   const text = (record: Parameters<typeof auditSentence>[0]) =>

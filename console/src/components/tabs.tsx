@@ -4,13 +4,8 @@ import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { useQueryChange } from './filter-field.tsx'
 
-interface LinkTabsProps {
-  readonly label: string
-  readonly tabs: readonly { readonly label: string; readonly href: string }[]
-}
-
 /** Screens of one thing; the current one is marked. */
-export function LinkTabs({ label, tabs }: LinkTabsProps) {
+export function LinkTabs({ label, tabs }: { label: string; tabs: readonly { readonly label: string; readonly href: string }[] }) {
   const { path } = useLocation()
   // What stands above a screen, such as the start of a pipeline, has an address below it.
   const above = tabs.map(({ href }) => href).filter((href) => `${path}/`.startsWith(`${href}/`))

@@ -18,12 +18,7 @@ import { fieldOf, type ManifestView } from './object.ts'
 import { type ActedObject, useManifest } from './use-object.ts'
 import { placeOfGroup, type Revision } from './workload.ts'
 
-interface HistoryProps {
-  readonly object: ActedObject
-  readonly query: ScreenProps['query']
-}
-
-export function History({ object, query: { revision: compared } }: HistoryProps) {
+export function History({ object, query: { revision: compared } }: { object: ActedObject; query: ScreenProps['query'] }) {
   const { application, revisions = [] } = object
   const [current, ...others] = revisions
   const chosen = others.find(({ number }) => String(number) === compared)

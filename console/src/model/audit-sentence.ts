@@ -1,4 +1,5 @@
 /** A record of the audit log as a sentence, with what its names lead to. */
+import type { components } from '../api/schema.d.ts'
 import { shortId } from './execution.ts'
 
 /** Addresses of screens. */
@@ -20,19 +21,7 @@ export interface AuditName {
 
 type AuditPart = string | AuditName
 
-interface AuditRecord {
-  readonly at: string
-  readonly kind: string
-  readonly decision: string
-  readonly operation?: string | undefined
-  readonly application?: string | undefined
-  readonly resource?: Readonly<Record<string, string>> | undefined
-  readonly login?: string | undefined
-  readonly error?: string | undefined
-  readonly reason?: string | undefined
-  readonly repeated?: number | undefined
-  readonly lost?: number | undefined
-}
+type AuditRecord = Pick<components['schemas']['AuditEvent'], 'at'> & Partial<components['schemas']['AuditEvent']>
 
 /** Phrases by operation, verb first; the first that fits. Names in braces are values of the record. */
 const phrases = Object.entries({
@@ -69,7 +58,7 @@ const phrases = Object.entries({
 
 /** After the user: "started deploy-prod of web (run 8QK2)". */
 export function auditSentence(record: AuditRecord): readonly AuditPart[] {
-  const { kind, decision, login, lost, reason = 'The log has changed.', operation = '', resource = {} } = record
+  const { kind, decision = 'failed', login, lost, reason = 'The log has changed.', operation = '', resource = {} } = record
   const repeated = record.repeated === undefined ? '' : ` (and ${record.repeated.toLocaleString()} more like it)`
   if (kind === 'audit') return [lost === undefined ? reason : `${lost} events could not be written`]
   if (kind === 'login' || kind === 'logout') {
@@ -78,10 +67,8 @@ export function auditSentence(record: AuditRecord): readonly AuditPart[] {
     return [done, because(record), repeated]
   }
   const [verb = '', ...object] = phraseOf(record).split(' ')
-  const done =
-    { allowed: pastOf(verb), refused: `was refused to ${verb}`, begun: `began to ${verb}`, interrupted: `began to ${verb}` }[
-      decision
-    ] ?? `could not ${verb}`
+  const [began, failed] = [`began to ${verb}`, `could not ${verb}`]
+  const done = { allowed: pastOf(verb), refused: `was refused to ${verb}`, begun: began, interrupted: began, failed }[decision]
   const { started } = resource
   const isTask = operation.startsWith('task')
   return [

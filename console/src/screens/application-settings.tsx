@@ -136,14 +136,8 @@ function useSaveKey(save: () => void): void {
   })
 }
 
-interface ReviewProps {
-  readonly application: string
-  readonly edits: Edits
-  readonly onSaved: () => void
-}
-
 /** What is stored now beside what will be, with what another user has changed meanwhile. */
-function Review({ application, edits, onSaved }: ReviewProps) {
+function Review({ application, edits, onSaved }: { application: string; edits: Edits; onSaved: () => void }) {
   const { attributes, notifications, record, stored } = useStored(application)
   useEffect(() => {
     attributes.refresh()

@@ -8,13 +8,7 @@ import { isWaiting, type Stage } from '../model/execution.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { accountOf, buildOf, type GroupPlace, type StageBuild } from '../model/stage-output.ts'
 
-interface StageFactsProps {
-  readonly stage: Stage
-  readonly application: string
-  readonly groups: readonly GroupPlace[]
-}
-
-export function StageFacts({ stage, application, groups }: StageFactsProps) {
+export function StageFacts({ stage, application, groups }: { stage: Stage; application: string; groups: readonly GroupPlace[] }) {
   const { context, type, status, startTime } = stage
   const text = (key: string) => textOf(context[key])
   const [child, command, seconds] = [text('executionId'), text('command'), numberOf(context['waitTime'])]
