@@ -44,18 +44,11 @@ export function listChanges(before: unknown, after: unknown, path: KeyPath = [])
   return [...inner, { path: [...path, orderKey], before: [...left.keys()], after: [...right.keys()] }]
 }
 
-interface Conflict {
-  readonly path: KeyPath
-  readonly base: unknown
-  readonly mine: unknown
-  readonly theirs: unknown
-}
-
 export type Choose = (path: KeyPath) => 'mine' | 'theirs' | undefined
 
 /** `conflicts`: both changed these, differently. `taken`: changes of theirs that were taken over. */
 export function mergeDefinitions(base: Json, mine: Json, theirs: Json, choose?: Choose) {
-  const conflicts: Conflict[] = []
+  const conflicts: { path: KeyPath; base: unknown; mine: unknown; theirs: unknown }[] = []
   const taken: KeyPath[] = []
   const merge = (was: unknown, my: unknown, their: unknown, path: KeyPath): unknown => {
     if (isSameValue(my, their) || isSameValue(was, their)) return my

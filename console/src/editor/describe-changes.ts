@@ -3,12 +3,8 @@ import { stageWord, stepWords } from '../model/names.ts'
 import { type Json, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { type DefinitionChange, type KeyPath, listChanges, orderKey, partLists, withoutStamps } from './changes.ts'
 
-interface FieldChange {
-  /** As people say it: `capacity max`; empty for the order of a list. */
-  readonly field: string
-  readonly before: unknown
-  readonly after: unknown
-}
+/** The field as people say it: `capacity max`; empty for the order of a list. */
+type FieldChange = Omit<DefinitionChange, 'path'> & { readonly field: string }
 
 /** Changes of one part: a stage, a parameter, a trigger, or the pipeline itself. */
 export interface PartChange {

@@ -42,6 +42,8 @@ export class Draft {
   readonly types = signal<StageTypes | undefined>(undefined)
   /** Text that is no definition yet, and why; the other views keep the last valid definition. */
   readonly unreadable = signal<{ text: string; format: 'json' | 'yaml'; message: string } | undefined>(undefined)
+  /** In the text that is edited: they are no part of a definition. */
+  readonly hasComments = signal(false)
   /** The field to open and focus next, such as that of a problem. */
   readonly shown = signal<Path | undefined>(undefined)
   /** Whether fields that are missing are marked before the user was there: from the first save on. */

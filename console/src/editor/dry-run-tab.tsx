@@ -31,6 +31,7 @@ export function DryRunTab({ draft }: TabProps) {
   const runs = useLive('/executions', { query: { pipelineConfigIds, limit: maxRuns, expand: false } }, { refresh: 'open' })
   const [last, ...earlier] = newestFirst(runs.reading.value.body ?? [])
   const id = wanted ?? last?.id
+  const run = useLive('/pipelines/{id}', id === undefined ? undefined : { path: { id } }, { refresh: 'open' })
   const none = (
     <EmptyState icon="play" text="There are no results to evaluate with, because this pipeline has not run. Start it once." />
   )
@@ -45,7 +46,9 @@ export function DryRunTab({ draft }: TabProps) {
           {() => none}
         </Loaded>
       ) : (
-        <Evaluation key={id} draft={draft} runId={id} />
+        <Loaded live={run} rows={6}>
+          {(body) => <Verdict key={id} draft={draft} run={body} />}
+        </Loaded>
       )}
     </Panel>
   )
@@ -54,15 +57,6 @@ export function DryRunTab({ draft }: TabProps) {
 function toChoice(run: Execution): [id: string, text: string] {
   const time = formatRelative(run.startTime ?? run.buildTime ?? 0, now.peek())
   return [run.id, `${shortId(run.id)}, ${statusOf(run).word}, ${time}`]
-}
-
-function Evaluation({ draft, runId }: TabProps & { readonly runId: string }) {
-  const run = useLive('/pipelines/{id}', { path: { id: runId } }, { refresh: 'open' })
-  return (
-    <Loaded live={run} rows={6}>
-      {(body) => <Verdict draft={draft} run={body} />}
-    </Loaded>
-  )
 }
 
 function Verdict({ draft, run }: TabProps & { readonly run: Execution }) {

@@ -4,25 +4,17 @@ import { descriptionOf, type StageTypes } from './descriptions.ts'
 import { isExpression } from './problems.ts'
 import { stagesBefore, titleOfStage, toNodes } from './stages.ts'
 
-/** One call of `evaluateVariables`. */
-interface StageQuestion {
-  /** Stages of the run whose results are in sight, the nearest first. */
-  readonly requisites: readonly string[]
-  /** Fields of the stage, which see those before them. */
-  readonly variables: readonly { readonly key: string; readonly value: unknown }[]
-}
+type StageQuestion = NonNullable<ReturnType<typeof toQuestion>>
 
 /** Read by the engine before a stage begins. */
 const structure = ['refId', 'requisiteStageRefIds', 'type']
 const hasExpression = (value: unknown) => JSON.stringify(value)?.includes('${') === true
 
-/** Undefined for a stage without expressions. @param inRun References of the stages of the run. */
-export function toQuestion(
-  stage: Json,
-  definition: Json,
-  inRun: ReadonlySet<string>,
-  types: StageTypes | undefined,
-): StageQuestion | undefined {
+/**
+ * One call of `evaluateVariables`: fields that see those before them, and stages whose results are in sight, the nearest first.
+ * Undefined for a stage without expressions.
+ */
+export function toQuestion(stage: Json, definition: Json, inRun: ReadonlySet<string>, types: StageTypes | undefined) {
   const fields = [...(descriptionOf(types, stage)?.fields ?? []), ...(types?.commonFields ?? [])]
   const variables = Object.entries(stage).flatMap(([key, value]) => {
     if (key === variablesOf(stage))
@@ -53,11 +45,8 @@ function withBraces(condition: Json): Json {
   return isBare ? { ...condition, expression: `\${${expression}}` } : condition
 }
 
-interface Answer {
-  readonly result?: readonly Json[] | undefined
-  /** By expression. */
-  readonly detail?: unknown
-}
+/** `detail`: by expression. */
+type Answer = { readonly result?: readonly Json[] | undefined; readonly detail?: unknown }
 
 export function withValues(stage: Json, { variables }: StageQuestion, { result = [] }: Answer): Json {
   const values = new Map(variables.map(({ key }, index) => [key, objectOf(result[index])['value']]))

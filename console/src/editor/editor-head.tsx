@@ -2,7 +2,7 @@
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
-import { startOperation, useDenial } from '../api/rights.ts'
+import { saveOperation, startOperation, useDenial } from '../api/rights.ts'
 import { Banner } from '../components/banner.tsx'
 import { Button, IconButton } from '../components/button.tsx'
 import { Denied } from '../components/denied.tsx'
@@ -50,16 +50,11 @@ export function openStart({ stored }: Draft): void {
   })
 }
 
-interface ActionsProps extends TabProps {
-  readonly denied: string | undefined
-  /** The one from which the user came to edit a stage. */
-  readonly run: string | undefined
-  readonly onSave: () => void
-}
-
-export function Actions({ draft, denied, run, onSave }: ActionsProps) {
+/** @param run The one from which the user came to edit a stage. */
+export function Actions({ draft, run, onSave }: TabProps & { run: string | undefined; onSave: () => void }) {
   const { route: navigate } = useLocation()
   const { application } = draft
+  const denied = useDenial({ operation: saveOperation, application })
   const pipeline = draft.stored.value
   const isClean = pipeline !== undefined && !draft.isDirty.value
   const reason = denied ?? draft.readOnly.value

@@ -110,7 +110,7 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
         title={<Name text={name} max={80} />}
         crumbs={crumbsOf(draft.application)}
         state={<Changes draft={draft} />}
-        actions={<Actions draft={draft} denied={denied} run={query['run']} onSave={save} />}
+        actions={<Actions draft={draft} run={query['run']} onSave={save} />}
       />
       <Notes draft={draft} denied={denied} newer={newer} />
       <Problems draft={draft} onShow={showField} onSaveAnyway={() => openDialog(dialog)} />

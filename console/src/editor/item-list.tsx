@@ -24,8 +24,14 @@ export interface ItemKind {
   readonly empty?: string
 }
 
-export function ItemList({ draft, path, kind }: { draft: Draft; path: Path; kind: ItemKind }) {
-  const { itemName, form, title = titleOf, detail, fresh = () => ({}), empty } = kind
+interface ItemListProps {
+  readonly draft: Draft
+  readonly path: Path
+  readonly kind: ItemKind
+}
+
+export function ItemList({ draft, path, kind }: ItemListProps) {
+  const { itemName, fresh = () => ({}), empty } = kind
   const value = valueAt(draft.definition.value, path) ?? []
   const items = objectsOf(value)
   if (!Array.isArray(value) || items.length < value.length) {
@@ -38,19 +44,9 @@ export function ItemList({ draft, path, kind }: { draft: Draft; path: Path; kind
   return (
     <div class="item-list">
       {items.length === 0 && empty !== undefined && <p class="quiet">{empty}</p>}
-      {items.map((item, index) => (
-        // Items have no identity but their place.
-        <ListItem
-          key={index}
-          draft={draft}
-          path={path}
-          index={index}
-          count={items.length}
-          title={title(item) ?? `${itemName} ${index + 1}`}
-          detail={detail?.(item)}
-        >
-          {form(item, [...path, index], draft)}
-        </ListItem>
+      {/* Items have no identity but their place. */}
+      {items.map((_, index) => (
+        <ListItem key={index} draft={draft} path={path} kind={kind} items={items} index={index} />
       ))}
       <Button small icon="plus" onClick={add}>
         Add {itemName}
@@ -63,31 +59,19 @@ function titleOf({ name, displayName, key, value, stack }: Json): string | undef
   return textOf(name ?? displayName ?? key ?? value ?? stack)
 }
 
-interface ListItemProps {
-  readonly draft: Draft
-  /** Leads to the list. */
-  readonly path: Path
-  readonly index: number
-  readonly count: number
-  readonly title: string
-  readonly detail: string | undefined
-  readonly children: ComponentChildren
-}
-
-function ListItem({ draft, path, index, count, title, detail = '', children }: ListItemProps) {
+function ListItem({ draft, path, kind, items, index }: ItemListProps & { items: readonly Json[]; index: number }) {
   const here = [...path, index]
+  const item = items[index] ?? {}
+  const title = (kind.title ?? titleOf)(item) ?? `${kind.itemName} ${index + 1}`
   const box = useRef<HTMLDetailsElement>(null)
-  const fold = useFold(count <= maxOpenItems, isWithin(draft.shown.value ?? [], here))
+  const fold = useFold(items.length <= maxOpenItems, isWithin(draft.shown.value ?? [], here))
   useFocus(draft, here, box, fold.open)
   const problems = draft.problems.value.filter((problem) => isWithin(problem.path, here)).length
   const move = (to: number) =>
-    draft.change(`Move ${title}`, (definition) => {
-      const list = valueAt(definition, path) as readonly unknown[]
-      return withValueAt(definition, path, list.toSpliced(index, 1).toSpliced(to, 0, list[index]))
-    })
+    draft.change(`Move ${title}`, (definition) => withValueAt(definition, path, items.toSpliced(index, 1).toSpliced(to, 0, item)))
   const tools = [
     { icon: 'up', label: `Move ${title} up`, isShown: index > 0, onClick: () => move(index - 1) },
-    { icon: 'down', label: `Move ${title} down`, isShown: index < count - 1, onClick: () => move(index + 1) },
+    { icon: 'down', label: `Move ${title} down`, isShown: index < items.length - 1, onClick: () => move(index + 1) },
     { icon: 'trash', label: `Remove ${title}`, isShown: true, onClick: () => draft.set(here, undefined, `Remove ${title}`) },
   ] as const
   return (
@@ -97,7 +81,7 @@ function ListItem({ draft, path, index, count, title, detail = '', children }: L
         <span class="grow cut">
           <Name text={title} max={60} />{' '}
           <span class="muted regular">
-            <Name text={detail} max={60} />
+            <Name text={kind.detail?.(item) ?? ''} max={60} />
           </span>
         </span>
         <ProblemCount count={problems} />
@@ -105,7 +89,7 @@ function ListItem({ draft, path, index, count, title, detail = '', children }: L
       <div class="list-item-tools">
         {tools.map(({ isShown, ...tool }) => isShown && <IconButton key={tool.icon} small {...tool} />)}
       </div>
-      {fold.open && <div class="list-item-body">{children}</div>}
+      {fold.open && <div class="list-item-body">{kind.form(item, here, draft)}</div>}
     </details>
   )
 }

@@ -59,7 +59,8 @@ export function followersOf(nodes: readonly StageNode[], key: string): ReadonlyS
 
 /** Keys of all stages that come before, the nearest first. */
 export function stagesBefore(nodes: readonly StageNode[], key: string): ReadonlySet<string> {
-  return walk(key, (after) => nodes.find((node) => node.key === after)?.requires ?? [])
+  const requires = new Map(nodes.map((node) => [node.key, node.requires]))
+  return walk(key, (after) => requires.get(after) ?? [])
 }
 
 function walk(start: string, next: (key: string) => readonly string[]): ReadonlySet<string> {
@@ -71,24 +72,20 @@ function walk(start: string, next: (key: string) => readonly string[]): Readonly
 
 /** Each after those that it requires; equals in the order of the definition. What waits for a circle comes last. */
 export function inRunOrder(nodes: readonly StageNode[]): readonly StageNode[] {
-  return Object.values(sortByRun(nodes)).flat()
+  const done = new Set<string>()
+  const ordered: StageNode[] = []
+  for (let left = nodes; left.length > 0; left = left.filter(({ key }) => !done.has(key))) {
+    const ready = left.filter(({ requires }) => requires.every((key) => done.has(key)))
+    const next = ready.length === 0 ? left : ready
+    for (const { key } of next) done.add(key)
+    ordered.push(...next)
+  }
+  return ordered
 }
 
 /** Keys of the stages that wait for themselves. */
 export function findCircle(nodes: readonly StageNode[]): readonly string[] {
-  const { stuck } = sortByRun(nodes)
-  return stuck.map(({ key }) => key).filter((key) => followersOf(stuck, key).has(key))
-}
-
-function sortByRun(nodes: readonly StageNode[]): { ordered: readonly StageNode[]; stuck: readonly StageNode[] } {
-  const done = new Set<string>()
-  const ordered: StageNode[] = []
-  for (let stuck = nodes; ; stuck = stuck.filter(({ key }) => !done.has(key))) {
-    const ready = stuck.filter(({ requires }) => requires.every((key) => done.has(key)))
-    if (ready.length === 0) return { ordered, stuck }
-    for (const { key } of ready) done.add(key)
-    ordered.push(...ready)
-  }
+  return nodes.map(({ key }) => key).filter((key) => stagesBefore(nodes, key).has(key))
 }
 
 interface Added {

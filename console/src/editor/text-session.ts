@@ -1,6 +1,6 @@
 /** Text of a draft while it is edited: what can be read becomes the draft, what cannot stays as it is. */
 import { batch } from '@preact/signals'
-import { readText, type TextFormat, writeText } from './definition-text.ts'
+import { hasComments, readText, type TextFormat, writeText } from './definition-text.ts'
 import type { Draft } from './draft.ts'
 
 export type TextSession = ReturnType<typeof openTextSession>
@@ -11,6 +11,7 @@ export function openTextSession(draft: Draft, format: TextFormat) {
   let unreadable = draft.unreadable.peek()
   const toText = () => unreadable?.text ?? writeText(definition, format)
   draft.endStep()
+  draft.hasComments.value = hasComments(toText())
   return {
     /** The text to begin with. */
     text: toText(),
@@ -20,6 +21,7 @@ export function openTextSession(draft: Draft, format: TextFormat) {
       const { definition: typed, problem } = readText(text)
       // In one go, so that whoever sees the new definition knows that it came from here.
       batch(() => {
+        draft.hasComments.value = hasComments(text)
         draft.unreadable.value = problem && { text, format, message: `Line ${problem.line}: ${problem.message}` }
         if (typed !== undefined) draft.change('Edit the text', () => typed, 'text')
         definition = draft.definition.peek()

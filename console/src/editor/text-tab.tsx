@@ -2,7 +2,7 @@
 import { setDiagnostics } from '@codemirror/lint'
 import { EditorView } from '@codemirror/view'
 import { effect } from '@preact/signals'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { Banner } from '../components/banner.tsx'
 import { Button } from '../components/button.tsx'
@@ -10,8 +10,8 @@ import { useQueryChange } from '../components/filter-field.tsx'
 import { StatusText } from '../components/status-mark.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { codeExtensions } from './code-editor.tsx'
-import { findRanges, hasComments, readText, type TextFormat } from './definition-text.ts'
-import type { TabProps } from './draft.ts'
+import { findRanges, readText, type TextFormat } from './definition-text.ts'
+import type { Draft, TabProps } from './draft.ts'
 import { helpExtensions, toDiagnostics } from './text-help.ts'
 import { openTextSession, type TextSession } from './text-session.ts'
 
@@ -26,14 +26,10 @@ export function TextTab({ draft }: TabProps) {
   const { query } = useLocation()
   const change = useQueryChange()
   const holder = useRef<HTMLDivElement>(null)
-  const [text, setText] = useState('')
   const broken = draft.unreadable.value
   const format: TextFormat = broken?.format ?? (query['format'] === 'yaml' ? 'yaml' : 'json')
   const isReadOnly = draft.readOnly.value !== undefined
-  useEffect(() => {
-    const parent = holder.current as HTMLDivElement
-    return openText({ draft, format, parent, isReadOnly, onRead: setText })
-  }, [format, isReadOnly])
+  useEffect(() => openText(holder.current as HTMLDivElement, draft, format), [format, isReadOnly])
   const choose = (id: TextFormat) => {
     draft.readText?.()
     // Text that cannot be read cannot be written in the other format either.
@@ -62,29 +58,20 @@ export function TextTab({ draft }: TabProps) {
           )}
         </div>
       </div>
-      {hasComments(text) && <Banner tone="warning">Comments are not stored: they are lost on save.</Banner>}
+      {draft.hasComments.value && <Banner tone="warning">Comments are not stored: they are lost on save.</Banner>}
       <div class="code-box" ref={holder} />
     </div>
   )
 }
 
-interface TextOptions extends TabProps {
-  readonly format: TextFormat
-  readonly parent: HTMLElement
-  readonly isReadOnly: boolean
-  readonly onRead: (text: string) => void
-}
-
 /** @returns what closes it; what was typed last is read then */
-function openText({ draft, format, parent, isReadOnly, onRead }: TextOptions): () => void {
+function openText(parent: HTMLElement, draft: Draft, format: TextFormat): () => void {
   const session = openTextSession(draft, format)
   let timer: ReturnType<typeof setTimeout> | undefined
   const read = () => {
-    const text = view.state.doc.toString()
-    if (timer !== undefined) session.edit(text)
+    if (timer !== undefined) session.edit(view.state.doc.toString())
     clearTimeout(timer)
     timer = undefined
-    onRead(text)
   }
   const isTyped = EditorView.updateListener.of(({ docChanged, transactions }) => {
     if (!docChanged || transactions.every((transaction) => transaction.isUserEvent('outside'))) return
@@ -92,10 +79,9 @@ function openText({ draft, format, parent, isReadOnly, onRead }: TextOptions): (
     timer = setTimeout(read, readDelayMs)
   })
   const label = `Pipeline as ${format.toUpperCase()}`
-  const extensions = [...helpExtensions(draft, format), ...codeExtensions(label, isReadOnly), isTyped]
+  const extensions = [...helpExtensions(draft, format), ...codeExtensions(label, draft.readOnly.peek() !== undefined), isTyped]
   const view = new EditorView({ parent, doc: session.text, extensions })
   const stops = followDraft(view, session, draft)
-  read()
   draft.readText = read
   return () => {
     read()
@@ -106,7 +92,7 @@ function openText({ draft, format, parent, isReadOnly, onRead }: TextOptions): (
 }
 
 /** Shows changes from outside, what is wrong, and the place that is wanted. */
-function followDraft(view: EditorView, session: TextSession, { problems, unreadable, shown }: TabProps['draft']) {
+function followDraft(view: EditorView, session: TextSession, { problems, unreadable, shown }: Draft) {
   const textNow = () => view.state.doc.toString()
   return [
     effect(() => {
