@@ -20,16 +20,8 @@ import type { Path } from './json-path.ts'
 
 export type TextFormat = 'json' | 'yaml'
 
-interface TextRange {
-  readonly from: number
-  readonly to: number
-}
-
-interface TextProblem extends TextRange {
-  readonly line: number
-  /** A sentence without the place. */
-  readonly message: string
-}
+type TextRange = { readonly from: number; readonly to: number }
+type TextProblem = TextRange & { readonly line: number; readonly message: string }
 
 type ParsedText =
   | { readonly definition: Json; readonly problem?: undefined }

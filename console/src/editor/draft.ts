@@ -18,11 +18,8 @@ interface HeldText extends Problem {
   readonly value: unknown
 }
 
-interface Step {
-  readonly definition: Json
-  /** What led from here to the next one, such as "Remove Deploy". */
-  readonly label: string
-}
+/** A definition, and what led from it to the next one, such as "Remove Deploy". */
+type Step = { readonly definition: Json; readonly label: string }
 
 export interface KeptDraft {
   readonly stored: Json | undefined

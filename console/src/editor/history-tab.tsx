@@ -7,7 +7,6 @@ import { useQueryChange } from '../components/filter-field.tsx'
 import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
-import { Segments } from '../components/tabs.tsx'
 import { Time } from '../components/time.tsx'
 import { numberOf, textOf } from '../model/read.ts'
 import { formatExact } from '../model/time.ts'
@@ -105,11 +104,6 @@ function titlesOf(revision: Revision): string {
   return titles.slice(0, maxTitles).join(', ') + (titles.length > maxTitles ? ` +${titles.length - maxTitles}` : '')
 }
 
-const comparisons = [
-  { id: 'previous', label: 'the revision before' },
-  { id: 'draft', label: 'your draft' },
-] as const
-
 function ChosenRevision({ revision, draft }: TabProps & { revision: Revision }) {
   const change = useQueryChange()
   const { definition, previous, savedAtMs } = revision
@@ -117,25 +111,23 @@ function ChosenRevision({ revision, draft }: TabProps & { revision: Revision }) 
   const mine = draft.definition.value
   const restored = toDraft(definition, mine)
   const when = savedAtMs === undefined ? '' : formatExact(savedAtMs)
-  const restore = draft.readOnly.value === undefined && (
-    <Button icon="undo" onClick={() => draft.change(`Restore the revision of ${when}`, () => restored)}>
-      Restore this revision
-    </Button>
-  )
   const isSame = isSameDefinition(restored, mine)
-  return (
-    <Panel title={savedBy(revision)} actions={isSame ? <span class="muted">Your draft is the same.</span> : restore}>
-      {previous !== undefined && (
-        <div class="toolbar">
-          <span>Compared with</span>
-          <Segments
-            label="Compared with"
-            options={comparisons}
-            selected={isWithDraft ? 'draft' : 'previous'}
-            onSelect={(id) => change({ with: id === 'draft' ? id : undefined })}
-          />
-        </div>
+  const compare = () => change({ with: isWithDraft ? undefined : 'draft' })
+  const restore = () => draft.change(`Restore the revision of ${when}`, () => restored)
+  const actions = (
+    <>
+      {isSame && <span class="muted">Your draft is the same.</span>}
+      {previous !== undefined && <Button onClick={compare}>Compare with {isWithDraft ? 'the one before' : 'your draft'}</Button>}
+      {!isSame && draft.readOnly.value === undefined && (
+        <Button icon="undo" onClick={restore}>
+          Restore this revision
+        </Button>
       )}
+    </>
+  )
+  return (
+    <Panel title={savedBy(revision)} actions={actions}>
+      {isWithDraft && <p class="muted">From this revision to your draft:</p>}
       <DefinitionDiff before={isWithDraft ? definition : previous} after={isWithDraft ? mine : definition} />
     </Panel>
   )

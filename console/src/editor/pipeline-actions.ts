@@ -34,7 +34,9 @@ export function pipelineActions(options: PipelineActions): readonly MenuItem[] {
   const move = (label: string, icon: IconName, place: number) => {
     if (at < 0 || order[place] === undefined) return []
     const next = order.toSpliced(at, 1).toSpliced(place, 0, id)
-    return [item(label, icon, () => act(`Move ${name}`, () => reorder(application, next)))]
+    const body = { application, idsToIndices: Object.fromEntries(next.map((each, index) => [each, index])) }
+    const send = () => unwrap(client.POST('/actions/pipelines/reorder', { headers: actionHeaders, body }))
+    return [item(label, icon, () => act(`Move ${name}`, () => send().finally(() => refreshMatching(refreshes))))]
   }
   const edit: MenuItem = { label: 'Edit', icon: 'edit', letter: 'e', href: to.editPipeline(application, id) }
   return [
@@ -84,11 +86,4 @@ function confirmDeletion(application: string, name: string, onDeleted?: () => vo
     refreshes,
     onDone: () => onDeleted?.(),
   })
-}
-
-/** @throws {ApiError} */
-async function reorder(application: string, order: readonly string[]): Promise<void> {
-  const idsToIndices = Object.fromEntries(order.map((id, index) => [id, index]))
-  const sent = client.POST('/actions/pipelines/reorder', { headers: actionHeaders, body: { application, idsToIndices } })
-  await unwrap(sent).finally(() => refreshMatching(refreshes))
 }

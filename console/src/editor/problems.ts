@@ -7,7 +7,6 @@ import { parameterFields, triggerTypes } from './pipeline-fields.ts'
 import { findCircle, refIdOf, requisitesOf, type StageNode, titleOfStage, toNodes } from './stages.ts'
 
 export interface Problem {
-  /** From the definition: `['stages', 3, 'capacity', 'max']`. */
   readonly path: Path
   readonly message: string
   /** The stage that it belongs to, as `StageNode.key`. */
@@ -37,21 +36,23 @@ export function findProblems(definition: Json, types: StageTypes | undefined): r
   })
   return [
     ...(isNamed ? [] : [missing(['name'], nameMissing)]),
-    ...problemsOfList(definition, 'triggers', ({ type }) => triggerTypes.find((known) => known.type === type)?.fields ?? []),
-    ...problemsOfList(definition, 'parameterConfig', () => parameterFields),
+    ...problemsOfList(definition, 'triggers'),
+    ...problemsOfList(definition, 'parameterConfig'),
     ...ofStages,
   ]
 }
 
-function problemsOfList(
-  definition: Json,
-  list: string,
-  fieldsOf: (item: Json) => readonly FieldDescription[],
-): readonly Problem[] {
+/** Fields of the items of lists. */
+const itemFields = {
+  triggers: ({ type }: Json) => triggerTypes.find((known) => known.type === type)?.fields ?? [],
+  parameterConfig: () => parameterFields,
+}
+
+function problemsOfList(definition: Json, list: keyof typeof itemFields): readonly Problem[] {
   return objectsOf(definition[list]).flatMap((item, index) => {
     const { type, poll, enabled, repository } = item
     const isPathPolled = type === 'git' && poll === true && String(repository).startsWith('/')
-    const found = problemsOf(item, fieldsOf(item), [list, index], enabled !== false)
+    const found = problemsOf(item, itemFields[list](item), [list, index], enabled !== false)
     return isPathPolled ? [...found, wrong([list, index, 'repository'], pathOfMachine)] : found
   })
 }
