@@ -114,16 +114,12 @@ export class Draft {
     this.change(label, (definition) => withValueAt(definition, path, value), JSON.stringify(path))
   }
 
-  hold(path: Path, text: string, message: string): void {
+  /** Without a text, the field has a value, or is left as it was. */
+  hold(path: Path, text: string | undefined, message: string): void {
     const definition = this.definition.peek()
     const [stage, value] = [stageAt(definition, path), valueAt(definition, path)]
     const others = this.held.peek().filter((other) => !isSamePath(other.path, path))
-    this.#held.value = [...others, { path, text, message, kind: 'wrong', stage, value }]
-  }
-
-  /** The field has a value, or is left as it was. */
-  release(path: Path): void {
-    if (this.heldAt(path) !== undefined) this.#held.value = this.held.peek().filter((other) => !isSamePath(other.path, path))
+    this.#held.value = text === undefined ? others : [...others, { path, text, message, kind: 'wrong', stage, value }]
   }
 
   heldAt(path: Path): HeldText | undefined {

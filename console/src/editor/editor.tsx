@@ -136,17 +136,15 @@ function useOnSaved(draft: Draft, id: string | undefined, { stage, section, tab 
 
 /** A newer version in the store; one of the same content, or without changes of the user, is taken over. */
 function useNewer(draft: Draft, latest: Json | undefined): Json | undefined {
-  const [newer, setNewer] = useState<Json | undefined>(undefined)
+  const stored = draft.stored.value
+  const savedAt = (definition: Json | undefined) => numberOf(definition?.['updateTs']) ?? 0
+  // An answer from before the last save is not newer.
+  const newer = stored !== undefined && savedAt(latest) > savedAt(stored) ? latest : undefined
+  const isTaken = newer !== undefined && (!draft.isDirty.value || isSameDefinition(newer, stored ?? {}))
   useEffect(() => {
-    const stored = draft.stored.peek()
-    if (latest === undefined || stored === undefined) return
-    // An answer from before the last save is not newer.
-    if ((numberOf(latest['updateTs']) ?? 0) <= (numberOf(stored['updateTs']) ?? 0)) return setNewer(undefined)
-    const isTaken = isSameDefinition(latest, stored) || !draft.isDirty.peek()
-    if (isTaken) draft.rebase(stored, latest)
-    setNewer(isTaken ? undefined : latest)
-  }, [latest, draft.stored.value])
-  return newer
+    if (isTaken) draft.rebase(stored ?? {}, newer)
+  }, [isTaken, newer])
+  return isTaken ? undefined : newer
 }
 
 function useEditorKeys(draft: Draft, save: () => void, show: (path: Path) => void): void {

@@ -16,7 +16,6 @@ import type { TabProps } from './draft.ts'
 import { findRevision, type Revision, summaryOf, toDraft, toRevisions } from './history.ts'
 
 const maxRevisions = 50
-const maxTitles = 3
 /** In the address instead of a revision. */
 const draftId = 'draft'
 
@@ -73,7 +72,7 @@ function Revisions({ revisions, draft }: TabProps & { revisions: readonly Revisi
                   {savedBy(one)} {index === 0 && <span class="muted">stored now</span>}
                 </span>
                 <span class="revision-summary">
-                  <Name text={titlesOf(one)} max={90} />
+                  <Name text={summaryOf(one).join(', ')} max={90} />
                 </span>
               </>,
             ),
@@ -96,12 +95,6 @@ function savedBy({ savedAtMs, author }: Revision) {
       {author !== undefined && <Name text={` by ${author}`} max={40} />}
     </>
   )
-}
-
-/** What a revision changed, in short. */
-function titlesOf(revision: Revision): string {
-  const titles = summaryOf(revision)
-  return titles.slice(0, maxTitles).join(', ') + (titles.length > maxTitles ? ` +${titles.length - maxTitles}` : '')
 }
 
 function ChosenRevision({ revision, draft }: TabProps & { revision: Revision }) {

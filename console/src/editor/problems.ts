@@ -97,7 +97,7 @@ function problemsOf(
     const here = [...inner, field.name]
     const words = formatPath(here)
     const path = [...base, ...here]
-    const name = namesOf(field).find((each) => isGiven(holder[each]))
+    const name = namesOf(field).find((each) => (holder[each] ?? '') !== '')
     if (name === undefined) return field.required && !mayLack ? [missing(path, `Enter ${words}.`)] : []
     // Under another name it is taken as it is.
     if (name !== field.name) return []
@@ -105,7 +105,7 @@ function problemsOf(
     const why = isExpression(value) ? undefined : describeWrong(value, field)
     if (why !== undefined) return [wrong(path, `${words} ${why}.`)]
     const below = (object: unknown, at: Path) =>
-      field.fields === undefined || !isObject(object) ? [] : problemsOf(object, field.fields, base, isComplete, at)
+      isObject(object) ? problemsOf(objectOf(object), field.fields ?? [], base, isComplete, at) : []
     return Array.isArray(value) ? value.flatMap((each, index) => below(each, [...here, index])) : below(value, here)
   })
 }
@@ -122,12 +122,8 @@ function describeWrong(value: unknown, { kind, choices = [], onlyChoices }: Fiel
   return isWrongChoice ? `must be one of ${choices.join(', ')}` : undefined
 }
 
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null && value !== ''
+function isObject(value: unknown): boolean {
+  return objectOf(value) === value
 }
 
 export function isExpression(value: unknown): boolean {

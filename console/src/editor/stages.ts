@@ -1,5 +1,5 @@
 /** Stages of a definition: who requires whom, and changes that keep the graph whole. */
-import { type Json, objectOf, textOf } from '../model/read.ts'
+import { type Json, listOf, objectOf, textOf } from '../model/read.ts'
 
 export interface StageNode {
   /** Place in `stages`. */
@@ -20,8 +20,7 @@ export const positions = {
 export type Position = keyof typeof positions
 
 export function stagesOf(definition: Json): readonly Json[] {
-  const { stages } = definition
-  return Array.isArray(stages) ? stages.map(objectOf) : []
+  return listOf(definition['stages']).map(objectOf)
 }
 
 export function toNodes(definition: Json): readonly StageNode[] {
@@ -44,8 +43,7 @@ export function refIdOf(stage: Json): string | undefined {
 }
 
 export function requisitesOf(stage: Json): readonly string[] {
-  const { requisiteStageRefIds } = stage
-  return Array.isArray(requisiteStageRefIds) ? [...new Set(requisiteStageRefIds.flatMap((id) => textOf(id) ?? []))] : []
+  return [...new Set(listOf(stage['requisiteStageRefIds']).flatMap((id) => textOf(id) ?? []))]
 }
 
 export function titleOfStage(stage: Json): string {
@@ -88,10 +86,7 @@ export function findCircle(nodes: readonly StageNode[]): readonly string[] {
   return nodes.map(({ key }) => key).filter((key) => stagesBefore(nodes, key).has(key))
 }
 
-interface Added {
-  readonly definition: Json
-  readonly refId: string
-}
+type Added = { readonly definition: Json; readonly refId: string }
 
 /** After all others, or beside an existing one: before its followers, between it and what it requires, or with the same requisites. */
 export function addStage(given: Json, stage: Json, place?: { readonly of: string; readonly position: Position }): Added {
@@ -153,8 +148,6 @@ export function setRequisites(definition: Json, key: string, requisites: readonl
   const nodes = toNodes(definition)
   const known = nodes.map((node) => node.key).filter((each) => requisites.includes(each))
   const requisiteStageRefIds = [...new Set([...known, ...requisites])]
-  return {
-    ...definition,
-    stages: nodes.map(({ key: each, stage }) => (each === key ? { ...stage, requisiteStageRefIds } : stage)),
-  }
+  const stages = nodes.map(({ key: each, stage }) => (each === key ? { ...stage, requisiteStageRefIds } : stage))
+  return { ...definition, stages }
 }

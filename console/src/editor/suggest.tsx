@@ -25,8 +25,7 @@ export const FieldContext = createContext<FieldPlace | undefined>(undefined)
 export function useKeptText() {
   const place = useContext(FieldContext)
   const path = place?.path ?? []
-  const keep = (text: string | undefined, why: string) =>
-    text === undefined ? place?.draft.release(path) : place?.draft.hold(path, text, why)
+  const keep = (text: string | undefined, why: string) => place?.draft.hold(path, text, why)
   return { kept: place?.draft.heldAt(path), keep }
 }
 
