@@ -9,7 +9,7 @@ export interface Question {
   readonly label: string
   readonly help?: string
   readonly placeholder?: string
-  /** What is said where it must be answered and is not. */
+  /** Said where it must be answered, and is not. */
   readonly missing?: string
   readonly errorOf?: (value: string) => string | undefined
   readonly input?: 'text' | 'select' | 'file' | 'code'
@@ -66,7 +66,6 @@ export interface Beginning {
   /** Of the pipeline, unless the user gives another one. */
   readonly name?: string
   readonly asks: readonly QuestionId[]
-  /** @throws {Error} in words for the user */
   readonly define: (answers: Answers, place: Place & { readonly production: Place['account'] }) => Json | Promise<Json>
 }
 

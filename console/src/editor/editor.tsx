@@ -1,5 +1,5 @@
 /** The pipeline editor: one draft, and its views in tabs that are loaded when they are opened. */
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'

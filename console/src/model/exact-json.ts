@@ -25,10 +25,3 @@ export function parseExactly(text: string): unknown {
 export function toExact(text: string, number: number = Number(text)): number | bigint {
   return !Number.isSafeInteger(number) && /^-?\d+$/.test(text) ? BigInt(text) : number
 }
-
-/** Whether a browser before Chrome 114, Firefox 135 or Safari 18.4 would write an integer with other digits. */
-export function losesDigits(value: unknown): boolean {
-  if (rawJSON !== undefined) return false
-  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value)
-  return typeof value === 'object' && value !== null && Object.values(value).some(losesDigits)
-}
