@@ -1,5 +1,6 @@
 /** Definitions as text: JSON, or YAML, whose parser reads both; what stands where in it; and files of manifests. */
 import {
+  type Document,
   isCollection,
   isPair,
   isScalar,
@@ -61,7 +62,7 @@ export function readText(text: string): ParsedText {
 }
 
 /** Dates, repeated parts and numbers that JSON does not have become what would be saved. */
-function toValue(document: { toJS: (options: object) => unknown }): unknown {
+function toValue(document: Pick<Document, 'toJS'>): unknown {
   return parseExactly(JSON.stringify(document.toJS({ maxAliasCount: 1000 }) ?? null))
 }
 
