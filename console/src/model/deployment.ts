@@ -4,6 +4,7 @@ import { numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 import {
   countsOf,
   type Instance,
+  instanceId,
   instancesOf,
   isEnabled,
   loadBalancersOf,
@@ -154,6 +155,9 @@ function creationOf({ type, context, tasks }: Stage, names: string): readonly Ha
 
 export type PictureGroup = ReturnType<typeof picturesThen>[number]
 
+/** Of an instance; of those that are no more, the names are not known. */
+type InstanceState = Status & { readonly id?: string }
+
 function healthWords(states: readonly Status[]): string {
   const counts = Map.groupBy(states, ({ word }) => word)
   return [...counts].map(([word, { length }]) => `${length} ${word}`).join(', ') || 'no instance'
@@ -187,7 +191,7 @@ export function picturesOf(
   const shown = sorted.filter((group) => !dropped.has(group)).slice(-maxGroups)
   const all = shown.reduce((sum, group) => sum + inServiceOf(group), 0)
   return shown.map((group) => {
-    const states = instancesOf(group).map(statusOfInstance)
+    const states = instancesOf(group).map((instance) => ({ ...statusOfInstance(instance), id: instanceId(instance) }))
     const share = isFronted(...shown) ? inServiceOf(group) / Math.max(1, all) : undefined
     const fate = isEnabled(group) ? undefined : 'disabled'
     return {
@@ -225,7 +229,7 @@ export function picturesThen(deployment: Deployment, groups: readonly ServerGrou
     const fate = fates.get(name) ?? (isNew && hasFailed ? 'failed' : undefined)
     const total = (isNew ? desired : undefined) ?? (found && countsOf(found).total) ?? 0
     const state = instanceStatus(fate === undefined ? 'Up' : 'OutOfService')
-    const states = Array<Status>(fate === 'removed' ? 0 : total).fill(state)
+    const states = Array<InstanceState>(fate === 'removed' ? 0 : total).fill(state)
     return {
       group: found ?? { name, account, region },
       isNew,

@@ -52,14 +52,17 @@ export function GroupLine(props: GroupLineProps) {
 
 /** Whether requests reach the group: the ribbon of the one that serves, a word for the others. */
 function Traffic({ group, serving }: { group: ServerGroup; serving: readonly ServerGroup[] }) {
-  const isFronted = isEnabled(group) && loadBalancersOf(group).length > 0
-  const takers = serving.filter((one) => isEnabled(one) && loadBalancersOf(one).length > 0 && countsOf(one).up > 0)
-  if (takers.includes(group))
-    return <span class="traffic is-serving">{takers.length === 1 ? '100 % of traffic' : 'shares the traffic'}</span>
-  if (isEnabled(group) && !isFronted) return <span class="traffic muted">no load balancer</span>
+  const isFronted = (one: ServerGroup) => isEnabled(one) && loadBalancersOf(one).length > 0
+  const isServing = (one: ServerGroup) => isFronted(one) && countsOf(one).up > 0
+  if (isServing(group)) {
+    const isAlone = serving.filter(isServing).length === 1
+    return <span class="traffic is-serving">{isAlone ? '100 % of traffic' : 'shares the traffic'}</span>
+  }
+  if (isEnabled(group) && !isFronted(group)) return <span class="traffic muted">no load balancer</span>
   return (
     <span class="traffic is-disabled">
-      <StatusMark kind={isFronted ? 'warning' : 'disabled'} size={12} /> {isFronted ? 'no instance is up' : 'disabled'}
+      <StatusMark kind={isEnabled(group) ? 'warning' : 'disabled'} size={12} />{' '}
+      {isEnabled(group) ? 'no instance is up' : 'disabled'}
     </span>
   )
 }
