@@ -6,14 +6,8 @@ import { kept } from './kept.tsx'
 
 const maxRuns = 30
 
-interface RunStripProps {
-  /** Newest first, as the API lists them. */
-  readonly runs: readonly Execution[]
-  readonly label: string
-}
-
-/** The same runs are not drawn again: a list of pipelines has a thousand of them. */
-export const RunStrip = kept(({ runs, label }: RunStripProps) => {
+/** The same runs, newest first, are not drawn again: a list of pipelines has a thousand of them. */
+export const RunStrip = kept(({ runs, label }: { readonly runs: readonly Execution[]; readonly label: string }) => {
   const shown = runs.slice(0, maxRuns).toReversed()
   const nowMs = Math.max(now.peek(), thisMinute.value)
   const lengths = shown.map((run) => durationOf(run, nowMs))
@@ -27,35 +21,14 @@ export const RunStrip = kept(({ runs, label }: RunStripProps) => {
         const time = run.startTime ?? run.buildTime
         const ago = time && formatRelative(time, nowMs)
         const text = [`run ${shortId(run.id)}`, word, ago, length && formatDuration(length)].filter(Boolean).join(', ')
-        // The style sheet draws the bar: one element for each run keeps long lists quick.
-        return (
-          <a
-            key={run.id}
-            href={to.execution(run.id)}
-            class={`run is-${kind} step-${step}`}
-            aria-label={text}
-            title={text}
-            tabIndex={index === shown.length - 1 ? 0 : -1}
-          >
-            {signs[kind]}
-          </a>
-        )
+        const tabIndex = index === shown.length - 1 ? 0 : -1
+        // The style sheet draws the bar and its sign: one element for each run keeps long lists quick.
+        const link = { class: `run is-${kind} step-${step}`, title: text, tabIndex }
+        return <a key={run.id} href={to.execution(run.id)} aria-label={text} {...link} />
       })}
     </div>
   )
 })
-
-/** Above everything that did not simply succeed. */
-const signs: Readonly<Record<string, string>> = {
-  failed: '×',
-  warning: '!',
-  cancelled: '/',
-  waiting: '?',
-  paused: '‖',
-  running: '▸',
-  queued: '·',
-  skipped: '»',
-}
 
 function move(event: KeyboardEvent): void {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]

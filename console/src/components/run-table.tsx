@@ -21,22 +21,18 @@ interface RunTableProps {
 export function RunTable({ runs, label, without, heldOf }: RunTableProps) {
   const causes = useCauses(runs)
   const content = (run: Execution) => contentOf(run).join(' · ')
-  const contentColumn = {
-    key: 'content',
-    head: 'Version and parameters',
-    hideBelow: 'narrow',
-    cell: (run: Execution) => <Name text={content(run)} max={60} />,
-  } as const
-  const length = ({ status, startTime, endTime }: Execution) =>
-    isComplete(status) && !endTime ? '–' : <Duration from={startTime} until={endTime} />
+  const contentColumn: Column<Execution> = {
+    ...{ key: 'content', head: 'Version and parameters', hideBelow: 'narrow' },
+    cell: (run) => <Name text={content(run)} max={60} />,
+  }
   const columns: readonly Column<Execution>[] = [
     { key: 'state', head: 'Status', cell: (run) => <StatusText status={statusOf(run)} /> },
     { key: 'run', head: 'Run', grow: true, cell: (run) => <Run run={run} without={without} cause={causes.get(run.id)} /> },
     // Below a narrow screen, and on the page of a pipeline, the cell of the run has it.
     ...(without !== 'pipeline' && runs.some((run) => content(run) !== '') ? [contentColumn] : []),
-    { key: 'start', head: 'Started by', hideBelow: 'phone', cell: (run) => <Starter run={run} /> },
+    { key: 'start', head: 'Started by', hideBelow: 'phone', cell: starterOf },
     { key: 'time', head: 'Started', cell: (run) => <Time at={run.startTime ?? run.buildTime} /> },
-    { key: 'length', head: 'Duration', hideBelow: 'phone', align: 'end', cell: length },
+    { key: 'length', head: 'Duration', hideBelow: 'phone', align: 'end', cell: lengthOf },
   ]
   return (
     <div class="run-table">
@@ -62,12 +58,16 @@ function Run({ run, without, cause }: Pick<RunTableProps, 'without'> & { run: Ex
   )
 }
 
-function Starter({ run }: { run: Execution }) {
+function starterOf(run: Execution) {
   return (
     <>
       <Name text={startedBy(run) ?? ''} max={24} /> <span class="muted">{triggerWord(run.trigger.type)}</span>
     </>
   )
+}
+
+function lengthOf({ status, startTime, endTime }: Execution) {
+  return isComplete(status) && !endTime ? '–' : <Duration from={startTime} until={endTime} />
 }
 
 /** Lists come without the details that have the reasons: they are read for the failed ones alone. */

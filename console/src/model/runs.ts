@@ -16,19 +16,17 @@ export const runStates: readonly (readonly [word: string, statuses: string, text
   ['stopped', 'STOPPED,FAILED_CONTINUE', 'Stopped'],
 ]
 
-const triggerWords: Readonly<Record<string, string>> = {
-  manual: 'by hand',
-  cron: 'by schedule',
-  git: 'by a push',
-  docker: 'by a new image',
-  pipeline: 'by another pipeline',
-  webhook: 'by a webhook',
-  pubsub: 'by a message',
-  helm: 'by a new chart',
-  jenkins: 'by a build',
-}
-
-export const triggerTypes = Object.entries(triggerWords)
+export const triggerTypes: readonly (readonly [type: string, text: string])[] = [
+  ['manual', 'by hand'],
+  ['cron', 'by schedule'],
+  ['git', 'by a push'],
+  ['docker', 'by a new image'],
+  ['pipeline', 'by another pipeline'],
+  ['webhook', 'by a webhook'],
+  ['pubsub', 'by a message'],
+  ['helm', 'by a new chart'],
+  ['jenkins', 'by a build'],
+]
 
 /** How a run was started, as people say it. */
 export function triggerWord(type = 'manual'): string {
@@ -45,28 +43,24 @@ function momentOf(text = '', nowMs: number): number | undefined {
   return Number.isNaN(at) ? undefined : at
 }
 
+/** How many newer runs the page of an address leaves out. */
+export function startOf({ start }: Query): number {
+  return Math.max(0, Math.floor(Number(start)) || 0)
+}
+
 /** The search that an address asks for. */
 export function searchOfRuns(query: Query, nowMs: number) {
   const { status, user, trigger, parameter, version, pipeline, q } = query
-  const [from, to, before] = ['from', 'to', 'before'].map((name) => momentOf(query[name], nowMs))
-  const end = Math.min(to ?? Number.POSITIVE_INFINITY, before ?? Number.POSITIVE_INFINITY)
+  const [from, ...ends] = ['from', 'to', 'before'].map((name) => momentOf(query[name], nowMs))
+  const [end] = ends.filter((at) => at !== undefined).toSorted((one, other) => one - other)
   const given = {
+    ...{ user, parameter, triggerTypes: trigger, pipelineName: pipeline, text: [q, version].filter(Boolean).join(' ') },
     statuses: runStates.find(([word]) => word === status)?.[1] ?? status?.toUpperCase(),
-    user,
-    triggerTypes: trigger,
-    parameter,
-    text: [q, version].filter(Boolean).join(' '),
-    pipelineName: pipeline,
     triggerTimeStartBoundary: from?.toString(),
-    triggerTimeEndBoundary: Number.isFinite(end) ? String(end) : undefined,
+    triggerTimeEndBoundary: end?.toString(),
   }
   const asked = Object.fromEntries(Object.entries(given).filter(([, value]) => value))
   return { ...asked, startIndex: startOf(query), size: runsPerPage, expand: false }
-}
-
-/** How many newer runs the page leaves out. */
-export function startOf({ start = '' }: Query): number {
-  return /^\d{1,9}$/.test(start) ? Number(start) : 0
 }
 
 const hosts: Readonly<Record<string, string>> = {

@@ -45,17 +45,23 @@ export function Runs({ params, query }: ScreenProps) {
   const events = application === undefined ? {} : { events: applicationEvents(application, 'executions') }
   const asked = { path: { application: application ?? '*' }, query: search }
   const live = useLive(searchPath, asked, { refresh: 'live', isBusy: hasActive, ...events })
-  const pipeline = usePipelineFilter(application)
-  const filters = [text, pipeline, ...usual]
-  const chosen = filterWords([...filters, ...rare], query)
-  const noMatch =
-    startOf(query) > 0 ? (
-      <NoMatch text="There is no older run." filters={Object.keys(firstPage)} />
-    ) : chosen !== '' ? (
-      <NoMatch text={`No run matches “${chosen}”.`} filters={[...filters, ...rare].map(({ name }) => name)} />
-    ) : (
-      <EmptyState icon="pipeline" text="Nothing has run yet. A run begins when a pipeline is started, by hand or by a trigger." />
-    )
+  const { body: pipelines = [] } = usePipelines(application).reading.value
+  // A choice where the pipelines are known, of one application.
+  const choices = application === undefined ? {} : { choices: pipelines.map(({ name }) => name) }
+  const filters: readonly Filter[] = [text, { name: 'pipeline', label: 'Pipeline', kind: 'asked', ...choices }, ...usual]
+  const all = [...filters, ...rare]
+  const chosen = filterWords(all, query)
+  const none = 'Nothing has run yet. A run begins when a pipeline is started, by hand or by a trigger.'
+  const noMatch = (what: string, names: readonly string[]) => <NoMatch text={what} filters={names} />
+  const empty =
+    startOf(query) > 0
+      ? noMatch('There is no older run.', Object.keys(firstPage))
+      : chosen !== '' &&
+        noMatch(
+          `No run matches “${chosen}”.`,
+          all.map(({ name }) => name),
+        )
+  const without = application === undefined ? undefined : 'application'
   return (
     <>
       {application === undefined ? <PageHead tab="Runs" /> : <ApplicationHead application={application} tab="Runs" />}
@@ -64,28 +70,16 @@ export function Runs({ params, query }: ScreenProps) {
         <summary>More filters</summary>
         <Filters filters={rare} />
       </details>
-      <Loaded live={live} rows={8} empty={noMatch}>
+      <Loaded live={live} rows={8} empty={empty || <EmptyState icon="pipeline" text={none} />}>
         {(runs) => (
           <div class="panel is-flush">
-            <RunTable
-              runs={runs}
-              label="Runs"
-              heldOf={JSON.stringify(search)}
-              without={application === undefined ? undefined : 'application'}
-            />
+            <RunTable {...{ runs, label: 'Runs', heldOf: JSON.stringify(search), without }} />
             <RunPages runs={runs} query={query} />
           </div>
         )}
       </Loaded>
     </>
   )
-}
-
-/** A choice where the pipelines are known, of one application. */
-function usePipelineFilter(application: string | undefined): Filter {
-  const { body = [] } = usePipelines(application).reading.value
-  const filter = { name: 'pipeline', label: 'Pipeline', kind: 'asked' } as const
-  return application === undefined ? filter : { ...filter, choices: body.map(({ name }) => name) }
 }
 
 /** Older pages end where the first one began, so that new runs shift none of them. */

@@ -1,5 +1,5 @@
 /** Starts a pipeline with valid parameters. */
-import { useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { ApiError } from '../api/api-error.ts'
@@ -7,9 +7,10 @@ import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { useRunsOf } from '../api/pipelines.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
-import { Check, CheckField, Field, Suggestions } from '../components/form-fields.tsx'
+import { Check, CheckField, ChoiceField, Field, TextField } from '../components/form-fields.tsx'
 import { Name } from '../components/name.tsx'
 import { newestFirst, shortId } from '../model/execution.ts'
+import { showHidden } from '../model/names.ts'
 import { objectOf, objectsOf, textOf } from '../model/read.ts'
 import { isComplete } from '../model/status.ts'
 import { plural } from '../words.ts'
@@ -152,83 +153,71 @@ interface ParameterFieldProps {
 }
 
 /** The field that fits the definition of a parameter. */
-function ParameterField(props: ParameterFieldProps) {
-  const { parameter, value, error, onChange } = props
-  const { name, label, description, required, default: usual } = parameter
+function ParameterField({ parameter, value, error, suggestions, onChange }: ParameterFieldProps) {
+  const { name, default: usual } = parameter
   const hasOptions = parameter['hasOptions'] === true
   const options = hasOptions ? objectsOf(parameter.options).flatMap(({ value: option }) => textOf(option) ?? []) : []
-  const secret = isSecret(name) && 'The value is stored with the run, and readers of the application can see it.'
-  const help = [description, secret].filter(Boolean).join(' ') || undefined
-  const title = <Name text={label || name} />
-  if (options.length === 0 && /^(true|false)$/.test(String(usual))) {
+  const isSecret = /password|secret|token/i.test(name)
+  const secret = isSecret && 'The value is stored with the run, and readers of the application can see it.'
+  const help = [parameter.description, secret].filter(Boolean).join(' ') || undefined
+  const label = showHidden(parameter.label || name)
+  const field = { label, value, help, error, required: parameter.required === true, onChange }
+  if (options.length > maxRadios) return <ChoiceField {...field} choices={['', ...options]} />
+  if (options.length > 0) return <RadioField {...field} options={options} />
+  if (/^(true|false)$/.test(String(usual))) {
     return (
       <div class="field">
         <Check checked={value === 'true'} onChange={(isOn) => onChange(String(isOn))}>
-          <strong>{title}</strong> <span class="muted">{value === 'true' ? 'yes' : 'no'}</span>
+          <strong>{label}</strong> <span class="muted">{value === 'true' ? 'yes' : 'no'}</span>
         </Check>
         {help !== undefined && <p class="help">{help}</p>}
       </div>
     )
   }
+  if (parameter['constraint'] === 'date') return <TextField {...field} input={{ type: 'date' }} />
+  if (isSecret) return <TextField {...field} input={{ type: 'password' }} />
+  return <GrowingField {...field} suggestions={suggestions} />
+}
+
+interface InputProps extends Omit<ParameterFieldProps, 'parameter' | 'suggestions'> {
+  readonly label: string
+  readonly help: string | undefined
+  readonly required: boolean
+}
+
+function RadioField({ options, value, onChange, ...field }: InputProps & { readonly options: readonly string[] }) {
   return (
-    <Field label={title} help={help} error={error} required={required === true}>
-      {(tied) =>
-        options.length === 0 || options.length > maxRadios ? (
-          <Input {...props} tied={tied} options={options} />
-        ) : (
-          <div {...tied} class="row" role="radiogroup" aria-label={label || name} tabIndex={-1}>
-            {options.map((option) => (
-              <label key={option} class="check">
-                <input type="radio" name={name} value={option} checked={value === option} onChange={() => onChange(option)} />{' '}
-                <Name text={option} />
-              </label>
-            ))}
-          </div>
-        )
-      }
+    <Field {...field}>
+      {(tied) => (
+        <div {...tied} class="row" role="radiogroup" aria-label={field.label} tabIndex={-1}>
+          {options.map((option) => (
+            <label key={option} class="check">
+              <input type="radio" name={tied.id} value={option} checked={value === option} onChange={() => onChange(option)} />{' '}
+              <Name text={option} />
+            </label>
+          ))}
+        </div>
+      )}
     </Field>
   )
 }
 
-function isSecret(name: string): boolean {
-  return /password|secret|token/i.test(name)
-}
-
-interface InputProps extends ParameterFieldProps {
-  readonly tied: object
-  readonly options: readonly string[]
-}
-
-function Input({ parameter, value, onChange, tied, options, suggestions }: InputProps) {
-  const list = useId()
+/** A text of several lines where no earlier value is suggested. */
+function GrowingField({ suggestions, ...field }: InputProps & Pick<ParameterFieldProps, 'suggestions'>) {
+  const { value, onChange } = field
   const isLong = suggestions.length === 0 || [value, ...suggestions].some((text) => text.includes('\n'))
-  const element = useRef<(HTMLTextAreaElement & HTMLInputElement) | null>(null)
+  const ref = useRef<(HTMLTextAreaElement & HTMLInputElement) | null>(null)
   // Suggestions that arrive exchange the field, and the focus stays with it.
-  const hadFocus = element.current !== null && element.current === document.activeElement
+  const hadFocus = ref.current !== null && ref.current === document.activeElement
   useLayoutEffect(() => {
-    if (hadFocus) element.current?.focus()
+    if (hadFocus) ref.current?.focus()
   }, [isLong])
-  const onInput = ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) => onChange(currentTarget.value)
-  const field = { ...tied, value, onInput, spellcheck: false }
-  if (options.length > 0) {
-    return (
-      <select {...field}>
-        {['', ...options].map((option) => (
-          <option key={option} value={option}>
-            {option}
-          </option>
-        ))}
-      </select>
-    )
-  }
-  if (parameter['constraint'] === 'date') return <input {...field} type="date" />
-  if (isSecret(parameter.name)) return <input {...field} type="password" autoComplete="off" />
-  if (isLong) return <textarea {...field} ref={element} rows={Math.min(8, value.split('\n').length)} />
+  if (!isLong) return <TextField {...field} suggestions={suggestions} input={{ ref }} />
+  const area = { ref, value, rows: Math.min(8, value.split('\n').length), spellcheck: false }
   return (
-    <>
-      <input {...field} ref={element} list={list} autoComplete="off" />
-      <Suggestions id={list} values={suggestions} />
-    </>
+    <Field {...field}>
+      {(tied) => <textarea {...tied} {...area} onInput={({ currentTarget }) => onChange(currentTarget.value)} />}
+    </Field>
   )
 }
 
