@@ -33,14 +33,9 @@ export function StageList({ execution, tree, selected, onSelect, showsTime }: St
       {rows.slice(0, count).map(({ stage, depth, within }) => (
         <StageRow
           key={stage.id}
-          {...{ ...stageStatus(stage), id: stage.id, title: titleOf(stage), type: stageWord(stage.type), depth, within }}
-          attempts={attemptsOf(stage).length}
-          from={durationOf(stage, nowMs) === undefined ? undefined : stage.startTime}
-          until={stage.endTime}
-          isSelected={stage.id === selected}
+          {...{ ...lookOf(stage, nowMs), depth, within, isSelected: stage.id === selected, onSelect: select }}
           bars={showsTime ? barsOf(stage, axis, nowMs) : undefined}
           hasEnded={Boolean(execution.endTime)}
-          onSelect={select}
         />
       ))}
     </ol>
@@ -63,16 +58,25 @@ function rowsOf(stage: Stage, inner: StageTree['inner'], place: Omit<Row, 'stage
   return [{ stage, ...place }, ...children.flatMap((child) => rowsOf(child, inner, below))]
 }
 
-interface StageRowProps extends Pick<StageListProps, 'onSelect'>, ReturnType<typeof stageStatus>, Omit<Row, 'stage'> {
-  readonly id: string
-  readonly title: string
-  readonly type: string
-  readonly attempts: number
-  readonly from: Stage['startTime']
-  readonly until: Stage['endTime']
+function lookOf(stage: Stage, nowMs: number) {
+  const { id, type, startTime, endTime: until } = stage
+  // It has no length where it ended without a time.
+  const from = durationOf(stage, nowMs) === undefined ? undefined : startTime
+  return {
+    ...stageStatus(stage),
+    id,
+    title: titleOf(stage),
+    type: stageWord(type),
+    attempts: attemptsOf(stage).length,
+    from,
+    until,
+  }
+}
+
+interface StageRowProps extends Pick<StageListProps, 'onSelect'>, ReturnType<typeof lookOf>, Omit<Row, 'stage'> {
   readonly isSelected: boolean
   /** On the axis of time, where it is shown. */
-  readonly bars: readonly Bar[] | undefined
+  readonly bars: ReturnType<typeof barsOf> | undefined
   /** The execution. */
   readonly hasEnded: boolean
 }
@@ -125,12 +129,7 @@ function axisOf({ stages, startTime, buildTime, endTime }: Execution, nowMs: num
 }
 
 /** In milliseconds since the epoch. */
-interface Span {
-  readonly from: number
-  readonly until: number
-}
-
-type Bar = ReturnType<typeof barsOf>[number]
+type Span = { readonly from: number; readonly until: number }
 
 /** Runs before a restart and the present one, in percent of the axis. */
 function barsOf(stage: Stage, axis: Span, nowMs: number) {

@@ -1,6 +1,8 @@
 /** Things with a state, in their order: steps, inner stages, instances, deliveries. */
 import type { ComponentChildren } from 'preact'
+import { reasonIn, type Stage } from '../model/execution.ts'
 import { stepWords } from '../model/names.ts'
+import { objectOf } from '../model/read.ts'
 import { executionStatus, type Status } from '../model/status.ts'
 import { Name } from './name.tsx'
 import { StatusMark } from './status-mark.tsx'
@@ -16,16 +18,11 @@ interface Step {
   readonly action?: ComponentChildren
 }
 
-interface EngineStep extends Pick<Step, 'startTime' | 'endTime'> {
-  readonly id: string
-  readonly name: string
-  readonly status: string
-}
-
-/** A step of a stage or a task. */
-export function toStep({ id, name, status, startTime, endTime }: EngineStep, note = ''): Step {
-  const title = stepWords(name)
-  return { key: id, status: executionStatus(status), title, note: <Name text={note} max={160} />, startTime, endTime }
+/** A step of a stage or a task, with why it failed. */
+export function toStep({ id, name, status, startTime, endTime, ...step }: Stage['tasks'][number]): Step {
+  const reason = reasonIn(objectOf(step.taskExceptionDetails)['exception']) ?? ''
+  const times = { startTime, endTime }
+  return { key: id, status: executionStatus(status), title: stepWords(name), note: <Name text={reason} max={160} />, ...times }
 }
 
 export function StepRows({ steps, isBoxed = false }: { steps: readonly Step[]; isBoxed?: boolean }) {

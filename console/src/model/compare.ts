@@ -16,18 +16,9 @@ export interface Change {
   readonly revision?: string
 }
 
-/** A value as text by its path, such as `parameters.version`; undefined on a side that has none. */
-interface ComparedValue {
-  readonly name: string
-  readonly before: string | undefined
-  readonly after: string | undefined
-}
+type ComparedValue = ReturnType<typeof changed>[number]
 
-/**
- * What explains most comes first: input, then definition, then what came of it.
- *
- * @param revisions Of the definition of both
- */
+/** What explains most comes first: input, then definition, then what came of it. @param revisions Of the definition of both */
 export function describeChanges(older: Execution, newer: Execution, revisions: readonly Revision[] = []): readonly Change[] {
   const stages = pairs(older, newer)
   return [
@@ -180,8 +171,8 @@ function pairs(older: Execution, newer: Execution): readonly Pair[] {
   return [...found, ...others.map((other): Pair => [undefined, other])]
 }
 
-/** Values that differ, by their paths, also those that only one side has. */
-export function changed(before: unknown, after: unknown): readonly ComparedValue[] {
+/** Values that differ as text, by their paths such as `parameters.version`; undefined on a side that has none. */
+export function changed(before: unknown, after: unknown) {
   const [one, other] = [new Map(leaves(before)), new Map(leaves(after))]
   const names = [...new Set([...one.keys(), ...other.keys()])].filter((name) => one.get(name) !== other.get(name))
   return names.map((name) => ({ name, before: one.get(name), after: other.get(name) }))

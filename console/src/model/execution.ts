@@ -2,7 +2,7 @@
 import type { components } from '../api/schema.d.ts'
 import { toReason } from './names.ts'
 import { objectOf, objectsOf, textOf, textsOf } from './read.ts'
-import { levelsOf, linksOf, type StageLinks } from './stage-links.ts'
+import { levelsOf, linksOf } from './stage-links.ts'
 import { executionStatus, isComplete, type Status, waitingForJudgment } from './status.ts'
 
 type Schemas = components['schemas']
@@ -10,20 +10,14 @@ type Schemas = components['schemas']
 export type Execution = Schemas['Execution']
 export type Stage = Schemas['Stage']
 
-export interface StageTree {
-  /** Stages of the definition, each after those that it requires; equals in the order of the definition. */
-  readonly top: readonly Stage[]
-  /** Synthetic stages by the stage that they belong to: before it, then after it. */
-  readonly inner: ReadonlyMap<string, readonly Stage[]>
-  /** Links between the stages of the definition. */
-  readonly links: StageLinks
-}
+export type StageTree = ReturnType<typeof toStageTree>
 
-export function toStageTree(stages: readonly Stage[]): StageTree {
+/** Stages of the definition in their order, with their links; and synthetic ones by the stage that they belong to. */
+export function toStageTree(stages: readonly Stage[]) {
   const { top = [], ...others } = Object.groupBy(stages, ({ parentStageId }) => parentStageId || 'top')
   const isAfter = ({ syntheticStageOwner }: Stage) => Number(syntheticStageOwner === 'STAGE_AFTER')
   const inner = Object.entries(others).map(([id, children = []]) => {
-    return [id, children.toSorted((one, other) => isAfter(one) - isAfter(other))] as const
+    return [id, children.toSorted((one, other) => isAfter(one) - isAfter(other)) as readonly Stage[]] as const
   })
   const ordered = levelsOf(top).flat()
   return { top: ordered, inner: new Map(inner), links: linksOf(ordered) }
@@ -71,21 +65,18 @@ export function startedBy({ authentication, trigger }: Execution): string | unde
   return textOf(objectOf(authentication)['user']) ?? textOf(trigger.user)
 }
 
-export interface Failure {
-  readonly stage: Stage
-  /** From the failed stage of the definition to the one with the reason. */
-  readonly path: readonly Stage[]
-  readonly reason: string | undefined
-  /** The execution that a stage has started and that failed. */
-  readonly child: string | undefined
-}
+export type Failure = NonNullable<ReturnType<typeof findFailure>>
 
 export function failureOf({ stages }: Pick<Execution, 'stages'>): Failure | undefined {
   return findFailure(toStageTree(stages))
 }
 
-/** The first failed stage, followed to the inner stage that has the reason. */
-export function findFailure({ top, inner }: StageTree): Failure | undefined {
+/**
+ * The first failed stage, followed to the inner stage that has the reason.
+ *
+ * @returns with the `path` to it, and the execution that it has started and that failed
+ */
+export function findFailure({ top, inner }: StageTree) {
   const failed =
     top.find(({ status }) => status === 'TERMINAL') ??
     top.find(({ status }) => status === 'STOPPED' || status === 'FAILED_CONTINUE')

@@ -7,18 +7,11 @@ import { isComplete } from './status.ts'
 export type Pipeline = components['schemas']['Pipeline']
 type Run = Pick<Execution, 'pipelineConfigId' | 'buildTime'> & { readonly status: string }
 
-/** What the address leaves of the pipelines; a missing value leaves all. */
-interface PipelineFilter {
-  readonly q: string
-  /** A status of executions, of which `RUNNING` stands for all that have not ended; `NEVER` or `DISABLED`. */
-  readonly status?: string | undefined
-  /** As `tagsOf` writes it. */
-  readonly tag?: string | undefined
-}
+/** A status is that of the last run, of which `RUNNING` stands for all that have not ended; or `NEVER` or `DISABLED`. */
+type PipelineFilter = { readonly q: string } & { readonly [of in 'status' | 'tag']?: string | undefined }
 
 /** @param runs Newer and older ones of these and other pipelines. */
-export function matchesPipeline(pipeline: Pipeline, filter: PipelineFilter, runs: readonly Run[]): boolean {
-  const { q, status, tag } = filter
+export function matchesPipeline(pipeline: Pipeline, { q, status, tag }: PipelineFilter, runs: readonly Run[]): boolean {
   return (
     pipeline.name.toLowerCase().includes(q.toLowerCase()) &&
     (tag === undefined || tagsOf(pipeline).includes(tag)) &&
@@ -41,7 +34,6 @@ function tagsOf({ tags }: Pipeline): readonly string[] {
   })
 }
 
-/** Each once, sorted. */
 export function tagsOfPipelines(pipelines: readonly Pipeline[]): readonly string[] {
   return [...new Set(pipelines.flatMap(tagsOf))].toSorted((a, b) => a.localeCompare(b))
 }

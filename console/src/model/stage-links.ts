@@ -7,17 +7,8 @@ interface Linked {
   readonly requisiteStageRefIds?: unknown
 }
 
-export interface StageLinks {
-  /** From stage to stage, by id; a missing requisite has an id of its own. */
-  readonly pairs: readonly (readonly [from: string, to: string])[]
-  readonly missing: readonly { readonly id: string; readonly ref: string }[]
-  readonly before: ReadonlyMap<string, readonly string[]>
-  readonly after: ReadonlyMap<string, readonly string[]>
-  /** Ids of stages between the same stages. */
-  readonly siblings: readonly (readonly string[])[]
-  /** Ids of stages of which each is the only one before the next, and the next the only one after it. */
-  readonly rows: readonly (readonly string[])[]
-}
+export type StageLinks = ReturnType<typeof linksOf>
+type Neighbours = ReadonlyMap<string, readonly string[]>
 
 /** Stages by how many others come before them at least. A circle or a missing requisite costs the order, not the list. */
 export function levelsOf<Stage extends Linked>(stages: readonly Stage[]): readonly (readonly Stage[])[] {
@@ -36,11 +27,12 @@ export function levelsOf<Stage extends Linked>(stages: readonly Stage[]): readon
 }
 
 /** @param stages Each after those that it requires */
-export function linksOf(stages: readonly (Linked & { readonly id: string })[]): StageLinks {
+export function linksOf(stages: readonly (Linked & { readonly id: string })[]) {
   const byRef = new Map(stages.map(({ refId, id }) => [textOf(refId), id]))
   const required = stages.flatMap(({ id, requisiteStageRefIds }) =>
     [...new Set(textsOf(requisiteStageRefIds))].map((ref) => ({ id, ref, from: byRef.get(ref) ?? `missing:${ref}` })),
   )
+  // From stage to stage, by id; a missing requisite has an id of its own.
   const pairs = required.map(({ from, id }) => [from, id] as const)
   const missing = new Set(required.flatMap(({ ref }) => (byRef.has(ref) ? [] : ref)))
   const [before, after] = [others(pairs, 1), others(pairs, 0)]
@@ -49,16 +41,18 @@ export function linksOf(stages: readonly (Linked & { readonly id: string })[]): 
   return {
     ...{ pairs, before, after, rows: rowsOf(ids, before, after) },
     missing: [...missing].map((ref) => ({ id: `missing:${ref}`, ref })),
+    // Between the same stages.
     siblings: [...alike.values()].filter(({ length }) => length > 1),
   }
 }
 
-function others(pairs: StageLinks['pairs'], of: 0 | 1): ReadonlyMap<string, readonly string[]> {
+function others(pairs: readonly (readonly [from: string, to: string])[], of: 0 | 1): Neighbours {
   const groups = Map.groupBy(pairs, (pair) => pair[of])
   return new Map([...groups].map(([id, members]) => [id, members.map((pair) => pair[1 - of] as string)]))
 }
 
-function rowsOf(ids: readonly string[], before: StageLinks['before'], after: StageLinks['after']): StageLinks['rows'] {
+/** Stages of which each is the only one before the next, and the next the only one after it. */
+function rowsOf(ids: readonly string[], before: Neighbours, after: Neighbours): readonly (readonly string[])[] {
   const next = (id: string) => {
     const [follower, another] = after.get(id) ?? []
     return follower !== undefined && another === undefined && before.get(follower)?.length === 1 ? follower : undefined

@@ -2,25 +2,11 @@
 import type { Stage } from './execution.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 
-export interface StageBuild {
-  readonly host: string
-  readonly job: string
-  readonly number: number
-}
-
+type Place = { readonly account: string; readonly region: string }
+export type GroupPlace = Place & { readonly name: string }
 /** An instance or a job whose output can be read. */
-export interface Program {
-  readonly account: string
-  readonly region: string
-  readonly id: string
-  readonly provider: string | undefined
-}
-
-export interface GroupPlace {
-  readonly account: string
-  readonly region: string
-  readonly name: string
-}
+export type Program = Place & { readonly id: string; readonly provider: string | undefined }
+export type StageBuild = NonNullable<ReturnType<typeof buildOf>>
 
 export type StageOutput =
   | { readonly kind: 'text'; readonly text: string }
@@ -48,7 +34,7 @@ export function logOf(stages: readonly Stage[]): StageOutput | undefined {
 }
 
 /** Undefined until the build has a number. */
-export function buildOf(context: Json): StageBuild | undefined {
+export function buildOf(context: Json) {
   const [host, job, number] = [textOf(context['master']), textOf(context['job']), numberOf(context['buildNumber'])]
   return host === undefined || job === undefined || number === undefined ? undefined : { host, job, number }
 }
@@ -75,7 +61,7 @@ export function accountOf(context: Json): string | undefined {
 }
 
 /** Where a stage or a job works, as far as it says so. */
-export function placeOf(context: Json): Pick<GroupPlace, 'account' | 'region'> | undefined {
+export function placeOf(context: Json): Place | undefined {
   const [account, region] = [accountOf(context), textOf(context['region']) ?? textsOf(context['regions'])[0]]
   return account === undefined || region === undefined ? undefined : { account, region }
 }
@@ -84,10 +70,8 @@ export function placeOf(context: Json): Pick<GroupPlace, 'account' | 'region'> |
 export function deployedBy(stages: readonly Stage[]): readonly GroupPlace[] {
   const found = stages.flatMap(({ context }) => {
     const account = accountOf(context)
-    const groups = Object.entries(objectOf(context['deploy.server.groups']))
-    return account === undefined
-      ? []
-      : groups.flatMap(([region, names]) => textsOf(names).map((name) => ({ account, region, name })))
+    const groups = account === undefined ? [] : Object.entries(objectOf(context['deploy.server.groups']))
+    return groups.flatMap(([region, names]) => textsOf(names).map((name) => ({ account: account ?? '', region, name })))
   })
   return [...new Map(found.map((group) => [`${group.region} ${group.name}`, group])).values()]
 }

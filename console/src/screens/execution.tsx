@@ -1,6 +1,5 @@
 /** One execution: where it is, why it failed, what can be done. */
 import { useMemo, useState } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { useRunsOf } from '../api/pipelines.ts'
@@ -62,23 +61,24 @@ export function ExecutionScreen({ params, query }: ScreenProps) {
 }
 
 function Run({ execution, query }: { execution: Execution; query: ScreenProps['query'] }) {
+  const { id, application, status, stages, canceled, canceledBy, cancellationReason } = execution
   const change = useQueryChange()
-  const tree = useMemo(() => toStageTree(execution.stages), [execution])
+  const tree = useMemo(() => toStageTree(stages), [execution])
   const isWide = useWide()
-  const chosen = execution.stages.find(({ id }) => id === query['stage'])
+  const chosen = stages.find((stage) => stage.id === query['stage'])
   const selected = chosen ?? (isWide ? usualStage(execution, tree) : undefined)
-  const waiting = chosen !== undefined && isWaiting(chosen) ? chosen : execution.stages.find(isWaiting)
-  const failure = isFailed(execution.status) ? findFailure(tree) : undefined
+  const waiting = chosen !== undefined && isWaiting(chosen) ? chosen : stages.find(isWaiting)
+  const failure = isFailed(status) ? findFailure(tree) : undefined
   const select = (stage: string) => change({ stage, tab: undefined, line: undefined })
-  const back = to.execution(execution.id, { view: query['view'] })
-  useRunLetters(execution, selected, select)
+  const back = to.execution(id, { view: query['view'] })
+  const failed = stages.filter((stage) => isFailed(stage.status)).map((stage) => stage.id)
+  const at = failed.indexOf(selected?.id ?? '')
+  const selectFailed = (place: number) => failed.length > 0 && select(failed.at(place % failed.length) ?? '')
+  useLetters({ n: () => selectFailed(at + 1), p: () => selectFailed(at === -1 ? -1 : at - 1) })
   const side = selected && (
     <StagePanel
       key={selected.id}
-      execution={execution}
-      stage={selected}
-      inner={tree.inner.get(selected.id) ?? []}
-      query={query}
+      {...{ execution, query, stage: selected, inner: tree.inner.get(selected.id) ?? [] }}
       isExplained={isWide && failure?.path.includes(selected) === true}
       close={isWide && chosen !== undefined ? back : undefined}
     />
@@ -89,20 +89,17 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
   return (
     <div class="run-page">
       <RunHead execution={execution} />
-      {execution.status === 'NOT_STARTED' && <Queued execution={execution} />}
-      {execution.canceled === true && (
+      {status === 'NOT_STARTED' && <Queued execution={execution} />}
+      {canceled === true && (
         <Banner tone="info">
-          {execution.canceledBy ? `Cancelled by ${execution.canceledBy}.` : 'Cancelled.'}{' '}
-          <Name text={execution.cancellationReason ?? ''} max={300} />
+          {canceledBy ? `Cancelled by ${canceledBy}.` : 'Cancelled.'} <Name text={cancellationReason ?? ''} max={300} />
         </Banner>
       )}
       {waiting !== undefined && <Judgment key={waiting.id} execution={execution} stage={waiting} />}
       {failure !== undefined && <RunFailure key={failure.child} run={execution} execution={execution} failure={failure} />}
       <Beside label={selected === undefined ? '' : titleOf(selected)} back={{ href: back, label: 'All stages' }} side={side}>
-        <Stages execution={execution} tree={tree} view={query['view']} selected={selected} onSelect={select} />
-        {deployments.length > 0 && (
-          <Lazy load={loadDeploymentPicture} props={{ application: execution.application, deployments }} />
-        )}
+        <Stages {...{ execution, tree, view: query['view'], selected: selected?.id, onSelect: select }} />
+        {deployments.length > 0 && <Lazy load={loadDeploymentPicture} props={{ application, deployments }} />}
         <Notifications execution={execution} />
       </Beside>
     </div>
@@ -115,41 +112,24 @@ function usualStage({ status }: Execution, { top }: StageTree): Stage | undefine
   return top.length === 1 && !isFailed(status) ? top[0] : undefined
 }
 
-function useRunLetters(execution: Execution, selected: Stage | undefined, select: (id: string) => void) {
-  const { route: navigate } = useLocation()
-  const toFailed = (step: 1 | -1) => {
-    const failed = execution.stages.filter(({ status }) => isFailed(status))
-    const at = failed.findIndex((stage) => stage.id === selected?.id)
-    const next = failed.at(at === -1 && step === -1 ? -1 : (at + step) % failed.length)
-    if (next !== undefined) select(next.id)
-  }
-  useLetters({
-    n: () => toFailed(1),
-    p: () => toFailed(-1),
-    c: () => navigate(to.compare({ left: 'previous', right: execution.id })),
-  })
-}
-
 interface StagesProps {
   readonly execution: Execution
   readonly tree: StageTree
   /** As the address has it. */
   readonly view: string | undefined
-  readonly selected: Stage | undefined
+  readonly selected: string | undefined
   readonly onSelect: (stage: string) => void
 }
 
-/** The stages as graph, list or on an axis of time. */
-function Stages({ execution, tree, view: wanted, selected, onSelect }: StagesProps) {
+function Stages({ execution, view: wanted, ...shared }: StagesProps) {
   const change = useQueryChange()
   const isPhone = usePhone()
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
   const foldsChains = !isComplete(execution.status) || isFailed(execution.status)
-  const graph = useMemo(() => toStageGraph(tree, opened, foldsChains), [tree, opened, foldsChains])
+  const graph = useMemo(() => toStageGraph(shared.tree, opened, foldsChains), [shared.tree, opened, foldsChains])
   const canDraw = graph.nodes.length <= maxNodes
   const view = views.find(({ id }) => id === wanted)?.id ?? (isPhone || !canDraw ? 'list' : 'graph')
   const isDrawn = view === 'graph' && canDraw
-  const shared = { tree, selected: selected?.id, onSelect }
   const fold = (id: string) => setOpened((before) => before.symmetricDifference(new Set([id])))
   return (
     <>
@@ -163,11 +143,8 @@ function Stages({ execution, tree, view: wanted, selected, onSelect }: StagesPro
         )}
       </div>
       <div class={`panel ${isDrawn ? '' : 'is-flush'}`}>
-        {isDrawn ? (
-          <StageGraph graph={graph} {...shared} onFold={fold} />
-        ) : (
-          <StageList execution={execution} {...shared} showsTime={view === 'time'} />
-        )}
+        {isDrawn && <StageGraph graph={graph} {...shared} onFold={fold} />}
+        {!isDrawn && <StageList execution={execution} {...shared} showsTime={view === 'time'} />}
       </div>
     </>
   )

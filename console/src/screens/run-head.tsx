@@ -61,8 +61,13 @@ const siblings = [
 
 function RunActions({ execution }: { execution: Execution }) {
   const actions = useExecutionActions(execution)
-  const goTo = useSibling(execution)
-  useLetters({ '[': () => goTo(siblings[0]), ']': () => goTo(siblings[1]) })
+  const { route: navigate } = useLocation()
+  const goTo = (sibling: Sibling) => goToSibling(execution, sibling, navigate)
+  useLetters({
+    c: () => navigate(to.compare({ left: 'previous', right: execution.id })),
+    '[': () => goTo(siblings[0]),
+    ']': () => goTo(siblings[1]),
+  })
   // Of a failed run, what changed is shown with its cause.
   const shown = usePhone() || execution.status === 'TERMINAL' ? 1 : 2
   return (
@@ -83,22 +88,21 @@ function RunActions({ execution }: { execution: Execution }) {
   )
 }
 
-/** The way to the run before or after it, of the newest of the same pipeline. */
-function useSibling({ id, pipelineConfigId }: Execution) {
-  const { route: navigate } = useLocation()
-  return ({ label, step, none }: (typeof siblings)[number]) => {
-    if (!pipelineConfigId) return
-    const from = location.pathname
-    act(label, async () => {
-      const query = { pipelineConfigIds: pipelineConfigId, limit: 50, expand: false }
-      const runs = newestFirst(await unwrap(client.GET('/executions', { params: { query } })))
-      const at = runs.findIndex((run) => run.id === id)
-      const next = at === -1 ? undefined : runs[at + step]
-      if (next === undefined) announcement.value = none
-      // The reader may be elsewhere by now.
-      else if (location.pathname === from) navigate(to.execution(next.id))
-    })
-  }
+type Sibling = (typeof siblings)[number]
+
+/** The run before or after it, of the newest of the same pipeline. */
+function goToSibling({ id, pipelineConfigId }: Execution, { label, step, none }: Sibling, navigate: (url: string) => void): void {
+  if (!pipelineConfigId) return
+  const from = location.pathname
+  act(label, async () => {
+    const query = { pipelineConfigIds: pipelineConfigId, limit: 50, expand: false }
+    const runs = newestFirst(await unwrap(client.GET('/executions', { params: { query } })))
+    const at = runs.findIndex((run) => run.id === id)
+    const next = at === -1 ? undefined : runs[at + step]
+    if (next === undefined) announcement.value = none
+    // The reader may be elsewhere by now.
+    else if (location.pathname === from) navigate(to.execution(next.id))
+  })
 }
 
 const [maxParameters, maxArtifacts] = [8, 8]

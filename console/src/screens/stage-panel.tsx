@@ -15,9 +15,9 @@ import { Duration, Time } from '../components/time.tsx'
 import { Lazy } from '../editor/lazy.tsx'
 import { useLetters } from '../letter-keys.ts'
 import { deploymentsOf } from '../model/deployment.ts'
-import { type Execution, reasonIn, reasonOf, type Stage, stageStatus, titleOf } from '../model/execution.ts'
+import { type Execution, reasonOf, type Stage, stageStatus, titleOf } from '../model/execution.ts'
 import { stageWord } from '../model/names.ts'
-import { objectOf, textOf } from '../model/read.ts'
+import { textOf } from '../model/read.ts'
 import { healthReason, instanceId } from '../model/server-groups.ts'
 import { deployedBy, type GroupPlace, logOf } from '../model/stage-output.ts'
 import { instanceStatus, isComplete, isFailed } from '../model/status.ts'
@@ -117,7 +117,7 @@ function Summary({ execution, stage, inner, isExplained }: StagePanelProps) {
       )}
       {deployments.length > 0 && <Lazy load={loadDeploymentPicture} props={{ application, deployments }} />}
       <StageFacts stage={stage} application={application} groups={deployments.length > 0 ? [] : groups} />
-      {isFailed(status) && groups.slice(0, maxExamined).map((group) => <NotUp {...{ application, group }} key={group.name} />)}
+      {isFailed(status) && groups.slice(0, maxExamined).map((group) => <NotUp key={group.name} {...{ application, group }} />)}
       {isOfManifests && <Lazy load={loadStageManifests} props={{ application, stage }} />}
       {inner.length > 0 && <Inner execution={execution} inner={inner} />}
       {actions.length > 0 && (
@@ -161,7 +161,6 @@ function NotUp({ application, group }: { application: string; group: GroupPlace 
   )
 }
 
-/** What the stage was made of: before it, after it. */
 function Inner({ execution, inner }: Pick<StagePanelProps, 'execution' | 'inner'>) {
   const rows = inner.map((stage) => ({
     key: stage.id,
@@ -182,6 +181,5 @@ function Steps({ stage: { tasks, startTime: begun } }: Pick<StagePanelProps, 'st
   if (tasks.length === 0) {
     return <p class="quiet">{begun ? 'Only its inner stages have steps.' : 'This stage has not begun.'}</p>
   }
-  const reasonOfStep = (details: unknown) => reasonIn(objectOf(details)['exception']) ?? ''
-  return <StepRows steps={tasks.map((task) => toStep(task, reasonOfStep(task.taskExceptionDetails)))} isBoxed />
+  return <StepRows steps={tasks.map(toStep)} isBoxed />
 }

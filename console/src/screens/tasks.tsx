@@ -145,7 +145,7 @@ function Details({ task }: { task: Task }) {
       )}
       <div class="stack">
         <Panel title="Steps" flush>
-          <StepRows steps={steps.map((step) => toStep(step))} />
+          <StepRows steps={steps.map(toStep)} />
         </Panel>
         <Panel title="Variables">
           <JsonTree value={Object.fromEntries(variables.map(({ key, value }) => [key, value]))} name="variables" />
