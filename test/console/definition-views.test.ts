@@ -2,13 +2,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listChanges, mergeDefinitions } from '../../console/src/editor/changes.ts'
+import {
+  expressionSuggestions,
+  matchingSuggestions,
+  suggestionsAt,
+  wordInExpression,
+} from '../../console/src/editor/completions.ts'
 import { findRanges, placeAt, readDefinitionFile, readText, writeText } from '../../console/src/editor/definition-text.ts'
 import { describeChanges } from '../../console/src/editor/describe-changes.ts'
 import type { StageTypes } from '../../console/src/editor/descriptions.ts'
 import { Draft } from '../../console/src/editor/draft.ts'
 import { notesOf, toQuestion, withValues } from '../../console/src/editor/dry-run.ts'
-import { expressionSuggestions, matchingSuggestions, wordInExpression } from '../../console/src/editor/expression-help.ts'
-import { suggestionsAt } from '../../console/src/editor/field-help.ts'
 import { summaryOf, toDraft, toRevisions } from '../../console/src/editor/history.ts'
 import { openTextSession } from '../../console/src/editor/text-session.ts'
 import type { Json } from '../../console/src/model/read.ts'

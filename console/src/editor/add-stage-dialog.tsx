@@ -1,7 +1,6 @@
 /** Chooses the type of a new stage: a search field above the types that exist here. */
 import { useEffect, useState } from 'preact/hooks'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
-import { Name } from '../components/name.tsx'
 import { Picker } from '../components/picker.tsx'
 import { freeName } from '../model/names.ts'
 import { plural } from '../words.ts'
@@ -77,7 +76,12 @@ function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProp
       onText={onText}
       groups={groups}
       keyOf={({ type }) => type}
-      row={(type) => <TypeRow type={type} />}
+      row={({ type, label, runsHere, reason, description }) => (
+        <span class="grow">
+          <strong>{label}</strong>
+          <span class="type-text muted">{runsHere === false ? reason : (wants[type]?.line ?? description)}</span>
+        </span>
+      )}
       rowClass="type-hit"
       chosen={chosen}
       onChoose={setAt}
@@ -87,17 +91,6 @@ function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProp
       {isLoading && <p class="palette-note">Loading</p>}
       {found.length === 0 && !isLoading && <p class="palette-note">No stage type matches “{text}”.</p>}
     </Picker>
-  )
-}
-
-function TypeRow({ type: { type, label, runsHere, reason, description } }: { type: StageType }) {
-  return (
-    <span class="grow">
-      <strong>
-        <Name text={label} max={60} />
-      </strong>
-      <span class="type-text muted">{runsHere === false ? reason : (wants[type]?.line ?? description)}</span>
-    </span>
   )
 }
 

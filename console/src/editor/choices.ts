@@ -7,8 +7,8 @@ import { securityGroupsOf } from '../model/infrastructure.ts'
 import { toChannel } from '../model/notifications.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { formatRelative, presentMs } from '../model/time.ts'
+import type { ExpressionFunction } from './completions.ts'
 import type { FieldDescription } from './descriptions.ts'
-import type { ExpressionFunction } from './expression-help.ts'
 import { stagesOf } from './stages.ts'
 
 export interface Choice {

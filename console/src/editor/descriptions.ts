@@ -1,5 +1,4 @@
 /** Stage types as the API describes them: what forms, checks and completions are made of. */
-import type { components } from '../api/schema.d.ts'
 import { type Json, textOf } from '../model/read.ts'
 
 export interface FieldDescription {
@@ -39,15 +38,10 @@ export interface StageType {
   readonly fields: readonly FieldDescription[]
 }
 
+/** The schema of the API leaves inner fields open; they are fields like others. */
 export interface StageTypes {
-  readonly engine: 'embedded' | 'external'
   readonly commonFields: readonly FieldDescription[]
   readonly stageTypes: readonly StageType[]
-}
-
-/** The schema of the API leaves inner fields open; they are fields like others. */
-export function toStageTypes(answer: components['schemas']['StageTypes']): StageTypes {
-  return answer as unknown as StageTypes
 }
 
 /** Describes the type that runs: `alias` names it when `type` is a name of the author's own. */

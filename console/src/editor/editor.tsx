@@ -17,7 +17,7 @@ import { useLeaveGuard } from '../leave.tsx'
 import { type Json, numberOf, textOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
 import { isSameDefinition } from './changes.ts'
-import { toStageTypes } from './descriptions.ts'
+import type { StageTypes } from './descriptions.ts'
 import type { Draft, TabProps } from './draft.ts'
 import { Actions, blockingProblems, Changes, describeLoss, Notes, openStart, Problems } from './editor-head.tsx'
 import type { Path } from './json-path.ts'
@@ -75,7 +75,7 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
   const change = useQueryChange()
   const types = useLive('/capabilities/stageTypes', {}, { refresh: 'open' }).reading.value.body
   useEffect(() => {
-    if (types !== undefined) draft.types.value = toStageTypes(types)
+    if (types !== undefined) draft.types.value = types as unknown as StageTypes
   }, [types])
   const newer = useNewer(draft, latest)
   const denied = useDenial({ operation: saveOperation, application: draft.application })

@@ -223,7 +223,7 @@ function GroupField({ draft, path, field, label, error, isList }: KindProps & { 
         {label}
         {required && <span aria-hidden="true"> *</span>}
       </legend>
-      <p class="help">{help}</p>
+      {help !== '' && <p class="help">{help}</p>}
       {isList ? <ItemList draft={draft} path={path} kind={{ itemName, form: (_item, at) => form(at) }} /> : form(path)}
       {error !== undefined && <p class="error">{error}</p>}
     </fieldset>

@@ -34,7 +34,7 @@ import { type Choice, useChoices } from './choices.ts'
 import type { Draft } from './draft.ts'
 import { Editor } from './editor.tsx'
 import { Ways } from './forms/form.tsx'
-import { useAccountsByUse } from './forms/fresh.ts'
+import { type Account, chosenOf, useAccountsByUse } from './forms/fresh.ts'
 import { type InputProps, SelectInput, TextInput } from './inputs.tsx'
 import { createDraft, openDraft } from './open-draft.ts'
 import { nameMissing } from './problems.ts'
@@ -147,8 +147,7 @@ const questionInputs: Readonly<Record<NonNullable<Question['input']>, FunctionCo
   ),
 }
 
-type Pipelines = readonly { readonly id?: string; readonly name: string }[]
-type Account = Schemas['Account']
+type Pipelines = readonly Schemas['Pipeline'][]
 
 /** What this instance offers, and the answers that are clear without asking. */
 function useAnswers(application: string, id: string, given: Answers) {
@@ -186,12 +185,6 @@ function useAnswers(application: string, id: string, given: Answers) {
     return template !== 'image' && bakes?.runsHere === false ? bakes.reason : undefined
   }
   return { pipelines, place, choices, answers, refusedOf }
-}
-
-/** The only one needs no answer. */
-function chosenOf(accounts: readonly Account[], name: string | undefined, usual = /^$/): Account | undefined {
-  const only = accounts.length === 1 ? accounts[0] : undefined
-  return accounts.find((account) => account.name === name) ?? only ?? accounts.find((account) => usual.test(account.name))
 }
 
 /** Until the user gives another one. */

@@ -6,8 +6,8 @@ import { Name } from '../components/name.tsx'
 import { announcement } from '../components/notices.tsx'
 import { plural } from '../words.ts'
 import { type Choice, loadFunctions } from './choices.ts'
+import { matchingSuggestions, wordInExpression } from './completions.ts'
 import type { Draft } from './draft.ts'
-import { matchingSuggestions, wordInExpression } from './expression-help.ts'
 import type { Path } from './json-path.ts'
 
 interface FieldPlace {
@@ -106,7 +106,22 @@ export function SuggestingText({ text, choices, onText, onTake, rows, onKey, att
       {offer && (
         <div class="completions" id={id} role="listbox" aria-label="Suggestions">
           {offer.items.map((item, index) => (
-            <Option key={item.value} id={`${id}-${index}`} item={item} isChosen={index === offer.chosen} onTake={take} />
+            <div
+              key={item.value}
+              id={`${id}-${index}`}
+              role="option"
+              tabIndex={-1}
+              aria-selected={index === offer.chosen}
+              ref={(element) => void (index === offer.chosen && element?.scrollIntoView({ block: 'nearest' }))}
+              // The field keeps the focus.
+              onPointerDown={(event) => {
+                event.preventDefault()
+                take(item.value)
+              }}
+            >
+              <Name class="grow" text={item.label ?? item.value} max={60} />
+              {item.note && <Name class="muted cut" text={item.note} max={60} />}
+            </div>
           ))}
         </div>
       )}
@@ -126,41 +141,6 @@ async function namesAt(element: HTMLInputElement, draft: Draft): Promise<Offer |
 
 function matches({ value, label = '', note = '' }: Choice, text: string): boolean {
   const searched = `${value} ${label} ${note}`.toLowerCase()
-  return text
-    .toLowerCase()
-    .split(/\s+/)
-    .every((part) => searched.includes(part))
-}
-
-interface OptionProps {
-  readonly id: string
-  readonly item: Choice
-  readonly isChosen: boolean
-  readonly onTake: (value: string) => void
-}
-
-function Option({ id, item: { value, label = value, note }, isChosen, onTake }: OptionProps) {
-  return (
-    <div
-      id={id}
-      role="option"
-      tabIndex={-1}
-      aria-selected={isChosen}
-      ref={(element) => void (isChosen && element?.scrollIntoView({ block: 'nearest' }))}
-      // The field keeps the focus.
-      onPointerDown={(event) => {
-        event.preventDefault()
-        onTake(value)
-      }}
-    >
-      <span class="grow">
-        <Name text={label} max={60} />
-      </span>
-      {note !== undefined && (
-        <span class="muted cut">
-          <Name text={note} max={60} />
-        </span>
-      )}
-    </div>
-  )
+  const parts = text.toLowerCase().split(/\s+/)
+  return parts.every((part) => searched.includes(part))
 }

@@ -10,10 +10,9 @@ import { type Diagnostic, lintGutter } from '@codemirror/lint'
 import type { Extension } from '@codemirror/state'
 import { keymap } from '@codemirror/view'
 import { loadFunctions } from './choices.ts'
+import { expressionSuggestions, type Suggestion, suggestionsAt, wordInExpression } from './completions.ts'
 import { findRanges, placeAt, readText, type TextFormat, type TextPlace } from './definition-text.ts'
 import type { Draft } from './draft.ts'
-import { expressionSuggestions, wordInExpression } from './expression-help.ts'
-import { type Suggestion, suggestionsAt } from './field-help.ts'
 import type { Problem } from './problems.ts'
 
 export function helpExtensions(draft: Draft, format: TextFormat): Extension[] {

@@ -1,7 +1,7 @@
 /** The form of deployments: each server group to create is a card. */
 import { Banner } from '../../components/banner.tsx'
 import { type Json, textOf } from '../../model/read.ts'
-import { type Form, FormView, type Part, Parts, useForm } from '../fields.tsx'
+import { type Form, FormView, type Part, useForm } from '../fields.tsx'
 import { ItemList } from '../item-list.tsx'
 import { isSamePath } from '../json-path.ts'
 import { imageKeys, imageSourcesOf } from './checks.ts'
@@ -37,17 +37,6 @@ export const deployForm: readonly Part[] = [{ View: Groups, shows: ['clusters'] 
 function titleOf(cluster: Json, application: string): string {
   const parts = [cluster['application'] ?? application, cluster['stack'], cluster['freeFormDetails']]
   return parts.flatMap((part) => textOf(part) ?? []).join('-')
-}
-
-const sizes = [field('capacity.min', 'At least'), field('capacity.desired', 'Now'), field('capacity.max', 'At most')]
-
-function Capacity() {
-  return (
-    <fieldset class="form-group is-row">
-      <legend>Instances</legend>
-      <Parts parts={sizes} />
-    </fieldset>
-  )
 }
 
 const sourcesOf = ({ draft, base }: Form) => imageSourcesOf(draft.definition.value, Number(base[1]))
@@ -137,7 +126,7 @@ export const serverGroupForm: readonly Part[] = [
   ),
   only((form) => sourcesOf(form).length > 0, imageSource),
   only(isNamed, field('imageId', 'Name of the image', imageHelp, { isKept: true })),
-  { View: Capacity, shows: ['capacity'] },
+  field('capacity', 'Instances'),
   field('preferSourceCapacity', 'Take the size of the running group', 'The numbers above count for the first deployment.'),
   field('loadBalancers', 'Load balancers', 'They send traffic to the instances that are healthy.'),
   field('securityGroups', 'Security groups', 'Who may reach the instances.'),

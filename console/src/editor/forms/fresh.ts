@@ -4,30 +4,33 @@ import type { Schemas } from '../../api/client.ts'
 import { hasManifests, providerOf, regionsOf, useAccounts, useCloudProviders } from '../../api/cloud-providers.ts'
 import type { Json } from '../../model/read.ts'
 
+export type Account = Schemas['Account']
+
 /** Where a stage works, if there is only one place for it. */
 export interface Place {
   readonly application: string
   /** For server groups and images. */
-  readonly account: Schemas['Account'] | undefined
+  readonly account: Account | undefined
   /** For objects of clusters. */
-  readonly manifestAccount: Schemas['Account'] | undefined
+  readonly manifestAccount: Account | undefined
 }
 
 export function usePlace(application: string): Place {
-  const [group, ...groups] = useAccountsByUse().groups
-  const [cluster, ...clusters] = useAccountsByUse().clusters
-  return {
-    application,
-    account: groups.length === 0 ? group : undefined,
-    manifestAccount: clusters.length === 0 ? cluster : undefined,
-  }
+  const { groups, clusters } = useAccountsByUse()
+  return { application, account: chosenOf(groups), manifestAccount: chosenOf(clusters) }
+}
+
+/** The one of that name, or the only one, or one with a usual name. */
+export function chosenOf(accounts: readonly Account[], name?: string, usual = /^$/): Account | undefined {
+  const only = accounts.length === 1 ? accounts[0] : undefined
+  return accounts.find((account) => account.name === name) ?? only ?? accounts.find((account) => usual.test(account.name))
 }
 
 /** Accounts for server groups, and for objects of clusters. */
 export function useAccountsByUse() {
   const providers = useCloudProviders()
   const accounts = useAccounts().reading.value.body ?? []
-  const isCluster = (account: Schemas['Account']) => hasManifests(providers, providerOf(account))
+  const isCluster = (account: Account) => hasManifests(providers, providerOf(account))
   return { groups: accounts.filter((account) => !isCluster(account)), clusters: accounts.filter(isCluster) }
 }
 
