@@ -4,7 +4,6 @@ import { type CloudProvider, hasManifests, providerOf, regionsOf, useCloudProvid
 import { type ReadParameters, type ReadPath, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { securityGroupsOf } from '../model/infrastructure.ts'
-import { toChannel } from '../model/notifications.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { formatRelative, presentMs } from '../model/time.ts'
 import type { ExpressionFunction } from './completions.ts'
@@ -94,10 +93,6 @@ const sources: Readonly<Record<string, (place: Place, providers: readonly CloudP
     return [textOf(master) === undefined ? undefined : '/v3/builds/{buildMaster}/jobs', texts, { path: { buildMaster: master } }]
   },
   subscriptions: () => ['/pubsub/subscriptions', named('subscriptionName', { note: 'pubsubSystem' })],
-  'notification-types': () => {
-    const toChannels: ToChoices = (body) => named('notificationType')(body).map(({ value }) => ({ value: toChannel(value) }))
-    return ['/notifications/metadata', toChannels]
-  },
   'artifact-accounts': () => ['/artifacts/credentials', named('name')],
   'image-accounts': () => {
     const isRegistry = ({ types }: Json) => textsOf(types).includes('docker/image')

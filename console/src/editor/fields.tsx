@@ -124,6 +124,19 @@ function MoreFields({ shown }: { shown: readonly string[] }) {
   )
 }
 
+/** The problem of a field; what is missing is told once the user was there. */
+function useProblem(draft: Draft, path: Path) {
+  const [isTouched, setTouched] = useState(false)
+  const problem = draft.problems.value.find((each) => isSamePath(each.path, path))
+  const isShown = problem?.kind !== 'missing' || isTouched || draft.showsMissing.value
+  // The draft ends a step of undo where typing ends.
+  const leave = () => {
+    setTouched(true)
+    draft.endStep()
+  }
+  return { error: isShown ? problem?.message : undefined, leave }
+}
+
 /** @param within Leads from the object of the form to the one that the field belongs to. */
 export function FieldView({ field, within = [] }: { field: ShownField; within?: Path }) {
   const { draft, base: outer } = useForm()
@@ -134,13 +147,10 @@ export function FieldView({ field, within = [] }: { field: ShownField; within?: 
   const path = [...base, namesOf(field).find((name) => holder[name] !== undefined) ?? field.name]
   const value = valueAt(draft.definition.value, path)
   const box = useRef<HTMLDivElement>(null)
-  const [isTouched, setTouched] = useState(false)
   const [wantsExpression, setWantsExpression] = useState(false)
   const choices = useChoices(field, { application: draft.application, definition: draft.definition.value, holder })
   useFocus(draft, path, box)
-  const problem = draft.problems.value.find((each) => isSamePath(each.path, path))
-  const isShown = problem?.kind !== 'missing' || isTouched || draft.showsMissing.value
-  const error = isShown ? problem?.message : undefined
+  const { error, leave } = useProblem(draft, path)
   const kind = kindOf(field, value)
   const mayBeExpression = expression && switchedKinds.includes(kind)
   const isText = mayBeExpression && (wantsExpression || isExpression(value))
@@ -155,27 +165,18 @@ export function FieldView({ field, within = [] }: { field: ShownField; within?: 
     setWantsExpression(!isText)
     if (isText) set(undefined)
   }
-  // The draft ends a step of undo where typing ends.
-  const leave = () => {
-    setTouched(true)
-    draft.endStep()
-  }
   const Input = isText ? TextInput : (field.Input ?? inputOf(kind))
   const input = isText ? { isCode: true } : { choices, placeholder, isCode }
-  const shown = kind === 'choice' && !isText ? (value ?? field.default) : value
-  const isFlag = kind === 'flag' && !isText
-  const isGroup = ['object', 'objects'].includes(kind) && !isText
+  const usual = kind === 'choice' && !isText ? field.default : undefined
+  const Body = isText ? undefined : bodies[kind]
   return (
     <FieldContext.Provider value={{ draft, path, expression }}>
       <div ref={box} class="form-field" onFocusOut={leave}>
         {mayBeExpression && <ExpressionSwitch label={label} isOn={isText} onClick={toggle} />}
-        {isFlag && <FlagField field={field} label={label} value={value} error={error} onChange={set} />}
-        {isGroup && (
-          <GroupField draft={draft} path={path} field={field} label={label} isList={kind === 'objects'} error={error} />
-        )}
-        {!isFlag && !isGroup && (
+        {Body !== undefined && <Body {...{ draft, path, field, label, error, value }} onChange={set} />}
+        {Body === undefined && (
           <Field label={label} help={helpOf(field)} error={error} required={required}>
-            {(tied) => <Input {...input} tied={tied} label={label} value={shown} onChange={set} />}
+            {(tied) => <Input {...input} tied={tied} label={label} value={value ?? usual} onChange={set} />}
           </Field>
         )}
       </div>
@@ -192,13 +193,18 @@ function ExpressionSwitch({ label, isOn, onClick }: { label: string; isOn: boole
   )
 }
 
-interface KindProps {
+interface BodyProps extends Pick<InputProps, 'value' | 'onChange'> {
+  readonly draft: Draft
+  readonly path: Path
   readonly field: ShownField
   readonly label: string
   readonly error: string | undefined
 }
 
-function FlagField({ field, label, value, error, onChange }: KindProps & Pick<InputProps, 'value' | 'onChange'>) {
+/** Instead of an input below a label. */
+const bodies: Readonly<Record<string, FunctionComponent<BodyProps>>> = { flag: Flag, object: Group, objects: Group }
+
+function Flag({ field, label, value, error, onChange }: BodyProps) {
   const id = useId()
   return (
     <div class="field is-flag">
@@ -213,18 +219,21 @@ function FlagField({ field, label, value, error, onChange }: KindProps & Pick<In
   )
 }
 
-function GroupField({ draft, path, field, label, error, isList }: KindProps & { draft: Draft; path: Path; isList: boolean }) {
-  const { required, help, fields = [] } = field
+function Group({ draft, path, field: { kind, required, help, fields = [] }, label, error }: BodyProps) {
   const form = (at: Path) => <FieldList draft={draft} base={at} fields={fields} />
   const itemName = label.replace(/ies$/, 'y').replace(/s$/, '').toLowerCase()
   return (
-    <fieldset class={`form-group ${fields.every(({ kind }) => kind === 'number') ? 'is-row' : ''}`}>
+    <fieldset class={`form-group ${fields.every((each) => each.kind === 'number') ? 'is-row' : ''}`}>
       <legend>
         {label}
         {required && <span aria-hidden="true"> *</span>}
       </legend>
       {help !== '' && <p class="help">{help}</p>}
-      {isList ? <ItemList draft={draft} path={path} kind={{ itemName, form: (_item, at) => form(at) }} /> : form(path)}
+      {kind === 'objects' ? (
+        <ItemList draft={draft} path={path} kind={{ itemName, form: (_item, at) => form(at) }} />
+      ) : (
+        form(path)
+      )}
       {error !== undefined && <p class="error">{error}</p>}
     </fieldset>
   )

@@ -1,5 +1,5 @@
 /** Inputs for the kinds of values that definitions hold. Each takes a value and reports the next one; undefined removes it. */
-import type { FunctionComponent } from 'preact'
+import type { AriaAttributes, FunctionComponent } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { apiPath } from '../address.ts'
 import { useLive } from '../api/live.ts'
@@ -20,13 +20,7 @@ import { SuggestingText, useKeptText } from './suggest.tsx'
 
 export interface InputProps {
   /** Ids that tie it to label, help and error. */
-  readonly tied: {
-    readonly id?: string
-    readonly 'aria-label'?: string
-    readonly 'aria-describedby'?: string | undefined
-    readonly 'aria-invalid'?: boolean
-    readonly 'aria-required'?: boolean | undefined
-  }
+  readonly tied: AriaAttributes & { readonly id?: string }
   readonly value: unknown
   readonly onChange: (value: unknown) => void
   readonly label?: string
@@ -190,21 +184,21 @@ export function TextsInput({ tied, value, onChange, choices = [] }: InputProps) 
 /** Names of the author's choice, each with a text. Rows in which a name is missing or twice are kept as text. */
 function MapInput({ tied, value, onChange, label = '' }: InputProps) {
   const { kept, keep } = useKeptText()
-  const rows: readonly [name: string, item: unknown][] =
-    kept === undefined ? Object.entries(objectOf(value)) : (parseExactly(kept.text) as [string, unknown][])
-  const names = rows.map(([name]) => name)
-  const change = (next: readonly { name: string; item: unknown }[]) => {
+  const entries = Object.entries(objectOf(value)).map(([name, item]) => ({ name, item }))
+  const rows = kept === undefined ? entries : (parseExactly(kept.text) as typeof entries)
+  const names = rows.map(({ name }) => name)
+  const change = (next: readonly (typeof rows)[number][]) => {
     const twice = next.find(({ name }, at) => next.findIndex((other) => other.name === name) < at)
-    const entries = next.map(({ name, item }) => [name, item ?? ''])
     const why = next.some(({ name }) => name === '') ? 'An entry has no name.' : twice && `There are two entries ${twice.name}.`
-    keep(why && JSON.stringify(entries), why ?? '')
-    if (why === undefined) onChange(entries.length === 0 ? undefined : Object.fromEntries(entries))
+    keep(why && JSON.stringify(next), why ?? '')
+    const map = Object.fromEntries(next.map(({ name, item }) => [name, item ?? '']))
+    if (why === undefined) onChange(next.length === 0 ? undefined : map)
   }
   return (
     <div class="plain-records" id={tied.id} role="group" aria-label={label} aria-describedby={tied['aria-describedby']}>
       <RecordRows
         noun="entry"
-        records={rows.map(([name, item]) => ({ name, item }))}
+        records={rows}
         added={{ name: freeName('key', (name) => names.includes(name), ''), item: '' }}
         onChange={change}
       >

@@ -67,8 +67,10 @@ function BeginForm({ application, from, onBegun }: BeginFormProps) {
   const { pipelines, place, choices, answers, refusedOf } = useAnswers(application, id, given)
   const { asks, define } = beginnings[id] as Beginning
   const asked = asks.filter((question) => !question.toLowerCase().endsWith('account') || (choices[question]?.length ?? 0) > 1)
-  const name = typed ?? nameOf(id, answers, pipelines)
-  const nameError = errorOfName(name.trim(), pipelines)
+  const isTaken = (name: string) => pipelines.some((pipeline) => pipeline.name.toLowerCase() === name.toLowerCase())
+  const name = typed ?? freeName(usualName(id, answers, pipelines), isTaken)
+  const taken = isTaken(name.trim()) ? `This application has a pipeline ${name.trim()} already.` : undefined
+  const nameError = name.trim() === '' ? nameMissing : taken
   const { error, submit } = useSubmit({
     what: 'Create pipeline',
     isReady: denied === undefined && nameError === undefined && asked.every((question) => !errorOf(question, answers)),
@@ -147,12 +149,10 @@ const questionInputs: Readonly<Record<NonNullable<Question['input']>, FunctionCo
   ),
 }
 
-type Pipelines = readonly Schemas['Pipeline'][]
-
 /** What this instance offers, and the answers that are clear without asking. */
 function useAnswers(application: string, id: string, given: Answers) {
   const path = '/applications/{application}/pipelineConfigs'
-  const pipelines: Pipelines = useLive(path, { path: { application } }, { refresh: 'open' }).reading.value.body ?? []
+  const pipelines = useLive(path, { path: { application } }, { refresh: 'open' }).reading.value.body ?? []
   const stageTypes = useLive('/capabilities/stageTypes', {}, { refresh: 'open' }).reading.value.body?.stageTypes
   const { groups, clusters } = useAccountsByUse()
   const place = {
@@ -188,16 +188,8 @@ function useAnswers(application: string, id: string, given: Answers) {
 }
 
 /** Until the user gives another one. */
-function nameOf(id: string, { original, file }: Answers, pipelines: Pipelines): string {
+function usualName(id: string, { original, file }: Answers, pipelines: readonly Schemas['Pipeline'][]): string {
   const copied = pipelines.find((pipeline) => pipeline.id === original)?.name
-  if (id === 'copy') return copied === undefined ? '' : `${copied} (copy)`
-  if (id === 'file') return textOf(file?.definition?.['name']) ?? ''
-  const { name } = beginnings[id] ?? {}
-  return name === undefined ? '' : freeName(name, (wanted) => errorOfName(wanted, pipelines) !== undefined)
-}
-
-function errorOfName(name: string, pipelines: Pipelines): string | undefined {
-  if (name === '') return nameMissing
-  const isTaken = pipelines.some((pipeline) => pipeline.name.toLowerCase() === name.toLowerCase())
-  return isTaken ? `This application has a pipeline ${name} already.` : undefined
+  const offered = { copy: copied && `${copied} (copy)`, file: textOf(file?.definition?.['name']) }[id]
+  return offered ?? beginnings[id]?.name ?? ''
 }

@@ -151,7 +151,7 @@ export function notificationFields(of: 'pipeline' | 'stage'): readonly FieldDesc
   const moments = ['starting', 'complete', 'failed'].map((word) => `${of}.${word}`)
   const ofJudgment = of === 'stage' ? ['manualJudgment', 'manualJudgmentContinue', 'manualJudgmentStop'] : []
   return [
-    text('type', 'How it is sent.', { ...required, choices: channels, choicesFrom: 'notification-types' }),
+    text('type', 'How it is sent.', { ...required, choices: channels }),
     text('address', 'Email address, channel, address of a webhook, or repository.'),
     field('when', 'texts', 'What it is sent for.', { choices: [...moments, ...ofJudgment] }),
     choice('level', 'What it is about.', [of]),

@@ -78,11 +78,7 @@ const timeParts = [
   field('stageEnabled', 'Condition', 'Skips the stage unless this expression is true. ${} may be left out.', {
     ...{ kind: 'text', Input: ConditionInput },
   }),
-  field(
-    'restrictExecutionDuringTimeWindow',
-    'Only in an execution window',
-    'Waits until the window opens. Times are those of the engine’s time zone.',
-  ),
+  field('restrictExecutionDuringTimeWindow', 'Only in an execution window', 'In the time zone of the engine.'),
   only(
     ({ get }) => String(get('restrictExecutionDuringTimeWindow')) === 'true',
     field(`${window}.days`, 'Days', '', { Input: DaysInput }),

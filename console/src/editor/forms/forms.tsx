@@ -1,13 +1,115 @@
-/** Which stage types have a form made by hand, and the shorter of these forms; other types get one of their description. */
+/** Forms of stages made by hand; other types get one of their description, as does what these leave out. */
+import { standalone } from '../../../../src/settings/standalone.ts'
 import { useLive } from '../../api/live.ts'
 import { objectOf, objectsOf, textOf, textsOf } from '../../model/read.ts'
 import { describeText } from '../descriptions.ts'
 import { FieldView, type Form, type Part, useForm } from '../fields.tsx'
-import { type InputProps, TextsInput } from '../inputs.tsx'
-import { bakeForm } from './bake.tsx'
-import { buildForm, commandForm, jobForm } from './command.tsx'
+import { type InputProps, TextInput, TextsInput } from '../inputs.tsx'
 import { deployForm, serverGroupForm } from './deploy.tsx'
 import { field, oneOf, only, row } from './form.tsx'
+
+const git = 'extendedAttributes.git'
+const directory = 'extendedAttributes.directory'
+
+function sourceOf({ get }: Form): 'git' | 'directory' | 'package' {
+  if (get(git) !== undefined) return 'git'
+  return get(directory) === undefined ? 'package' : 'directory'
+}
+
+/** Otherwise another bakery makes the images. */
+function isHere({ holder: { cloudProviderType, cloudProvider } }: Form): boolean {
+  const provider = cloudProviderType ?? cloudProvider
+  return provider === undefined || provider === standalone.provider
+}
+
+const source = oneOf('Files from', {
+  ways: [
+    { id: 'git', label: 'A Git repository', help: 'The commit of the trigger, or a branch.' },
+    { id: 'directory', label: 'A folder', help: 'On the machine of Fairlead.' },
+    { id: 'package', label: 'A package', help: 'A file of the folder for packages, by the name below.' },
+  ],
+  chosen: sourceOf,
+  set: (id) => ({
+    [git]: id === 'git' ? '' : undefined,
+    [directory]: id === 'directory' ? '' : undefined,
+    'extendedAttributes.revision': undefined,
+    'extendedAttributes.path': undefined,
+  }),
+})
+
+const repository = { required: true, isKept: true, placeholder: 'https://git.example.com/shop/web.git' }
+const folder = { required: true, isKept: true, placeholder: '/srv/shop' }
+
+const bakeForm = [
+  only(
+    isHere,
+    source,
+    only(
+      (form) => sourceOf(form) === 'git',
+      field(git, 'Repository', 'An address with https://, ssh:// or git@, or a path.', repository),
+      row(
+        field('extendedAttributes.revision', 'Revision', 'Branch, tag or commit.', { placeholder: 'of the trigger' }),
+        field('extendedAttributes.path', 'Folder in it', 'For several programs.', { placeholder: 'the whole repository' }),
+      ),
+    ),
+    only((form) => sourceOf(form) === 'directory', field(directory, 'Folder', 'The whole path.', folder)),
+    field('baseOs', 'Template', 'How the files become an image.', { required: true }),
+    row(
+      field('package', 'Name of the image', 'Mostly that of the application.', { placeholder: 'shop', required: true }),
+      field('amiSuffix', 'Version', 'Leave it empty for a new one in each run.', { placeholder: 'time and commit' }),
+    ),
+  ),
+  only(
+    (form) => !isHere(form),
+    field('regions', 'Regions', 'An image is baked in each of them.'),
+    field('package', 'Packages', 'Names, separated by blanks.', { required: true }),
+    field('baseOs', 'Base image'),
+  ),
+]
+
+const isProgram = ({ holder }: Form) => Array.isArray(holder['command'])
+
+function ArgumentsInput({ value, onChange, ...input }: InputProps) {
+  const change = (text: unknown) => onChange((textOf(text) ?? '').split('\n'))
+  return <TextInput {...input} value={textsOf(value).join('\n')} onChange={change} isCode isLong />
+}
+
+function quote(word: string): string {
+  return /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}
+
+const shell = { kind: 'text', required: true, isCode: true, placeholder: 'npm test && npm run report' }
+const program = { kind: 'text', required: true, placeholder: 'node\nserver.mjs', Input: ArgumentsInput }
+
+/** A text is for the shell; a list is a program with its arguments. */
+const commandForm = [
+  oneOf<'shell' | 'program'>('Run', {
+    ways: [
+      { id: 'shell', label: 'A command line', help: 'With pipes, && and variables, as in a terminal.' },
+      { id: 'program', label: 'A program', help: 'Each argument on its own line, unchanged.' },
+    ],
+    chosen: (form) => (isProgram(form) ? 'program' : 'shell'),
+    set: (id, { holder: { command } }) => ({
+      command: id === 'program' ? (textOf(command)?.split(/\s+/) ?? []) : textsOf(command).map(quote).join(' ') || undefined,
+    }),
+  }),
+  only(isProgram, field('command', 'Program and arguments', 'One per line.', program)),
+  only((form) => !isProgram(form), field('command', 'Command', 'Run by sh -c. The stage fails unless it ends with 0.', shell)),
+  field('env', 'Environment', 'Variables of the command. Secrets belong in the configuration.'),
+]
+
+const jobForm = [
+  row(field('credentials', 'Account', 'Its user runs it.'), field('regions', 'Region')),
+  field('imageId', 'Image', 'Without one, the command runs on the machine itself.'),
+  ...commandForm,
+]
+
+const buildForm = [
+  field('master', 'Build server', '“local” builds on the machine of Fairlead.'),
+  field('job', 'Job', 'One of the build server.'),
+  field('parameters', 'Parameters', 'Values for the job.'),
+  field('waitForCompletion', 'Wait for its end', 'Otherwise the stage ends once the build is queued.'),
+]
 
 function AnswersInput({ value, onChange, ...input }: InputProps) {
   const answers = objectsOf(value).flatMap((answer) => textOf(answer['value']) ?? [])
@@ -75,19 +177,20 @@ function Parameters() {
   const chosen = pipelines.find(({ id }) => id === holder['pipeline'])
   if (chosen === undefined) return <allParameters.View />
   const declared = objectsOf(objectOf(chosen)['parameterConfig'])
-  const others = Object.keys(objectOf(holder['pipelineParameters'])).filter((key) => declared.every(({ name }) => name !== key))
+  const names = new Set([...declared.map((each) => String(each['name'])), ...Object.keys(objectOf(holder['pipelineParameters']))])
   return (
     <fieldset class="form-group">
       <legend>Parameters</legend>
-      {declared.length + others.length === 0 && <p class="quiet">It has none.</p>}
-      {[...declared, ...others.map((name) => ({ name, description: 'The pipeline has no such parameter.' }))].map((parameter) => {
-        const { name, label, description, default: usual, required, options } = objectOf(parameter)
-        const described = describeText(String(name), {
-          help: textOf(description) ?? '',
+      {names.size === 0 && <p class="quiet">It has none.</p>}
+      {[...names].map((name) => {
+        const parameter = declared.find((each) => each['name'] === name)
+        const { label, description, default: usual, required, options } = parameter ?? {}
+        const described = describeText(name, {
+          help: parameter ? (textOf(description) ?? '') : 'The pipeline has no such parameter.',
           required: required === true && usual === undefined,
           choices: objectsOf(options).flatMap(({ value }) => textOf(value) ?? []),
         })
-        const field = { ...described, label: textOf(label) ?? String(name), placeholder: textOf(usual) ?? '' }
+        const field = { ...described, label: textOf(label) ?? name, placeholder: textOf(usual) ?? '' }
         return <FieldView key={name} within={['pipelineParameters']} field={field} />
       })}
     </fieldset>
