@@ -35,13 +35,9 @@ export function useLeaveGuard(page: Guard): void {
 
 /** @param stay For what is not below the dialog. */
 export function openLeaveDialog(loss: string, leave: () => void, stay = closeDialog): void {
-  const discard = async () => {
-    leave()
-    return undefined
-  }
   const words = { title: 'Discard your changes?', action: 'Discard', dismissal: 'Stay' }
   openDialog(
-    <FormDialog {...words} kind="destructive" onClose={stay} run={discard}>
+    <FormDialog {...words} kind="destructive" onClose={stay} run={async () => leave()}>
       <p>{loss}</p>
     </FormDialog>,
   )

@@ -1,5 +1,4 @@
 /** What environments run of applications: the reads, and a cell for one of each. */
-
 import type { VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
@@ -33,24 +32,23 @@ const perCall = 20
 
 export type Landscape = ReturnType<typeof useLandscape>
 
-/** Environments, and their names in the order of promotion, as pipelines deploy to them. */
-export function useLandscape() {
+/**
+ * Environments, and their names in the order of promotion, as pipelines deploy to them. What the screen read first when it was open last is
+ * asked for at once, beside the list that leads to it.
+ */
+export function useLandscape(screen: string) {
+  useServerGroups(useMemo(() => foreseen(screen), [screen]))
   const accounts = useAccounts().reading.value.body
   const pipelines = useLive('/pipelineConfigs', {}, { refresh: 'open' }).reading.value.body
   return useMemo(() => {
     const environments = toEnvironments(accounts ?? [])
     const names = inOrder([...new Set(environments.values())], pipelines ?? [], environments)
-    return { environments, names, pipelines: pipelines ?? [] }
-  }, [accounts, pipelines])
-}
-
-/** Asks for what a screen read first when it was open last, beside the list that leads to it. */
-export function useForesight(screen: string): void {
-  useServerGroups(useMemo(() => foreseen(screen), [screen]))
+    return { screen, environments, names, pipelines: pipelines ?? [] }
+  }, [screen, accounts, pipelines])
 }
 
 /** Applications with their neighbours in the list, which are read in the same call; what is read first is kept for the next time. */
-export function useBatches(screen: string, names: readonly string[]) {
+export function useBatches({ screen }: Landscape, names: readonly string[]) {
   const batchOf = (name: string) => {
     const at = names.indexOf(name)
     return names.slice(at - (at % perCall), at - (at % perCall) + perCall)

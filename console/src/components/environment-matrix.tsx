@@ -1,4 +1,5 @@
 /** Applications as a table, favourites first, with what is deployed of each: in columns of its own, or one for each environment. */
+import type { VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import { favourites, toggleFavourite } from '../model/recent.ts'
@@ -7,30 +8,34 @@ import { type Column, DataTable } from './data-table.tsx'
 import { DeployedCell, type Landscape, Promotion, Unread, UnreadNotice, useBatches, useDeployed } from './deployed.tsx'
 import { Name, NameLink } from './name.tsx'
 
+type Found = NonNullable<ReturnType<typeof useDeployed>['found']>
+type Show = (found: Found, application: string) => VNode
+
 interface ApplicationTableProps<Row> {
   readonly label: string
-  /** What its first read is kept for. */
-  readonly screen: string
   readonly rows: readonly Row[]
-  /** After its name; what is deployed of a row is read together with a batch of its neighbours. */
-  readonly columns: (batchOf: (name: string) => readonly string[]) => readonly Column<Row>[]
+  readonly landscape: Landscape
+  readonly isShown?: ((group: ServerGroup) => boolean) | undefined
+  /** After its name; `cellOf` makes cells of what is deployed. */
+  readonly columns: (cellOf: (show: Show) => Column<Row>['cell']) => readonly Column<Row>[]
   readonly rowHeight: number
   /** The order, where it can be chosen. */
   readonly sort?: string
   readonly heldOf: string
 }
 
-export function ApplicationTable<Row extends { readonly name: string; readonly description?: string | null }>(
-  props: ApplicationTableProps<Row>,
-) {
-  const { label, screen, rows, columns, sort, heldOf, ...table } = props
+export function ApplicationTable<Row extends Application>(props: ApplicationTableProps<Row>) {
+  const { label, rows, columns, landscape, isShown, sort, heldOf, rowHeight } = props
   const first = favourites.value
   const shown = useMemo(() => {
     const isFirst = ({ name }: Row) => Number(first.includes(name))
     return rows.toSorted((a, b) => isFirst(b) - isFirst(a))
   }, [rows, first])
   const names = useMemo(() => shown.map(({ name }) => name), [shown])
-  const deployed = useBatches(screen, names)
+  const deployed = useBatches(landscape, names)
+  const cellOf =
+    (show: Show) =>
+    ({ name }: Row) => <Cell application={name} batch={deployed.batchOf(name)} {...{ landscape, isShown, show }} />
   return (
     <>
       <UnreadNotice live={deployed.first} />
@@ -46,20 +51,37 @@ export function ApplicationTable<Row extends { readonly name: string; readonly d
               cell: (row) => <Title {...row} />,
               ...(sort !== undefined && { sort: '' }),
             },
-            ...columns(deployed.batchOf),
+            ...columns(cellOf),
           ]}
           rows={shown}
           keyOf={({ name }) => name}
           heldOf={[heldOf, ...first].join('\n')}
           sort={sort}
-          {...table}
+          rowHeight={rowHeight}
         />
       </div>
     </>
   )
 }
 
-function Title({ name, description }: { readonly name: string; readonly description?: string | null }) {
+interface CellProps extends Pick<ApplicationTableProps<never>, 'landscape' | 'isShown'> {
+  readonly application: string
+  readonly batch: readonly string[]
+  readonly show: Show
+}
+
+/** A part of what is deployed of an application, once that is known. */
+function Cell({ application, batch, landscape, isShown, show }: CellProps) {
+  const { found, error } = useDeployed(application, batch, landscape, isShown)
+  return found === undefined ? <Unread error={error} /> : show(found, application)
+}
+
+interface Application {
+  readonly name: string
+  readonly description?: string | null
+}
+
+function Title({ name, description }: Application) {
   return (
     <>
       <NameLink class="row-title" href={to.application(name)} text={name} max={40} />
@@ -88,50 +110,37 @@ function Star({ application }: { application: string }) {
   )
 }
 
-interface MatrixProps {
-  readonly screen: string
-  readonly label: string
+interface MatrixProps extends Pick<ApplicationTableProps<never>, 'label' | 'landscape' | 'isShown'> {
   readonly applications: readonly string[]
-  readonly landscape: Landscape
-  readonly isShown?: (group: ServerGroup) => boolean
 }
 
-export function EnvironmentMatrix({ screen, label, applications, ...of }: MatrixProps) {
-  const { names } = of.landscape
+export function EnvironmentMatrix({ applications, landscape, ...table }: MatrixProps) {
+  const { names } = landscape
   const rows = useMemo(() => applications.map((name) => ({ name })), [applications.join()])
+  const show = (environment: string, found: Found, application: string) => {
+    const deployed = found.get(environment)
+    const before = names.slice(0, names.indexOf(environment))
+    const earlier = before.flatMap((name) => found.get(name) ?? []).at(-1)
+    if (deployed !== undefined) return <DeployedCell {...{ application, deployed, earlier, landscape }} />
+    const none = <span class="muted">–</span>
+    return earlier === undefined ? none : <Promotion {...{ application, earlier, landscape, none }} target={environment} />
+  }
   return (
     <div class={names.length > 4 ? 'sideways' : ''}>
       <ApplicationTable
-        label={label}
-        screen={screen}
+        {...table}
+        landscape={landscape}
         rows={rows}
         rowHeight={66}
         heldOf={names.join()}
-        columns={(batchOf) =>
+        columns={(cellOf) =>
           names.map((environment) => ({
             head: environment,
             width: 'minmax(11rem, 2fr)',
-            cell: ({ name }) => <Cell application={name} environment={environment} batch={batchOf(name)} {...of} />,
+            cell: cellOf((found, application) => show(environment, found, application)),
           }))
         }
       />
     </div>
   )
-}
-
-interface CellProps extends Pick<MatrixProps, 'landscape' | 'isShown'> {
-  readonly application: string
-  readonly environment: string
-  readonly batch: readonly string[]
-}
-
-function Cell({ application, environment, batch, landscape, isShown }: CellProps) {
-  const { found, error } = useDeployed(application, batch, landscape, isShown)
-  if (found === undefined) return <Unread error={error} />
-  const deployed = found.get(environment)
-  const before = landscape.names.slice(0, landscape.names.indexOf(environment))
-  const earlier = before.flatMap((name) => found.get(name) ?? []).at(-1)
-  if (deployed !== undefined) return <DeployedCell {...{ application, deployed, earlier, landscape }} />
-  const none = <span class="muted">–</span>
-  return earlier === undefined ? none : <Promotion {...{ application, earlier, landscape, none }} target={environment} />
 }

@@ -4,7 +4,7 @@ import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
-import { HealthText, type Landscape, Unread, useDeployed, useForesight, useLandscape } from '../components/deployed.tsx'
+import { HealthText, type Landscape, Unread, useLandscape } from '../components/deployed.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { ApplicationTable, EnvironmentMatrix } from '../components/environment-matrix.tsx'
 import { Filters } from '../components/filter-field.tsx'
@@ -13,6 +13,7 @@ import { PageHead } from '../components/page-head.tsx'
 import { Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
+import type { Deployed } from '../model/deployments.ts'
 import { newestFirst, statusOf } from '../model/execution.ts'
 import { splitList } from '../model/read.ts'
 import { isEnabled } from '../model/server-groups.ts'
@@ -23,7 +24,8 @@ import { FirstSteps } from './first-steps.tsx'
 type Application = Schemas['ApplicationAttributes']
 
 export function Applications({ query }: ScreenProps) {
-  const { live, landscape } = useApplications('applications')
+  const live = useLive('/applications', {}, { refresh: 'slow' })
+  const landscape = useLandscape('applications')
   const create = (
     <Button kind="primary" icon="plus" onClick={() => openDialog(<CreateApplication />)}>
       Create application
@@ -43,7 +45,8 @@ export function Applications({ query }: ScreenProps) {
 
 /** Which version of each application runs where, and the way to the next environment. */
 export function Environments({ query: { q = '' } }: ScreenProps) {
-  const { live, landscape } = useApplications('environments')
+  const live = useLive('/applications', {}, { refresh: 'slow' })
+  const landscape = useLandscape('environments')
   return (
     <>
       <PageHead tab="Environments" />
@@ -56,21 +59,13 @@ export function Environments({ query: { q = '' } }: ScreenProps) {
           const label = 'Versions by environment'
           return (
             <Filters filters={[{ name: 'q', label: 'Filter by application' }]} noMatch={noMatch}>
-              <EnvironmentMatrix screen="environments" label={label} applications={shown} landscape={landscape} />
+              <EnvironmentMatrix label={label} applications={shown} landscape={landscape} />
             </Filters>
           )
         }}
       </Loaded>
     </>
   )
-}
-
-/** With what versions and last runs need: it is asked for at once. */
-function useApplications(screen: string) {
-  const live = useLive('/applications', {}, { refresh: 'slow' })
-  const landscape = useLandscape()
-  useForesight(screen)
-  return { live, landscape }
 }
 
 const accountsOf = ({ accounts }: Application) => splitList(accounts ?? '')
@@ -91,6 +86,17 @@ function List({ applications, landscape, query: { q = '', account = '', sort = '
   }, [applications, q, account, sort])
   const runs = useMemo(() => toRunBatches(shown, landscape), [shown, landscape])
   const accounts = [...new Set(applications.flatMap(accountsOf))].toSorted()
+  const versions = (found: ReadonlyMap<string, Deployed>, application: string) => (
+    <span class="versions">
+      {landscape.names
+        .flatMap((name) => found.get(name) ?? [])
+        .map(({ environment, versions: there }) => (
+          <a key={environment} href={to.environments({ q: application })}>
+            <span class="muted">{environment}</span> <Name text={there.join(', ')} max={24} />
+          </a>
+        ))}
+    </span>
+  )
   const noMatch = `No application matches “${[q, account].filter(Boolean).join(', ')}”.`
   return (
     <Filters
@@ -102,62 +108,37 @@ function List({ applications, landscape, query: { q = '', account = '', sort = '
     >
       <ApplicationTable
         label="Applications"
-        screen="applications"
         rows={shown}
         rowHeight={53}
         sort={sort}
         heldOf={[q, account, sort].join('\n')}
-        columns={(batchOf) => {
-          const of = (name: string) => ({ application: name, batch: batchOf(name), landscape })
-          return [
-            { head: 'Health', width: 'minmax(7rem, 1fr)', cell: ({ name }) => <Health {...of(name)} /> },
-            { head: 'Versions', width: 'minmax(10rem, 3fr)', cell: ({ name }) => <Versions {...of(name)} /> },
-            {
-              head: 'Last run',
-              width: 'minmax(10rem, 2fr)',
-              cell: ({ name }) => <LastRun application={name} pipelines={runs.get(name.toLowerCase())} />,
-            },
-            {
-              head: 'Owner',
-              width: 'minmax(8rem, 1.5fr)',
-              sort: 'owner',
-              hideBelow: 'narrow',
-              cell: ({ email }) => <span class="cut">{email ? <Name text={email} max={40} /> : '–'}</span>,
-            },
-          ]
-        }}
+        landscape={landscape}
+        columns={(cellOf) => [
+          { head: 'Health', width: 'minmax(7rem, 1fr)', cell: cellOf((found) => <Health deployed={[...found.values()]} />) },
+          { head: 'Versions', width: 'minmax(10rem, 3fr)', cell: cellOf(versions) },
+          {
+            head: 'Last run',
+            width: 'minmax(10rem, 2fr)',
+            cell: ({ name }) => <LastRun application={name} pipelines={runs.get(name.toLowerCase())} />,
+          },
+          {
+            head: 'Owner',
+            width: 'minmax(8rem, 1.5fr)',
+            sort: 'owner',
+            hideBelow: 'narrow',
+            cell: ({ email }) => <span class="cut">{email ? <Name text={email} max={40} /> : '–'}</span>,
+          },
+        ]}
       />
     </Filters>
   )
 }
 
-interface CellProps {
-  readonly application: string
-  readonly batch: readonly string[]
-  readonly landscape: Landscape
-}
-
-function Health({ application, batch, landscape }: CellProps) {
-  const { found, error } = useDeployed(application, batch, landscape)
-  if (found === undefined) return <Unread error={error} />
-  const serving = [...found.values()].filter(({ groups }) => groups.some(isEnabled))
+function Health({ deployed }: { deployed: readonly Deployed[] }) {
+  const serving = deployed.filter(({ groups }) => groups.some(isEnabled))
   if (serving.length === 0) return <span class="muted">nothing deployed</span>
   const sum = (of: 'up' | 'total') => serving.reduce((all, one) => all + one[of], 0)
   return <HealthText up={sum('up')} total={sum('total')} />
-}
-
-function Versions({ application, batch, landscape }: CellProps) {
-  const { found } = useDeployed(application, batch, landscape)
-  const there = landscape.names.flatMap((name) => found?.get(name) ?? [])
-  return (
-    <span class="versions">
-      {there.map(({ environment, versions }) => (
-        <a key={environment} href={to.environments({ q: application })}>
-          <span class="muted">{environment}</span> <Name text={versions.join(', ')} max={24} />
-        </a>
-      ))}
-    </span>
-  )
 }
 
 /** Pipelines of one read of last runs. */

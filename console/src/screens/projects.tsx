@@ -7,7 +7,7 @@ import { useLive } from '../api/live.ts'
 import { startAction } from '../components/actions.tsx'
 import { Button } from '../components/button.tsx'
 import type { Column } from '../components/data-table.tsx'
-import { type Landscape, useForesight, useLandscape } from '../components/deployed.tsx'
+import { type Landscape, useLandscape } from '../components/deployed.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { EnvironmentMatrix } from '../components/environment-matrix.tsx'
 import { Menu } from '../components/menu.tsx'
@@ -66,8 +66,7 @@ const maxPipelines = 50
 export function ProjectScreen({ params: { name = '' } }: ScreenProps) {
   const live = useLive('/projects/{id}', { path: { id: name } }, { refresh: 'slow' })
   // Asked for at once.
-  const landscape = useLandscape()
-  useForesight(`project ${name}`)
+  const landscape = useLandscape(`project ${name}`)
   const none = <EmptyState icon="search" text={`There is no project ${name}, or you may not read it.`} />
   return (
     <Loaded live={live} title={name} empty={none}>
@@ -117,7 +116,6 @@ function Shown({ project, landscape }: ProjectProps) {
           <EmptyState icon="apps" text="The project has no application yet. Edit it to add some." />
         ) : (
           <EnvironmentMatrix
-            screen={`project ${name}`}
             label={`Versions of ${name} by environment`}
             applications={applications}
             landscape={landscape}
