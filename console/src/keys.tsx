@@ -121,38 +121,30 @@ const targetSelectors = ['.row-link', '.row-title[href]', '.stage-row', 'a[href]
 /** Arrows have a meaning of their own there. */
 const ownArrows = '[role="group"], [role="tablist"], [role="menu"], [role="log"], dialog, input, select, textarea'
 
-function followRowKey(event: KeyboardEvent): void {
+addEventListener('keydown', (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
   const target = event.target instanceof HTMLElement ? event.target : document.body
   const row = target.closest<HTMLElement>(rowSelector)
-  const isDone =
-    move(event, target, row) ||
-    (row !== null && (moveWithin(event.key, row, target) || (isLetterKey(event) && pressInRow(event.key, row, target))))
-  if (isDone) event.preventDefault()
-}
+  const next = nextRow(event, target, row) ?? nextInRow(event.key, target, row)
+  next?.focus()
+  if (next !== undefined || (row !== null && isLetterKey(event) && pressInRow(event.key, row, target))) event.preventDefault()
+})
 
-addEventListener('keydown', followRowKey)
-
-function move(event: KeyboardEvent, target: HTMLElement, row: HTMLElement | null): boolean {
+function nextRow(event: KeyboardEvent, target: HTMLElement, row: HTMLElement | null): HTMLElement | undefined {
   // Without a row, arrows scroll the page.
   const arrow = row === null || target.closest(ownArrows) ? undefined : { ArrowDown: 1, ArrowUp: -1 }[event.key]
   const step = arrow ?? (isLetterKey(event) ? { j: 1, k: -1 }[event.key] : undefined)
-  if (step === undefined) return false
+  if (step === undefined) return undefined
   const rows = [...document.querySelectorAll<HTMLElement>(rowSelector)].filter((one) => targetOf(one) !== undefined)
   const next = row === null ? rows.at(step === 1 ? 0 : -1) : rows[rows.indexOf(row) + step]
-  const focused = next && targetOf(next)
-  focused?.focus()
-  return focused !== undefined
+  return next && targetOf(next)
 }
 
 /** Left and right, from a server group into its instances and back. */
-function moveWithin(key: string, row: HTMLElement, target: HTMLElement): boolean {
+function nextInRow(key: string, target: HTMLElement, row: HTMLElement | null): HTMLElement | undefined {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[key]
-  const items = [...row.querySelectorAll<HTMLElement>('.row-link, .marks a')]
-  const at = items.indexOf(target)
-  const next = step === undefined || at === -1 ? undefined : items[at + step]
-  next?.focus()
-  return next !== undefined
+  const items = [...(row?.querySelectorAll<HTMLElement>('.row-link, .marks a') ?? [])]
+  return step === undefined || !items.includes(target) ? undefined : items[items.indexOf(target) + step]
 }
 
 function targetOf(row: HTMLElement): HTMLElement | undefined {
@@ -168,5 +160,5 @@ function pressInRow(key: string, row: HTMLElement, target: HTMLElement): boolean
   const menu = row.querySelector(`.menu > button[data-letters~="${letter}"]`)
   if (pressed !== null) pressed.click()
   else menu?.dispatchEvent(new CustomEvent(letterEvent, { detail: key }))
-  return pressed !== null || menu !== null
+  return (pressed ?? menu) !== null
 }

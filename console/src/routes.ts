@@ -3,6 +3,7 @@ import { exec } from 'preact-iso/router'
 import type { LoadScreen, ScreenProps } from './screen.ts'
 
 const own = 'applications/:application'
+const place = ':account?/:region?/:name?'
 
 /** Paths below `/console`, with `:name` for a value; a screen is loaded when it is first opened. */
 const routes: readonly (readonly [path: string, load: LoadScreen])[] = [
@@ -19,14 +20,8 @@ const routes: readonly (readonly [path: string, load: LoadScreen])[] = [
   [`${own}/pipelines/:id/start`, async () => (await import('./screens/pipelines.tsx')).Pipelines],
   [`${own}/runs`, async () => (await import('./screens/runs.tsx')).Runs],
   [`${own}/tasks`, async () => (await import('./screens/tasks.tsx')).Tasks],
-  [
-    `${own}/load-balancers/:account?/:region?/:name?`,
-    async () => (await import('./screens/load-balancers.tsx')).ApplicationLoadBalancers,
-  ],
-  [
-    `${own}/security-groups/:account?/:region?/:name?`,
-    async () => (await import('./screens/security-groups.tsx')).SecurityGroups,
-  ],
+  [`${own}/load-balancers/${place}`, async () => (await import('./screens/load-balancers.tsx')).ApplicationLoadBalancers],
+  [`${own}/security-groups/${place}`, async () => (await import('./screens/security-groups.tsx')).SecurityGroups],
   [`${own}/jobs`, async () => (await import('./screens/programs.tsx')).Jobs],
   [`${own}/jobs/:account/:region/:id`, async () => (await import('./screens/programs.tsx')).JobScreen],
   [`${own}/manifests/:account/:location/:name`, async () => (await import('./manifests/manifest-screen.tsx')).ManifestScreen],

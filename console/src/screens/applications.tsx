@@ -31,11 +31,10 @@ export function Applications({ query }: ScreenProps) {
       Create application
     </Button>
   )
-  const count = live.reading.value.body?.length
   const none = <FirstSteps text="No application yet. An application groups pipelines and what they deploy." />
   return (
     <>
-      <PageHead tab="Applications" count={count} actions={create} />
+      <PageHead tab="Applications" count={live.reading.value.body?.length} actions={create} />
       <Loaded live={live} rows={8} empty={none}>
         {(applications) => <List applications={applications} landscape={landscape} query={query} />}
       </Loaded>

@@ -92,12 +92,10 @@ function toBlock(at: number): void {
 }
 
 type Runs = Live<readonly Execution[]>
+type Reads = Readonly<Record<'active' | 'own' | 'failed' | 'succeeded', Runs>>
 
 /** All reads of the screen, at once. */
-function useRuns(
-  starter: string | undefined,
-  onlyWaiting: boolean,
-): Readonly<Record<'active' | 'own' | 'failed' | 'succeeded', Runs>> {
+function useRuns(starter: string | undefined, onlyWaiting: boolean): Reads {
   const since = useMemo(() => String(Math.floor(presentMs() / 60_000) * 60_000 - 86_400_000), [])
   const wanted = (query: Parameters<typeof search>[0]) => (onlyWaiting ? undefined : search({ ...query, user: starter }))
   return {
@@ -179,7 +177,7 @@ function waitingRow(run: Execution) {
   return <Row run={run} status={{ kind: 'waiting', word: 'Waiting for you' }} href={href} about={about} end={end} />
 }
 
-interface OthersProps extends Readonly<Record<'own' | 'failed' | 'succeeded', Runs>> {
+interface OthersProps extends Omit<Reads, 'active'> {
   readonly waiting: readonly Execution[]
   readonly of: string
 }
@@ -197,7 +195,7 @@ function Others({ own, failed, succeeded, waiting, of }: OthersProps) {
         live={failed}
         items={toFailedGroups(failures ?? [])}
         none="Nothing failed in the last 24 hours."
-        row={(group) => <FailedRow group={group} succeeded={succeeded.reading.value.body} />}
+        row={(group) => failedRow(group.runs, succeeded.reading.value.body)}
         of={of}
       />
       <Block title="Running" live={own} items={running} none="Nothing is running." row={runningRow} of={of} />
@@ -219,9 +217,10 @@ function runningRow(run: Execution) {
       {roles.length > 0 && ` waits for ${roles.join(', ')}`}
     </span>
   )
+  const by = startedBy(run)
   const end = [
     <span key="progress" class="hide-phone">{`${done} of ${plural(total, 'stage')}`}</span>,
-    <Name key="starter" class="hide-phone" text={startedBy(run) ?? ''} max={20} />,
+    by !== undefined && <Name key="starter" class="hide-phone" text={by} max={20} />,
     <Duration key="duration" from={run.startTime ?? run.buildTime} />,
   ]
   return <Row run={run} status={status} about={about} end={end} />
@@ -234,24 +233,19 @@ function toFailedGroups(runs: readonly Execution[]) {
   return [...groups].map(([id, all]) => ({ id, runs: all as [Execution, ...Execution[]] }))
 }
 
-interface FailedRowProps {
-  readonly group: ReturnType<typeof toFailedGroups>[number]
-  readonly succeeded: readonly Execution[] | undefined
-}
-
-function FailedRow({ group, succeeded = [] }: FailedRowProps) {
-  const [run, ...older] = group.runs
+function failedRow([run, ...older]: readonly [Execution, ...Execution[]], succeeded: readonly Execution[] = []) {
   const { application, pipelineConfigId: pipeline, name, buildTime } = run
   const failure = failureOf(run)
   const firstMs = older.at(-1)?.endTime
   const since = succeeded.find(
     (one) => one.application === application && one.pipelineConfigId === pipeline && (one.buildTime ?? 0) > (buildTime ?? 0),
   )
-  const times = older.length > 0 && (
-    <a class="raised" href={to.runs(application, { pipeline: name ?? undefined, status: 'failed', from: '24h' })}>
-      {`failed ${group.runs.length} times${firstMs ? ` since ${formatClock(firstMs)}` : ''}`}
-    </a>
-  )
+  const times =
+    older.length === 0 ? undefined : (
+      <a class="raised" href={to.runs(application, { pipeline: name ?? undefined, status: 'failed', from: '24h' })}>
+        {`failed ${older.length + 1} times${firstMs ? ` since ${formatClock(firstMs)}` : ''}`}
+      </a>
+    )
   const about = failure && (
     <>
       <strong>
@@ -270,7 +264,7 @@ function FailedRow({ group, succeeded = [] }: FailedRowProps) {
       <Time at={run.endTime ?? run.startTime} />
     </>
   )
-  return <Row run={run} status={{ kind: 'failed', word: 'failed' }} beside={times || undefined} about={about} end={end} />
+  return <Row run={run} status={{ kind: 'failed', word: 'failed' }} beside={times} about={about} end={end} />
 }
 
 /** Each image that a run has deployed. */
