@@ -355,7 +355,9 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
   await t.test('a pipeline that was saved after its editor was left leads nowhere', async () => {
     const { promise: answer, resolve: release } = Promise.withResolvers<void>()
     const stored: object[] = []
-    await page.route(/\/applications\/fresh\/pipelineConfigs$/, (route) => route.fulfill({ json: stored }))
+    await page.route(/\/applications\/fresh\/pipelineConfigs/, (route) =>
+      route.fulfill({ json: route.request().url().endsWith('/pipelineConfigs') ? stored : stored[0] }),
+    )
     await page.route(/\/pipelines\?staleCheck=true$/, async (route) => {
       await answer
       stored.push({ id: 'p1', name: 'release', application: 'fresh', stages: [] })
