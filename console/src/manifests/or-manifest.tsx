@@ -1,5 +1,5 @@
 /** Objects of providers with manifests have one screen, wherever an address leads to them. */
-import { hasManifests } from '../api/cloud-providers.ts'
+import { hasManifests, providerOf } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { Loading } from '../components/states.tsx'
 import { Lazy } from '../editor/lazy.tsx'
@@ -18,7 +18,7 @@ export function OrManifest({ load, params, query }: ScreenProps & { readonly loa
   if (isAsked && isUnknown) return <Loading rows={8} />
   const account = accounts.body?.find((one) => one.name === ownAccount)
   // What is not known counts as a provider without manifests.
-  return isAsked && hasManifests(providers.body ?? [], account?.cloudProvider ?? account?.type) ? (
+  return isAsked && hasManifests(providers.body ?? [], account && providerOf(account)) ? (
     <Lazy load={loadManifestScreen} props={{ params: { ...params, location: region, name }, query }} />
   ) : (
     <Lazy load={load} props={{ params, query }} />

@@ -1,6 +1,5 @@
 /** What a new installation offers first. */
-import { useCloudProviders } from '../api/cloud-providers.ts'
-import { useLive } from '../api/live.ts'
+import { providerOf, useAccounts, useCloudProviders } from '../api/cloud-providers.ts'
 import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { type IconName, Mark } from '../components/icon.tsx'
@@ -72,10 +71,10 @@ function useSteps(): readonly Step[] {
 
 /** The first account that takes uploaded images, and the first that takes manifests. */
 function usePlaces() {
-  const accounts = useLive('/credentials', { query: { expand: true } }, { refresh: 'open' }).reading.value.body ?? []
+  const accounts = useAccounts().reading.value.body ?? []
   const providers = useCloudProviders()
   const places = accounts.flatMap((account) => {
-    const provider = providers.find(({ id }) => id === (account.cloudProvider ?? account.type))
+    const provider = providers.find(({ id }) => id === providerOf(account))
     const region = textOf(objectsOf(account.regions)[0]?.['name']) ?? ''
     const of = { account: account.name, region, namespaces: textsOf(account['namespaces']) }
     return provider === undefined ? [] : [{ ...of, ...provider, provider: provider.id }]
