@@ -94,8 +94,13 @@ export function useLive<Path extends ReadPath>(
   parameters: ReadParameters<Path> | undefined,
   options: LiveOptions<Answer<Path>> = {},
 ): Live<Answer<Path>> {
-  const key = parameters === undefined ? '' : `${path} ${JSON.stringify(parameters)}`
-  const resource = useMemo(() => (parameters === undefined ? idle<Answer<Path>>() : find(key, path, parameters)), [key])
+  const key = parameters && `${path} ${JSON.stringify(parameters)}`
+  const resource = useMemo((): Live<Answer<Path>> => {
+    if (key === undefined) return { reading: signal(noReading()), refresh() {} }
+    const known = resources.get(key) ?? new Resource<unknown>(key, path, urlOf(path, parameters))
+    resources.set(key, known)
+    return known as Live<unknown> as Live<Answer<Path>>
+  }, [key])
   useEffect(() => {
     if (resource instanceof Resource) return resource.subscribe(options)
   }, [resource, options.refresh, options.events?.path, options.events?.part])
@@ -107,28 +112,13 @@ export function refreshAll(): void {
   for (const resource of resources.values()) resource.refresh()
 }
 
-/** Once the server answers again, reads that did not reach it wait no longer. */
-function retryUnreached(): void {
-  for (const resource of resources.values()) resource.retry()
-}
-
 /** After a change, everything below these words of a path may be different. */
 export function refreshMatching(...words: readonly string[]): void {
   for (const [key, resource] of resources) if (words.every((word) => key.includes(word))) resource.refresh()
 }
 
-function idle<Body>(): Live<Body> {
-  return { reading: signal(noReading()), refresh() {} }
-}
-
 export function noReading<Body>(): Reading<Body> {
   return { body: undefined, error: undefined, readAtMs: undefined, nextTryAtMs: undefined, failures: 0 }
-}
-
-function find<Path extends ReadPath>(key: string, path: Path, parameters: unknown): Live<Answer<Path>> {
-  const known = resources.get(key) ?? new Resource<unknown>(key, path, parameters)
-  resources.set(key, known)
-  return known as unknown as Live<Answer<Path>>
 }
 
 /** Resources whose answers wait for the next batch. */
@@ -180,10 +170,10 @@ class Resource<Body> implements Live<Body> {
   #stopEvents: (() => void) | undefined
   #isFollowing = false
 
-  constructor(key: string, path: ReadPath, parameters: unknown) {
+  constructor(key: string, path: ReadPath, url: string) {
     this.#key = key
     this.#path = path
-    this.#url = urlOf(path, parameters)
+    this.#url = url
   }
 
   subscribe(options: LiveOptions<Body>): () => void {
@@ -357,16 +347,17 @@ function waitAfter({ status, retryAfterMs }: ApiError, failures: number): number
   return retryAfterMs ?? Math.min(status === 0 ? 15_000 : 60_000, 1000 * 2 ** failures) * (0.9 + Math.random() / 5)
 }
 
+/** Once the server answers again, reads that did not reach it wait no longer. */
+function retryUnreached(): void {
+  for (const resource of resources.values()) resource.retry()
+}
+
 addEventListener('online', retryUnreached)
 effect(() => {
   if (isReachable.value) untracked(retryUnreached)
 })
 
 document.addEventListener('visibilitychange', () => {
-  if (document.visibilityState === 'hidden') {
-    hiddenSinceMs = Date.now()
-    return
-  }
-  hiddenSinceMs = undefined
-  for (const resource of resources.values()) resource.wake()
+  hiddenSinceMs = document.visibilityState === 'hidden' ? Date.now() : undefined
+  if (hiddenSinceMs === undefined) for (const resource of resources.values()) resource.wake()
 })

@@ -6,12 +6,6 @@ import { cutMiddle } from '../model/names.ts'
 import { IconButton } from './button.tsx'
 
 const maxTitle = 160
-const maxAction = 80
-
-/** The label of a button whose words hold a name. */
-export function actionLabel(action: string): string {
-  return cutMiddle(action, maxAction)
-}
 
 const opened = signal<VNode | undefined>(undefined)
 
@@ -37,12 +31,6 @@ export function DialogOutlet() {
   return <>{opened.value}</>
 }
 
-/** A field, else the button that changes nothing, which comes first. */
-function firstField(dialog: HTMLDialogElement | null): HTMLElement | null | undefined {
-  const field = dialog?.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea)')
-  return field ?? dialog?.querySelector<HTMLElement>('.dialog-foot :is(button, a)')
-}
-
 interface DialogProps {
   readonly title: ComponentChildren
   readonly children: ComponentChildren
@@ -61,7 +49,12 @@ export function Dialog({ title, children, footer, onClose = closeDialog, class: 
   useLayoutEffect(() => {
     const dialog = element.current
     dialog?.showModal()
-    firstField(dialog)?.focus()
+    // A field, else the button that changes nothing, which comes first.
+    const focused = ['.dialog-body :is(input, select, textarea)', '.dialog-foot :is(button, a)']
+    focused
+      .map((place) => dialog?.querySelector<HTMLElement>(place))
+      .find(Boolean)
+      ?.focus()
     return () => dialog?.close()
   }, [])
   const onCancel = (event: Event) => {

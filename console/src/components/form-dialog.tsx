@@ -3,10 +3,14 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { type ApiError, asApiError } from '../api/api-error.ts'
 import { refreshMatching } from '../api/live.ts'
+import { cutMiddle } from '../model/names.ts'
 import { Button } from './button.tsx'
-import { actionLabel, closeDialog, Dialog, openDialog } from './dialog.tsx'
+import { closeDialog, Dialog, openDialog } from './dialog.tsx'
 import { reportFailure } from './notices.tsx'
 import { FailedAction } from './states.tsx'
+
+/** Of a button whose words hold a name. */
+const maxLabel = 80
 
 /** What follows when it is done. */
 export interface Outcome<Answer> {
@@ -45,7 +49,7 @@ interface FormDialogProps<Answer> extends Outcome<Answer> {
 
 export function FormDialog<Answer>(props: FormDialogProps<Answer>) {
   const { action, title = action, children, onTried, onClose = closeDialog, wide = false } = props
-  const { submitLabel = actionLabel(action), kind = 'primary', dismissal = 'Cancel' } = props
+  const { submitLabel = cutMiddle(action, maxLabel), kind = 'primary', dismissal = 'Cancel' } = props
   const { isReady = true, isValid = true, isChecked = false } = props
   const id = useId()
   const run = async (isOpen: () => boolean) => {
