@@ -117,7 +117,7 @@ export function refreshMatching(...words: readonly string[]): void {
   for (const [key, resource] of resources) if (words.every((word) => key.includes(word))) resource.refresh()
 }
 
-export function noReading<Body>(): Reading<Body> {
+function noReading<Body>(): Reading<Body> {
   return { body: undefined, error: undefined, readAtMs: undefined, nextTryAtMs: undefined, failures: 0 }
 }
 

@@ -36,59 +36,52 @@ interface Item {
   y: number
 }
 
-/** Ranks, and the items that each edge passes. */
-interface Plan {
-  readonly rankOf: ReadonlyMap<string, number>
-  readonly items: ReadonlyMap<string, Item>
-  readonly ways: readonly (readonly Item[])[]
-  readonly top: number
+interface GivenNode {
+  readonly id: string
   readonly height: number
 }
 
 /** @param nodes Each after those before it. @returns places for any width of the nodes */
-export function planGraph(
-  nodes: readonly { readonly id: string; readonly height: number }[],
-  edges: readonly Edge[],
-): { readonly ranks: number; place(nodeWidth: number, rankGap: number): GraphPlaces } {
-  const plan = toPlan(nodes, edges)
-  const ranks = 1 + Math.max(0, ...plan.rankOf.values())
-  return {
-    ranks,
-    place(nodeWidth, rankGap) {
-      const step = nodeWidth + rankGap
-      const { rankOf, items, ways, top, height } = plan
-      const shift = graphMargin - top
-      const xOf = (id: string) => graphMargin + (rankOf.get(id) ?? 0) * step
-      const yOf = (item: Item) => item.y + shift
-      return {
-        width: graphMargin * 2 + ranks * step - rankGap,
-        height: height + graphMargin * 2,
-        nodeWidth,
-        places: new Map([...items].map(([id, item]) => [id, { x: xOf(id), y: yOf(item) - anchor }])),
-        lines: edges.map(({ from, to }, at) => {
-          const points = ways[at]?.map(yOf) ?? []
-          return toLine(points, { from: xOf(from) + nodeWidth, to: xOf(to), step, bend: rankGap / 2 })
-        }),
-      }
-    },
+export function planGraph(nodes: readonly GivenNode[], edges: readonly Edge[]) {
+  const rankOf = ranksOf(nodes, edges)
+  const ranks = 1 + Math.max(0, ...rankOf.values())
+  const items = new Map(nodes.map(({ id, height }) => [id, toItem(anchor + rowGap / 2, height - anchor + rowGap / 2)]))
+  const { ways, lanes } = waysOf(edges, items, rankOf)
+  const byRank = Map.groupBy(items, ([id]) => rankOf.get(id) ?? 0)
+  const columns = Array.from({ length: ranks }, (_, rank) => (byRank.get(rank) ?? []).map(([, item]) => item))
+  settle(columns.map((column, rank) => withLanes(column, lanes[rank] ?? [], columns[rank - 1] ?? [])))
+  const all = [...items.values(), ...lanes.flat()]
+  const top = all.reduce((least, { y, above }) => Math.min(least, y - above), 0)
+  const bottom = all.reduce((most, { y, below }) => Math.max(most, y + below), top)
+  const shift = graphMargin - (top + rowGap / 2)
+  const yOf = ({ y }: Item) => y + shift
+  const place = (nodeWidth: number, rankGap: number): GraphPlaces => {
+    const step = nodeWidth + rankGap
+    const xOf = (id: string) => graphMargin + (rankOf.get(id) ?? 0) * step
+    return {
+      width: graphMargin * 2 + ranks * step - rankGap,
+      height: Math.max(0, bottom - top - rowGap) + graphMargin * 2,
+      nodeWidth,
+      places: new Map([...items].map(([id, item]) => [id, { x: xOf(id), y: yOf(item) - anchor }])),
+      lines: edges.map(({ from, to }, at) =>
+        toLine((ways[at] ?? []).map(yOf), { from: xOf(from) + nodeWidth, to: xOf(to), step, bend: rankGap / 2 }),
+      ),
+    }
   }
+  return { ranks, place }
 }
 
-function toPlan(nodes: readonly { readonly id: string; readonly height: number }[], edges: readonly Edge[]): Plan {
-  const rankOf = ranksOf(nodes, edges)
-  const items = new Map(nodes.map(({ id, height }) => [id, toItem(anchor + rowGap / 2, height - anchor + rowGap / 2)]))
-  const columns: { nodes: Item[]; lanes: Item[] }[] = []
-  const columnAt = (rank: number) => {
-    columns[rank] ??= { nodes: [], lanes: [] }
-    return columns[rank]
-  }
-  for (const { id } of nodes) columnAt(rankOf.get(id) ?? 0).nodes.push(items.get(id) as Item)
-  const lanes = new Map<string, Item>()
-  /** Edges from one node share their lanes. */
+function toItem(above: number, below: number): Item {
+  return { above, below, before: [], after: [], y: 0 }
+}
+
+/** What each edge passes, and the lanes of each rank; edges from one node share them. */
+function waysOf(edges: readonly Edge[], items: ReadonlyMap<string, Item>, rankOf: ReadonlyMap<string, number>) {
+  const byStart: Map<string, Item>[] = []
   const laneOf = (from: string, rank: number): Item => {
-    const lane = lanes.get(`${rank} ${from}`) ?? toItem(laneHeight, laneHeight)
-    if (!lanes.has(`${rank} ${from}`)) columnAt(rank).lanes.push(lane)
-    lanes.set(`${rank} ${from}`, lane)
+    byStart[rank] ??= new Map()
+    const lane = byStart[rank].get(from) ?? toItem(laneHeight, laneHeight)
+    byStart[rank].set(from, lane)
     return lane
   }
   const ways = edges.map(({ from, to }) => {
@@ -98,15 +91,7 @@ function toPlan(nodes: readonly { readonly id: string; readonly height: number }
     if (last > first) link(way)
     return way
   })
-  settle(columns.map(({ nodes: inRank, lanes: passing }, rank) => withLanes(inRank, passing, columns[rank - 1]?.nodes ?? [])))
-  const all = [...items.values(), ...lanes.values()]
-  const top = all.reduce((least, { y, above }) => Math.min(least, y - above), 0)
-  const bottom = all.reduce((most, { y, below }) => Math.max(most, y + below), top)
-  return { rankOf, items, ways, top: top + rowGap / 2, height: Math.max(0, bottom - top - rowGap) }
-}
-
-function toItem(above: number, below: number): Item {
-  return { above, below, before: [], after: [], y: 0 }
+  return { ways, lanes: Array.from(byStart, (lanes) => [...(lanes?.values() ?? [])]) }
 }
 
 function link(way: readonly Item[]): void {
