@@ -16,36 +16,30 @@ export function useBalancers(application: string) {
   return useLive('/applications/{application}/loadBalancers', { path: { application } }, { refresh: 'steady', events })
 }
 
-interface OpenLinksProps {
-  readonly balancers: readonly Balancer[]
-  /** Only these. */
-  readonly names?: readonly string[]
-}
-
 /** Nothing where no load balancer serves HTTP to this browser. */
-export function OpenLinks({ balancers, names }: OpenLinksProps) {
-  const shown = balancers.filter((balancer) => names === undefined || names.includes(placeOf(balancer).name))
-  const addresses = [...new Set(shown.flatMap(addressesOf))].slice(0, maxLinks)
-  return addresses.map((url) => (
-    <a key={url.href} class="button small open-link" href={url.href} target="_blank" rel="noreferrer">
-      <Icon name="external" /> Open <span class="muted">{url.host}</span>
+export function OpenLinks({ balancers }: { balancers: readonly Balancer[] }) {
+  const addresses = [...new Set(balancers.flatMap(addressesOf))].slice(0, maxLinks)
+  return addresses.map((href) => (
+    <a key={href} class="button small open-link" href={href} target="_blank" rel="noreferrer">
+      <Icon name="external" /> Open <span class="muted">{new URL(href).host}</span>
       <span class="visually-hidden"> in a new tab</span>
     </a>
   ))
 }
 
-/** The same of an application whose load balancers the screen does not read. @param names Of load balancers; undefined: all. */
-export function ApplicationOpenLinks({ application, ...links }: Omit<OpenLinksProps, 'balancers'> & { application: string }) {
-  return <OpenLinks balancers={useBalancers(application).reading.value.body ?? []} {...links} />
+/** The same of an application whose load balancers the screen does not read. @param names Of load balancers */
+export function ApplicationOpenLinks({ application, names }: { application: string; names: readonly string[] }) {
+  const all = useBalancers(application).reading.value.body ?? []
+  return <OpenLinks balancers={all.filter((balancer) => names.includes(placeOf(balancer).name))} />
 }
 
 /** Where it serves HTTP. Addresses of providers count; else its listeners do. */
-function addressesOf(balancer: Balancer): readonly URL[] {
+function addressesOf(balancer: Balancer): readonly string[] {
   const listeners = objectsOf(balancer['listeners']).map(({ host, externalProtocol, externalPort }) => {
     return `${textOf(externalProtocol)?.toLowerCase()}://${hostFrom(textOf(host) ?? '')}:${textOf(externalPort)}/`
   })
   const urls = [...textsOf(balancer['addresses']), ...listeners].flatMap((text) => URL.parse(text) ?? [])
-  return urls.filter(({ protocol }) => ['http:', 'https:'].includes(protocol))
+  return urls.filter(({ protocol }) => ['http:', 'https:'].includes(protocol)).map(({ href }) => href)
 }
 
 const loopback = /^(localhost|\[?::1\]?|127\..*)$/
