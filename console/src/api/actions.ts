@@ -33,7 +33,7 @@ const pollMs = 1000
 const longestPollMs = 10_000
 
 export function objectKey(...parts: readonly (string | null | undefined)[]): string {
-  return parts.map((part) => part ?? '').join('\n')
+  return parts.join('\n')
 }
 
 export function pendingOf(object: string): PendingTask | undefined {
@@ -44,22 +44,17 @@ export function dismiss(id: string): void {
   pendingTasks.value = pendingTasks.value.filter((pending) => pending.id !== id)
 }
 
-/** Resolves once the task is accepted; its end shows at the object. @throws {ApiError} */
-export async function submitTask(change: Change): Promise<string> {
-  return (await start(change)).id
-}
-
 /** Resolves once the task has succeeded, for dialogs that show its failure themselves. @throws {ApiError} */
 export async function completeTask(change: Change): Promise<void> {
-  const { id, ended } = await start(change)
+  const { id, ended } = await submitTask(change)
   const failure = await ended
   if (failure === undefined) return
   dismiss(id)
   throw new ApiError({ status: 400, message: failure })
 }
 
-/** @throws {ApiError} */
-async function start(change: Change): Promise<{ id: string; ended: Promise<string | undefined> }> {
+/** Resolves once the task is accepted; its end shows at the object. @throws {ApiError} */
+export async function submitTask(change: Change) {
   const { application, description, object } = change
   const { ref } = await unwrap(client.POST('/applications/{application}/tasks', requestOf(change)))
   const id = ref.slice(ref.lastIndexOf('/') + 1)
@@ -80,28 +75,26 @@ export async function judgeChange(change: Change): Promise<readonly string[]> {
   return objections.map(({ message }) => message)
 }
 
-/** Reads that fail for a while say nothing about the task. @throws {ApiError} 403, 404 @returns the task once it has ended */
-async function awaitTask(id: string): Promise<Task> {
+/** @returns why it failed */
+async function follow(id: string, application: string): Promise<string | undefined> {
+  const failure = await failureAtEnd(id).catch((error: Error) => error.message)
+  refreshMatching(application)
+  if (failure === undefined) dismiss(id)
+  else pendingTasks.value = pendingTasks.value.map((pending) => (pending.id === id ? { ...pending, failure } : pending))
+  return failure
+}
+
+/** Reads that fail for a while say nothing about the task. @throws {ApiError} 403, 404 */
+async function failureAtEnd(id: string): Promise<string | undefined> {
   for (let pauseMs = pollMs; ; pauseMs = Math.min(longestPollMs, pauseMs * 1.05)) {
     const task = await unwrap(client.GET('/tasks/{id}', { params: { path: { id } } })).catch((cause: unknown) => {
       if ([403, 404].includes(asApiError(cause).status)) throw cause
       return undefined
     })
-    if (task !== undefined && isComplete(task.status)) return task
+    if (task?.status === 'SUCCEEDED') return undefined
+    if (task !== undefined && isComplete(task.status)) return failureOf(task) ?? task.status
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
-}
-
-/** @returns why it failed */
-async function follow(id: string, application: string): Promise<string | undefined> {
-  const failure = await awaitTask(id).then(
-    (task) => (task.status === 'SUCCEEDED' ? undefined : (failureOf(task) ?? task.status)),
-    (error: Error) => error.message,
-  )
-  refreshMatching(application)
-  if (failure === undefined) dismiss(id)
-  else pendingTasks.value = pendingTasks.value.map((pending) => (pending.id === id ? { ...pending, failure } : pending))
-  return failure
 }
 
 /** Why a task failed. */

@@ -26,7 +26,7 @@ import { plural } from '../words.ts'
 import { useManifestActions } from './actions.tsx'
 import { bareName, isKind, kindOf, toFullName } from './names.ts'
 import { isIn, pillsOf, placeIn, reasonsOf } from './object.ts'
-import { PodReason } from './pods.tsx'
+import { PodReason } from './status-tab.tsx'
 import { type ActedObject, keyOfObject, useManifest } from './use-object.ts'
 import { isInUse, isManagedBy, placeOfGroup, revisionOf, revisionsOf } from './workload.ts'
 
