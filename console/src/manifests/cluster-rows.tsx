@@ -24,7 +24,7 @@ import { instanceStatus } from '../model/status.ts'
 import { GroupLine } from '../screens/group-line.tsx'
 import { plural } from '../words.ts'
 import { useManifestActions } from './actions.tsx'
-import { bareName, isKind, kindOf, toFullName } from './names.ts'
+import { bareName, isKind, toFullName } from './names.ts'
 import { isIn, pillsOf, placeIn, reasonsOf } from './object.ts'
 import { PodReason } from './status-tab.tsx'
 import { type ActedObject, keyOfObject, useManifest } from './use-object.ts'
@@ -121,7 +121,7 @@ function ObjectLine({ object, children }: { object: ActedObject; children: Compo
       <a class="row-link row-title cut" href={to.manifest(application, place)} aria-label={place.name}>
         <Name text={bareName(place.name)} max={50} />
       </a>
-      <span class="muted hide-phone">{kindOf(place.name)}</span>
+      <span class="muted hide-phone">{place.name.split(' ')[0]}</span>
       <span class="muted hide-narrow">{place.location}</span>
       <span class="grow">
         {children} <PendingChip object={keyOfObject(place)} />

@@ -46,14 +46,6 @@ export function editManifest({ application, provider, place }: ActedObject): voi
   })
 }
 
-const starter = `apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: example
-data:
-  key: value
-`
-
 export function DeployButton({ application }: { application: string }) {
   const accounts = useManifestAccounts()
   const reason = useDenial({ operation: changeOperation, application })
@@ -64,7 +56,7 @@ export function DeployButton({ application }: { application: string }) {
   const object = objectKey('manifests', application)
   const names = accounts.map(({ name }) => name)
   const target = { title, application, provider: first.provider, accounts: names, account: first.name, object }
-  const open = () => openDialog(<EditDialog {...target} text={starter} original={starter} />)
+  const open = () => openDialog(<EditDialog {...target} text="" original="" />)
   return (
     <>
       <PendingChip object={object} />
@@ -76,14 +68,18 @@ export function DeployButton({ application }: { application: string }) {
 }
 
 function EditDialog(draft: Draft) {
-  const { title, application, accounts, original } = draft
+  const { title, application, provider, accounts, object, original } = draft
   const [text, setText] = useState(draft.text)
   const [account, setAccount] = useState(draft.account)
   const edit = () => openDialog(<EditDialog {...draft} text={text} account={account} />)
   const run = async () => {
     const manifests = await readManifests(text)
-    const plan = await unwrap(client.POST('/manifests/plan', { body: { account, application, manifests } }))
-    return <PlanDialog change={toChange({ ...draft, account }, manifests)} plan={toPlan(plan)} onClose={edit} />
+    const plan = toPlan(await unwrap(client.POST('/manifests/plan', { body: { account, application, manifests } })))
+    const names = manifests.map((manifest) => textOf(valueIn(manifest, 'metadata.name')) ?? textOf(manifest['kind']))
+    const place = { cloudProvider: provider, account, credentials: account, source: 'text', moniker: { app: application } }
+    const job = [{ type: 'deployManifest', ...place, manifests }]
+    const change = { application, description: `Deploy ${names.join(', ')}`, job, object }
+    return <PlanDialog change={change} plan={plan} onClose={edit} />
   }
   const close = () => {
     if (text === original) return closeDialog()
@@ -111,13 +107,6 @@ async function readManifests(text: string): Promise<Json[]> {
     (documents.length === 0 && 'Enter at least one manifest.')
   if (problem) throw new ApiError({ status: 400, message: problem })
   return documents as Json[]
-}
-
-function toChange({ application, provider, account, object }: Draft, manifests: readonly Json[]): Change {
-  const names = manifests.map((manifest) => textOf(valueIn(manifest, 'metadata.name')) ?? textOf(manifest['kind']))
-  const place = { cloudProvider: provider, account, credentials: account, source: 'text', moniker: { app: application } }
-  const job = [{ type: 'deployManifest', ...place, manifests }]
-  return { application, description: `Deploy ${names.join(', ')}`, job, object }
 }
 
 interface PlanDialogProps {

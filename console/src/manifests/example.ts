@@ -3,7 +3,7 @@ import { application, type Example } from '../screens/example.tsx'
 
 const image = 'registry.k8s.io/e2e-test-images/agnhost'
 
-export interface ManifestPlace {
+interface ManifestPlace {
   readonly provider: string
   readonly label: string
   readonly account: string

@@ -29,6 +29,7 @@ export function History({ object, query: { revision: compared } }: { object: Act
       {group === current.group && <span class="chip">current</span>}
     </>
   )
+  const buttons = ({ number }: Revision) => <Buttons object={object} compared={compared} number={number} />
   return (
     <div class="stack">
       <Panel title="History" flush>
@@ -41,12 +42,7 @@ export function History({ object, query: { revision: compared } }: { object: Act
             { head: 'Images', grow: true, cell: ({ images, group }) => images.join(', ') || bareName(group.name) },
             { head: 'Pods', hideBelow: 'phone', cell: ({ group }) => countsOf(group).total },
             { head: 'Created', hideBelow: 'phone', cell: ({ group }) => <Time at={group.createdTime} /> },
-            {
-              head: 'Actions',
-              isBare: true,
-              align: 'end',
-              cell: (one) => one !== current && <Buttons {...{ object, compared }} {...one} />,
-            },
+            { head: 'Actions', isBare: true, align: 'end', cell: (one) => one !== current && buttons(one) },
           ]}
         />
       </Panel>
@@ -55,7 +51,7 @@ export function History({ object, query: { revision: compared } }: { object: Act
   )
 }
 
-function Buttons({ object, compared, number }: Pick<Revision, 'number'> & { object: ActedObject; compared: string | undefined }) {
+function Buttons({ object, compared, number }: { object: ActedObject; compared: string | undefined; number: number }) {
   const change = useQueryChange()
   const { denied } = useManifestActions(object).find(({ type }) => type === 'undoRolloutManifest') ?? {}
   const compare = () => change({ revision: String(number) === compared ? undefined : String(number) })

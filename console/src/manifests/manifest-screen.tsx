@@ -18,21 +18,12 @@ import type { ScreenProps } from '../screen.ts'
 import { useManifestActions } from './actions.tsx'
 import { History } from './history.tsx'
 import { bareName, isKind } from './names.ts'
-import { AccountsAway, DriftOf } from './notices.tsx'
-import {
-  containerSpecsOf,
-  fieldOf,
-  type ManifestView,
-  type ObjectPlace,
-  pillsOf,
-  reasonsOf,
-  rolloutOf,
-  timeOf,
-} from './object.ts'
+import { Notices } from './notices.tsx'
+import { containerSpecsOf, fieldOf, type ManifestView, pillsOf, reasonsOf, rolloutOf, timeOf } from './object.ts'
 import { Events, StatusTab } from './status-tab.tsx'
 import { keyOfObject, placeText, type ShownObject, useManifest, useShownObject, workloads } from './use-object.ts'
 
-type Query = ScreenProps['query']
+type Queried = Pick<ScreenProps, 'query'>
 
 export function ManifestScreen({ params, query }: ScreenProps) {
   const { application = '', account = '', location = '', name = '' } = params
@@ -45,28 +36,15 @@ export function ManifestScreen({ params, query }: ScreenProps) {
   )
 }
 
-interface ObjectPageProps {
-  readonly application: string
-  readonly place: ObjectPlace
-  readonly view: ManifestView
-  readonly query: Query
-}
-
-function ObjectPage({ application, place, view, query }: ObjectPageProps) {
+function ObjectPage({ application, place, view, query }: Pick<ShownObject, 'application' | 'place' | 'view'> & Queried) {
   const { name } = place
   const object = useShownObject(application, place, view)
   const onceRead = (tab: ComponentChildren) => (object.areGroupsRead ? tab : <Loading rows={8} />)
   const tabs = [
     { id: 'status', label: 'Status', body: () => <StatusTab object={object} /> },
-    isKind(name, 'pod', ...workloads) && {
-      ...{ id: 'logs', label: 'Logs' },
-      body: () => onceRead(<Logs object={object} query={query} />),
-    },
+    { id: 'logs', label: 'Logs', kinds: ['pod', ...workloads], body: () => onceRead(<Logs object={object} query={query} />) },
     // The API lists the revisions of these alone.
-    isKind(name, 'deployment') && {
-      ...{ id: 'history', label: 'History' },
-      body: () => onceRead(<History object={object} query={query} />),
-    },
+    { id: 'history', label: 'History', kinds: ['deployment'], body: () => onceRead(<History object={object} query={query} />) },
     { id: 'events', label: 'Events', body: () => <Events view={view} /> },
     { id: 'manifest', label: 'Manifest', body: () => <Lazy load={loadManifestText} props={{ view, name }} /> },
   ]
@@ -74,7 +52,7 @@ function ObjectPage({ application, place, view, query }: ObjectPageProps) {
     <>
       <Head object={object} />
       <Notes object={object} />
-      <AddressTabs label={name} tabs={tabs.filter((tab) => tab !== false)} />
+      <AddressTabs label={name} tabs={tabs.filter(({ kinds }) => kinds === undefined || isKind(name, ...kinds))} />
     </>
   )
 }
@@ -104,7 +82,7 @@ function Head({ object }: { object: ShownObject }) {
   )
 }
 
-/** Why it is not as wanted, what was changed by hand, and how far its rollout is. */
+/** Why it is not as wanted, what was changed by hand, and how many pods are updated, ready and available. */
 function Notes({ object: { application, place, view } }: { object: ShownObject }) {
   const [reasons, warnings] = [reasonsOf(view), textsOf(view.warnings)]
   const rollout = rolloutOf(view)
@@ -116,34 +94,28 @@ function Notes({ object: { application, place, view } }: { object: ShownObject }
   )
   return (
     <>
-      <AccountsAway accounts={[place.account]} />
       {reasons.length > 0 && <Banner tone={isFailed ? 'failed' : 'warning'}>{reasons.map(text)}</Banner>}
-      <DriftOf application={application} place={place} />
+      <Notices application={application} accounts={[place.account]} place={place} />
       {warnings.length > 0 && <Banner tone="warning">{warnings.map(text)}</Banner>}
-      {rollout !== undefined && <Rollout {...rollout} />}
+      {rollout !== undefined && (
+        <dl class="rollout" aria-label="Rollout">
+          {rollout.parts.map(({ word, done }) => (
+            <div key={word} class={done >= rollout.desired ? 'is-succeeded' : 'is-running'}>
+              <dt>{word}</dt>
+              <dd>
+                <progress aria-hidden="true" value={done} max={rollout.desired || 1} />
+                <span class="number">{`${done.toLocaleString()} of ${rollout.desired.toLocaleString()}`}</span>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
     </>
   )
 }
 
-/** How many pods are updated, ready and available of those that are wanted. */
-function Rollout({ desired, parts }: NonNullable<ReturnType<typeof rolloutOf>>) {
-  return (
-    <dl class="rollout" aria-label="Rollout">
-      {parts.map(({ word, done }) => (
-        <div key={word} class={done >= desired ? 'is-succeeded' : 'is-running'}>
-          <dt>{word}</dt>
-          <dd>
-            <progress aria-hidden="true" value={done} max={desired || 1} />
-            <span class="number">{`${done.toLocaleString()} of ${desired.toLocaleString()}`}</span>
-          </dd>
-        </div>
-      ))}
-    </dl>
-  )
-}
-
 /** Output of pods: of one container, of the present run or the one before. */
-function Logs({ object: { view, place, provider, groups }, query }: { object: ShownObject; query: Query }) {
+function Logs({ object: { view, place, provider, groups }, query }: { object: ShownObject } & Queried) {
   const pods = isKind(place.name, 'pod') ? [place.name] : groups.flatMap(instancesOf).map(instanceId)
   const containers = containerSpecsOf(view).flatMap(({ name }) => textOf(name) ?? [])
   const pod = pods.find((name) => name === query['pod']) ?? pods[0]

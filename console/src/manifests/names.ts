@@ -4,19 +4,13 @@ export function isFullName(name: string): boolean {
   return /^[^ ]+ [^ ]+$/.test(name)
 }
 
-/** In the spelling of the name; compare it with `isKind`. */
-export function kindOf(name: string): string {
-  return name.slice(0, Math.max(0, name.indexOf(' ')))
-}
-
 export function bareName(name: string): string {
   return name.slice(name.indexOf(' ') + 1)
 }
 
 /** Kinds have no case. */
 export function isKind(name: string, ...kinds: readonly string[]): boolean {
-  const kind = kindOf(name).toLowerCase()
-  return kinds.some((one) => one.toLowerCase() === kind)
+  return kinds.some((kind) => name.toLowerCase().startsWith(`${kind.toLowerCase()} `))
 }
 
 /** Names without a kind, as records of jobs have them, get one. */

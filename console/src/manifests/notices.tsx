@@ -11,34 +11,29 @@ import { placeText, useManifestAccounts } from './use-object.ts'
 
 const maxShown = 20
 
-/** Above the page of an application. @param accounts Where something of it runs */
-export function OverviewNotices({ application, accounts }: { application: string; accounts: readonly string[] }) {
-  const found = useDrift(application)
+interface NoticesProps {
+  readonly application: string
+  /** Where something of the page runs. */
+  readonly accounts: readonly string[]
+  /** On the page of one object. */
+  readonly place?: ObjectPlace
+}
+
+export function Notices({ application, accounts, place }: NoticesProps) {
+  const found = useDrift(application).filter((drift) => place === undefined || isSameObject(drift, place))
   return (
     <>
       <AccountsAway accounts={accounts} />
       {found.length > 0 && (
         <Banner tone="warning">
-          <strong>{driftTitle(found)}</strong>
-          <details>
+          <strong>{place === undefined ? driftTitle(found) : 'This object was changed since its deployment.'}</strong>
+          <details open={place !== undefined}>
             <summary>Show what was changed</summary>
             <DriftList application={application} found={found} />
           </details>
         </Banner>
       )}
     </>
-  )
-}
-
-/** On the page of an object. */
-export function DriftOf({ application, place }: { application: string; place: ObjectPlace }) {
-  const found = useDrift(application).filter((drift) => isSameObject(drift, place))
-  if (found.length === 0) return null
-  return (
-    <Banner tone="warning">
-      <strong>This object was changed since its deployment.</strong>
-      <DriftList application={application} found={found} />
-    </Banner>
   )
 }
 
@@ -66,12 +61,9 @@ export function useDrift(application: string): readonly Drift[] {
 
 /** @param drift As the API or the output of a stage has it */
 export function toDrift(drift: unknown) {
-  return objectsOf(drift).map((object) => ({
-    ...placeIn(object),
-    manager: textOf(object['manager']),
-    sinceMs: timeOf(object['since']),
-    fields: textsOf(object['fields']),
-  }))
+  return objectsOf(drift).map(({ manager, since, fields, ...object }) => {
+    return { ...placeIn(object), manager: textOf(manager), sinceMs: timeOf(since), fields: textsOf(fields) }
+  })
 }
 
 export function driftTitle(found: readonly Drift[]): string {

@@ -80,13 +80,9 @@ const rolloutFields: Readonly<Record<string, Readonly<Record<string, string>>>> 
 export function rolloutOf(view: ManifestView) {
   const kind = textOf(fieldOf(view, 'kind')) ?? ''
   const count = (field: string) => numberOf(fieldOf(view, `status.${field}`)) ?? 0
+  const desired = kind === 'DaemonSet' ? count('desiredNumberScheduled') : (numberOf(fieldOf(view, 'spec.replicas')) ?? 1)
   const fields = rolloutFields[kind]
-  return (
-    fields && {
-      desired: kind === 'DaemonSet' ? count('desiredNumberScheduled') : (numberOf(fieldOf(view, 'spec.replicas')) ?? 1),
-      parts: Object.entries(fields).map(([word, field]) => ({ word, done: count(field) })),
-    }
-  )
+  return fields && { desired, parts: Object.entries(fields).map(([word, field]) => ({ word, done: count(field) })) }
 }
 
 /** A condition, a container or an event. */
@@ -118,12 +114,10 @@ function joined(separator: string, ...texts: readonly unknown[]): string {
 export function eventsOf({ events }: ManifestView): readonly StateRow[] {
   const found = objectsOf(events).map((event): StateRow => {
     const { type, reason, message, count, lastTimestamp, eventTime, reportingComponent } = event
-    return {
-      name: textOf(valueIn(event, 'source.component')) ?? textOf(reportingComponent) ?? '',
-      status: { kind: type === 'Warning' ? 'warning' : 'succeeded', word: textOf(reason) ?? '' },
-      text: joined(' ', message, Number(count) > 1 && `(${count} times)`),
-      sinceMs: timeOf(lastTimestamp) ?? timeOf(eventTime),
-    }
+    const name = textOf(valueIn(event, 'source.component')) ?? textOf(reportingComponent) ?? ''
+    const text = joined(' ', message, Number(count) > 1 && `(${count} times)`)
+    const status: Status = { kind: type === 'Warning' ? 'warning' : 'succeeded', word: textOf(reason) ?? '' }
+    return { name, status, text, sinceMs: timeOf(lastTimestamp) ?? timeOf(eventTime) }
   })
   return found.toSorted((a, b) => (b.sinceMs ?? 0) - (a.sinceMs ?? 0))
 }
@@ -216,8 +210,8 @@ export function toEditable(view: ManifestView): Json {
 /** Without fields, annotations and labels that every deployment writes anew, also in the templates of pods. */
 function withoutMarks(value: Json, isMetadata = false): Json {
   const own = Object.entries(value).flatMap(([key, inner]) => {
-    if (isMetadata && setByCluster.test(key)) return []
     const object = objectOf(inner)
+    if (isMetadata && setByCluster.test(key)) return []
     if (object !== inner) return [[key, inner]]
     if (!isMetadata) return [[key, withoutMarks(object, key === 'metadata')]]
     const marks = Object.entries(object).filter(([mark]) => !setByDeployment.test(mark))

@@ -32,15 +32,13 @@ import {
 import { type ShownObject, useManifest, workloads } from './use-object.ts'
 
 export function StatusTab({ object }: { object: ShownObject }) {
-  const { application, place, view, groups, areGroupsRead } = object
+  const { application, place, view, areGroupsRead } = object
   const { name } = place
   const toLogs = (container: string) => to.manifest(application, place, { tab: 'logs', container })
   return (
     <div class="stack">
       {isKind(name, 'pod') && <States title="Containers" head="Container" rows={containersOf(view)} toRow={toLogs} />}
-      {isKind(name, ...workloads) && areGroupsRead && (
-        <PodRows application={application} place={place} pods={groups.flatMap(instancesOf)} />
-      )}
+      {isKind(name, ...workloads) && areGroupsRead && <PodRows object={object} />}
       {isKind(name, 'service', 'ingress') && <Serves object={object} />}
       <Panel title="Details">
         <KeyValue facts={factsOf(object)} />
@@ -114,8 +112,9 @@ function factsOf({ view, application, place, replicas, owner }: ShownObject) {
 /** Pods that are not up whose manifests are read for the reason. */
 const maxExplained = 8
 
-/** @param place Of what they belong to */
-export function PodRows({ application, place, pods }: { application: string; place: ObjectPlace; pods: readonly Instance[] }) {
+/** Those that fail first, with the reason. */
+function PodRows({ object: { application, place, groups } }: { object: ShownObject }) {
+  const pods = groups.flatMap(instancesOf)
   const isUp = ({ healthState }: Instance) => healthState === 'Up' || healthState === 'Succeeded'
   const down = pods.filter((pod) => !isUp(pod))
   const explained = down.slice(0, maxExplained)

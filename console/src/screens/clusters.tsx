@@ -48,7 +48,7 @@ import { capital, plural, showing } from '../words.ts'
 import { GroupLine } from './group-line.tsx'
 import { groupKey, type ServerGroupContext, useServerGroupActions } from './server-group-actions.tsx'
 
-const loadNotices = async () => (await import('../manifests/notices.tsx')).OverviewNotices
+const loadNotices = async () => (await import('../manifests/notices.tsx')).Notices
 const loadDeployButton = async () => (await import('../manifests/deploy.tsx')).DeployButton
 
 /** Above so many, the server groups of a cluster are read when it comes into view. */
