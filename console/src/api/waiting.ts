@@ -12,9 +12,7 @@ export function search(query: NonNullable<ReadParameters<typeof searchPath>['que
   return { path: { application: '*' }, query: { size: 100, expand: true, ...query } }
 }
 
-export function isAny(found: readonly Execution[]): boolean {
-  return found.length > 0
-}
+export const isAny = ({ length }: readonly unknown[]) => length > 0
 
 /** What waits for the reader was often started by another user. */
 export function useActiveExecutions(refresh: Refresh, isWanted = true) {

@@ -41,12 +41,8 @@ export function useSearch({ lines }: LogText, ask: Find | undefined, goTo: (byte
   }
 }
 
-interface LogSearchProps {
-  readonly search: ReturnType<typeof useSearch>
-  readonly isOfAll: boolean
-}
-
-export function LogSearch({ search: { query, note, hasMore, find, step }, isOfAll }: LogSearchProps) {
+export function LogSearch({ search, isOfAll }: { search: ReturnType<typeof useSearch>; isOfAll: boolean }) {
+  const { query, note, hasMore, find, step } = search
   return (
     <>
       <input

@@ -1,16 +1,20 @@
 /** Output of a program: search and switches above numbered lines, whose end stays in view while it is written. */
-import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { toPlain, toSpans } from '../model/ansi.ts'
 import { downloadText } from '../model/download.ts'
-import { groupsFrom, type LogGroup, type LogText, lineAtByte, toLogText } from '../model/log-lines.ts'
+import { groupsFrom, type LogGroup, type LogLine, type LogText, lineAtByte, splitByHits, toLogText } from '../model/log-lines.ts'
+import { formatDuration } from '../model/time.ts'
 import { plural } from '../words.ts'
 import { IconButton } from './button.tsx'
 import { useQueryChange } from './filter-field.tsx'
 import { Check } from './form-fields.tsx'
-import { LogBlocks } from './log-blocks.tsx'
 import { type Find, LogSearch, useSearch } from './log-search.tsx'
 
 const atEndPx = 24
+/** A piece has about so many lines; where it begins in the output never changes. */
+const bytesEach = 4096
+const lineHeight = 1.45
 
 interface LogViewProps {
   readonly text: string
@@ -81,6 +85,8 @@ function pressKey(event: KeyboardEvent, keys: Readonly<Record<string, () => void
   press()
 }
 
+type Look = ReturnType<typeof useLog>['look']
+
 /** What is shown of an output, and what is in view of it. */
 function useLog(box: Box, props: LogViewProps) {
   const { text, startByte, firstLine, find, readAt } = props
@@ -111,6 +117,7 @@ function useLog(box: Box, props: LogViewProps) {
   })
   const choose = (byte: number) => change({ line: byte === chosen ? undefined : String(byte) })
   const fold = (group: LogGroup) => setFolded([group], !isFolded(group))
+  // `hit` and `chosen` are the first bytes of the line with the hit in view, and of the one that the address names.
   const look = { query: search.query, hit: search.current, chosen, choose, isFolded, fold }
   return { log, shown, look, search, follows, setFollows, onScroll }
 }
@@ -163,4 +170,69 @@ function usePlace(box: Box, startByte: number, isWanted: boolean): void {
     if (!isWanted || current?.firstElementChild == null || former == null) return
     current.scrollTop = top + former.getBoundingClientRect().top - current.firstElementChild.getBoundingClientRect().top
   }, [startByte])
+}
+
+/** In pieces: lines near the view with numbers, colours and marks; others are text that the browser finds. */
+function LogBlocks({ lines, look }: { lines: readonly LogLine[]; look: Look }) {
+  const blocks = useMemo(() => [...Map.groupBy(lines, ({ byte }) => Math.floor(byte / bytesEach))], [lines])
+  return blocks.map(([key, members], at) => <Block key={key} lines={members} isLast={at === blocks.length - 1} look={look} />)
+}
+
+/** The browser lays it out when it comes near the view, and finds and copies its text all the same. */
+function Block({ lines, isLast, look }: { lines: readonly LogLine[]; isLast: boolean; look: Look }) {
+  const box = useRef<HTMLDivElement>(null)
+  const [isNear, setNear] = useState(isLast)
+  useEffect(() => {
+    if (box.current === null) return
+    const view = { root: box.current.closest('pre'), rootMargin: '400px' }
+    const seen = new IntersectionObserver((changes) => setNear(changes.at(-1)?.isIntersecting === true), view)
+    seen.observe(box.current)
+    return () => seen.disconnect()
+  }, [])
+  const isRich = isNear || lines.some(({ byte }) => byte === look.hit || byte === look.chosen)
+  const plain = useMemo(
+    () => (isRich ? '' : lines.map(({ text }) => `${toPlain(text)}\n`).join('')),
+    [isRich, lines.length, lines[0], lines.at(-1)],
+  )
+  return (
+    <div class="log-block" ref={box} style={{ containIntrinsicBlockSize: `auto ${lines.length * lineHeight}em` }}>
+      {isRich ? lines.map((line) => <Line key={line.byte} line={line} look={look} />) : plain}
+    </div>
+  )
+}
+
+function Line({ line: { number, byte, text, time, opens, within }, look }: { line: LogLine; look: Look }) {
+  const lengthMs = opens?.startMs === undefined || opens.endMs === undefined ? undefined : opens.endMs - opens.startMs
+  const mark = (hit: string, key: number) => (
+    <mark key={key} class={byte === look.hit ? 'is-current' : undefined}>
+      {hit}
+    </mark>
+  )
+  const marked = toSpans(text).map((span, at) => (
+    <span key={at} style={span.style}>
+      {splitByHits(span.text, look.query).map((part, index) => (index % 2 === 0 ? part : mark(part, index)))}
+    </span>
+  ))
+  return (
+    <div class={`log-line ${within ? 'is-within' : ''}`} data-byte={byte} aria-current={byte === look.chosen || undefined}>
+      <button
+        type="button"
+        class="log-number"
+        tabIndex={-1}
+        data-number={number}
+        aria-label={`Link to line ${number}`}
+        onClick={() => look.choose(byte)}
+      />
+      {time !== '' && <time class="log-time">{time.slice(11, 23).replace(/Z$/, '')} </time>}
+      {opens === undefined ? (
+        marked
+      ) : (
+        <button type="button" class="log-fold" aria-expanded={!look.isFolded(opens)} onClick={() => look.fold(opens)}>
+          {marked}
+          {lengthMs !== undefined && <span class="muted"> {formatDuration(lengthMs)}</span>}
+        </button>
+      )}
+      {'\n'}
+    </div>
+  )
 }

@@ -109,18 +109,12 @@ async function readManifests(text: string): Promise<Json[]> {
   return documents as Json[]
 }
 
-interface PlanDialogProps {
-  readonly change: Change
-  readonly plan: readonly PlannedObject[]
-  readonly onClose: () => void
-}
-
-function PlanDialog({ change: deployment, plan, onClose }: PlanDialogProps) {
-  const isRefused = plan.some(({ change }) => change === 'error')
+function PlanDialog({ change, plan, onClose }: { change: Change; plan: readonly PlannedObject[]; onClose: () => void }) {
+  const isRefused = plan.some((object) => object.change === 'error')
   const words = { title: `Deploy ${plural(plan.length, 'object')}?`, action: 'Deploy', dismissal: 'Back to the editor' }
   return (
-    <FormDialog {...words} onClose={onClose} isReady={!isRefused} run={() => submitTask(deployment)} wide>
-      {plan.every(({ change }) => change === 'none') && (
+    <FormDialog {...words} onClose={onClose} isReady={!isRefused} run={() => submitTask(change)} wide>
+      {plan.every((object) => object.change === 'none') && (
         <p class="muted">The cluster has all of this already. A deployment changes nothing.</p>
       )}
       {isRefused && <p class="error">The cluster refuses this. Go back and correct it.</p>}

@@ -20,10 +20,17 @@ interface NoticesProps {
 }
 
 export function Notices({ application, accounts, place }: NoticesProps) {
+  // What is shown of these is old.
+  const away = useManifestAccounts().flatMap((account) => (accounts.includes(account.name) && account.away ? account.away : []))
   const found = useDrift(application).filter((drift) => place === undefined || isSameObject(drift, place))
   return (
     <>
-      <AccountsAway accounts={accounts} />
+      {away.map(({ name, sinceMs, reason }) => (
+        <Banner key={name} tone="warning">
+          The cluster of the account {name} does not answer, since <Time at={sinceMs} />. The page shows its last known state.{' '}
+          <Name text={reason} max={300} />
+        </Banner>
+      ))}
       {found.length > 0 && (
         <Banner tone="warning">
           <strong>{place === undefined ? driftTitle(found) : 'This object was changed since its deployment.'}</strong>
@@ -34,20 +41,6 @@ export function Notices({ application, accounts, place }: NoticesProps) {
         </Banner>
       )}
     </>
-  )
-}
-
-/** What is shown of these accounts is old, and how old. */
-export function AccountsAway({ accounts }: { accounts: readonly string[] }) {
-  return useManifestAccounts().map(
-    ({ name, away }) =>
-      away !== undefined &&
-      accounts.includes(name) && (
-        <Banner key={name} tone="warning">
-          The cluster of the account {name} does not answer, since <Time at={away.sinceMs} />. The page shows its last known
-          state. <Name text={away.reason ?? ''} max={300} />
-        </Banner>
-      ),
   )
 }
 

@@ -7,7 +7,7 @@ import { NameLink } from '../components/name.tsx'
 import type { ScreenProps } from '../screen.ts'
 import { List } from '../screens/place-list.tsx'
 import { bareName } from './names.ts'
-import { AccountsAway } from './notices.tsx'
+import { Notices } from './notices.tsx'
 import { placeIn } from './object.ts'
 
 export function Resources(screen: ScreenProps) {
@@ -17,7 +17,7 @@ export function Resources(screen: ScreenProps) {
   return (
     <>
       <ApplicationHead application={application} tab="Resources" />
-      <AccountsAway accounts={(live.reading.value.body ?? []).map(({ account }) => account ?? '')} />
+      <Notices application={application} accounts={(live.reading.value.body ?? []).map(({ account }) => account ?? '')} />
       <List
         {...{ live, screen, label: 'Resources', empty: 'Nothing of this application is found in a cluster.' }}
         rowsOf={(resources) =>

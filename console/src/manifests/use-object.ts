@@ -86,7 +86,7 @@ export function useManifestAccounts() {
     const provider = cloudProvider ?? type
     const { since, reason } = objectOf(unreachable)
     // Since when its cluster does not answer.
-    const away = unreachable ? { sinceMs: numberOf(since) ?? timeOf(since), reason: textOf(reason) } : undefined
-    return hasManifests(providers, provider) ? [{ name, provider, away }] : []
+    const away = { name, sinceMs: numberOf(since) ?? timeOf(since), reason: textOf(reason) ?? '' }
+    return hasManifests(providers, provider) ? [{ name, provider, away: unreachable ? away : undefined }] : []
   })
 }

@@ -12,10 +12,10 @@ import type { Json } from '../model/read.ts'
 import { startPipeline } from './start-dialog.tsx'
 
 /** The application of every example. */
-export const application = 'hello'
+const application = 'hello'
 
 /** What is deployed to a provider; the reader chooses one value, such as a port. */
-export interface Example {
+interface Example {
   readonly title: string
   /** What is made, and what can be done with it. */
   readonly about: (value: string) => string
@@ -115,6 +115,55 @@ export function imageExample({ provider, imagesPath, account, region }: ImagePla
       stage: () => ({ type: 'deploy', clusters: [{ ...cluster, capacity, loadBalancers: [balancer], strategy: 'redblack' }] }),
     },
   }
+}
+
+const clusterImage = 'registry.k8s.io/e2e-test-images/agnhost'
+
+/** An account that takes manifests. */
+interface ManifestPlace {
+  readonly provider: string
+  readonly label: string
+  readonly account: string
+  /** Those that are known. */
+  readonly namespaces: readonly string[]
+}
+
+export function manifestExample({ provider, label, account, namespaces }: ManifestPlace): Example {
+  const usual = namespaces.includes('default') ? 'default' : (namespaces[0] ?? 'default')
+  const help = `The cluster needs to be able to pull ${clusterImage}.`
+  const place = { cloudProvider: provider, account, source: 'text', moniker: { app: application } }
+  return {
+    title: `Deploy the example to ${label}?`,
+    about: (namespace) =>
+      `Fairlead deploys a small web program to the namespace ${namespace} of the account ${account}: the application ${application} with a pipeline that deploys two manifests and shows the plan of each run. Start it again with the other version to see the pods replaced.`,
+    field: { label: 'Namespace', value: usual, help, suggestions: namespaces },
+    errorOf: (namespace) => (namespace.trim() === '' ? 'Enter a namespace.' : undefined),
+    provider,
+    versions: ['2.53', '2.52'],
+    pipeline: {
+      name: 'ship manifests',
+      description: 'Deploys the example program from its manifests. Start it with another version to replace the pods.',
+      stage: (namespace) => ({ type: 'deployManifest', ...place, plan: true, manifests: manifestsIn(namespace.trim()) }),
+    },
+  }
+}
+
+function manifestsIn(namespace: string): readonly unknown[] {
+  const labels = { app: application }
+  const metadata = { name: application, namespace, labels }
+  const container = {
+    name: 'main',
+    image: `${clusterImage}:\${parameters.version}`,
+    args: ['netexec', `--http-port=${internalPort}`],
+    ports: [{ name: 'http', containerPort: internalPort }],
+    readinessProbe: { httpGet: { path: '/healthz', port: 'http' }, periodSeconds: 2 },
+  }
+  const template = { metadata: { labels }, spec: { containers: [container] } }
+  const ports = [{ name: 'http', port: 80, targetPort: 'http' }]
+  return [
+    { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { replicas: 2, selector: { matchLabels: labels }, template } },
+    { apiVersion: 'v1', kind: 'Service', metadata, spec: { selector: labels, ports } },
+  ]
 }
 
 async function upload(imagesPath: string, version: string): Promise<void> {

@@ -50,10 +50,7 @@ function useSteps(): readonly Step[] {
     action: image === undefined ? deploy : `${deploy} to ${cluster.label}`,
     about: 'A deployment and a service from manifests, with a pipeline that rolls out the next version.',
     open: async () => {
-      const [{ DeployExample }, { manifestExample }] = await Promise.all([
-        import('./example.tsx'),
-        import('../manifests/example.ts'),
-      ])
+      const { DeployExample, manifestExample } = await import('./example.tsx')
       openDialog(<DeployExample example={manifestExample(cluster)} />)
     },
   }
