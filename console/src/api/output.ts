@@ -82,15 +82,13 @@ export async function findInOutput(place: OutputPlace, text: string) {
   return matches && { bytes: matches.map(({ offset }) => offset), isCut }
 }
 
-type Part = { readonly tail: number } | { readonly offset: number } | { readonly find: string }
-
-function parametersOf({ account, region, id, provider, container, isPrevious }: OutputPlace, part: Part) {
+function parametersOf({ account, region, id, provider, container, isPrevious }: OutputPlace, part: object) {
   const query = { provider, ...part, container, ...(isPrevious && { previous: 'true' }) }
   return { path: { account, region, instanceId: id }, query }
 }
 
 /** @throws {ApiError} */
-function ask(place: OutputPlace, part: Part) {
+function ask(place: OutputPlace, part: { offset: number } | { find: string }) {
   return unwrap(client.GET(path, { params: parametersOf(place, part) }))
 }
 

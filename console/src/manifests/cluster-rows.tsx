@@ -10,16 +10,7 @@ import { Name } from '../components/name.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
 import { StatusText } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
-import {
-  type Cluster,
-  countsOf,
-  instanceId,
-  instancesOf,
-  isEnabled,
-  loadBalancersOf,
-  type ServerGroup,
-  versionIn,
-} from '../model/server-groups.ts'
+import { type Cluster, instanceId, isEnabled, loadBalancersOf, type ServerGroup, versionIn } from '../model/server-groups.ts'
 import { instanceStatus } from '../model/status.ts'
 import { GroupLine } from '../screens/group-line.tsx'
 import { plural } from '../words.ts'
@@ -28,9 +19,7 @@ import { bareName, isKind, toFullName } from './names.ts'
 import { isIn, pillsOf, placeIn, reasonsOf } from './object.ts'
 import { PodReason } from './status-tab.tsx'
 import { type ActedObject, keyOfObject, useManifest } from './use-object.ts'
-import { isInUse, isManagedBy, placeOfGroup, revisionOf, revisionsOf } from './workload.ts'
-
-type Manager = Schemas['ServerGroupManager']
+import { isInUse, isManagedBy, isMoving, placeOfGroup, revisionOf, revisionsOf } from './workload.ts'
 
 interface ClusterRowsProps {
   readonly cluster: Cluster
@@ -65,22 +54,20 @@ export function ClusterRows({ cluster, application, isAlone }: ClusterRowsProps)
 }
 
 /** What is not in any group yet has no cluster but its own name. */
-function isOf(manager: Manager, { account, name, groups }: Cluster): boolean {
+function isOf(manager: Schemas['ServerGroupManager'], { account, name, groups }: Cluster): boolean {
   const place = placeIn(manager)
   const isNamed = (manager.moniker?.cluster ?? manager.name) === name
   return place.account === account && (isNamed || groups.some((group) => isManagedBy(group, place)))
 }
 
+type ManagerProps = Pick<ClusterRowsProps, 'cluster' | 'application'> & { readonly manager: Schemas['ServerGroupManager'] }
+
 /** A manager, its revisions in use, and a link to the others. */
-function ManagerRows({ manager, cluster, application }: Omit<ClusterRowsProps, 'isAlone'> & { readonly manager: Manager }) {
+function ManagerRows({ manager, cluster, application }: ManagerProps) {
   const place = placeIn(manager)
   const revisions = revisionsOf(cluster.groups, place)
   const inUse = revisions.map(({ group }) => group).filter(isInUse)
   // The cluster is asked only while something moves.
-  const isMoving = ({ capacity, ...group }: ServerGroup) => {
-    const { total, up } = countsOf(group)
-    return up !== total || total !== (capacity?.desired ?? total)
-  }
   const view = useManifest(inUse.length > 1 || inUse.some(isMoving) ? place : undefined).reading.value.body
   const [[pill], [reason = '']] = view === undefined ? [[], []] : [pillsOf(view), reasonsOf(view)]
   const object: ActedObject = {
@@ -143,7 +130,7 @@ function GroupRow({ group, cluster, application, isAlone }: GroupProps) {
     owner: owner && toFullName('deployment', String(owner['name'])),
     traffic: { isEnabled: isEnabled(group), balancers: loadBalancersOf(group) },
   }
-  const down = instancesOf(group).find(({ healthState }) => healthState !== 'Up')
+  const down = group.instances?.find(({ healthState }) => healthState !== 'Up')
   return (
     <GroupLine
       group={group}

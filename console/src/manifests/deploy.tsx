@@ -37,11 +37,10 @@ interface Draft {
 /** Opens an object as it was deployed. */
 export function editManifest({ application, provider, place }: ActedObject): void {
   const title = `Edit ${place.name}`
-  const { account } = place
   act(title, async () => {
     const [view, yaml] = await Promise.all([unwrap(client.GET(manifestPath, { params: { path: pathOf(place) } })), loadText()])
     const text = yaml.writeDocuments([toEditable(view)])
-    const target = { title, application, provider, accounts: [account], account, object: keyOfObject(place) }
+    const target = { title, application, provider, accounts: [place.account], account: place.account, object: keyOfObject(place) }
     openDialog(<EditDialog {...target} text={text} original={text} />)
   })
 }

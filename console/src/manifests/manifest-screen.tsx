@@ -19,7 +19,7 @@ import { useManifestActions } from './actions.tsx'
 import { History } from './history.tsx'
 import { bareName, isKind } from './names.ts'
 import { Notices } from './notices.tsx'
-import { containerSpecsOf, fieldOf, type ManifestView, pillsOf, reasonsOf, rolloutOf, timeOf } from './object.ts'
+import { containerSpecsOf, eventsOf, fieldOf, type ManifestView, pillsOf, reasonsOf, rolloutOf, timeOf } from './object.ts'
 import { Events, StatusTab } from './status-tab.tsx'
 import { keyOfObject, placeText, type ShownObject, useManifest, useShownObject, workloads } from './use-object.ts'
 
@@ -45,7 +45,7 @@ function ObjectPage({ application, place, view, query }: Pick<ShownObject, 'appl
     { id: 'logs', label: 'Logs', kinds: ['pod', ...workloads], body: () => onceRead(<Logs object={object} query={query} />) },
     // The API lists the revisions of these alone.
     { id: 'history', label: 'History', kinds: ['deployment'], body: () => onceRead(<History object={object} query={query} />) },
-    { id: 'events', label: 'Events', body: () => <Events view={view} /> },
+    { id: 'events', label: 'Events', body: () => <Events rows={eventsOf(view)} /> },
     { id: 'manifest', label: 'Manifest', body: () => <Lazy load={loadManifestText} props={{ view, name }} /> },
   ]
   return (

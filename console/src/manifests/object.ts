@@ -32,8 +32,7 @@ export function fieldOf({ manifest }: ManifestView, path: string): unknown {
 
 /** Milliseconds since the epoch. */
 export function timeOf(value: unknown): number | undefined {
-  const ms = Date.parse(textOf(value) ?? '')
-  return Number.isNaN(ms) ? undefined : ms
+  return Date.parse(textOf(value) ?? '') || undefined
 }
 
 /** What a status says of its parts, the gravest first. */

@@ -20,11 +20,10 @@ export function Resources(screen: ScreenProps) {
       <Notices application={application} accounts={(live.reading.value.body ?? []).map(({ account }) => account ?? '')} />
       <List
         {...{ live, screen, label: 'Resources', empty: 'Nothing of this application is found in a cluster.' }}
-        rowsOf={(resources) =>
-          resources
-            .toSorted((a, b) => a.name.localeCompare(b.name))
-            .map(({ displayName, kind, labels, ...resource }) => ({ displayName, kind, labels, ...placeIn(resource) }))
-        }
+        rowsOf={(resources) => {
+          const rows = resources.map((resource) => ({ ...resource, ...placeIn(resource) }))
+          return rows.toSorted((a, b) => a.name.localeCompare(b.name))
+        }}
         placeOf={({ name, account, location, labels }) => {
           const texts = Object.entries(labels ?? {}).map((label) => label.join('='))
           return { name, account, region: location, labels: texts.join(' ') }

@@ -29,15 +29,14 @@ export function StageManifests({ application, stage }: StageManifestsProps) {
   const drift = toDrift(stage.outputs['drift'] ?? stage.context['drift'])
   const objects = objectsOfStage(stage)
   const shown = objects.slice(0, maxObjects)
+  const count = shown.length === objects.length ? '' : `, ${maxObjects} of ${objects.length}`
   return (
     <>
       {plan.length > 0 && <h3 class="sub">Plan</h3>}
       {plan.length > 0 && <Plan objects={plan} />}
       {drift.length > 0 && <h3 class="sub">{driftTitle(drift)}</h3>}
       {drift.length > 0 && <DriftList application={application} found={drift} />}
-      {shown.length > 0 && (
-        <h3 class="sub">{`Objects${shown.length === objects.length ? '' : `, ${maxObjects} of ${objects.length}`}`}</h3>
-      )}
+      {shown.length > 0 && <h3 class="sub">{`Objects${count}`}</h3>}
       {shown.length > 0 && (
         <ul class="rows boxed-rows">
           {shown.map((object) => (
@@ -54,25 +53,26 @@ export function StageManifests({ application, stage }: StageManifestsProps) {
 /** An object that was deleted since has only its name. */
 function ObjectRow({ application, object, isLive }: { application: string; object: ObjectPlace; isLive: boolean }) {
   const { body } = useManifest(object).reading.value
-  const events = body === undefined ? [] : eventsOf(body)
+  const [pills, reasons, events] = body === undefined ? [[], [], []] : [pillsOf(body), reasonsOf(body), eventsOf(body)]
   return (
     <>
       <div class="row">
         <NameLink href={to.manifest(application, object)} text={object.name} max={60} />
         <Name class="muted" text={object.location} max={40} />
-        {body !== undefined && pillsOf(body).map((pill) => <StatusBadge key={pill.word} status={pill} />)}
+        {pills.map((pill) => (
+          <StatusBadge key={pill.word} status={pill} />
+        ))}
         {isKind(object.name, 'pod') && <LogsLink application={application} place={object} />}
       </div>
-      {body !== undefined &&
-        reasonsOf(body).map((reason) => (
-          <p key={reason}>
-            <Name text={reason} max={400} />
-          </p>
-        ))}
-      {body !== undefined && events.length > 0 && (
+      {reasons.map((reason) => (
+        <p key={reason}>
+          <Name text={reason} max={400} />
+        </p>
+      ))}
+      {events.length > 0 && (
         <details open={isLive && events.some(({ status }) => status.kind === 'warning')}>
           <summary>{`Events of ${object.name}`}</summary>
-          <Events view={body} />
+          <Events rows={events} />
         </details>
       )}
     </>

@@ -48,7 +48,6 @@ export function toPlan(plan: unknown) {
 
 /** The number of the first document that is no manifest, counted from 1; 0 where all are. */
 export function findNoManifest(documents: readonly unknown[]): number {
-  const isManifest = ({ kind, metadata, items }: Json) =>
-    textOf(kind) !== undefined && (metadata !== undefined || Array.isArray(items))
+  const isManifest = ({ kind, metadata, items }: Json) => textOf(kind) && (metadata !== undefined || Array.isArray(items))
   return 1 + documents.findIndex((document) => !isManifest(objectOf(document)))
 }

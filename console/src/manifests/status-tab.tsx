@@ -18,17 +18,7 @@ import { type Instance, instanceId, instancesOf } from '../model/server-groups.t
 import { instanceStatus } from '../model/status.ts'
 import { noNamespace } from './actions.tsx'
 import { bareName, isKind } from './names.ts'
-import {
-  conditionsOf,
-  containerSpecsOf,
-  containersOf,
-  eventsOf,
-  fieldOf,
-  type ManifestView,
-  type ObjectPlace,
-  reasonsOf,
-  type StateRow,
-} from './object.ts'
+import { conditionsOf, containerSpecsOf, containersOf, fieldOf, type ObjectPlace, reasonsOf, type StateRow } from './object.ts'
 import { type ShownObject, useManifest, workloads } from './use-object.ts'
 
 export function StatusTab({ object }: { object: ShownObject }) {
@@ -48,11 +38,9 @@ export function StatusTab({ object }: { object: ShownObject }) {
   )
 }
 
-export function Events({ view }: { view: ManifestView }) {
-  const rows = eventsOf(view)
-  if (rows.length === 0)
-    return <EmptyState icon="list" text="The cluster keeps no event of it. Events are kept for about an hour." />
-  return <States title="Events" head="Source" rows={rows} />
+export function Events({ rows }: { rows: readonly StateRow[] }) {
+  if (rows.length > 0) return <States title="Events" head="Source" rows={rows} />
+  return <EmptyState icon="list" text="The cluster keeps no event of it. Events are kept for about an hour." />
 }
 
 interface StatesProps {

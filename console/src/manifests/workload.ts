@@ -23,20 +23,23 @@ export type Revision = ReturnType<typeof revisionsOf>[number]
 
 /** Newest first: the cluster gives a revision that is restored a new number. */
 export function revisionsOf(groups: readonly ServerGroup[], manager: ObjectPlace) {
-  const owned = groups.filter((group) => isManagedBy(group, manager))
-  const sorted = owned.toSorted(
-    (a, b) => (revisionOf(b) ?? 0) - (revisionOf(a) ?? 0) || (b.createdTime ?? 0) - (a.createdTime ?? 0),
-  )
-  return sorted.map((group, at) => ({
-    number: revisionOf(group) ?? 0,
-    group,
-    images: textsOf(valueIn(group, 'buildInfo.images')),
-    isCurrent: at === 0,
-  }))
+  const owned = groups.flatMap((group) => {
+    const images = textsOf(valueIn(group, 'buildInfo.images'))
+    return isManagedBy(group, manager) ? [{ number: revisionOf(group) ?? 0, group, images }] : []
+  })
+  return owned
+    .toSorted((a, b) => b.number - a.number || (b.group.createdTime ?? 0) - (a.group.createdTime ?? 0))
+    .map((revision, at) => ({ ...revision, isCurrent: at === 0 }))
 }
 
 export function revisionOf({ moniker }: ServerGroup): number | undefined {
   return numberOf(moniker?.sequence)
+}
+
+/** Whether it does not run yet what it shall. */
+export function isMoving(group: ServerGroup): boolean {
+  const { total, up } = countsOf(group)
+  return up !== total || total !== (group.capacity?.desired ?? total)
 }
 
 /** Whether it runs pods, or shall. */

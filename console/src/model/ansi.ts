@@ -15,10 +15,7 @@ function colourOf(index: number): string {
   const at = index - 16
   if (at < 0) return `#${usual[index]}`
   const grey = 8 + (index - 232) * 10
-  return toRgb(index > 231 ? [grey, grey, grey] : [at / 36, (at / 6) % 6, at % 6].map((step) => steps[Math.floor(step)] ?? 0))
-}
-
-function toRgb(parts: readonly number[]): string {
+  const parts = index > 231 ? [grey, grey, grey] : [at / 36, (at / 6) % 6, at % 6].map((step) => steps[Math.floor(step)] ?? 0)
   return `rgb(${parts.join(' ')})`
 }
 
@@ -49,7 +46,7 @@ function applied(before: Style, codes: readonly number[]): Style {
     else if (digit < 8) state = { ...state, [place]: colourOf(digit + (ten > 4 ? 8 : 0)) }
     else {
       const [kind, ...values] = codes.slice(at + 1)
-      state = { ...state, [place]: kind === 5 ? colourOf(values[0] ?? 0) : toRgb(values.slice(0, 3)) }
+      state = { ...state, [place]: kind === 5 ? colourOf(values[0] ?? 0) : `rgb(${values.slice(0, 3).join(' ')})` }
       at += kind === 5 ? 2 : 4
     }
   }
