@@ -45,6 +45,14 @@ const ofInstances: Readonly<Record<string, Status>> = {
   Unknown: { kind: 'unknown', word: 'unknown' },
 }
 
+/** Those that lists are filtered by, with their words. */
+export const mainStates = [
+  ['RUNNING', 'Running'],
+  ['SUCCEEDED', 'Succeeded'],
+  ['TERMINAL', 'Failed'],
+  ['CANCELED', 'Cancelled'],
+] as const
+
 export const waitingForJudgment: Status = { kind: 'waiting', word: 'waiting for judgment' }
 
 export function executionStatus(status: string | undefined): Status {

@@ -1,7 +1,8 @@
-/** The pipelines of an application: health of each at a glance, and the start of one. */
+/** The pipelines of an application: health of each at a glance, the start of one, and events of their triggers. */
 import { useEffect, useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
+import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { usePipelines, useRunsOf } from '../api/pipelines.ts'
 import { saveOperation, startOperation, useDenial } from '../api/rights.ts'
@@ -10,26 +11,38 @@ import { ApplicationHead } from '../components/application-head.tsx'
 import { Banner } from '../components/banner.tsx'
 import { ActionButton } from '../components/button.tsx'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
-import { type Filter, Filters, filterWords, NoMatch } from '../components/filter-field.tsx'
+import { type Filter, FilterField, Filters, filterWords, NoMatch } from '../components/filter-field.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
+import { Name, NameLink } from '../components/name.tsx'
+import { Panel } from '../components/panel.tsx'
 import { PipelineRow } from '../components/pipeline-row.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
+import { StepRows } from '../components/step-rows.tsx'
+import { Time } from '../components/time.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { pipelineActions } from '../editor/pipeline-actions.ts'
-import { type Execution, hasActive, newestFirst } from '../model/execution.ts'
+import { type Execution, hasActive, newestFirst, shortId } from '../model/execution.ts'
 import { findPipeline, matchesPipeline, type Pipeline, tagsOfPipelines } from '../model/pipelines.ts'
+import { textOf } from '../model/read.ts'
+import { mainStates } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { StartDialog } from './start-dialog.tsx'
-import { eventFilter, TriggerEvents } from './trigger-events.tsx'
 
-const states = [
-  ['RUNNING', 'Running'],
-  ['SUCCEEDED', 'Succeeded'],
-  ['TERMINAL', 'Failed'],
-  ['CANCELED', 'Cancelled'],
-  ['NEVER', 'Has not run yet'],
-  ['DISABLED', 'Disabled'],
-] as const
+const states = [...mainStates, ['NEVER', 'Has not run yet'], ['DISABLED', 'Disabled']] as const
+/** Opens the panel, and chooses what it shows. */
+const eventFilter: Filter = {
+  name: 'events',
+  label: 'Trigger events',
+  any: 'Hide trigger events',
+  clears: ['of'],
+  choices: [
+    ['all', 'All events'],
+    ['started', 'Events that started runs'],
+    ['nothing', 'Events that started nothing'],
+    ['failed', 'Failed events'],
+  ],
+}
+
 /** Ids of one call for strips, of which each has so many runs. */
 const [idsPerCall, stripRuns] = [20, 30]
 
@@ -181,4 +194,60 @@ export function PipelineButtons({ application, pipeline, last, isPrimary = false
       />
     </>
   )
+}
+
+const marks = {
+  started: { kind: 'succeeded', word: 'started' },
+  nothing: { kind: 'skipped', word: 'started nothing' },
+  failed: { kind: 'failed', word: 'failed' },
+} as const
+
+const noEvents = 'No trigger has received an event yet. Add a trigger to a pipeline, then push a commit or send a webhook.'
+
+function TriggerEvents({ application, pipelines, query: { events: chosen = '', of: pipeline } }: ListProps) {
+  const outcome = Object.hasOwn(marks, chosen) ? (chosen as keyof typeof marks) : undefined
+  const query = { ...(outcome && { outcome }), ...(pipeline && { pipeline }), limit: 50 }
+  const parameters = chosen === '' ? undefined : { path: { application }, query }
+  const live = useLive('/applications/{application}/triggerEvents', parameters, { refresh: 'steady' })
+  if (chosen === '') return null
+  const choices = pipelines.map(({ id, name }) => [id ?? name, name] as const)
+  const empty = <EmptyState icon="pipeline" text={outcome || pipeline ? 'No event matches the filters.' : noEvents} />
+  const filter = <FilterField name="of" label="Of pipeline" any="Any pipeline" choices={choices} />
+  return (
+    <Panel title="Trigger events" flush actions={filter}>
+      <Loaded live={live} rows={4} empty={empty}>
+        {(events) => <StepRows steps={events.map(toRow)} />}
+      </Loaded>
+    </Panel>
+  )
+}
+
+function toRow({ id, type, source, outcome, time, reason, triggers, summary }: Schemas['TriggerEvent']) {
+  // Digests and commits as short as people compare them.
+  const words = Object.entries(summary).map(([name, value]) => {
+    const text = name === 'action' ? undefined : textOf(value)
+    return name === 'commit' || name === 'digest' ? text?.replace(/^sha\d+:/, '').slice(0, 8) : text
+  })
+  return {
+    key: id,
+    status: marks[outcome],
+    title: <Name text={[type, source, ...words].filter(Boolean).join(' ')} max={90} />,
+    note: (
+      <ul>
+        {outcome === 'failed' && reason && (
+          <li>
+            <Name text={reason} max={300} />
+          </li>
+        )}
+        {triggers.map(({ pipeline, executionId, reason: why }, index) => (
+          <li key={index}>
+            <NameLink href={executionId ? to.execution(executionId) : undefined} text={pipeline} max={60} />{' '}
+            {executionId && <span class="run-id">{shortId(executionId)}</span>}
+            {why && <Name text={`: ${why}`} max={300} />}
+          </li>
+        ))}
+      </ul>
+    ),
+    action: <Time at={time} />,
+  }
 }

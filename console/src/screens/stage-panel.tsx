@@ -1,10 +1,12 @@
 /** The selected stage: what it did, why it failed, what can be done. */
 import { to } from '../address.ts'
+import { urlOf } from '../api/client.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { ActionButton } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { SearchedTree } from '../components/json-tree.tsx'
+import { KeyValue } from '../components/key-value.tsx'
 import { Name, NameLink } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { PlainText } from '../components/plain-text.tsx'
@@ -15,15 +17,14 @@ import { Duration, Time } from '../components/time.tsx'
 import { Lazy } from '../editor/lazy.tsx'
 import { useLetters } from '../letter-keys.ts'
 import { deploymentsOf } from '../model/deployment.ts'
-import { type Execution, reasonOf, type Stage, stageStatus, titleOf } from '../model/execution.ts'
+import { type Execution, isWaiting, reasonOf, type Stage, stageStatus, titleOf } from '../model/execution.ts'
 import { stageWord } from '../model/names.ts'
-import { textOf } from '../model/read.ts'
+import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { healthReason, instanceId } from '../model/server-groups.ts'
-import { deployedBy, type GroupPlace, logOf } from '../model/stage-output.ts'
+import { accountOf, buildOf, deployedBy, type GroupPlace, logOf, type StageBuild } from '../model/stage-output.ts'
 import { instanceStatus, isComplete, isFailed } from '../model/status.ts'
 import { plural, showing } from '../words.ts'
 import { useStageActions } from './execution-actions.tsx'
-import { StageFacts } from './stage-facts.tsx'
 import { Output, placeLinks, useNotUp } from './stage-output.tsx'
 
 export const loadDeploymentPicture = async () => (await import('../components/deployment-picture.tsx')).DeploymentPicture
@@ -116,7 +117,7 @@ function Summary({ execution, stage, inner, isExplained }: StagePanelProps) {
         </p>
       )}
       {deployments.length > 0 && <Lazy load={loadDeploymentPicture} props={{ application, deployments }} />}
-      <StageFacts stage={stage} application={application} groups={deployments.length > 0 ? [] : groups} />
+      <Facts stage={stage} application={application} groups={deployments.length > 0 ? [] : groups} />
       {isFailed(status) && groups.slice(0, maxExamined).map((group) => <NotUp key={group.name} {...{ application, group }} />)}
       {isOfManifests && <Lazy load={loadStageManifests} props={{ application, stage }} />}
       {inner.length > 0 && <Inner execution={execution} inner={inner} />}
@@ -129,6 +130,72 @@ function Summary({ execution, stage, inner, isExplained }: StagePanelProps) {
       )}
     </>
   )
+}
+
+function Facts({ stage, application, groups }: { stage: Stage; application: string; groups: readonly GroupPlace[] }) {
+  const { context, type, status, startTime } = stage
+  const text = (key: string) => textOf(context[key])
+  const [child, command, seconds] = [text('executionId'), text('command'), numberOf(context['waitTime'])]
+  const isLeft = type === 'wait' && status === 'RUNNING' && seconds !== undefined && startTime
+  const deployed = groups.map((group) => (
+    <NameLink key={`${group.region} ${group.name}`} href={to.serverGroup(application, group)} text={group.name} max={60} />
+  ))
+  const judge = text('lastModifiedBy') ?? textOf(objectOf(stage.lastModified)['user'])
+  return (
+    <KeyValue
+      facts={[
+        ['Continues', isLeft && <Time at={startTime + seconds * 1000} />],
+        ['Judged by', type === 'manualJudgment' && !isWaiting(stage) && judge],
+        ['Answer', text('judgmentInput')],
+        ['Account', accountOf(context)],
+        ['Started run', child && <a href={to.execution(child)}>{text('executionName') ?? child}</a>],
+        ['Deployed', deployed.length > 0 && <span class="row">{deployed}</span>],
+        ['Command', command && <code class="command">{command.slice(0, 600)}</code>],
+        ...buildFacts(objectOf(context['buildInfo']), buildOf(context)),
+        ['Why', text('skipReason')],
+      ]}
+    />
+  )
+}
+
+function buildFacts({ url, scm, artifacts, testResults }: Json, build: StageBuild | undefined) {
+  if (build === undefined) return []
+  const title = `${build.job} #${build.number}, ${build.host}`
+  const [commit] = objectsOf(scm)
+  const files = objectsOf(artifacts)
+  return [
+    ['Build', textOf(url)?.startsWith('http') ? <a href={url as string}>{title}</a> : title],
+    ['Tests', testsOf(objectsOf(testResults))],
+    ['Commit', commit && `${textOf(commit['sha1'])?.slice(0, 8) ?? ''} ${textOf(commit['message']) ?? ''}`],
+    ['Artifacts', files.length > 0 && <Artifacts build={build} artifacts={files} />],
+  ] as const
+}
+
+const maxArtifacts = 10
+
+/** Archived files can be downloaded. */
+function Artifacts({ build: { host, job, number }, artifacts }: { build: StageBuild; artifacts: readonly Json[] }) {
+  return (
+    <ul class="plain-list">
+      {artifacts.slice(0, maxArtifacts).map(({ reference, type, fileName }) => {
+        const path = textOf(reference) ?? ''
+        const file = { path: { buildMaster: host, number }, query: { job, path } }
+        const href = urlOf('/v3/builds/{buildMaster}/build/{number}/file', file)
+        const name = <Name text={path} max={60} />
+        const isFile = /\/(?:build-)?file$/.test(textOf(type) ?? '')
+        return <li key={path}>{isFile ? <a {...{ href, download: textOf(fileName) }}>{name}</a> : name}</li>
+      })}
+      {artifacts.length > maxArtifacts && <li class="muted">and {artifacts.length - maxArtifacts} more</li>}
+    </ul>
+  )
+}
+
+function testsOf(reports: readonly Json[]): string | undefined {
+  if (reports.length === 0) return undefined
+  const sum = (key: string) => reports.reduce((total, report) => total + (numberOf(report[key]) ?? 0), 0)
+  const [failed, skipped] = [sum('failCount'), sum('skipCount')]
+  const passed = `${sum('totalCount') - failed - skipped} passed`
+  return [passed, failed > 0 && `${failed} failed`, skipped > 0 && `${skipped} skipped`].filter(Boolean).join(', ')
 }
 
 /** Instances that are not up in a server group that a failed stage has made, each with the way to what it wrote. */

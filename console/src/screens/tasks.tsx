@@ -22,22 +22,13 @@ import { Duration, Time } from '../components/time.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { hasActive } from '../model/execution.ts'
 import { objectOf, textOf } from '../model/read.ts'
-import { executionStatus, isComplete } from '../model/status.ts'
+import { executionStatus, isComplete, mainStates } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { DoAgain } from './do-again.tsx'
 
 const filters: readonly Filter[] = [
   { name: 'q', label: 'Filter' },
-  {
-    name: 'status',
-    label: 'State',
-    choices: [
-      ['RUNNING', 'Running'],
-      ['SUCCEEDED', 'Succeeded'],
-      ['TERMINAL', 'Failed'],
-      ['CANCELED', 'Cancelled'],
-    ],
-  },
+  { name: 'status', label: 'State', choices: mainStates },
 ]
 
 export function Tasks({ params, query }: ScreenProps) {
