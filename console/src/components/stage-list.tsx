@@ -9,12 +9,11 @@ import { rem } from './rem.ts'
 import { StatusMark } from './status-mark.tsx'
 import { Duration } from './time.tsx'
 
-interface StageListProps {
+export interface StageListProps {
   readonly execution: Execution
   readonly tree: StageTree
   readonly selected: string | undefined
   readonly onSelect: (stage: string) => void
-  /** Bars on a common axis instead of durations alone. */
   readonly showsTime: boolean
 }
 

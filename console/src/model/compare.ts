@@ -65,7 +65,6 @@ function inputOf(run: Execution) {
   }
 }
 
-/** Where services show what changed. */
 function linksOf(before: Json, after: Json): Readonly<Record<string, string | undefined>> {
   const [one, other] = [textOf(before['hash']), textOf(after['hash'])]
   const repository = after['source'] === 'bitbucket' ? undefined : repositoryUrl(after)
@@ -180,7 +179,6 @@ export function changed(before: unknown, after: unknown) {
 
 const maxDepth = 12
 
-/** Values as text by their paths. */
 function leaves(value: unknown, path = '', depth = 0): readonly (readonly [path: string, text: string])[] {
   const inner = typeof value === 'object' && value !== null && depth < maxDepth ? Object.entries(value) : []
   if (inner.length > 0) {

@@ -39,10 +39,7 @@ export function statusOf(execution: Execution): Status {
   return executionStatus(execution.status)
 }
 
-export function durationOf(
-  { startTime, endTime, status }: Pick<Stage, 'startTime' | 'endTime' | 'status'>,
-  nowMs: number,
-): number | undefined {
+export function durationOf({ startTime, endTime, status }: Pick<Stage, 'startTime' | 'endTime' | 'status'>, nowMs: number) {
   if (!startTime) return undefined
   if (endTime) return endTime - startTime
   return isComplete(status) ? undefined : Math.max(0, nowMs - startTime)
@@ -108,7 +105,6 @@ export function reasonOf(stage: Stage): string | undefined {
   return by === undefined ? 'It was judged with “stop”.' : `${by} judged it with “stop”.`
 }
 
-/** Stages of the definition that have ended, of how many. */
 export function progressOf(stages: readonly Stage[]): { done: number; total: number } {
   const top = stages.filter(({ parentStageId }) => !parentStageId)
   return { done: top.filter(({ status }) => isComplete(status)).length, total: top.length }

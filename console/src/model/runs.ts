@@ -28,7 +28,6 @@ export const triggerTypes: readonly (readonly [type: string, text: string])[] = 
   ['jenkins', 'by a build'],
 ]
 
-/** How a run was started, as people say it. */
 export function triggerWord(type = 'manual'): string {
   return triggerTypes.find(([name]) => name === type)?.[1] ?? `by ${type}`
 }
@@ -48,7 +47,6 @@ export function startOf({ start }: Query): number {
   return Math.max(0, Math.floor(Number(start)) || 0)
 }
 
-/** The search that an address asks for. */
 export function searchOfRuns(query: Query, nowMs: number) {
   const { status, user, trigger, parameter, version, pipeline, q } = query
   const [from, ...ends] = ['from', 'to', 'before'].map((name) => momentOf(query[name], nowMs))

@@ -73,7 +73,6 @@ function linksOf(execution: Execution, denied: string | undefined): readonly Men
   ]
 }
 
-/** What a stage offers in its present state. */
 export function useStageActions(execution: Execution, stage: Stage): readonly MenuItem[] {
   const denied = useDenial({ operation: startOperation, application: execution.application })
   const { id, application, pipelineConfigId } = execution

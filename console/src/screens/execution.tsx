@@ -10,7 +10,7 @@ import { useQueryChange } from '../components/filter-field.tsx'
 import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { StageGraph } from '../components/stage-graph.tsx'
-import { StageList } from '../components/stage-list.tsx'
+import { StageList, type StageListProps } from '../components/stage-list.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StepRows } from '../components/step-rows.tsx'
 import { Segments } from '../components/tabs.tsx'
@@ -112,14 +112,7 @@ function usualStage({ status }: Execution, { top }: StageTree): Stage | undefine
   return top.length === 1 && !isFailed(status) ? top[0] : undefined
 }
 
-interface StagesProps {
-  readonly execution: Execution
-  readonly tree: StageTree
-  /** As the address has it. */
-  readonly view: string | undefined
-  readonly selected: string | undefined
-  readonly onSelect: (stage: string) => void
-}
+type StagesProps = Omit<StageListProps, 'showsTime'> & { readonly view: string | undefined }
 
 function Stages({ execution, view: wanted, ...shared }: StagesProps) {
   const change = useQueryChange()

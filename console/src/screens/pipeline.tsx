@@ -198,9 +198,7 @@ function Times({ expression }: { expression: string | undefined }) {
 function toParameter({ name, label, description, required, default: usual }: Json): Fact {
   return [
     <>
-      <strong>
-        <Name text={textOf(label) ?? textOf(name) ?? ''} max={40} />
-      </strong>
+      <Name class="strong" text={textOf(label) ?? textOf(name) ?? ''} max={40} />
       <span class="muted">{textOf(usual) !== undefined ? ` usually ${usual}` : required === true ? ' required' : ''}</span>
     </>,
     <Name text={textOf(description) ?? ''} max={160} />,

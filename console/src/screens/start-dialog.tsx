@@ -152,7 +152,6 @@ interface ParameterFieldProps {
   readonly onChange: (value: string) => void
 }
 
-/** The field that fits the definition of a parameter. */
 function ParameterField({ parameter, value, error, suggestions, onChange }: ParameterFieldProps) {
   const { name, default: usual } = parameter
   const hasOptions = parameter['hasOptions'] === true
