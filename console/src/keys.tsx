@@ -68,9 +68,6 @@ function KeysDialog() {
   )
 }
 
-/** How long `g` waits for its second letter. */
-const goMs = 1200
-
 export function useKeys(): void {
   const { route: navigate } = useLocation()
   useEffect(() => {
@@ -86,7 +83,8 @@ export function useKeys(): void {
     const onKey = (event: KeyboardEvent) => {
       const { key, ctrlKey, metaKey, shiftKey, altKey, timeStamp } = event
       const isLetter = isLetterKey(event)
-      if (isLetter && timeStamp - goAtMs < goMs) {
+      // How long `g` waits for its second letter.
+      if (isLetter && timeStamp - goAtMs < 1200) {
         goAtMs = Number.NEGATIVE_INFINITY
         // The second letter is no shortcut of the screen.
         event.stopImmediatePropagation()

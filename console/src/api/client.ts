@@ -37,11 +37,15 @@ export function parseAnswer(path: string, text: string): unknown {
   return path.includes('/pipelineConfigs') ? parseExactly(text) : JSON.parse(text)
 }
 
-const serializers = { querySerializer: createQuerySerializer(), pathSerializer: defaultPathSerializer }
-
 /** @param parameters Those of the operation. */
 export function urlOf(path: string, parameters: unknown): string {
-  return createFinalURL(path, { baseUrl, params: parameters as Record<'path' | 'query', Json>, ...serializers })
+  const params = parameters as Record<'path' | 'query', Json>
+  return createFinalURL(path, {
+    baseUrl,
+    params,
+    querySerializer: createQuerySerializer(),
+    pathSerializer: defaultPathSerializer,
+  })
 }
 
 /**

@@ -1,11 +1,10 @@
 /** The head of the screens of one application, with the tabs between them. */
-import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { to } from '../address.ts'
 import { useCloudProviders } from '../api/cloud-providers.ts'
 import { noteRecent } from '../model/recent.ts'
 import { Name } from './name.tsx'
-import { PageHead } from './page-head.tsx'
+import { PageHead, type PageHeadProps } from './page-head.tsx'
 import { LinkTabs } from './tabs.tsx'
 
 /** The path to a screen below an application. */
@@ -16,25 +15,16 @@ export function applicationCrumbs(application: string) {
   ]
 }
 
-interface ApplicationHeadProps {
+interface ApplicationHeadProps extends Pick<PageHeadProps, 'tab' | 'state' | 'actions'> {
   readonly application: string
-  /** The title of the browser's tab. */
-  readonly tab: string
-  readonly state?: ComponentChildren
-  readonly actions?: ComponentChildren
 }
 
-export function ApplicationHead({ application, tab, state, actions }: ApplicationHeadProps) {
+export function ApplicationHead({ application, tab, ...head }: ApplicationHeadProps) {
   const hasResources = useCloudProviders().some((provider) => provider.hasManifests === true)
   useEffect(() => noteRecent(application), [application])
+  const crumbs = [{ label: 'Applications', href: to.applications() }]
   return (
-    <PageHead
-      tab={`${application}: ${tab}`}
-      title={<Name text={application} />}
-      crumbs={[{ label: 'Applications', href: to.applications() }]}
-      state={state}
-      actions={actions}
-    >
+    <PageHead tab={`${application}: ${tab}`} title={<Name text={application} />} crumbs={crumbs} {...head}>
       <LinkTabs
         label={application}
         tabs={[

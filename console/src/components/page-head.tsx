@@ -6,7 +6,7 @@ import { ActionButton } from './button.tsx'
 import { Menu, type MenuItem } from './menu.tsx'
 import { Name } from './name.tsx'
 
-interface PageHeadProps {
+export interface PageHeadProps {
   /** The title of the browser's tab. */
   readonly tab: string
   /** That of the tab unless given. */

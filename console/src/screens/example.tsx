@@ -77,19 +77,14 @@ function complete(kind: string, name: string, job: Change['job'][number]): Promi
   return completeTask({ application, description: `Create ${name}`, job: [job], object: objectKey(kind, name) })
 }
 
-/** An account that takes uploaded images. */
-interface ImagePlace {
-  readonly provider: string
-  readonly imagesPath: string
-  readonly account: string
-  readonly region: string
-}
-
 const balancer = 'hello-front'
 const versions = ['1', '2'] as const
 /** The port of the program behind its load balancer. */
 const internalPort = 8080
 
+type ImagePlace = Readonly<Record<'provider' | 'imagesPath' | 'account' | 'region', string>>
+
+/** For an account that takes uploaded images. */
 export function imageExample({ provider, imagesPath, account, region }: ImagePlace): Example {
   const front = { cloudProvider: provider, credentials: account, account, region, name: balancer }
   const cluster = { cloudProvider: provider, account, region, application, imageId: `${application}:\${parameters.version}` }

@@ -2,7 +2,7 @@
 import { providerOf, useAccounts, useCloudProviders } from '../api/cloud-providers.ts'
 import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { type IconName, Mark } from '../components/icon.tsx'
+import { Mark } from '../components/icon.tsx'
 import { objectsOf, textOf, textsOf } from '../model/read.ts'
 
 /** @param text What is empty, and what belongs there */
@@ -13,7 +13,7 @@ export function FirstSteps({ text = 'Nothing has run yet.' }: { text?: string })
       <h2>{text}</h2>
       <p class="muted">Choose how to begin. Everything that an example makes can be removed again.</p>
       <ul>
-        {useSteps().map(({ action, about, open, icon = 'play' }, at) => (
+        {useSteps().map(({ action, about, icon, open }, at) => (
           <li key={action} class="panel">
             <p>{about}</p>
             <Button kind={at === 0 ? 'primary' : undefined} icon={icon} onClick={() => void open()}>
@@ -26,19 +26,13 @@ export function FirstSteps({ text = 'Nothing has run yet.' }: { text?: string })
   )
 }
 
-interface Step {
-  readonly action: string
-  readonly about: string
-  readonly icon?: IconName
-  readonly open: () => Promise<void>
-}
-
 /** Examples for what the accounts are able to run. What a dialog needs comes when it is wanted. */
-function useSteps(): readonly Step[] {
+function useSteps() {
   const { image, cluster } = usePlaces()
   const deploy = 'Deploy the example'
   const ofImages = image && {
     action: deploy,
+    icon: 'play' as const,
     about:
       'A small web program in two versions, its load balancer, and a pipeline that replaces one version by the other. Takes seconds.',
     open: async () => {
@@ -48,6 +42,7 @@ function useSteps(): readonly Step[] {
   }
   const ofManifests = cluster && {
     action: image === undefined ? deploy : `${deploy} to ${cluster.label}`,
+    icon: 'play' as const,
     about: 'A deployment and a service from manifests, with a pipeline that rolls out the next version.',
     open: async () => {
       const { DeployExample, manifestExample } = await import('./example.tsx')

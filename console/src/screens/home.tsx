@@ -37,10 +37,8 @@ export function Home({ query }: ScreenProps) {
   const { route: navigate } = useLocation()
   const scope = query['scope'] === 'mine' ? 'mine' : 'all'
   const choose = (id: 'mine' | 'all') => navigate(to.home({ scope: id === 'mine' ? id : undefined }), true)
-  useLetters({
-    m: () => choose(scope === 'mine' ? 'all' : 'mine'),
-    ...Object.fromEntries(['1', '2', '3'].map((key) => [key, () => toBlock(Number(key) - 1)])),
-  })
+  const toOther = () => choose(scope === 'mine' ? 'all' : 'mine')
+  useLetters({ m: toOther, 1: () => toBlock(0), 2: () => toBlock(1), 3: () => toBlock(2) })
   const onlyWaiting = query['show'] === 'waiting'
   const { active, ...others } = useRuns(scope === 'mine' ? user.value?.username : undefined, onlyWaiting)
   // The side needs them: they are asked for at once.
