@@ -43,10 +43,10 @@ export function InstanceScreen({ params }: ScreenProps) {
         return (
           <ProgramPage
             {...{ application, name: instanceId(instance), record: instance, status: statusOfInstance(instance) }}
-            crumb={
+            crumbs={
               group == null
-                ? undefined
-                : { label: <Name text={group} />, href: to.serverGroup(application, { account, region, name: group }) }
+                ? []
+                : [{ label: <Name text={group} />, href: to.serverGroup(application, { account, region, name: group }) }]
             }
             place={{ account, region, id, provider: instance.cloudProvider ?? undefined }}
             facts={[
@@ -152,7 +152,7 @@ export function JobScreen({ params }: ScreenProps) {
     { path: { applicationName: application, account, region, name: id }, query: {} },
     { refresh: 'live', isBusy: isActive, events: applicationEvents(application, 'infrastructure') },
   )
-  const crumb = { label: 'Jobs', href: to.jobs(application) }
+  const crumbs = [{ label: 'Jobs', href: to.jobs(application) }]
   return (
     <Loaded live={live} title={id} rows={8}>
       {(job) => {
@@ -162,13 +162,13 @@ export function JobScreen({ params }: ScreenProps) {
         if (name === '')
           return (
             <>
-              <PageHead tab={id} crumbs={[...applicationCrumbs(application), crumb]} />
+              <PageHead tab={id} crumbs={[...applicationCrumbs(application), ...crumbs]} />
               <EmptyState icon="terminal" text={`There is no job ${id}. Its record may have been removed.`} />
             </>
           )
         return (
           <ProgramPage
-            {...{ application, name, crumb, record: job, status: instanceStatus(job.jobState) }}
+            {...{ application, name, crumbs, record: job, status: instanceStatus(job.jobState) }}
             place={{ account, region, id, provider: job.provider ?? undefined }}
             facts={[
               ['Why', textOf(job['failureDetails']) ?? textOf(message) ?? textOf(reason)],
@@ -190,8 +190,8 @@ export function JobScreen({ params }: ScreenProps) {
 interface ProgramPageProps {
   readonly application: string
   readonly name: string
-  /** What it belongs to. */
-  readonly crumb: ReturnType<typeof applicationCrumbs>[number] | undefined
+  /** What it belongs to, below the application. */
+  readonly crumbs: ReturnType<typeof applicationCrumbs>
   readonly status: Status
   readonly place: OutputPlace
   readonly facts: readonly Fact[]
@@ -200,7 +200,7 @@ interface ProgramPageProps {
   readonly children?: ComponentChildren
 }
 
-function ProgramPage({ application, name, crumb, status, place, facts, record, children }: ProgramPageProps) {
+function ProgramPage({ application, name, crumbs, status, place, facts, record, children }: ProgramPageProps) {
   const { line } = useLocation().query
   const details = () => (
     <div class="stack">
@@ -214,11 +214,7 @@ function ProgramPage({ application, name, crumb, status, place, facts, record, c
   ]
   return (
     <>
-      <PageHead
-        tab={name}
-        crumbs={[...applicationCrumbs(application), ...(crumb === undefined ? [] : [crumb])]}
-        state={<StatusBadge status={status} />}
-      />
+      <PageHead tab={name} crumbs={[...applicationCrumbs(application), ...crumbs]} state={<StatusBadge status={status} />} />
       <AddressTabs label={name} tabs={tabs} />
     </>
   )
