@@ -48,17 +48,6 @@ export function JsonTree({ value, name, depth = 0 }: { value: unknown; name: str
   )
 }
 
-/** The whole record as the API has it, behind a fold. */
-export function RecordFold({ value, name }: { value: unknown; name: string }) {
-  const [isOpen, setOpen] = useState(false)
-  return (
-    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Raw record</summary>
-      {isOpen && <JsonTree value={value} name={name} />}
-    </details>
-  )
-}
-
 interface NodeProps {
   readonly value: unknown
   readonly path: string

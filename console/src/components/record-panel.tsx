@@ -1,6 +1,7 @@
 /** A panel about one thing: its facts, what else there is to say, and its whole record behind a fold. */
 import type { ComponentChildren } from 'preact'
-import { RecordFold } from './json-tree.tsx'
+import { useState } from 'preact/hooks'
+import { JsonTree } from './json-tree.tsx'
 import { type Fact, KeyValue } from './key-value.tsx'
 import { Name } from './name.tsx'
 import { Panel } from './panel.tsx'
@@ -16,12 +17,16 @@ interface RecordPanelProps {
 }
 
 export function RecordPanel({ name, title = <Name text={name} max={80} />, actions, facts, record, children }: RecordPanelProps) {
+  const [isOpen, setOpen] = useState(false)
   return (
     <Panel title={title} actions={actions}>
       <div class="answer">
         <KeyValue facts={facts} />
         {children}
-        <RecordFold value={record} name={name} />
+        <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+          <summary>Raw record</summary>
+          {isOpen && <JsonTree value={record} name={name} />}
+        </details>
       </div>
     </Panel>
   )
