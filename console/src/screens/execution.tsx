@@ -19,16 +19,7 @@ import { usePhone, useWide } from '../components/use-phone.ts'
 import { Lazy } from '../editor/lazy.tsx'
 import { useLetters } from '../letter-keys.ts'
 import { deploymentsOf } from '../model/deployment.ts'
-import {
-  type Execution,
-  findFailure,
-  isWaiting,
-  type Stage,
-  type StageTree,
-  shortId,
-  titleOf,
-  toStageTree,
-} from '../model/execution.ts'
+import { type Execution, findFailure, isWaiting, type Stage, shortId, titleOf, toStageTree } from '../model/execution.ts'
 import { toStageGraph } from '../model/stage-graph.ts'
 import { isComplete, isFailed } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
@@ -66,7 +57,7 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
   const tree = useMemo(() => toStageTree(stages), [execution])
   const isWide = useWide()
   const chosen = stages.find((stage) => stage.id === query['stage'])
-  const selected = chosen ?? (isWide ? usualStage(execution, tree) : undefined)
+  const selected = chosen ?? (isWide ? usualStage(execution, tree.top) : undefined)
   const waiting = chosen !== undefined && isWaiting(chosen) ? chosen : stages.find(isWaiting)
   const failure = isFailed(status) ? findFailure(tree) : undefined
   const select = (stage: string) => change({ stage, tab: undefined, line: undefined })
@@ -107,7 +98,7 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
 }
 
 /** What runs, where the reader has chosen nothing. Of a run that has ended the whole matters, or its only stage. */
-function usualStage({ status }: Execution, { top }: StageTree): Stage | undefined {
+function usualStage({ status }: Execution, top: readonly Stage[]): Stage | undefined {
   if (!isComplete(status)) return top.find((stage) => stage.status === 'RUNNING' && !isWaiting(stage))
   return top.length === 1 && !isFailed(status) ? top[0] : undefined
 }

@@ -11,15 +11,7 @@ import { toPlain } from '../model/ansi.ts'
 import type { Stage } from '../model/execution.ts'
 import { objectOf, textOf } from '../model/read.ts'
 import { instancesOf } from '../model/server-groups.ts'
-import {
-  deployedBy,
-  type GroupPlace,
-  outputOf,
-  type Program,
-  placeOf,
-  type StageBuild,
-  type StageOutput,
-} from '../model/stage-output.ts'
+import { deployedBy, type GroupPlace, outputOf, type Program, placeOf, type StageOutput } from '../model/stage-output.ts'
 
 const tailLines = 20
 
@@ -37,13 +29,14 @@ export function Output({ output, name, isEnded = true, line, isTail = false }: O
   const show = (text: string) =>
     isTail ? <Tail text={text} name={name} /> : <LogView text={text} name={name} isEnded={isEnded} />
   if (output.kind === 'text') return show(output.text)
-  if (output.kind === 'build') return <BuildOutput build={output.build} isEnded={isEnded} show={show} />
+  if (output.kind === 'build') return <BuildOutput {...output.build} isEnded={isEnded} show={show} />
   if (isTail) return <ProgramTail program={output.program} name={name} />
   return <ProgramOutput key={output.program.id} {...output.program} line={line} />
 }
 
-function BuildOutput({ build, isEnded, show }: { build: StageBuild; isEnded: boolean; show: (text: string) => VNode }) {
-  const { host, job, number } = build
+type BuildProps = Extract<StageOutput, { kind: 'build' }>['build'] & { isEnded: boolean; show: (text: string) => VNode }
+
+function BuildOutput({ host, job, number, isEnded, show }: BuildProps) {
   const live = useLive(
     '/v3/builds/{buildMaster}/build/{number}/output',
     { path: { buildMaster: host, number: String(number) }, query: { job } },
