@@ -37,6 +37,7 @@ function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProp
   const found = groups.flatMap(({ items }) => items)
   const chosen = Math.min(at, found.length - 1)
   const anchor = stageOfKey(draft.definition.value, of)
+  const where = anchor === undefined ? 'It runs after all others.' : addedAt[position](titleOfStage(anchor.stage))
   const add = ({ type, label }: StageType) => {
     const taken = stagesOf(draft.definition.peek()).map(titleOfStage)
     const stage = { type, ...freshStages[type]?.(place), name: freeName(label, (name) => taken.includes(name)) }
@@ -64,11 +65,7 @@ function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProp
     <Picker
       title="Add stage"
       class="palette is-titled"
-      note={
-        <p class="palette-note">
-          {anchor === undefined ? 'It runs after all others.' : addedAt[position](titleOfStage(anchor.stage))}
-        </p>
-      }
+      note={<p class="palette-note">{where}</p>}
       label="Search stage types"
       placeholder="Search stage types"
       listLabel="Stage types"

@@ -107,10 +107,8 @@ const sources: Readonly<Record<string, (place: Place, providers: readonly CloudP
 }
 
 /** Those that the description lists, then what the API knows; a source that fails offers nothing, and the field takes what is typed. */
-export function useChoices(
-  { choices = [], choicesFrom = '' }: Pick<FieldDescription, 'choices' | 'choicesFrom'>,
-  place: Place,
-): readonly Choice[] {
+export function useChoices(field: Pick<FieldDescription, 'choices' | 'choicesFrom'>, place: Place): readonly Choice[] {
+  const { choices = [], choicesFrom = '' } = field
   const [path, toChoices, parameters = {}] = sources[choicesFrom]?.(place, useCloudProviders()) ?? []
   const asked = path && (parameters as ReadParameters<ReadPath>)
   const { body } = useLive(path ?? '/credentials', asked, { refresh: 'open' }).reading.value

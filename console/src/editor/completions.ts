@@ -47,12 +47,7 @@ export function suggestionsAt(types: StageTypes, definition: Json, { path, role 
     .map((each) => ({ value: each.name, detail: each.kind, help: describeField(each), isRequired: each.required }))
 }
 
-function valuesOf(
-  { stageTypes }: StageTypes,
-  definition: Json,
-  path: Path,
-  field: FieldDescription | undefined,
-): readonly Suggestion[] {
+function valuesOf({ stageTypes }: StageTypes, definition: Json, path: Path, field: FieldDescription | undefined) {
   const [list, at, key] = path
   const isType = path.length === 3 && key === 'type'
   if (isType && list === 'stages')

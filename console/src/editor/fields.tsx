@@ -18,13 +18,12 @@ const firstShown = 5
 
 interface FormPlace {
   readonly draft: Draft
-  /** Leads to the object that the form edits: a stage, a cluster of one, a trigger. */
+  /** Leads to the object that the form edits, the holder: a stage, a cluster of one, a trigger. */
   readonly base: Path
   readonly fields: readonly FieldDescription[]
 }
 
 export interface Form extends FormPlace {
-  /** The object. */
   readonly holder: Json
   /** Names may be paths with dots. */
   readonly get: (name: string) => unknown
@@ -77,8 +76,8 @@ export function FieldList({ known = [], ...place }: FormPlace & Pick<FormViewPro
 
 /** Decided once: a field does not move away from under the fingers when it gets its first value. */
 export function useNeeded(fields: readonly FieldDescription[], holder: Json): readonly Part[] {
-  const isNeeded = (field: FieldDescription) => field.required || namesOf(field).some((name) => holder[name] !== undefined)
-  const isShown = (field: FieldDescription, index: number) => index < firstShown || isNeeded(field)
+  const isSet = (field: FieldDescription) => namesOf(field).some((name) => holder[name] !== undefined)
+  const isShown = (field: FieldDescription, index: number) => index < firstShown || field.required || isSet(field)
   const toPart = (field: FieldDescription): Part => ({ View: () => <FieldView field={field} />, shows: [field.name] })
   return useState(() => fields.filter(isShown).map(toPart))[0]
 }

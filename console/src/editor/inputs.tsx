@@ -93,10 +93,9 @@ function toNumber(text: string): number | bigint | string | undefined {
 function MomentInput({ tied, value, onChange }: InputProps) {
   const ms = Number(textOf(value) ?? Number.NaN)
   const shown = isTime(ms) ? new Date(ms - new Date(ms).getTimezoneOffset() * minuteMs).toISOString().slice(0, 16) : ''
-  const change = (typed: string) => onChange(typed === '' ? undefined : new Date(typed).getTime())
-  return (
-    <input {...tied} type="datetime-local" class="narrow" value={shown} onInput={(event) => change(event.currentTarget.value)} />
-  )
+  const change = ({ currentTarget: { value: typed } }: { currentTarget: HTMLInputElement }) =>
+    onChange(typed === '' ? undefined : new Date(typed).getTime())
+  return <input {...tied} type="datetime-local" class="narrow" value={shown} onInput={change} />
 }
 
 /** Text that is no JSON stays in the field until it is, or until another value comes. */

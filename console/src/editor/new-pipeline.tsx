@@ -85,8 +85,8 @@ function BeginForm({ application, from, onBegun }: BeginFormProps) {
     submit(event)
     requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
   }
-  const toWays = (list: typeof beginnings) => Object.entries(list).map(([each, way]) => ({ ...way, id: each }))
-  const offered = toWays(templates).map((way) => ({ ...way, refused: refusedOf(way.id) }))
+  const toWays = (list: typeof beginnings) =>
+    Object.entries(list).map(([each, way]) => ({ ...way, id: each, refused: refusedOf(each) }))
   return (
     <>
       <PageHead
@@ -95,7 +95,7 @@ function BeginForm({ application, from, onBegun }: BeginFormProps) {
       />
       {denied !== undefined && <Banner tone="warning">{denied}</Banner>}
       <form class="panel begin" ref={form} onSubmit={begin} noValidate>
-        <Ways label="Templates" ways={offered} chosen={id} onChoose={setId} />
+        <Ways label="Templates" ways={toWays(templates)} chosen={id} onChoose={setId} />
         <Ways label="Or begin with" ways={toWays(others)} chosen={id} onChoose={setId} />
         <div class="begin-fields">
           {asked.map((question) => {
@@ -179,7 +179,7 @@ function useAnswers(application: string, id: string, given: Answers) {
   } as Answers
   const refusedOf = (template: string): string | undefined => {
     const bakes = stageTypes?.find(({ type }) => type === 'bake')
-    if (stageTypes === undefined || groups.length + clusters.length === 0) return undefined
+    if (template in others || stageTypes === undefined || groups.length + clusters.length === 0) return undefined
     if (template === 'manifest') return clusters.length === 0 ? 'No account of a Kubernetes cluster is configured.' : undefined
     if (groups.length === 0) return 'No account for server groups is configured.'
     return template !== 'image' && bakes?.runsHere === false ? bakes.reason : undefined

@@ -33,7 +33,7 @@ const maxNames = 8
 const maxChoices = 100
 
 interface Offer {
-  /** The part of the text that is replaced; the whole text unless given. */
+  /** What is replaced; the whole text unless given. */
   readonly part?: readonly [from: number, to: number]
   readonly items: readonly Choice[]
   /** -1 while none is chosen. */

@@ -160,9 +160,7 @@ export const everyStage: readonly Part[] = [
     'If it fails',
     (form) => failureWays.find(({ id }) => id === failureWayOf(form))?.label,
     failure,
-    field('stageTimeoutMs', 'Timeout in minutes', 'Longest time of the stage; without it the engine decides.', {
-      Input: MinutesInput,
-    }),
+    field('stageTimeoutMs', 'Timeout in minutes', 'Unless given, the engine decides.', { Input: MinutesInput }),
   ),
   listSection('Notifications', 'notifications', notifications('stage')),
   listSection('Artifacts that it produces', 'expectedArtifacts', artifacts),

@@ -118,9 +118,7 @@ function AnswersInput({ value, onChange, ...input }: InputProps) {
 }
 
 const judgmentForm = [
-  field('instructions', 'What to judge', 'What to look at, and what decides. Addresses become links.', {
-    placeholder: 'Open https://test.example.com and check that a purchase works.',
-  }),
+  field('instructions', 'What to judge', 'What to look at, and what decides. Addresses become links.'),
   field('judgmentInputs', 'Answers', 'Expressions read the chosen one: ${ #judgment("name of this stage") }.', {
     ...{ kind: 'texts', Input: AnswersInput },
   }),
