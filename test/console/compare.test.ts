@@ -1,7 +1,7 @@
 /** What the console says differs between two executions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { toRevisions } from '../../console/src/editor/history.ts'
+import { toRevisions } from '../../console/src/editor/describe-changes.ts'
 import { compareExecutions, describeChanges } from '../../console/src/model/compare.ts'
 import type { Execution, Stage } from '../../console/src/model/execution.ts'
 

@@ -1,7 +1,7 @@
 /** Lists that change while they are read, where their rows lead, and names in them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findRevision, toRevisions } from '../../console/src/editor/history.ts'
+import { findRevision, toRevisions } from '../../console/src/editor/describe-changes.ts'
 import { auditSentence } from '../../console/src/model/audit-sentence.ts'
 import { holdRows } from '../../console/src/model/held-rows.ts'
 import { securityGroupsOf } from '../../console/src/model/infrastructure.ts'

@@ -2,7 +2,7 @@
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { searchPath } from '../api/waiting.ts'
-import { toRevisions } from '../editor/history.ts'
+import { toRevisions } from '../editor/describe-changes.ts'
 import { type Change, describeChanges } from '../model/compare.ts'
 import type { Execution } from '../model/execution.ts'
 import { Icon, type IconName } from './icon.tsx'

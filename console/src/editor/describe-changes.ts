@@ -1,7 +1,7 @@
-/** Changes of a definition for readers: by stage, parameter and trigger, with the fields of each. */
+/** Changes of a definition for readers: by stage, parameter and trigger, with the fields of each; and its revisions. */
 import { stageWord, stepWords } from '../model/names.ts'
-import { type Json, objectOf, objectsOf, textOf } from '../model/read.ts'
-import { type DefinitionChange, type KeyPath, listChanges, orderKey, partLists, withoutStamps } from './changes.ts'
+import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
+import { type DefinitionChange, type KeyPath, listChanges, orderKey, partLists, stamps, withoutStamps } from './changes.ts'
 
 /** The field as people say it: `capacity max`; empty for the order of a list. */
 type FieldChange = Omit<DefinitionChange, 'path'> & { readonly field: string }
@@ -109,4 +109,38 @@ export function showValue(value: unknown): string {
   if (typeof value === 'string') return value
   const text = JSON.stringify(value)
   return text.length <= 80 ? text : JSON.stringify(value, null, 2)
+}
+
+export interface Revision {
+  /** In addresses: when it was saved, or its place where that is not known. */
+  readonly id: string
+  readonly savedAtMs: number | undefined
+  readonly author: string | undefined
+  readonly definition: Json
+  /** The one before it; undefined for the last that is listed. */
+  readonly previous: Json | undefined
+}
+
+export function toRevisions(answer: unknown): readonly Revision[] {
+  return objectsOf(answer).map((definition, index, versions) => {
+    const savedAtMs = numberOf(definition['updateTs']) ?? numberOf(definition['lastModified'])
+    const author = textOf(definition['lastModifiedBy'])
+    return { id: String(savedAtMs ?? `n${index}`), savedAtMs, author, definition, previous: versions[index + 1] }
+  })
+}
+
+/** The newest one, or the newest at a time, in milliseconds since the epoch. */
+export function findRevision(revisions: readonly Revision[], untilMs = Infinity): Revision | undefined {
+  return revisions.find(({ savedAtMs = Infinity }) => savedAtMs <= untilMs)
+}
+
+/** Titles of what a revision changed. */
+export function summaryOf({ definition, previous }: Revision): readonly string[] {
+  return previous === undefined ? [] : describeChanges(previous, definition).map(({ title }) => title)
+}
+
+/** The revision as a draft: where it is stored stays as it is. */
+export function toDraft(revision: Json, current: Json): Json {
+  const kept = Object.entries(current).filter(([name]) => ['id', 'application', ...stamps].includes(name))
+  return { ...withoutStamps(revision), ...Object.fromEntries(kept) }
 }

@@ -12,8 +12,8 @@ import { numberOf, textOf } from '../model/read.ts'
 import { formatExact } from '../model/time.ts'
 import { isSameDefinition } from './changes.ts'
 import { DefinitionDiff } from './definition-diff.tsx'
+import { findRevision, type Revision, summaryOf, toDraft, toRevisions } from './describe-changes.ts'
 import type { TabProps } from './draft.ts'
-import { findRevision, type Revision, summaryOf, toDraft, toRevisions } from './history.ts'
 
 const maxRevisions = 50
 /** In the address instead of a revision. */
