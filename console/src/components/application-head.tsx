@@ -15,6 +15,10 @@ export function applicationCrumbs(application: string) {
   ]
 }
 
+export function pipelineCrumbs(application: string) {
+  return [...applicationCrumbs(application), { label: 'Pipelines', href: to.pipelines(application) }]
+}
+
 interface ApplicationHeadProps extends Pick<PageHeadProps, 'tab' | 'state' | 'actions'> {
   readonly application: string
 }

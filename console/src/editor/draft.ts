@@ -122,10 +122,6 @@ export class Draft {
     this.#held.value = text === undefined ? others : [...others, { path, text, message, kind: 'wrong', stage, value }]
   }
 
-  heldAt(path: Path): HeldText | undefined {
-    return this.held.value.find((each) => isSamePath(each.path, path))
-  }
-
   undo(): void {
     this.#travel(this.#past, this.#future)
   }

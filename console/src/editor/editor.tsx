@@ -4,7 +4,7 @@ import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { saveOperation, useDenial } from '../api/rights.ts'
-import { applicationCrumbs } from '../components/application-head.tsx'
+import { pipelineCrumbs } from '../components/application-head.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { useIsShown } from '../components/form-dialog.tsx'
@@ -53,22 +53,17 @@ export function EditPipeline({ params, query }: ScreenProps) {
   if (draft !== undefined) return <Editor key={id} draft={draft} id={id} latest={definition} query={query} />
   return (
     <>
-      <PageHead tab={`Edit ${id}`} title={<Name text={id} max={80} />} crumbs={crumbsOf(application)} />
+      <PageHead tab={`Edit ${id}`} title={<Name text={id} max={80} />} crumbs={pipelineCrumbs(application)} />
       {error === undefined ? <Loading rows={8} /> : <ErrorState error={error} onRetry={() => live.refresh()} />}
     </>
   )
 }
 
-function crumbsOf(application: string) {
-  return [...applicationCrumbs(application), { label: 'Pipelines', href: to.pipelines(application) }]
-}
-
-interface EditorProps extends TabProps {
-  /** The pipeline in the address; a new one has none. */
+interface EditorProps extends TabProps, Pick<ScreenProps, 'query'> {
+  /** A new pipeline has none. */
   readonly id: string | undefined
   /** What the store has now. */
   readonly latest?: Json | undefined
-  readonly query: ScreenProps['query']
 }
 
 export function Editor({ draft, id, latest, query }: EditorProps) {
@@ -108,7 +103,7 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
       <PageHead
         tab={`Edit ${name}`}
         title={<Name text={name} max={80} />}
-        crumbs={crumbsOf(draft.application)}
+        crumbs={pipelineCrumbs(draft.application)}
         state={<Changes draft={draft} />}
         actions={<Actions draft={draft} run={query['run']} onSave={save} />}
       />

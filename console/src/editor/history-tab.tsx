@@ -25,7 +25,7 @@ export function HistoryTab({ draft }: TabProps) {
   const live = useLive('/pipelineConfigs/{pipelineConfigId}/history', parameters, { refresh: 'open' })
   if (id === undefined) return <DraftChanges draft={draft} />
   return (
-    <Loaded live={live} title="Changes" rows={6} empty={<EmptyState icon="clock" text="There is no earlier revision." />}>
+    <Loaded live={live} rows={6} empty={<EmptyState icon="clock" text="There is no earlier revision." />}>
       {(answer) => <Revisions revisions={toRevisions(answer)} draft={draft} />}
     </Loaded>
   )

@@ -8,7 +8,7 @@ import type { Schemas } from '../api/client.ts'
 import { providerOf } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { saveOperation, useDenial } from '../api/rights.ts'
-import { applicationCrumbs } from '../components/application-head.tsx'
+import { pipelineCrumbs } from '../components/application-head.tsx'
 import { Banner } from '../components/banner.tsx'
 import { Button } from '../components/button.tsx'
 import { useSubmit } from '../components/form-dialog.tsx'
@@ -89,10 +89,7 @@ function BeginForm({ application, from, onBegun }: BeginFormProps) {
     Object.entries(list).map(([each, way]) => ({ ...way, id: each, refused: refusedOf(each) }))
   return (
     <>
-      <PageHead
-        tab="New pipeline"
-        crumbs={[...applicationCrumbs(application), { label: 'Pipelines', href: to.pipelines(application) }]}
-      />
+      <PageHead tab="New pipeline" crumbs={pipelineCrumbs(application)} />
       {denied !== undefined && <Banner tone="warning">{denied}</Banner>}
       <form class="panel begin" ref={form} onSubmit={begin} noValidate>
         <Ways label="Templates" ways={toWays(templates)} chosen={id} onChoose={setId} />

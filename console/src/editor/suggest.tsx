@@ -8,7 +8,7 @@ import { plural } from '../words.ts'
 import { type Choice, loadFunctions } from './choices.ts'
 import { matchingSuggestions, wordInExpression } from './completions.ts'
 import type { Draft } from './draft.ts'
-import type { Path } from './json-path.ts'
+import { isSamePath, type Path } from './json-path.ts'
 
 interface FieldPlace {
   readonly draft: Draft
@@ -26,7 +26,7 @@ export function useKeptText() {
   const place = useContext(FieldContext)
   const path = place?.path ?? []
   const keep = (text: string | undefined, why: string) => place?.draft.hold(path, text, why)
-  return { kept: place?.draft.heldAt(path), keep }
+  return { kept: place?.draft.held.value.find((each) => isSamePath(each.path, path)), keep }
 }
 
 const maxNames = 8

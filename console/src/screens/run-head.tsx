@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { client, unwrap } from '../api/client.ts'
-import { applicationCrumbs } from '../components/application-head.tsx'
+import { pipelineCrumbs } from '../components/application-head.tsx'
 import { ActionButton, IconButton } from '../components/button.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Icon } from '../components/icon.tsx'
@@ -39,7 +39,7 @@ export function RunHead({ execution }: { execution: Execution }) {
           <Name text={name} max={80} /> <span class="run-id">{shortId(id)}</span>
         </>
       }
-      crumbs={[...applicationCrumbs(application), { label: 'Pipelines', href: to.pipelines(application) }, ...pipeline]}
+      crumbs={[...pipelineCrumbs(application), ...pipeline]}
       state={
         <span class="row">
           <CopyButton text={id} label={`Copy the id ${id}`} />
