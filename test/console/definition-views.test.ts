@@ -172,9 +172,9 @@ test('a file becomes a definition, or says why not', async () => {
   const read = (name: string, ...text: string[]) => readDefinitionFile(new File(text, name))
   assert.deepEqual(await read('a.json', '\uFEFF', JSON.stringify(release)), { definition: release })
   assert.deepEqual(await read('a.txt', 'name: a\n'), { definition: { name: 'a' } })
-  assert.ok('problem' in (await read('a.json', '[1]')))
-  assert.ok('problem' in (await read('a.png', '\u0000\u0001PNG')))
-  await assert.rejects(read('big.json', 'x'.repeat(10_000_001)), /big\.json is larger than 10 MB/)
+  assert.match((await read('a.json', '[1]')).error ?? '', /^a\.json is no pipeline\. A pipeline is an object/)
+  assert.match((await read('a.png', '\u0000\u0001PNG')).error ?? '', /^a\.png is no pipeline/)
+  assert.match((await read('big.json', 'x'.repeat(10_000_001))).error ?? '', /big\.json is larger than 10 MB/)
 })
 
 test('text becomes the draft once it can be read', () => {

@@ -1,6 +1,7 @@
 /** What a new pipeline may begin with, and what each asks for: templates run as they are. */
 import type { Json } from '../model/read.ts'
 import { withoutStamps } from './changes.ts'
+import type { OpenedFile } from './definition-text.ts'
 import { freshBake, freshGroup, freshManifests, type Place } from './forms/fresh.ts'
 import { loadText } from './lazy.tsx'
 import { readDefinition } from './store.ts'
@@ -49,16 +50,6 @@ export const questions = {
 
 export type QuestionId = keyof typeof questions
 export type Answers = Readonly<Partial<Record<Exclude<QuestionId, 'file'>, string>>> & { readonly file?: OpenedFile }
-type OpenedFile = { readonly definition?: Json; readonly error?: string }
-
-export async function openFile(file: File): Promise<OpenedFile> {
-  try {
-    const { definition, problem } = await (await loadText()).readDefinitionFile(file)
-    return definition === undefined ? { error: `${file.name} is no pipeline. ${problem.message}` } : { definition }
-  } catch (cause) {
-    return { error: (cause as Error).message }
-  }
-}
 
 export interface Beginning {
   readonly label: string

@@ -7,9 +7,8 @@ export type KeyPath = readonly string[]
 
 export interface DefinitionChange {
   readonly path: KeyPath
-  /** Undefined: it was added. */
+  /** Undefined where it was added; `after` where it was removed. */
   readonly before: unknown
-  /** Undefined: it was removed. */
   readonly after: unknown
 }
 

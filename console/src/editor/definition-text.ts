@@ -20,6 +20,7 @@ import type { Path } from './json-path.ts'
 
 export type TextFormat = 'json' | 'yaml'
 
+export type OpenedFile = { readonly definition?: Json; readonly error?: string }
 type TextRange = { readonly from: number; readonly to: number }
 type TextProblem = TextRange & { readonly line: number; readonly message: string }
 
@@ -90,10 +91,13 @@ function sentence(message: string): string {
 
 const maxBytes = 10_000_000
 
-/** A pipeline from a file, JSON or YAML. @throws {Error} in words for the user, when the file cannot be read */
-export async function readDefinitionFile(file: File): Promise<ParsedText> {
-  if (file.size > maxBytes) throw new Error(`${file.name} is larger than 10 MB, so it is no pipeline.`)
-  return readText((await file.text()).replace(/^\uFEFF/, ''))
+/** A pipeline from a file, JSON or YAML, or why it is none. */
+export async function readDefinitionFile(file: File): Promise<OpenedFile> {
+  if (file.size > maxBytes) return { error: `${file.name} is larger than 10 MB, so it is no pipeline.` }
+  const text = await file.text().catch(() => undefined)
+  if (text === undefined) return { error: `${file.name} cannot be read.` }
+  const { definition, problem } = readText(text.replace(/^\uFEFF/, ''))
+  return definition === undefined ? { error: `${file.name} is no pipeline. ${problem.message}` } : { definition }
 }
 
 /** Several documents, as files of manifests have them; empty ones are left out, and a list counts as its items. */

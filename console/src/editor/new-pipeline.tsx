@@ -23,7 +23,6 @@ import {
   type Beginning,
   beginnings,
   errorOf,
-  openFile,
   others,
   type Question,
   type QuestionId,
@@ -36,6 +35,7 @@ import { Editor } from './editor.tsx'
 import { Ways } from './forms/form.tsx'
 import { type Account, chosenOf, useAccountsByUse } from './forms/fresh.ts'
 import { type InputProps, SelectInput, TextInput } from './inputs.tsx'
+import { loadText } from './lazy.tsx'
 import { createDraft, openDraft } from './open-draft.ts'
 import { nameMissing } from './problems.ts'
 
@@ -141,7 +141,9 @@ const questionInputs: Readonly<Record<NonNullable<Question['input']>, FunctionCo
       {...tied}
       type="file"
       accept=".json,.yaml,.yml,.txt,application/json"
-      onChange={async ({ currentTarget: { files } }) => onChange(files?.[0] && (await openFile(files[0])))}
+      onChange={async ({ currentTarget: { files } }) =>
+        onChange(files?.[0] && (await (await loadText()).readDefinitionFile(files[0])))
+      }
     />
   ),
 }

@@ -13,9 +13,7 @@ import { readDefinition, sendDefinition } from './store.ts'
 interface PipelineActions {
   readonly application: string
   readonly pipeline: Json
-  /** Why the user may not change it. */
   readonly denied: string | undefined
-  /** In the editor, which changes the name itself. */
   readonly isEditing?: boolean
   /** Ids of all pipelines of the application in their order, where this one can be moved among them. */
   readonly order?: readonly string[] | undefined
