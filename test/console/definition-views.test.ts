@@ -8,12 +8,18 @@ import {
   suggestionsAt,
   wordInExpression,
 } from '../../console/src/editor/completions.ts'
-import { findRanges, placeAt, readDefinitionFile, readText, writeText } from '../../console/src/editor/definition-text.ts'
+import {
+  findRanges,
+  openTextSession,
+  placeAt,
+  readDefinitionFile,
+  readText,
+  writeText,
+} from '../../console/src/editor/definition-text.ts'
 import { describeChanges, summaryOf, toDraft, toRevisions } from '../../console/src/editor/describe-changes.ts'
 import type { StageTypes } from '../../console/src/editor/descriptions.ts'
 import { Draft } from '../../console/src/editor/draft.ts'
 import { notesOf, toQuestion, withValues } from '../../console/src/editor/dry-run.ts'
-import { openTextSession } from '../../console/src/editor/text-session.ts'
 import type { Json } from '../../console/src/model/read.ts'
 import { stageDescriptions } from '../../src/stage-types/all.ts'
 import { toStageTypesAnswer } from '../../src/stage-types/answer.ts'

@@ -1,4 +1,5 @@
-/** Definitions as text: JSON, or YAML, whose parser reads both; what stands where in it; and files of manifests. */
+/** Definitions as text, JSON or YAML: read, written, searched for places, edited; and files of manifests. */
+import { batch } from '@preact/signals'
 import {
   type Document,
   isCollection,
@@ -16,6 +17,7 @@ import {
 } from 'yaml'
 import { parseExactly } from '../model/exact-json.ts'
 import type { Json } from '../model/read.ts'
+import type { Draft } from './draft.ts'
 import type { Path } from './json-path.ts'
 
 export type TextFormat = 'json' | 'yaml'
@@ -174,4 +176,42 @@ function toPlace(node: Scalar, isKey: boolean, ancestors: readonly (Node | Pair)
   const isOpen = parent === undefined || (isSeq(parent) && parent.flow !== true)
   const isQuoted = node.type?.startsWith('QUOTE') === true
   return { path, role: isKey || isOpen ? 'key' : 'value', from: node.range[0] + Number(isQuoted), isQuoted }
+}
+
+export type TextSession = ReturnType<typeof openTextSession>
+
+/** Text of a draft while it is edited: what can be read becomes the draft, what cannot stays as it is. */
+export function openTextSession(draft: Draft, format: TextFormat) {
+  // What the text says, as the draft has it.
+  let definition = draft.definition.peek()
+  let unreadable = draft.unreadable.peek()
+  const toText = () => unreadable?.text ?? writeText(definition, format)
+  draft.endStep()
+  draft.hasComments.value = hasComments(toText())
+  return {
+    /** The text to begin with. */
+    text: toText(),
+    /** All that is typed until another view changes something is one step of undo. */
+    edit(text: string): void {
+      if (draft.readOnly.peek() !== undefined) return
+      const { definition: typed, problem } = readText(text)
+      // In one go, so that whoever sees the new definition knows that it came from here.
+      batch(() => {
+        draft.hasComments.value = hasComments(text)
+        draft.unreadable.value = problem && { text, format, message: `Line ${problem.line}: ${problem.message}` }
+        if (typed !== undefined) draft.change('Edit the text', () => typed, 'text')
+        definition = draft.definition.peek()
+        unreadable = draft.unreadable.peek()
+      })
+    },
+    /** The new text after a change that did not come from it, such as an undo, or the end of broken text. */
+    outsideText(): string | undefined {
+      if (draft.definition.value === definition && draft.unreadable.value === unreadable) return undefined
+      // A broken text is given up for another definition.
+      if (draft.definition.value !== definition) draft.unreadable.value = undefined
+      definition = draft.definition.value
+      unreadable = draft.unreadable.value
+      return toText()
+    },
+  }
 }

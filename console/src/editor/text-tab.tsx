@@ -10,10 +10,9 @@ import { useQueryChange } from '../components/filter-field.tsx'
 import { StatusText } from '../components/status-mark.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { codeExtensions } from './code-editor.tsx'
-import { findRanges, readText, type TextFormat } from './definition-text.ts'
+import { findRanges, openTextSession, readText, type TextFormat, type TextSession } from './definition-text.ts'
 import type { Draft, TabProps } from './draft.ts'
 import { helpExtensions, toDiagnostics } from './text-help.ts'
-import { openTextSession, type TextSession } from './text-session.ts'
 
 const formats = [
   { id: 'json', label: 'JSON' },
