@@ -69,7 +69,6 @@ function toValue(document: Pick<Document, 'toJS'>): unknown {
   return parseExactly(JSON.stringify(document.toJS({ maxAliasCount: 1000 }) ?? null))
 }
 
-/** Most browsers say where it is. */
 function placeOfJsonError(text: string, said: string): number {
   const [, line, column] = /line (\d+) column (\d+)/.exec(said) ?? []
   if (line === undefined) return said.includes('end') ? text.length : 0

@@ -134,7 +134,6 @@ export function findRevision(revisions: readonly Revision[], untilMs = Infinity)
   return revisions.find(({ savedAtMs = Infinity }) => savedAtMs <= untilMs)
 }
 
-/** Titles of what a revision changed. */
 export function summaryOf({ definition, previous }: Revision): readonly string[] {
   return previous === undefined ? [] : describeChanges(previous, definition).map(({ title }) => title)
 }

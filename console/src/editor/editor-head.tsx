@@ -34,13 +34,11 @@ function countChanges({ changes }: Draft): number {
   return Math.max(1, changes.value.length)
 }
 
-/** In the question before changes are lost. */
 export function describeLoss(draft: Draft): string {
   const count = countChanges(draft)
   return `${plural(count, 'change')} of this pipeline ${count > 1 ? 'are' : 'is'} not saved.`
 }
 
-/** The start dialog comes with the first start. */
 export function openStart({ stored }: Draft): void {
   const pipeline = stored.peek() as Schemas['Pipeline'] | undefined
   if (pipeline === undefined || pipeline.disabled === true) return

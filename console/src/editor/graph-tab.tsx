@@ -40,7 +40,7 @@ export function GraphTab({ draft }: TabProps) {
   // On a phone a form is a page of its own.
   const isForm = node !== undefined || section !== undefined
   const isEditable = draft.readOnly.value === undefined
-  const addStage = () => openAddStage({ draft, onAdded: select, ...(node !== undefined && { of: node.key }) })
+  const addStage = () => openAddStage({ draft, onAdded: select, ...(node && { of: node.key }) })
   return (
     <div class="editor">
       {!(isNarrow && isForm) && (

@@ -4,7 +4,6 @@ import type { Json } from '../model/read.ts'
 /** Keys and positions from the definition, such as `['stages', 3, 'capacity', 'max']`. */
 export type Path = readonly (string | number)[]
 
-/** Undefined where there is nothing. */
 export function valueAt(root: unknown, path: Path): unknown {
   let value = root
   for (const step of path) {

@@ -23,7 +23,6 @@ export function openDraft(application: string, id: string | undefined, stored?: 
   return kept && keep(key, new Draft(application, kept))
 }
 
-/** Instead of another new one, if any. */
 export function createDraft(application: string, definition: Json): Draft {
   const other = openDraft(application, undefined)
   if (other !== undefined) forgetDraft(other)

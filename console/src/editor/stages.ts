@@ -2,7 +2,6 @@
 import { type Json, listOf, objectOf, textOf } from '../model/read.ts'
 
 export interface StageNode {
-  /** Place in `stages`. */
   readonly index: number
   /** What addresses and graphs call it: its `refId`, or its place where that is missing or taken. */
   readonly key: string
