@@ -26,6 +26,7 @@ const usage = `Usage: fairlead <command> [options]
   image push|list|show|remove                manage the images of this machine
   backup FILE                write all that the data directory holds into one file, while Fairlead runs
   restore FILE               put a backup into an empty data directory
+  dashboards                 print dashboards for Grafana and alerts for Prometheus
   audit verify               verify that no record of the audit log was altered or is missing
   version                    print the version
 
@@ -60,6 +61,7 @@ const commands: Readonly<Record<string, () => Promise<CommandModule>>> = {
   image: () => import('./image.ts'),
   backup: () => import('./backup.ts'),
   restore: () => import('./restore.ts'),
+  dashboards: () => import('./dashboards.ts'),
   audit: () => import('./audit.ts'),
   agent: () => import('./agent.ts'),
   version: () => import('./version.ts'),

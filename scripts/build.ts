@@ -124,6 +124,7 @@ const sharedAddresses = [
   "'./unpacker.js'",
   "'../package.json'",
   "'../dist/console/'",
+  "'../deploy/monitoring/'",
   "'../'",
 ]
 

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../json/values.ts'
-import type { EngineState } from '../telemetry/metrics.ts'
+import type { BackendState } from '../telemetry/metrics.ts'
 import { fromHeaderText } from '../upstreams/header-text.ts'
 import type { EmbeddableService, ServiceName } from '../upstreams/services.ts'
 import type { BakerySettings } from './bakery/settings.ts'
@@ -39,7 +39,7 @@ export interface OpenBackend {
   /** Starts background work, once every back end listens. */
   start?(): void
   /** Asked at each scrape of the metrics, so it must be cheap. */
-  observe?(): EngineState
+  observe?(): BackendState
   /** Another text after each change of what it stores, and after each start. */
   version?(): string
   /** One of its cloud providers. */

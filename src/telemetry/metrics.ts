@@ -14,16 +14,35 @@ interface MetricSources {
   /** Lines that are missing since the start, by reason. */
   missingLogLines?: (() => Readonly<Record<string, number>>) | undefined
   eventStreams?: (() => number) | undefined
-  embedded?: { isListening(): boolean; observe(): Promise<EngineState | undefined> } | undefined
+  embedded?: { isListening(): boolean; observe(): Promise<BackendState | undefined> } | undefined
   /** Worker processes that serve. */
   workers?: (() => number) | undefined
 }
 
-export interface EngineState {
+/** What embedded back ends say of themselves; of those that are not embedded it is missing. */
+export interface BackendState {
   /** Executions that have not ended, by status. */
-  readonly executions: Readonly<Record<string, number>>
+  readonly executions?: Readonly<Record<string, number>>
   /** Age of the oldest entry of each queue; 0 when it is empty. */
-  readonly queueAgesMs: Readonly<Record<string, number>>
+  readonly queueAgesMs?: Readonly<Record<string, number>>
+  /** What has ended since the engine was started. */
+  readonly ended?: readonly EndedCount[]
+  /** Accounts of cloud providers, and whether their API answers. */
+  readonly accounts?: readonly AccountState[]
+}
+
+export interface EndedCount {
+  /** `execution` with the types `PIPELINE` and `ORCHESTRATION`, or `stage` with those of stages. */
+  readonly level: 'execution' | 'stage'
+  readonly type: string
+  readonly status: string
+  readonly count: number
+}
+
+export interface AccountState {
+  readonly provider: string
+  readonly account: string
+  readonly isReachable: boolean
 }
 
 const circuitStates = { closed: 0, 'half-open': 1, open: 2 } as const
@@ -255,15 +274,37 @@ function watchEmbedded(set: MetricSet, embedded: NonNullable<MetricSources['embe
     'Age of the oldest entry: steps that are due (due), executions that wait for others of their pipeline (parked).',
     'queue',
   )
+  const ended = {
+    execution: set.counter(
+      'fairlead_executions_ended_total',
+      'Executions that have ended since the embedded engine was started, by type (PIPELINE, ORCHESTRATION) and status.',
+      'type',
+      'status',
+    ),
+    stage: set.counter(
+      'fairlead_stages_ended_total',
+      'Stages that have ended since the embedded engine was started, by type and status, those within others included.',
+      'type',
+      'status',
+    ),
+  }
+  const accounts = set.gauge(
+    'fairlead_account_up',
+    'Whether the API of an account of the embedded infrastructure answers: 1 or 0.',
+    'provider',
+    'account',
+  )
+  const all = [executions, ages, ended.execution, ended.stage, accounts]
   set.sample(async () => {
     up.set(embedded.isListening() ? 1 : 0)
     const state = await embedded.observe()
-    executions.reset()
-    ages.reset()
-    if (state === undefined) return
-    for (const status of commonStatuses) executions.set({ status }, 0)
-    for (const [status, count] of Object.entries(state.executions)) executions.set({ status }, count)
-    for (const [queue, ageMs] of Object.entries(state.queueAgesMs)) ages.set({ queue }, ageMs / 1000)
+    for (const one of all) one.reset()
+    if (state?.executions !== undefined) for (const status of commonStatuses) executions.set({ status }, 0)
+    for (const [status, count] of Object.entries(state?.executions ?? {})) executions.set({ status }, count)
+    for (const [queue, ageMs] of Object.entries(state?.queueAgesMs ?? {})) ages.set({ queue }, ageMs / 1000)
+    for (const { level, type, status, count } of state?.ended ?? []) ended[level].inc({ type, status }, count)
+    for (const { provider, account, isReachable } of state?.accounts ?? [])
+      accounts.set({ provider, account }, isReachable ? 1 : 0)
   })
 }
 

@@ -5,7 +5,6 @@ import { join, resolve } from 'node:path'
 import test from 'node:test'
 import { parseAllDocuments } from 'yaml'
 import { loadConfig } from '../../src/config/config.ts'
-import { Metrics } from '../../src/telemetry/metrics.ts'
 import { startCollector } from '../support/collector.ts'
 import { createHome, startServe } from '../support/serve.ts'
 import { createFolder } from '../support/temporary-folder.ts'
@@ -83,7 +82,7 @@ function environmentOf(workload: Workload): Record<string, string> {
 test('the guide has the manifests that its tests look at', () => {
   assert.deepEqual(
     manifests.map(({ kind }) => kind),
-    ['ConfigMap', 'Deployment', 'Service', 'PodDisruptionBudget', 'ServiceMonitor', 'PrometheusRule', 'StatefulSet'],
+    ['ConfigMap', 'Deployment', 'Service', 'PodDisruptionBudget', 'ServiceMonitor', 'StatefulSet'],
   )
 })
 
@@ -128,22 +127,6 @@ test('Service, ServiceMonitor and annotations lead to the metrics', () => {
   const [port] = service?.spec.ports ?? []
   assert.deepEqual([endpoint?.port, port?.name, port?.targetPort], ['http', 'http', 'http'])
   assert.deepEqual([annotations['prometheus.io/path'], annotations['prometheus.io/port']], [endpoint?.path, String(port?.port)])
-})
-
-test('every metric that the guide names exists', async () => {
-  const metrics = new Metrics('')
-  metrics.watch({
-    upstreams: { pending: () => [], endpoints: () => [] },
-    redis: { isReachable: () => true },
-    embedded: { isListening: () => true, observe: async () => undefined },
-  })
-  const names = new Set(parseExposition((await metrics.print()).text).keys())
-  const named = [...guide.matchAll(/\b(?:fairlead|nodejs|process)_\w+/g)].map(([name]) => name)
-  assert.ok(named.length > 5)
-  assert.deepEqual(
-    named.filter((name) => !names.has(name)),
-    [],
-  )
 })
 
 test('a process with read-only files answers probes until its end', async (t) => {

@@ -8,7 +8,7 @@ import type { Backend, BackendSettings, CallService, ServiceAnswer, ServiceCall 
 import { createBackendServer } from '../../src/backends/hosting/server.ts'
 import { formatJson, parseJson } from '../../src/json/json.ts'
 import { openDatabase } from '../../src/storage/database.ts'
-import type { EngineState } from '../../src/telemetry/metrics.ts'
+import type { BackendState } from '../../src/telemetry/metrics.ts'
 import { toHeaderText } from '../../src/upstreams/header-text.ts'
 import type { ServiceName } from '../../src/upstreams/services.ts'
 
@@ -38,7 +38,7 @@ export interface Backends {
     headers?: Record<string, string>,
   ): Promise<ServiceAnswer>
   /** State of the engine, as the metrics show it. */
-  observe(): EngineState | undefined
+  observe(): BackendState | undefined
   /** Stops the servers and closes the database, before the end of the test. */
   stop(): Promise<void>
 }

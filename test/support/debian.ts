@@ -1,4 +1,4 @@
-/** Programs that tests start but npm does not bring: a directory, Redis, a browser, nginx, etcd, sshd, buildah. */
+/** Programs that tests start but npm does not bring: a directory, Redis, a browser, nginx, etcd, sshd, buildah, Prometheus. */
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test'
 /** `scripts/install-test-packages.sh` installs the packages that hold them, except for the whole Chromium. */
 export type Program =
   | 'buildah'
+  | 'prometheus'
   | 'slapd'
   | 'ldapadd'
   | 'redis-server'

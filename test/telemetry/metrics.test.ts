@@ -137,7 +137,9 @@ test('names follow Prometheus, and running executions of the engine are counted'
 
 test('every metric is described, with the labels that it has', async () => {
   const metrics = new Metrics('1.2.3')
-  const engine = { executions: { RUNNING: 2 }, queueAgesMs: { due: 1500 } }
+  const ended = (['execution', 'stage'] as const).map((level) => ({ level, type: 'a', status: 'SUCCEEDED', count: 1 }))
+  const accounts = [{ provider: 'local', account: 'dev', isReachable: true }]
+  const engine = { executions: { RUNNING: 2 }, queueAgesMs: { due: 1500 }, ended, accounts }
   metrics.watch({
     upstreams: {
       pending: () => [['orca', { pending: 1, waiting: 1 }]],

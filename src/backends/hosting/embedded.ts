@@ -6,7 +6,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Level } from 'pino'
 import { BackOff } from '../../concurrency/back-off.ts'
 import { within } from '../../concurrency/within.ts'
-import type { EngineState } from '../../telemetry/metrics.ts'
+import type { BackendState } from '../../telemetry/metrics.ts'
 import {
   countStateChange,
   createStateCounts,
@@ -43,7 +43,7 @@ export interface Embedded {
   /** Hands over settings that count while the back ends run. */
   reload?(changed: Partial<BackendSettings>): void
   /** State of the engine; undefined where it is not embedded, or does not answer within seconds. */
-  observe(): Promise<EngineState | undefined>
+  observe(): Promise<BackendState | undefined>
 }
 
 /** Measured: less costs memory when large webhooks come, more costs memory all the time. See docs/decisions/back-ends.md. */
@@ -73,7 +73,7 @@ export class EmbeddedThread implements Embedded {
   #hasListened = false
   #isClosing = false
   /** The state that the worker was asked for and has not told yet. */
-  #asked: PromiseWithResolvers<EngineState | undefined> | undefined
+  #asked: PromiseWithResolvers<BackendState | undefined> | undefined
 
   constructor(options: EmbeddedOptions) {
     const { log, startThread: _start, onChanged: _onChanged, onPermissionsChanged: _onPermissions, ...input } = options
@@ -118,7 +118,7 @@ export class EmbeddedThread implements Embedded {
     if (this.#isListening) this.#order({ reload: settings })
   }
 
-  async observe(): Promise<EngineState | undefined> {
+  async observe(): Promise<BackendState | undefined> {
     if (!this.#isListening || this.#isClosing) return undefined
     // A worker that hangs would have to answer every question once it goes on.
     if (this.#asked === undefined) {
@@ -161,7 +161,7 @@ export class EmbeddedThread implements Embedded {
     this.#options.onChanged?.()
   }
 
-  #answer(state: EngineState | undefined): void {
+  #answer(state: BackendState | undefined): void {
     this.#asked?.resolve(state)
     this.#asked = undefined
   }

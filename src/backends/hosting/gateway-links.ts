@@ -9,12 +9,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { within } from '../../concurrency/within.ts'
 import { Channel } from '../../net/channel.ts'
-import type { EngineState } from '../../telemetry/metrics.ts'
+import type { BackendState } from '../../telemetry/metrics.ts'
 import { type BackendListener, backendKeyHeader } from '../../upstreams/backend-place.ts'
 
 /** What a gateway asks over its link. */
 export interface BackendDuties {
-  observe(value: null): EngineState | undefined
+  observe(value: null): BackendState | undefined
   ping(value: null): void
 }
 
@@ -49,7 +49,7 @@ type Link = Channel<BackendDuties, GatewayDuties>
 interface LinkOptions {
   readonly listener: BackendListener
   readonly begin: LinkBegin
-  readonly observe: () => EngineState | undefined
+  readonly observe: () => BackendState | undefined
 }
 
 export interface GatewayLinks {

@@ -6,7 +6,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { BackOff } from '../../concurrency/back-off.ts'
 import { within } from '../../concurrency/within.ts'
 import { Channel } from '../../net/channel.ts'
-import type { EngineState } from '../../telemetry/metrics.ts'
+import type { BackendState } from '../../telemetry/metrics.ts'
 import { backendKeyHeader, type RemotePlace } from '../../upstreams/backend-place.ts'
 import type { ServiceTls } from '../../upstreams/service-tls.ts'
 import type { Embedded } from './embedded.ts'
@@ -64,7 +64,7 @@ export class RemoteBackends implements Embedded {
     return this.#link === undefined ? ++this.#version : this.#version
   }
 
-  async observe(): Promise<EngineState | undefined> {
+  async observe(): Promise<BackendState | undefined> {
     return within(observeMs, this.#link?.ask('observe', null).catch(() => undefined) ?? Promise.resolve(undefined))
   }
 

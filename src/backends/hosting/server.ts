@@ -6,7 +6,7 @@ import { GatewayError } from '../../errors.ts'
 import { withoutSchemas } from '../../http/without-schemas.ts'
 import { formatJson, maxStoredJsonDepth } from '../../json/json.ts'
 import { migrate } from '../../storage/migrations.ts'
-import type { EngineState } from '../../telemetry/metrics.ts'
+import type { BackendState } from '../../telemetry/metrics.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import type { Backend, BackendContext, BackendSettings, CallService, OpenBackend } from '../backend.ts'
 import { BackendError, backendHeader } from '../backend.ts'
@@ -56,14 +56,12 @@ export function createBackendServer(options: BackendServerOptions) {
   server.addHook('onClose', async () => {
     for (const backend of opened.values()) await backend.close?.()
   })
-  const observing = opened.values().find((backend) => backend.observe !== undefined)
   return {
     server,
     /** Begins the background work, once the server listens. */
     start: () => opened.values().forEach((backend) => void backend.start?.()),
     reload: (changed: BackendSettings) => opened.values().forEach((backend) => void backend.reload?.(changed)),
-    /** State of the engine, where it is embedded. */
-    observe: (): EngineState | undefined => observing?.observe?.(),
+    observe: (): BackendState => Object.assign({}, ...opened.values().map((backend) => backend.observe?.())),
   }
 }
 

@@ -9,7 +9,7 @@ import { openDatabase } from '../../storage/database.ts'
 import { keepSocket } from '../../storage/kept-socket.ts'
 import { socketPathFor } from '../../storage/socket-path.ts'
 import { keepMemorySmall } from '../../telemetry/memory.ts'
-import type { EngineState } from '../../telemetry/metrics.ts'
+import type { BackendState } from '../../telemetry/metrics.ts'
 import type { BackendListener } from '../../upstreams/backend-place.ts'
 import type { ServiceTls } from '../../upstreams/service-tls.ts'
 import type { ServiceAddress, ServiceName } from '../../upstreams/services.ts'
@@ -43,7 +43,7 @@ export interface WorkerInput {
 /** Messages of the worker: it listens, the state that the gateway asked for, a change of permissions, a log record as JSON. */
 export type WorkerMessage =
   | { kind: 'listening' }
-  | { kind: 'observed'; state: EngineState | undefined }
+  | { kind: 'observed'; state: BackendState | undefined }
   | { kind: 'permissions'; id: number }
   | { kind: 'log'; line: string }
 
@@ -131,7 +131,7 @@ async function listen(server: FastifyInstance, { socketPath, dataDir }: WorkerIn
 async function openLinks(
   server: FastifyInstance,
   { listener, settings: { version = '', authorization = false } }: WorkerInput,
-  observe: () => EngineState | undefined,
+  observe: () => BackendState | undefined,
 ): Promise<GatewayLinks | undefined> {
   if (listener === undefined) return undefined
   const links = await openGatewayLinks(server, { listener, begin: { version, authorization }, observe })

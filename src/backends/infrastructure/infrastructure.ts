@@ -1,5 +1,6 @@
 /** The embedded infrastructure service: the paths of its contract, a table per subject, over the providers. */
 import type { FastifyReply, FastifyRequest, RouteHandler } from 'fastify'
+import type { AccountState } from '../../telemetry/metrics.ts'
 import { type Backend, type BackendContext, BackendError, type OpenBackend } from '../backend.ts'
 import { pathValue } from '../requests/request-values.ts'
 import { isSlices, sendSlices } from '../requests/slices.ts'
@@ -93,6 +94,7 @@ function openInfrastructure(
       tasks.start()
       removeUnusedMirrors(context)
     },
+    observe: () => ({ accounts: providers.flatMap(stateOfAccounts) }),
     secretHolders: () => providers.flatMap((provider) => provider.secretHolders?.() ?? []),
     provider: (id) => providers.find((provider) => provider.id === id),
     reload({ infrastructure }) {
@@ -106,6 +108,10 @@ function openInfrastructure(
       for (const provider of providers) await provider.close()
     },
   }
+}
+
+function stateOfAccounts({ id: provider, accounts }: CloudProvider): AccountState[] {
+  return accounts.map(({ name, details }) => ({ provider, account: name, isReachable: details?.['unreachable'] === undefined }))
 }
 
 async function answerRoute(

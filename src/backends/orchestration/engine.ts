@@ -7,7 +7,7 @@ import { within } from '../../concurrency/within.ts'
 import { summarizeExecution } from '../../live/summary.ts'
 import { inTransaction } from '../../storage/database.ts'
 import { timeOfUlid } from '../../storage/ulid.ts'
-import type { EngineState } from '../../telemetry/metrics.ts'
+import type { BackendState, EndedCount } from '../../telemetry/metrics.ts'
 import { BackendError } from '../backend.ts'
 import { executionFactor } from '../limits.ts'
 import { ExecutionChanges, summaryOf } from './changes.ts'
@@ -32,7 +32,7 @@ import {
   stepOf,
   takeDueTasks,
 } from './machine/run-task.ts'
-import { createTurn, isSpent, type StepRun } from './machine/turn.ts'
+import { createTurn, isSpent, type LifeCycleEvent, type StepRun } from './machine/turn.ts'
 import type { Execution, ExecutionType, FollowUp, Jump, Stage } from './model.ts'
 import type { TaskResult } from './stages/stage-type.ts'
 import { isComplete } from './statuses.ts'
@@ -76,6 +76,8 @@ export class Engine implements EngineParts {
   readonly #ahead = new Set<string>()
   /** Forward, as far as they matter to what runs. */
   #jumps: Jump[] = []
+  /** Since the start, by level, type and status. */
+  readonly #ended = new Map<string, EndedCount>()
   #lastMs = -Infinity
   #lastSteadyMs = 0
   #timer: NodeJS.Timeout | undefined
@@ -105,12 +107,13 @@ export class Engine implements EngineParts {
   }
 
   /** For the metrics: how many executions there are, and for how long the first of each queue waits. */
-  observe(): EngineState {
+  observe(): BackendState {
     const { store, now } = this.options
     const ageOf = (sinceMs: number | undefined) => (sinceMs === undefined ? 0 : Math.max(0, now() - sinceMs))
     const parked = store.firstParked()
     return {
       executions: store.countIncomplete(),
+      ended: [...this.#ended.values()],
       queueAgesMs: { due: ageOf(this.#queue.next()), parked: ageOf(parked === undefined ? undefined : timeOfUlid(parked)) },
     }
   }
@@ -134,10 +137,21 @@ export class Engine implements EngineParts {
     })
     for (const { id, due } of touched) this.#queue.set(id, due, turn.now)
     unit.report((execution, isRemoved) => this.changes.note(execution, isRemoved ? undefined : () => summaryOf(execution)))
+    this.#countEnds(turn.events)
     if (turn.events.length > 0) this.options.publish(turn.events)
     this.options.notices.send()
     this.#arm()
     return result
+  }
+
+  #countEnds(events: readonly LifeCycleEvent[]): void {
+    for (const { execution, stage, task, phase } of events) {
+      if (task !== undefined || phase === 'starting') continue
+      const level = stage === undefined ? 'execution' : 'stage'
+      const { type, status } = stage ?? execution
+      const key = `${level} ${type} ${status}`
+      this.#ended.set(key, { level, type, status, count: (this.#ended.get(key)?.count ?? 0) + 1 })
+    }
   }
 
   /** @throws {BackendError} 404 when there is none, or it is of the other type. */

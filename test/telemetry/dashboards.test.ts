@@ -1,0 +1,149 @@
+/** Dashboards and alerts, evaluated by a real Prometheus that reads a running instance. */
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { parse } from 'yaml'
+import { Metrics } from '../../src/telemetry/metrics.ts'
+import { needs } from '../support/debian.ts'
+import { freePort } from '../support/free-port.ts'
+import { runGateway } from '../support/gateway.ts'
+import { createFolder, removeFolder } from '../support/temporary-folder.ts'
+import { waitFor, waitUntil } from '../support/wait-until.ts'
+import { parseExposition } from './exposition.ts'
+
+const folder = join(import.meta.dirname, '../../deploy/monitoring')
+const rulesFile = join(folder, 'alerts.yml')
+const { groups } = parse(readFileSync(rulesFile, 'utf8')) as {
+  groups: { rules: { alert: string; expr: string; annotations: Record<string, string> }[] }[]
+}
+const rules = groups.flatMap((group) => group.rules)
+
+interface Panel {
+  readonly title: string
+  readonly targets?: readonly { readonly expr: string }[]
+}
+
+const dashboards = readdirSync(folder).flatMap((file) =>
+  file.endsWith('.json')
+    ? [{ file, ...(JSON.parse(readFileSync(join(folder, file), 'utf8')) as { title: string; uid: string; panels: Panel[] }) }]
+    : [],
+)
+const panels = dashboards.flatMap(({ file, panels }) =>
+  panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ place: `${file}: ${title}`, expr }))),
+)
+const asked = [...panels, ...rules.map(({ alert, expr }) => ({ place: alert, expr }))]
+
+test('dashboards and alerts name metrics and labels that exist', async () => {
+  const metrics = new Metrics('')
+  metrics.watch({
+    upstreams: { pending: () => [], endpoints: () => [] },
+    redis: { isReachable: () => true },
+    eventStreams: () => 0,
+    embedded: { isListening: () => true, observe: async () => undefined },
+    workers: () => 2,
+  })
+  const labels = new Map(metrics.descriptions.map(({ name, labels }) => [name, new Set<string>(labels)]))
+  const known = new Set(parseExposition((await metrics.print()).text).keys())
+  assert.ok(asked.length > 40)
+  for (const { place, expr } of asked) {
+    const named = [...expr.matchAll(/\b((?:fairlead|nodejs|process)_\w+?)(?:_bucket)?(?:\{([^}]*)\}|(?=[^\w{]|$))/g)]
+    assert.ok(named.length > 0, place)
+    for (const [, name = '', selector = ''] of named) {
+      assert.ok(known.has(name), `${place}: ${name}`)
+      for (const [, label = ''] of selector.matchAll(/(\w+)\s*(?:=|!)/g)) {
+        assert.ok(label === 'job' || labels.get(name)?.has(label), `${place}: ${name} has no label ${label}`)
+      }
+    }
+  }
+})
+
+test('every alert says what to do', () => {
+  const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/alerts.md'), 'utf8')
+  const headings = [...guide.matchAll(/^## (Fairlead\w+)$/gm)].map(([, name]) => name)
+  assert.deepEqual(
+    rules.map(({ alert }) => alert),
+    headings,
+  )
+  for (const { alert, annotations } of rules) assert.equal(annotations['runbook'], `docs/guides/alerts.md#${alert.toLowerCase()}`)
+})
+
+test('a Prometheus evaluates all of them over an instance that has run pipelines', async (t) => {
+  const program = needs(t, 'prometheus')
+  if (program === undefined) return
+  execFileSync(join(dirname(program), 'promtool'), ['check', 'rules', '--lint-fatal', rulesFile])
+  const { url } = await runGateway(t, { local: { enabled: true, accounts: [{ name: 'dev' }] } }, { embedded: true })
+  const home = createFolder('prometheus')
+  t.after(() => removeFolder(home))
+  const port = await freePort()
+  const file = join(home, 'prometheus.yml')
+  writeFileSync(
+    file,
+    JSON.stringify({
+      global: { scrape_interval: '1s', evaluation_interval: '1s' },
+      rule_files: [rulesFile],
+      scrape_configs: [
+        { job_name: 'gate', metrics_path: '/spectator/metrics', static_configs: [{ targets: [new URL(url).host] }] },
+      ],
+    }),
+  )
+  const server = spawn(
+    program,
+    [`--config.file=${file}`, `--storage.tsdb.path=${join(home, 'data')}`, `--web.listen-address=127.0.0.1:${port}`],
+    {
+      stdio: 'ignore',
+    },
+  )
+  t.after(async () => {
+    server.kill()
+    await new Promise((resolve) => server.once('exit', resolve))
+  })
+  const ask = async (expr: string) => {
+    const query = new URLSearchParams({ query: expr.replaceAll('$job', 'gate').replaceAll('$__rate_interval', '1m') })
+    const answer = await fetch(`http://127.0.0.1:${port}/api/v1/query?${query}`)
+    return (await answer.json()) as {
+      status: string
+      error?: string
+      data?: { result: { metric: Record<string, string>; value: [number, string] }[] }
+    }
+  }
+  const start = async (type: string, extra: object) => {
+    const stages = [{ refId: '1', type, name: type, requisiteStageRefIds: [], ...extra }]
+    const body = JSON.stringify({ application: 'web', name: type, stages })
+    const answer = await fetch(`${url}/pipelines/start`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    })
+    assert.equal(answer.status, 200, await answer.clone().text())
+  }
+  await waitFor(async () => (await ask('up').catch(() => undefined))?.data?.result[0], 'the first scrape')
+  await start('wait', { waitTime: 0 })
+  await start('checkPreconditions', {
+    preconditions: [{ type: 'expression', failPipeline: true, context: { expression: 'false' } }],
+  })
+  const ended = async (expr: string) => (await ask(expr)).data?.result[0]?.value[1]
+  await waitUntil(
+    async () => (await ended('fairlead_executions_ended_total{type="PIPELINE",status="TERMINAL"}')) === '1',
+    'a failed pipeline that is counted',
+  )
+  await waitUntil(
+    async () => (await ended('fairlead_stages_ended_total{type="wait",status="SUCCEEDED"}')) === '1',
+    'a stage that is counted',
+  )
+  assert.equal(await ended('fairlead_account_up{provider="local",account="dev"}'), '1')
+  for (const { place, expr } of asked) {
+    const { status, error } = await ask(expr)
+    assert.equal(status, 'success', `${place}: ${error}`)
+  }
+  const firing = (await (await fetch(`http://127.0.0.1:${port}/api/v1/rules`)).json()) as {
+    data: { groups: { rules: { name: string; health: string }[] }[] }
+  }
+  const states = firing.data.groups.flatMap((group) => group.rules)
+  assert.deepEqual(
+    states.filter(({ health }) => health === 'err'),
+    [],
+  )
+  assert.equal(states.length, rules.length)
+})
