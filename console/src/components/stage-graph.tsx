@@ -3,16 +3,7 @@ import { useMemo } from 'preact/hooks'
 import { findFailure, reasonOf, type Stage, type StageTree, stageStatus, titleOf } from '../model/execution.ts'
 import { nodeHeight } from '../model/graph-layout.ts'
 import { stageWord } from '../model/names.ts'
-import {
-  ancestorsOf,
-  commonTitle,
-  countWords,
-  type GraphEdge,
-  type GraphNode,
-  type GraphShape,
-  kindOf,
-  lengthOf,
-} from '../model/stage-graph.ts'
+import { ancestorsOf, commonTitle, countWords, type GraphNode, type GraphShape, kindOf, lengthOf } from '../model/stage-graph.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { Graph, type GraphItem } from './graph.tsx'
 import { Name } from './name.tsx'
@@ -37,7 +28,7 @@ export function StageGraph(props: StageGraphProps) {
   const { nodes, edges, nodeOf } = graph
   const { failed, passed } = useMemo(() => wayOf(tree, graph), [tree, graph])
   const longest = Math.max(1, ...nodes.map((node) => lengthOf(node, now.peek()) ?? 0))
-  const edgeClass = ({ from, to, isBroken }: GraphEdge) => {
+  const edgeClass = ({ from, to, isBroken }: GraphShape['edges'][number]) => {
     if (isBroken) return 'is-broken'
     if (!passed.has(from) || !passed.has(to)) return ''
     return failed === undefined ? 'is-passed' : 'is-to-failure'

@@ -68,11 +68,7 @@ export function failureOf({ stages }: Pick<Execution, 'stages'>): Failure | unde
   return findFailure(toStageTree(stages))
 }
 
-/**
- * The first failed stage, followed to the inner stage that has the reason.
- *
- * @returns with the `path` to it, and the execution that it has started and that failed
- */
+/** The first failed stage, followed to the inner stage that has the reason; and the execution that it has started. */
 export function findFailure({ top, inner }: StageTree) {
   const failed =
     top.find(({ status }) => status === 'TERMINAL') ??

@@ -17,7 +17,7 @@ export interface GraphNode {
   readonly shown: readonly Stage[]
 }
 
-export interface GraphEdge {
+interface GraphEdge {
   readonly from: string
   readonly to: string
   /** It closes a circle, or begins at no stage. */
