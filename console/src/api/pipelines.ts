@@ -1,7 +1,16 @@
-/** Reads of pipelines and of their runs. */
+/** Reads of an application, of its pipelines and of their runs, each made once for all that show it. */
 import { hasActive } from '../model/execution.ts'
 import { useLive } from './live.ts'
 import { applicationEvents } from './streams.ts'
+
+/** @param application Undefined reads nothing. */
+export function useAttributes(application: string | undefined) {
+  return useLive(
+    '/applications/{application}',
+    application === undefined ? undefined : { path: { application }, query: { expand: false } },
+    { refresh: 'slow', ...(application !== undefined && { events: applicationEvents(application, 'definitions') }) },
+  )
+}
 
 export function usePipelines(application: string | undefined) {
   return useLive(

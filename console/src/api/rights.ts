@@ -1,8 +1,8 @@
 /** What the user may do, asked of the API; unknown counts as allowed, because the API decides again when it is done. */
 import { signal } from '@preact/signals'
 import type { ApiError } from './api-error.ts'
-import { useAttributes } from './attributes.ts'
 import { useLive } from './live.ts'
+import { useAttributes } from './pipelines.ts'
 
 export interface RightQuestion {
   /** Method and path, such as `POST /pipelines`. */

@@ -147,14 +147,6 @@ export function Check({ checked, onChange, children, describedBy }: CheckProps) 
   )
 }
 
-export function CheckField({ label, ...check }: Omit<CheckProps, 'children'> & { readonly label: ComponentChildren }) {
-  return (
-    <p class="field">
-      <Check {...check}>{label}</Check>
-    </p>
-  )
-}
-
 interface CheckListProps {
   readonly label: string
   /** Instead of the label in view. */
@@ -198,7 +190,15 @@ export function Fields({ fields, values, onChange }: FieldsProps) {
   return Object.entries(fields).map(([name, { choices, help, ...field }]) => {
     const value = values[name]
     const change = (changed: string | boolean) => onChange(name, changed)
-    if (typeof value === 'boolean') return <CheckField key={name} label={field.label} checked={value} onChange={change} />
+    if (typeof value === 'boolean') {
+      return (
+        <p key={name} class="field">
+          <Check checked={value} onChange={change}>
+            {field.label}
+          </Check>
+        </p>
+      )
+    }
     const text = textOf(value) ?? ''
     const shown = { ...field, value: text, help: typeof help === 'function' ? help(text) : help, onChange: change }
     return choices === undefined ? <TextField key={name} {...shown} /> : <ChoiceField key={name} {...shown} choices={choices} />

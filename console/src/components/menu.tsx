@@ -1,5 +1,5 @@
 /** A button that opens a list of actions. @see WAI-ARIA Authoring Practices, menu button */
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { pressedDenied } from '../api/rights.ts'
@@ -42,6 +42,13 @@ export function Menu({ label, items, children, class: style = 'icon-button', hea
     setOpen(false)
     button.current?.focus()
   }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Tab') return setOpen(false)
+    if (event.key === 'Escape') close()
+    else if (!moveFocus(list.current, event.key)) return
+    event.preventDefault()
+    event.stopPropagation()
+  }
   useLetters(button, items)
   useOpenList(list, open, () => setOpen(false))
   return (
@@ -63,20 +70,7 @@ export function Menu({ label, items, children, class: style = 'icon-button', hea
       {open && (
         <div class="menu-list">
           {head}
-          <div
-            id={id}
-            role="menu"
-            aria-label={name ?? 'Menu'}
-            ref={list}
-            tabIndex={-1}
-            onKeyDown={(event) => {
-              if (event.key === 'Tab') return setOpen(false)
-              if (event.key === 'Escape') close()
-              else if (!moveFocus(list.current, event.key)) return
-              event.preventDefault()
-              event.stopPropagation()
-            }}
-          >
+          <div id={id} role="menu" aria-label={name ?? 'Menu'} ref={list} tabIndex={-1} onKeyDown={onKeyDown}>
             {items
               .toSorted((a, b) => Number(a.destructive ?? false) - Number(b.destructive ?? false))
               .map((item) => (
@@ -89,12 +83,8 @@ export function Menu({ label, items, children, class: style = 'icon-button', hea
   )
 }
 
-interface Box {
-  readonly current: HTMLElement | null
-}
-
 /** Letters that the row of the menu passes on. */
-function useLetters(button: Box, items: readonly MenuItem[]): void {
+function useLetters(button: RefObject<HTMLElement | null>, items: readonly MenuItem[]): void {
   const { route: navigate } = useLocation()
   useEffect(() => {
     const onLetter = (event: Event) => {
@@ -108,7 +98,7 @@ function useLetters(button: Box, items: readonly MenuItem[]): void {
 }
 
 /** An open list has the focus, and closes when the pointer goes elsewhere. */
-function useOpenList(list: Box, isOpen: boolean, close: () => void): void {
+function useOpenList(list: RefObject<HTMLElement | null>, isOpen: boolean, close: () => void): void {
   useEffect(() => {
     const menu = list.current?.closest('.menu')
     if (!isOpen || !menu) return

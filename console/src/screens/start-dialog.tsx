@@ -7,7 +7,7 @@ import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { useRunsOf } from '../api/pipelines.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
-import { Check, CheckField, ChoiceField, Field, TextField } from '../components/form-fields.tsx'
+import { Check, ChoiceField, Field, TextField } from '../components/form-fields.tsx'
 import { Name } from '../components/name.tsx'
 import { newestFirst, shortId } from '../model/execution.ts'
 import { showHidden } from '../model/names.ts'
@@ -73,7 +73,11 @@ function Form({ pipeline, query, onClose, earlier }: StartDialogProps & { earlie
           onChange={(value) => setValues((before) => ({ ...before, [parameter.name]: value }))}
         />
       ))}
-      <CheckField label="Dry run: stages succeed without doing anything" checked={dryRun} onChange={setDryRun} />
+      <p class="field">
+        <Check checked={dryRun} onChange={setDryRun}>
+          Dry run: stages succeed without doing anything
+        </Check>
+      </p>
     </FormDialog>
   )
 }
