@@ -1,4 +1,5 @@
-/** Addresses of screens and of the API, below whatever path a proxy or the context path puts before them. */
+/** Addresses of screens and of the API, below whatever path a proxy or the context path puts before them; and what a screen is given. */
+import type { ComponentType } from 'preact'
 
 /** The path of the console, such as `/gate/console/`. */
 export const basePath = new URL(document.baseURI).pathname
@@ -101,3 +102,11 @@ export const to = {
   logout: () => `${apiPath}/auth/logout`,
   api: () => `${apiPath}/swagger-ui/index.html`,
 } as const
+
+export interface ScreenProps {
+  /** Decoded values of the path. */
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string>>
+}
+
+export type LoadScreen = () => Promise<ComponentType<ScreenProps>>

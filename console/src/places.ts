@@ -1,5 +1,5 @@
 /** The places that the rail and the search lead to, and the keys that go there. On phones all but the first two are below "More". */
-import type { IconName } from './components/icon.tsx'
+import type { IconName } from './components/text.tsx'
 
 interface Place {
   /** Below `/console`. */

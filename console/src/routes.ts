@@ -1,6 +1,6 @@
 /** The table of screens: address to screen. The first match wins. */
 import { exec } from 'preact-iso/router'
-import type { LoadScreen, ScreenProps } from './screen.ts'
+import type { LoadScreen, ScreenProps } from './address.ts'
 
 const own = 'applications/:application'
 const place = ':account?/:region?/:name?'

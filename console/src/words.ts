@@ -1,5 +1,5 @@
 /** Words that many screens share: counts, failed calls, the names of services. */
-import type { ApiError } from './api/api-error.ts'
+import type { ApiError } from './api/client.ts'
 
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString()} ${count === 1 ? one : many}`

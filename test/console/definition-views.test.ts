@@ -17,9 +17,9 @@ import {
   writeText,
 } from '../../console/src/editor/definition-text.ts'
 import { describeChanges, summaryOf, toDraft, toRevisions } from '../../console/src/editor/describe-changes.ts'
-import type { StageTypes } from '../../console/src/editor/descriptions.ts'
 import { Draft } from '../../console/src/editor/draft.ts'
 import { notesOf, toQuestion, withValues } from '../../console/src/editor/dry-run.ts'
+import type { StageTypes } from '../../console/src/editor/stages.ts'
 import type { Json } from '../../console/src/model/read.ts'
 import { stageDescriptions } from '../../src/stage-types/all.ts'
 import { toStageTypesAnswer } from '../../src/stage-types/answer.ts'

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listChanges, mergeDefinitions } from '../../console/src/editor/changes.ts'
-import type { StageTypes } from '../../console/src/editor/descriptions.ts'
 import { Draft } from '../../console/src/editor/draft.ts'
 import { withValueAt } from '../../console/src/editor/json-path.ts'
 import { findProblems, toRefusals } from '../../console/src/editor/problems.ts'
@@ -12,6 +11,7 @@ import {
   inRunOrder,
   removeStage,
   requisitesOf,
+  type StageTypes,
   setRequisites,
   stagesOf,
   toNodes,

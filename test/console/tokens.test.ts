@@ -80,8 +80,8 @@ test('each state has a shape of its own, and a name where no word stands beside 
   const built = await build({
     stdin: {
       contents: `
-        export { StatusMark } from './console/src/components/status-mark.tsx'
-        export { executionStatus, instanceStatus, waitingForJudgment } from './console/src/model/status.ts'
+        export { StatusMark } from './console/src/components/text.tsx'
+        export { executionStatus, instanceStatus, waitingForJudgment } from './console/src/model/execution.ts'
       `,
       resolveDir: root,
     },

@@ -1,11 +1,9 @@
 /** Changes to applications and infrastructure: tasks that the page follows to their end. */
 import { signal } from '@preact/signals'
-import { reasonIn } from '../model/execution.ts'
+import { isComplete, reasonIn } from '../model/execution.ts'
 import { textOf } from '../model/read.ts'
-import { isComplete } from '../model/status.ts'
 import { presentMs } from '../model/time.ts'
-import { ApiError, asApiError } from './api-error.ts'
-import { actionHeaders, client, type Schemas, unwrap } from './client.ts'
+import { ApiError, actionHeaders, asApiError, client, type Schemas, unwrap } from './client.ts'
 import { refreshMatching } from './live.ts'
 
 export type Task = Schemas['Task']

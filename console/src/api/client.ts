@@ -2,9 +2,8 @@
 import createClient, { createFinalURL, createQuerySerializer, defaultPathSerializer } from 'openapi-fetch'
 import { apiPath } from '../address.ts'
 import { parseExactly } from '../model/exact-json.ts'
-import type { Json } from '../model/read.ts'
+import { type Json, objectOf, textOf } from '../model/read.ts'
 import { noteServerTime } from '../model/time.ts'
-import { ApiError, toApiError } from './api-error.ts'
 import { isReachable, loginEnded } from './login-state.ts'
 import type { components, paths } from './schema.d.ts'
 
@@ -105,4 +104,49 @@ async function checkAnswer<Body>(call: Promise<Outcome<Body>>): Promise<Outcome<
   const outcome = await call
   if (outcome.response.ok) return outcome
   throw toApiError(outcome.response, typeof outcome.error === 'string' ? outcome.error : JSON.stringify(outcome.error))
+}
+
+export class ApiError extends Error {
+  /** 0 when no answer came. */
+  declare readonly status: number
+  declare readonly requestId: string | undefined
+  /** Path of the request, as the browser sent it. */
+  declare readonly path: string | undefined
+  /** The back end that failed. */
+  declare readonly service: string | undefined
+  declare readonly retryAfterMs: number | undefined
+  declare readonly body: unknown
+
+  constructor(parts: Pick<ApiError, 'status' | 'message'> & Partial<ApiError>) {
+    super(parts.message)
+    Object.assign(this, parts)
+  }
+}
+
+/** A fault of the console itself becomes one that panels can show. */
+export function asApiError(cause: unknown): ApiError {
+  return cause instanceof ApiError ? cause : new ApiError({ status: 500, message: (cause as Error).message })
+}
+
+/** @param text The body, which may be JSON, a page of a proxy, or nothing. */
+export function toApiError({ status, headers, url }: Response, text: string): ApiError {
+  const body = parse(text)
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN)
+  return new ApiError({
+    status,
+    message: textOf(body['detail']) ?? textOf(body['message']) ?? `HTTP ${status}`,
+    requestId: textOf(body['requestId']) ?? headers.get('x-spinnaker-request-id') ?? undefined,
+    path: URL.parse(url)?.pathname,
+    service: textOf(objectOf(body['upstream'])['service']),
+    retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
+    body,
+  })
+}
+
+function parse(text: string) {
+  try {
+    return objectOf(JSON.parse(text))
+  } catch {
+    return {}
+  }
 }

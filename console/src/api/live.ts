@@ -4,8 +4,7 @@
  */
 import { batch, effect, type Signal, signal, untracked } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
-import { type ApiError, asApiError, toApiError } from './api-error.ts'
-import { parseAnswer, readAgain, urlOf } from './client.ts'
+import { type ApiError, asApiError, parseAnswer, readAgain, toApiError, urlOf } from './client.ts'
 import { isReachable, loginEnded } from './login-state.ts'
 import type { paths } from './schema.d.ts'
 import { type Events, followEvents } from './streams.ts'

@@ -1,6 +1,6 @@
 /** What the user may do, asked of the API; unknown counts as allowed, because the API decides again when it is done. */
 import { signal } from '@preact/signals'
-import type { ApiError } from './api-error.ts'
+import type { ApiError } from './client.ts'
 import { useLive } from './live.ts'
 import { useAttributes } from './pipelines.ts'
 

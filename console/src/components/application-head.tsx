@@ -3,9 +3,9 @@ import { useEffect } from 'preact/hooks'
 import { to } from '../address.ts'
 import { useCloudProviders } from '../api/cloud-providers.ts'
 import { noteRecent } from '../model/recent.ts'
-import { Name } from './name.tsx'
-import { PageHead, type PageHeadProps } from './page-head.tsx'
+import { PageHead, type PageHeadProps } from './screen.tsx'
 import { LinkTabs } from './tabs.tsx'
+import { Name } from './text.tsx'
 
 /** The path to a screen below an application. */
 export function applicationCrumbs(application: string) {

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { Icon } from './icon.tsx'
+import { Icon } from './text.tsx'
 import { useWide } from './use-phone.ts'
 
 interface BesideProps {

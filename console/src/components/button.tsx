@@ -1,8 +1,9 @@
-/** Buttons: of words, of an icon, and of an action that a menu offers as well. */
+/** Buttons of words, of icons and of actions that a menu offers as well; and banners. */
 import type { ComponentChildren, JSX, TargetedMouseEvent } from 'preact'
+import { useState } from 'preact/hooks'
 import { pressedDenied } from '../api/rights.ts'
-import { Icon, type IconName } from './icon.tsx'
 import type { MenuItem } from './menu.tsx'
+import { Icon, type IconName } from './text.tsx'
 
 interface Attributes extends Omit<JSX.IntrinsicElements['button'], 'class' | 'icon' | 'label' | 'onClick'> {
   readonly small?: boolean
@@ -71,5 +72,49 @@ export function ActionButton({ action, kind, small = false, ...attributes }: Act
     <a class={styleOf({ kind, small })} href={href} {...attributes}>
       {icon !== undefined && <Icon name={icon} />} {label}
     </a>
+  )
+}
+
+const outcomes = {
+  copied: { icon: 'check', label: 'Copied' },
+  refused: { icon: 'warn', label: 'The browser refused to copy; select the text instead.' },
+} as const
+
+export function CopyButton({ text, label }: { text: string; label: string }) {
+  const [outcome, setOutcome] = useState<keyof typeof outcomes | undefined>(undefined)
+  const copy = async () => {
+    setOutcome((await copyText(text)) ? 'copied' : 'refused')
+    setTimeout(() => setOutcome(undefined), 2000)
+  }
+  const shown = outcome === undefined ? ({ icon: 'copy', label } as const) : outcomes[outcome]
+  return <IconButton {...shown} small onClick={() => void copy()} title={outcome === 'copied' ? label : shown.label} />
+}
+
+/** Pages without HTTPS have no clipboard of their own. @returns whether it was copied */
+export async function copyText(text: string): Promise<boolean> {
+  const written = navigator.clipboard?.writeText(text).then(() => true)
+  if (await written?.catch(() => false)) return true
+  const before = document.activeElement
+  const field = document.createElement('textarea')
+  field.value = text
+  // Outside an open dialog nothing can be selected.
+  const place = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body
+  place.append(field)
+  field.select()
+  const isDone = document.execCommand('copy')
+  field.remove()
+  if (before instanceof HTMLElement) before.focus()
+  return isDone
+}
+
+type Tone = 'info' | 'warning' | 'failed'
+
+export function Banner({ tone, children, actions }: { tone: Tone; children: ComponentChildren; actions?: ComponentChildren }) {
+  return (
+    <div class={`banner is-${tone}`} role={tone === 'failed' ? 'alert' : 'status'}>
+      <Icon name={tone === 'info' ? 'info' : 'warn'} />
+      <div class="grow">{children}</div>
+      {actions}
+    </div>
   )
 }

@@ -5,7 +5,7 @@ import { showing } from '../words.ts'
 import { Button } from './button.tsx'
 import { useQueryChange } from './filter-field.tsx'
 import { Menu, type MenuItem } from './menu.tsx'
-import { Name } from './name.tsx'
+import { Name } from './text.tsx'
 import { Row, useHeldRows, useRowsInView } from './virtual-list.tsx'
 
 export interface Column<Item> {

@@ -3,8 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { pressedDenied, questionBehind } from '../api/rights.ts'
-import { Banner } from './banner.tsx'
-import { IconButton } from './button.tsx'
+import { Banner, IconButton } from './button.tsx'
 
 /** @param reason Of a right, or any other; only rights lead further. */
 export function Denied({ reason }: { reason: string }) {

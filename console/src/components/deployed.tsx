@@ -4,8 +4,8 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import { useAccounts } from '../api/cloud-providers.ts'
 import { type Live, useLive } from '../api/live.ts'
-import { isFullName } from '../manifests/names.ts'
 import { useDrift } from '../manifests/notices.tsx'
+import { isFullName } from '../manifests/object.ts'
 import {
   accountsOf,
   applicationOf,
@@ -19,13 +19,9 @@ import { pipelinesThatDeploy } from '../model/infrastructure.ts'
 import { foresee, foreseen } from '../model/recent.ts'
 import { accountOf, groupPlace, isEnabled, type ServerGroup } from '../model/server-groups.ts'
 import { describeError, plural } from '../words.ts'
-import { Banner } from './banner.tsx'
-import { Button } from './button.tsx'
-import { Icon } from './icon.tsx'
+import { Banner, Button } from './button.tsx'
 import { Menu } from './menu.tsx'
-import { NameLink } from './name.tsx'
-import { StatusMark } from './status-mark.tsx'
-import { Time } from './time.tsx'
+import { Icon, NameLink, StatusMark, Time } from './text.tsx'
 
 /** Applications whose server groups come in one call. */
 const perCall = 20

@@ -9,10 +9,7 @@ import { formatClock } from '../model/time.ts'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { GroupCharts } from './group-charts.tsx'
 import { Marks } from './health-marks.tsx'
-import { Icon } from './icon.tsx'
-import { Name, NameLink } from './name.tsx'
-import { StatusMark } from './status-mark.tsx'
-import { Time } from './time.tsx'
+import { Icon, Name, NameLink, StatusMark, Time } from './text.tsx'
 
 interface DeploymentPictureProps {
   readonly application: string

@@ -1,7 +1,7 @@
 /** What is stored beside what will be. */
 import { isSame } from '../model/edits.ts'
 import { DataTable } from './data-table.tsx'
-import { Name } from './name.tsx'
+import { Name } from './text.tsx'
 
 interface DifferenceProps {
   readonly values: readonly { readonly name: string; readonly before: unknown; readonly after: unknown }[]

@@ -6,7 +6,7 @@ import { favourites, toggleFavourite } from '../model/recent.ts'
 import type { ServerGroup } from '../model/server-groups.ts'
 import { type Column, DataTable } from './data-table.tsx'
 import { DeployedCell, type Landscape, Promotion, Unread, UnreadNotice, useBatches, useDeployed } from './deployed.tsx'
-import { Name, NameLink } from './name.tsx'
+import { Name, NameLink } from './text.tsx'
 
 type Found = NonNullable<ReturnType<typeof useDeployed>['found']>
 type Show = (found: Found, application: string) => VNode

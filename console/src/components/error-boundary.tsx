@@ -1,7 +1,6 @@
 /** Keeps the fault of one panel from the rest of the page. */
 import { Component, type ComponentChildren } from 'preact'
-import { Button } from './button.tsx'
-import { CopyButton } from './copy-button.tsx'
+import { Button, CopyButton } from './button.tsx'
 
 export class ErrorBoundary extends Component<{ children: ComponentChildren }, { readonly error: Error | undefined }> {
   override state = { error: undefined as Error | undefined }

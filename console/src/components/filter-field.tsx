@@ -5,7 +5,7 @@ import { useLocation } from 'preact-iso/router'
 import { formatQuery } from '../address.ts'
 import { Button } from './button.tsx'
 import { type Choice, Options } from './form-fields.tsx'
-import { EmptyState } from './states.tsx'
+import { EmptyState } from './screen.tsx'
 
 /** A text unless it has choices or is a moment. */
 export interface Filter {

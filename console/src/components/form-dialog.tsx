@@ -1,13 +1,13 @@
 /** A dialog of fields: sent once at a time, and after a failure the fields stay. Another dialog may follow, such as one with a secret. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { type ApiError, asApiError } from '../api/api-error.ts'
+import { type ApiError, asApiError } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { cutMiddle } from '../model/names.ts'
 import { Button } from './button.tsx'
 import { closeDialog, Dialog, openDialog } from './dialog.tsx'
 import { reportFailure } from './notices.tsx'
-import { FailedAction } from './states.tsx'
+import { FailedAction } from './screen.tsx'
 
 /** Of a button whose words hold a name. */
 const maxLabel = 80

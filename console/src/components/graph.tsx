@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { isSame } from '../model/edits.ts'
 import { type Edge, type GraphPlaces, graphMargin, nodeHeight, planGraph } from '../model/graph-layout.ts'
 import { cutMiddle, showHidden } from '../model/names.ts'
-import { rem, textScale } from './rem.ts'
+import { rem, textScale } from './text.tsx'
 
 const [widestNode, narrowestNode] = [200, 148]
 const [wideGap, narrowGap] = [44, 28]

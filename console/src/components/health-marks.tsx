@@ -1,4 +1,6 @@
 /** The instances of a server group: a mark each up to 60, above that a bar with counts. */
+
+import type { Status } from '../model/execution.ts'
 import {
   countsOf,
   type Instance,
@@ -8,8 +10,7 @@ import {
   type ServerGroup,
   statusOfInstance,
 } from '../model/server-groups.ts'
-import type { Status } from '../model/status.ts'
-import { StatusMark } from './status-mark.tsx'
+import { StatusMark } from './text.tsx'
 
 const maxMarks = 60
 

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { showHidden } from '../model/names.ts'
 import { plural, showing } from '../words.ts'
-import { CopyButton } from './copy-button.tsx'
+import { CopyButton } from './button.tsx'
 
 /** Longer texts are folded. */
 const longText = 2000

@@ -1,6 +1,6 @@
 /** Facts of one thing: name and value. */
 import type { ComponentChildren } from 'preact'
-import { Name } from './name.tsx'
+import { Name } from './text.tsx'
 
 export type Fact = readonly [name: string, value: ComponentChildren]
 

@@ -4,7 +4,7 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { pressedDenied } from '../api/rights.ts'
 import { letterEvent } from '../letter-keys.ts'
-import { Icon, type IconName } from './icon.tsx'
+import { Icon, type IconName } from './text.tsx'
 
 export interface MenuItem {
   readonly label: string

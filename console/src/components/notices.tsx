@@ -3,13 +3,12 @@
  * warnings about what was saved.
  */
 import { signal } from '@preact/signals'
-import { type ApiError, asApiError } from '../api/api-error.ts'
+import { type ApiError, asApiError } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
-import { Banner } from './banner.tsx'
-import { IconButton } from './button.tsx'
+import { Banner, IconButton } from './button.tsx'
 import { PressedDenied } from './denied.tsx'
-import { Name } from './name.tsx'
-import { FailedAction } from './states.tsx'
+import { FailedAction } from './screen.tsx'
+import { Name } from './text.tsx'
 
 interface Notice {
   readonly what: string

@@ -4,7 +4,7 @@ import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { placeOf } from '../model/infrastructure.ts'
 import { objectsOf, textOf, textsOf } from '../model/read.ts'
-import { Icon } from './icon.tsx'
+import { Icon } from './text.tsx'
 
 type Balancer = Schemas['LoadBalancer']
 

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso/router'
 import { formatQuery } from '../address.ts'
-import { Icon } from './icon.tsx'
+import { Icon } from './text.tsx'
 
 type Changes = Readonly<Record<string, string | undefined>>
 

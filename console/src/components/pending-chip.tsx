@@ -2,9 +2,7 @@
 import { to } from '../address.ts'
 import { dismiss, pendingOf } from '../api/actions.ts'
 import { IconButton } from './button.tsx'
-import { Name, NameLink } from './name.tsx'
-import { StatusMark } from './status-mark.tsx'
-import { Duration } from './time.tsx'
+import { Duration, Name, NameLink, StatusMark } from './text.tsx'
 
 export function PendingChip({ object }: { object: string }) {
   const pending = pendingOf(object)

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { user } from '../api/session.ts'
 import { isOpen, lostRights, type RoleRights, toPermissions, toRoleRights, unheldRights } from '../model/permissions.ts'
-import { Banner } from './banner.tsx'
+import { Banner } from './button.tsx'
 import { CheckList, TextField } from './form-fields.tsx'
 import { RecordRows } from './record-rows.tsx'
 

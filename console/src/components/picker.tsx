@@ -2,7 +2,7 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { Dialog } from './dialog.tsx'
-import { Icon } from './icon.tsx'
+import { Icon } from './text.tsx'
 
 interface PickerProps<Item> {
   readonly title: string

@@ -1,12 +1,9 @@
 /** A pipeline in a list: its last runs as bars, and how the last one stands, since when, and who started it. */
 import type { ComponentChildren } from 'preact'
 import { to } from '../address.ts'
-import { type Execution, shortId, startedBy, statusOf } from '../model/execution.ts'
-import { isComplete } from '../model/status.ts'
-import { Name, NameLink } from './name.tsx'
+import { type Execution, isComplete, shortId, startedBy, statusOf } from '../model/execution.ts'
 import { RunStrip } from './run-strip.tsx'
-import { StatusMark } from './status-mark.tsx'
-import { Duration, Time } from './time.tsx'
+import { Duration, Name, NameLink, StatusMark, Time } from './text.tsx'
 
 interface PipelineRowProps {
   readonly application: string

@@ -3,7 +3,7 @@ import { findInOutput, type OutputPlace, useOutput } from '../api/output.ts'
 import { describeError } from '../words.ts'
 import { LogView } from './log-view.tsx'
 import { act } from './notices.tsx'
-import { ErrorState, Loading } from './states.tsx'
+import { ErrorState, Loading } from './screen.tsx'
 
 interface OutputProps extends OutputPlace {
   /** The first byte of the line that is marked, as the address has it. */

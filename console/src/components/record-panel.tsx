@@ -3,8 +3,8 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { JsonTree } from './json-tree.tsx'
 import { type Fact, KeyValue } from './key-value.tsx'
-import { Name } from './name.tsx'
-import { Panel } from './panel.tsx'
+import { Panel } from './screen.tsx'
+import { Name } from './text.tsx'
 
 interface RecordPanelProps {
   readonly name: string

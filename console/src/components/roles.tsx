@@ -1,6 +1,5 @@
 /** Roles: those of a user, and those that may do something. */
-import { Icon } from './icon.tsx'
-import { Name } from './name.tsx'
+import { Icon, Name } from './text.tsx'
 
 interface RolesProps {
   /** Each with where it comes from. */

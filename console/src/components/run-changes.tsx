@@ -5,8 +5,7 @@ import { searchPath } from '../api/waiting.ts'
 import { toRevisions } from '../editor/describe-changes.ts'
 import { type Change, describeChanges } from '../model/compare.ts'
 import type { Execution } from '../model/execution.ts'
-import { Icon, type IconName } from './icon.tsx'
-import { Name, NameLink } from './name.tsx'
+import { Icon, type IconName, Name, NameLink } from './text.tsx'
 
 export type Baseline = 'previous' | 'last-success'
 

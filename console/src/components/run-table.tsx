@@ -1,13 +1,20 @@
 /** Runs as a table: state, what each is of, who started it; the cause of a failure in one line. */
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
-import { type Execution, failureOf, newestFirst, shortId, startedBy, statusOf, titleOf } from '../model/execution.ts'
+import {
+  type Execution,
+  failureOf,
+  isComplete,
+  isFailed,
+  newestFirst,
+  shortId,
+  startedBy,
+  statusOf,
+  titleOf,
+} from '../model/execution.ts'
 import { contentOf, triggerWord } from '../model/runs.ts'
-import { isComplete, isFailed } from '../model/status.ts'
 import { type Column, DataTable } from './data-table.tsx'
-import { Name } from './name.tsx'
-import { StatusText } from './status-mark.tsx'
-import { Duration, Time } from './time.tsx'
+import { Duration, Name, StatusText, Time } from './text.tsx'
 
 interface RunTableProps {
   readonly runs: readonly Execution[]

@@ -6,8 +6,7 @@ import { stageWord } from '../model/names.ts'
 import { ancestorsOf, commonTitle, countWords, type GraphNode, type GraphShape, kindOf, lengthOf } from '../model/stage-graph.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { Graph, type GraphItem } from './graph.tsx'
-import { Name } from './name.tsx'
-import { StatusMark } from './status-mark.tsx'
+import { Name, StatusMark } from './text.tsx'
 
 const innerHeight = 28
 /** A node shows the beginning of a reason, the tooltip more of it. */

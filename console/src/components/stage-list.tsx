@@ -4,10 +4,7 @@ import { stageWord } from '../model/names.ts'
 import { numberOf, objectsOf } from '../model/read.ts'
 import { now } from '../model/time.ts'
 import { kept, useGradually, useSteady } from './kept.tsx'
-import { Name } from './name.tsx'
-import { rem } from './rem.ts'
-import { StatusMark } from './status-mark.tsx'
-import { Duration } from './time.tsx'
+import { Duration, Name, rem, StatusMark } from './text.tsx'
 
 export interface StageListProps {
   readonly execution: Execution

@@ -1,12 +1,9 @@
 /** Things with a state, in their order: steps, inner stages, instances, deliveries. */
 import type { ComponentChildren } from 'preact'
-import { reasonIn, type Stage } from '../model/execution.ts'
+import { executionStatus, reasonIn, type Stage, type Status } from '../model/execution.ts'
 import { stepWords } from '../model/names.ts'
 import { objectOf } from '../model/read.ts'
-import { executionStatus, type Status } from '../model/status.ts'
-import { Name } from './name.tsx'
-import { StatusMark } from './status-mark.tsx'
-import { Duration, Time } from './time.tsx'
+import { Duration, Name, StatusMark, Time } from './text.tsx'
 
 interface Step {
   readonly key: string

@@ -1,6 +1,6 @@
 /** How much room the page has now; phones are turned, and windows change their width. */
 import { useEffect, useState } from 'preact/hooks'
-import { phoneWidth } from './rem.ts'
+import { phoneWidth } from './text.tsx'
 
 /** Whether the page has one column. */
 export const usePhone = () => useMedia(phoneWidth)

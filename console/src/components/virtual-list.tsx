@@ -9,9 +9,8 @@ import {
 import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useReducer, useRef } from 'preact/hooks'
 import { type HeldRow, holdRows } from '../model/held-rows.ts'
-import { Icon } from './icon.tsx'
 import { kept } from './kept.tsx'
-import { textScale } from './rem.ts'
+import { Icon, textScale } from './text.tsx'
 
 interface RowSizes<Item> {
   /** Estimated, in pixels at the usual text size; drawn rows are measured. */

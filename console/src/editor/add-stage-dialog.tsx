@@ -4,10 +4,9 @@ import { closeDialog, openDialog } from '../components/dialog.tsx'
 import { Picker } from '../components/picker.tsx'
 import { freeName } from '../model/names.ts'
 import { plural } from '../words.ts'
-import type { StageType } from './descriptions.ts'
 import type { Draft } from './draft.ts'
 import { freshStages, usePlace } from './forms/fresh.ts'
-import { addStage, type Position, stageOfKey, stagesOf, titleOfStage, toNodes } from './stages.ts'
+import { addStage, type Position, type StageType, stageOfKey, stagesOf, titleOfStage, toNodes } from './stages.ts'
 
 interface AddStageProps {
   readonly draft: Draft

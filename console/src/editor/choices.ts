@@ -7,8 +7,7 @@ import { securityGroupsOf } from '../model/infrastructure.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { formatRelative, presentMs } from '../model/time.ts'
 import type { ExpressionFunction } from './completions.ts'
-import type { FieldDescription } from './descriptions.ts'
-import { stagesOf } from './stages.ts'
+import { type FieldDescription, stagesOf } from './stages.ts'
 
 export interface Choice {
   readonly value: string

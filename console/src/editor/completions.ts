@@ -1,10 +1,9 @@
 /** Completions: fields for a place in the text, and names in an expression. */
 import { type Json, objectOf, objectsOf, textOf } from '../model/read.ts'
 import type { TextPlace } from './definition-text.ts'
-import { descriptionOf, type FieldDescription, namesOf, type StageTypes } from './descriptions.ts'
 import { type Path, valueAt } from './json-path.ts'
 import { expectedArtifactFields, generalFields, notificationFields, parameterFields, triggerTypes } from './pipeline-fields.ts'
-import { refIdOf, stagesOf, titleOfStage } from './stages.ts'
+import { descriptionOf, type FieldDescription, namesOf, refIdOf, type StageTypes, stagesOf, titleOfStage } from './stages.ts'
 
 export interface Suggestion {
   /** What is inserted. */

@@ -1,6 +1,6 @@
 /** Two versions of a definition: what changed, in sentences, and both texts one click behind. */
 import { useMemo, useState } from 'preact/hooks'
-import { Name } from '../components/name.tsx'
+import { Name } from '../components/text.tsx'
 import { markHidden, showHidden } from '../model/names.ts'
 import type { Json } from '../model/read.ts'
 import { withoutStamps } from './changes.ts'

@@ -2,10 +2,9 @@
 import { batch, computed, type Signal, signal } from '@preact/signals'
 import { type Json, objectOf, textOf } from '../model/read.ts'
 import { type Choose, listChanges, mergeDefinitions, withoutStamps } from './changes.ts'
-import type { StageTypes } from './descriptions.ts'
 import { isSamePath, isSameValue, type Path, valueAt, withValueAt } from './json-path.ts'
 import { findProblems, type Problem } from './problems.ts'
-import { toNodes } from './stages.ts'
+import { type StageTypes, toNodes } from './stages.ts'
 
 export interface TabProps {
   readonly draft: Draft

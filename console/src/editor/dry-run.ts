@@ -1,8 +1,7 @@
 /** A draft with its expressions evaluated by the results of a run: what is asked for each stage, and what the answers say. */
 import { type Json, objectOf, objectsOf, textOf } from '../model/read.ts'
-import { descriptionOf, type StageTypes } from './descriptions.ts'
 import { isExpression } from './problems.ts'
-import { stagesBefore, titleOfStage, toNodes } from './stages.ts'
+import { descriptionOf, type StageTypes, stagesBefore, titleOfStage, toNodes } from './stages.ts'
 
 type StageQuestion = NonNullable<ReturnType<typeof toQuestion>>
 

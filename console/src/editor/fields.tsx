@@ -5,12 +5,12 @@ import { Check, Field } from '../components/form-fields.tsx'
 import { stepWords } from '../model/names.ts'
 import { type Json, objectOf } from '../model/read.ts'
 import { useChoices } from './choices.ts'
-import { type FieldDescription, namesOf } from './descriptions.ts'
 import type { Draft } from './draft.ts'
 import { type InputProps, inputOf, JsonInput, kindOf, switchedKinds, TextInput } from './inputs.tsx'
 import { ItemList, useFocus, useFold } from './item-list.tsx'
 import { isSamePath, isWithin, type Path, valueAt } from './json-path.ts'
 import { isExpression } from './problems.ts'
+import { type FieldDescription, namesOf } from './stages.ts'
 import { FieldContext } from './suggest.tsx'
 
 /** So many fields are shown even if they are neither required nor set. */

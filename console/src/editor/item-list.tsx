@@ -1,10 +1,8 @@
 /** Lists of objects of one kind, each of which opens as a form. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Banner } from '../components/banner.tsx'
-import { Button, IconButton } from '../components/button.tsx'
-import { Icon } from '../components/icon.tsx'
-import { Name } from '../components/name.tsx'
+import { Banner, Button, IconButton } from '../components/button.tsx'
+import { Icon, Name } from '../components/text.tsx'
 import { type Json, objectsOf, textOf } from '../model/read.ts'
 import { plural } from '../words.ts'
 import type { Draft } from './draft.ts'

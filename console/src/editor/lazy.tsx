@@ -1,9 +1,8 @@
 /** Screens, and parts of them, that are loaded when they are first shown. */
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { Banner } from '../components/banner.tsx'
-import { Button } from '../components/button.tsx'
-import { Loading } from '../components/states.tsx'
+import { Banner, Button } from '../components/button.tsx'
+import { Loading } from '../components/screen.tsx'
 
 /** The parser and writer of YAML, and the editor for it. */
 export const loadText = () => import('./definition-text.ts')

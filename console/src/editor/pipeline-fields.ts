@@ -1,6 +1,6 @@
 /** Fields of a pipeline beside its stages, described as those of stages are, so that one form shows both. */
 import { channels } from '../model/notifications.ts'
-import { describeText, type FieldDescription } from './descriptions.ts'
+import { describeText, type FieldDescription } from './stages.ts'
 
 function field(name: string, kind: string, help: string, rest: Partial<FieldDescription> = {}): FieldDescription {
   return describeText(name, { kind, help, expression: false, ...rest })

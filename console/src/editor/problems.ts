@@ -1,10 +1,20 @@
 /** What is wrong with a definition, by the descriptions of its fields; values of expressions are known later. */
 import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
-import { descriptionOf, type FieldDescription, namesOf, type StageTypes } from './descriptions.ts'
 import { checkStage, missing, wrong } from './forms/checks.ts'
 import { formatPath, type Path } from './json-path.ts'
 import { parameterFields, triggerTypes } from './pipeline-fields.ts'
-import { findCircle, refIdOf, requisitesOf, type StageNode, titleOfStage, toNodes } from './stages.ts'
+import {
+  descriptionOf,
+  type FieldDescription,
+  findCircle,
+  namesOf,
+  refIdOf,
+  requisitesOf,
+  type StageNode,
+  type StageTypes,
+  titleOfStage,
+  toNodes,
+} from './stages.ts'
 
 export interface Problem {
   readonly path: Path

@@ -1,9 +1,8 @@
 /** Saves a draft: what it changes, and the choices where another user saved or deleted the pipeline. Nothing of theirs is overwritten. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { asApiError } from '../api/api-error.ts'
-import { Button } from '../components/button.tsx'
-import { copyText } from '../components/copy-button.tsx'
+import { asApiError } from '../api/client.ts'
+import { Button, copyText } from '../components/button.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { cutMiddle, showHidden } from '../model/names.ts'
 import { type Json, numberOf, textOf } from '../model/read.ts'

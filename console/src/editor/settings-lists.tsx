@@ -1,14 +1,14 @@
 /** Settings of a pipeline by section, and its lists that stages have as well. */
 import { ChoiceField } from '../components/form-fields.tsx'
-import { Panel } from '../components/panel.tsx'
+import { Panel } from '../components/screen.tsx'
 import { freeName } from '../model/names.ts'
 import { type Json, objectsOf, textOf, textsOf } from '../model/read.ts'
-import { describeText, type FieldDescription } from './descriptions.ts'
 import type { Draft } from './draft.ts'
 import { FieldList } from './fields.tsx'
 import { type ItemKind, ItemList } from './item-list.tsx'
 import { type Path, withValueAt } from './json-path.ts'
 import { expectedArtifactFields, generalFields, notificationFields, parameterFields, triggerTypes } from './pipeline-fields.ts'
+import { describeText, type FieldDescription } from './stages.ts'
 
 const withFields = (fields: readonly FieldDescription[]): ItemKind['form'] => {
   return (_item, base, draft) => <FieldList draft={draft} base={base} fields={fields} />

@@ -1,18 +1,26 @@
 /** The form of one stage: what every stage has, and the fields of its type. */
-import { Banner } from '../components/banner.tsx'
+import { Banner } from '../components/button.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
-import { Name } from '../components/name.tsx'
-import { Panel } from '../components/panel.tsx'
+import { Panel } from '../components/screen.tsx'
+import { Name } from '../components/text.tsx'
 import { textOf } from '../model/read.ts'
 import { openAddStage } from './add-stage-dialog.tsx'
-import { descriptionOf } from './descriptions.ts'
 import type { Draft } from './draft.ts'
 import { FormView, useNeeded } from './fields.tsx'
 import { everyStage } from './forms/every-stage.tsx'
 import { field } from './forms/form.tsx'
 import { forms } from './forms/forms.tsx'
 import { doesNotRun } from './problems.ts'
-import { copyStage, type Position, positions, removeStage, type StageNode, titleOfStage, toNodes } from './stages.ts'
+import {
+  copyStage,
+  descriptionOf,
+  type Position,
+  positions,
+  removeStage,
+  type StageNode,
+  titleOfStage,
+  toNodes,
+} from './stages.ts'
 
 interface StageFormProps {
   readonly draft: Draft

@@ -1,6 +1,5 @@
 /** Pipelines in the store: read, and written. */
-import { ApiError, asApiError } from '../api/api-error.ts'
-import { actionHeaders, client, type Schemas, unwrap, warningsOf } from '../api/client.ts'
+import { ApiError, actionHeaders, asApiError, client, type Schemas, unwrap, warningsOf } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { reportWarning } from '../components/notices.tsx'
 import { type Json, textOf } from '../model/read.ts'

@@ -1,9 +1,8 @@
 /** A text field that offers values for its whole text, and names behind `${` in an expression. */
 import { createContext, createElement } from 'preact'
 import { useContext, useId, useRef, useState } from 'preact/hooks'
-import { Icon } from '../components/icon.tsx'
-import { Name } from '../components/name.tsx'
 import { announcement } from '../components/notices.tsx'
+import { Icon, Name } from '../components/text.tsx'
 import { plural } from '../words.ts'
 import { type Choice, loadFunctions } from './choices.ts'
 import { matchingSuggestions, wordInExpression } from './completions.ts'

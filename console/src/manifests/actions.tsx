@@ -4,7 +4,7 @@ import { type Action, type ActionTarget, counted, startAction, toCount, useActio
 import { formatRelative, now } from '../model/time.ts'
 import { plural } from '../words.ts'
 import { editManifest } from './deploy.tsx'
-import { isKind } from './names.ts'
+import { isKind } from './object.ts'
 import { type ActedObject, keyOfObject, placeText } from './use-object.ts'
 import type { Revision } from './workload.ts'
 

@@ -1,8 +1,7 @@
 /** Manifests are written, then planned; nothing is deployed before the plan was seen. */
 import { useState } from 'preact/hooks'
 import { type Change, objectKey, submitTask } from '../api/actions.ts'
-import { ApiError } from '../api/api-error.ts'
-import { client, unwrap } from '../api/client.ts'
+import { ApiError, client, unwrap } from '../api/client.ts'
 import { changeOperation, useDenial } from '../api/rights.ts'
 import { Button } from '../components/button.tsx'
 import { closeDialog, openDialog } from '../components/dialog.tsx'

@@ -1,25 +1,33 @@
 /** One object of a provider with manifests: its state and why, its history, events, logs and manifest, and what can be done to it. */
 import type { ComponentChildren } from 'preact'
+import type { ScreenProps } from '../address.ts'
 import { applicationCrumbs } from '../components/application-head.tsx'
-import { Banner } from '../components/banner.tsx'
+import { Banner } from '../components/button.tsx'
 import { Filters } from '../components/filter-field.tsx'
-import { HeadActions, PageHead } from '../components/page-head.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
 import { PlainText } from '../components/plain-text.tsx'
 import { ProgramOutput } from '../components/program-output.tsx'
-import { EmptyState, Loaded, Loading } from '../components/states.tsx'
-import { StatusBadge } from '../components/status-mark.tsx'
+import { EmptyState, HeadActions, Loaded, Loading, PageHead } from '../components/screen.tsx'
 import { AddressTabs } from '../components/tabs.tsx'
-import { Time } from '../components/time.tsx'
+import { StatusBadge, Time } from '../components/text.tsx'
 import { Lazy, loadCodeEditor, loadText } from '../editor/lazy.tsx'
 import { objectOf, textOf, textsOf } from '../model/read.ts'
 import { instanceId, instancesOf } from '../model/server-groups.ts'
-import type { ScreenProps } from '../screen.ts'
 import { useManifestActions } from './actions.tsx'
 import { History } from './history.tsx'
-import { bareName, isKind } from './names.ts'
 import { Notices } from './notices.tsx'
-import { containerSpecsOf, eventsOf, fieldOf, type ManifestView, pillsOf, reasonsOf, rolloutOf, timeOf } from './object.ts'
+import {
+  bareName,
+  containerSpecsOf,
+  eventsOf,
+  fieldOf,
+  isKind,
+  type ManifestView,
+  pillsOf,
+  reasonsOf,
+  rolloutOf,
+  timeOf,
+} from './object.ts'
 import { Events, StatusTab } from './status-tab.tsx'
 import { keyOfObject, placeText, type ShownObject, useManifest, useShownObject, workloads } from './use-object.ts'
 

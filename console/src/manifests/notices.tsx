@@ -1,9 +1,8 @@
 /** What pages say first about objects in clusters: clusters that do not answer, and objects that were changed since their deployment. */
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
-import { Banner } from '../components/banner.tsx'
-import { Name, NameLink } from '../components/name.tsx'
-import { Time } from '../components/time.tsx'
+import { Banner } from '../components/button.tsx'
+import { Name, NameLink, Time } from '../components/text.tsx'
 import { objectsOf, textOf, textsOf } from '../model/read.ts'
 import { plural } from '../words.ts'
 import { isSameObject, type ObjectPlace, placeIn, timeOf } from './object.ts'

@@ -1,7 +1,7 @@
 /** What the screens say about an object, read from its manifest and its status. */
 import type { components } from '../api/schema.d.ts'
+import type { Status } from '../model/execution.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf, valueIn } from '../model/read.ts'
-import type { Status } from '../model/status.ts'
 
 /** An object as `GET /manifests/{account}/{location}/{name}` has it. */
 export type ManifestView = components['schemas']['Manifest']
@@ -217,4 +217,22 @@ function withoutMarks(value: Json, isMetadata = false): Json {
     return marks.length === 0 ? [] : [[key, Object.fromEntries(marks)]]
   })
   return Object.fromEntries(own)
+}
+
+export function isFullName(name: string): boolean {
+  return /^[^ ]+ [^ ]+$/.test(name)
+}
+
+export function bareName(name: string): string {
+  return name.slice(name.indexOf(' ') + 1)
+}
+
+/** Kinds have no case. */
+export function isKind(name: string, ...kinds: readonly string[]): boolean {
+  return kinds.some((kind) => name.toLowerCase().startsWith(`${kind.toLowerCase()} `))
+}
+
+/** Names without a kind, as records of jobs have them, get one. */
+export function toFullName(kind: string, name: string): string {
+  return isFullName(name) ? name : `${kind} ${name}`
 }

@@ -1,10 +1,11 @@
 /** Objects of providers with manifests have one screen, wherever an address leads to them. */
+
+import type { LoadScreen, ScreenProps } from '../address.ts'
 import { hasManifests, providerOf } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
-import { Loading } from '../components/states.tsx'
+import { Loading } from '../components/screen.tsx'
 import { Lazy } from '../editor/lazy.tsx'
-import type { LoadScreen, ScreenProps } from '../screen.ts'
-import { isFullName } from './names.ts'
+import { isFullName } from './object.ts'
 
 const loadManifestScreen = async () => (await import('./manifest-screen.tsx')).ManifestScreen
 

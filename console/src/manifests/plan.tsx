@@ -1,8 +1,7 @@
 /** What a deployment changes: per object, the fields that it adds, changes and removes. */
 import { Difference } from '../components/difference.tsx'
-import { Name } from '../components/name.tsx'
-import { StatusText } from '../components/status-mark.tsx'
-import type { Status } from '../model/status.ts'
+import { Name, StatusText } from '../components/text.tsx'
+import type { Status } from '../model/execution.ts'
 import type { PlannedObject } from './stage.ts'
 
 const statuses: Readonly<Record<PlannedObject['change'], Status>> = {

@@ -1,14 +1,12 @@
 /** Everything of an application that is found in clusters, also what no other list has. */
-import { to } from '../address.ts'
+import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
-import { NameLink } from '../components/name.tsx'
-import type { ScreenProps } from '../screen.ts'
+import { NameLink } from '../components/text.tsx'
 import { List } from '../screens/place-list.tsx'
-import { bareName } from './names.ts'
 import { Notices } from './notices.tsx'
-import { placeIn } from './object.ts'
+import { bareName, placeIn } from './object.ts'
 
 export function Resources(screen: ScreenProps) {
   const { application = '' } = screen.params

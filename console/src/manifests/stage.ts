@@ -1,8 +1,7 @@
 /** Objects that a stage names in its context and outputs, and what its plan changes in them. */
 import type { Stage } from '../model/execution.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
-import { toFullName } from './names.ts'
-import { lowerFirst, type ObjectPlace, placeIn } from './object.ts'
+import { lowerFirst, type ObjectPlace, placeIn, toFullName } from './object.ts'
 
 /** By namespace as the stage lists them, else those that it deployed, else the one that it acts on; and pods of its job. */
 export function objectsOfStage({ context, outputs }: Stage): readonly ObjectPlace[] {

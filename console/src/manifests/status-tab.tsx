@@ -4,21 +4,26 @@ import { objectKey } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { DataTable } from '../components/data-table.tsx'
-import { Icon } from '../components/icon.tsx'
 import { KeyValue } from '../components/key-value.tsx'
-import { Name, NameLink } from '../components/name.tsx'
-import { Panel } from '../components/panel.tsx'
 import { PlainText } from '../components/plain-text.tsx'
-import { EmptyState } from '../components/states.tsx'
-import { StatusMark, StatusText } from '../components/status-mark.tsx'
-import { Time } from '../components/time.tsx'
+import { EmptyState, Panel } from '../components/screen.tsx'
+import { Icon, Name, NameLink, StatusMark, StatusText, Time } from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
+import { instanceStatus } from '../model/execution.ts'
 import { objectsOf, textOf, valueIn } from '../model/read.ts'
 import { type Instance, instanceId, instancesOf } from '../model/server-groups.ts'
-import { instanceStatus } from '../model/status.ts'
 import { noNamespace } from './actions.tsx'
-import { bareName, isKind } from './names.ts'
-import { conditionsOf, containerSpecsOf, containersOf, fieldOf, type ObjectPlace, reasonsOf, type StateRow } from './object.ts'
+import {
+  bareName,
+  conditionsOf,
+  containerSpecsOf,
+  containersOf,
+  fieldOf,
+  isKind,
+  type ObjectPlace,
+  reasonsOf,
+  type StateRow,
+} from './object.ts'
 import { type ShownObject, useManifest, workloads } from './use-object.ts'
 
 export function StatusTab({ object }: { object: ShownObject }) {

@@ -1,8 +1,7 @@
 /** Managers, the server groups that they own, and the revisions that those are. */
 import { numberOf, objectsOf, textOf, textsOf, valueIn } from '../model/read.ts'
 import { accountOf, countsOf, type ServerGroup } from '../model/server-groups.ts'
-import { bareName } from './names.ts'
-import { isSameObject, type ObjectPlace } from './object.ts'
+import { bareName, isSameObject, type ObjectPlace } from './object.ts'
 
 export function placeOfGroup(group: ServerGroup): ObjectPlace {
   return { account: accountOf(group), location: group.region, name: group.name }

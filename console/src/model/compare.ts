@@ -1,9 +1,8 @@
 /** What changed from one run of a pipeline to a later one: in sentences, and as the values of both records. */
 import { describeChanges as describeFields, type Revision, showValue } from '../editor/describe-changes.ts'
-import { durationOf, type Execution, type Stage, startedBy, titleOf } from './execution.ts'
+import { durationOf, type Execution, executionStatus, isComplete, type Stage, startedBy, titleOf } from './execution.ts'
 import { type Json, objectOf, textOf } from './read.ts'
 import { repositoryUrl, triggerWord } from './runs.ts'
-import { executionStatus, isComplete } from './status.ts'
 import { formatDuration } from './time.ts'
 
 export interface Change {

@@ -1,5 +1,5 @@
 /** A deployment as its run tells it: which server groups came and went, and when; and how traffic is shared now. */
-import type { Execution, Stage } from './execution.ts'
+import { type Execution, instanceStatus, isComplete, type Stage, type Status } from './execution.ts'
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 import {
   countsOf,
@@ -13,7 +13,6 @@ import {
   versionIn,
   versionOf,
 } from './server-groups.ts'
-import { instanceStatus, isComplete, type Status } from './status.ts'
 
 /** What each type of stage does to the server groups that it is about: when it has, and while it does. */
 const deeds: Readonly<Record<string, readonly [done: string, doing: string]>> = {

@@ -1,6 +1,6 @@
 /** Which version an environment runs of an application, how environments differ, and what a run has deployed. */
 import type { components } from '../api/schema.d.ts'
-import { isKind } from '../manifests/names.ts'
+import { isKind } from '../manifests/object.ts'
 import type { Execution } from './execution.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 import { accountOf, countsOf, isEnabled, type ServerGroup, versionOf } from './server-groups.ts'

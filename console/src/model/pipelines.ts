@@ -1,8 +1,7 @@
 /** Pipelines: filters of a list of them, and their triggers in words. */
 import type { components } from '../api/schema.d.ts'
-import { type Execution, newestFirst } from './execution.ts'
+import { type Execution, isComplete, newestFirst } from './execution.ts'
 import { type Json, objectsOf, textOf, textsOf } from './read.ts'
-import { isComplete } from './status.ts'
 
 export type Pipeline = components['schemas']['Pipeline']
 type Run = Pick<Execution, 'pipelineConfigId' | 'buildTime'> & { readonly status: string }

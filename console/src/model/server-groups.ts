@@ -1,8 +1,8 @@
 /** Server groups as the overview of an application shows them. */
 import type { components } from '../api/schema.d.ts'
-import { isFullName } from '../manifests/names.ts'
+import { isFullName } from '../manifests/object.ts'
+import { instanceStatus, type Status } from './execution.ts'
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
-import { instanceStatus, type Status } from './status.ts'
 
 type Schemas = components['schemas']
 export type ServerGroup = Schemas['ServerGroup']

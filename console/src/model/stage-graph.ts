@@ -2,9 +2,8 @@
  * The graph that the stages of an execution make: inner stages fold into their stage, equal neighbours into a stack, and a long row of
  * successes into one node. What is broken in the definition is drawn as such and never an exception.
  */
-import { durationOf, isWaiting, type Stage, type StageTree, stageStatus, titleOf } from './execution.ts'
+import { durationOf, isWaiting, type Kind, type Stage, type StageTree, stageStatus, titleOf } from './execution.ts'
 import type { StageLinks } from './stage-links.ts'
-import type { Kind } from './status.ts'
 
 export interface GraphNode {
   readonly id: string

@@ -1,22 +1,18 @@
 /** Two runs side by side: what changed, in sentences; the values that differ are behind a fold. */
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { to } from '../address.ts'
+import { type ScreenProps, to } from '../address.ts'
 import { refreshAll, useLive } from '../api/live.ts'
 import { useRunsOf } from '../api/pipelines.ts'
 import { Button } from '../components/button.tsx'
 import { Difference } from '../components/difference.tsx'
 import { FilterField } from '../components/filter-field.tsx'
-import { PageHead } from '../components/page-head.tsx'
-import { Panel } from '../components/panel.tsx'
 import { type Baseline, ChangeList, useEarlierRun, useRunChanges } from '../components/run-changes.tsx'
 import { RunTable } from '../components/run-table.tsx'
-import { EmptyState, ErrorState, Loading } from '../components/states.tsx'
+import { EmptyState, ErrorState, Loading, PageHead, Panel } from '../components/screen.tsx'
 import { compareExecutions } from '../model/compare.ts'
-import { type Execution, newestFirst, shortId, statusOf } from '../model/execution.ts'
-import { isComplete } from '../model/status.ts'
+import { type Execution, isComplete, newestFirst, shortId, statusOf } from '../model/execution.ts'
 import { formatRelative, now } from '../model/time.ts'
-import type { ScreenProps } from '../screen.ts'
 
 /** @param query `left` is the older one, or how it is found; `right` the newer. An only one is compared with the run before. */
 export function Compare({ query: { left = '', right = '' } }: ScreenProps) {

@@ -1,28 +1,33 @@
 /** One execution: where it is, why it failed, what can be done. */
 import { useMemo, useState } from 'preact/hooks'
-import { to } from '../address.ts'
+import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { useRunsOf } from '../api/pipelines.ts'
-import { Banner } from '../components/banner.tsx'
 import { Beside } from '../components/beside.tsx'
-import { Button } from '../components/button.tsx'
+import { Banner, Button } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
-import { Name } from '../components/name.tsx'
-import { Panel } from '../components/panel.tsx'
+import { EmptyState, Loaded, Panel } from '../components/screen.tsx'
 import { StageGraph } from '../components/stage-graph.tsx'
 import { StageList, type StageListProps } from '../components/stage-list.tsx'
-import { EmptyState, Loaded } from '../components/states.tsx'
 import { StepRows } from '../components/step-rows.tsx'
 import { Segments } from '../components/tabs.tsx'
-import { Time } from '../components/time.tsx'
+import { Name, Time } from '../components/text.tsx'
 import { usePhone, useWide } from '../components/use-phone.ts'
 import { Lazy } from '../editor/lazy.tsx'
 import { useLetters } from '../letter-keys.ts'
 import { deploymentsOf } from '../model/deployment.ts'
-import { type Execution, findFailure, isWaiting, type Stage, shortId, titleOf, toStageTree } from '../model/execution.ts'
+import {
+  type Execution,
+  findFailure,
+  isComplete,
+  isFailed,
+  isWaiting,
+  type Stage,
+  shortId,
+  titleOf,
+  toStageTree,
+} from '../model/execution.ts'
 import { toStageGraph } from '../model/stage-graph.ts'
-import { isComplete, isFailed } from '../model/status.ts'
-import type { ScreenProps } from '../screen.ts'
 import { plural } from '../words.ts'
 import { Judgment } from './execution-actions.tsx'
 import { RunFailure } from './run-failure.tsx'

@@ -2,7 +2,7 @@
 import { providerOf, useAccounts, useCloudProviders } from '../api/cloud-providers.ts'
 import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { Mark } from '../components/icon.tsx'
+import { Mark } from '../components/text.tsx'
 import { objectsOf, textOf, textsOf } from '../model/read.ts'
 
 /** @param text What is empty, and what belongs there */

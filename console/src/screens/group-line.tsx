@@ -3,8 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { HealthMarks } from '../components/health-marks.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
-import { StatusMark } from '../components/status-mark.tsx'
-import { Time } from '../components/time.tsx'
+import { StatusMark, Time } from '../components/text.tsx'
 import { countsOf, type Instance, isEnabled, loadBalancersOf, type ServerGroup, versionOf } from '../model/server-groups.ts'
 
 interface GroupLineProps {

@@ -3,28 +3,31 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { to } from '../address.ts'
+import { type ScreenProps, to } from '../address.ts'
 import { useAccounts } from '../api/cloud-providers.ts'
 import { type Live, refreshAll, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { activeStatuses, isAny, rolesToJudge, search, searchPath, useActiveExecutions, waitingOf } from '../api/waiting.ts'
-import { Icon } from '../components/icon.tsx'
-import { Name } from '../components/name.tsx'
-import { PageHead } from '../components/page-head.tsx'
-import { Panel } from '../components/panel.tsx'
-import { ErrorState, Loaded, Loading } from '../components/states.tsx'
-import { StatusMark } from '../components/status-mark.tsx'
+import { ErrorState, Loaded, Loading, PageHead, Panel } from '../components/screen.tsx'
 import { Segments } from '../components/tabs.tsx'
-import { Duration, Time } from '../components/time.tsx'
+import { Duration, Icon, Name, StatusMark, Time } from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { useLetters } from '../letter-keys.ts'
 import { deploymentsOf, inOrder, toEnvironments, versionLabel } from '../model/deployments.ts'
-import { type Execution, failureOf, isWaiting, progressOf, shortId, startedBy, statusOf, titleOf } from '../model/execution.ts'
+import {
+  type Execution,
+  failureOf,
+  isWaiting,
+  progressOf,
+  type Status,
+  shortId,
+  startedBy,
+  statusOf,
+  titleOf,
+} from '../model/execution.ts'
 import { textOf } from '../model/read.ts'
 import { favourites, recents } from '../model/recent.ts'
-import type { Status } from '../model/status.ts'
 import { formatClock, presentMs } from '../model/time.ts'
-import type { ScreenProps } from '../screen.ts'
 import { plural } from '../words.ts'
 import { FirstSteps } from './first-steps.tsx'
 

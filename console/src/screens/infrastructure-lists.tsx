@@ -2,14 +2,12 @@
 
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { to } from '../address.ts'
+import { type ScreenProps, to } from '../address.ts'
 import { providerOf, regionsOf, useAccounts } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
-import { Name } from '../components/name.tsx'
 import { Permissions } from '../components/roles.tsx'
-import { StatusText } from '../components/status-mark.tsx'
-import type { Status } from '../model/status.ts'
-import type { ScreenProps } from '../screen.ts'
+import { Name, StatusText } from '../components/text.tsx'
+import type { Status } from '../model/execution.ts'
 import { InfrastructureHead, List } from './place-list.tsx'
 
 /** The address without a section leads to the first. */

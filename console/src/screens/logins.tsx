@@ -7,9 +7,8 @@ import { forgetUser, reportSignedIn } from '../api/session.ts'
 import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
-import { Name } from '../components/name.tsx'
-import { EmptyState, Loaded } from '../components/states.tsx'
-import { Time } from '../components/time.tsx'
+import { EmptyState, Loaded } from '../components/screen.tsx'
+import { Name, Time } from '../components/text.tsx'
 import { AccessHead } from './access.tsx'
 
 type Login = Schemas['LoginSession']

@@ -19,8 +19,8 @@ import { Difference } from '../components/difference.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { CheckList, decimal, Fields, type FieldTable } from '../components/form-fields.tsx'
 import { Menu } from '../components/menu.tsx'
-import { Name } from '../components/name.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
+import { Name } from '../components/text.tsx'
 import { isSame } from '../model/edits.ts'
 import {
   applicationOf,

@@ -1,18 +1,15 @@
 /** Lists with a filter, above all of objects of cloud providers, with the chosen one beside. */
 import type { ComponentChildren } from 'preact'
-import { to } from '../address.ts'
+import { type ScreenProps, to } from '../address.ts'
 import type { Live } from '../api/live.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import { Beside } from '../components/beside.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { type Filter, Filters, NoMatch } from '../components/filter-field.tsx'
-import type { IconName } from '../components/icon.tsx'
-import { NameLink } from '../components/name.tsx'
-import { PageHead } from '../components/page-head.tsx'
-import { EmptyState, Loaded } from '../components/states.tsx'
+import { EmptyState, Loaded, PageHead } from '../components/screen.tsx'
 import { LinkTabs } from '../components/tabs.tsx'
+import { type IconName, NameLink } from '../components/text.tsx'
 import type { Place } from '../model/infrastructure.ts'
-import type { ScreenProps } from '../screen.ts'
 import { capital } from '../words.ts'
 
 const sections = ['load-balancers', 'images', 'security-groups', 'networks', 'accounts']

@@ -2,8 +2,8 @@
 import { client, unwrap } from '../api/client.ts'
 import { Button } from '../components/button.tsx'
 import { closeDialog, Dialog, openDialog } from '../components/dialog.tsx'
-import { Name } from '../components/name.tsx'
-import { isFullName } from '../manifests/names.ts'
+import { Name } from '../components/text.tsx'
+import { isFullName } from '../manifests/object.ts'
 import { countsOf, isEnabled, type ServerGroup, siblingsOf, versionOf } from '../model/server-groups.ts'
 import { askRollBack } from './server-group-actions.tsx'
 

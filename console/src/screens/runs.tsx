@@ -1,19 +1,18 @@
 /** Runs of an application, or of all: filters, pages to the oldest, an address for each state. */
 import { useMemo } from 'preact/hooks'
+import type { ScreenProps } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { usePipelines } from '../api/pipelines.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { searchPath } from '../api/waiting.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import { type Filter, Filters, filterWords, firstPage, NoMatch } from '../components/filter-field.tsx'
-import { PageHead } from '../components/page-head.tsx'
 import { Pages } from '../components/pages.tsx'
 import { RunTable } from '../components/run-table.tsx'
-import { EmptyState, Loaded } from '../components/states.tsx'
+import { EmptyState, Loaded, PageHead } from '../components/screen.tsx'
 import { type Execution, hasActive, newestFirst } from '../model/execution.ts'
 import { runStates, runsPerPage, searchOfRuns, startOf, triggerTypes } from '../model/runs.ts'
 import { presentMs } from '../model/time.ts'
-import type { ScreenProps } from '../screen.ts'
 import { plural } from '../words.ts'
 
 const usual: readonly Filter[] = [

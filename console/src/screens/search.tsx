@@ -1,12 +1,11 @@
 /** All that a search finds, at an address of its own. */
+
+import type { ScreenProps } from '../address.ts'
 import { Filters } from '../components/filter-field.tsx'
-import { NameLink } from '../components/name.tsx'
-import { PageHead } from '../components/page-head.tsx'
-import { Panel } from '../components/panel.tsx'
+import { EmptyState, PageHead, Panel } from '../components/screen.tsx'
 import { HitText, keyOfHit, searchNote, searchPlaceholder, useHits } from '../components/search-hits.tsx'
-import { EmptyState } from '../components/states.tsx'
+import { NameLink } from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
-import type { ScreenProps } from '../screen.ts'
 
 export function Search({ query: { q = '', type } }: ScreenProps) {
   const text = q.trim()

@@ -1,12 +1,11 @@
 /** Security groups, which say who may open connections: of an application, or of everything that the reader may see. */
-import { to } from '../address.ts'
+import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { DataTable } from '../components/data-table.tsx'
 import { RecordPanel } from '../components/record-panel.tsx'
-import { EmptyState, Loaded } from '../components/states.tsx'
+import { EmptyState, Loaded } from '../components/screen.tsx'
 import { applicationOf, securityGroupsOf } from '../model/infrastructure.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
-import type { ScreenProps } from '../screen.ts'
 import { CreatePlace, PlaceMenu } from './place-forms.tsx'
 import { type ChosenPlace, List, PlaceScreen, placeColumns } from './place-list.tsx'
 

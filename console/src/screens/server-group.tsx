@@ -1,20 +1,16 @@
 /** One server group: its instances, details and events. */
 import { useLocation } from 'preact-iso/router'
-import { to } from '../address.ts'
+import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { applicationCrumbs } from '../components/application-head.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
 import { Menu } from '../components/menu.tsx'
-import { Name, NameLink } from '../components/name.tsx'
-import { HeadActions, PageHead } from '../components/page-head.tsx'
-import { Panel } from '../components/panel.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
 import { RecordPanel } from '../components/record-panel.tsx'
-import { EmptyState, Loaded } from '../components/states.tsx'
-import { StatusBadge, StatusText } from '../components/status-mark.tsx'
+import { EmptyState, HeadActions, Loaded, PageHead, Panel } from '../components/screen.tsx'
 import { AddressTabs } from '../components/tabs.tsx'
-import { Time } from '../components/time.tsx'
+import { Name, NameLink, StatusBadge, StatusText, Time } from '../components/text.tsx'
 import { Lazy } from '../editor/lazy.tsx'
 import { useLetters } from '../letter-keys.ts'
 import { objectOf, textOf } from '../model/read.ts'
@@ -33,7 +29,6 @@ import {
   toEvents,
   versionOf,
 } from '../model/server-groups.ts'
-import type { ScreenProps } from '../screen.ts'
 import {
   groupKey,
   type ServerGroupContext,

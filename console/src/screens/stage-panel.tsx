@@ -4,25 +4,31 @@ import { urlOf } from '../api/client.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { ActionButton } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
-import { Icon } from '../components/icon.tsx'
 import { SearchedTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
-import { Name, NameLink } from '../components/name.tsx'
-import { Panel } from '../components/panel.tsx'
 import { PlainText } from '../components/plain-text.tsx'
-import { StatusMark, StatusText } from '../components/status-mark.tsx'
+import { Panel } from '../components/screen.tsx'
 import { StepRows, toStep } from '../components/step-rows.tsx'
 import { Tabs } from '../components/tabs.tsx'
-import { Duration, Time } from '../components/time.tsx'
+import { Duration, Icon, Name, NameLink, StatusMark, StatusText, Time } from '../components/text.tsx'
 import { Lazy } from '../editor/lazy.tsx'
 import { useLetters } from '../letter-keys.ts'
 import { deploymentsOf } from '../model/deployment.ts'
-import { type Execution, isWaiting, reasonOf, type Stage, stageStatus, titleOf } from '../model/execution.ts'
+import {
+  type Execution,
+  instanceStatus,
+  isComplete,
+  isFailed,
+  isWaiting,
+  reasonOf,
+  type Stage,
+  stageStatus,
+  titleOf,
+} from '../model/execution.ts'
 import { stageWord } from '../model/names.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { healthReason, instanceId } from '../model/server-groups.ts'
 import { accountOf, buildOf, deployedBy, type GroupPlace, logOf, type StageBuild } from '../model/stage-output.ts'
-import { instanceStatus, isComplete, isFailed } from '../model/status.ts'
 import { plural, showing } from '../words.ts'
 import { useStageActions } from './execution-actions.tsx'
 import { Output, placeLinks, useNotUp } from './stage-output.tsx'

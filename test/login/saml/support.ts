@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { GatewayOptions, GatewaySettings } from '../../support/gateway.ts'
-import { runGateway } from '../../support/gateway.ts'
+import { type GatewayOptions, type GatewaySettings, runGateway } from '../../support/gateway.ts'
 import {
   type Answer,
   readRedirect,

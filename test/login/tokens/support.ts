@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { openUsers } from '../../../src/login/form/users.ts'
-import type { GatewayOptions, GatewaySettings } from '../../support/gateway.ts'
-import { runGateway } from '../../support/gateway.ts'
+import { type GatewayOptions, type GatewaySettings, runGateway } from '../../support/gateway.ts'
 import { Browser, type Visit } from '../browser.ts'
 
 const password = 'correct horse'

@@ -1,5 +1,5 @@
 /** The form of deployments: each server group to create is a card. */
-import { Banner } from '../../components/banner.tsx'
+import { Banner } from '../../components/button.tsx'
 import { type Json, textOf } from '../../model/read.ts'
 import { type Form, FormView, type Part, useForm } from '../fields.tsx'
 import { ItemList } from '../item-list.tsx'

@@ -1,7 +1,7 @@
 /** The sections that the form of every stage ends with. */
 import { CheckList } from '../../components/form-fields.tsx'
-import { Name } from '../../components/name.tsx'
 import { RecordRows } from '../../components/record-rows.tsx'
+import { Name } from '../../components/text.tsx'
 import { type Json, listOf, numberOf, objectOf, objectsOf, textOf } from '../../model/read.ts'
 import { capital } from '../../words.ts'
 import { type Form, type Part, useForm } from '../fields.tsx'

@@ -2,9 +2,9 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useId } from 'preact/hooks'
 import type { Json } from '../../model/read.ts'
-import { describeText } from '../descriptions.ts'
 import { FieldView, type Form, type Part, Parts, type ShownField, useForm } from '../fields.tsx'
 import { withValueAt } from '../json-path.ts'
+import { describeText } from '../stages.ts'
 
 /** A field, with what the description of the stage says about it unless the form says otherwise. */
 export function field(name: string, label: string, help = '', more: Partial<ShownField> = {}): Part {

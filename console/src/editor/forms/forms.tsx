@@ -2,9 +2,9 @@
 import { standalone } from '../../../../src/settings/standalone.ts'
 import { useLive } from '../../api/live.ts'
 import { objectOf, objectsOf, textOf, textsOf } from '../../model/read.ts'
-import { describeText } from '../descriptions.ts'
 import { FieldView, type Form, type Part, useForm } from '../fields.tsx'
 import { type InputProps, TextInput, TextsInput } from '../inputs.tsx'
+import { describeText } from '../stages.ts'
 import { deployForm, serverGroupForm } from './deploy.tsx'
 import { field, oneOf, only, row } from './form.tsx'
 

@@ -1,19 +1,117 @@
-/** Loading, empty, failed, forbidden and stale: what stands in a panel instead of, or above, its content. */
+/** The head of a screen, its panels, and what stands in a panel instead of, or above, its content. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useId, useState } from 'preact/hooks'
 import { apiPath, applicationHere, to } from '../address.ts'
-import type { ApiError } from '../api/api-error.ts'
+import type { ApiError } from '../api/client.ts'
 import type { Live, Reading } from '../api/live.ts'
 import { questionBehind, useRefusal } from '../api/rights.ts'
 import { user } from '../api/session.ts'
+import { showDisguised } from '../model/names.ts'
 import { formatClock, now } from '../model/time.ts'
 import { describeError } from '../words.ts'
-import { Banner } from './banner.tsx'
-import { Button } from './button.tsx'
-import { CopyButton } from './copy-button.tsx'
+import { ActionButton, Banner, Button, CopyButton } from './button.tsx'
 import { Denied } from './denied.tsx'
-import { Icon, type IconName } from './icon.tsx'
-import { PageHead } from './page-head.tsx'
+import { ErrorBoundary } from './error-boundary.tsx'
+import { Menu, type MenuItem } from './menu.tsx'
+import { Icon, type IconName, Name } from './text.tsx'
+
+export interface PageHeadProps {
+  /** The title of the browser's tab. */
+  readonly tab: string
+  /** That of the tab unless given. */
+  readonly title?: ComponentChildren
+  readonly crumbs?: readonly { readonly label: ComponentChildren; readonly href: string }[]
+  /** Of what the screen lists, once it is known. */
+  readonly count?: number | undefined
+  /** Beside the title, such as its status. */
+  readonly state?: ComponentChildren
+  readonly actions?: ComponentChildren
+  /** Below: the line that says what is true now. */
+  readonly children?: ComponentChildren
+}
+
+export const brand = document.querySelector<HTMLMetaElement>('meta[name="application-name"]')?.content ?? 'Fairlead'
+
+export function PageHead({ tab, title, crumbs = [], count, state, actions, children }: PageHeadProps) {
+  useEffect(() => {
+    document.title = `${showDisguised(tab)} - ${brand}`
+  }, [tab])
+  return (
+    <header class="page-head">
+      {crumbs.length > 0 && (
+        <nav aria-label="Path" class="crumbs">
+          <ol>
+            {crumbs.map(({ label, href }) => (
+              <li key={href}>
+                <a href={href}>{label}</a>
+              </li>
+            ))}
+          </ol>
+        </nav>
+      )}
+      <div class="page-title">
+        <h1>{title ?? <Name text={tab} />}</h1>
+        {count !== undefined && <span class="count">{count.toLocaleString()}</span>}
+        {state}
+        <div class="grow" />
+        {actions !== undefined && <div class="row actions">{actions}</div>}
+      </div>
+      {children}
+    </header>
+  )
+}
+
+interface HeadActionsProps {
+  /** Of the thing that the screen shows. */
+  readonly name: string
+  readonly actions: readonly MenuItem[]
+  /** Those that stand beside the menu where there is room. */
+  readonly shown: readonly MenuItem[]
+}
+
+export function HeadActions({ name, actions, shown }: HeadActionsProps) {
+  return (
+    <>
+      {shown.map((action) => (
+        <span key={action.label} class="hide-narrow">
+          <ActionButton action={action} />
+        </span>
+      ))}
+      <Menu label={`Actions of ${name}`} items={actions} class="button">
+        Actions
+      </Menu>
+    </>
+  )
+}
+
+interface PanelProps {
+  readonly title: ComponentChildren
+  readonly count?: number | string | undefined
+  /** At the right of the title. */
+  readonly actions?: ComponentChildren
+  readonly children: ComponentChildren
+  readonly class?: string
+  /** Without room at the sides, for tables. */
+  readonly flush?: boolean
+}
+
+export function Panel({ title, count, actions, children, class: more = '', flush = false }: PanelProps) {
+  const id = useId()
+  return (
+    <section class={`panel ${flush ? 'is-flush' : ''} ${more}`} aria-labelledby={id}>
+      <header class="panel-head">
+        <h2 id={id}>
+          {title}
+          {count !== undefined && <span class="count">{count.toLocaleString()}</span>}
+        </h2>
+        {actions !== undefined && <div class="row">{actions}</div>}
+      </header>
+      <div class="panel-body">
+        <ErrorBoundary>{children}</ErrorBoundary>
+      </div>
+    </section>
+  )
+}
 
 /** Nothing for 200 ms, then bars in the shape of rows; after 8 s a sentence. */
 export function Loading({ rows = 4 }: { rows?: number }) {
