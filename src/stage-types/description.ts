@@ -88,6 +88,8 @@ export type ChoicesSource =
   | 'executions'
   | 'build-hosts'
   | 'build-jobs'
+  | 'canary-configs'
+  | 'canary-accounts'
 
 /** Stage types of one group by their use: `control.both('waitUntil', 'Wait until', 'Waits for a moment.', [ … ])`. */
 export function stagesOf(group: string) {

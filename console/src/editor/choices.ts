@@ -91,6 +91,8 @@ const sources: Readonly<Record<string, (place: Place, providers: readonly CloudP
   'build-jobs': ({ holder: { master } }) => {
     return [textOf(master) === undefined ? undefined : '/v3/builds/{buildMaster}/jobs', texts, { path: { buildMaster: master } }]
   },
+  'canary-configs': ({ application }) => ['/v2/canaryConfig', named('id', { label: 'name' }), { query: { application } }],
+  'canary-accounts': () => ['/v2/canaries/credentials', named('name', { note: 'type' })],
   subscriptions: () => ['/pubsub/subscriptions', named('subscriptionName', { note: 'pubsubSystem' })],
   'artifact-accounts': () => ['/artifacts/credentials', named('name')],
   'image-accounts': () => {

@@ -229,6 +229,38 @@ const manifestForm = [
   field('rollback.onFailure', 'Roll back when it does not become stable', 'Brings the former revision back.'),
 ]
 
+const isOver = ({ get }: Form) => get('analysisType') === 'retrospective'
+const canary = (name: string, label: string, help = '', more = {}) => field(`canaryConfig.${name}`, label, help, more)
+
+const canaryForm = [
+  oneOf('Compare', {
+    ways: [
+      { id: 'realTime', label: 'What runs now', help: 'Baseline and canary that stages before have deployed.' },
+      { id: 'retrospective', label: 'A time that is over', help: 'To try a configuration, or to look into an incident.' },
+    ],
+    chosen: (form) => (isOver(form) ? 'retrospective' : 'realTime'),
+    set: (id) => ({ analysisType: id }),
+    shows: ['analysisType', 'canaryConfig'],
+  }),
+  canary('canaryConfigId', 'Configuration', 'Which metrics count, and how much.', { required: true }),
+  canary('scopes', 'Baseline and canary', 'Server groups, or what the configuration filters by.', { required: true }),
+  only(
+    (form) => !isOver(form),
+    row(
+      canary('lifetimeDuration', 'Watch for', 'PT1H30M is an hour and a half.', { placeholder: 'PT1H' }),
+      canary('beginCanaryAnalysisAfterMins', 'First judgment after', 'Minutes, until the canary has warmed up.', {
+        placeholder: '0',
+      }),
+      canary('canaryAnalysisIntervalMins', 'Judge every', 'Minutes.', { placeholder: '30' }),
+    ),
+  ),
+  row(
+    canary('scoreThresholds.pass', 'Good from', 'Score of the last judgment, up to 100.', { placeholder: '95' }),
+    canary('scoreThresholds.marginal', 'Fail at once below', 'Score of any judgment.', { placeholder: '75' }),
+  ),
+  row(canary('metricsAccountName', 'Metrics from', 'Account.'), canary('storageAccountName', 'Results to', 'Account.')),
+]
+
 export const forms: Readonly<Record<string, readonly Part[]>> = {
   deploy: deployForm,
   createServerGroup: serverGroupForm,
@@ -239,6 +271,7 @@ export const forms: Readonly<Record<string, readonly Part[]>> = {
   runCommand: commandForm,
   runJob: jobForm,
   webhook: webhookForm,
+  kayentaCanary: canaryForm,
   pipeline: pipelineForm,
   jenkins: buildForm,
   travis: buildForm,

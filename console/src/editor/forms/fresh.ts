@@ -67,6 +67,10 @@ export const freshStages: Readonly<Record<string, (place: Place) => Json>> = {
   runJob: inOnlyPlace,
   findImageFromCluster: inOnlyPlace,
   rollbackCluster: inOnlyPlace,
+  kayentaCanary: () => ({
+    analysisType: 'realTime',
+    canaryConfig: { scopes: [{ scopeName: 'default' }], scoreThresholds: { pass: '95', marginal: '75' } },
+  }),
   deployManifest: (place) => freshManifests(place),
 }
 
