@@ -19,6 +19,10 @@ test('stage types of an external orchestrator are not verified', async (t) => {
   assert.deepEqual([engine, verified, platform.calls()], ['external', false, []])
   const deploy = stageTypes.find(({ type }) => type === 'deploy')
   assert.deepEqual([deploy?.['label'], Object.hasOwn(deploy ?? {}, 'runsHere')], ['Deploy', false])
+  assert.ok(
+    stageTypes.some(({ type }) => type === 'kayentaCanary'),
+    'types that only an Orca runs are described, too',
+  )
 })
 
 test('cloud providers of an external infrastructure service are described as far as they differ', async (t) => {
