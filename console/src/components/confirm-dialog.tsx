@@ -13,7 +13,7 @@ import { KeyValue } from './key-value.tsx'
 export interface Question<Values extends Json = Json, Answer = unknown> extends Outcome<Answer> {
   /** Verb and object, on the button. */
   readonly action: string
-  /** The action unless given, as a question where it has an effect. */
+  /** The action unless given; where nothing is filled in, what has an effect is asked as a question. */
   readonly title?: string
   /** What happens, and whether it can be undone. */
   readonly effect?: ComponentChildren
@@ -45,7 +45,8 @@ export function confirm<Values extends Json, Answer>(question: Question<Values, 
 
 function ConfirmDialog<Values extends Json, Answer>(question: Question<Values, Answer>) {
   const { action, effect, dismissal, typed, facts = [], fields = {}, change, refreshes, next, onDone } = question
-  const { title = effect === undefined ? action : `${action}?`, level = typed === undefined ? 1 : 2 } = question
+  const isAsked = effect !== undefined && Object.keys(fields).length === 0
+  const { title = isAsked ? `${action}?` : action, level = typed === undefined ? 1 : 2 } = question
   const [values, setValues] = useState(question.values ?? ({} as Values))
   const [text, setText] = useState('')
   const objections = useObjections(change?.(values))
