@@ -105,7 +105,7 @@ function collect(child: Child): { log: string; errors: string } {
 function awaitAddress(child: Child, exited: Promise<unknown>, output: { log: string; errors: string }): Promise<string> {
   const address = new Promise<string>((found, fail) => {
     child.stdout.on('data', () => {
-      const match = /(?:listening|served) on (https?:\/\/[^\s,;"]+)/.exec(output.log)
+      const match = /(?:listening on (?=http:)|served on )(https?:\/\/[^\s,;"]+)/.exec(output.log)
       if (match?.[1] !== undefined) found(match[1])
     })
     void exited.then(() => fail(new Error(`it ended before it listened:\n${output.errors}${output.log}`)))
