@@ -26,6 +26,7 @@ const usage = `Usage: fairlead <command> [options]
   image push|list|show|remove                manage the images of this machine
   backup FILE                write all that the data directory holds into one file, while Fairlead runs
   restore FILE               put a backup into an empty data directory
+  move --from|--to           take definitions over from Front50, Gate or a file, or write them into a file
   dashboards                 print dashboards for Grafana and alerts for Prometheus
   audit verify               verify that no record of the audit log was altered or is missing
   version                    print the version
@@ -61,6 +62,7 @@ const commands: Readonly<Record<string, () => Promise<CommandModule>>> = {
   image: () => import('./image.ts'),
   backup: () => import('./backup.ts'),
   restore: () => import('./restore.ts'),
+  move: () => import('./move.ts'),
   dashboards: () => import('./dashboards.ts'),
   audit: () => import('./audit.ts'),
   agent: () => import('./agent.ts'),

@@ -12,6 +12,7 @@ const layers = [
   'workers',
   'doctor',
   'backups',
+  'moves',
   'config',
   'console',
   'deck-plugins',

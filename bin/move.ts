@@ -1,0 +1,105 @@
+/** `fairlead move`: definitions with their histories from Front50, Gate or another Fairlead, and into a file. */
+import { createWriteStream, existsSync, rmSync } from 'node:fs'
+import { rename } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { pipelineLimitsOf } from '../src/backends/limits.ts'
+import type { Config } from '../src/config/config.ts'
+import { readDefinitionFile, toLines } from '../src/moves/definition-file.ts'
+import type { MovedObject } from '../src/moves/kinds.ts'
+import { toSurroundings } from '../src/moves/misfits.ts'
+import { openCopy, openForWriting } from '../src/moves/open-definitions.ts'
+import { isFront50, readFront50, readGate } from '../src/moves/read-remote.ts'
+import { formatReport, writeDefinitions } from '../src/moves/write-definitions.ts'
+import { openLog } from '../src/telemetry/log.ts'
+import { Misuse, readArguments } from './arguments.ts'
+import { configOption, readConfig } from './read-config.ts'
+
+export const usage = `Usage: fairlead move --from URL|FILE [options]
+       fairlead move --to FILE [options]
+
+  --from URL|FILE      a Front50, a Gate or Fairlead (API token in FAIRLEAD_TOKEN), or a file that --to has written
+  --to FILE            write the definitions of this data directory into FILE; Fairlead may run meanwhile
+  --dry-run            print the report only; Fairlead may run meanwhile
+  --replace            replace objects that exist with other content
+  --user NAME          name of an administrator, for a Front50 that asks Fiat
+  --config FILE        another configuration file; may be repeated, later wins
+
+Moves applications, permissions, pipelines, strategies, templates, projects, notifications and service accounts with the
+histories that the source shows into the configured data directory, while no Fairlead runs with it. The report lists what does
+not fit. A second run changes nothing. Executions come with backup and restore only.
+`
+
+const options = {
+  from: { type: 'string' },
+  to: { type: 'string' },
+  'dry-run': { type: 'boolean' },
+  replace: { type: 'boolean' },
+  user: { type: 'string' },
+  ...configOption,
+} as const
+
+export async function run(args: readonly string[]): Promise<number> {
+  const {
+    from,
+    to,
+    'dry-run': isDry = false,
+    replace: replaces = false,
+    user,
+  } = readArguments(args, { command: 'move', options }).values
+  if ((from === undefined) === (to === undefined)) throw new Misuse('move', 'Say either --from or --to.')
+  if (to !== undefined && existsSync(to)) throw new Misuse('move', `${to} exists. Name another file, or remove it.`)
+  const { config } = await readConfig(args)
+  if (config.upstreams.services.front50.kind !== 'embedded')
+    throw new Error('The definition store of this configuration is not embedded. Remove services.front50.baseUrl.')
+  if (to !== undefined) return writeFile(config, to)
+  const objects = await openSource(config, from ?? '', user)
+  const opened = (isDry ? openCopy : openForWriting)(config, openLog('silent').log)
+  try {
+    const report = await writeDefinitions(opened, objects, { surroundings: toSurroundings(config), replaces })
+    process.stdout.write(`${formatReport(report)}${isDry ? 'Nothing is written: this was a dry run.\n' : ''}`)
+    return 0
+  } finally {
+    opened.close()
+  }
+}
+
+async function openSource(config: Config, from: string, user: string | undefined): Promise<AsyncIterable<MovedObject>> {
+  if (!/^https?:\/\//.test(from)) return readDefinitionFile(from)
+  const token = process.env['FAIRLEAD_TOKEN']
+  const headers = {
+    accept: 'application/json',
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(user === undefined ? {} : { 'x-spinnaker-user': user }),
+  }
+  const source = { url: from.replace(/\/+$/, ''), headers, mostVersions: pipelineLimitsOf(config.backends).versions }
+  if (await isFront50(source)) return readFront50(source)
+  process.stderr.write('A Gate shows neither service accounts nor snapshots, and histories of pipelines only.\n')
+  return readGate(source)
+}
+
+/** A file that breaks off leaves nothing that looks like one. */
+async function writeFile(config: Config, file: string): Promise<number> {
+  if (!existsSync(config.backends.dataDir))
+    throw new Error(`There is no data directory ${config.backends.dataDir}. Set data.dir or FAIRLEAD_DATA_DIR.`)
+  const opened = openCopy(config, openLog('silent').log)
+  const fresh = `${file}.new`
+  try {
+    await pipeline(
+      Readable.from(toLines(opened.definitions)),
+      createGzip(),
+      createWriteStream(fresh, { mode: 0o600, flush: true }),
+    )
+    await rename(fresh, file)
+  } catch (error) {
+    rmSync(fresh, { force: true })
+    throw error
+  } finally {
+    opened.close()
+  }
+  process.stderr.write(
+    `The definitions are written to ${file}. It shows secrets of triggers. Not in it: executions, secrets of applications, settings.\n`,
+  )
+  return 0
+}

@@ -1,0 +1,65 @@
+/** Kinds of definitions that move, and the keys under which they are stored. */
+import { isObject, type JsonObject, numberOf, textOf } from '../json/values.ts'
+import { foldName } from '../names/fold-name.ts'
+
+/** What pipelines refer to comes before them. */
+export const kinds = {
+  serviceAccounts: 'service accounts',
+  templates: 'templates',
+  applications: 'applications',
+  permissions: 'permissions',
+  projects: 'projects',
+  notifications: 'notifications',
+  snapshots: 'snapshots',
+  pipelines: 'pipelines',
+  strategies: 'strategies',
+} as const
+
+export type Kind = keyof typeof kinds
+
+/** One object with its versions, oldest first; the last one is live. */
+export interface MovedObject {
+  readonly kind: Kind
+  readonly versions: readonly JsonObject[]
+}
+
+export function isKind(text: unknown): text is Kind {
+  return typeof text === 'string' && Object.hasOwn(kinds, text)
+}
+
+/** Undefined where the object lacks what names it. */
+export function keyOf(kind: Kind, document: JsonObject): string | undefined {
+  const application = textOf(document['application'])
+  if (kind === 'notifications') return application === undefined ? 'global' : `application/${foldName(application)}`
+  const name = textOf(document['name'])
+  if (kind === 'applications' || kind === 'permissions' || kind === 'serviceAccounts') return name && foldName(name)
+  const id = textOf(document['id'])
+  return id && foldName(kind === 'templates' ? templateVersion(id, document) : id)
+}
+
+function templateVersion(id: string, { tag, digest }: JsonObject): string {
+  if (/[:@]/.test(id)) return id
+  if (typeof tag === 'string') return `${id}:${tag}`
+  return typeof digest === 'string' ? `${id}@sha256:${digest}` : id
+}
+
+/** When a version was written, in milliseconds since the epoch. */
+export function writtenMs({ updateTs, lastModified, timestamp }: JsonObject): number | undefined {
+  return numberOf(updateTs) ?? numberOf(lastModified) ?? numberOf(timestamp)
+}
+
+const stamps = new Set(['createTs', 'updateTs', 'lastModified', 'lastModifiedBy', 'timestamp', 'index'])
+
+/** The content as text, equal for equal content: without the fields of the store, and in one order. */
+export function contentOf(document: JsonObject): string {
+  return JSON.stringify(ordered(Object.fromEntries(Object.entries(document).filter(([field]) => !stamps.has(field)))))
+}
+
+function ordered(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(ordered)
+  if (!isObject(value)) return value
+  const fields = Object.entries(value).filter(([, field]) => field !== null)
+  return Object.fromEntries(
+    fields.sort(([one], [other]) => (one < other ? -1 : 1)).map(([name, field]) => [name, ordered(field)]),
+  )
+}

@@ -1,0 +1,107 @@
+/** Parts of a pipeline that do not work with this configuration, in sentences that say what to do. */
+import type { Definitions } from '../backends/definitions/collections.ts'
+import { refusalOf } from '../backends/definitions/requests.ts'
+import { checkStages } from '../backends/definitions/runnable-stages.ts'
+import { checkTriggers } from '../backends/definitions/usable-triggers.ts'
+import { notificationTypeOf } from '../backends/notifications/types/all.ts'
+import { typesRunElsewhere } from '../backends/orchestration/stages/unknown-types.ts'
+import { mask } from '../backends/pipelines/secret-names.ts'
+import type { Config } from '../config/config.ts'
+import { fieldOf, isObject, isTrue, type JsonObject, listOf, objectOf, objectsOf, textOf } from '../json/values.ts'
+import { foldName } from '../names/fold-name.ts'
+import { templateOf } from '../pipeline-templates/references.ts'
+
+/** What the configuration connects. */
+export interface Surroundings {
+  /** Undefined where another service knows them. */
+  readonly accounts: ReadonlySet<string> | undefined
+  readonly buildServers: ReadonlySet<string> | undefined
+  readonly channels: ReadonlySet<string> | undefined
+}
+
+export function toSurroundings({ backends, upstreams }: Config): Surroundings {
+  const { clouddriver, igor, echo } = upstreams.services
+  const providers = Object.values(backends.infrastructure?.providers ?? {})
+  const accounts = providers.flatMap((provider) => namesOf(fieldOf(provider, 'accounts')))
+  const servers = Object.entries(backends.buildServers ?? {})
+  const buildServers = servers.flatMap(([id, settings]) => (Array.isArray(settings) ? namesOf(settings) : [id]))
+  const channels = Object.keys(backends.notifications?.types ?? {}).map((id) => id.toLowerCase())
+  return {
+    accounts: clouddriver.kind === 'embedded' ? new Set(accounts) : undefined,
+    buildServers: igor.kind === 'embedded' ? new Set(buildServers) : undefined,
+    channels: echo.kind === 'embedded' ? new Set(channels) : undefined,
+  }
+}
+
+function namesOf(list: unknown): string[] {
+  return objectsOf(list).flatMap(({ name }) => textOf(name) ?? [])
+}
+
+/** @param pipeline Already stored, as well as templates and service accounts. */
+export function findMisfits(definitions: Definitions, pipeline: JsonObject, surroundings: Surroundings): string[] {
+  // A disabled pipeline is judged as if it were to run.
+  const judged = { ...pipeline, disabled: false }
+  const stages = objectsOf(pipeline['stages'])
+  const isEngineEmbedded = definitions.context.isEmbedded('orca')
+  const elsewhere = isEngineEmbedded ? typesRunElsewhere(stages, definitions.stageTypes) : []
+  const template = templateOf(pipeline)
+  const isTemplateMissing = template !== undefined && !/[${:]\/?/.test(template) && !definitions.templates.has(foldName(template))
+  return [
+    refusalOf(() => checkStages(definitions, judged)),
+    elsewhere.length === 0
+      ? undefined
+      : `The embedded engine does not run stages of the type ${elsewhere.join(', ')}: replace them, or set services.orca.baseUrl.`,
+    isTemplateMissing ? `The template "${template}" does not exist here: move it first.` : undefined,
+    ...missingAccounts(stages, surroundings),
+    refusalOf(() => checkTriggers(definitions, judged)),
+    ...objectsOf(pipeline['triggers']).flatMap((trigger) => triggerMisfits(definitions, trigger, surroundings)),
+    ...missingChannels([pipeline, ...stages], surroundings),
+    JSON.stringify(pipeline).includes(`"${mask}"`)
+      ? 'Secrets of its triggers were not shown to this command: enter them again, or move with a file.'
+      : undefined,
+  ].filter((sentence) => sentence !== undefined)
+}
+
+function missingAccounts(stages: readonly JsonObject[], { accounts }: Surroundings): string[] {
+  if (accounts === undefined) return []
+  const used = new Set(stages.flatMap((stage) => accountsIn(stage)))
+  const missing = [...used].filter((name) => !accounts.has(name) && !name.includes('${'))
+  if (missing.length === 0) return []
+  return [`Accounts that do not exist here: ${missing.join(', ')}. Configure them under these names, or change the stages.`]
+}
+
+/** Of the stage itself and of clusters in it. */
+function accountsIn(stage: JsonObject): string[] {
+  const places = [stage, objectOf(stage['cluster']), objectOf(stage['source']), ...objectsOf(stage['clusters'])]
+  return places.flatMap(({ account, credentials }) => [account, credentials].flatMap((name) => textOf(name) ?? []))
+}
+
+function triggerMisfits(definitions: Definitions, trigger: JsonObject, { buildServers }: Surroundings): string[] {
+  if (!isTrue(trigger['enabled'] ?? true)) return []
+  const type = String(trigger['type'])
+  const server = textOf(trigger['master'])
+  const user = textOf(trigger['runAsUser'])
+  const sentences: string[] = []
+  if (server !== undefined && buildServers !== undefined && !buildServers.has(server))
+    sentences.push(
+      `Its trigger of the type ${type} cannot fire: the build server "${server}" is not configured. Connect it, or disable the trigger.`,
+    )
+  if (user !== undefined && !definitions.serviceAccounts.has(foldName(user)))
+    sentences.push(`The service account "${user}" of a trigger does not exist here: add it to service-accounts.`)
+  return sentences
+}
+
+/** Channels of notifications of the pipeline and of its stages. */
+function missingChannels(places: readonly JsonObject[], { channels }: Surroundings): string[] {
+  if (channels === undefined) return []
+  const types = places
+    .flatMap(({ notifications }) => listOf(notifications))
+    .flatMap((one) => (isObject(one) ? (textOf(one['type']) ?? []) : []))
+  return [...new Set(types)]
+    .filter((type) => !channels.has(type.toLowerCase()))
+    .map((type) =>
+      notificationTypeOf(type) === undefined
+        ? `Notifications by ${type} are unknown here: choose another channel.`
+        : `Notifications by ${type} are not configured: set the channel up as in docs/guides/notifications.md.`,
+    )
+}

@@ -1,0 +1,126 @@
+/** Takes definitions into the store with their histories, and reports what became of each. */
+
+import { checkNameIsFree, checkPipelineTypes, checkPlace } from '../backends/definitions/pipeline-rules.ts'
+import { checkBody, refusal, refusalOf } from '../backends/definitions/requests.ts'
+import { PermissionFields } from '../backends/rights/application-permissions.ts'
+import { type JsonObject, objectsOf, textsOf } from '../json/values.ts'
+import { contentOf, type Kind, keyOf, kinds, type MovedObject, writtenMs } from './kinds.ts'
+import { findMisfits, type Surroundings } from './misfits.ts'
+import type { OpenDefinitions } from './open-definitions.ts'
+
+const outcomes = ['new', 'equal', 'different', 'replaced', 'refused'] as const
+type Outcome = (typeof outcomes)[number]
+
+export interface MoveReport {
+  readonly counts: Map<Kind, Map<Outcome, number>>
+  /** A line for each object that needs attention. */
+  readonly remarks: string[]
+}
+
+interface MoveOptions {
+  readonly surroundings: Surroundings
+  /** Whether existing objects with other content are replaced. */
+  readonly replaces: boolean
+}
+
+/** Everything or nothing is written. @throws what reading throws */
+export async function writeDefinitions(
+  opened: OpenDefinitions,
+  objects: AsyncIterable<MovedObject>,
+  options: MoveOptions,
+): Promise<MoveReport> {
+  const { db } = opened.definitions.context
+  const report: MoveReport = { counts: new Map(), remarks: [] }
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    for await (const object of objects) take(opened, object, { ...options, report })
+    db.exec('COMMIT')
+    return report
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK')
+    throw error
+  }
+}
+
+function take(opened: OpenDefinitions, { kind, versions }: MovedObject, options: MoveOptions & { report: MoveReport }): void {
+  const { report, surroundings } = options
+  const sent = versions.at(-1) ?? {}
+  const title = `${kinds[kind]} / ${nameOf(sent)}`
+  let live: JsonObject = {}
+  const problem = refusalOf(() => (live = checkedOf(opened, kind, sent)))
+  const outcome = problem === undefined ? put(opened, { kind, versions: [...versions.slice(0, -1), live] }, options) : 'refused'
+  const counts = report.counts.get(kind) ?? new Map<Outcome, number>()
+  report.counts.set(kind, counts.set(outcome, (counts.get(outcome) ?? 0) + 1))
+  if (problem !== undefined) report.remarks.push(`${title}: refused. ${problem}`)
+  if (outcome === 'different') report.remarks.push(`${title}: exists with other content. Use --replace to replace it.`)
+  if (problem === undefined && (kind === 'pipelines' || kind === 'strategies'))
+    report.remarks.push(...findMisfits(opened.definitions, live, surroundings).map((sentence) => `${title}: ${sentence}`))
+}
+
+function put({ definitions, setTime }: OpenDefinitions, { kind, versions }: MovedObject, { replaces }: MoveOptions): Outcome {
+  const store = definitions[kind]
+  const live = versions.at(-1) ?? {}
+  const key = keyOf(kind, live) ?? ''
+  const stored = store.get(key)
+  if (stored !== undefined && contentOf(stored) === contentOf(live)) return 'equal'
+  if (stored !== undefined && !replaces) return 'different'
+  // What is replaced keeps its own history, and the replacement is written now.
+  for (const version of stored === undefined ? versions : [live]) {
+    setTime((stored === undefined ? writtenMs(version) : undefined) ?? Date.now())
+    store.put(key, version, String(version['lastModifiedBy'] ?? 'anonymous'))
+  }
+  return stored === undefined ? 'new' : 'replaced'
+}
+
+/** The document to store. @throws {BackendError} when a rule that every stored object keeps is broken */
+function checkedOf({ definitions }: OpenDefinitions, kind: Kind, sent: JsonObject): JsonObject {
+  if (keyOf(kind, sent) === undefined) throw refusal('It has no name or id.')
+  if (kind === 'serviceAccounts') return { ...sent, memberOf: textsOf(sent['memberOf']) }
+  if (kind === 'permissions') return { permissions: {}, ...withoutNull(checkBody(PermissionFields, sent)) }
+  if (kind === 'applications') {
+    const providers = sent['cloudProviders']
+    const application = {
+      email: null,
+      description: null,
+      trafficGuards: [],
+      ...sent,
+      name: String(sent['name']).trim().toUpperCase(),
+    }
+    return { ...application, cloudProviders: Array.isArray(providers) ? providers.join(',') : (providers ?? null) }
+  }
+  if (kind === 'projects' && isTaken(definitions.projects.named(String(sent['name'])), sent))
+    throw refusal(`Another project has the name "${sent['name']}": rename one of them.`)
+  if (kind !== 'pipelines' && kind !== 'strategies') return sent
+  const body = checkPipelineTypes(sent)
+  checkPlace(definitions, definitions[kind], body)
+  const { errorMsg: _output, ...kept } = body
+  const id = String(body.id)
+  const triggers = objectsOf(body.triggers).map((trigger, index) =>
+    trigger['type'] === 'cron' && !trigger['id'] ? { ...trigger, id: `${id}-${index}` } : trigger,
+  )
+  const pipeline = { ...kept, name: String(body.name).trim(), schema: body.schema || '1', triggers }
+  checkNameIsFree(definitions[kind], pipeline, kind === 'pipelines' ? 'pipeline' : 'strategy')
+  return kind === 'strategies' ? { ...pipeline, strategy: true } : pipeline
+}
+
+function withoutNull(record: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null))
+}
+
+function isTaken(named: readonly JsonObject[], { id }: JsonObject): boolean {
+  return named.some((other) => String(other['id']).toLowerCase() !== String(id).toLowerCase())
+}
+
+function nameOf({ application, name, id }: JsonObject): string {
+  const own = String(name ?? id ?? application ?? 'without name')
+  return application === undefined || name === undefined ? own : `${name} of ${application}`
+}
+
+/** A line for each kind, then the remarks. */
+export function formatReport({ counts, remarks }: MoveReport): string {
+  const lines = [...counts].map(([kind, ofKind]) => {
+    const parts = outcomes.flatMap((outcome) => (ofKind.has(outcome) ? [`${ofKind.get(outcome)} ${outcome}`] : []))
+    return `${kinds[kind]}: ${parts.join(', ')}`
+  })
+  return `${[...lines, ...remarks].join('\n')}\n`
+}
