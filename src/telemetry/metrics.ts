@@ -274,20 +274,7 @@ function watchEmbedded(set: MetricSet, embedded: NonNullable<MetricSources['embe
     'Age of the oldest entry: steps that are due (due), executions that wait for others of their pipeline (parked).',
     'queue',
   )
-  const ended = {
-    execution: set.counter(
-      'fairlead_executions_ended_total',
-      'Executions that have ended since the embedded engine was started, by type (PIPELINE, ORCHESTRATION) and status.',
-      'type',
-      'status',
-    ),
-    stage: set.counter(
-      'fairlead_stages_ended_total',
-      'Stages that have ended since the embedded engine was started, by type and status, those within others included.',
-      'type',
-      'status',
-    ),
-  }
+  const ended = countersOfEnds(set)
   const accounts = set.gauge(
     'fairlead_account_up',
     'Whether the API of an account of the embedded infrastructure answers: 1 or 0.',
@@ -306,6 +293,23 @@ function watchEmbedded(set: MetricSet, embedded: NonNullable<MetricSources['embe
     for (const { provider, account, isReachable } of state?.accounts ?? [])
       accounts.set({ provider, account }, isReachable ? 1 : 0)
   })
+}
+
+function countersOfEnds(set: MetricSet) {
+  return {
+    execution: set.counter(
+      'fairlead_executions_ended_total',
+      'Executions that have ended since the embedded engine was started, by type (PIPELINE, ORCHESTRATION) and status.',
+      'type',
+      'status',
+    ),
+    stage: set.counter(
+      'fairlead_stages_ended_total',
+      'Stages that have ended since the embedded engine was started, by type and status, those within others included.',
+      'type',
+      'status',
+    ),
+  }
 }
 
 function watchProcess(set: MetricSet, { missingLogLines, workers }: Partial<MetricSources>): void {

@@ -185,12 +185,15 @@ class SharedStream {
       this.#show({ parts, askedAtMs }, true)
       this.#tellState(true)
     }
+    let isFirst = true
     const change = (part: string | undefined) => {
-      if (!ofApplication && performance.now() - begunAtMs < firstMs) return
+      // The stream of a run begins with its state, which the read beside it has seen unless that was earlier.
+      const isKnown = isFirst && !ofApplication && performance.now() - askedAtMs < firstMs
+      isFirst = false
+      if (isKnown) return
       this.#pass(part)
       this.#channel.postMessage({ path: this.#path, kind: 'change', part } satisfies Message)
     }
-    const begunAtMs = performance.now()
     if (!ofApplication) begin(undefined)
     const end: StreamEnd = { lastId }
     await readEvents(response.body, ({ name, id, retryMs, data }) => {

@@ -34,6 +34,9 @@ export function SecretsTab({ application, denied }: TabProps) {
   const none = <EmptyState icon="lock" text="No secret. Add one, and write its reference where a value belongs." />
   return (
     <Panel title="Secrets" actions={add} flush>
+      <p class="panel-note">
+        Pipelines, builds and programs use a secret by its reference. Values can be set, and are never shown.
+      </p>
       <Loaded live={live} rows={3} empty={none}>
         {(secrets) => <DataTable label="Secrets" rows={secrets} keyOf={({ name }) => name} columns={[...columns, actions]} />}
       </Loaded>

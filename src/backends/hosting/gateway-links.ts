@@ -1,7 +1,7 @@
 /** The embedded back ends for gateways in other processes: a listener that serves only who shows the key or a certificate. */
 import { timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
-import http, { type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import http, { type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -43,6 +43,10 @@ const stopPauseMs = 10
 const silenceMs = 20_000
 const refusalPauseMs = 10_000
 const maxHeaderSize = 128 * 1024
+const refusal = JSON.stringify({
+  status: 401,
+  message: 'Fairlead serves its back ends to gateways that show backends.key alone.',
+})
 
 type Link = Channel<BackendDuties, GatewayDuties>
 
@@ -68,32 +72,29 @@ export async function openGatewayLinks(
 ): Promise<GatewayLinks> {
   const { key, tls, address, port } = listener
   const links = new Map<Link, Duplex>()
-  const running = new Set<object>()
+  const running = new Set<ServerResponse>()
   const refuse = createRefusal(server)
-  const answer: RequestListener = (request, response) => {
-    if (request.url === '/livez') return void response.writeHead(204).end()
-    if (!isAdmitted(request, key)) {
+  const own = createListener((request, response) => {
+    if (request.url === '/livez') response.writeHead(204).end()
+    else if (isAdmitted(request, key)) {
+      running.add(response)
+      response.once('close', () => running.delete(response))
+      server.routing(request, response)
+    } else {
       refuse(request)
-      const message = 'Fairlead serves its back ends to gateways that show backends.key alone.'
-      return void response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify({ status: 401, message }))
+      response.writeHead(401, { 'content-type': 'application/json' }).end(refusal)
     }
-    running.add(response)
-    response.once('close', () => running.delete(response))
-    server.routing(request, response)
-  }
-  const own = createListener(answer, tls)
+  }, tls)
   own.on('upgrade', (request: IncomingMessage, socket: Socket) => {
     socket.on('error', () => {})
-    if (!isAdmitted(request, key) || request.headers.upgrade !== linkProtocol) {
+    if (isAdmitted(request, key) && request.headers.upgrade === linkProtocol) {
+      const link = openLink(socket, { begin, observe })
+      links.set(link, socket)
+      socket.once('close', () => links.delete(link))
+    } else {
       refuse(request)
-      return void socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n')
+      socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n')
     }
-    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${linkProtocol}\r\n\r\n`)
-    socket.setTimeout(silenceMs, () => socket.destroy())
-    const link: Link = new Channel(socket, { observe, ping: () => {} })
-    links.set(link, socket)
-    socket.once('close', () => links.delete(link))
-    link.tell('begin', begin)
   })
   own.listen(port, address)
   await once(own, 'listening')
@@ -110,15 +111,27 @@ export async function openGatewayLinks(
       )
     },
     close: async () => {
-      own.close()
-      own.closeIdleConnections()
       for (const socket of links.values()) socket.destroy()
-      const isOpen = () => [...running].some((response) => !(response as http.ServerResponse).headersSent)
-      for (const endMs = performance.now() + stopMs; isOpen() && performance.now() < endMs; ) await pause(stopPauseMs)
-      // What is left are streams, which gateways open again.
-      own.closeAllConnections()
+      await finish(own, running)
     },
   }
+}
+
+function openLink(socket: Socket, { begin, observe }: Pick<LinkOptions, 'begin' | 'observe'>): Link {
+  socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${linkProtocol}\r\n\r\n`)
+  socket.setTimeout(silenceMs, () => socket.destroy())
+  const link: Link = new Channel(socket, { observe, ping: () => {} })
+  link.tell('begin', begin)
+  return link
+}
+
+/** Takes no more requests, and waits for those that are not answered yet. What is left then are streams, which gateways open again. */
+async function finish(own: Server, running: ReadonlySet<ServerResponse>): Promise<void> {
+  own.close()
+  own.closeIdleConnections()
+  const isOpen = () => [...running].some(({ headersSent }) => !headersSent)
+  for (const endMs = performance.now() + stopMs; isOpen() && performance.now() < endMs; ) await pause(stopPauseMs)
+  own.closeAllConnections()
 }
 
 function createListener(answer: RequestListener, tls: BackendListener['tls']): Server {

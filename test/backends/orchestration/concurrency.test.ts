@@ -163,6 +163,7 @@ test('the metrics show for how long executions and steps wait', async (t) => {
   engine.clock.pass(30)
   assert.deepEqual(engine.backends.observe(), {
     executions: { NOT_STARTED: 1, RUNNING: 1 },
+    ended: [],
     queueAgesMs: { due: 0, parked: 30_000 },
   })
   // A step whose time has come, before the engine has had its turn.
