@@ -73,7 +73,7 @@ async function openSource(config: Config, from: string, user: string | undefined
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     ...(user === undefined ? {} : { 'x-spinnaker-user': user }),
   }
-  const source = { url: from.replace(/\/+$/, ''), headers, mostVersions: pipelineLimitsOf(config.backends).versions }
+  const source = { url: from.replace(/(?<!\/)\/+$/, ''), headers, mostVersions: pipelineLimitsOf(config.backends).versions }
   if (await isFront50(source)) return readFront50(source)
   process.stderr.write('A Gate shows neither service accounts nor snapshots, and histories of pipelines only.\n')
   return readGate(source)
