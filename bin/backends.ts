@@ -1,9 +1,9 @@
 /** `fairlead backends`: serves the embedded back ends to gateways in other processes, and stops gracefully. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { EmbeddedThread } from '../src/backends/hosting/embedded.ts'
 import { DirectoryInUse, lockDataDir } from '../src/backends/hosting/lock.ts'
 import { withReloaded } from '../src/backends/infrastructure/setting-keys.ts'
 import type { Config } from '../src/config/config.ts'
+import { isLoopback } from '../src/net/loopback.ts'
 import { socketPathFor } from '../src/storage/socket-path.ts'
 import { openLog } from '../src/telemetry/log.ts'
 import { keepMemorySmall } from '../src/telemetry/memory.ts'
@@ -12,6 +12,7 @@ import { embedServices } from '../src/workers/embed-services.ts'
 import { readArguments } from './arguments.ts'
 import { explainFailure } from './failure.ts'
 import { configOption, readConfig, settingsHint } from './read-config.ts'
+import { reloadOnSignal } from './reload-on-signal.ts'
 import { recordServer } from './server-process.ts'
 import { packageVersion } from './version.ts'
 
@@ -25,7 +26,6 @@ or a client certificate. A gateway uses them with services.embedded.baseUrl and 
 `
 
 const options = { standby: { type: 'boolean', default: false }, ...configOption } as const
-const thisMachine = new Set(['127.0.0.1', '::1', 'localhost'])
 const standbyPauseMs = 200
 
 export async function run(args: readonly string[]): Promise<undefined> {
@@ -39,7 +39,7 @@ export async function run(args: readonly string[]): Promise<undefined> {
     demandGuard(config)
     const lock = await lockWhenFree(config.backends.dataDir, { waits: values.standby, signal: stopping.signal, log })
     if (lock === undefined) return process.exit(0)
-    await serve(config, { args, log, signal: stopping.signal })
+    await serve(config, { args, log, stopping })
     lock.close()
     process.exit(0)
   } catch (error) {
@@ -48,7 +48,7 @@ export async function run(args: readonly string[]): Promise<undefined> {
   }
 }
 
-/** Back ends believe who their callers say they are, so nobody else may call them. @throws {Error} */
+/** Back ends believe who their callers say they are, so other callers are kept out. @throws {Error} */
 function demandGuard({ upstreams }: Config): void {
   const { key, tls } = upstreams.embedded.listener
   if (key !== undefined || tls?.ca !== undefined) return
@@ -74,41 +74,37 @@ async function lockWhenFree(dataDir: string, { waits, signal, log }: { waits: bo
   return undefined
 }
 
-interface Process {
+interface ServeOptions {
   readonly args: readonly string[]
   readonly log: Log
-}
-
-/** What may change while the back ends run; the rest counts after a restart. */
-async function reload(current: Config, backends: EmbeddedThread, { args, log }: Process): Promise<void> {
-  try {
-    const { config: next } = await readConfig(args, { servesBackends: true })
-    const { infrastructure } = withReloaded(current.backends, next.backends)
-    backends.reload({ infrastructure })
-    log.level = next.telemetry.logLevel
-    log.info('SIGHUP: the configuration was read again: accounts and the log level count now, other settings after a restart')
-  } catch (error) {
-    log.error(
-      { reason: explainFailure(error) },
-      'SIGHUP: the configuration cannot be used, so nothing changes; correct it and send the signal again',
-    )
-  }
+  readonly stopping: AbortController
 }
 
 /** Resolves when the signal has come and everything is closed. */
-async function serve(config: Config, { args, log, signal }: Process & { signal: AbortSignal }): Promise<void> {
+async function serve(config: Config, { args, log, stopping }: ServeOptions): Promise<void> {
+  const { signal } = stopping
   const { dataDir } = config.backends
   const socketPath = socketPathFor(dataDir, 'backends.sock')
   const services = toAddresses(config.upstreams, socketPath)
   const { listener } = config.upstreams.embedded
-  if (listener.tls === undefined && !thisMachine.has(listener.address))
-    log.warn('the back ends are served without TLS: whoever reads the network reads the key; set backends.tls.keyStore')
+  if (listener.tls === undefined && !isLoopback(listener.address))
+    log.warn('the back ends are served without TLS: programs that read the network see the key; set backends.tls.keyStore')
   const backends = embedServices({ config, log, version: packageVersion(), services, socketPath, listener })
   if (backends === undefined) throw new Error('No back end is embedded: every service of this configuration has an address.')
   await backends.ready
   recordServer(dataDir)
   keepMemorySmall()
-  process.on('SIGHUP', () => void reload(config, backends, { args, log }))
+  reloadOnSignal({
+    read: () => readConfig(args, { servesBackends: true }),
+    reload: (next) => {
+      const { infrastructure } = withReloaded(config.backends, next.backends)
+      backends.reload({ infrastructure })
+      log.level = next.telemetry.logLevel
+      log.info('the configuration was read again: accounts and the log level count now, other settings after a restart')
+    },
+    stop: (hangup) => stopping.abort(hangup),
+    log,
+  })
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve()
     signal.addEventListener('abort', () => resolve())

@@ -12,6 +12,7 @@ import { toSurroundings } from '../src/moves/misfits.ts'
 import { openCopy, openForWriting } from '../src/moves/open-definitions.ts'
 import { isFront50, readFront50, readGate } from '../src/moves/read-remote.ts'
 import { formatReport, writeDefinitions } from '../src/moves/write-definitions.ts'
+import { withoutSlash } from '../src/settings/setting.ts'
 import { openLog } from '../src/telemetry/log.ts'
 import { Misuse, readArguments } from './arguments.ts'
 import { configOption, readConfig } from './read-config.ts'
@@ -73,7 +74,7 @@ async function openSource(config: Config, from: string, user: string | undefined
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     ...(user === undefined ? {} : { 'x-spinnaker-user': user }),
   }
-  const source = { url: from.replace(/(?<!\/)\/+$/, ''), headers, mostVersions: pipelineLimitsOf(config.backends).versions }
+  const source = { url: withoutSlash(from), headers, mostVersions: pipelineLimitsOf(config.backends).versions }
   if (await isFront50(source)) return readFront50(source)
   process.stderr.write('A Gate shows neither service accounts nor snapshots, and histories of pipelines only.\n')
   return readGate(source)

@@ -1,7 +1,4 @@
 /** `fairlead serve`: starts the gateway, logs its login methods, reloads it on SIGHUP, and stops it gracefully. */
-import { isatty } from 'node:tty'
-import type { Logger } from 'pino'
-import type { LoadedConfig } from '../src/config/config.ts'
 import type { Gateway } from '../src/gateway/context.ts'
 import { shellWord } from '../src/names/shell-word.ts'
 import { shrinkLate } from '../src/runtime/v8-options.ts'
@@ -12,6 +9,7 @@ import { readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
 import { explainFailure } from './failure.ts'
 import { configFilesOf, configOption, readConfig, settingsHint } from './read-config.ts'
+import { reloadOnSignal } from './reload-on-signal.ts'
 import { recordServer } from './server-process.ts'
 import { packageVersion } from './version.ts'
 
@@ -50,7 +48,7 @@ export async function run(args: readonly string[]): Promise<number | undefined> 
           })
     recordServer(config.backends.dataDir)
     const stop = stopOnSignal(gateway, config.http.drainMs, log)
-    reloadOnSignal(gateway, { read: () => readConfig(args), stop, log })
+    reloadOnSignal({ read: () => readConfig(args), reload: (next) => gateway.reload(next), stop, log })
     await gateway.listen()
     keepMemorySmall()
     return undefined
@@ -96,31 +94,4 @@ function stopOnSignal(
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
   return onSignal
-}
-
-interface ReloadOptions {
-  /** @throws {ConfigError} with everything that is wrong */
-  read: () => Promise<LoadedConfig>
-  stop: (signal: NodeJS.Signals) => void
-  log: Logger
-}
-
-/** SIGHUP reads the configuration again, one time after the other. From a terminal that has gone, it ends the process. */
-function reloadOnSignal(gateway: Pick<Gateway, 'reload'>, { read, stop, log }: ReloadOptions): void {
-  const hadTerminal = isatty(0)
-  let last = Promise.resolve()
-  const reload = async () => {
-    try {
-      const { config, notices } = await read()
-      for (const notice of notices) log.warn(notice)
-      await gateway.reload(config)
-    } catch (error) {
-      const advice = 'SIGHUP: the configuration cannot be used, so nothing changes; correct it and send the signal again'
-      log.error({ reason: explainFailure(error) }, advice)
-    }
-  }
-  process.on('SIGHUP', () => {
-    if (hadTerminal && !isatty(0)) return stop('SIGHUP')
-    last = last.then(reload)
-  })
 }

@@ -1,5 +1,5 @@
 /** The whole configuration: found, read, checked at once, and distributed by capability. Documented in `loadConfig`. */
-import { isIPv4, isIPv6 } from 'node:net'
+import { isIPv6 } from 'node:net'
 import { homedir } from 'node:os'
 import type { z } from 'zod'
 import { type AuditSettings, auditKeys, toAuditSettings } from '../audit/settings.ts'
@@ -20,6 +20,7 @@ import { limitKeys, type RateLimitSettings, toRateLimit } from '../limits/settin
 import { liveSettings } from '../live/settings.ts'
 import { LoginKeys, type LoginSettings, toLoginSettings } from '../login/settings.ts'
 import { hasCertificateHeader, x509Keys } from '../login/x509/settings.ts'
+import { isLoopback } from '../net/loopback.ts'
 import { operationKeys, toOperationSettings } from '../operations/settings.ts'
 import { permissionSettings } from '../permissions/settings.ts'
 import { redisKeys, toRedisSettings } from '../redis/settings.ts'
@@ -341,11 +342,6 @@ function toBackends(
 function toConsoleUrl({ address, port, listeners, origin }: HttpSettings): string {
   const host = isIPv6(address) ? `[${address}]` : address
   return toBrowserAddress(`${listeners.mainTls ? 'https' : 'http'}://${host}:${port}`, origin)
-}
-
-/** Only programs of this machine can connect. */
-function isLoopback(address: string): boolean {
-  return address === 'localhost' || address === '::1' || (isIPv4(address) && address.startsWith('127.'))
 }
 
 function createReport({ root, problems }: BindContext, notices: string[]): SettingsReport {

@@ -152,7 +152,7 @@ function isAdmitted({ headers }: IncomingMessage, key: string | undefined): bool
   return wanted.length === given.length && timingSafeEqual(wanted, given)
 }
 
-/** Whoever knocks all the time does not fill the log. */
+/** Clients that try all the time do not fill the log. */
 function createRefusal({ log }: FastifyInstance): (request: IncomingMessage) => void {
   let lastMs = Number.NEGATIVE_INFINITY
   return ({ socket }) => {

@@ -59,7 +59,7 @@ export class RemoteBackends implements Embedded {
     return this.#isListening
   }
 
-  /** Without a link nobody tells of changes, so that nothing that was decided before counts. */
+  /** Without a link changes are not heard of, so that no earlier decision counts. */
   permissionVersion(): number {
     return this.#link === undefined ? ++this.#version : this.#version
   }

@@ -35,6 +35,7 @@ import {
 import { createTurn, isSpent, type LifeCycleEvent, type StepRun } from './machine/turn.ts'
 import type { Execution, ExecutionType, FollowUp, Jump, Stage } from './model.ts'
 import type { TaskResult } from './stages/stage-type.ts'
+import { stageTypeOf } from './stages/stage-type.ts'
 import { isComplete } from './statuses.ts'
 import type { AbandonedExecution } from './store.ts'
 import { createTaskContext } from './task-context.ts'
@@ -148,7 +149,9 @@ export class Engine implements EngineParts {
     for (const { execution, stage, task, phase } of events) {
       if (task !== undefined || phase === 'starting') continue
       const level = stage === undefined ? 'execution' : 'stage'
-      const { type, status } = stage ?? execution
+      // Names of authors, which are without bound, are no labels.
+      const type = stage === undefined ? execution.type : (stageTypeOf(this.options.stageTypes, stage)?.type ?? 'unknown')
+      const { status } = stage ?? execution
       const key = `${level} ${type} ${status}`
       this.#ended.set(key, { level, type, status, count: (this.#ended.get(key)?.count ?? 0) + 1 })
     }
