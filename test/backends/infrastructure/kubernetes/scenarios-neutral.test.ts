@@ -5,6 +5,7 @@ import { fieldAt, type JsonObject, objectsOf } from '../../../../src/json/values
 import { deployment, replicaSet, service } from '../../../support/kubernetes-manifests.ts'
 import type { Place } from '../../../support/kubernetes-place.ts'
 import { type Platform, startPlatform } from '../../../support/kubernetes-platform.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
 
 function cluster({ namespace }: Place, fields: JsonObject = {}): JsonObject {
   const where = { account: 'k8s', credentials: 'k8s', cloudProvider: 'kubernetes', region: namespace }
@@ -30,6 +31,12 @@ async function groupsOf({ read }: Platform, { namespace }: Place): Promise<strin
 async function imageOf(place: Place, name: string): Promise<unknown> {
   const { spec } = await place.get(`replicasets/${name}`)
   return fieldAt(objectsOf(fieldAt(spec, 'template', 'spec', 'containers'))[0], 'image')
+}
+
+/** The stages wait for pods, which the status of their replica set counts a moment later. */
+async function ready(place: Place, name: string, replicas: number): Promise<void> {
+  const status = async () => (await place.get(`replicasets/${name}`)).status
+  await waitUntil(async () => (await status())['readyReplicas'] === replicas, `${replicas} ready replicas of ${name}`)
 }
 
 const cases: Record<string, (platform: Platform, place: Place) => Promise<void>> = {
@@ -60,7 +67,7 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
     }
     await next('app:2', { strategy: 'rollingredblack', targetPercentages: [50, 100] })
     assert.deepEqual(await groupsOf(platform, place), ['(shop-main-v000)', 'shop-main-v001'])
-    assert.equal((await place.get('replicasets/shop-main-v001')).status['readyReplicas'], 2)
+    await ready(place, 'shop-main-v001', 2)
     await next('app:3', { strategy: 'highlander' })
     assert.deepEqual(await groupsOf(platform, place), ['shop-main-v002'])
 
@@ -132,7 +139,7 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
       platform.run(cluster(place, { type, serverGroupName: 'replicaSet shop-main-v000', ...fields }))
     const size = (desired: number) => ({ capacity: { min: desired, max: desired, desired }, action: 'scale_exact' })
     await on('resizeServerGroup', size(3))
-    assert.equal((await place.get('replicasets/shop-main-v000')).status['readyReplicas'], 3)
+    await ready(place, 'shop-main-v000', 3)
     await on('disableServerGroup')
     assert.deepEqual(await groupsOf(platform, place), ['(shop-main-v000)'])
     assert.deepEqual(await place.pods({ lb: 'front' }), [])
