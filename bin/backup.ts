@@ -1,8 +1,9 @@
 /** `fairlead backup`: writes the data directory into one file, while Fairlead runs. */
 import { createWriteStream, existsSync, renameSync, rmSync, statSync } from 'node:fs'
-import { basename, dirname, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { volumesFolderName } from '../src/agent/places.ts'
 import { formatBytes } from '../src/agent/words.ts'
 import { keyFileFor } from '../src/backends/secrets/key-file.ts'
 import { encrypt } from '../src/backups/encryption.ts'
@@ -81,6 +82,7 @@ function describe({ backends, redis, audit }: Config, file: string, isEncrypted:
   const missing = [
     ...(existsSync(key.file) && !isKeyInside ? [`the key of the secrets (${key.file})`] : []),
     ...(auditFile !== undefined && relative(dataDir, auditFile).startsWith('..') ? [`the audit log (${auditFile})`] : []),
+    ...(existsSync(join(dataDir, volumesFolderName)) ? [`volumes of programs (${join(dataDir, volumesFolderName)})`] : []),
     ...(redis === undefined ? [] : ['what is in Redis (sessions, tokens, banners)']),
     'configuration files and certificates',
   ]

@@ -39,7 +39,7 @@ import { restartPauseMs, stableMs } from './restart-pause.ts'
 import { Run, unknownEnd } from './run.ts'
 import { StartError, startProgram } from './start-program.ts'
 import { describeProgramEnd, endFromShell, formatDuration, type ProgramEnd } from './words.ts'
-import { fillWorkspace, openWayTo, removeInstanceFolder } from './workspace.ts'
+import { fillWorkspace, openVolumes, openWayTo, removeInstanceFolder } from './workspace.ts'
 
 export interface InstanceContext {
   readonly dataDir: string
@@ -305,6 +305,7 @@ export class ProgramInstance {
     const isFilled = this.#record.content === content && existsSync(this.#files.work) && !this.#mustRefill
     if (!isFilled) await fillWorkspace(this.#files.work, program)
     this.#mustRefill = false
+    await openVolumes(program, this.#context.dataDir)
     if (program.user !== undefined) openWayTo(this.#files.folder, this.#context.dataDir)
     this.#update({ generation, stopGraceMs, content })
   }

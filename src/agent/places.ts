@@ -14,3 +14,6 @@ export const trafficName = 'agent-traffic.json'
 
 /** The folder that has a folder for each instance. */
 export const instancesFolderName = 'instances'
+
+/** The folder with the directories that programs keep. */
+export const volumesFolderName = 'volumes'

@@ -1,7 +1,7 @@
 /** The agent's interface: schemas of the desired state and of the observed state. */
 
 /** Raised with every change that an older agent or an older Fairlead would misread. */
-export const agentProtocol = 4
+export const agentProtocol = 5
 
 /** Everything the agent shall run. A document replaces the one before it as a whole. */
 export interface DesiredState {
@@ -38,6 +38,14 @@ export interface Program {
   /** Undefined: the agent's own user. */
   readonly user: { readonly uid: number; readonly gid: number } | undefined
   readonly limits: ProgramLimits
+  readonly volumes?: ProgramVolumes | undefined
+}
+
+/** Directories that stay when the instance goes; created where they are missing. */
+export interface ProgramVolumes {
+  /** Holds them; of the user of the program. */
+  readonly root: string
+  readonly folders: readonly string[]
 }
 
 /** Undefined: no limit. */

@@ -1,10 +1,10 @@
 /** Working directories of instances: filled from a folder, opened to their users, removed. */
 import { randomUUID } from 'node:crypto'
-import { chmodSync, existsSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, lchownSync, mkdirSync, statSync } from 'node:fs'
 import { lchown, mkdir, readdir, rename, rmdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { copyTree, removeTree } from '../storage/directory-trees.ts'
+import { copyTree, makeFolders, removeTree } from '../storage/directory-trees.ts'
 import type { Program } from './protocol.ts'
 
 const longestRemovalMs = 10_000
@@ -32,6 +32,18 @@ export async function fillWorkspace(folder: string, { content, user }: Pick<Prog
   // A data directory in a clone or project lies below its package.json, whose `type` would decide how Node reads the program's files.
   await writeFile(join(parent, 'package.json'), '{}\n', { mode: 0o644 })
   await rename(fresh, folder)
+}
+
+/** @param top As of `openWayTo` @throws as the file system does */
+export async function openVolumes({ volumes, user }: Pick<Program, 'volumes' | 'user'>, top: string): Promise<void> {
+  if (volumes === undefined) return
+  const { root, folders } = volumes
+  mkdirSync(root, { recursive: true, mode: 0o700 })
+  if (user !== undefined) {
+    openWayTo(dirname(root), top)
+    lchownSync(root, user.uid, user.gid)
+  }
+  await makeFolders(folders, user)
 }
 
 /** Lets other users pass through a folder and those above it, up to `top`; they still cannot list them. */

@@ -1,6 +1,13 @@
 /** Which entries of a data directory a backup holds. */
 import { readdirSync } from 'node:fs'
-import { agentKeyName, agentLockName, agentLogName, instancesFolderName, trafficName } from '../agent/places.ts'
+import {
+  agentKeyName,
+  agentLockName,
+  agentLogName,
+  instancesFolderName,
+  trafficName,
+  volumesFolderName,
+} from '../agent/places.ts'
 import { unfinishedPrefix } from '../backends/images/image-store.ts'
 
 /** Describes the backup; the first entry of its archive. */
@@ -28,10 +35,10 @@ export interface Contents {
   readonly others: readonly string[]
 }
 
-/** Each belongs to processes of this directory, or is made again where it is missing. */
+/** Each belongs to processes of this directory, or is made again where it is missing. Programs write into volumes meanwhile. */
 const leftOut = new Set([
   ...['lock.db', 'server.json', 'bake-caches', 'build-caches', descriptionName],
-  ...[agentKeyName, agentLockName, agentLogName, trafficName, instancesFolderName],
+  ...[agentKeyName, agentLockName, agentLogName, trafficName, instancesFolderName, volumesFolderName],
 ])
 const leftOutPattern = /\.(sock|new)$|-(wal|shm|journal)$|^lost\+found$/
 

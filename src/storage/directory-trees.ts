@@ -62,6 +62,37 @@ export async function copyTree(from: string, to: string, user: FileUser | undefi
   await runTool(script, [from, to, user === undefined ? '' : `${user.uid}:${user.gid}`], { cwd: '/' })
 }
 
+/** Creates directories, for their user alone, where they are missing, in the name of the user. @throws as the system does */
+export async function makeFolders(folders: readonly string[], user: FileUser | undefined): Promise<void> {
+  await runTool('umask 077; mkdir -p -- "$@"', folders, { cwd: '/', user })
+}
+
+const copies = 3
+
+/**
+ * Copies the directory `from` in a folder of a user to `to`, with owners, rights and times, and removes all but the newest copies beside it.
+ * The copy shares its blocks with the original where the file system and `cp` can.
+ *
+ * @param folder Nothing of it is touched but in the name of its owner
+ * @param to Such as `backups/NAME`; later names sort after earlier ones
+ * @throws {Error} when files change so often that no copy is complete, or cannot be read
+ */
+export async function keepCopy(folder: string, from: string, to: string, kept: number): Promise<void> {
+  const script =
+    'umask 077; mkdir -p "${2%/*}" && cd "${2%/*}" && rm -rf .new && cp -a "../$1" .new && rm -rf "${2##*/}" && mv .new "${2##*/}" && ' +
+    'ls -r | tail -n "+$3" | while IFS= read -r old; do chmod -R u+rwX "$old"; rm -rf "$old"; done'
+  const options = { cwd: folder, user: ownerOf(await lstat(folder)) }
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await runTool(script, [from, to, String(kept + 1)], options)
+      return
+    } catch (error) {
+      // A file that a program removes meanwhile fails the copy.
+      if (attempt === copies) throw error
+    }
+  }
+}
+
 /**
  * Archives a directory as tar, in the name of the user who owns the directory above it.
  *

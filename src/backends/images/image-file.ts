@@ -46,7 +46,19 @@ export const Readiness = z
   })
   .refine(({ path, tcp }) => (path === undefined) !== (tcp !== true), 'give either "path" or "tcp: true"')
 
-/** What a user writes into the file; a server group may override every part. */
+export const Volume = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{0,30}$/, 'a volume is named with lower case letters, digits and "-", and begins with a letter')
+    .describe('Name of the volume; its directory is in the variable `FAIRLEAD_VOLUME_<NAME>`.'),
+  shared: z
+    .boolean()
+    .default(false)
+    .describe('All instances of the cluster have one directory; otherwise, the first, the second and so on have one each.'),
+})
+export type Volume = z.infer<typeof Volume>
+
+/** What a user writes into the file; a server group may override every part but the volumes. */
 export const ImageFile = z.strictObject({
   command: Command.describe('Program and arguments. The process must listen on the port `PORT`.'),
   environment: ImageEnvironment.default({}).describe('Environment variables.'),
@@ -58,6 +70,12 @@ export const ImageFile = z.strictObject({
     .max(3600)
     .default(10)
     .describe('Seconds between the request to stop (SIGTERM) and the end by force (SIGKILL).'),
+  volumes: z
+    .array(Volume)
+    .max(20)
+    .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'each volume needs a name of its own')
+    .optional()
+    .describe('Directories that stay when instances and versions go.'),
 })
 export type ImageFile = z.infer<typeof ImageFile>
 

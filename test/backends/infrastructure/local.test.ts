@@ -101,7 +101,7 @@ test('server groups of this machine serve requests', async (t) => {
   for (const [title, run] of cases) await t.test(title, (each) => run(infra, each))
 })
 
-test('an HTTPS listener serves programs that run as the user of their account', async (t) => {
+test('programs run as the user of their account, behind HTTPS and with volumes', async (t) => {
   const folder = createFolder('certificate')
   t.after(() => removeFolder(folder))
   const pair = keyPairOf('localhost', 'ec')
@@ -128,7 +128,45 @@ test('an HTTPS listener serves programs that run as the user of their account', 
     [uid],
   )
   assert.equal((await fetch(`http://localhost:${port}/`).catch(() => undefined))?.ok ?? false, false)
+  await t.test('volumes stay over versions, and are backed up before', () => keepsVolumes(infra, uid))
 })
+
+interface VolumeView {
+  readonly name: string
+  readonly folder: string
+  readonly bytes?: number
+  readonly backups: readonly string[]
+}
+
+async function keepsVolumes(infra: TestInfrastructure, uid: number): Promise<void> {
+  const script = 'for volume in "$FAIRLEAD_VOLUME_DATA" "$FAIRLEAD_VOLUME_ALL_OF_US"; do echo "$VERSION" >>"$volume/log"; done'
+  const toFile = (version: string) =>
+    `command: [sh, -c, '${script}; exec ${process.execPath} server.mjs']\nready: { path: /health, intervalSeconds: 0.2 }\n` +
+    `environment: { VERSION: '${version}' }\nvolumes: [{ name: data }, { name: all-of-us, shared: true }]\n`
+  for (const version of ['1.0.0', '2.0.0']) await infra.putImage('keeper', version, toFile(version))
+  const first = await createGroup(infra, 'keep', 2, { imageId: 'keeper:1.0.0' })
+  await infra.until<Group>(groupPath(first), isUp(2))
+
+  const second = await createGroup(infra, 'keep', 1, { imageId: 'keeper:2.0.0' })
+  await infra.until<Group>(groupPath(second), isUp(1))
+  await infra.succeed({ destroyServerGroup: { ...place, serverGroupName: first } })
+
+  const isMeasured = ({ volumes }: JsonObject) => (volumes as VolumeView[]).every(({ bytes }) => bytes !== undefined)
+  const group = await infra.until<JsonObject>(groupPath(second), isMeasured)
+  const [own, shared] = group['volumes'] as [VolumeView, VolumeView]
+  const root = join(infra.dataDir, 'volumes/dev/east/shop-keep')
+  assert.deepEqual([own.folder, shared.folder], [join(root, 'current/data'), join(root, 'current/all-of-us')])
+  const read = (...path: string[]) => readFileSync(join(root, ...path, 'log'), 'utf8')
+  assert.deepEqual(
+    ['0', '1'].map((ordinal) => read('current/data', ordinal)),
+    ['1.0.0\n2.0.0\n', '1.0.0\n'],
+  )
+  assert.equal(read('current/all-of-us/shared'), '1.0.0\n1.0.0\n2.0.0\n')
+  assert.equal(own.backups.length, 1)
+  assert.match(own.backups[0] ?? '', /^\d{8}T\d{6}Z-1\.0\.0$/)
+  assert.equal(read('backups', own.backups[0] ?? '', 'all-of-us/shared'), '1.0.0\n1.0.0\n')
+  assert.equal(statSync(join(root, 'backups', own.backups[0] ?? '', 'data/0/log')).uid, uid)
+}
 
 /** Another user where this one may switch, and the other may run Node; otherwise this one. */
 function chooseUser(): [name: string, uid: number] {

@@ -115,7 +115,7 @@ function openReadings() {
   const reconciler = { observation: toObservation({}) }
   const agent = { problem: (): string | undefined => undefined }
   const accounts = [{ name: 'dev', startLimits: { seconds: 90, failures: 3 } }]
-  const readings = new Readings({ desired, reconciler, agent, accounts })
+  const readings = new Readings({ desired, reconciler, agent, volumes: { viewsOf: () => [] }, accounts })
   const read = () => {
     const reading = readings.serverGroup(desired.groupAt('dev', 'east', group.name) as LocalGroup)
     const { isDisabled, instanceCounts, instances } = JSON.parse(writeServerGroupSummary(reading, 10))

@@ -69,6 +69,8 @@ export interface LocalInstance {
   readonly group: string | undefined
   readonly host: string
   readonly port: number
+  /** The lowest that no other one of its server group has, from 0: which volumes are its own. Undefined: it has none. */
+  readonly ordinal?: number
   readonly launchMs: number
   readonly generation: number
   /** Out of all load balancers, and not ready for others, though its server group is enabled. */

@@ -33,6 +33,7 @@ import { Reconciler } from './reconciler.ts'
 import type { LocalAccountSettings, LocalSettings } from './settings.ts'
 import { toStatistics } from './traffic-metrics.ts'
 import { openAccountUsers } from './users.ts'
+import { Volumes } from './volumes.ts'
 import { toDesiredState } from './wanted.ts'
 
 const consoleBytes = 256 * 1024
@@ -70,14 +71,15 @@ export class LocalProvider implements CloudProvider {
     }
     const agent = openAgent(dataDir)
     const secrets = new ProgramSecrets(context)
-    const toState = () => toDesiredState({ desired, settings, images, users, secrets })
+    const toState = () => toDesiredState({ desired, settings, images, users, secrets, dataDir })
     const reconciler = new Reconciler({ context, desired, agent, toState, drainMs: settings.drainMs })
     const ports = new InstancePorts(desired, settings.ownPorts, dataDir)
-    this.parts = { context, settings, desired, images, ports, users, reconciler, newId: createUlids(now) }
+    const volumes = new Volumes({ context, dataDir, backups: settings.volumeBackups })
+    this.parts = { context, settings, desired, images, ports, users, reconciler, volumes, newId: createUlids(now) }
     this.#agent = agent
     this.#secrets = secrets
     this.dataDir = dataDir
-    this.#readings = new Readings({ desired, reconciler, agent, accounts: settings.accounts })
+    this.#readings = new Readings({ desired, reconciler, agent, volumes, accounts: settings.accounts })
     this.accounts = settings.accounts.map(toAccount)
     this.operations = openOperations(this.parts)
     this.images = createImageReads(images, settings)

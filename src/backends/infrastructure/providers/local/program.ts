@@ -15,6 +15,7 @@ export interface GroupProgram {
   readonly ready: ImageFile['ready']
   readonly limits: ImageFile['limits']
   readonly stopMs: number
+  readonly volumes?: ImageFile['volumes']
   readonly overrides: ProgramOverrides
 }
 
@@ -56,6 +57,7 @@ export function toProgram(image: ImageFile, given: ProgramOverrides, source?: Gr
     ready: overrides.ready ?? image.ready,
     limits: { ...image.limits, ...overrides.limits },
     stopMs: Math.round((overrides.stopSeconds ?? image.stopSeconds) * 1000),
+    ...definedOf({ volumes: image.volumes }),
     overrides,
   }
 }

@@ -15,12 +15,12 @@ export const platformHealth = 'Local'
 
 /**
  * @param startLimits Those of its account; its own count first
- * @param instances Called by those who need them
+ * @param parts Called by those who need them
  */
 export function toServerGroup(
   group: LocalGroup,
   startLimits: StartLimits | undefined,
-  instances: () => readonly Instance[],
+  parts: { readonly instances: () => readonly Instance[]; readonly volumes: () => readonly JsonObject[] },
 ): ServerGroup {
   const { image, program } = group
   return {
@@ -34,7 +34,7 @@ export function toServerGroup(
     isDisabled: group.isDisabled,
     capacity: group.capacity,
     get instances() {
-      return instances()
+      return parts.instances()
     },
     loadBalancers: group.loadBalancers,
     securityGroups: group.securityGroups,
@@ -50,10 +50,14 @@ export function toServerGroup(
     },
     tags: group.tags,
     labels: group.labels,
-    details: {
-      startLimits: { ...startLimits, ...group.startLimits },
-      asg: { suspendedProcesses: group.suspendedProcesses.map((processName) => ({ processName })) },
-      ...(group.isLeaving && { status: 'It is being removed; its instances finish their last requests.' }),
+    // Sizes of volumes change without the server group.
+    get details() {
+      return {
+        startLimits: { ...startLimits, ...group.startLimits },
+        asg: { suspendedProcesses: group.suspendedProcesses.map((processName) => ({ processName })) },
+        ...(group.isLeaving && { status: 'It is being removed; its instances finish their last requests.' }),
+        ...(program.volumes !== undefined && { volumes: parts.volumes() }),
+      }
     },
   }
 }

@@ -4,12 +4,14 @@ import { type Desired, type LocalGroup, type LocalInstance, type LocalJob, place
 import { type BalancerUser, type InstanceState, toInstance, toJob, toLoadBalancer, toServerGroup } from './reading.ts'
 import type { Observation } from './reconciler.ts'
 import type { LocalAccountSettings } from './settings.ts'
+import type { Volumes } from './volumes.ts'
 import { balancersOf, isServing } from './wanted.ts'
 
 export interface ReadingParts {
   readonly desired: Desired
   readonly reconciler: { readonly observation: Observation }
   readonly agent: { problem(): string | undefined }
+  readonly volumes: Pick<Volumes, 'viewsOf'>
   readonly accounts: readonly Pick<LocalAccountSettings, 'name' | 'startLimits'>[]
 }
 
@@ -34,7 +36,10 @@ export class Readings {
   serverGroup(group: LocalGroup): ServerGroup {
     return this.#groups.getOrInsertComputed(group, () => {
       const account = this.#parts.accounts.find(({ name }) => name === group.account)
-      return toServerGroup(group, account?.startLimits, () => this.#instancesOf(group))
+      return toServerGroup(group, account?.startLimits, {
+        instances: () => this.#instancesOf(group),
+        volumes: () => this.#parts.volumes.viewsOf(group, group.program.volumes),
+      })
     })
   }
 

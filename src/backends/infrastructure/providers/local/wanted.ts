@@ -15,6 +15,7 @@ import { type GroupProgram, toLimits } from './program.ts'
 import type { ProgramSecrets } from './program-secrets.ts'
 import type { LocalInstanceType, LocalSettings } from './settings.ts'
 import type { AccountUsers } from './users.ts'
+import { toProgramVolumes, volumeVariables } from './volumes.ts'
 
 export interface WantedParts {
   readonly desired: Desired
@@ -22,6 +23,7 @@ export interface WantedParts {
   readonly images: ImageStore
   readonly users: AccountUsers
   readonly secrets: ProgramSecrets
+  readonly dataDir: string
 }
 
 export function toDesiredState(parts: WantedParts): DesiredState {
@@ -96,6 +98,7 @@ function toInstance(instance: LocalInstance, parts: WantedParts): DesiredInstanc
       environment: toInstanceEnvironment(instance, parts),
       user: parts.users.of(account),
       limits: toLimits(program, typeOf(program.instanceType, parts)),
+      volumes: toProgramVolumes(instance, parts.dataDir),
     },
     readiness: toProbe(program, host, port),
     stopGraceMs: program.stopMs,
@@ -104,11 +107,12 @@ function toInstance(instance: LocalInstance, parts: WantedParts): DesiredInstanc
 }
 
 /** What an instance finds about itself in its environment, beside `PORT` and `HOST`. */
-function toInstanceEnvironment(instance: LocalInstance, { secrets }: WantedParts): Record<string, string> {
+function toInstanceEnvironment(instance: LocalInstance, { secrets, dataDir }: WantedParts): Record<string, string> {
   const { program } = instance
   const { app, stack, detail, cluster } = parseMoniker(program.startedFor)
   return {
     ...secrets.environmentOf(instance),
+    ...volumeVariables(instance, dataDir),
     PORT: String(instance.port),
     HOST: instance.host,
     FAIRLEAD_INSTANCE_ID: instance.id,

@@ -4,7 +4,7 @@ import { definedOf, fieldOf, type JsonObject, listOf, objectOf, textOf } from '.
 import { clusterName, describeNameProblem, type NameParts, parseMoniker, serverGroupName } from '../../../../../names/moniker.ts'
 import { Command, Readiness } from '../../../../images/image-file.ts'
 import type { StoredImage } from '../../../../images/image-store.ts'
-import { type LocalCapacity, type LocalGroup, placeKey } from '../desired.ts'
+import { type LocalCapacity, type LocalGroup, type Place, placeKey } from '../desired.ts'
 import { buildInfoOf, findImage, hasImage } from '../local-images.ts'
 import { toProgram } from '../program.ts'
 import { StartLimits } from '../settings.ts'
@@ -218,6 +218,10 @@ async function create(plan: Plan, running: Running): Promise<void> {
   const image = findImageAt(imageId, place, running)
   if (image === undefined) throw new Error(describeMissingImage(imageId, place))
   const base = toGroup(plan, image, running)
+  await backUpVolumes(base, newestOf(groupsOfCluster(running, place, cluster)), {
+    ...running,
+    cluster: { name: cluster, account, region },
+  })
   const supplies = await findSupplies(running, account, capacity.desired, [{ ...base, name: cluster, account, region }])
   change(() => {
     const siblings = groupsOfCluster(running, place, cluster)
@@ -237,6 +241,17 @@ async function create(plan: Plan, running: Running): Promise<void> {
     fit(running, group, supplies, `The server group ${name} was created.`)
     run.report(toDeployResult(group))
   })
+}
+
+/** Before another version writes into them. @throws {Error} when they cannot be copied */
+async function backUpVolumes(
+  { program, image }: Pick<LocalGroup, 'program' | 'image'>,
+  ancestor: LocalGroup | undefined,
+  { volumes, run, cluster }: Running & { readonly cluster: Place },
+): Promise<void> {
+  if (program.volumes === undefined || ancestor?.image.digest === image.digest) return
+  const copy = await volumes.backUp(cluster, ancestor?.image.version)
+  if (copy !== undefined) run.note(`The volumes of ${cluster.name} are backed up in ${copy}.`)
 }
 
 /** @throws {Error} when it is to be the source's and there is none */

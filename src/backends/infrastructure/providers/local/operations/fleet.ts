@@ -100,7 +100,7 @@ export function fit(parts: OperationParts, group: LocalGroup, { ports, sealed }:
   }
   for (const port of ports.splice(0, missingCount(parts, group))) {
     const secrets = secretsFor(group, sealed)
-    const instance = { ...createInstance(parts, group, port, emptiestZone(group.zones, staying)), sealed: secrets }
+    const instance = { ...createInstance(parts, group, port, staying), sealed: secrets }
     staying.push(instance)
     desired.put('instances', instance)
     note(`Launching a new instance: ${instance.id}`, instance.zone)
@@ -137,16 +137,31 @@ function emptiestZone(zones: readonly string[], instances: readonly LocalInstanc
   return zones.reduce((best, zone) => (inZone(zone) < inZone(best) ? zone : best), zones[0] ?? '')
 }
 
-function createInstance({ newId, context }: OperationParts, group: LocalGroup, port: number, zone: string): LocalInstance {
-  const { account, region, name, program, image, instanceType } = group
+/** The volumes of one that leaves go to the one that takes its place. */
+function freeOrdinal({ program }: LocalGroup, staying: readonly LocalInstance[]): { ordinal?: number } {
+  if (program.volumes === undefined) return {}
+  const taken = new Set(staying.map(({ ordinal }) => ordinal))
+  let ordinal = 0
+  while (taken.has(ordinal)) ordinal += 1
+  return { ordinal }
+}
+
+function createInstance(
+  { newId, context }: OperationParts,
+  group: LocalGroup,
+  port: number,
+  staying: readonly LocalInstance[],
+): LocalInstance {
+  const { account, region, name, program, image, instanceType, zones } = group
   return {
     id: `i-${newId().toLowerCase()}`,
     account,
     region,
-    zone,
+    zone: emptiestZone(zones, staying),
     group: name,
     host: loopback,
     port,
+    ...freeOrdinal(group, staying),
     launchMs: context.now(),
     generation: 0,
     isOut: false,

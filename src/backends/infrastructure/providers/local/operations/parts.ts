@@ -13,6 +13,7 @@ import type { ProgramOverrides } from '../program.ts'
 import type { Reconciler } from '../reconciler.ts'
 import type { LocalAccountSettings, LocalSettings } from '../settings.ts'
 import type { AccountUsers } from '../users.ts'
+import type { Volumes } from '../volumes.ts'
 
 export interface OperationParts {
   readonly context: BackendContext
@@ -22,6 +23,7 @@ export interface OperationParts {
   readonly ports: InstancePorts
   readonly users: AccountUsers
   readonly reconciler: Reconciler
+  readonly volumes: Volumes
   readonly newId: () => string
 }
 

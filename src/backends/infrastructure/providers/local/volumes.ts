@@ -1,0 +1,120 @@
+/** Volumes: directories of a cluster that stay when its versions go, with copies from before each change of version. */
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { volumesFolderName } from '../../../../agent/places.ts'
+import type { ProgramVolumes } from '../../../../agent/protocol.ts'
+import type { JsonObject } from '../../../../json/values.ts'
+import { parseMoniker } from '../../../../names/moniker.ts'
+import { keepCopy, measureTree } from '../../../../storage/directory-trees.ts'
+import type { BackendContext } from '../../../backend.ts'
+import type { Volume } from '../../../images/image-file.ts'
+import type { LocalInstance, Place } from './desired.ts'
+
+const currentName = 'current'
+const backupsName = 'backups'
+/** Sizes are read again when they are older. */
+const sizeAgeMs = 60_000
+
+/** @param place A server group, or the cluster itself */
+function rootOf(dataDir: string, { account, region, name }: Place): string {
+  return join(dataDir, volumesFolderName, account, region, parseMoniker(name).cluster ?? name)
+}
+
+export function toProgramVolumes(instance: LocalInstance, dataDir: string): ProgramVolumes | undefined {
+  const folders = Object.values(volumeVariables(instance, dataDir))
+  return folders.length === 0 ? undefined : { root: rootOf(dataDir, placeOf(instance)), folders }
+}
+
+/** Where a program finds its volumes. */
+export function volumeVariables(instance: LocalInstance, dataDir: string): Record<string, string> {
+  const root = rootOf(dataDir, placeOf(instance))
+  const folderOf = ({ name, shared }: Volume) => join(root, currentName, name, shared ? 'shared' : String(instance.ordinal ?? 0))
+  return Object.fromEntries((instance.program.volumes ?? []).map((volume) => [variableOf(volume), folderOf(volume)]))
+}
+
+/** An instance that was detached keeps the volumes of the server group that started it. */
+function placeOf({ account, region, program }: LocalInstance): Place {
+  return { account, region, name: program.startedFor }
+}
+
+function variableOf({ name }: Volume): string {
+  return `FAIRLEAD_VOLUME_${name.toUpperCase().replaceAll('-', '_')}`
+}
+
+interface VolumesOptions {
+  readonly context: Pick<BackendContext, 'now' | 'steady' | 'stateChanged' | 'log'>
+  readonly dataDir: string
+  /** Backups of a cluster that are kept; 0: none are made. */
+  readonly backups: number
+}
+
+interface Measured {
+  readonly atMs: number
+  readonly bytes: number | undefined
+}
+
+export class Volumes {
+  readonly #options: VolumesOptions
+  readonly #sizes = new Map<string, Measured>()
+
+  constructor(options: VolumesOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Copies the volumes of a cluster, if there are any yet; programs may write meanwhile.
+   *
+   * @param version The one that has written them, as far as it is known
+   * @returns the folder of the copy
+   * @throws {Error} that says what to do
+   */
+  async backUp(cluster: Place, version: string | undefined): Promise<string | undefined> {
+    const { dataDir, backups, context } = this.#options
+    const root = rootOf(dataDir, cluster)
+    if (backups === 0 || !existsSync(join(root, currentName))) return undefined
+    const time = new Date(context.now()).toISOString().replaceAll(/[-:]|\.\d+/g, '')
+    const name = [time, version?.replaceAll(/[^\w.+-]/g, '_').slice(0, 80)].filter(Boolean).join('-')
+    try {
+      await keepCopy(root, currentName, `${backupsName}/${name}`, backups)
+      return join(root, backupsName, name)
+    } catch (cause) {
+      const { message } = cause as Error
+      const advice = 'Mend the cause, or set local.volumes.backups to 0 to deploy without a backup.'
+      throw new Error(`The volumes of ${cluster.name} cannot be backed up: ${message}. ${advice}`, { cause })
+    }
+  }
+
+  /** As the details of a server group show them; sizes follow once they are measured. */
+  viewsOf(place: Place, volumes: readonly Volume[] | undefined): JsonObject[] {
+    const root = rootOf(this.#options.dataDir, place)
+    return (volumes ?? []).map(({ name, shared }) => {
+      const folder = join(root, currentName, name)
+      return { name, shared, folder, bytes: this.#sizeOf(folder), backups: listOf(join(root, backupsName)) }
+    })
+  }
+
+  #sizeOf(folder: string): number | undefined {
+    const { steady, stateChanged, log } = this.#options.context
+    const known = this.#sizes.get(folder)
+    if (known !== undefined && steady() - known.atMs < sizeAgeMs) return known.bytes
+    if (!existsSync(folder)) return undefined
+    this.#sizes.set(folder, { atMs: steady(), bytes: known?.bytes })
+    measureTree(folder)
+      .then(({ bytes }) => {
+        this.#sizes.set(folder, { atMs: steady(), bytes })
+        if (bytes !== known?.bytes) stateChanged()
+      })
+      .catch((err: unknown) => log.warn({ err, folder }, 'the size of a volume cannot be measured'))
+    return known?.bytes
+  }
+}
+
+/** Newest first. */
+function listOf(folder: string): string[] {
+  return existsSync(folder)
+    ? readdirSync(folder)
+        .filter((name) => !name.startsWith('.'))
+        .sort()
+        .reverse()
+    : []
+}
