@@ -46,6 +46,10 @@ function answerTo(cluster: StubbedCluster, route: Route): Fulfilment | undefined
   if (fixed !== undefined) return { json: fixed }
   const manifest = /^\/manifests\/k8s\/([^/]+)\/(.+)$/.exec(path)
   if (manifest !== null) return found(manifests(cluster)[manifest[2] ?? ''])
+  if (path.startsWith('/cloudMetrics/')) {
+    const datapoints = [2, 1].map((minutes) => ({ timestamp: Date.now() - minutes * 60_000, average: 64 * 1024 ** 2 }))
+    return path.endsWith('/memory/statistics') ? { json: { unit: 'Bytes', period: 15, datapoints } } : found(undefined)
+  }
   if (/^\/instances\/k8s\/.+\/console$/.test(path)) return { json: logs(searchParams) }
   if (/^\/tasks\/\w+$/.test(path)) {
     return { json: { id: path.slice(7), name: 'task', application: 'shop', status: 'SUCCEEDED', steps: [], variables: [] } }
@@ -85,7 +89,15 @@ function planOf({ manifests: given }: Json): readonly Json[] {
 function reads(cluster: StubbedCluster): Readonly<Record<string, unknown>> {
   return {
     '/capabilities/cloudProviders': [
-      { id: 'kubernetes', label: 'Kubernetes', forms: [], refused: {}, help: {}, hasManifests: true },
+      {
+        id: 'kubernetes',
+        label: 'Kubernetes',
+        forms: [],
+        refused: {},
+        help: {},
+        hasManifests: true,
+        metrics: ['requests', 'memory'],
+      },
     ],
     '/credentials': [
       {
@@ -93,6 +105,7 @@ function reads(cluster: StubbedCluster): Readonly<Record<string, unknown>> {
         type: 'kubernetes',
         cloudProvider: 'kubernetes',
         namespaces: ['default', location],
+        metrics: ['memory'],
         authorized: true,
         ...(cluster.isAway && { unreachable: { since: minutesAgo(7), reason: 'connect ETIMEDOUT' } }),
       },

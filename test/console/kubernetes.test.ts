@@ -69,6 +69,11 @@ test('an application in a cluster is looked at and changed', { timeout: 900_000 
   await t.test('addresses of every list lead to the object', async () => {
     await open('applications/shop/server-groups/k8s/shop/replicaSet%20web-3')
     await page.getByRole('link', { name: 'deployment web' }).first().waitFor()
+    await page
+      .getByRole('figure')
+      .filter({ hasText: /^Memory64 MB$/ })
+      .waitFor()
+    assert.equal(await page.getByRole('figure').count(), 1, 'the account has no other metric')
     await open('applications/shop/instances/k8s/shop/pod%20web-3-a')
     await heading('pod web-3-a')
     await page.getByRole('row', { name: /ImagePullBackOff.* ended with code 137 \(OOMKilled\)/ }).waitFor()

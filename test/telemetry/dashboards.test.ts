@@ -1,15 +1,14 @@
 /** Dashboards and alerts, evaluated by a real Prometheus that reads a running instance. */
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { Metrics } from '../../src/telemetry/metrics.ts'
 import { needs } from '../support/debian.ts'
-import { freePort } from '../support/free-port.ts'
 import { runGateway } from '../support/gateway.ts'
-import { createFolder, removeFolder } from '../support/temporary-folder.ts'
+import { startPrometheus } from '../support/prometheus.ts'
 import { waitFor, waitUntil } from '../support/wait-until.ts'
 import { parseExposition } from './exposition.ts'
 
@@ -74,34 +73,14 @@ test('a Prometheus evaluates all of them over an instance that has run pipelines
   if (program === undefined) return
   execFileSync(join(dirname(program), 'promtool'), ['check', 'rules', '--lint-fatal', rulesFile])
   const { url } = await runGateway(t, { local: { enabled: true, accounts: [{ name: 'dev' }] } }, { embedded: true })
-  const home = createFolder('prometheus')
-  t.after(() => removeFolder(home))
-  const port = await freePort()
-  const file = join(home, 'prometheus.yml')
-  writeFileSync(
-    file,
-    JSON.stringify({
-      global: { scrape_interval: '1s', evaluation_interval: '1s' },
-      rule_files: [rulesFile],
-      scrape_configs: [
-        { job_name: 'gate', metrics_path: '/spectator/metrics', static_configs: [{ targets: [new URL(url).host] }] },
-      ],
-    }),
-  )
-  const server = spawn(
-    program,
-    [`--config.file=${file}`, `--storage.tsdb.path=${join(home, 'data')}`, `--web.listen-address=127.0.0.1:${port}`],
-    {
-      stdio: 'ignore',
-    },
-  )
-  t.after(async () => {
-    server.kill()
-    await new Promise((resolve) => server.once('exit', resolve))
+  const prometheus = await startPrometheus(t, program, {
+    job: 'gate',
+    url: new URL('/spectator/metrics', url),
+    ruleFiles: [rulesFile],
   })
   const ask = async (expr: string) => {
     const query = new URLSearchParams({ query: expr.replaceAll('$job', 'gate').replaceAll('$__rate_interval', '1m') })
-    const answer = await fetch(`http://127.0.0.1:${port}/api/v1/query?${query}`)
+    const answer = await fetch(`${prometheus}/api/v1/query?${query}`)
     return (await answer.json()) as {
       status: string
       error?: string
@@ -137,7 +116,7 @@ test('a Prometheus evaluates all of them over an instance that has run pipelines
     const { status, error } = await ask(expr)
     assert.equal(status, 'success', `${place}: ${error}`)
   }
-  const firing = (await (await fetch(`http://127.0.0.1:${port}/api/v1/rules`)).json()) as {
+  const firing = (await (await fetch(`${prometheus}/api/v1/rules`)).json()) as {
     data: { groups: { rules: { name: string; health: string }[] }[] }
   }
   const states = firing.data.groups.flatMap((group) => group.rules)

@@ -1,7 +1,7 @@
-/** Requests, errors, latency and memory of server groups in the last quarter of an hour, one line each. */
-import { useCloudProvider } from '../api/cloud-providers.ts'
+/** Requests, errors, latency, memory and processor time of server groups in the last minutes, one line each. */
+import { useAccounts, useCloudProvider } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
-import { numberOf, objectsOf } from '../model/read.ts'
+import { numberOf, objectsOf, textsOf } from '../model/read.ts'
 import { groupPlace, type ServerGroup, versionIn } from '../model/server-groups.ts'
 import { now } from '../model/time.ts'
 
@@ -12,6 +12,7 @@ const charts = [
   { name: 'errors', title: 'Errors', isRate: true, format: (value: number) => `${short(value)}/s` },
   { name: 'latency', title: 'Latency', isRate: false, format: (value: number) => `${short(value)} ms` },
   { name: 'memory', title: 'Memory', isRate: false, format: (value: number) => `${short(value / 1024 ** 2)} MB` },
+  { name: 'cpu', title: 'Processor', isRate: false, format: (value: number) => `${short(value * 1000)} mCPU` },
 ] as const
 
 function short(value: number): string {
@@ -21,8 +22,10 @@ function short(value: number): string {
 /** Nothing where no metric has values for a line. @param groups The last two are compared, the old one first. */
 export function GroupCharts({ groups }: { groups: readonly ServerGroup[] }) {
   const compared = groups.slice(-2)
-  const metrics = useCloudProvider(compared[0]?.cloudProvider ?? compared[0]?.type)?.metrics
-  const shown = charts.filter(({ name }) => metrics?.includes(name))
+  const provider = useCloudProvider(compared[0]?.cloudProvider ?? compared[0]?.type)
+  const account = useAccounts().reading.value.body?.find(({ name }) => name === compared[0]?.account)
+  const metrics = textsOf(account?.['metrics'] ?? provider?.metrics)
+  const shown = charts.filter(({ name }) => metrics.includes(name))
   if (shown.length === 0) return null
   return (
     <div class="charts">

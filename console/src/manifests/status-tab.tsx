@@ -4,6 +4,7 @@ import { objectKey } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { DataTable } from '../components/data-table.tsx'
+import { GroupCharts } from '../components/group-charts.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { PlainText } from '../components/plain-text.tsx'
 import { EmptyState, Panel } from '../components/screen.tsx'
@@ -25,15 +26,17 @@ import {
   type StateRow,
 } from './object.ts'
 import { type ShownObject, useManifest, workloads } from './use-object.ts'
+import { isInUse } from './workload.ts'
 
 export function StatusTab({ object }: { object: ShownObject }) {
-  const { application, place, view, areGroupsRead } = object
+  const { application, place, view, groups, areGroupsRead } = object
   const { name } = place
   const toLogs = (container: string) => to.manifest(application, place, { tab: 'logs', container })
   return (
     <div class="stack">
       {isKind(name, 'pod') && <States title="Containers" head="Container" rows={containersOf(view)} toRow={toLogs} />}
       {isKind(name, ...workloads) && areGroupsRead && <PodRows object={object} />}
+      <GroupCharts groups={groups.filter(isInUse).sort((one, other) => (one.createdTime ?? 0) - (other.createdTime ?? 0))} />
       {isKind(name, 'service', 'ingress') && <Serves object={object} />}
       <Panel title="Details">
         <KeyValue facts={factsOf(object)} />

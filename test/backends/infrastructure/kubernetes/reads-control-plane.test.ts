@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { fieldAt, fieldOf, type JsonObject, objectsOf } from '../../../../src/json/values.ts'
+import { needs } from '../../../support/debian.ts'
 import { networkPolicy, service, workload } from '../../../support/kubernetes-objects.ts'
 import { type Operations, startOperations } from '../../../support/kubernetes-operations.ts'
+import { startPrometheus } from '../../../support/prometheus.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 
 const shop = '/applications/shop'
@@ -170,3 +175,86 @@ test('kubernetes-scenario 123: changes by other tools are seen', async (t) => {
   assert.equal(fieldAt(manifest, 'manifest', 'metadata', 'labels', 'tier'), 'web')
   await untilListed(operations, `${shop}/serverGroups`, ([group]) => fieldOf(group?.['labels'], 'tier') === 'web')
 })
+
+test('a server group has metrics of its pods and of a Prometheus', async (t) => {
+  const program = needs(t, 'prometheus')
+  if (program === undefined) return
+  const place = { namespace: '' }
+  let scrapes = 0
+  const mesh = createServer((_request, response) => {
+    scrapes++
+    response.setHeader('content-type', 'text/plain; version=0.0.4').end(meshMetrics(place.namespace, scrapes))
+  }).listen(0, '127.0.0.1')
+  t.after(() => mesh.close())
+  await once(mesh, 'listening')
+  const url = new URL(`http://127.0.0.1:${(mesh.address() as AddressInfo).port}/metrics`)
+  const baseUrl = await startPrometheus(t, program, { job: 'mesh', url })
+  const operations = await startOperations(t, { account: { prometheus: { baseUrl, queries: { cpu: 'absent(nothing)' } } } })
+  if (operations === undefined) return
+  const { infrastructure, namespace, deploy, plane } = operations
+  place.namespace = namespace
+  await serveUsage(plane)
+  await deploy([workload('ReplicaSet', 'web', { namespace, replicas: 2 })])
+  await untilListed(operations, `${shop}/serverGroups`, isUp(2))
+  for (const name of await operations.names('pods')) {
+    await plane.api.create(`/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods`, {
+      apiVersion: 'metrics.k8s.io/v1beta1',
+      kind: 'PodMetrics',
+      metadata: { name },
+      containers: [{ name: 'main', usage: { cpu: '250m', memory: '3Mi' } }],
+    })
+  }
+  const pathOf = (metric: string) =>
+    `/cloudMetrics/kubernetes/k8s/${namespace}/${metric}/statistics?serverGroup=${encodeURIComponent('replicaSet web-v000')}`
+  const latest = async (metric: string) => {
+    const { datapoints } = await infrastructure.until(pathOf(metric), (read) => objectsOf(read['datapoints']).length > 0)
+    return objectsOf(datapoints).at(-1)
+  }
+
+  assert.equal((await latest('memory'))?.['average'], 6 * 1024 ** 2)
+  assert.equal((await latest('cpu'))?.['average'], 1, 'a query of the account')
+  const [requests, errors] = [Number((await latest('requests'))?.['sum']), Number((await latest('errors'))?.['sum'])]
+  assert.ok(requests > 0 && Math.abs(errors / requests - 1 / 5) < 0.01, `${errors} of ${requests}`)
+  assert.ok(Math.abs(Number((await latest('latency'))?.['average']) - 40) < 0.01)
+  assert.equal((await infrastructure.ask('GET', pathOf('constructor'))).status, 404)
+  const [account] = await infrastructure.read<JsonObject[]>('/credentials?expand=true')
+  assert.deepEqual(account?.['metrics'], ['requests', 'errors', 'latency', 'memory', 'cpu'])
+})
+
+/** The API server itself answers in place of what measures. */
+async function serveUsage({ api }: Operations['plane']): Promise<void> {
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
+  await api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'pods.metrics.k8s.io', annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' } },
+    spec: {
+      group: 'metrics.k8s.io',
+      scope: 'Namespaced',
+      names: { plural: 'pods', singular: 'pod', kind: 'PodMetrics' },
+      versions: [{ name: 'v1beta1', served: true, storage: true, schema }],
+    },
+  })
+  const path = '/apis/metrics.k8s.io/v1beta1/namespaces/default/pods'
+  await waitUntil(async () => (await api.call(path)).status === 200, 'usage that is served')
+}
+
+/** As a mesh counts: of five requests to two pods one fails, and all take 40 ms; requests to another server group take 9 ms. */
+function meshMetrics(namespace: string, count: number): string {
+  const series = [
+    ['web-v000-aaaaa', 200, 3, 40],
+    ['web-v000-bbbbb', 200, 1, 40],
+    ['web-v000-bbbbb', 503, 1, 40],
+    ['web-v001-ccccc', 500, 9, 9],
+  ] as const
+  return series
+    .flatMap(([pod, code, requests, latency]) => {
+      const labels = `{reporter="destination",namespace="${namespace}",pod="${pod}",response_code="${code}"}`
+      return [
+        `istio_requests_total${labels} ${requests * count}`,
+        `istio_request_duration_milliseconds_sum${labels} ${requests * count * latency}`,
+        `istio_request_duration_milliseconds_count${labels} ${requests * count}\n`,
+      ]
+    })
+    .join('\n')
+}

@@ -11,6 +11,7 @@ import type { KubeObject } from './objects.ts'
 import type { KubernetesAccount, ListUpdates } from './parts.ts'
 import { AccountLists } from './reads/account-lists.ts'
 import { AccountObjects } from './reads/account-objects.ts'
+import { metricsOf } from './reads/group-metrics.ts'
 import type { KeptObject } from './reads/kept-object.ts'
 import type { Absence } from './reads/kind-watch.ts'
 import { KindWatches } from './reads/kind-watches.ts'
@@ -114,6 +115,7 @@ export class OpenAccount implements KubernetesAccount {
         namespaces: this.#namespaces.names,
         spinnakerKindMap: spinnakerKinds(this.kinds),
         dockerRegistries: [],
+        metrics: metricsOf(this.settings),
         cacheThreads: this.settings.cacheThreads,
         cacheIntervalSeconds: this.settings.cacheIntervalSeconds ?? null,
         enabled: true,

@@ -6,13 +6,14 @@ import type { JsonObject } from '../../../../json/values.ts'
 import type { BackendContext } from '../../../backend.ts'
 import type { Account, Instance, Job, LoadBalancer, Owned, OwnHit, OwnResource, SecurityGroup, ServerGroup } from '../../model.ts'
 import type { OperationTypes } from '../../operation-type.ts'
-import type { CloudProvider, ConsoleView, LogChoice, ManifestReads } from '../../provider.ts'
+import type { CloudProvider, ConsoleView, LogChoice, ManifestReads, MetricReads } from '../../provider.ts'
 import { OpenAccount } from './account.ts'
 import { SharedConnections } from './api/shared-connections.ts'
 import { type FullName, parseFullName } from './full-name.ts'
 import { builtInKinds } from './kinds.ts'
 import { createKubernetesOperations } from './operations/all.ts'
 import type { KubernetesParts } from './parts.ts'
+import { createMetricReads } from './reads/group-metrics.ts'
 import { createManifestReads } from './reads/manifest-reads.ts'
 import { removeObject } from './reads/object-lookup.ts'
 import { readConsole, readProperties } from './reads/pod-logs.ts'
@@ -33,6 +34,7 @@ export class KubernetesProvider implements CloudProvider {
   readonly id = 'kubernetes'
   readonly operations: OperationTypes
   readonly manifests: ManifestReads
+  readonly metrics: MetricReads
   readonly #context: BackendContext
   readonly #underWay = new ReadsUnderWay()
   readonly #sharing = new Sharing()
@@ -51,6 +53,7 @@ export class KubernetesProvider implements CloudProvider {
     const parts = this.#toParts()
     this.operations = createKubernetesOperations(parts)
     this.manifests = createManifestReads(parts, (name) => this.#accounts.get(name)?.reads)
+    this.metrics = createMetricReads(parts)
     for (const account of settings.accounts) this.#open(account)
   }
 

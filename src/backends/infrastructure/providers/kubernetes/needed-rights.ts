@@ -25,6 +25,7 @@ const rows: readonly (readonly [group: string, resources: string, verbs: readonl
   ['apps', 'controllerrevisions', ['get', 'list']],
   ['batch', 'jobs cronjobs', [...reads, ...writes]],
   ['networking.k8s.io', 'ingresses networkpolicies', [...reads, ...writes]],
+  ['metrics.k8s.io', 'pods', ['get', 'list']],
   ['', 'namespaces', ['list', 'watch'], true],
   ['apiextensions.k8s.io', 'customresourcedefinitions', ['list'], true],
 ]

@@ -2,6 +2,7 @@
 import type { ProviderType } from '../provider-type.ts'
 import { checkAccounts } from './check-accounts.ts'
 import { KubernetesProvider } from './kubernetes.ts'
+import { metricNames } from './reads/metric-queries.ts'
 import { type KubernetesSettings, kubernetesKeys, toKubernetesSettings } from './settings.ts'
 
 const type: ProviderType<typeof kubernetesKeys.keys, KubernetesSettings> = {
@@ -19,6 +20,7 @@ const type: ProviderType<typeof kubernetesKeys.keys, KubernetesSettings> = {
     refused: {},
     help: {},
     hasManifests: true,
+    metrics: metricNames,
   },
 }
 

@@ -12,6 +12,7 @@ import {
   texts,
 } from '../../../../settings/setting.ts'
 import { type Kind, priorities, type SpinnakerKind } from './kinds.ts'
+import { PrometheusSettings } from './reads/metric-queries.ts'
 
 const spinnakerKinds = [
   'instances',
@@ -124,7 +125,8 @@ const AccountKeys = z.strictObject({
     })
     .prefault({})
     .describe('Which kinds are listed as raw resources.'),
-  metrics: on.describe('Reads the processor time and memory of pods for their details.'),
+  metrics: on.describe('Reads the processor time and memory of pods.'),
+  prometheus: PrometheusSettings.optional().describe('A Prometheus that has metrics of its server groups.'),
   namingStrategy: z.literal('kubernetesAnnotations').optional().describe('The only strategy.'),
   cacheIntervalSeconds: z.int().min(1).optional().describe('Shown in the account; lists are watched and need no interval.'),
   cacheThreads: z.int().min(1).default(1).meta({ description: 'Shown in the account.' }),

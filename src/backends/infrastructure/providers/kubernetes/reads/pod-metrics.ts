@@ -36,7 +36,7 @@ const factors: Readonly<Record<string, number>> = {
 }
 
 /** Such as `250m` and `12Mi`; 0 for anything else. */
-function parseQuantity(text: string): number {
+export function parseQuantity(text: string): number {
   const [, number = '', unit = ''] = /^([\d.]+)([a-zA-Z]*)$/.exec(text) ?? []
   return Number(number) * (factors[unit] ?? 0) || 0
 }

@@ -1,0 +1,40 @@
+/** A Prometheus that reads one target each second. */
+import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { freePort } from './free-port.ts'
+import { createFolder, removeFolder } from './temporary-folder.ts'
+
+interface Target {
+  readonly job: string
+  /** Of its metrics. */
+  readonly url: URL
+  readonly ruleFiles?: readonly string[]
+}
+
+/** @returns its address; it may not answer yet */
+export async function startPrometheus(t: TestContext, program: string, { job, url, ruleFiles = [] }: Target): Promise<string> {
+  const home = createFolder('prometheus')
+  t.after(() => removeFolder(home))
+  const port = await freePort()
+  const file = join(home, 'prometheus.yml')
+  writeFileSync(
+    file,
+    JSON.stringify({
+      global: { scrape_interval: '1s', evaluation_interval: '1s' },
+      rule_files: ruleFiles,
+      scrape_configs: [{ job_name: job, metrics_path: url.pathname, static_configs: [{ targets: [url.host] }] }],
+    }),
+  )
+  const server = spawn(
+    program,
+    [`--config.file=${file}`, `--storage.tsdb.path=${join(home, 'data')}`, `--web.listen-address=127.0.0.1:${port}`],
+    { stdio: 'ignore' },
+  )
+  t.after(async () => {
+    server.kill()
+    await new Promise((resolve) => server.once('exit', resolve))
+  })
+  return `http://127.0.0.1:${port}`
+}
