@@ -15,6 +15,7 @@ import { measureLists } from './lists.ts'
 import { type Asked, measure, median, print, type Row, round, toRows, warmUp } from './measure.ts'
 import { type BenchOptions, parseOptions } from './options.ts'
 import { measurePrices } from './prices.ts'
+import { measureRestarts } from './restart.ts'
 import { measureAttacks, measureOverload, measureSoak } from './steady.ts'
 import {
   createScratch,
@@ -50,6 +51,8 @@ const longParts: Record<string, Part> = {
   overload: measureOverload,
   attacks: measureAttacks,
   soak: measureSoak,
+  'restart/apart': (...given) => measureRestarts('apart', ...given),
+  'restart/standalone': (...given) => measureRestarts('standalone', ...given),
   'builds/push': measurePush,
   'builds/polls': measurePolls,
   'builds/queue': measureQueue,

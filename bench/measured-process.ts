@@ -82,6 +82,13 @@ export class MeasuredProcess {
     writeFileSync(`/proc/${this.pid}/clear_refs`, '5')
   }
 
+  /** Ends it without warning. */
+  async kill(): Promise<void> {
+    const ended = new Promise((resolve) => this.#child.once('exit', resolve))
+    this.#child.kill('SIGKILL')
+    await ended
+  }
+
   async stop(): Promise<void> {
     if (this.hasEnded) return
     const ended = new Promise((resolve) => this.#child.once('exit', resolve))

@@ -89,6 +89,9 @@ export const conditionKey = 'stageEnabledEvaluation'
 /** Key of a stage's context: what it waits for, in words; a timeout repeats it. */
 export const waitingKey = 'waiting.for'
 
+/** Key of a stage's context: that a call was repeated because the engine ended during it, in words. */
+export const repeatedKey = 'repeated.call'
+
 /** Keys of a stage's context with manifests; with `skipExpressionEvaluation`, their `${}` is their own. */
 export const documentKeys = ['manifests', 'manifest', 'patchBody'] as const
 
@@ -178,6 +181,8 @@ interface TaskNotes {
   run?: string
   /** When to look at it (again), milliseconds since the epoch. */
   dueAt?: number
+  /** When a call was made that nothing recognizes if it is repeated, and whose result is not recorded. */
+  calledAt?: number
 }
 
 export function isTopLevel(stage: Stage): boolean {

@@ -227,6 +227,12 @@ test('orchestration-scenario 178: a crash during a webhook repeats the call at m
   const real = { token: 'real-token-1', body: '{"password":"real-pass-22"}' }
   for (const { token, body } of calls) assert.deepEqual({ token, body }, real, 'the engine goes on with what the author wrote')
   assert.doesNotMatch(JSON.stringify(done), /real-/)
+  const notes = done.stages.map(({ context }) => context['repeated.call'])
+  assert.match(
+    String(notes[0]),
+    /^The engine ended during the call of \d{4}-.*It was repeated, and may have had its effect twice\.$/,
+  )
+  assert.equal(notes[1], undefined)
 })
 
 test('orchestration-scenario 180: a save that a crash interrupts leaves one pipeline', async (t) => {

@@ -1,7 +1,7 @@
 /** Tasks whose time has come: their steps, and the results that these record (docs/contracts/orchestration.md#task-states). */
 import { isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
-import { type Execution, type Jump, type Stage, waitingKey } from '../model.ts'
+import { type Execution, type Jump, repeatedKey, type Stage, waitingKey } from '../model.ts'
 import { noteSecrets } from '../secrets.ts'
 import { type Step, stageTypeOf, type TaskResult, typeNameOf } from '../stages/stage-type.ts'
 import { isComplete } from '../statuses.ts'
@@ -63,7 +63,18 @@ function takeTask(taskRun: TaskRun, run: string): StepRun | undefined {
     return undefined
   }
   evaluateStageContext(taken)
+  if ('execute' in step && step.isUnrecognized) noteCall(taken)
   return taken
+}
+
+/** A call whose result was never recorded may have arrived. */
+function noteCall({ stage, task, turn }: TaskRun): void {
+  const { calledAt } = task.engine
+  if (calledAt !== undefined) {
+    const at = new Date(calledAt).toISOString()
+    stage.context[repeatedKey] = `The engine ended during the call of ${at}. It was repeated, and may have had its effect twice.`
+  }
+  task.engine.calledAt = turn.now
 }
 
 /** The stage and those above it show that nothing moves. */
@@ -99,6 +110,7 @@ export function applyResult(run: StepRun, result: TaskResult): void {
     return
   }
   turn.recorded += size
+  task.engine.calledAt = undefined
   if (result.secrets !== undefined) noteSecrets(execution, result.secrets)
   mergeResult(stage, result)
   evaluateStageContext(run)
@@ -124,6 +136,7 @@ export function mergeResult(stage: Stage, result: Pick<TaskResult, 'context' | '
 export function applyFailure(run: StepRun, error: unknown): void {
   const { execution, stage, task, turn } = run
   if (error instanceof RetryableError) {
+    task.engine.calledAt = undefined
     task.engine.dueAt = nextLook(run, pauseOf(run, longestRetryMs))
     return
   }

@@ -69,6 +69,8 @@ interface CallingStep {
   judge?(context: TaskContext): Promise<Submission | undefined>
   /** It changes nothing: judgements of tasks run it. */
   readonly readsOnly?: true
+  /** Nothing recognizes its call when it is repeated: the stage says so if the engine ended before the result was recorded. */
+  readonly isUnrecognized?: true
 }
 
 /** Operations for the infrastructure service. */

@@ -10,7 +10,7 @@ import type { PreconfiguredWebhook } from '../../outside/settings.ts'
 import { valueAt } from '../../pipelines/json-path.ts'
 import { failureRecord, StageError } from '../machine/failure.ts'
 import { passedMs } from '../machine/timeout.ts'
-import type { Stage } from '../model.ts'
+import { repeatedKey, type Stage } from '../model.ts'
 import { maskCopies, secretsOfSettings } from '../secrets.ts'
 import { resolveArtifacts } from '../submission/artifacts.ts'
 import type { StageType, Step, TaskContext, TaskResult } from './stage-type.ts'
@@ -24,6 +24,7 @@ const maxPathSteps = 100_000
 const create: Step = {
   name: 'createWebhook',
   execute: callWebhook,
+  isUnrecognized: true,
   pollMs: callPauseMs,
   timeoutMs: 5 * minuteMs,
   timeoutFollowsStage: true,
@@ -103,7 +104,7 @@ function webhookType(type: string, preconfigured: PreconfiguredWebhook | undefin
       ]
       return steps.filter((_step, position) => isChosen[position])
     },
-    forgets: ['webhook', 'statusEndpoint', 'waitBeforeMonitorSince'],
+    forgets: ['webhook', 'statusEndpoint', 'waitBeforeMonitorSince', repeatedKey],
     onCancel: (context) => cancelWebhook(given(context)),
   }
 }
