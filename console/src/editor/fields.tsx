@@ -14,7 +14,7 @@ import { type FieldDescription, namesOf } from './stages.ts'
 import { FieldContext } from './suggest.tsx'
 
 /** So many fields are shown even if they are neither required nor set. */
-const firstShown = 5
+const firstShown = 6
 
 interface FormPlace {
   readonly draft: Draft

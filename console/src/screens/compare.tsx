@@ -46,7 +46,8 @@ function Chosen({ id, base }: { id: string; base: string }) {
   const error = newer.body === undefined ? newer.error : older === undefined ? (named.error ?? earlier.error) : undefined
   if (error !== undefined) return <ErrorState error={error} onRetry={() => refreshAll()} />
   if (earlier.found?.length === 0 && baseline !== undefined) {
-    return <EmptyState icon="search" text={`There is no earlier run${base === 'previous' ? '' : ' that succeeded'}.`} />
+    const text = `There is no earlier run${base === 'previous' ? '' : ' that succeeded'}.`
+    return <EmptyState icon="search" text={text} children={<a href={to.execution(id)}>Open the run</a>} />
   }
   if (newer.body === undefined || older === undefined) return <Loading rows={8} />
   return <Both older={older} newer={newer.body} base={base} />
@@ -60,8 +61,10 @@ interface BothProps {
 function Both({ older, newer, base }: BothProps & { readonly base: string }) {
   const { route: navigate } = useLocation()
   const { body: runs = [] } = useRunsOf(newer.pipelineConfigId, 50).reading.value
-  const earlier = newestFirst(runs).filter((run) => run.id !== newer.id && (run.buildTime ?? 0) <= (newer.buildTime ?? 0))
-  const choices = earlier.map((run) => {
+  const earlier = runs.filter(
+    ({ id, buildTime }) => id !== newer.id && id !== older.id && (buildTime ?? 0) <= (newer.buildTime ?? 0),
+  )
+  const choices = newestFirst([...earlier, older]).map((run) => {
     const words = [shortId(run.id), statusOf(run).word, formatRelative(run.buildTime ?? 0, now.peek())]
     return [run.id, words.join(', ')] as const
   })

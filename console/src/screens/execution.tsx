@@ -88,7 +88,8 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
       {status === 'NOT_STARTED' && <Queued execution={execution} />}
       {canceled === true && (
         <Banner tone="info">
-          {canceledBy ? `Cancelled by ${canceledBy}.` : 'Cancelled.'} <Name text={cancellationReason ?? ''} max={300} />
+          Cancelled{canceledBy && ` by ${canceledBy}`}
+          <Name text={cancellationReason ? `: ${cancellationReason}` : '.'} max={300} />
         </Banner>
       )}
       {waiting !== undefined && <Judgment key={waiting.id} execution={execution} stage={waiting} />}

@@ -26,7 +26,10 @@ export function PipelineScreen({ params }: ScreenProps) {
   const runs = useRunsOf(id, 30, application)
   const revisions = { path: { pipelineConfigId: id }, query: { limit: 5 } }
   const history = useLive('/pipelineConfigs/{pipelineConfigId}/history', revisions, { refresh: 'open' })
-  const missing = <EmptyState icon="search" text={`There is no pipeline ${id} in ${application}. It may have been deleted.`} />
+  const gone = `There is no pipeline ${id} in ${application}. It may have been deleted.`
+  const missing = (
+    <EmptyState icon="search" text={gone} children={<a href={to.pipelines(application)}>Pipelines of {application}</a>} />
+  )
   return (
     <Loaded live={configs} title="Pipeline" rows={8} empty={missing}>
       {(pipelines) => {
@@ -82,7 +85,7 @@ function Head({ application, pipeline, runs }: PageProps) {
 }
 
 /** Its stages in the order of the definition, of which those that run at the same time stand in one column; and its last runs. */
-function Work({ application, pipeline: { id, name, stages }, runs: live }: PageProps) {
+function Work({ application, pipeline: { id, name, stages, type }, runs: live }: PageProps) {
   const levels = levelsOf(objectsOf(stages))
   const edit = (stage?: string) => to.editPipeline(application, id ?? name, { stage })
   const label = `Last runs of ${name}`
@@ -90,7 +93,8 @@ function Work({ application, pipeline: { id, name, stages }, runs: live }: PageP
   return (
     <div class="stack">
       <Panel title="Stages" count={stages?.length || undefined}>
-        {levels.length === 0 && (
+        {levels.length === 0 && type === 'templatedPipeline' && <p class="quiet">Its stages come from a template.</p>}
+        {levels.length === 0 && type !== 'templatedPipeline' && (
           <p class="quiet">
             It has no stage yet. <a href={edit()}>Add the first one</a>.
           </p>

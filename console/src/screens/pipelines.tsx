@@ -111,8 +111,8 @@ function List({ application, pipelines, query }: ListProps) {
     <>
       <Filters filters={[...filters, eventFilter]} />
       <div class="stack">
-        {status ? <Loaded live={last} rows={6} empty={rows()} children={rows} /> : rows()}
         <TriggerEvents application={application} pipelines={pipelines} query={query} />
+        {status ? <Loaded live={last} rows={6} empty={rows()} children={rows} /> : rows()}
       </div>
     </>
   )

@@ -29,6 +29,7 @@ import { stageWord } from '../model/names.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { healthReason, instanceId } from '../model/server-groups.ts'
 import { accountOf, buildOf, deployedBy, type GroupPlace, logOf, type StageBuild } from '../model/stage-output.ts'
+import { now } from '../model/time.ts'
 import { plural, showing } from '../words.ts'
 import { useStageActions } from './execution-actions.tsx'
 import { Output, placeLinks, useNotUp } from './stage-output.tsx'
@@ -142,6 +143,7 @@ function Facts({ stage, application, groups }: { stage: Stage; application: stri
   const { context, type, status, startTime } = stage
   const text = (key: string) => textOf(context[key])
   const [child, command, seconds] = [text('executionId'), text('command'), numberOf(context['waitTime'])]
+  const { expression, enabled } = objectOf(context['stageEnabledEvaluation'])
   const isLeft = type === 'wait' && status === 'RUNNING' && seconds !== undefined && startTime
   const deployed = groups.map((group) => (
     <NameLink key={`${group.region} ${group.name}`} href={to.serverGroup(application, group)} text={group.name} max={60} />
@@ -150,15 +152,18 @@ function Facts({ stage, application, groups }: { stage: Stage; application: stri
   return (
     <KeyValue
       facts={[
-        ['Continues', isLeft && <Time at={startTime + seconds * 1000} />],
+        ['Left', isLeft && <Duration from={now.value} until={Math.max(now.value, startTime + seconds * 1000)} />],
         ['Judged by', type === 'manualJudgment' && !isWaiting(stage) && judge],
         ['Answer', text('judgmentInput')],
         ['Account', accountOf(context)],
+        ['Image', type === 'bake' && text('imageId')],
+        ['Call', type === 'webhook' && [text('method'), text('url')].filter(Boolean).join(' ')],
+        ['Status', type === 'webhook' && textOf(objectOf(context['webhook'])['statusCodeValue'])],
         ['Started run', child && <a href={to.execution(child)}>{text('executionName') ?? child}</a>],
         ['Deployed', deployed.length > 0 && <span class="row">{deployed}</span>],
         ['Command', command && <code class="command">{command.slice(0, 600)}</code>],
         ...buildFacts(objectOf(context['buildInfo']), buildOf(context)),
-        ['Why', text('skipReason')],
+        ['Why', text('skipReason') ?? (enabled === false && `${textOf(expression) ?? 'Its condition'} is false.`)],
       ]}
     />
   )
