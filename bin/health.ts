@@ -1,7 +1,7 @@
 /** `fairlead health`: asks the Fairlead of this configuration how it is, as the health check of a container does. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { Agent, request } from 'undici'
+import { Client } from 'undici'
 import type { HttpSettings } from '../src/http/settings.ts'
 import { readArguments } from './arguments.ts'
 import { configOption, readConfig } from './read-config.ts'
@@ -46,13 +46,14 @@ function placeOf({ address, port, listeners }: HttpSettings): { host: string; po
 
 /** The certificate names a host that is not this one. */
 async function ask(url: string): Promise<number> {
-  const dispatcher = new Agent({ connect: { rejectUnauthorized: false } })
+  const { origin, pathname } = new URL(url)
+  const client = new Client(origin, { connect: { rejectUnauthorized: false } })
   try {
-    const { statusCode, body } = await request(url, { dispatcher, signal: AbortSignal.timeout(timeoutMs) })
+    const { statusCode, body } = await client.request({ method: 'GET', path: pathname, signal: AbortSignal.timeout(timeoutMs) })
     await body.dump()
     return statusCode
   } finally {
-    await dispatcher.destroy()
+    await client.destroy()
   }
 }
 

@@ -1,9 +1,9 @@
 /** Starts of the agent's process: by Fairlead, or by the agent before it, whose listening sockets it inherits. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync } from 'node:fs'
-import { getCompileCacheDir } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { compileCacheVariable } from '../runtime/compile-cache.ts'
 import { agentNodeOptions } from '../runtime/v8-options.ts'
 import { openAgentLog } from './log.ts'
 import { agentLogName } from './places.ts'
@@ -36,7 +36,7 @@ export function ownAgentFile(): URL {
 
 function agentEnvironment(): NodeJS.ProcessEnv {
   // From sources, compiled modules also save the compiler of types.
-  const own = { MALLOC_ARENA_MAX: '1', NODE_COMPILE_CACHE: getCompileCacheDir() }
+  const own = { MALLOC_ARENA_MAX: '1', ...compileCacheVariable() }
   return {
     ...own,
     ...Object.fromEntries(passedOn.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))),

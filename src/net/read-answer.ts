@@ -1,5 +1,5 @@
 /** Responses read within a bound. */
-import type { IncomingMessage } from 'node:http'
+import { IncomingMessage } from 'node:http'
 
 /** @param tooLarge The error for a longer one, whose rest is not read. */
 export async function readAnswerText(answer: IncomingMessage, maxBytes: number, tooLarge: () => Error): Promise<string> {
@@ -15,7 +15,7 @@ export async function readAnswerBytes(
   const chunks: Uint8Array[] = []
   let size = 0
   // What is not read to its end is destroyed.
-  for await (const chunk of (answer instanceof Response ? (answer.body ?? []) : answer) as AsyncIterable<Uint8Array>) {
+  for await (const chunk of (answer instanceof IncomingMessage ? answer : (answer.body ?? [])) as AsyncIterable<Uint8Array>) {
     size += chunk.length
     if (size > maxBytes) throw tooLarge()
     chunks.push(chunk)

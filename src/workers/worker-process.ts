@@ -1,11 +1,11 @@
 /** One worker process as the primary sees it: its start, its connections, its end. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { fstatSync } from 'node:fs'
-import { getCompileCacheDir } from 'node:module'
 import type { Socket } from 'node:net'
 import type { Duplex, Readable } from 'node:stream'
 import type { PortKind } from '../http/request-state.ts'
 import { Channel } from '../net/channel.ts'
+import { compileCacheVariable } from '../runtime/compile-cache.ts'
 import { youngNodeOptions } from '../runtime/v8-options.ts'
 import type { MetricSnapshot } from '../telemetry/metric-set.ts'
 import type { HandedConnection, PrimaryDuties, WorkerDuties, WorkerStart } from './protocol.ts'
@@ -188,8 +188,7 @@ function startProcess(program: URL): ChildProcess {
       ...process.env,
       // It writes to a pipe, so it cannot see that its lines end on a terminal.
       ...(process.stdout.isTTY && process.stdout.hasColors() && { FORCE_COLOR: '1' }),
-      // Compiled code is kept between starts.
-      NODE_COMPILE_CACHE: getCompileCacheDir(),
+      ...compileCacheVariable(),
     },
   })
 }

@@ -6,6 +6,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Level } from 'pino'
 import { BackOff } from '../../concurrency/back-off.ts'
 import { within } from '../../concurrency/within.ts'
+import { compileCacheVariable } from '../../runtime/compile-cache.ts'
 import type { BackendState } from '../../telemetry/metrics.ts'
 import {
   countStateChange,
@@ -187,7 +188,7 @@ export class EmbeddedThread implements Embedded {
 
 function startWorker(input: WorkerInput, options: WorkerOptions): Worker {
   const file = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
-  return new Worker(file, { ...options, workerData: input })
+  return new Worker(file, { ...options, workerData: input, env: { ...process.env, ...compileCacheVariable() } })
 }
 
 function writeLog(log: FastifyBaseLogger, line: string): void {
