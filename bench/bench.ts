@@ -13,6 +13,7 @@ import { measureMemory } from './kubernetes-memory.ts'
 import { measureChanges, measureIdle, measureRestart } from './kubernetes-watches.ts'
 import { measureLists } from './lists.ts'
 import { type Asked, measure, median, print, type Row, round, toRows, warmUp } from './measure.ts'
+import { measureMemoryUse } from './memory.ts'
 import { type BenchOptions, parseOptions } from './options.ts'
 import { measurePrices } from './prices.ts'
 import { measureRestarts } from './restart.ts'
@@ -51,6 +52,7 @@ const longParts: Record<string, Part> = {
   overload: measureOverload,
   attacks: measureAttacks,
   soak: measureSoak,
+  memory: measureMemoryUse,
   'restart/apart': (...given) => measureRestarts('apart', ...given),
   'restart/standalone': (...given) => measureRestarts('standalone', ...given),
   'builds/push': measurePush,
