@@ -1,42 +1,56 @@
 #!/usr/bin/env bash
-# Builds the control plane of Kubernetes that some tests talk to: the API server, the controllers and kubectl. Go fetches the
-# sources of scripts/kubernetes/go.mod through its proxy. Takes about ten minutes, once: the programs stay in the user's cache.
+# Builds what some tests need of Kubernetes: the API server, the controllers, kubectl, and Helm. Go fetches the sources of
+# scripts/kubernetes/go.mod and scripts/helm/go.mod through its proxy. Takes about fifteen minutes, once: the programs stay in the user's
+# cache, where test/support/kubernetes-programs.ts looks for them.
 set -euo pipefail
-cd "$(dirname "$0")/kubernetes"
+cd "$(dirname "$0")"
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/fairlead
 
-programs=(kube-apiserver kube-controller-manager kubectl)
-version=$(sed -n 's|^require k8s.io/kubernetes v||p' go.mod)
-folder=${XDG_CACHE_HOME:-$HOME/.cache}/fairlead/kubernetes-$version
+# version_of MODULE FOLDER: such as 1.34.3
+version_of() {
+  sed -nE "s|^(require)?[[:space:]]*$1 v([^ ]+).*|\2|p" "$2/go.mod"
+}
 
+# has_programs FOLDER PROGRAM…
 has_programs() {
-  for program in "${programs[@]}"; do
-    [ -x "$1/$program" ] || return 1
+  local folder=$1 program
+  for program in "${@:2}"; do
+    [ -x "$folder/$program" ] || return 1
   done
 }
-# By convention that variable names a folder with such programs; test/support/kubernetes-programs.ts looks there, too.
-if [ -n "${KUBEBUILDER_ASSETS:-}" ] && has_programs "$KUBEBUILDER_ASSETS"; then exit 0; fi
-if has_programs "$folder"; then exit 0; fi
-if ! command -v go >/dev/null; then
-  echo "Tests that need Kubernetes are skipped: Go, which builds it, is not installed."
-  exit 0
+
+# build FOLDER-OF-GO.MOD TARGET FLAGS PACKAGE…: each package becomes the program of its last name.
+build() {
+  local module=$1 target=$2 flags=$3 fresh
+  shift 3
+  if has_programs "$target" "${@##*/}"; then return; fi
+  if ! command -v go >/dev/null; then
+    echo "Tests that need $module are skipped: Go, which builds it, is not installed."
+    return
+  fi
+  echo "Building $module for the tests into $target, once; this takes minutes."
+  mkdir -p "$cache"
+  fresh=$(mktemp -d "$target.XXXXXX")
+  # The name is local to this function, and the trap is not.
+  # shellcheck disable=SC2064
+  trap "rm -rf '$fresh'" EXIT
+  (cd "$module" && CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-mod=readonly GOWORK=off go build -trimpath -ldflags "-s -w $flags" -o "$fresh/" "$@")
+  chmod 755 "$fresh"
+  # Another run may have been faster. What lacks a program is replaced.
+  if has_programs "$target" "${@##*/}"; then return; fi
+  rm -rf "$target"
+  mv -T "$fresh" "$target"
+}
+
+version=$(version_of k8s.io/kubernetes kubernetes)
+programs=(kube-apiserver kube-controller-manager kubectl)
+# By convention that variable names a folder with such programs.
+if [ -z "${KUBEBUILDER_ASSETS:-}" ] || ! has_programs "$KUBEBUILDER_ASSETS" "${programs[@]}"; then
+  flags=
+  for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+    flags+=" -X $package.gitVersion=v$version -X $package.gitTreeState=clean"
+    flags+=" -X $package.gitMajor=$(cut -d. -f1 <<<"$version") -X $package.gitMinor=$(cut -d. -f2 <<<"$version")"
+  done
+  build kubernetes "$cache/kubernetes-$version" "$flags" "${programs[@]/#/k8s.io/kubernetes/cmd/}"
 fi
-
-echo "Building Kubernetes $version for the tests into $folder, once; this takes about ten minutes."
-mkdir -p "$(dirname "$folder")"
-fresh=$(mktemp -d "$folder.XXXXXX")
-trap 'rm -rf "$fresh"' EXIT
-packages=()
-for program in "${programs[@]}"; do packages+=("k8s.io/kubernetes/cmd/$program"); done
-flags='-s -w'
-for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
-  flags+=" -X $package.gitVersion=v$version -X $package.gitTreeState=clean"
-  flags+=" -X $package.gitMajor=$(cut -d. -f1 <<<"$version") -X $package.gitMinor=$(cut -d. -f2 <<<"$version")"
-done
-export CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-mod=readonly GOWORK=off
-go build -trimpath -ldflags "$flags" -o "$fresh/" "${packages[@]}"
-chmod 755 "$fresh"
-
-# Another run may have been faster. What lacks a program is replaced.
-if has_programs "$folder"; then exit 0; fi
-rm -rf "$folder"
-mv -T "$fresh" "$folder"
+build helm "$cache/helm-$(version_of helm.sh/helm/v3 helm)" '' helm.sh/helm/v3/cmd/helm

@@ -63,6 +63,7 @@ export const redisKeys = settings(
   },
   {
     'redis.configuration.secure': 'Fairlead never sends CONFIG to Redis.',
+    'services.redisRo': 'Copy that other services read from.',
     'redis.port': 'Part of `redis.connection` in other services.',
     'redis.host': 'Part of `redis.connection` in other services.',
     'redis.enabled': 'Switch of other services.',

@@ -25,7 +25,7 @@ export function switchedOff(service: ServiceName): GatewayError {
 
 /** Faults of this process or machine: descriptors, ports and buffers are exhausted. */
 const ownFaults = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM'])
-const notSent = new Set(['ECONNREFUSED', 'ENOENT', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
+const notSent = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
 const brokenOff = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
 /** Whether repeating cannot do something twice: nothing was sent, or it is a read. */

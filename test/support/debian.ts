@@ -31,7 +31,7 @@ export function needs(t: TestContext, program: Program, other = program): string
 }
 
 /** Daemons live in `sbin`, which the PATH of an ordinary user does not name. */
-export function findProgram(program: Program): string | undefined {
+export function findProgram(program: string): string | undefined {
   const folders = [...(process.env['PATH'] ?? '').split(':'), '/usr/local/sbin', '/usr/sbin', '/sbin']
   return folders.map((folder) => join(folder, program)).find(isExecutable)
 }

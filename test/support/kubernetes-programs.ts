@@ -1,10 +1,9 @@
-/** Programs of the control plane that `scripts/install-test-kubernetes.sh` builds, and etcd. */
-import { spawnSync } from 'node:child_process'
+/** Programs of the control plane that `scripts/install-test-kubernetes.sh` builds, Helm, and etcd. */
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { TestContext } from 'node:test'
-import { needs } from './debian.ts'
+import { findProgram, needs } from './debian.ts'
 
 export interface KubernetesPrograms {
   readonly etcd: string
@@ -14,6 +13,7 @@ export interface KubernetesPrograms {
 }
 
 const root = resolve(import.meta.dirname, '../..')
+const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'fairlead')
 const names = { apiServer: 'kube-apiserver', controllerManager: 'kube-controller-manager', kubectl: 'kubectl' } as const
 
 /**
@@ -24,16 +24,28 @@ const names = { apiServer: 'kube-apiserver', controllerManager: 'kube-controller
 export function needsKubernetes(t: TestContext): KubernetesPrograms | undefined {
   const folder = programFolders().find(hasPrograms)
   if (folder !== undefined) return withEtcd(t, folder)
-  const problem = 'Kubernetes is not built: run scripts/install-test-kubernetes.sh, which needs Go'
-  if (process.env['CI'] === 'true' && hasGo()) throw new Error(problem)
+  return isMissing(t, 'Kubernetes')
+}
+
+/** The path of Helm, under the rule of `needsKubernetes`: the version that is built, because its output is compared, or any other one. */
+export function needsHelm(t: TestContext): string | undefined {
+  return findHelm() ?? isMissing(t, 'Helm')
+}
+
+export function findHelm(): string | undefined {
+  const own = join(cache, `helm-${versionOf('helm', 'helm.sh/helm/v3')}`, 'helm')
+  return isExecutable(own) ? own : findProgram('helm')
+}
+
+function isMissing(t: TestContext, what: string): undefined {
+  const problem = `${what} is not built: run scripts/install-test-kubernetes.sh, which needs Go`
+  if (process.env['CI'] === 'true' && findProgram('go') !== undefined) throw new Error(problem)
   t.skip(problem)
-  return undefined
 }
 
 /** By convention `KUBEBUILDER_ASSETS` names a folder with such programs, often without the controllers; then the cache. */
 function programFolders(): string[] {
-  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
-  return [process.env['KUBEBUILDER_ASSETS'] ?? '', join(cache, 'fairlead', `kubernetes-${kubernetesVersion()}`)].filter(Boolean)
+  return [process.env['KUBEBUILDER_ASSETS'] ?? '', join(cache, `kubernetes-${kubernetesVersion()}`)].filter(Boolean)
 }
 
 function hasPrograms(folder: string): boolean {
@@ -42,9 +54,12 @@ function hasPrograms(folder: string): boolean {
 
 /** Such as `1.34.3`. */
 export function kubernetesVersion(): string {
-  const [, version = ''] =
-    /^require k8s\.io\/kubernetes v(\S+)$/m.exec(readFileSync(join(root, 'scripts/kubernetes/go.mod'), 'utf8')) ?? []
-  return version
+  return versionOf('kubernetes', 'k8s.io/kubernetes')
+}
+
+function versionOf(folder: string, module: string): string {
+  const words = readFileSync(join(root, 'scripts', folder, 'go.mod'), 'utf8').split(/\s+/)
+  return (words[words.indexOf(module) + 1] ?? '').slice(1)
 }
 
 function withEtcd(t: TestContext, folder: string): KubernetesPrograms | undefined {
@@ -57,10 +72,6 @@ function withEtcd(t: TestContext, folder: string): KubernetesPrograms | undefine
     controllerManager: join(folder, names.controllerManager),
     kubectl: join(folder, names.kubectl),
   }
-}
-
-function hasGo(): boolean {
-  return spawnSync('go', ['version'], { stdio: 'ignore' }).status === 0
 }
 
 function isExecutable(path: string): boolean {
