@@ -1,32 +1,52 @@
 /** `fairlead agent`: runs the agent in the foreground, for service managers. Otherwise Fairlead starts it when it is needed. */
+import { resolve } from 'node:path'
 import { runAgent } from '../src/agent/agent.ts'
+import { askAgent } from '../src/agent/agent-request.ts'
 import { createAgentLog } from '../src/agent/log.ts'
 import { createDataDir } from '../src/backends/hosting/lock.ts'
 import { LockedError } from '../src/storage/file-lock.ts'
+import { socketPathFor } from '../src/storage/socket-path.ts'
 import { readArguments } from './arguments.ts'
 import { configOption, readConfig } from './read-config.ts'
+import { reportTo } from './service-manager.ts'
 import { packageVersion } from './version.ts'
 
 export const usage = `Usage: fairlead agent [options]
 
   --config FILE   another configuration file; may be repeated, later wins
 
-Runs the agent, which owns the deployed programs and load balancers of this machine. Fairlead starts it by itself when it is needed.
-SIGTERM ends the agent alone: programs go on, and the next agent adopts them.
+Runs the agent, which owns the deployed programs and load balancers of this machine. Fairlead starts it by itself when it is needed,
+unless local.start-agent is false. With FAIRLEAD_DATA_DIR, it reads no configuration. SIGTERM ends the agent alone: programs go on, and
+the next agent adopts them. Where one works already, a service manager with notifications supervises that one.
 `
+
+const answerMs = 10_000
 
 export async function run(args: readonly string[]): Promise<number | undefined> {
   readArguments(args, { command: 'agent', options: configOption })
-  const { config } = await readConfig(args)
-  const { dataDir } = config.backends
+  // The configuration may need secrets, which an agent has not.
+  const given = process.env['FAIRLEAD_DATA_DIR']
+  const dataDir = given ? resolve(given) : (await readConfig(args)).config.backends.dataDir
   createDataDir(dataDir)
   const log = createAgentLog((line) => void process.stderr.write(line))
+  const manager = reportTo(log)
   try {
     await runAgent({ dataDir, version: packageVersion(), log })
+    void manager.ready('running')
     return undefined
   } catch (error) {
     if (!(error instanceof LockedError)) throw error
+    const pid = manager.isPresent ? await findAgent(dataDir) : undefined
     process.stderr.write(`Another agent works on the data directory ${dataDir}.\n`)
-    return 1
+    if (pid === undefined) return 1
+    await manager.yieldTo(pid, 'running; a former agent has started it')
+    return 0
   }
+}
+
+/** Its process id. @throws {Error} when it does not answer */
+async function findAgent(dataDir: string): Promise<number> {
+  const socketPath = socketPathFor(dataDir, 'agent.sock')
+  const { text } = await askAgent({ socketPath, method: 'GET', path: '/', signal: AbortSignal.timeout(answerMs) })
+  return (JSON.parse(text) as { pid: number }).pid
 }

@@ -14,6 +14,7 @@ import { explainFailure } from './failure.ts'
 import { configOption, readConfig, settingsHint } from './read-config.ts'
 import { reloadOnSignal } from './reload-on-signal.ts'
 import { recordServer } from './server-process.ts'
+import { reportTo, type ServiceManager } from './service-manager.ts'
 import { packageVersion } from './version.ts'
 
 export const usage = `Usage: fairlead backends [options]
@@ -37,9 +38,11 @@ export async function run(args: readonly string[]): Promise<undefined> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort(signal))
   try {
     demandGuard(config)
+    const manager = reportTo(log)
+    if (values.standby) void manager.ready('standing by')
     const lock = await lockWhenFree(config.backends.dataDir, { waits: values.standby, signal: stopping.signal, log })
     if (lock === undefined) return process.exit(0)
-    await serve(config, { args, log, stopping })
+    await serve(config, { args, log, manager, stopping })
     lock.close()
     process.exit(0)
   } catch (error) {
@@ -77,11 +80,12 @@ async function lockWhenFree(dataDir: string, { waits, signal, log }: { waits: bo
 interface ServeOptions {
   readonly args: readonly string[]
   readonly log: Log
+  readonly manager: ServiceManager
   readonly stopping: AbortController
 }
 
 /** Resolves when the signal has come and everything is closed. */
-async function serve(config: Config, { args, log, stopping }: ServeOptions): Promise<void> {
+async function serve(config: Config, { args, log, manager, stopping }: ServeOptions): Promise<void> {
   const { signal } = stopping
   const { dataDir } = config.backends
   const socketPath = socketPathFor(dataDir, 'backends.sock')
@@ -104,11 +108,14 @@ async function serve(config: Config, { args, log, stopping }: ServeOptions): Pro
     },
     stop: (hangup) => stopping.abort(hangup),
     log,
+    manager,
   })
+  void manager.ready('serving')
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve()
     signal.addEventListener('abort', () => resolve())
   })
+  void manager.stopping()
   log.info(`${signal.reason}: finishing what is in flight`)
   await backends.close()
 }

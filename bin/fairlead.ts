@@ -28,6 +28,7 @@ const usage = `Usage: fairlead <command> [options]
   restore FILE               put a backup into an empty data directory
   move --from|--to           take definitions over from Front50, Gate or a file, or write them into a file
   dashboards                 print dashboards for Grafana and alerts for Prometheus
+  install --systemd          write units for systemd, their user and a first configuration
   audit verify               verify that no record of the audit log was altered or is missing
   version                    print the version
 
@@ -64,6 +65,7 @@ const commands: Readonly<Record<string, () => Promise<CommandModule>>> = {
   restore: () => import('./restore.ts'),
   move: () => import('./move.ts'),
   dashboards: () => import('./dashboards.ts'),
+  install: () => import('./install.ts'),
   audit: () => import('./audit.ts'),
   agent: () => import('./agent.ts'),
   version: () => import('./version.ts'),

@@ -3,6 +3,7 @@ import { isatty } from 'node:tty'
 import type { Logger } from 'pino'
 import type { Config, LoadedConfig } from '../src/config/config.ts'
 import { explainFailure } from './failure.ts'
+import type { ServiceManager } from './service-manager.ts'
 
 interface ReloadOptions {
   /** @throws {ConfigError} with everything that is wrong */
@@ -10,13 +11,15 @@ interface ReloadOptions {
   reload: (next: Config) => Promise<void> | void
   stop: (signal: NodeJS.Signals) => void
   log: Logger
+  manager: ServiceManager
 }
 
 /** One time after the other. From a terminal that has gone, the signal ends the process. */
-export function reloadOnSignal({ read, reload, stop, log }: ReloadOptions): void {
+export function reloadOnSignal({ read, reload, stop, log, manager }: ReloadOptions): void {
   const hadTerminal = isatty(0)
   let last = Promise.resolve()
   const readAgain = async () => {
+    await manager.reloading()
     try {
       const { config, notices } = await read()
       for (const notice of notices) log.warn(notice)
@@ -25,6 +28,7 @@ export function reloadOnSignal({ read, reload, stop, log }: ReloadOptions): void
       const advice = 'SIGHUP: the configuration cannot be used, so nothing changes; correct it and send the signal again'
       log.error({ reason: explainFailure(error) }, advice)
     }
+    await manager.ready('serving')
   }
   process.on('SIGHUP', () => {
     if (hadTerminal && !isatty(0)) return stop('SIGHUP')

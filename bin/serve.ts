@@ -11,6 +11,7 @@ import { explainFailure } from './failure.ts'
 import { configFilesOf, configOption, readConfig, settingsHint } from './read-config.ts'
 import { reloadOnSignal } from './reload-on-signal.ts'
 import { recordServer } from './server-process.ts'
+import { reportTo, type ServiceManager } from './service-manager.ts'
 import { packageVersion } from './version.ts'
 
 export const usage = `Usage: fairlead serve [options]
@@ -47,9 +48,11 @@ export async function run(args: readonly string[]): Promise<number | undefined> 
             commandLine: logged(wordsMark),
           })
     recordServer(config.backends.dataDir)
-    const stop = stopOnSignal(gateway, config.http.drainMs, log)
-    reloadOnSignal({ read: () => readConfig(args), reload: (next) => gateway.reload(next), stop, log })
+    const manager = reportTo(log)
+    const stop = stopOnSignal(gateway, { drainMs: config.http.drainMs, log, manager })
+    reloadOnSignal({ read: () => readConfig(args), reload: (next) => gateway.reload(next), stop, log, manager })
     await gateway.listen()
+    void manager.ready('serving')
     keepMemorySmall()
     return undefined
   } catch (error) {
@@ -61,16 +64,22 @@ export async function run(args: readonly string[]): Promise<number | undefined> 
   }
 }
 
+interface StopOptions {
+  readonly drainMs: number
+  readonly log: { info(text: string): void }
+  readonly manager: ServiceManager
+}
+
 /** The first signal drains and then finishes what is in flight. A second one ends the drain, a third one the process. */
 function stopOnSignal(
   gateway: Pick<Gateway, 'drain' | 'close'>,
-  drainMs: number,
-  log: { info(text: string): void },
+  { drainMs, log, manager }: StopOptions,
 ): (signal: NodeJS.Signals) => void {
   const hurry = new AbortController()
   let phase: 'serving' | 'draining' | 'finishing' = 'serving'
   const stop = async (signal: NodeJS.Signals) => {
     phase = 'draining'
+    void manager.stopping()
     if (drainMs > 0) {
       log.info(
         `${signal}: readiness is 503 from now on; if load balancers probe it, requests are served for ${drainMs} ms more; a second signal ends the wait`,

@@ -145,6 +145,7 @@ const sharedAddresses = [
   "'../package.json'",
   "'../dist/console/'",
   "'../deploy/monitoring/'",
+  "'../deploy/systemd/'",
   "'../'",
 ]
 

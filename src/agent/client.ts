@@ -21,6 +21,8 @@ export interface AgentClientOptions {
   readonly version: string
   /** The agent's program, unless it is the one beside this file. */
   readonly agentFile?: URL | undefined
+  /** False where a service manager does. */
+  readonly startsAgent?: boolean
 }
 
 /** A long poll for the observed state. */
@@ -53,6 +55,7 @@ export class AgentClient {
   readonly #version: string
   readonly #program: AgentProgram
   readonly #socketPath: string
+  readonly #startsAgent: boolean
   readonly #closing = new AbortController()
   readonly #listeners = new Set<() => void>()
   #running: Promise<void> = Promise.resolve()
@@ -71,9 +74,10 @@ export class AgentClient {
   #lostMs = performance.now()
   #pauseMs = firstPauseMs
 
-  constructor({ dataDir, log, version, agentFile = ownAgentFile() }: AgentClientOptions) {
+  constructor({ dataDir, log, version, agentFile = ownAgentFile(), startsAgent = true }: AgentClientOptions) {
     this.#dataDir = resolve(dataDir)
     this.#log = log
+    this.#startsAgent = startsAgent
     this.#version = version
     this.#program = toAgentProgram(this.#dataDir, version, agentFile)
     this.#socketPath = socketPathFor(this.#dataDir, 'agent.sock')
@@ -193,7 +197,7 @@ export class AgentClient {
   async #connect(): Promise<boolean> {
     const greeting = await this.#find('/')
     if (greeting === undefined) {
-      if (this.#isNeeded() && !this.#isStarting()) this.#startAgent()
+      if (this.#startsAgent && this.#isNeeded() && !this.#isStarting()) this.#startAgent()
       return false
     }
     this.#successor = undefined

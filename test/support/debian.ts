@@ -1,4 +1,4 @@
-/** Programs that tests start but npm does not bring: a directory, Redis, a browser, nginx, etcd, sshd, buildah, Prometheus. */
+/** Programs that tests start but npm does not bring: a directory, Redis, a browser, nginx, etcd, sshd, buildah, Prometheus, systemd. */
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -15,6 +15,9 @@ export type Program =
   | 'nginx'
   | 'etcd'
   | 'sshd'
+  | 'python3'
+  | 'systemd-notify'
+  | 'systemd-analyze'
 
 /**
  * The path of a program that the test cannot do without, or of another one that will do. Where it is missing the test is skipped and must return; in CI

@@ -12,7 +12,7 @@ import { type LocalSettings, localKeys, toLocalSettings } from './settings.ts'
 import { metricNames } from './traffic-metrics.ts'
 
 /** Opens the client of the agent, which runs what is deployed to this machine. */
-export type OpenAgent = (options: Pick<AgentClientOptions, 'dataDir' | 'log' | 'version'>) => AgentClient
+export type OpenAgent = (options: Pick<AgentClientOptions, 'dataDir' | 'log' | 'version' | 'startsAgent'>) => AgentClient
 
 export function createLocalProvider(open: OpenAgent, times: BakeTimes): ProviderType {
   const type: ProviderType<typeof localKeys.keys, LocalSettings> = {
@@ -23,7 +23,8 @@ export function createLocalProvider(open: OpenAgent, times: BakeTimes): Provider
     sharesMigrations: true,
     open(context, settings) {
       const { version = '' } = context.settings
-      return new LocalProvider(context, settings, (dataDir) => open({ dataDir, log: context.log, version }))
+      const { startsAgent } = settings
+      return new LocalProvider(context, settings, (dataDir) => open({ dataDir, log: context.log, version, startsAgent }))
     },
     bakery: bakeryOf(times),
     uploadLimits: ({ images }) => ({ ...images, bytesKey: 'local.images.max-size', entriesKey: 'local.images.max-files' }),

@@ -149,6 +149,9 @@ export const localKeys = settings({
   volumeBackups: setting('local.volumes.backups', z.int().min(0).max(1000).default(3)).describe(
     'Copies of the volumes of a cluster that are kept, each from before its version changed; 0: none are made.',
   ),
+  startsAgent: setting('local.start-agent', on).describe(
+    'Whether Fairlead starts the agent, which runs deployed programs; `false` where a service manager runs `fairlead agent`.',
+  ),
   drainMs: setting('local.drain-seconds', inSeconds(z.number().min(0).max(3600).default(30))).describe(
     'Seconds that an instance has for its last requests after load balancers stop sending new ones, before it is stopped.',
   ),
