@@ -278,7 +278,8 @@ export class AgentClient {
       if (this.#desired === sent) await changed
       end.throwIfAborted()
       sent = this.#desired
-      if (sent === undefined) continue
+      // Before the first change, there is nothing to send to an agent that a service manager has started.
+      if (sent === undefined || sent.revision === 0) continue
       const answer = await this.#ask('PUT', '/desired', { body: JSON.stringify(sent), end })
       if (answer.status >= 500) throw new Error(`it failed at revision ${sent.revision} of the desired state: ${answer.text}`)
       this.#setProblem(explainRefusal(sent, answer))

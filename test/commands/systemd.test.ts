@@ -94,10 +94,8 @@ test('the units are valid, and grant no more than they must', (t) => {
   assert.deepEqual({ status, faults }, { status: 0, faults: [] })
   // In tenths; the agent's is that of deployed programs, too.
   for (const [index, threshold] of [65, 25, 25].entries()) {
-    const checked = spawnSync(analyze, ['security', '--offline=true', `--threshold=${threshold}`, units[index] ?? ''], {
-      encoding: 'utf8',
-    })
-    assert.equal(checked.status, 0, checked.stdout)
+    const words = ['security', '--offline=true', `--threshold=${threshold}`, units[index] ?? '']
+    assert.doesNotThrow(() => execFileSync(analyze, words, { stdio: 'ignore' }), names[index])
   }
 })
 
