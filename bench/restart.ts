@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { repeatedKey } from '../src/backends/orchestration/model.ts'
 import { isComplete, type Status } from '../src/backends/orchestration/statuses.ts'
 import { type JsonObject, listOf, objectOf } from '../src/json/values.ts'
 import { freePort } from '../test/support/free-port.ts'
@@ -48,7 +49,6 @@ export async function measureRestarts(kind: 'apart' | 'standalone', options: Ben
     for (let count = 0; count < (options.isShort ? 10 : kills); count++) {
       await sleep(200 + Math.random() * 1300)
       counts.push(load.running())
-      marks.noteKill()
       const killedAt = performance.now()
       await site.replace()
       await answerOf(site.gateway, load.accepted[0] ?? '')
@@ -210,30 +210,30 @@ function startLoad(target: Target, marks: Marks) {
 
 async function judge(target: Target, load: ReturnType<typeof startLoad>, marks: Marks): Promise<Row> {
   const lost: string[] = []
-  let isSaid = 0
-  const uncertain = marks.uncertain()
   const until = performance.now() + endMs
   for (const id of load.accepted) {
     const execution = await endOf(target, id, until)
     if (execution?.['status'] !== 'SUCCEEDED') lost.push(`${id} ${String(execution?.['status'])}`)
-    const stages = listOf(execution?.['stages']).map(objectOf)
-    isSaid += stages.filter((stage) => uncertain.has(`${String(stage['name'])} ${id}`) && tells(stage)).length
   }
-  if (lost.length > 0) console.log(`Lost: ${lost.slice(0, 20).join(', ')}`)
+  const repeated = marks.repeated()
+  const silent: string[] = []
+  for (const [name, id] of repeated) if (!(await tellsOf(target, String(id), name))) silent.push(`${name} of ${id}`)
+  if (lost.length + silent.length > 0) console.log(`Lost: ${lost.join(', ')}; done twice: ${silent.join(', ')}`)
   return {
     started: load.accepted.length,
     lost: lost.length,
     'started twice': marks.startedTwice(),
-    marks: marks.count(),
+    'calls of stages': marks.count(),
     missing: marks.missing(load.accepted, markedStages),
-    'done twice': marks.doneTwice().length,
-    'cut off and repeated': uncertain.size,
-    'of them, said so': isSaid,
+    'cut off, repeated and said so': repeated.length - silent.length,
+    'done twice otherwise': silent.length,
   }
 }
 
-function tells({ context }: JsonObject): boolean {
-  return objectOf(context)['repeated.call'] !== undefined
+/** Whether the stage says that its call was repeated because the engine ended during it. */
+async function tellsOf(target: Target, id: string, name: string | undefined): Promise<boolean> {
+  const stages = listOf(objectOf(await read(target, `/pipelines/${id}`))['stages']).map(objectOf)
+  return stages.some((stage) => stage['name'] === name && objectOf(stage['context'])[repeatedKey] !== undefined)
 }
 
 async function endOf(target: Target, id: string, until: number): Promise<JsonObject | undefined> {

@@ -169,13 +169,27 @@ export class ExecutionStore {
 
   /** Counts that the engine has ended before the execution got on; returns how often in a row. */
   countInterruption(id: string): number {
-    const row = this.#sql.get`
-      UPDATE orchestration_executions SET interruptions = interruptions + 1 WHERE id = ${id} RETURNING interruptions`
+    const row = this.#withoutSync(
+      () => this.#sql.get`
+        UPDATE orchestration_executions SET interruptions = interruptions + 1 WHERE id = ${id} RETURNING interruptions`,
+    )
     return Number(row?.['interruptions'] ?? 0)
   }
 
   clearInterruptions(id: string): void {
-    this.#sql.run`UPDATE orchestration_executions SET interruptions = 0 WHERE id = ${id} AND interruptions > 0`
+    this.#withoutSync(
+      () => this.#sql.run`UPDATE orchestration_executions SET interruptions = 0 WHERE id = ${id} AND interruptions > 0`,
+    )
+  }
+
+  /** What is written outlives the process, not a power cut: after a start, two writes for each execution that was due. */
+  #withoutSync<T>(write: () => T): T {
+    this.#db.exec('PRAGMA synchronous = NORMAL')
+    try {
+      return write()
+    } finally {
+      this.#db.exec('PRAGMA synchronous = FULL')
+    }
   }
 
   remove(id: string): void {
