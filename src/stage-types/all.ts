@@ -6,9 +6,11 @@ import { definitionStages } from './definitions.ts'
 import type { StageDescription } from './description.ts'
 import { infrastructureStages } from './infrastructure.ts'
 import { manifestStages } from './manifests.ts'
+import { verificationStages } from './verification.ts'
 
 export const stageDescriptions: ReadonlyMap<string, StageDescription> = new Map(
-  [...controlStages, ...artifactStages, ...buildStages, ...infrastructureStages, ...manifestStages, ...definitionStages].map(
-    (each) => [each.type, each],
-  ),
+  [
+    ...[...controlStages, ...artifactStages, ...buildStages, ...infrastructureStages, ...manifestStages, ...definitionStages],
+    ...verificationStages,
+  ].map((each) => [each.type, each]),
 )

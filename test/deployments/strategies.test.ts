@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { at } from '../backends/orchestration/support.ts'
+import { needs } from '../support/debian.ts'
 import {
   creation,
   type Deployments,
@@ -13,8 +14,11 @@ import {
   startTraffic,
   visit,
 } from '../support/deployments.ts'
+import { startPrometheus } from '../support/prometheus.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const empty = { capacity: sized(0) }
+const place = { cloudProvider: 'local', credentials: 'dev', account: 'dev', region: 'east' }
 
 /** A load balancer and a first server group behind it, with a client that sends requests from then on. */
 async function live({ balance, deploy }: Deployments, t: TestContext, stack: string, more: Record<string, unknown> = {}) {
@@ -189,6 +193,76 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
     const target = { target: 'ancestor_asg_dynamic', cluster: 'shop-target', regions: ['east'] }
     await fleet.run({ type: 'destroyServerGroup', ...target })
     assert.deepEqual(await fleet.cluster('shop-target'), ['shop-target-v000', 'shop-target-v002'])
+  },
+
+  async 'a good deployment passes checks of every kind'(fleet, t) {
+    const { first } = await live(fleet, t, 'good')
+    const program = needs(t, 'prometheus')
+    const watched = { seconds: 2, intervalSeconds: 1 }
+    const checks: Record<string, unknown>[] = [
+      { type: 'http', path: '/health', status: 200, contains: first, withinMs: 60_000, ...watched },
+      { type: 'logs', pattern: 'listening as i-[a-z0-9]+' },
+      { type: 'logs', pattern: 'panic', appears: false, ...watched },
+      { type: 'metric', metric: 'requests', comparison: '>', bound: 0, seconds: 12 },
+      { type: 'metric', metric: 'errorPercent', bound: 0, seconds: 12 },
+    ]
+    if (program !== undefined) {
+      const url = await startPrometheus(t, program, { job: 'nothing', url: new URL('http://127.0.0.1:1/') })
+      const isReady = () =>
+        fetch(`${url}/-/ready`).then(
+          ({ ok }) => ok,
+          () => false,
+        )
+      await waitUntil(isReady, 'a Prometheus that answers')
+      checks.push({ type: 'prometheus', url, query: 'vector(3)', comparison: '==', bound: 3, ...watched })
+    }
+    const { execution } = await fleet.run({ type: 'verify', serverGroupName: first, checks })
+    const looks = execution.stages.filter(({ parentStageId }) => parentStageId !== undefined)
+    assert.deepEqual(
+      looks.map(({ name }) => name),
+      [
+        ...['/health answers', 'The output has "listening as i-[a-z0-9]+"', 'The output has no "panic"'],
+        ...['requests > 0', 'errorPercent <= 0', ...(program === undefined ? [] : ['vector(3) == 3'])],
+      ],
+    )
+    assert.ok(looks.every(({ context }) => Number(at(context, 'verification', 'successes')) > 0))
+  },
+
+  async 'a deployment that a check finds bad is rolled back, and says why'(fleet, t) {
+    const { settings, traffic, port } = await live(fleet, t, 'bad')
+    const bad = { ...creation('bad', { ...settings, strategy: 'redblack', environment: { VERSION: 'bad' } }), ...place }
+    const checks = [{ type: 'http', path: '/', contains: '"version":"good"' }]
+    const job = [bad, { type: 'verify', checks, rollback: true }]
+    const answer = await fleet.ask('POST', '/tasks', { application: 'shop', description: 'Deploy and verify', job })
+    const view = await fleet.ends(String(at(answer.body, 'ref')).split('/').at(-1) as string, 'TERMINAL')
+    assert.match(
+      errorOf(view),
+      /^The check "\/ answers" failed: http:\/\/127\.0\.0\.1:\d+\/ answered 200 in \d+ ms, without ""version/,
+    )
+    assert.deepEqual(await fleet.cluster('shop-bad'), ['shop-bad-v000', '(shop-bad-v001)'])
+    assert.equal((await visit(port)).group, 'shop-bad-v000')
+    const answers = await traffic.stop()
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200])
+    assert.ok(
+      answers.some(({ group }) => group === 'shop-bad-v001'),
+      'it had traffic',
+    )
+  },
+
+  async 'checks that cannot be made, or that learn nothing, fail and say so'(fleet) {
+    const serverGroupName = await fleet.deploy('mute')
+    const failure = async (more: Record<string, unknown>) =>
+      errorOf(await fleet.run({ type: 'verify', serverGroupName, ...more }, 'TERMINAL'))
+    const short = { seconds: 0 }
+    assert.match(await failure({}), /no check: add one to "checks"/)
+    assert.match(await failure({ checks: [{ type: 'guess' }] }), /no check of the type "guess": use one of command, http/)
+    assert.match(await failure({ checks: [{ type: 'metric', metric: 'requests', bound: 1, ...short }] }), /has no value yet/)
+    assert.match(await failure({ checks: [{ type: 'logs', pattern: 'never said', ...short }] }), /No output of 1 instances has/)
+    assert.match(await failure({ checks: [{ type: 'metric', metric: 'requests', ...short }] }), /set "bound"/)
+    assert.match(await failure({ checks: [{ type: 'http', ...short }] }), /set "url", or "path"/)
+    assert.match(await failure({ checks: [{ type: 'command', command: ['true'] }] }), /commands/)
+    const closed = { type: 'http', url: 'http://127.0.0.1:1/', failures: 1, seconds: 60, intervalSeconds: 1 }
+    assert.match(await failure({ checks: [closed] }), /127\.0\.0\.1:1.* 2 of 2 looks failed, 1 may\./s)
   },
 }
 

@@ -135,6 +135,7 @@ const instancePorts = 150
 function toSettings(rolesFile: string, { first, last }: PortBlock): JsonObject {
   return {
     header: { enabled: true },
+    'user-configured-url-restrictions': { allowedAddresses: ['127.0.0.1/32'] },
     auth: { 'group-membership': { service: 'file', file: { path: rolesFile } } },
     local: {
       accounts: [

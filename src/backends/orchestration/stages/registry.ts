@@ -27,6 +27,7 @@ import { pipelineTemplateStages } from './pipeline-templates.ts'
 import { projectStages } from './projects.ts'
 import type { StageType, StageTypes } from './stage-type.ts'
 import { storedPipelineStages } from './stored-pipelines.ts'
+import { verifyStage } from './verification/verify.ts'
 import { waitStage, waitUntilStage } from './wait.ts'
 import { preconfiguredWebhookStage, webhookStage } from './webhook.ts'
 
@@ -68,6 +69,7 @@ const infrastructureTypes: readonly StageType[] = [
   runJobStage,
   destroyJobStage,
   ...findImageStages,
+  verifyStage,
 ]
 
 /** A restarted stage looks at everything again: what its last run has noted is gone. */

@@ -1,27 +1,15 @@
 /** The precondition `clusterSize`: how many server groups a cluster has in each region (docs/contracts/infrastructure.md#deployment-stages). */
-import { isTrue, type JsonObject, numberOf, objectOf, textOf } from '../../../../json/values.ts'
+import { isTrue, type JsonObject, objectOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext, TaskResult } from '../stage-type.ts'
 import { requirePlaces } from './cloud-context.ts'
+import { comparisonOf } from './comparison.ts'
 import { inPlace, loadCluster, requireClusterPlace } from './server-groups.ts'
-
-const comparisons: Readonly<Record<string, (size: number, expected: number) => boolean>> = {
-  '<': (size, expected) => size < expected,
-  '<=': (size, expected) => size <= expected,
-  '==': (size, expected) => size === expected,
-  '>=': (size, expected) => size >= expected,
-  '>': (size, expected) => size > expected,
-}
 
 export async function checkClusterSize(context: TaskContext): Promise<TaskResult> {
   const settings: JsonObject = { ...context.stage.context, ...objectOf(context.stage.context['context']) }
   const place = requireClusterPlace(settings, context)
-  const expected = numberOf(settings['expected'])
-  const comparison = textOf(settings['comparison']) ?? '=='
-  const holds = Object.hasOwn(comparisons, comparison) ? comparisons[comparison] : undefined
-  if (expected === undefined) throw new StageError(['The precondition names no size: set "expected".'])
-  if (holds === undefined)
-    throw new StageError([`The comparison "${comparison}" is unknown: use ${Object.keys(comparisons).join(', ')}.`])
+  const { bound: expected, comparison, holds } = comparisonOf(settings, { bound: 'expected', byDefault: '==' })
   const groups = (await loadCluster(context, place)) ?? []
   for (const region of requirePlaces(settings)) {
     const found = inPlace(groups, region).filter(({ isDisabled }) => !isTrue(settings['onlyEnabledServerGroups']) || !isDisabled)

@@ -1,0 +1,224 @@
+/** Kinds of checks of `verify`: what one look at a deployment tells. */
+import { formatQuery, pathTo } from '../../../../http/encode-path.ts'
+import { fieldAt, fieldOf, isObject, type JsonObject, listOf, numberOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { standalone } from '../../../../settings/standalone.ts'
+import { type CallOutside, createOutsideCalls, type OutsideAnswer, OutsideError } from '../../../outside/call-outside.ts'
+import { defaultOutsideSettings } from '../../../outside/settings.ts'
+import { createRegexMeter, occursIn } from '../../../regex/bounded-regex.ts'
+import { StageError } from '../../machine/failure.ts'
+import { maskCopies } from '../../secrets.ts'
+import { comparisonOf } from '../infrastructure/comparison.ts'
+import { requireServerGroup } from '../infrastructure/server-groups.ts'
+import type { TaskContext } from '../stage-type.ts'
+import { type DeployedGroup, deployedGroups } from './deployed-groups.ts'
+
+export interface Look {
+  /** `open`: it tells nothing yet. A check that stays open fails at its end. */
+  readonly verdict: 'good' | 'bad' | 'open'
+  /** A sentence: what was seen. */
+  readonly text: string
+  /** Nothing more can come. */
+  readonly isFinal?: boolean
+}
+
+interface CheckKind {
+  /** Names the check where its author does not. */
+  describe(check: JsonObject): string
+  /** @throws {StageError} when the check cannot be made */
+  look(context: TaskContext, check: JsonObject): Promise<Look>
+}
+
+export const checkKinds: Readonly<Record<string, CheckKind>> = {
+  http: {
+    describe: (check) => `${textOf(check['url']) ?? textOf(check['path']) ?? 'An address'} answers`,
+    look: lookAtAddresses,
+  },
+  prometheus: { describe: (check) => `${textOf(check['query']) ?? 'A query'} ${bounds(check)}`, look: lookAtQuery },
+  metric: { describe: (check) => `${String(check['metric'])} ${bounds(check)}`, look: lookAtMetric },
+  logs: { describe: (check) => `The output has ${misses(check) ? 'no ' : ''}"${String(check['pattern'])}"`, look: lookAtLogs },
+}
+
+/** The bad ones first: one bad look makes all of them bad, and one open look leaves them open. */
+function worst(looks: readonly Look[]): Look {
+  const first = (verdict: Look['verdict']) => looks.find((look) => look.verdict === verdict)
+  return first('bad') ?? first('open') ?? first('good') ?? { verdict: 'open', text: 'There is nothing to look at.' }
+}
+
+/** @throws {StageError} when there are none */
+function requireGroups(context: TaskContext): DeployedGroup[] {
+  const groups = deployedGroups(context)
+  if (groups.length > 0) return groups
+  throw new StageError(['No stage ahead has deployed a server group: name one by serverGroupName, credentials and region.'])
+}
+
+/** Instances have addresses that the infrastructure has chosen, which no restriction concerns. */
+const callInstance = createOutsideCalls(defaultOutsideSettings, {
+  maxAnswerBytes: 1024 ** 2,
+  timeoutMs: 10_000,
+  caller: 'Checks',
+  trusted: () => ({}),
+})
+
+async function lookAtAddresses(context: TaskContext, check: JsonObject): Promise<Look> {
+  const url = textOf(check['url'])
+  if (url !== undefined) return probe(context, context.callOutside, url, check)
+  const path = textOf(check['path'])
+  if (path === undefined) throw new StageError(['The check names no address: set "url", or "path" for all instances.'])
+  const addresses = await Promise.all(requireGroups(context).map((group) => addressesOf(context, group)))
+  return worst(await Promise.all(addresses.flat().map((base) => probe(context, callInstance, new URL(path, base).href, check))))
+}
+
+/** @throws {StageError} for instances whose addresses Fairlead does not know */
+async function addressesOf(context: TaskContext, group: DeployedGroup): Promise<string[]> {
+  if (group.provider !== standalone.provider || !context.isEmbedded('clouddriver')) {
+    throw new StageError([`Instances of ${group.provider} are not called by their path: set "url" instead of "path".`])
+  }
+  const { instances } = await requireServerGroup(context, group)
+  return instances.flatMap(({ health }) => {
+    const { ipAddress, port } = health.find(({ discoveryType }) => discoveryType === 'readiness') ?? {}
+    return ipAddress === undefined ? [] : [`http://${String(ipAddress)}:${String(port)}`]
+  })
+}
+
+async function probe(context: TaskContext, call: CallOutside, url: string, check: JsonObject): Promise<Look> {
+  const startedMs = performance.now()
+  const { value: headers, secrets } = await context.reveal(textHeaders(check['customHeaders']))
+  try {
+    const answer = await call({ method: 'GET', url, headers, body: undefined })
+    return judgeAnswer(maskCopies({ ...answer, bytes: '' }, secrets), Math.round(performance.now() - startedMs), { url, check })
+  } catch (error) {
+    if (!(error instanceof OutsideError)) throw error
+    if (error.fault === 'forbidden') throw new StageError([error.message])
+    return { verdict: 'bad', text: maskCopies(`${url}: ${error.message}`, secrets) }
+  }
+}
+
+function textHeaders(headers: unknown): Record<string, string> {
+  const own = isObject(headers) ? Object.entries(headers).filter(([name]) => !/^x-spinnaker-/i.test(name)) : []
+  return Object.fromEntries(own.map(([name, value]) => [name.toLowerCase(), String(value)]))
+}
+
+function judgeAnswer(
+  { status, text }: Pick<OutsideAnswer, 'status' | 'text'>,
+  ms: number,
+  { url, check }: { readonly url: string; readonly check: JsonObject },
+): Look {
+  const [wanted, contained, withinMs] = [numberOf(check['status']), textOf(check['contains']), numberOf(check['withinMs'])]
+  const seen = `${url} answered ${status} in ${ms} ms`
+  if (wanted === undefined ? status >= 400 : status !== wanted) {
+    return { verdict: 'bad', text: `${seen}, wanted ${wanted ?? 'a status below 400'}.` }
+  }
+  if (contained !== undefined && !text.includes(contained)) return { verdict: 'bad', text: `${seen}, without "${contained}".` }
+  if (withinMs !== undefined && ms > withinMs) return { verdict: 'bad', text: `${seen}, wanted at most ${withinMs} ms.` }
+  return { verdict: 'good', text: `${seen}.` }
+}
+
+function bounds(check: JsonObject): string {
+  return `${textOf(check['comparison']) ?? '<='} ${String(check['bound'])}`
+}
+
+/** @param value Undefined or NaN: there is none @throws {StageError} without a bound */
+function judgeValue(check: JsonObject, subject: string, value: number | undefined): Look {
+  const { bound, comparison, holds } = comparisonOf(check, { bound: 'bound', byDefault: '<=' })
+  if (value === undefined || Number.isNaN(value)) return { verdict: 'open', text: `${subject} has no value yet.` }
+  const text = `${subject} is ${Number(value.toPrecision(6))}, wanted ${comparison} ${bound}.`
+  return { verdict: holds(value, bound) ? 'good' : 'bad', text }
+}
+
+/** Each series of the answer must be within the bound. */
+async function lookAtQuery(context: TaskContext, check: JsonObject): Promise<Look> {
+  const [address, query] = [textOf(check['url']), textOf(check['query'])]
+  if (address === undefined || query === undefined)
+    throw new StageError(['The check needs the address of Prometheus ("url") and a "query".'])
+  const url = `${address.replace(/\/$/, '')}/api/v1/query${formatQuery({ query })}`
+  const { value: headers, secrets } = await context.reveal(textHeaders(check['customHeaders']))
+  const answer = await context.callOutside({ method: 'GET', url, headers, body: undefined }).catch((error: unknown) => {
+    if (!(error instanceof OutsideError) || error.fault === 'forbidden') throw new StageError([(error as Error).message])
+    return error
+  })
+  if ('fault' in answer) return { verdict: 'bad', text: maskCopies(`Prometheus: ${answer.message}`, secrets) }
+  const body = parse(answer.text)
+  if (answer.status !== 200) {
+    throw new StageError([
+      maskCopies(`Prometheus refuses the query: ${textOf(fieldOf(body, 'error')) ?? answer.status}`, secrets),
+    ])
+  }
+  const result = fieldAt(body, 'data', 'result')
+  const series = fieldAt(body, 'data', 'resultType') === 'scalar' ? [{ value: result }] : objectsOf(result)
+  const values = series.map(({ value }) => Number(listOf(value)[1]))
+  return values.length === 0 ? judgeValue(check, query, undefined) : worst(values.map((value) => judgeValue(check, query, value)))
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Of every server group, since the check began. */
+async function lookAtMetric(context: TaskContext, check: JsonObject): Promise<Look> {
+  const metric = String(check['metric'])
+  const looks = requireGroups(context).map(async (group) => {
+    const value =
+      metric === 'errorPercent'
+        ? shareOf(await metricOf(context, group, 'errors'), await metricOf(context, group, 'requests'))
+        : await metricOf(context, group, metric)
+    return judgeValue(check, `${metric} of ${group.name}`, value)
+  })
+  return worst(await Promise.all(looks))
+}
+
+function shareOf(errors: number | undefined, requests: number | undefined): number | undefined {
+  return errors === undefined || !requests ? undefined : (errors / requests) * 100
+}
+
+/** The sum of what is counted, the average of all else. Undefined: nothing is known. @throws {StageError} for an unknown metric */
+async function metricOf(context: TaskContext, group: DeployedGroup, metric: string): Promise<number | undefined> {
+  const { provider, account, region, name } = group
+  const path = pathTo`/cloudMetrics/${provider}/${account}/${region}/${metric}/statistics` + formatQuery({ serverGroup: name })
+  const { status, body } = await context.call('clouddriver', { method: 'GET', path }, [404])
+  if (status === 404) throw new StageError([`There is no metric "${metric}" of ${name} in ${account}/${region}.`])
+  const since = context.stage.startTime ?? context.now
+  const points = objectsOf(fieldOf(body, 'datapoints')).filter(({ timestamp }) => (numberOf(timestamp) ?? 0) > since)
+  const values = points.flatMap(({ sum, average }) => numberOf(sum) ?? numberOf(average) ?? [])
+  if (values.length === 0) return undefined
+  const total = values.reduce((all, value) => all + value, 0)
+  return fieldOf(body, 'unit') === 'Count' ? total : total / values.length
+}
+
+/** Whether the text must not appear. */
+function misses({ appears }: JsonObject): boolean {
+  return appears === false || appears === 'false'
+}
+
+/** The latest output of every instance. */
+async function lookAtLogs(context: TaskContext, check: JsonObject): Promise<Look> {
+  const pattern = textOf(check['pattern'])
+  if (pattern === undefined) throw new StageError(['The check names no text: set "pattern".'])
+  const groups = await Promise.all(
+    requireGroups(context).map(async (target) => ({ target, group: await requireServerGroup(context, target) })),
+  )
+  const instances = groups.flatMap(({ target, group }) => group.instances.map(({ id }) => ({ ...target, id })))
+  const found = await Promise.all(instances.map((instance) => hasOutput(context, instance, pattern)))
+  const position = found.indexOf(true)
+  if (misses(check)) {
+    if (position >= 0) return { verdict: 'bad', text: `The output of ${instances[position]?.id} has "${pattern}".` }
+    return { verdict: 'good', text: `No output has "${pattern}".` }
+  }
+  if (position >= 0) return { verdict: 'good', text: `The output of ${instances[position]?.id} has "${pattern}".`, isFinal: true }
+  return { verdict: 'open', text: `No output of ${instances.length} instances has "${pattern}".` }
+}
+
+async function hasOutput(
+  context: TaskContext,
+  { provider, account, region, id }: DeployedGroup & { readonly id: string },
+  pattern: string,
+): Promise<boolean> {
+  const path = pathTo`/instances/${account}/${region}/${id}/console` + formatQuery({ provider })
+  const { body } = await context.call('clouddriver', { method: 'GET', path }, [404])
+  const output = fieldOf(body, 'output')
+  const texts = typeof output === 'string' ? [output] : objectsOf(output).map((part) => String(part['output']))
+  return texts.some((text) => occursIn(pattern, text, createRegexMeter()))
+}
