@@ -24,7 +24,7 @@ export function describeError(error: ApiError, of: 'read' | 'change' = 'read'): 
       `Check the connection${advise('; the page tries again by itself.', ', and whether the change was made, before you try again.')}`,
     ],
     // A suggestion is advice enough.
-    404: [message, message.endsWith('?') ? '' : 'It was deleted, or you may not read it.'],
+    404: [message.replace(/(?<=[^.?])$/, '.'), message.endsWith('?') ? '' : 'It was deleted, or you may not read it.'],
     429: [message, advise(`The page tries again ${wait}.`, `Try again ${wait}.`)],
     502: [`${back} does not answer (${message}).`, advise(readAdvice, change)],
     503: [message, advise(`The page tries again ${wait}.`, `Try again ${wait}.`)],

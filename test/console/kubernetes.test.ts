@@ -324,7 +324,7 @@ test('containers say why they do not run', () => {
     containersOf({ manifest }).map(({ status, text }) => [status.kind, text]),
     [
       ['succeeded', ''],
-      ['failed', 'CrashLoopBackOff The run before ended with code 1.'],
+      ['failed', 'CrashLoopBackOff. The run before ended with code 1.'],
       ['failed', 'It ended with code 3 (Error).'],
       ['queued', ''],
     ],

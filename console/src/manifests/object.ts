@@ -45,9 +45,14 @@ const sayings = [
 ] as const
 
 /** The gravest first; one at least. */
-export function pillsOf({ status }: ManifestView) {
+export function pillsOf(view: ManifestView) {
+  const unready = conditionsOf(view).find(({ name, status }) => name === 'Ready' && status.word === 'false')
+  const failing = containersOf(view).find(({ status }) => status.kind === 'failed')
+  // The status of a pod knows its phase alone.
+  const isUnready = unready !== undefined && !unready.text.startsWith('PodCompleted')
+  const parts = { ...view.status, ...(isUnready && { available: { state: false, message: (failing ?? unready).text } }) }
   const [first, ...others] = sayings.flatMap(([part, wanted, kind, word]) => {
-    const { state, message } = objectOf(valueIn(status, part))
+    const { state, message } = objectOf(valueIn(parts, part))
     return state === wanted ? [{ kind, word, message: textOf(message) }] : []
   })
   if (first === undefined) return [{ kind: 'unknown' as const, word: 'no status yet', message: undefined }]
@@ -162,7 +167,7 @@ function stateOf(container: Json, image: string) {
   if (waiting !== undefined) {
     const { reason, message } = objectOf(waiting)
     const isFailing = /BackOff|Err|Invalid|CannotRun/.test(textOf(reason) ?? '')
-    return row(isFailing ? 'failed' : 'queued', 'waiting', joined(' ', joined(': ', reason, message), before))
+    return row(isFailing ? 'failed' : 'queued', 'waiting', joined('. ', joined(': ', reason, message), before))
   }
   if (running === undefined) return row('queued', 'not started', image)
   const text = before === undefined ? image : `${before} ${numberOf(container['restartCount']) ?? 0} restarts.`

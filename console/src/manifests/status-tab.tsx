@@ -12,7 +12,7 @@ import { Icon, Name, NameLink, StatusMark, StatusText, Time } from '../component
 import { VirtualList } from '../components/virtual-list.tsx'
 import { instanceStatus } from '../model/execution.ts'
 import { objectsOf, textOf, valueIn } from '../model/read.ts'
-import { type Instance, instanceId, instancesOf } from '../model/server-groups.ts'
+import { type Instance, instanceId, instancesOf, statusOfInstance } from '../model/server-groups.ts'
 import { noNamespace } from './actions.tsx'
 import {
   bareName,
@@ -111,11 +111,11 @@ const maxExplained = 8
 /** Those that fail first, with the reason. */
 function PodRows({ object: { application, place, groups } }: { object: ShownObject }) {
   const pods = groups.flatMap(instancesOf)
-  const isUp = ({ healthState }: Instance) => healthState === 'Up' || healthState === 'Succeeded'
+  const isUp = (pod: Instance) => statusOfInstance(pod).kind === 'succeeded'
   const down = pods.filter((pod) => !isUp(pod))
   const explained = down.slice(0, maxExplained)
   const row = (pod: Instance) => {
-    const { kind, word } = instanceStatus(pod.healthState)
+    const { kind, word } = statusOfInstance(pod)
     const podPlace = { ...place, name: instanceId(pod) }
     return (
       <div class="run-row pod-row">

@@ -1,6 +1,7 @@
 /** A record of the audit log as a sentence, with what its names lead to. */
 import type { components } from '../api/schema.d.ts'
 import { shortId } from './execution.ts'
+import { toWords } from './names.ts'
 
 /** Addresses of screens. */
 interface Addresses {
@@ -54,6 +55,7 @@ const phrases = Object.entries({
   '(set|delete)AccountSecret': '$1 the secret {name} of the account {account}',
   listAuditEvents: 'read the audit log',
   listFormUsers: 'read the users',
+  user: 'sign in',
 }).map(([operations, phrase]) => [new RegExp(`^(?:${operations})1?$`), phrase] as const)
 
 /** After the user: "started deploy-prod of web (run 8QK2)". */
@@ -68,12 +70,12 @@ export function auditSentence(record: AuditRecord): readonly AuditPart[] {
   }
   const [verb = '', ...object] = phraseOf(record).split(' ')
   const [began, failed] = [`began to ${verb}`, `could not ${verb}`]
-  const done = { allowed: pastOf(verb), refused: `was refused to ${verb}`, begun: began, interrupted: began, failed }[decision]
+  const result = { allowed: pastOf(verb), refused: `was refused to ${verb}`, begun: began, interrupted: began, failed }[decision]
   const { started } = resource
   const isTask = operation.startsWith('task')
   return [
-    `${done} `,
-    ...fill(object.join(' '), record),
+    result,
+    ...fill(['', ...object].join(' '), record),
     ...(started === undefined ? [] : [' (', isTask ? taskName(started) : runName(started), ')']),
     decision === 'interrupted' ? '; the outcome is unknown' : because(record),
     repeated,
@@ -112,10 +114,6 @@ function phraseOf({ operation, resource = {} }: AuditRecord): string {
   return `${toWords(action)} {name} of {application}`
 }
 
-function toWords(name: string): string {
-  return name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-}
-
 /** Where a value is missing, the preposition before it goes too. */
 function fill(template: string, record: AuditRecord): readonly AuditPart[] {
   return template.split(/((?: of | )?\{\w+\})/).flatMap((piece): readonly AuditPart[] => {
@@ -150,7 +148,7 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 function pipelineName(record: AuditRecord): AuditName | undefined {
   const { id, name, pipelineNameOrId, pipelineName, application = record.application } = record.resource ?? {}
   const text = name ?? pipelineNameOrId ?? pipelineName ?? id
-  if (text === undefined || application === undefined) return text ? { text } : undefined
+  if (text === undefined || application === undefined) return { text: text || 'a pipeline' }
   if (text === pipelineNameOrId && uuid.test(text)) {
     const link = (to: Addresses) => to.pipeline(application, text)
     return { text: `pipeline ${shortId(text)}`, link, pipeline: { application, id: text } }

@@ -69,3 +69,8 @@ export function freeName(name: string, isTaken: (name: string) => boolean, separ
   for (let number = 2; isTaken(free); number++) free = `${name}${separator}${number}`
   return free
 }
+
+/** `loadBalancer` as people write it. */
+export function toWords(name: string): string {
+  return name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+}

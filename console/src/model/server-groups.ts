@@ -2,6 +2,7 @@
 import type { components } from '../api/schema.d.ts'
 import { isFullName } from '../manifests/object.ts'
 import { instanceStatus, type Status } from './execution.ts'
+import { toWords } from './names.ts'
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 
 type Schemas = components['schemas']
@@ -142,10 +143,13 @@ export function siblingsOf(group: ServerGroup, all: readonly ServerGroup[]): rea
   return all.filter((other) => other.name !== group.name && key(other) === key(group))
 }
 
-/** One that ends again and again before it is ready is no starting one. */
+/** One that ends again and again before it is ready is no starting one, and a pod that has done its work is not down. */
 export function statusOfInstance({ health, healthState }: Instance): Status {
-  const isFailing = healthState !== 'Up' && objectsOf(health).some(({ failedStarts }) => (numberOf(failedStarts) ?? 0) > 0)
-  return isFailing ? { kind: 'failed', word: 'fails to start' } : instanceStatus(healthState)
+  const checks = healthState === 'Up' ? [] : objectsOf(health)
+  const down = checks.filter(({ state }) => state === 'Down')
+  if (checks.some(({ failedStarts }) => (numberOf(failedStarts) ?? 0) > 0)) return { kind: 'failed', word: 'failing to start' }
+  const isDone = down.length > 0 && down.every(({ description }) => description === 'Completed')
+  return instanceStatus(isDone ? 'Succeeded' : healthState)
 }
 
 /** Why an instance is not up, in the words of its checks. */
@@ -154,7 +158,7 @@ export function healthReason(instance: Instance): string | undefined {
   for (const check of checks) {
     const balancer = objectsOf(check['loadBalancers']).find(({ healthState }) => healthState !== 'Up')
     const text = textOf(balancer?.['description']) ?? textOf(check['description']) ?? textOf(check['message'])
-    if (text !== undefined) return `${textOf(check['type']) ?? ''}: ${text}`
+    if (text !== undefined) return `${toWords(textOf(check['type']) ?? '')}: ${text}`
   }
   return undefined
 }

@@ -268,12 +268,13 @@ function isInService(instance: Json): boolean {
   return ['InService', 'Up', 'healthy'].includes(textOf(objectOf(instance['health'])['state']) ?? '')
 }
 
+/** Each in one line. */
 function listenersText(balancer: Balancer): string {
   const texts = objectsOf(balancer['listeners']).map((listener) => {
     const [outside, inside] = ['external', 'internal'].map((side) =>
-      [textOf(listener[`${side}Protocol`]), textOf(listener[`${side}Port`])].filter(Boolean).join(' '),
+      [textOf(listener[`${side}Protocol`]), textOf(listener[`${side}Port`])].filter(Boolean).join('\u00a0'),
     )
-    return inside === '' || inside === outside ? outside : `${outside} → ${inside}`
+    return inside === '' || inside === outside ? outside : `${outside}\u00a0→\u00a0${inside}`
   })
   return texts.join('; ')
 }

@@ -16,6 +16,7 @@ import { AddressTabs } from '../components/tabs.tsx'
 import { Duration, Name, NameLink, StatusBadge, StatusMark, StatusText, Time } from '../components/text.tsx'
 import { toFullName } from '../manifests/object.ts'
 import { instanceStatus, type Status } from '../model/execution.ts'
+import { toWords } from '../model/names.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { instanceId, statusOfInstance, toEvents } from '../model/server-groups.ts'
 import { List } from './place-list.tsx'
@@ -82,7 +83,7 @@ function Check({ check }: { check: Json }) {
   return (
     <li class="run-row">
       <StatusMark kind={kind} label={word} />
-      <strong>{textOf(check['type']) ?? 'unknown'}</strong>
+      <strong>{toWords(textOf(check['type']) ?? 'unknown')}</strong>
       <span class="muted">{word}</span>
       <span class="grow cut">
         <Name text={text} max={160} />

@@ -224,7 +224,7 @@ function GrowingField({ suggestions, ...field }: InputProps & Pick<ParameterFiel
 
 const startUnclear = 'The start was accepted, but no run appeared within 10 s. The pipeline may be disabled or in a quiet period.'
 /** The 202 does not prove a start. */
-const [attempts, attemptMs] = [10, 1000]
+const [attempts, attemptMs] = [20, 500]
 
 /** @throws {ApiError} @returns the id of the execution, once it can be read */
 export async function startPipeline(
@@ -239,8 +239,8 @@ export async function startPipeline(
   const { ref, eventId } = objectOf(answer)
   const id = textOf(ref)?.split('/').at(-1) ?? textOf(eventId)
   for (let attempt = 0; id !== undefined && attempt < attempts; attempt++) {
-    const { response } = await client.GET('/pipelines/{id}', { params: { path: { id } } })
-    if (response.ok) return id
+    const { data } = await client.GET('/executions', { params: { query: { executionIds: id, expand: false } } })
+    if (data?.length) return id
     await new Promise((resolve) => setTimeout(resolve, attemptMs))
   }
   throw new ApiError({ status: 202, message: startUnclear })

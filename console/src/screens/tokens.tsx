@@ -77,7 +77,8 @@ const columns: readonly Column<Token>[] = [
   {
     head: 'Limits',
     hideBelow: 'narrow',
-    cell: ({ applications = [], operations = [] }) => [...applications, ...operations].join(', ') || 'everything you may do',
+    cell: ({ applications = [], operations = [], readOnly }) =>
+      [...applications, ...operations].join(', ') || `everything you may ${readOnly ? 'read' : 'do'}`,
   },
   { head: 'Expires', cell: ({ expiresAt }) => <TimeOrNever at={expiresAt} /> },
   { head: 'Last used', hideBelow: 'phone', cell: ({ lastUsedAt }) => <TimeOrNever at={lastUsedAt} /> },

@@ -36,7 +36,9 @@ export function Users(screen: ScreenProps) {
   )
   return (
     <>
-      <PageHead tab="Users" count={body?.length} actions={body !== undefined && add} />
+      <PageHead tab="Users" count={body?.length} actions={body !== undefined && add}>
+        {body !== undefined && <p class="muted">Users of the login form that Fairlead keeps itself.</p>}
+      </PageHead>
       {error?.status === 404 && body === undefined ? (
         <EmptyState icon="people" text={elsewhere} />
       ) : (
