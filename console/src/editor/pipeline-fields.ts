@@ -21,12 +21,7 @@ export const generalFields: readonly FieldDescription[] = [
   field('maxConcurrentExecutions', 'number', 'So many at a time, where more than one may run. 0 sets no limit.'),
   field('roles', 'texts', 'Roles of the service account that Fairlead keeps for the triggers.', { choicesFrom: 'roles' }),
   flag('respectQuietPeriod', 'Triggers do not start it during the quiet period.'),
-  group(
-    'tags',
-    'For filters in lists.',
-    [text('name', 'The name of the tag.', required), text('value', 'Its value.')],
-    'objects',
-  ),
+  group('tags', 'For filters in lists.', [text('name', 'Such as team.', required), text('value', 'Its value.')], 'objects'),
   choice('spelEvaluator', 'v4 evaluates the fields of a stage in order, so that later ones see earlier ones.', ['v3', 'v4']),
   group('locked', 'Keeps users from changing the pipeline here, for one that a program writes.', [
     flag('ui', 'Locks the pipeline.'),
@@ -64,11 +59,7 @@ function triggerType(type: string, label: string, description: string, own: read
 }
 
 const cronHelp = 'Second, minute, hour, day of month, month, day of week: 0 0 6 ? * MON-FRI is 6:00 on working days.'
-const constraints = field(
-  'payloadConstraints',
-  'map',
-  'Field of the payload to a regular expression that its value must contain.',
-)
+const constraints = field('payloadConstraints', 'map', 'Field of the payload to a regular expression that occurs in it.')
 
 const buildFields = [
   text('master', 'The build server.', { ...required, choicesFrom: 'build-hosts' }),

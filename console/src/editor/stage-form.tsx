@@ -84,11 +84,10 @@ function StageActions({ draft, node: { key, stage }, onSelect }: StageFormProps)
     draft.change(`Copy ${title}`, () => copied.definition)
     onSelect(copied.refId)
   }
-  const remove = () => removeSelected(draft, key, onSelect)
   const items: readonly MenuItem[] = [
     ...(['after', 'before', 'parallel'] as const).map(add),
     { label: 'Copy', icon: 'copy', denied, onSelect: copy },
-    { label: 'Remove', icon: 'trash', destructive: true, denied, onSelect: remove },
+    { label: 'Remove', icon: 'trash', destructive: true, denied, onSelect: () => removeSelected(draft, key, onSelect) },
   ]
   return <Menu label={`Actions of ${title}`} items={items} />
 }

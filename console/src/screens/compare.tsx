@@ -98,15 +98,15 @@ function Both({ older, newer, base }: BothProps & { readonly base: string }) {
   )
 }
 
-const heads = ['Field', 'Before', 'After'] as const
-
 /** What differs between both records, for what no sentence says. */
 function Values({ older, newer }: BothProps) {
   const [isOpen, setOpen] = useState(false)
   return (
     <details class="panel compare" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Values that differ</summary>
-      {isOpen && <Difference values={compareExecutions(older, newer)} heads={heads} label="Values that differ" />}
+      {isOpen && (
+        <Difference values={compareExecutions(older, newer)} heads={['Field', 'Before', 'After']} label="Values that differ" />
+      )}
     </details>
   )
 }

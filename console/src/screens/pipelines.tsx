@@ -197,8 +197,6 @@ const marks = {
   failed: { kind: 'failed', word: 'failed' },
 } as const
 
-const noEvents = 'No trigger has received an event yet. Add a trigger to a pipeline, then push a commit or send a webhook.'
-
 function TriggerEvents({ application, pipelines, query: { events: chosen = '', of: pipeline } }: ListProps) {
   const outcome = Object.hasOwn(marks, chosen) ? (chosen as keyof typeof marks) : undefined
   const query = { ...(outcome && { outcome }), ...(pipeline && { pipeline }), limit: 50 }
@@ -206,7 +204,8 @@ function TriggerEvents({ application, pipelines, query: { events: chosen = '', o
   const live = useLive('/applications/{application}/triggerEvents', parameters, { refresh: 'steady' })
   if (chosen === '') return null
   const choices = pipelines.map(({ id, name }) => [id ?? name, name] as const)
-  const empty = <EmptyState icon="pipeline" text={outcome || pipeline ? 'No event matches the filters.' : noEvents} />
+  const none = 'No trigger has received an event yet. Add one to a pipeline, then push a commit or send a webhook.'
+  const empty = <EmptyState icon="pipeline" text={outcome || pipeline ? 'No event matches the filters.' : none} />
   const filter = <FilterField name="of" label="Of pipeline" any="Any pipeline" choices={choices} />
   return (
     <Panel title="Trigger events" flush actions={filter}>

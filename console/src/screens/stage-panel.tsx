@@ -158,7 +158,6 @@ function Facts({ stage, application, groups }: { stage: Stage; application: stri
         ['Account', accountOf(context)],
         ['Image', type === 'bake' && text('imageId')],
         ['Call', type === 'webhook' && [text('method'), text('url')].filter(Boolean).join(' ')],
-        ['Status', type === 'webhook' && textOf(objectOf(context['webhook'])['statusCodeValue'])],
         ['Started run', child && <a href={to.execution(child)}>{text('executionName') ?? child}</a>],
         ['Deployed', deployed.length > 0 && <span class="row">{deployed}</span>],
         ['Command', command && <code class="command">{command.slice(0, 600)}</code>],

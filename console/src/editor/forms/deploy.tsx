@@ -5,7 +5,7 @@ import { type Form, FormView, type Part, useForm } from '../fields.tsx'
 import { ItemList } from '../item-list.tsx'
 import { isSamePath } from '../json-path.ts'
 import { imageKeys, imageSourcesOf } from './checks.ts'
-import { field, oneOf, only, row, type Way } from './form.tsx'
+import { field, group, oneOf, only, row, type Way } from './form.tsx'
 import { freshGroup, usePlace } from './fresh.ts'
 
 function Groups() {
@@ -50,6 +50,14 @@ const imageSource = oneOf<'found' | 'named'>('Image', {
   chosen: (form) => (isNamed(form) ? 'named' : 'found'),
   set: (id) => ({ ...Object.fromEntries(imageKeys.map((key) => [key, undefined])), ...(id === 'named' && { imageId: '' }) }),
 })
+
+const sizes = [field('capacity.min', 'At least'), field('capacity.desired', 'Now'), field('capacity.max', 'At most')]
+const capacity = group(sizes, (content) => (
+  <fieldset class="form-group is-row">
+    <legend>Instances</legend>
+    {content}
+  </fieldset>
+))
 
 const imageHelp = 'Search by name or version. ${parameters.image} lets each start choose.'
 
@@ -126,7 +134,7 @@ export const serverGroupForm: readonly Part[] = [
   ),
   only((form) => sourcesOf(form).length > 0, imageSource),
   only(isNamed, field('imageId', 'Name of the image', imageHelp, { isKept: true })),
-  field('capacity', 'Instances'),
+  { ...capacity, shows: ['capacity'] },
   field('preferSourceCapacity', 'Take the size of the running group', 'The numbers above count for the first deployment.'),
   field('loadBalancers', 'Load balancers', 'They send traffic to the instances that are healthy.'),
   field('securityGroups', 'Security groups', 'Who may reach the instances.'),

@@ -216,6 +216,19 @@ const manifestSource = oneOf<'text' | 'artifact'>('Manifests from', {
 })
 
 const required = { required: true }
+const isManaged = ({ get }: Form) => get('trafficManagement.enabled') === true
+
+/** Only replica sets behind services move their traffic here. */
+const traffic = oneOf('Traffic between versions', {
+  ways: [
+    { id: 'none', label: 'The cluster decides', help: 'Deployments roll by themselves. Mostly right.' },
+    { id: 'bluegreen', label: 'Blue/green', help: 'Services switch to the new replica set; the old one stays.' },
+    { id: 'highlander', label: 'Highlander', help: 'Old replica sets are deleted once the new one is up.' },
+  ],
+  chosen: (form) => (isManaged(form) && textOf(form.get('trafficManagement.options.strategy'))) || 'none',
+  set: (id) => ({ 'trafficManagement.enabled': id !== 'none', 'trafficManagement.options.strategy': id }),
+  shows: ['trafficManagement'],
+})
 
 const manifestForm = [
   field('account', 'Account', '', { choicesFrom: 'manifest-accounts' }),
@@ -226,6 +239,11 @@ const manifestForm = [
     field('manifests', 'Manifests', 'YAML, with --- between objects. Expressions are evaluated.', required),
   ),
   field('namespaceOverride', 'Namespace', 'Replaces that of all manifests.', { placeholder: 'of each manifest' }),
+  traffic,
+  only(
+    isManaged,
+    field('trafficManagement.options.services', 'Services', 'Such as “service web”: they send the traffic.', required),
+  ),
   field('rollback.onFailure', 'Roll back when it does not become stable', 'Brings the former revision back.'),
 ]
 
@@ -248,9 +266,7 @@ const canaryForm = [
     (form) => !isOver(form),
     row(
       canary('lifetimeDuration', 'Watch for', 'PT1H30M is an hour and a half.', { placeholder: 'PT1H' }),
-      canary('beginCanaryAnalysisAfterMins', 'First judgment after', 'Minutes, until the canary has warmed up.', {
-        placeholder: '0',
-      }),
+      canary('beginCanaryAnalysisAfterMins', 'First judgment after', 'Minutes, to warm up.', { placeholder: '0' }),
       canary('canaryAnalysisIntervalMins', 'Judge every', 'Minutes.', { placeholder: '30' }),
     ),
   ),
