@@ -205,6 +205,7 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
       { type: 'logs', pattern: 'panic', appears: false, ...watched },
       { type: 'metric', metric: 'requests', comparison: '>', bound: 0, seconds: 12 },
       { type: 'metric', metric: 'errorPercent', bound: 0, seconds: 12 },
+      { type: 'command', command: ['true'], name: 'Smoke test' },
     ]
     if (program !== undefined) {
       const url = await startPrometheus(t, program, { job: 'nothing', url: new URL('http://127.0.0.1:1/') })
@@ -217,15 +218,16 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
       checks.push({ type: 'prometheus', url, query: 'vector(3)', comparison: '==', bound: 3, ...watched })
     }
     const { execution } = await fleet.run({ type: 'verify', serverGroupName: first, checks })
-    const looks = execution.stages.filter(({ parentStageId }) => parentStageId !== undefined)
+    const looks = execution.stages.filter(({ parentStageId }) => parentStageId === execution.stages[0]?.id)
     assert.deepEqual(
       looks.map(({ name }) => name),
       [
         ...['/health answers', 'The output has "listening as i-[a-z0-9]+"', 'The output has no "panic"'],
-        ...['requests > 0', 'errorPercent <= 0', ...(program === undefined ? [] : ['vector(3) == 3'])],
+        ...['requests > 0', 'errorPercent <= 0', 'Smoke test', ...(program === undefined ? [] : ['vector(3) == 3'])],
       ],
     )
-    assert.ok(looks.every(({ context }) => Number(at(context, 'verification', 'successes')) > 0))
+    const watching = looks.filter(({ type }) => type === 'verify')
+    assert.ok(watching.every(({ context }) => Number(at(context, 'verification', 'successes')) > 0))
   },
 
   async 'a deployment that a check finds bad is rolled back, and says why'(fleet, t) {
@@ -260,7 +262,7 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
     assert.match(await failure({ checks: [{ type: 'logs', pattern: 'never said', ...short }] }), /No output of 1 instances has/)
     assert.match(await failure({ checks: [{ type: 'metric', metric: 'requests', ...short }] }), /set "bound"/)
     assert.match(await failure({ checks: [{ type: 'http', ...short }] }), /set "url", or "path"/)
-    assert.match(await failure({ checks: [{ type: 'command', command: ['true'] }] }), /commands/)
+    assert.match(await failure({ checks: [{ type: 'command', command: ['false'] }] }), /failed with exit code 1/)
     const closed = { type: 'http', url: 'http://127.0.0.1:1/', failures: 1, seconds: 60, intervalSeconds: 1 }
     assert.match(await failure({ checks: [closed] }), /127\.0\.0\.1:1.* 2 of 2 looks failed, 1 may\./s)
   },
