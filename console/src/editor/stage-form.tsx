@@ -11,16 +11,7 @@ import { everyStage } from './forms/every-stage.tsx'
 import { field } from './forms/form.tsx'
 import { forms } from './forms/forms.tsx'
 import { doesNotRun } from './problems.ts'
-import {
-  copyStage,
-  descriptionOf,
-  type Position,
-  positions,
-  removeStage,
-  type StageNode,
-  titleOfStage,
-  toNodes,
-} from './stages.ts'
+import { copyStage, descriptionOf, positions, removeStage, type StageNode, titleOfStage, toNodes } from './stages.ts'
 
 interface StageFormProps {
   readonly draft: Draft
@@ -74,7 +65,7 @@ export function StageForm({ draft, node, onSelect }: StageFormProps) {
 function StageActions({ draft, node: { key, stage }, onSelect }: StageFormProps) {
   const title = titleOfStage(stage)
   const denied = draft.readOnly.value
-  const add = (position: Position): MenuItem => ({
+  const add = (position: keyof typeof positions): MenuItem => ({
     ...{ label: positions[position], icon: 'plus', denied },
     onSelect: () => openAddStage({ draft, of: key, position, onAdded: onSelect }),
   })

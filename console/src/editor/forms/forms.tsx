@@ -119,9 +119,7 @@ function AnswersInput({ value, onChange, ...input }: InputProps) {
 
 const judgmentForm = [
   field('instructions', 'What to judge', 'What to look at, and what decides. Addresses become links.'),
-  field('judgmentInputs', 'Answers', 'Expressions read the chosen one: ${ #judgment("name of this stage") }.', {
-    ...{ kind: 'texts', Input: AnswersInput },
-  }),
+  field('judgmentInputs', 'Answers', 'Read by ${ #judgment("name of this stage") }.', { kind: 'texts', Input: AnswersInput }),
   field('requiredJudgmentRoles', 'Who may judge', 'One of these roles. Empty: all who may start the pipeline.'),
   field('propagateAuthenticationContext', 'Go on as the judge', 'Later stages have the rights of who judged.'),
 ]
