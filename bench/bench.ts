@@ -8,6 +8,7 @@ import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { measureLog, measurePolls, measurePush, measureQueue } from './builds.ts'
 import { openQuotas } from './cpu-quota.ts'
+import { measureGateways } from './gateways.ts'
 import { measureDeploy } from './kubernetes-deploy.ts'
 import { measureMemory } from './kubernetes-memory.ts'
 import { measureChanges, measureIdle, measureRestart } from './kubernetes-watches.ts'
@@ -52,6 +53,7 @@ const longParts: Record<string, Part> = {
   overload: measureOverload,
   attacks: measureAttacks,
   soak: measureSoak,
+  gateways: measureGateways,
   memory: measureMemoryUse,
   'restart/apart': (...given) => measureRestarts('apart', ...given),
   'restart/standalone': (...given) => measureRestarts('standalone', ...given),

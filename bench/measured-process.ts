@@ -37,13 +37,13 @@ export class MeasuredProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null
   }
 
-  /** Resolves as soon as `url` answers with 200. @throws {Error} with its output when it ends or takes too long */
+  /** Resolves as soon as `url` answers without an error. @throws {Error} with its output when it ends or takes too long */
   async answers(url: string, limitMs = 60_000): Promise<void> {
     for (const until = performance.now() + limitMs; performance.now() < until; await sleep(3)) {
       if (this.hasEnded) break
       const answer = await fetch(url, { signal: AbortSignal.timeout(limitMs) }).catch(() => undefined)
       await answer?.arrayBuffer()
-      if (answer?.status === 200) return
+      if (answer?.ok) return
     }
     await this.stop()
     throw new Error(`${url} does not answer:\n${readFileSync(this.#outputFile, 'utf8').slice(-4000)}`)

@@ -160,7 +160,7 @@ async function savePipelines(target: Target, url: string): Promise<void> {
   for (let index = 0; index < pipelines; index++) {
     const stages = Array.from({ length: markedStages }, (_, step) => [
       mark(`m${step}`),
-      { type: 'wait', name: 'wait', waitTime: 8 + index + step },
+      { type: 'wait', name: 'wait', waitTime: 20 + index + step },
     ])
     await save(`p${index}`, [...(index % everyParent === 0 ? [start] : []), ...stages.flat(), mark('last')])
   }

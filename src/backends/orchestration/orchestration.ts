@@ -61,7 +61,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
       preconfiguredRoutes(app, context, outside)
       stageTypeRoutes(app, context, outside)
       changeRoutes(app, engine)
-      executionRoutes(app, engine)
+      executionRoutes(app, engine, texts)
       stageRoutes(app, engine)
       expressionRoutes(app, engine)
     },

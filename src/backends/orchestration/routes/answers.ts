@@ -9,7 +9,12 @@ import { formatStored } from '../store.ts'
 
 /** Sends JSON in which members that are null are left out. */
 export function sendRecord(reply: FastifyReply, value: unknown): FastifyReply {
-  return reply.type('application/json; charset=utf-8').send(formatStored(value))
+  return sendText(reply, formatStored(value))
+}
+
+/** @param json As `formatStored` writes it */
+export function sendText(reply: FastifyReply, json: string | undefined): FastifyReply {
+  return reply.type('application/json; charset=utf-8').send(json)
 }
 
 /** @throws {BackendError} 400 for any other body */

@@ -15,6 +15,7 @@ import type { Execution } from '../model.ts'
 import { maskExecution } from '../secrets.ts'
 import { sendRecord, wholeNumber } from './answers.ts'
 import { toExecutionLog } from './execution-log.ts'
+import type { KeptTexts } from './kept-texts.ts'
 import { recordRoutes } from './records.ts'
 
 /** What became of its notifications stands beside the record. */
@@ -25,15 +26,19 @@ function viewWithDeliveries(execution: Execution, { options }: Engine): JsonObje
 
 type FailedStagesQuery = Partial<Record<'deckOrigin' | 'limit', string>>
 
-export function executionRoutes(app: FastifyInstance, engine: Engine): void {
+export function executionRoutes(app: FastifyInstance, engine: Engine, texts: KeptTexts): void {
   const { store } = engine.options
 
-  recordRoutes(app, engine, {
-    path: '/pipelines/:id',
-    type: 'PIPELINE',
-    word: 'execution',
-    view: (execution) => viewWithDeliveries(execution, engine),
-  })
+  recordRoutes(
+    app,
+    { engine, texts },
+    {
+      path: '/pipelines/:id',
+      type: 'PIPELINE',
+      word: 'execution',
+      view: (execution) => viewWithDeliveries(execution, engine),
+    },
+  )
 
   app.get('/pipelines/:id/logs', (request, reply) =>
     sendRecord(reply, toExecutionLog(maskExecution(engine.read(pathValue(request, 'id'), 'PIPELINE')))),

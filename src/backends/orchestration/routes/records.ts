@@ -8,8 +8,13 @@ import { cancelExecution } from '../machine/operations.ts'
 import type { Execution, ExecutionType } from '../model.ts'
 import { isComplete } from '../statuses.ts'
 import { formatStored } from '../store.ts'
-import { sendRecord, sendRecords } from './answers.ts'
+import { sendRecord, sendRecords, sendText } from './answers.ts'
 import type { KeptTexts } from './kept-texts.ts'
+
+export interface RecordReads {
+  readonly engine: Engine
+  readonly texts: KeptTexts
+}
 
 /**
  * Sends records as a list. Each is written once for each of its versions; one that has gone meanwhile is left out.
@@ -20,7 +25,7 @@ export function sendViews(
   reply: FastifyReply,
   ids: readonly string[],
   { form, type, view }: Pick<RecordKind, 'type' | 'view'> & { readonly form: string },
-  { engine: { changes, options }, texts }: { engine: Engine; texts: KeptTexts },
+  { engine: { changes, options }, texts }: RecordReads,
 ): FastifyReply {
   if (isUnchanged(reply.request, reply, changes.versionOfAll(ids, form))) return reply
   const write = (id: string) => {
@@ -39,12 +44,16 @@ interface RecordKind {
   readonly view: (execution: Execution) => JsonObject
 }
 
-export function recordRoutes(app: FastifyInstance, engine: Engine, { path, type, word, view }: RecordKind): void {
+export function recordRoutes(app: FastifyInstance, { engine, texts }: RecordReads, { path, type, word, view }: RecordKind): void {
   app.get<{ Params: { id: string } }>(path, (request, reply) => {
     const { id } = request.params
-    const isKnown = engine.options.store.typeOf(id) === type
-    if (isKnown && isUnchanged(request, reply, engine.changes.versionOf(id))) return reply
-    return sendRecord(reply, view(engine.read(id, type)))
+    if (engine.options.store.typeOf(id) !== type) return sendRecord(reply, view(engine.read(id, type)))
+    const version = engine.changes.versionOf(id)
+    if (isUnchanged(request, reply, version)) return reply
+    return sendText(
+      reply,
+      texts.get(`record ${id}`, version, () => formatStored(view(engine.read(id, type)))),
+    )
   })
 
   app.put<{ Params: { id: string }; Querystring: { reason?: string } }>(`${path}/cancel`, (request, reply) => {

@@ -23,7 +23,7 @@ export function taskRoutes(app: FastifyInstance, engine: Engine, { now }: Backen
     return sendViews(reply, ids, { form: 'task', type: 'ORCHESTRATION', view: taskView }, { engine, texts })
   }
 
-  recordRoutes(app, engine, { path: '/tasks/:id', type: 'ORCHESTRATION', word: 'task', view: taskView })
+  recordRoutes(app, { engine, texts }, { path: '/tasks/:id', type: 'ORCHESTRATION', word: 'task', view: taskView })
 
   app.get<{ Querystring: TaskListQuery }>('/tasks', (request, reply) => list(reply, undefined, request.query))
 
