@@ -1,7 +1,7 @@
 /** The container image: built by buildah on a base of this machine's own files, run read-only and without rights. */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -13,7 +13,7 @@ import { waitUntil } from './support/wait-until.ts'
 const root = resolve(import.meta.dirname, '..')
 const run = promisify(execFile)
 /** What the Containerfile runs, and what deployments on the machine of a container need. */
-const tools = 'sh env mkdir chown chmod ln rm cp cat tar find du ls head sed gzip id wc tr'.split(' ')
+const tools = 'sh env mkdir chown chmod ln rm cp cat tar find du ls head sed gzip id wc tr timeout'.split(' ')
 
 /** Programs with the libraries that they load. */
 async function writeBase(folder: string): Promise<void> {
@@ -84,6 +84,13 @@ test('the image serves as a user without rights, on a read-only file system', as
     assert.deepEqual((Healthcheck as { Test: unknown }).Test, ['CMD', 'fairlead', 'health'])
   })
 
+  await t.test('it has the compiled code of a start', () => {
+    const [folder = ''] = readdirSync(join(mount, 'opt/fairlead/compiled'))
+    // Of both threads.
+    assert.ok(readdirSync(join(mount, 'opt/fairlead/compiled', folder)).length > 100)
+    assert.ok(!existsSync(join(mount, 'tmp/start')))
+  })
+
   await t.test('it lists what it consists of', () => {
     const bill = JSON.parse(readFileSync(join(mount, 'opt/fairlead/dist/sbom.cdx.json'), 'utf8')) as {
       components: { name: string; version: string; purl: string }[]
@@ -126,7 +133,14 @@ test('the image serves as a user without rights, on a read-only file system', as
 })
 
 /** As the image sets them. */
-const environment = ['NODE_ENV=production', 'HOME=/var/lib/fairlead', 'FAIRLEAD_DATA_DIR=/var/lib/fairlead']
+const environment = [
+  'NODE_ENV=production',
+  'HOME=/var/lib/fairlead',
+  'FAIRLEAD_DATA_DIR=/var/lib/fairlead',
+  'NODE_OPTIONS=--max-semi-space-size=16',
+  'MALLOC_MMAP_THRESHOLD_=131072',
+  'NODE_COMPILE_CACHE=/opt/fairlead/compiled',
+]
 
 /** The image's program as the first process of its own process and mount namespaces; its data directory is in memory. */
 function startContained(t: TestContext, mount: string, port: number) {
