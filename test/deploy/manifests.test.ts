@@ -98,6 +98,37 @@ test('an API server accepts every layout by Helm and by kustomize, as restricted
   await apply(t, kubernetes, all.filter(known))
 })
 
+test('an upgrade by Helm replaces gateways one after the other, and the engine after its standby', async (t) => {
+  const helm = needsHelm(t)
+  const kubernetes = await startControlPlane(t)
+  if (helm === undefined || kubernetes === undefined) return
+  const namespace = await kubernetes.namespace()
+  const home = createHome(t)
+  const upgrade = (image: string) => {
+    const words = ['upgrade', '--install', 'fairlead', chart, '--namespace', namespace, '--set', `layout=apart,image=${image}`]
+    const env = { HOME: home, KUBECONFIG: kubernetes.kubeconfigFile() }
+    return execFileSync(helm, words, { env, encoding: 'utf8' })
+  }
+  assert.match(upgrade('registry.example/fairlead:0.1.0'), /--from-literal=FAIRLEAD_BACKENDS_KEY/)
+  const rolledOut = (workload: string) => kubernetes.kubectl('rollout', 'status', workload, '--namespace', namespace)
+  await rolledOut('deployment/fairlead')
+  await rolledOut('statefulset/fairlead-backends')
+
+  upgrade('registry.example/fairlead:0.2.0')
+  const gateways = `/apis/apps/v1/namespaces/${namespace}/deployments/fairlead`
+  await waitUntil(async () => {
+    const { metadata, status } = await kubernetes.api.get(gateways)
+    assert.ok(Number(status['readyReplicas']) >= 2, 'as many gateways as before')
+    return status['observedGeneration'] === metadata['generation'] && status['updatedReplicas'] === 2 && status['replicas'] === 2
+  }, 'gateways of the next version')
+  await rolledOut('statefulset/fairlead-backends')
+  const createdMs = async (index: number) => {
+    const { metadata } = await kubernetes.api.get(`/api/v1/namespaces/${namespace}/pods/fairlead-backends-${index}`)
+    return Date.parse(String(metadata['creationTimestamp']))
+  }
+  assert.ok((await createdMs(0)) - (await createdMs(1)) >= 3000, 'one of both can serve at any time')
+})
+
 /** Values that add something to every layout. */
 const everything = [
   'monitoring.enabled=true',

@@ -61,7 +61,12 @@ test('back ends without a guard are not served', async (t) => {
 test('several gateways are one, whichever takes a request', async (t) => {
   const engine = startEngine(t)
   const baseUrl = await engine.listening
-  const [one, other] = await Promise.all([startGateway(t, baseUrl), startGateway(t, baseUrl)])
+  // The name of a standby that is being replaced is not known.
+  const baseUrls = ['http://absent.invalid:7010', baseUrl]
+  const [one, other] = await Promise.all([
+    startGateway(t, baseUrl),
+    startGateway(t, baseUrl, { services: { embedded: { baseUrls, baseUrl: null } } }),
+  ])
 
   await t.test('what one saves and starts, the other one lists and follows', async () => {
     await runJob(one.browser, { type: 'createApplication', application: { name: 'web', email: 'a@example.com' } })
