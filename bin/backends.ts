@@ -1,9 +1,8 @@
 /** `fairlead backends`: serves the embedded back ends to gateways in other processes, and stops gracefully. */
-import { setTimeout as sleep } from 'node:timers/promises'
-import { DirectoryInUse, lockDataDir } from '../src/backends/hosting/lock.ts'
 import { withReloaded } from '../src/backends/infrastructure/setting-keys.ts'
 import type { Config } from '../src/config/config.ts'
 import { isLoopback } from '../src/net/loopback.ts'
+import { type Turn, takeTurn } from '../src/standby/turn.ts'
 import { socketPathFor } from '../src/storage/socket-path.ts'
 import { openLog } from '../src/telemetry/log.ts'
 import { keepMemorySmall } from '../src/telemetry/memory.ts'
@@ -19,7 +18,7 @@ import { packageVersion } from './version.ts'
 
 export const usage = `Usage: fairlead backends [options]
 
-  --standby       wait while another process uses the data directory, and take over when it ends
+  --standby       wait while another process serves them, and take over when it ends
   --config FILE   another configuration file; may be repeated, later wins
 
 Serves the embedded back ends on backends.address and backends.port to gateways that show backends.key (FAIRLEAD_BACKENDS_KEY)
@@ -27,7 +26,6 @@ or a client certificate. A gateway uses them with services.embedded.baseUrl and 
 `
 
 const options = { standby: { type: 'boolean', default: false }, ...configOption } as const
-const standbyPauseMs = 200
 
 export async function run(args: readonly string[]): Promise<undefined> {
   const { values } = readArguments(args, { command: 'backends', options, hint: settingsHint })
@@ -40,10 +38,12 @@ export async function run(args: readonly string[]): Promise<undefined> {
     demandGuard(config)
     const manager = reportTo(log)
     if (values.standby) void manager.ready('standing by')
-    const lock = await lockWhenFree(config.backends.dataDir, { waits: values.standby, signal: stopping.signal, log })
-    if (lock === undefined) return process.exit(0)
-    await serve(config, { args, log, manager, stopping })
-    lock.close()
+    const place = { ...config, dataDir: config.backends.dataDir }
+    const given = { waits: values.standby, signal: stopping.signal, log, env: process.env, onLost: endAtOnce }
+    const turn = await takeTurn(place, given)
+    if (turn === undefined) return process.exit(0)
+    await serve(config, { args, log, manager, stopping, turn })
+    await turn.end()
     process.exit(0)
   } catch (error) {
     process.stderr.write(`Fairlead cannot start: ${explainFailure(error, config.http)}\n`)
@@ -61,31 +61,26 @@ function demandGuard({ upstreams }: Config): void {
   )
 }
 
-type Log = ReturnType<typeof openLog>['log']
-
-/** Undefined: stopped before. @throws {Error} of `lockDataDir` */
-async function lockWhenFree(dataDir: string, { waits, signal, log }: { waits: boolean; signal: AbortSignal; log: Log }) {
-  for (let isFirst = true; !signal.aborted; isFirst = false) {
-    try {
-      return lockDataDir(dataDir)
-    } catch (error) {
-      if (!waits || !(error instanceof DirectoryInUse)) throw error
-      if (isFirst) log.info(`standing by: another process uses ${dataDir}`)
-      await sleep(standbyPauseMs, undefined, { signal }).catch(() => {})
-    }
-  }
-  return undefined
+/** Another engine may write: whatever this one still does, it would do beside that. */
+function endAtOnce(reason: string): void {
+  process.stderr.write(
+    `Fairlead stops: it has lost the lease, since ${reason}. Executions go on where they were when it starts again.\n`,
+  )
+  process.exit(1)
 }
+
+type Log = ReturnType<typeof openLog>['log']
 
 interface ServeOptions {
   readonly args: readonly string[]
   readonly log: Log
   readonly manager: ServiceManager
   readonly stopping: AbortController
+  readonly turn: Turn
 }
 
 /** Resolves when the signal has come and everything is closed. */
-async function serve(config: Config, { args, log, manager, stopping }: ServeOptions): Promise<void> {
+async function serve(config: Config, { args, log, manager, stopping, turn }: ServeOptions): Promise<void> {
   const { signal } = stopping
   const { dataDir } = config.backends
   const socketPath = socketPathFor(dataDir, 'backends.sock')
@@ -93,7 +88,11 @@ async function serve(config: Config, { args, log, manager, stopping }: ServeOpti
   const { listener } = config.upstreams.embedded
   if (listener.tls === undefined && !isLoopback(listener.address))
     log.warn('the back ends are served without TLS: programs that read the network see the key; set backends.tls.keyStore')
-  const backends = embedServices({ config, log, version: packageVersion(), services, socketPath, listener })
+  const { lease } = turn
+  const backends = embedServices({
+    ...{ config, log, version: packageVersion(), services, socketPath, listener },
+    ...(lease?.record && { lease: { holder: lease.record.holder, term: lease.record.term }, leaseEnd: lease.end }),
+  })
   if (backends === undefined) throw new Error('No back end is embedded: every service of this configuration has an address.')
   await backends.ready
   recordServer(dataDir)

@@ -16,6 +16,7 @@ const layers = [
   'config',
   'console',
   'deck-plugins',
+  'standby',
   'backends/(root)',
   'operations',
   'operations/resources',
@@ -196,13 +197,13 @@ test('docs/architecture.md names every layer in order', () => {
 })
 
 test('a cloud provider is named in its folder only', () => {
-  // Profiles of the configuration, paths and host names share the word of one, examples, foreign keys and external services that of another.
+  // Profiles of the configuration, the lease, paths and host names share the word of one, examples, foreign keys and external services that of another.
   const ids = readdirSync(join(root, 'backends/infrastructure/providers'), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name)
   const named = new RegExp(`['"\`](/?)(${ids.join('|')})(['"\`/]|\\.[a-z])|[Pp]rovider \`?(${ids.join('|')})\\b`)
   const allowed =
-    /^(src\/backends\/infrastructure\/providers\/|src\/settings\/standalone\.ts$|src\/config\/(profiles|sources|foreign-keys)\.ts$|src\/operations\/(serving\/examples|serving\/openapi|resources\/capabilities)\.ts$|src\/backends\/pipelines\/secret-names\.ts$|bin\/command-name\.ts$|console\/src\/api\/schema\.d\.ts$)/
+    /^(src\/backends\/infrastructure\/providers\/|src\/settings\/standalone\.ts$|src\/standby\/settings\.ts$|src\/config\/(profiles|sources|foreign-keys)\.ts$|src\/operations\/(serving\/examples|serving\/openapi|resources\/capabilities)\.ts$|src\/backends\/pipelines\/secret-names\.ts$|bin\/command-name\.ts$|console\/src\/api\/schema\.d\.ts$)/
   const found = ['src', 'bin', 'console/src'].flatMap((folder) => {
     const files = readdirSync(resolve(root, '..', folder), { recursive: true, encoding: 'utf8' })
     return files

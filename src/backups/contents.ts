@@ -37,7 +37,7 @@ export interface Contents {
 
 /** Each belongs to processes of this directory, or is made again where it is missing. Programs write into volumes meanwhile. */
 const leftOut = new Set([
-  ...['lock.db', 'server.json', 'bake-caches', 'build-caches', descriptionName],
+  ...['lock.db', 'server.json', 'lease.json', 'bake-caches', 'build-caches', descriptionName],
   ...[agentKeyName, agentLockName, agentLogName, trafficName, instancesFolderName, volumesFolderName],
 ])
 const leftOutPattern = /\.(sock|new)$|-(wal|shm|journal)$|^lost\+found$/

@@ -26,6 +26,7 @@ import { permissionSettings } from '../permissions/settings.ts'
 import { redisKeys, toRedisSettings } from '../redis/settings.ts'
 import { sessionKeys, toSessionSettings } from '../sessions/settings.ts'
 import type { SettingGroup, SettingsReport } from '../settings/setting.ts'
+import { standbyKeys, toStandbySettings } from '../standby/settings.ts'
 import { telemetryKeys, toTelemetrySettings } from '../telemetry/settings.ts'
 import { tracingKeys } from '../telemetry/tracing-settings.ts'
 import { backendPlaceKeys, toBackendPlace } from '../upstreams/backend-place.ts'
@@ -78,7 +79,7 @@ export interface LoadedConfig {
 
 /** Every key that is not merely passed over, by capability. */
 export const settingGroups = {
-  'Services and the calls to them': upstreamKeys.keys.extend(backendPlaceKeys.keys.shape),
+  'Services and the calls to them': upstreamKeys.keys.extend(backendPlaceKeys.keys.shape).extend(standbyKeys.keys.shape),
   'Listener, addresses, cross-origin rules': httpKeys.keys.extend(tlsKeys.keys.shape),
   'Rate limits': limitKeys.keys,
   Sessions: sessionKeys.keys,
@@ -299,6 +300,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     integrations: toIntegrationSettings(integrations, report),
     live: bind(liveSettings),
     backends,
+    standby: toStandbySettings(bind(standbyKeys), report, sharesRedis),
     telemetry: toTelemetrySettings(bind(telemetryKeys), bind(tracingKeys), report),
     /** Undefined when nothing is recorded. */
     audit: toAuditSettings(bind(auditKeys), report, { dataDir: backends.dataDir, cwd, sharesRedis }),

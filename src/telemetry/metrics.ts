@@ -29,6 +29,15 @@ export interface BackendState {
   readonly ended?: readonly EndedCount[]
   /** Accounts of cloud providers, and whether their API answers. */
   readonly accounts?: readonly AccountState[]
+  /** By which the engine may write. Missing where the lock of its directory decides alone. */
+  readonly lease?: LeaseState
+}
+
+export interface LeaseState {
+  /** Host of the engine. */
+  readonly holder: string
+  /** Rises whenever the holder changes. */
+  readonly term: number
 }
 
 export interface EndedCount {
@@ -281,7 +290,8 @@ function watchEmbedded(set: MetricSet, embedded: NonNullable<MetricSources['embe
     'provider',
     'account',
   )
-  const all = [executions, ages, ended.execution, ended.stage, accounts]
+  const term = set.gauge('fairlead_lease_term', 'Term of the lease of the back ends, which rises with each holder.', 'holder')
+  const all = [executions, ages, ended.execution, ended.stage, accounts, term]
   set.sample(async () => {
     up.set(embedded.isListening() ? 1 : 0)
     const state = await embedded.observe()
@@ -292,6 +302,7 @@ function watchEmbedded(set: MetricSet, embedded: NonNullable<MetricSources['embe
     for (const { level, type, status, count } of state?.ended ?? []) ended[level].inc({ type, status }, count)
     for (const { provider, account, isReachable } of state?.accounts ?? [])
       accounts.set({ provider, account }, isReachable ? 1 : 0)
+    if (state?.lease !== undefined) term.set({ holder: state.lease.holder }, state.lease.term)
   })
 }
 

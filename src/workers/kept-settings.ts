@@ -75,6 +75,7 @@ const partNames: Readonly<Record<keyof Config, string>> = {
   console: 'web console',
   live: 'event streams',
   backends: 'embedded back ends',
+  standby: 'engines that stand by',
   telemetry: 'log, health and traces',
   audit: 'audit log',
 }

@@ -1,15 +1,17 @@
 /** Gateways whose back ends are served by another process: `fairlead backends`. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
+import { leaseKey } from '../../src/standby/redis-lease.ts'
 import { Browser } from '../login/browser.ts'
 import { createAuthority } from '../support/authority.ts'
 import { freePort } from '../support/free-port.ts'
 import type { GatewaySettings } from '../support/gateway.ts'
+import { startRedis } from '../support/redis.ts'
 import { createHome, type ServeOptions, type ServeProcess, startServe } from '../support/serve.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -117,7 +119,7 @@ test('several gateways are one, whichever takes a request', async (t) => {
   await t.test('who has no key is refused, whatever it says to be', async () => {
     const forged = { 'x-spinnaker-user': 'admin', 'x-fairlead-key': `${key.slice(1)}b` }
     for (const headers of [{}, { 'x-spinnaker-user': 'admin' }, forged, { 'x-fairlead-key': '' }]) {
-      for (const path of ['/front50/v2/applications', '/fiat/authorize/admin', '/orca/changes/feed', '/health']) {
+      for (const path of ['/front50/v2/applications', '/fiat/authorize/admin', '/orca/changes/feed', '/metrics/']) {
         assert.equal((await fetch(baseUrl + path, { headers })).status, 401, path)
       }
     }
@@ -235,6 +237,38 @@ test('requests wait while a standby takes over, and nothing is lost or done twic
       ['SUCCEEDED', 'SUCCEEDED'],
     )
   }
+})
+
+test('an engine that cannot renew its lease ends, and only the latest directory is served', async (t) => {
+  const redis = await startRedis(t)
+  if (redis === undefined) return
+  // Without any record, the first engine waits for a holder that might be there.
+  const released = JSON.stringify({ id: 'none', holder: 'none', term: 0, released: true })
+  await redis.ask('hset', leaseKey, 'version', '0', 'record', released)
+  const settings = { redis: { connection: redis.url }, backends: { port: 0, key, lease: 'redis' } }
+  const home = createHome(t)
+  const start = (options: EngineOptions) => startEngine(t, { settings, ...options })
+  const read = async (engine: ServeProcess, path: string) => (await fetch((await engine.listening) + path)).text()
+  const holder = hostname()
+  const first = start({ home })
+  assert.deepEqual(JSON.parse(await read(first, '/health')), { status: 'UP', lease: { holder, term: 1 } })
+  assert.match(await read(first, '/metrics'), new RegExp(`^fairlead_lease_term\\{holder="${holder}"\\} 1$`, 'm'))
+
+  const standby = start({ words: ['backends', '--standby'] })
+  const isStandingBy = () => standby.log().some(({ msg }) => msg === `standing by: ${holder} holds the lease, term 1`)
+  await waitUntil(isStandingBy, () => standby.errors())
+  redis.signal('SIGSTOP')
+  assert.equal((await first.exited).code, 1)
+  assert.match(first.errors(), /it has lost the lease, since Redis has not renewed it for 4 seconds/)
+  redis.signal('SIGCONT')
+  assert.equal((await standby.exited).code, 1)
+  assert.match(standby.errors(), /is empty, but term 1 on .* has written since, elsewhere/)
+
+  const again = start({ home })
+  assert.deepEqual(JSON.parse(await read(again, '/health')), { status: 'UP', lease: { holder, term: 3 } })
+  again.signal('SIGTERM')
+  assert.equal((await again.exited).code, 0)
+  assert.match(String(await redis.ask('hget', leaseKey, 'record')), /"released":true/)
 })
 
 test('client certificates guard the back ends without a key', async (t) => {

@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { within } from '../../concurrency/within.ts'
 import { Channel } from '../../net/channel.ts'
-import type { BackendState } from '../../telemetry/metrics.ts'
+import type { BackendState, Metrics } from '../../telemetry/metrics.ts'
 import { type BackendListener, backendKeyHeader } from '../../upstreams/backend-place.ts'
 
 /** What a gateway asks over its link. */
@@ -53,7 +53,9 @@ type Link = Channel<BackendDuties, GatewayDuties>
 interface LinkOptions {
   readonly listener: BackendListener
   readonly begin: LinkBegin
-  readonly observe: () => BackendState | undefined
+  readonly observe: () => BackendState
+  /** When the lease ends unless it is renewed, in milliseconds since the epoch. */
+  readonly leaseEnd?: Float64Array | undefined
 }
 
 export interface GatewayLinks {
@@ -68,14 +70,19 @@ export interface GatewayLinks {
 /** @param server Ready to answer @throws {Error} of the system, when the address cannot be listened on */
 export async function openGatewayLinks(
   server: FastifyInstance,
-  { listener, begin, observe }: LinkOptions,
+  { listener, begin, observe, leaseEnd }: LinkOptions,
 ): Promise<GatewayLinks> {
   const { key, tls, address, port } = listener
   const links = new Map<Link, Duplex>()
   const running = new Set<ServerResponse>()
   const refuse = createRefusal(server)
+  const probes = createProbes(begin.version, observe)
   const own = createListener((request, response) => {
-    if (request.url === '/livez') response.writeHead(204).end()
+    const probe = probes[request.url ?? '']
+    // A process that was suspended finds its lease over before it finds its timers.
+    const isOver = leaseEnd !== undefined && Date.now() > (leaseEnd[0] ?? 0)
+    if (isOver) response.writeHead(503, { connection: 'close' }).end()
+    else if (probe !== undefined) void probe(response)
     else if (isAdmitted(request, key)) {
       running.add(response)
       response.once('close', () => running.delete(response))
@@ -115,6 +122,31 @@ export async function openGatewayLinks(
       await finish(own, running)
     },
   }
+}
+
+/** Without key, as those of gateways. */
+function createProbes(version: string, observe: () => BackendState): Record<string, (response: ServerResponse) => unknown> {
+  let metrics: Metrics | undefined
+  return {
+    '/livez': (response) => response.writeHead(204).end(),
+    '/health': (response) => {
+      const { lease } = observe()
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ status: 'UP', lease }))
+    },
+    '/metrics': async (response) => {
+      metrics ??= await openMetrics(version, observe)
+      const { contentType, text } = await metrics.print()
+      response.writeHead(200, { 'content-type': contentType }).end(text)
+    },
+  }
+}
+
+/** Loaded for the first scrape only. */
+async function openMetrics(version: string, observe: () => BackendState): Promise<Metrics> {
+  const library = await import('../../telemetry/metrics.ts')
+  const metrics = new library.Metrics(version)
+  metrics.watch({ embedded: { isListening: () => true, observe: async () => observe() } })
+  return metrics
 }
 
 function openLink(socket: Socket, { begin, observe }: Pick<LinkOptions, 'begin' | 'observe'>): Link {

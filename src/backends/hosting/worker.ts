@@ -9,7 +9,7 @@ import { openDatabase } from '../../storage/database.ts'
 import { keepSocket } from '../../storage/kept-socket.ts'
 import { socketPathFor } from '../../storage/socket-path.ts'
 import { keepMemorySmall } from '../../telemetry/memory.ts'
-import type { BackendState } from '../../telemetry/metrics.ts'
+import type { BackendState, LeaseState } from '../../telemetry/metrics.ts'
 import type { BackendListener } from '../../upstreams/backend-place.ts'
 import type { ServiceTls } from '../../upstreams/service-tls.ts'
 import type { ServiceAddress, ServiceName } from '../../upstreams/services.ts'
@@ -38,6 +38,10 @@ export interface WorkerInput {
   stateCounts: SharedArrayBuffer
   /** Where gateways in other processes are served. */
   listener?: BackendListener | undefined
+  /** When the lease ends unless it is renewed, in milliseconds since the epoch; shared. Undefined: there is none. */
+  leaseEnd?: Float64Array | undefined
+  /** The lease by which this engine may write; its term does not change meanwhile. */
+  lease?: LeaseState | undefined
 }
 
 /** Messages of the worker: it listens, the state that the gateway asked for, a change of permissions, a log record as JSON. */
@@ -95,7 +99,8 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
   countWrites(server, input.stateCounts)
   countPermissionWrites(server, input.stateCounts, announce)
   await listen(server, input)
-  links = await openLinks(server, input, observe)
+  const observeAll = () => ({ ...observe(), ...(input.lease && { lease: input.lease }) })
+  links = await openLinks(server, input, observeAll)
   start()
   tell({ kind: 'listening' })
   const stop = async () => {
@@ -103,7 +108,7 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
     await server.close()
   }
   onOrder((order) => {
-    if (order === 'observe') return tell({ kind: 'observed', state: observe() })
+    if (order === 'observe') return tell({ kind: 'observed', state: observeAll() })
     if (order !== 'stop') return 'reload' in order ? reload(order.reload) : announcements.end(order.announced)
     void stop().then(() => {
       calls.close()
@@ -130,11 +135,11 @@ async function listen(server: FastifyInstance, { socketPath, dataDir }: WorkerIn
 
 async function openLinks(
   server: FastifyInstance,
-  { listener, settings: { version = '', authorization = false } }: WorkerInput,
-  observe: () => BackendState | undefined,
+  { listener, leaseEnd, settings: { version = '', authorization = false } }: WorkerInput,
+  observe: () => BackendState,
 ): Promise<GatewayLinks | undefined> {
   if (listener === undefined) return undefined
-  const links = await openGatewayLinks(server, { listener, begin: { version, authorization }, observe })
+  const links = await openGatewayLinks(server, { listener, begin: { version, authorization }, observe, leaseEnd })
   server.log.info(`the back ends are served on ${links.address}; gateways reach them with services.embedded.baseUrl`)
   return links
 }

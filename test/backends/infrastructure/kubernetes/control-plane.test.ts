@@ -4,7 +4,11 @@ import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { get } from 'node:https'
 import { test } from 'node:test'
+import { KubeClient } from '../../../../src/backends/infrastructure/providers/kubernetes/api/client.ts'
+import { loadKubeconfig } from '../../../../src/backends/infrastructure/providers/kubernetes/api/kubeconfig.ts'
 import { fieldAt, objectsOf } from '../../../../src/json/values.ts'
+import { createKubernetesLease } from '../../../../src/standby/kubernetes-lease.ts'
+import { checkLease } from '../../../standby/lease-suite.ts'
 import { type ControlPlane, startControlPlane } from '../../../support/kubernetes.ts'
 import type { KubernetesObject } from '../../../support/kubernetes-client.ts'
 import { kubernetesVersion } from '../../../support/kubernetes-programs.ts'
@@ -269,3 +273,19 @@ async function openLog({ caFile, token }: ControlPlane, port: number, path: stri
   ]
   return answer
 }
+
+test('the lease of the back ends in Kubernetes has one holder', async (t) => {
+  const kubernetes = await startControlPlane(t)
+  if (kubernetes === undefined) return
+  const namespace = await kubernetes.namespace()
+  const user = kubernetes.user()
+  const verbs = ['get', 'create', 'update']
+  await kubernetes.grant(user, [{ apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs }], namespace)
+  const access = await loadKubeconfig({ contents: kubernetes.kubeconfig(user) })
+  await checkLease(t, {
+    open: async () => createKubernetesLease(new KubeClient(access), namespace),
+    forget: () => kubernetes.kubectl('delete', 'lease', '--namespace', namespace, 'fairlead-backends'),
+  })
+  const { spec } = await kubernetes.api.get(`/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/fairlead-backends`)
+  assert.equal(fieldAt(spec, 'holderIdentity'), 'a')
+})
