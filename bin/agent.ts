@@ -1,7 +1,7 @@
 /** `fairlead agent`: runs the agent in the foreground, for service managers. Otherwise Fairlead starts it when it is needed. */
 import { resolve } from 'node:path'
 import { runAgent } from '../src/agent/agent.ts'
-import { askAgent } from '../src/agent/agent-request.ts'
+import { askAgent, isAbsent } from '../src/agent/agent-request.ts'
 import { createAgentLog } from '../src/agent/log.ts'
 import { createDataDir } from '../src/backends/hosting/lock.ts'
 import { LockedError } from '../src/storage/file-lock.ts'
@@ -30,23 +30,33 @@ export async function run(args: readonly string[]): Promise<number | undefined> 
   createDataDir(dataDir)
   const log = createAgentLog((line) => void process.stderr.write(line))
   const manager = reportTo(log)
+  const yielded = async () => {
+    const pid = manager.isPresent ? await findAgent(dataDir) : undefined
+    if (pid !== undefined) await manager.yieldTo(pid, 'running; a former agent has started it')
+    return pid !== undefined
+  }
   try {
+    if (await yielded()) return 0
     await runAgent({ dataDir, version: packageVersion(), log })
     void manager.ready('running')
     return undefined
   } catch (error) {
     if (!(error instanceof LockedError)) throw error
-    const pid = manager.isPresent ? await findAgent(dataDir) : undefined
+    // It may just have begun.
+    if (await yielded()) return 0
     process.stderr.write(`Another agent works on the data directory ${dataDir}.\n`)
-    if (pid === undefined) return 1
-    await manager.yieldTo(pid, 'running; a former agent has started it')
-    return 0
+    return 1
   }
 }
 
-/** Its process id. @throws {Error} when it does not answer */
-async function findAgent(dataDir: string): Promise<number> {
+/** The process id of the agent at work. */
+async function findAgent(dataDir: string): Promise<number | undefined> {
   const socketPath = socketPathFor(dataDir, 'agent.sock')
-  const { text } = await askAgent({ socketPath, method: 'GET', path: '/', signal: AbortSignal.timeout(answerMs) })
-  return (JSON.parse(text) as { pid: number }).pid
+  try {
+    const { text } = await askAgent({ socketPath, method: 'GET', path: '/', signal: AbortSignal.timeout(answerMs) })
+    return (JSON.parse(text) as { pid: number }).pid
+  } catch (error) {
+    if (isAbsent(error)) return undefined
+    throw error
+  }
 }

@@ -18,6 +18,7 @@ export type Program =
   | 'python3'
   | 'systemd-notify'
   | 'systemd-analyze'
+  | 'dpkg-deb'
 
 /**
  * The path of a program that the test cannot do without, or of another one that will do. Where it is missing the test is skipped and must return; in CI
