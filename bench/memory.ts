@@ -32,19 +32,21 @@ export async function measureMemoryUse(options: BenchOptions, scratch: Scratch):
 
 async function measureUse(name: string, target: Target, path: string): Promise<Row> {
   const { process, port, headers } = target
-  const idle = process.memory().now
+  const idle = process.memory()
   const share = shareOf(process.pid)
   const children = process.workers().map((pid) => round(shareOf(pid)))
   process.forgetPeak()
   await load({ port, headers, path, connections: 50, seconds: loadSeconds })
-  const { peak } = process.memory()
+  const loaded = process.memory()
   await sleep(settleMs)
   return {
     what: name,
-    'idle, RSS': round(idle),
+    'idle, RSS': round(idle.now),
+    'of it own': round(idle.own),
     'idle, PSS': round(share),
     'processes beside it, PSS': children.join(' + '),
-    'under load, peak RSS': round(peak),
+    'under load, RSS at most': round(loaded.peak),
+    'own after load': round(loaded.own),
     'idle again, RSS': round(process.memory().now),
   }
 }

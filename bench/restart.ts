@@ -42,12 +42,14 @@ export async function measureRestarts(kind: 'apart' | 'standalone', options: Ben
   try {
     await createApplication(site.gateway, 'load')
     await savePipelines(site.gateway, marks.url)
-    await load.fill()
+    load.begin()
+    await load.untilFull()
     const times: number[] = []
     const counts: number[] = []
     const cpuMs: number[] = []
     for (let count = 0; count < (options.isShort ? 10 : kills); count++) {
       await sleep(200 + Math.random() * 1300)
+      await load.untilFull()
       counts.push(load.running())
       const killedAt = performance.now()
       await site.replace()
@@ -197,9 +199,11 @@ function startLoad(target: Target, marks: Marks) {
     accepted,
     begun: () => begun,
     running: () => accepted.length - marks.ended(),
-    async fill() {
+    begin() {
       working = Promise.all(Array.from({ length: starters }, work))
-      while (!isFull()) await sleep(50)
+    },
+    async untilFull() {
+      while (!isFull()) await sleep(20)
     },
     async end() {
       isEnding = true
