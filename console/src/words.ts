@@ -15,6 +15,7 @@ export function describeError(error: ApiError, of: 'read' | 'change' = 'read'): 
   const { status, service, message, retryAfterMs } = error
   const advise = (read: string, change: string) => (of === 'read' ? read : change)
   const wait = retryAfterMs === undefined ? 'in a moment' : `in ${Math.ceil(retryAfterMs / 1000)} s`
+  const said = message.replace(/(?<=[^.?!])$/, '.')
   const change = 'A change may still have started: check the tasks before you try again.'
   const back = capital(serviceWord(service) ?? 'a service')
   const readAdvice = 'The page tries again by itself.'
@@ -24,10 +25,10 @@ export function describeError(error: ApiError, of: 'read' | 'change' = 'read'): 
       `Check the connection${advise('; the page tries again by itself.', ', and whether the change was made, before you try again.')}`,
     ],
     // A suggestion is advice enough.
-    404: [message.replace(/(?<=[^.?])$/, '.'), message.endsWith('?') ? '' : 'It was deleted, or you may not read it.'],
-    429: [message, advise(`The page tries again ${wait}.`, `Try again ${wait}.`)],
+    404: [said, message.endsWith('?') ? '' : 'It was deleted, or you may not read it.'],
+    429: [said, advise(`The page tries again ${wait}.`, `Try again ${wait}.`)],
     502: [`${back} does not answer (${message}).`, advise(readAdvice, change)],
-    503: [message, advise(`The page tries again ${wait}.`, `Try again ${wait}.`)],
+    503: [said, advise(`The page tries again ${wait}.`, `Try again ${wait}.`)],
     504: [`${back} did not answer in time.`, advise(readAdvice, change)],
   }
   const [title, advice] = described[status] ?? [message, '']

@@ -11,7 +11,7 @@ export function LinkTabs({ label, tabs }: { label: string; tabs: readonly { read
   const above = tabs.map(({ href }) => href).filter((href) => `${path}/`.startsWith(`${href}/`))
   const current = above.toSorted((a, b) => b.length - a.length)[0]
   return (
-    <nav class="tabs" aria-label={label} ref={useVisibleTab(path)}>
+    <nav class="tabs" aria-label={label} ref={useVisibleTab(path + tabs.length)}>
       {tabs.map(({ label: text, href }) => (
         <a key={href} href={href} aria-current={href === current ? 'page' : undefined}>
           {text}

@@ -58,7 +58,7 @@ export function ApplicationLoadBalancers(screen: ScreenProps) {
               return <NameLink href={to.place(section, application, place)} text={place.name} max={50} />
             },
           },
-          { head: 'Listeners', hideBelow: 'narrow', cell: listenersText },
+          { head: 'Listeners', hideBelow: 'narrow', cell: (one) => <span class="one-line">{listenersText(one)}</span> },
           { head: 'Account, region', hideBelow: 'narrow', cell: ({ account, region }) => `${account}, ${region}` },
           { head: 'Open', isBare: true, align: 'end', hideBelow: 'phone', cell: (one) => <OpenLinks balancers={[one]} /> },
         ]}
@@ -268,13 +268,12 @@ function isInService(instance: Json): boolean {
   return ['InService', 'Up', 'healthy'].includes(textOf(objectOf(instance['health'])['state']) ?? '')
 }
 
-/** Each in one line. */
 function listenersText(balancer: Balancer): string {
   const texts = objectsOf(balancer['listeners']).map((listener) => {
     const [outside, inside] = ['external', 'internal'].map((side) =>
-      [textOf(listener[`${side}Protocol`]), textOf(listener[`${side}Port`])].filter(Boolean).join('\u00a0'),
+      [textOf(listener[`${side}Protocol`]), textOf(listener[`${side}Port`])].filter(Boolean).join(' '),
     )
-    return inside === '' || inside === outside ? outside : `${outside}\u00a0→\u00a0${inside}`
+    return inside === '' || inside === outside ? outside : `${outside} → ${inside}`
   })
   return texts.join('; ')
 }
