@@ -13,11 +13,12 @@ interface PipelineRowProps {
   readonly isDisabled?: boolean
   /** Newest first; undefined while they are not known. */
   readonly runs: readonly Execution[] | undefined
+  readonly isUnknown?: boolean
   /** Actions. */
   readonly children?: ComponentChildren
 }
 
-export function PipelineRow({ application, id, name, note, isDisabled = false, runs, children }: PipelineRowProps) {
+export function PipelineRow({ application, id, name, note, isDisabled, runs, isUnknown, children }: PipelineRowProps) {
   const last = runs?.[0]
   return (
     <div class="run-row pipeline-row">
@@ -30,6 +31,7 @@ export function PipelineRow({ application, id, name, note, isDisabled = false, r
       <span class="grow last-run">
         {last !== undefined && <LastRun run={last} />}
         {runs?.length === 0 && <span class="muted">has not run yet</span>}
+        {isUnknown && <span class="muted">last run unknown</span>}
       </span>
       {children}
     </div>

@@ -10,6 +10,7 @@ import { useLive } from '../api/live.ts'
 import { saveOperation, useDenial } from '../api/rights.ts'
 import { pipelineCrumbs } from '../components/application-head.tsx'
 import { Banner, Button } from '../components/button.tsx'
+import { Denied } from '../components/denied.tsx'
 import { useSubmit } from '../components/form-dialog.tsx'
 import { Field, TextField } from '../components/form-fields.tsx'
 import { FailedAction, PageHead } from '../components/screen.tsx'
@@ -87,7 +88,7 @@ function BeginForm({ application, from, onBegun }: BeginFormProps) {
   return (
     <>
       <PageHead tab="New pipeline" crumbs={pipelineCrumbs(application)} />
-      {denied !== undefined && <Banner tone="warning">{denied}</Banner>}
+      {denied !== undefined && <Banner tone="warning" children={<Denied reason={denied} />} />}
       <form class="panel begin" ref={form} onSubmit={begin} noValidate>
         <Ways label="Templates" ways={toWays(templates)} chosen={id} onChoose={setId} />
         <Ways label="Or begin with" ways={toWays(others)} chosen={id} onChoose={setId} />

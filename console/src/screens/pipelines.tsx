@@ -143,11 +143,11 @@ function Rows({ pipelines, ...shared }: RowsProps) {
 /** @param batch Ids of pipelines whose runs come in one call */
 function Row({ application, pipeline, batch, order }: Omit<RowsProps, 'pipelines'> & { pipeline: Pipeline; batch: string }) {
   const { id, name, description, disabled } = pipeline
-  const { body } = useRunsOf(batch, stripRuns, application).reading.value
+  const { body, error } = useRunsOf(batch, stripRuns, application).reading.value
   const runs = useMemo(() => body && newestFirst(body.filter((run) => run.pipelineConfigId === id)), [body, id])
   const shown = { application, id: id ?? name, name, note: description ?? undefined, isDisabled: disabled === true, runs }
   return (
-    <PipelineRow {...shown}>
+    <PipelineRow {...shown} isUnknown={body === undefined && error !== undefined}>
       <PipelineButtons application={application} pipeline={pipeline} last={runs?.[0]} order={order} />
     </PipelineRow>
   )
