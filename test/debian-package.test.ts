@@ -33,7 +33,7 @@ test('the Debian package serves, and its upgrade leaves deployed programs runnin
   const show = async (unit: string, key: string) => inside('systemctl', 'show', '--value', `--property=${key}`, unit)
   /** Asks again within the machine, which costs little. */
   const until = (question: string, pattern: string) =>
-    inside('timeout', '120', 'sh', '-c', `until ${question} | grep --quiet "$1"; do sleep 0.5; done`, 'sh', pattern)
+    inside('timeout', '300', 'sh', '-c', `until ${question} | grep --quiet "$1"; do sleep 0.5; done`, 'sh', pattern)
   const login = { authorization: `Basic ${btoa(`admin:${password}`)}` }
   const ask = async (path: string, body?: object) =>
     (await fetch(`http://127.0.0.1:${port}${path}`, {
