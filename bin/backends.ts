@@ -88,13 +88,15 @@ async function serve(config: Config, { args, log, manager, stopping, turn }: Ser
   const { listener } = config.upstreams.embedded
   if (listener.tls === undefined && !isLoopback(listener.address))
     log.warn('the back ends are served without TLS: programs that read the network see the key; set backends.tls.keyStore')
-  const { lease } = turn
+  const { lease, restoredAt } = turn
   const backends = embedServices({
     ...{ config, log, version: packageVersion(), services, socketPath, listener },
     ...(lease?.record && { lease: { holder: lease.record.holder, term: lease.record.term }, leaseEnd: lease.end }),
+    ...{ restoredAt, isCopied: config.standby.copy !== undefined },
   })
   if (backends === undefined) throw new Error('No back end is embedded: every service of this configuration has an address.')
   await backends.ready
+  await turn.startCopy((untilMs) => backends.noteCopied(untilMs))
   recordServer(dataDir)
   keepMemorySmall()
   reloadOnSignal({

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds what some tests need of Kubernetes: the API server, the controllers, kubectl, and Helm. Go fetches the sources of
-# scripts/kubernetes/go.mod and scripts/helm/go.mod through its proxy. Takes about fifteen minutes, once: the programs stay in the user's
+# Builds what some tests need of Kubernetes: the API server, the controllers, kubectl, and Helm; and Litestream. Go fetches the sources
+# of go.mod in scripts/kubernetes, scripts/helm and scripts/litestream through its proxy. Takes about fifteen minutes, once: the programs stay in the user's
 # cache, where test/support/kubernetes-programs.ts looks for them.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -54,3 +54,5 @@ if [ -z "${KUBEBUILDER_ASSETS:-}" ] || ! has_programs "$KUBEBUILDER_ASSETS" "${p
   build kubernetes "$cache/kubernetes-$version" "$flags" "${programs[@]/#/k8s.io/kubernetes/cmd/}"
 fi
 build helm "$cache/helm-$(version_of helm.sh/helm/v3 helm)" '' helm.sh/helm/v3/cmd/helm
+litestream=github.com/benbjohnson/litestream
+build litestream "$cache/litestream-$(version_of $litestream litestream)" '' $litestream/cmd/litestream

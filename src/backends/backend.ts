@@ -151,6 +151,8 @@ export interface BackendSettings {
   readonly secrets?: SecretSettings
   /** Polls of build servers. Default: as when nothing is set. */
   readonly builds?: BuildServiceSettings
+  /** When the database was restored from a copy that may lack the last moments before. Default: it was not. */
+  readonly restoredAt?: number | undefined
   /** The version of the package. */
   readonly version?: string
 }

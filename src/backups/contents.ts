@@ -37,10 +37,19 @@ export interface Contents {
 
 /** Each belongs to processes of this directory, or is made again where it is missing. Programs write into volumes meanwhile. */
 const leftOut = new Set([
-  ...['lock.db', 'server.json', 'lease.json', 'bake-caches', 'build-caches', descriptionName],
+  ...[
+    'lock.db',
+    'server.json',
+    'lease.json',
+    'litestream.json',
+    'litestream.yml',
+    'bake-caches',
+    'build-caches',
+    descriptionName,
+  ],
   ...[agentKeyName, agentLockName, agentLogName, trafficName, instancesFolderName, volumesFolderName],
 ])
-const leftOutPattern = /\.(sock|new)$|-(wal|shm|journal)$|^lost\+found$/
+const leftOutPattern = /\.(sock|new)$|-(wal|shm|journal)$|^lost\+found$|^\.backends\.db-litestream$|^outdated-/
 
 /** @param secretsKey Name of a file that is left out, unless undefined */
 export function contentsOf(dataDir: string, secretsKey: string | undefined): Contents {

@@ -47,8 +47,8 @@ export interface LeaseTimes {
   readonly pollMs: number
 }
 
-/** Gateways wait ten seconds for back ends: enough for a standby that notices the end of the holder, restores and starts. */
-export const usualTimes: LeaseTimes = { freeMs: 6000, holdMs: 4000, renewMs: 1000, pollMs: 500 }
+/** A holder on a busy machine may need seconds for its start, during which it cannot renew the lease. */
+export const usualTimes: LeaseTimes = { freeMs: 10_000, holdMs: 8000, renewMs: 1000, pollMs: 500 }
 const answerMs = 1000
 const checkMs = 100
 

@@ -31,6 +31,8 @@ export interface BackendState {
   readonly accounts?: readonly AccountState[]
   /** By which the engine may write. Missing where the lock of its directory decides alone. */
   readonly lease?: LeaseState
+  /** Until when, in milliseconds since the epoch, the copy of the database has everything. Missing without a complete copy. */
+  readonly copiedUntil?: number
 }
 
 export interface LeaseState {
@@ -291,6 +293,7 @@ function watchEmbedded(set: MetricSet, embedded: NonNullable<MetricSources['embe
     'account',
   )
   const term = set.gauge('fairlead_lease_term', 'Term of the lease of the back ends, which rises with each holder.', 'holder')
+  const copy = set.gauge('fairlead_copy_age_seconds', 'Seconds since the copy of the database was found complete.')
   const all = [executions, ages, ended.execution, ended.stage, accounts, term]
   set.sample(async () => {
     up.set(embedded.isListening() ? 1 : 0)
@@ -303,6 +306,7 @@ function watchEmbedded(set: MetricSet, embedded: NonNullable<MetricSources['embe
     for (const { provider, account, isReachable } of state?.accounts ?? [])
       accounts.set({ provider, account }, isReachable ? 1 : 0)
     if (state?.lease !== undefined) term.set({ holder: state.lease.holder }, state.lease.term)
+    copy.set(state?.copiedUntil === undefined ? Number.NaN : (Date.now() - state.copiedUntil) / 1000)
   })
 }
 

@@ -6,6 +6,8 @@ import type { Config } from '../config/config.ts'
 interface EmbeddingOptions extends Omit<EmbeddedOptions, 'dataDir' | 'embedded' | 'serviceTls' | 'settings' | 'traces'> {
   readonly config: Config
   readonly version: string
+  /** When the database was restored from a copy; undefined: it was not. */
+  readonly restoredAt?: number | undefined
 }
 
 /** The back ends of another process where the configuration names one, else those of this process, if there are any. */
@@ -28,7 +30,7 @@ function checksPermissions({ config, services }: Pick<EmbeddingOptions, 'config'
 }
 
 /** Starts the worker of the embedded back ends, if there are any. */
-export function embedServices({ config, version, ...options }: EmbeddingOptions): EmbeddedThread | undefined {
+export function embedServices({ config, version, restoredAt, ...options }: EmbeddingOptions): EmbeddedThread | undefined {
   const { services } = options
   const embedded = Object.values(services).flatMap((address) => (address.kind === 'embedded' ? [address.service] : []))
   if (embedded.length === 0) return undefined
@@ -40,7 +42,7 @@ export function embedServices({ config, version, ...options }: EmbeddingOptions)
     dataDir,
     embedded,
     serviceTls: config.upstreams.okHttpClient.tls,
-    settings: { ...backends, authorization, bodies: { maxBytes, maxValues }, version },
+    settings: { ...backends, authorization, bodies: { maxBytes, maxValues }, version, restoredAt },
     traces: config.telemetry.tracing !== undefined,
   })
 }

@@ -1,6 +1,6 @@
 /** Gateways whose back ends are served by another process: `fairlead backends`. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -11,6 +11,7 @@ import { Browser } from '../login/browser.ts'
 import { createAuthority } from '../support/authority.ts'
 import { freePort } from '../support/free-port.ts'
 import type { GatewaySettings } from '../support/gateway.ts'
+import { needsLitestream } from '../support/kubernetes-programs.ts'
 import { startRedis } from '../support/redis.ts'
 import { createHome, type ServeOptions, type ServeProcess, startServe } from '../support/serve.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -18,6 +19,10 @@ import { waitUntil } from '../support/wait-until.ts'
 const password = 'correct-horse-battery'
 const key = 'a-key-of-more-than-24-characters'
 const json = { 'content-type': 'application/json' }
+
+const noHolder = JSON.stringify({ id: 'none', holder: 'none', term: 0, released: true })
+/** A second on a machine of one's own; tests share theirs with others. */
+const lossBoundMs = 10_000
 
 interface EngineOptions extends ServeOptions {
   readonly port?: number
@@ -148,6 +153,7 @@ test('several gateways are one, whichever takes a request', async (t) => {
 /** Saves and reads at a gateway until stopped; notes what was answered otherwise than with 200. */
 function work({ url, browser }: Awaited<ReturnType<typeof startGateway>>, name: string) {
   const saved: string[] = []
+  const savedAtMs = new Map<string, number>()
   const failures: string[] = []
   let isStopped = false
   const headers = { cookie: browser.cookie }
@@ -165,8 +171,10 @@ function work({ url, browser }: Awaited<ReturnType<typeof startGateway>>, name: 
   const write = async () => {
     for (let turn = 0; !isStopped; turn++, await sleep(10)) {
       const definition = { application: 'web', name: `${name}-${turn}`, stages: [], triggers: [] }
-      if (await note('/pipelines', { method: 'POST', headers: { ...headers, ...json }, body: JSON.stringify(definition) }))
+      if (await note('/pipelines', { method: 'POST', headers: { ...headers, ...json }, body: JSON.stringify(definition) })) {
         saved.push(definition.name)
+        savedAtMs.set(definition.name, Date.now())
+      }
     }
   }
   const read = async () => {
@@ -175,6 +183,7 @@ function work({ url, browser }: Awaited<ReturnType<typeof startGateway>>, name: 
   const ends = Promise.all([write(), read(), read()])
   return {
     saved,
+    savedAtMs,
     failures,
     stop: async () => {
       isStopped = true
@@ -243,8 +252,7 @@ test('an engine that cannot renew its lease ends, and only the latest directory 
   const redis = await startRedis(t)
   if (redis === undefined) return
   // Without any record, the first engine waits for a holder that might be there.
-  const released = JSON.stringify({ id: 'none', holder: 'none', term: 0, released: true })
-  await redis.ask('hset', leaseKey, 'version', '0', 'record', released)
+  await redis.ask('hset', leaseKey, 'version', '0', 'record', noHolder)
   const settings = { redis: { connection: redis.url }, backends: { port: 0, key, lease: 'redis' } }
   const home = createHome(t)
   const start = (options: EngineOptions) => startEngine(t, { settings, ...options })
@@ -259,7 +267,7 @@ test('an engine that cannot renew its lease ends, and only the latest directory 
   await waitUntil(isStandingBy, () => standby.errors())
   redis.signal('SIGSTOP')
   assert.equal((await first.exited).code, 1)
-  assert.match(first.errors(), /it has lost the lease, since Redis has not renewed it for 4 seconds/)
+  assert.match(first.errors(), /it has lost the lease, since Redis has not renewed it for 8 seconds/)
   redis.signal('SIGCONT')
   assert.equal((await standby.exited).code, 1)
   assert.match(standby.errors(), /is empty, but term 1 on .* has written since, elsewhere/)
@@ -269,6 +277,64 @@ test('an engine that cannot renew its lease ends, and only the latest directory 
   again.signal('SIGTERM')
   assert.equal((await again.exited).code, 0)
   assert.match(String(await redis.ask('hget', leaseKey, 'record')), /"released":true/)
+})
+
+test('a standby takes over from the copy when machine and volume are lost', async (t) => {
+  const [litestream, redis] = [needsLitestream(t), await startRedis(t)]
+  if (litestream === undefined || redis === undefined) return
+  await redis.ask('hset', leaseKey, 'version', '0', 'record', noHolder)
+  const store = createHome(t)
+  const [first, second] = [await freePort(), await freePort()]
+  const baseUrls = [first, second].map((port) => `http://127.0.0.1:${port}`)
+  const env = { PATH: `${litestream}:${process.env['PATH']}` }
+  const start = (port: number, options: EngineOptions) => {
+    const backends = { port, key, lease: 'redis', copy: `file://${store}/copy` }
+    return startEngine(t, { port, env, ...options, settings: { redis: { connection: redis.url }, backends } })
+  }
+  const [home, empty] = [createHome(t), createHome(t)]
+  const lost = start(first, { home })
+  await lost.listening
+  const gateway = await startGateway(t, baseUrls[0] as string, { services: { embedded: { baseUrls, baseUrl: null } } })
+  await runJob(gateway.browser, { type: 'createApplication', application: { name: 'web', email: 'a@example.com' } })
+  const stages = [{ refId: '1', type: 'wait', name: 'Wait', waitTime: 3600, requisiteStageRefIds: [] }]
+  assert.equal((await post(gateway.browser, '/pipelines', { application: 'web', name: 'long', stages })).status, 200)
+  const { ref } = JSON.parse((await post(gateway.browser, '/pipelines/web/long', { type: 'manual' })).text) as { ref: string }
+  const recordOf = async () => JSON.parse(String(await redis.ask('hget', leaseKey, 'record'))) as { copy?: string }
+  await waitUntil(
+    async () => (await recordOf()).copy?.startsWith('term-1-') === true,
+    () => JSON.stringify(lost.log()),
+  )
+  const standby = start(second, { home: empty, words: ['backends', '--standby'] })
+  await waitUntil(
+    () => standby.log().some(({ msg }) => String(msg).includes('holds the lease, term 1')),
+    () => standby.errors(),
+  )
+
+  const load = work(gateway, 'copied')
+  await waitUntil(() => load.saved.length >= 20, 'definitions that are saved')
+  const { pid } = JSON.parse(readFileSync(join(home, 'data', 'litestream.json'), 'utf8')) as { pid: number }
+  const lostAtMs = Date.now()
+  lost.signal('SIGKILL')
+  process.kill(pid, 'SIGKILL')
+  await lost.exited
+  rmSync(join(home, 'data'), { recursive: true, force: true })
+  const before = load.saved.length
+  await standby.listening
+  await waitUntil(() => load.saved.length >= before + 5, 'definitions that are saved again')
+  await load.stop()
+
+  const health = await (await fetch(`${baseUrls[1]}/health`)).text()
+  assert.match(health, /"term":2/)
+  const { text } = await gateway.browser.ask('/applications/web/pipelineConfigs')
+  const names = new Set((JSON.parse(text) as { name: string }[]).map((definition) => definition.name))
+  const missing = load.saved.filter((name) => !names.has(name))
+  const earliest = Math.min(lostAtMs, ...missing.map((name) => load.savedAtMs.get(name) ?? 0))
+  t.diagnostic(`${missing.length} of ${load.saved.length} definitions are missing, of the last ${lostAtMs - earliest} ms`)
+  assert.ok(names.has('long') && names.has(load.saved.at(-1) ?? ''))
+  assert.ok(lostAtMs - earliest < lossBoundMs, `missing since ${lostAtMs - earliest} ms before the loss`)
+  const execution = JSON.parse((await gateway.browser.ask(ref)).text) as { status: string; systemNotifications: unknown[] }
+  assert.equal(execution.status, 'RUNNING')
+  assert.match(JSON.stringify(execution.systemNotifications), /goes on from a copy.*may be done a second time/)
 })
 
 test('client certificates guard the back ends without a key', async (t) => {

@@ -1,4 +1,4 @@
-/** Programs of the control plane that `scripts/install-test-kubernetes.sh` builds, Helm, and etcd. */
+/** Programs of the control plane that `scripts/install-test-kubernetes.sh` builds, Helm, etcd, and Litestream. */
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -30,6 +30,12 @@ export function needsKubernetes(t: TestContext): KubernetesPrograms | undefined 
 /** The path of Helm, under the rule of `needsKubernetes`: the version that is built, because its output is compared, or any other one. */
 export function needsHelm(t: TestContext): string | undefined {
   return findHelm() ?? isMissing(t, 'Helm')
+}
+
+/** The folder of Litestream, under the rule of `needsKubernetes`. */
+export function needsLitestream(t: TestContext): string | undefined {
+  const folder = join(cache, `litestream-${versionOf('litestream', 'github.com/benbjohnson/litestream')}`)
+  return isExecutable(join(folder, 'litestream')) ? folder : isMissing(t, 'Litestream')
 }
 
 export function findHelm(): string | undefined {

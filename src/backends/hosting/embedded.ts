@@ -119,6 +119,12 @@ export class EmbeddedThread implements Embedded {
     if (this.#isListening) this.#order({ reload: settings })
   }
 
+  /** Tells until when, in milliseconds since the epoch, the copy of the database has everything. */
+  noteCopied(copiedUntil: number): void {
+    this.#input = { ...this.#input, copiedUntil }
+    if (this.#isListening) this.#order({ copiedUntil })
+  }
+
   async observe(): Promise<BackendState | undefined> {
     if (!this.#isListening || this.#isClosing) return undefined
     // A worker that hangs would have to answer every question once it goes on.

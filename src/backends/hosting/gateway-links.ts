@@ -130,8 +130,8 @@ function createProbes(version: string, observe: () => BackendState): Record<stri
   return {
     '/livez': (response) => response.writeHead(204).end(),
     '/health': (response) => {
-      const { lease } = observe()
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ status: 'UP', lease }))
+      const { lease, copiedUntil } = observe()
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ status: 'UP', lease, copiedUntil }))
     },
     '/metrics': async (response) => {
       metrics ??= await openMetrics(version, observe)

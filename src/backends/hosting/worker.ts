@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { FastifyInstance } from 'fastify'
 import pino, { type Logger } from 'pino'
+import { definedOf } from '../../json/values.ts'
 import { openDatabase } from '../../storage/database.ts'
 import { keepSocket } from '../../storage/kept-socket.ts'
 import { socketPathFor } from '../../storage/socket-path.ts'
@@ -42,6 +43,10 @@ export interface WorkerInput {
   leaseEnd?: Float64Array | undefined
   /** The lease by which this engine may write; its term does not change meanwhile. */
   lease?: LeaseState | undefined
+  /** Whether Litestream keeps a copy. */
+  isCopied?: boolean
+  /** Milliseconds since the epoch until which the copy has everything. */
+  copiedUntil?: number | undefined
 }
 
 /** Messages of the worker: it listens, the state that the gateway asked for, a change of permissions, a log record as JSON. */
@@ -51,10 +56,17 @@ export type WorkerMessage =
   | { kind: 'permissions'; id: number }
   | { kind: 'log'; line: string }
 
-export type WorkerOrder = 'stop' | 'observe' | { readonly announced: number } | { readonly reload: BackendSettings }
+export type WorkerOrder =
+  | 'stop'
+  | 'observe'
+  | { readonly copiedUntil: number }
+  | { readonly announced: number }
+  | { readonly reload: BackendSettings }
 
 const callTimeoutMs = 120_000
 const maxAnswerBytes = 256 * 1024 * 1024
+/** 400 MB. Litestream writes the log back much earlier; when SQLite does it, Litestream may have to copy the whole database anew. */
+const copiedCheckpointPages = 100_000
 
 const port = parentPort
 if (port !== null) {
@@ -77,6 +89,7 @@ interface GatewayPort {
 /** Resolves when the back ends listen. */
 export async function serveBackends(input: WorkerInput, { tell, onOrder, onClosed }: GatewayPort): Promise<void> {
   const db = openDatabase(join(input.dataDir, 'backends.db'))
+  if (input.isCopied) db.exec(`PRAGMA wal_autocheckpoint = ${copiedCheckpointPages}`)
   const calls = createServiceCalls({ services: input.services, tls: input.serviceTls, timeoutMs: callTimeoutMs, maxAnswerBytes })
   const announcements = createAnnouncements(tell)
   let links: GatewayLinks | undefined
@@ -99,7 +112,8 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
   countWrites(server, input.stateCounts)
   countPermissionWrites(server, input.stateCounts, announce)
   await listen(server, input)
-  const observeAll = () => ({ ...observe(), ...(input.lease && { lease: input.lease }) })
+  let { copiedUntil } = input
+  const observeAll = () => ({ ...observe(), ...definedOf({ lease: input.lease, copiedUntil }) })
   links = await openLinks(server, input, observeAll)
   start()
   tell({ kind: 'listening' })
@@ -108,6 +122,10 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
     await server.close()
   }
   onOrder((order) => {
+    if (typeof order === 'object' && 'copiedUntil' in order) {
+      copiedUntil = order.copiedUntil
+      return
+    }
     if (order === 'observe') return tell({ kind: 'observed', state: observeAll() })
     if (order !== 'stop') return 'reload' in order ? reload(order.reload) : announcements.end(order.announced)
     void stop().then(() => {

@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { within } from '../../concurrency/within.ts'
+import { fieldOf } from '../../json/values.ts'
 import { summarizeExecution } from '../../live/summary.ts'
 import { inTransaction } from '../../storage/database.ts'
 import { timeOfUlid } from '../../storage/ulid.ts'
@@ -58,6 +59,9 @@ const longestTimerMs = 60_000
 const setBackMs = 5_000
 /** As `setBackMs`, for a clock that is set forward, or a machine that slept. */
 const jumpMs = 5_000
+const restoredMessage =
+  'The engine was lost with its machine and goes on from a copy. What this execution did in the last second before may be missing ' +
+  'here, and may be done a second time: look at its latest stages.'
 /** How often the engine may end, or fail, with an execution in its hands before it is given up. */
 const mostInterruptions = 5
 
@@ -98,6 +102,18 @@ export class Engine implements EngineParts {
       this.#queue.set(id, due)
     }
     this.#arm()
+  }
+
+  /** The record may lack what was done in the last moments before, which is then done again: executions that run say so. */
+  noteRestored(createdAt: number): void {
+    const notice = { createdAt, group: 'restored', message: restoredMessage, closed: false }
+    for (const { id } of this.options.store.due()) {
+      this.transact((unit) => {
+        const execution = unit.require(id)
+        const isNoted = execution.systemNotifications.some((noted) => fieldOf(noted, 'createdAt') === createdAt)
+        if (!isNoted) execution.systemNotifications = [...execution.systemNotifications, notice]
+      })
+    }
   }
 
   /** No new step begins; what is in flight is forgotten and repeated at the next start. */

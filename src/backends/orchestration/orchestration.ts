@@ -67,6 +67,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
     },
     start: () => {
       engine.start()
+      if (context.settings.restoredAt !== undefined) engine.noteRestored(context.settings.restoredAt)
       notices.start()
     },
     observe: () => engine.observe(),
