@@ -56,7 +56,7 @@ const forms = {
     fields: {
       healthCheck: { label: 'Health check', help: 'HTTP:/health, or TCP.' },
       healthInterval: { label: 'Check every, in seconds', input: decimal },
-      healthTimeout: { label: 'Time for a check, in seconds', input: decimal },
+      healthTimeout: { label: 'Timeout, in seconds', input: decimal },
       unhealthyThreshold: { label: 'Failed checks until down', input: decimal },
       healthyThreshold: { label: 'Good checks until up', input: decimal },
       isInternal: { label: 'Internal: only this machine connects' },
