@@ -1,6 +1,7 @@
 /** `fairlead serve`: starts the gateway, logs its login methods, reloads it on SIGHUP, and stops it gracefully. */
 import type { Gateway } from '../src/gateway/context.ts'
 import { shellWord } from '../src/names/shell-word.ts'
+import { keepCompiledCode } from '../src/runtime/compile-cache.ts'
 import { shrinkLate } from '../src/runtime/v8-options.ts'
 import { openLog } from '../src/telemetry/log.ts'
 import { keepMemorySmall } from '../src/telemetry/memory.ts'
@@ -53,6 +54,7 @@ export async function run(args: readonly string[]): Promise<number | undefined> 
     reloadOnSignal({ read: () => readConfig(args), reload: (next) => gateway.reload(next), stop, log, manager })
     await gateway.listen()
     void manager.ready('serving')
+    keepCompiledCode()
     keepMemorySmall()
     return undefined
   } catch (error) {

@@ -6,6 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { FastifyInstance } from 'fastify'
 import pino, { type Logger } from 'pino'
 import { definedOf } from '../../json/values.ts'
+import { keepCompiledCode } from '../../runtime/compile-cache.ts'
 import { openDatabase } from '../../storage/database.ts'
 import { keepSocket } from '../../storage/kept-socket.ts'
 import { socketPathFor } from '../../storage/socket-path.ts'
@@ -75,6 +76,7 @@ if (port !== null) {
     onOrder: (obey) => port.on('message', obey),
     onClosed: () => port.close(),
   })
+  keepCompiledCode()
   keepMemorySmall()
 }
 
