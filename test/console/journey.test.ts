@@ -464,7 +464,7 @@ step('pauses, resumes, cancels, restarts and removes a run', async ({ page, open
   await dialog.getByRole('textbox').fill(hostile)
   await dialog.getByRole('button', { name: /^Cancel run/ }).click()
   await is('cancelled')
-  await page.getByText(/Cancelled by alice\. <script>/).waitFor()
+  await page.getByText(/Cancelled by alice: <script>/).waitFor()
   await page.getByRole('button', { name: /^Longer ?, cancelled/ }).click()
   await click('button', 'Restart from here')
   await dialog.getByRole('button', { name: /^Restart from/ }).click()
