@@ -472,7 +472,7 @@ step('pauses, resumes, cancels, restarts and removes a run', async ({ page, open
   await inMenu(/^Cancel/)
   await dialog.getByRole('button', { name: /^Cancel run/ }).click()
   await is('cancelled')
-  assert.equal(await page.getByText(/Cancelled by alice\./).textContent(), 'Cancelled by alice. ')
+  assert.equal(await page.getByText(/Cancelled by alice\./).textContent(), 'Cancelled by alice.')
   await inMenu('Delete the record')
   await page.getByLabel(/To confirm, type/).fill((await dialog.locator('code').textContent()) ?? '')
   await dialog.getByRole('button', { name: /^Delete the record/ }).click()
