@@ -2,6 +2,7 @@
 import { closeSync, constants, openSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { ContainerIdentity } from './container.ts'
 import type { InstanceEvent } from './protocol.ts'
 import type { ProgramEnd } from './words.ts'
 
@@ -43,6 +44,8 @@ export interface RunRecord extends ProcessIdentity {
   /** Milliseconds since the epoch. */
   readonly startedAt: number
   readonly controlGroup: string | undefined
+  /** Its process is the client of a container runtime. */
+  readonly container?: ContainerIdentity | undefined
 }
 
 export function filesOf(instancesFolder: string, id: string): InstanceFiles {

@@ -51,15 +51,19 @@ export function isOfItsUser(run: RunRecord | undefined, table: ProcessTable, { p
 /**
  * Sends SIGTERM, and SIGKILL to what remains after `graceMs`; with 0, SIGKILL at once.
  *
+ * @param ask In place of SIGTERM
  * @returns processes that were sent SIGKILL, and those that even so are still there
  */
 export async function endProcesses(
   owner: ProcessOwner,
   table: ProcessTable,
   graceMs: number,
+  ask = () => {
+    for (const { pid } of findMembers(owner, table)) signalProcess(pid, 'SIGTERM')
+  },
 ): Promise<{ readonly killed: number; readonly left: number }> {
   const endMs = performance.now() + graceMs
-  if (graceMs > 0) for (const { pid } of findMembers(owner, table)) signalProcess(pid, 'SIGTERM')
+  if (graceMs > 0) ask()
   for (let pauseMs = 10; performance.now() < endMs; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     if (findMembers(owner, table, table.recent(pauseMs)).length === 0) return { killed: 0, left: 0 }
     await sleep(Math.min(pauseMs, Math.max(1, endMs - performance.now())))

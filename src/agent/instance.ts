@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { tryPort } from '../net/try-port.ts'
 import { measureTree } from '../storage/directory-trees.ts'
 import { isCutOff } from './console.ts'
+import { type ContainerIdentity, removeContainer, stopContainer } from './container.ts'
 import { createGroup, joinGroup, removeGroup } from './control-groups.ts'
 import {
   filesOf,
@@ -23,7 +24,7 @@ import type { AgentLog } from './log.ts'
 import type { Mark, Marks } from './marks.ts'
 import { probe } from './probe.ts'
 import { memoryOf, type ProcessEntry, type ProcessTable } from './processes.ts'
-import type { DesiredInstance, InstanceEvent, InstancePhase, ObservedInstance, Probe } from './protocol.ts'
+import type { DesiredInstance, InstanceEvent, InstancePhase, ObservedInstance, Probe, Program } from './protocol.ts'
 import {
   describeCommand,
   describeDiskExcess,
@@ -71,6 +72,8 @@ const longestDiskIntervalMs = 10_000
 const diskShare = 0.05
 const defaultGraceMs = 10_000
 const longestDrainMs = 2_000
+/** For podman or docker, which kills what does not end within its time. */
+const runtimeSlackMs = 10_000
 /** Longer timers fire at once. */
 const longestTimerMs = 2_147_483_647
 
@@ -118,6 +121,11 @@ export class ProgramInstance {
     return this.#isDown
   }
 
+  /** What the agent measures is all of it; the rest of a container is the runtime's. */
+  get isMeasured(): boolean {
+    return !this.#isDown && this.#record.run?.container === undefined
+  }
+
   get consoleFile(): string {
     return this.#files.console
   }
@@ -148,7 +156,8 @@ export class ProgramInstance {
   observe(): ObservedInstance {
     const run = this.#run
     const limits = this.#desired?.program.limits
-    const enforced = this.#context.controlGroups === undefined ? 'watched' : 'cgroup'
+    const isContainer = this.#desired?.program.container !== undefined
+    const enforced = this.#context.controlGroups === undefined && !isContainer ? 'watched' : 'cgroup'
     return {
       id: this.id,
       generation: this.#record.generation,
@@ -165,7 +174,7 @@ export class ProgramInstance {
         memory: limits?.memoryBytes === undefined ? 'none' : enforced,
         processes: limits?.processes === undefined ? 'none' : enforced,
         openFiles: limits?.openFiles === undefined ? 'none' : 'prlimit',
-        disk: limits?.diskBytes === undefined ? 'none' : 'watched',
+        disk: limits?.diskBytes === undefined || isContainer ? 'none' : 'watched',
       },
       events: this.#record.events,
     }
@@ -192,9 +201,9 @@ export class ProgramInstance {
 
   /** Whether `measure` has something to do. */
   get isWatched(): boolean {
-    const { memoryBytes, processes } = this.#desired?.program.limits ?? {}
-    const isLimited = memoryBytes !== undefined || processes !== undefined
-    return this.#run !== undefined && isLimited && this.#context.controlGroups === undefined
+    const { limits, container } = this.#desired?.program ?? {}
+    const isLimited = limits?.memoryBytes !== undefined || limits?.processes !== undefined
+    return this.#run !== undefined && isLimited && container === undefined && this.#context.controlGroups === undefined
   }
 
   /** Of all its processes together. */
@@ -319,19 +328,22 @@ export class ProgramInstance {
   async #launch({ program, restart }: DesiredInstance): Promise<Run> {
     const { controlGroups, table, marks } = this.#context
     const id = randomBytes(6).toString('hex')
-    const controlGroup = controlGroups && `${controlGroups}/${this.id}`
+    const container = containerOf(program)
+    const controlGroup = container === undefined && controlGroups !== undefined ? `${controlGroups}/${this.id}` : undefined
     const mark = marks.format(this.id, id)
     const started = await startProgram({ program, files: this.#files, mark, keepsStatus: restart === 'once' })
     const startedAt = Date.now()
     const identify = (pid: number) => ({ pid, start: table.find(pid)?.start ?? '' })
     const { drained, pumpPid } = started
     const run = new Run(
-      { id, ...identify(started.pid), pump: identify(pumpPid), uid: program.user?.uid, startedAt, controlGroup },
+      { id, ...identify(started.pid), pump: identify(pumpPid), uid: program.user?.uid, startedAt, controlGroup, container },
       drained,
     )
-    started.child.once('exit', (exitCode, endSignal) =>
-      run.settle({ exitCode: exitCode ?? undefined, signal: endSignal ?? undefined }),
-    )
+    started.child.once('exit', (exitCode, endSignal) => {
+      const end = { exitCode: exitCode ?? undefined, signal: endSignal ?? undefined }
+      // Runtimes report a signal as a shell does.
+      run.settle(container !== undefined && exitCode !== null ? endFromShell(exitCode) : end)
+    })
     try {
       if (controlGroup !== undefined) {
         createGroup(controlGroup, program.limits)
@@ -355,7 +367,7 @@ export class ProgramInstance {
     const over = new AbortController()
     this.#run = run
     const { timeLimitMs, restart, program } = this.#desired as DesiredInstance
-    const { diskBytes } = program.limits
+    const diskBytes = program.container === undefined ? program.limits.diskBytes : undefined
     const background = [this.#insist(() => this.#watchReadiness(run, over.signal), over.signal)]
     if (diskBytes !== undefined) background.push(this.#insist(() => this.#watchDisk(run, diskBytes, over.signal), over.signal))
     void run.drained.then((pumpEnd) => {
@@ -414,7 +426,7 @@ export class ProgramInstance {
   async #settle(run: Run, signal: AbortSignal): Promise<void> {
     const end = await run.ended
     const endedAt = Date.now()
-    const left = this.#findMembers().length
+    const left = run.record.container === undefined ? this.#findMembers().length : 0
     await this.#endAll(0)
     const { restart } = this.#desired as DesiredInstance
     this.#run = undefined
@@ -537,9 +549,18 @@ export class ProgramInstance {
   }
 
   async #endAll(graceMs: number): Promise<void> {
+    const container = this.#record.run?.container
+    if (container !== undefined) return this.#endContainer(container, graceMs)
     const { killed, left } = await endProcesses(this.#owner(), this.#context.table, graceMs)
     if (killed > 0 && graceMs > 0) this.#note(`It did not end within ${formatDuration(graceMs)} after SIGTERM, and was killed.`)
     if (left > 0) this.#note(`${left} of its processes cannot be ended: they run as another user, or hang in the kernel.`)
+  }
+
+  /** The client of the runtime ends with the container; it is no part of it. */
+  async #endContainer(container: ContainerIdentity, graceMs: number): Promise<void> {
+    const ask = () => void stopContainer(container, graceMs)
+    await endProcesses(this.#owner(), this.#context.table, graceMs === 0 ? 0 : graceMs + runtimeSlackMs, ask)
+    await removeContainer(container)
   }
 
   #show(phase: InstancePhase, reason: string | undefined): void {
@@ -572,4 +593,9 @@ export class ProgramInstance {
     await this.#pause(`The agent failed: ${message}.`, signal)
     if (!signal.aborted) await this.#live(signal).catch((again: unknown) => this.#report(again, signal))
   }
+}
+
+function containerOf({ command, container, user }: Program): ContainerIdentity | undefined {
+  if (container === undefined) return undefined
+  return { name: container.name, runtime: command[0] ?? '', environment: container.runtimeEnvironment, user }
 }

@@ -39,6 +39,14 @@ export interface Program {
   readonly user: { readonly uid: number; readonly gid: number } | undefined
   readonly limits: ProgramLimits
   readonly volumes?: ProgramVolumes | undefined
+  /** Undefined: the command is the program. Otherwise it is podman or docker, which runs a container of this name in the foreground. */
+  readonly container?: ProgramContainer | undefined
+}
+
+export interface ProgramContainer {
+  readonly name: string
+  /** For podman or docker, beside `environment`, whose names it passes on to the container. */
+  readonly runtimeEnvironment: Readonly<Record<string, string>>
 }
 
 /** Directories that stay when the instance goes; created where they are missing. */

@@ -1,4 +1,5 @@
 /** Why an instance is as it is, in sentences for people. */
+import { basename } from 'node:path'
 import type { TreeSize } from '../storage/directory-trees.ts'
 import type { RunRecord } from './instance-files.ts'
 import { memoryOf, type ProcessEntry } from './processes.ts'
@@ -37,8 +38,14 @@ export function describeStartFault(error: NodeJS.ErrnoException, program: Progra
   return `It cannot be started: ${machineFaults[error.code ?? ''] ?? error.message}.`
 }
 
+/** Exit codes of podman and docker when they cannot start a container, or its program. */
+const runtimeFailures: ReadonlySet<number | undefined> = new Set([125, 126, 127])
+
 export function describeProgram(end: ProgramEnd, run: Run, endedAt: number): string {
   const ran = `${formatDuration(endedAt - run.record.startedAt)} after its start`
+  if (run.record.container !== undefined && runtimeFailures.has(end.exitCode)) {
+    return `${basename(run.record.container.runtime)} could not start its container; the output of the instance says why.`
+  }
   return `It ${describeProgramEnd(end)}, ${ran}${run.readyAt === undefined ? ' and before it was ready' : ''}.`
 }
 

@@ -70,7 +70,9 @@ export async function startProgram({ program, files, mark, keepsStatus }: StartO
 }
 
 /** The shell waits for a line, so that nothing runs that no record names; end of file means that the agent has died. */
-function toScript({ limits }: Program, keepsStatus: boolean): string {
+function toScript({ limits, container }: Program, keepsStatus: boolean): string {
+  // Helpers of podman that outlive a container, and serve others, must not look like a part of it.
+  if (container !== undefined) return `read -r go || exit 125; unset ${markName}; exec "$@" </dev/null`
   const limit = limits.openFiles === undefined ? '' : `ulimit -n ${Math.floor(limits.openFiles)} || exit 126; `
   if (!keepsStatus) return `read -r go || exit 125; ${limit}exec "$@" </dev/null`
   // Traps with a command, unlike ignored signals, are not passed on to the program.
@@ -78,7 +80,8 @@ function toScript({ limits }: Program, keepsStatus: boolean): string {
   return `${begin}"$@" </dev/null 3>&-; code=$?; echo "$code" >&3; exit "$code"`
 }
 
-function toEnvironment({ environment }: Program, mark: string): Record<string, string> {
+function toEnvironment({ environment, container }: Program, mark: string): Record<string, string> {
+  if (container !== undefined) return { ...container.runtimeEnvironment, ...environment, [markName]: mark }
   const own = inherited.flatMap((name) => {
     const value = process.env[name]
     return value === undefined ? [] : [[name, value] as const]

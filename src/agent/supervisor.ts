@@ -73,7 +73,9 @@ export class Supervisor {
   measureMemory(): Map<string, number> {
     if (process.platform !== 'linux' || this.#instances.size === 0) return new Map()
     const entries = this.#context.table.list()
-    return new Map([...this.#instances].flatMap(([id, each]) => (each.isDown ? [] : [[id, each.memoryBytes(entries)] as const])))
+    return new Map(
+      [...this.#instances].flatMap(([id, each]) => (!each.isMeasured ? [] : [[id, each.memoryBytes(entries)] as const])),
+    )
   }
 
   async stop(): Promise<void> {

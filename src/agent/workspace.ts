@@ -35,7 +35,10 @@ export async function fillWorkspace(folder: string, { content, user }: Pick<Prog
 }
 
 /** @param top As of `openWayTo` @throws as the file system does */
-export async function openVolumes({ volumes, user }: Pick<Program, 'volumes' | 'user'>, top: string): Promise<void> {
+export async function openVolumes(
+  { volumes, user, container }: Pick<Program, 'volumes' | 'user' | 'container'>,
+  top: string,
+): Promise<void> {
   if (volumes === undefined) return
   const { root, folders } = volumes
   mkdirSync(root, { recursive: true, mode: 0o700 })
@@ -43,7 +46,8 @@ export async function openVolumes({ volumes, user }: Pick<Program, 'volumes' | '
     openWayTo(dirname(root), top)
     lchownSync(root, user.uid, user.gid)
   }
-  await makeFolders(folders, user)
+  // The user in a container may be any; on this machine, nobody else gets past the root.
+  await makeFolders(folders, { user, mode: container === undefined ? '700' : '777' })
 }
 
 /** Lets other users pass through a folder and those above it, up to `top`; they still cannot list them. */

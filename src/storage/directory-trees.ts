@@ -62,9 +62,15 @@ export async function copyTree(from: string, to: string, user: FileUser | undefi
   await runTool(script, [from, to, user === undefined ? '' : `${user.uid}:${user.gid}`], { cwd: '/' })
 }
 
-/** Creates directories, for their user alone, where they are missing, in the name of the user. @throws as the system does */
-export async function makeFolders(folders: readonly string[], user: FileUser | undefined): Promise<void> {
-  await runTool('umask 077; mkdir -p -- "$@"', folders, { cwd: '/', user })
+interface NewFolders {
+  readonly user: FileUser | undefined
+  /** Of each; those above it that are missing, too, are for their user alone. */
+  readonly mode: '700' | '777'
+}
+
+/** Creates directories where they are missing, in the name of a user. @throws as the system does */
+export async function makeFolders(folders: readonly string[], { user, mode }: NewFolders): Promise<void> {
+  await runTool('umask 077; mode=$1; shift; mkdir -p -m "$mode" -- "$@"', [mode, ...folders], { cwd: '/', user })
 }
 
 const copies = 3

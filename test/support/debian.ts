@@ -1,11 +1,16 @@
-/** Programs that tests start but npm does not bring: a directory, Redis, a browser, nginx, etcd, sshd, buildah, Prometheus, systemd. */
+/** Programs that tests start but npm does not bring: a directory, Redis, a browser, nginx, etcd, sshd, buildah, Podman, Prometheus, systemd. */
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 
-/** `scripts/install-test-packages.sh` installs the packages that hold them, except for the whole Chromium. */
+/** `scripts/install-test-packages.sh` installs the packages that hold them, except for the whole Chromium and Docker. */
 export type Program =
   | 'buildah'
+  | 'podman'
+  | 'runc'
+  | 'slirp4netns'
+  | 'busybox'
+  | 'docker'
   | 'prometheus'
   | 'slapd'
   | 'ldapadd'

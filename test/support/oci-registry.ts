@@ -9,8 +9,8 @@ export interface OciRegistry {
   readonly host: string
   /** Method, path and kind of authorization of its requests, in order. */
   readonly requests: string[]
-  /** Stores a manifest with layers. @returns its digest */
-  push(repository: string, tag: string, layers: readonly Layer[]): string
+  /** Stores a manifest with layers. @param config Of an image that runs @returns its digest */
+  push(repository: string, tag: string, layers: readonly Layer[], config?: Layer): string
   /** Puts another content in the place of a blob. */
   spoil(content: string): void
   /** Tokens that were given out are worth nothing. */
@@ -19,7 +19,7 @@ export interface OciRegistry {
 
 interface Layer {
   readonly mediaType: string
-  readonly content: string
+  readonly content: string | Buffer
   readonly title?: string
 }
 
@@ -48,7 +48,7 @@ export async function startOciRegistry(t: TestContext, options: RegistryOptions 
   return registry
 }
 
-function digestOf(content: string): string {
+export function digestOf(content: string | Buffer): string {
   return `sha256:${hash('sha256', content, 'hex')}`
 }
 
@@ -56,7 +56,7 @@ class Registry implements OciRegistry {
   host = ''
   readonly requests: string[] = []
   readonly #options: RegistryOptions
-  readonly #blobs = new Map<string, string>()
+  readonly #blobs = new Map<string, string | Buffer>()
   readonly #manifests = new Map<string, string>()
   readonly #tags = new Map<string, Map<string, string>>()
   /** Scopes by token. */
@@ -70,13 +70,14 @@ class Registry implements OciRegistry {
     return `http://${this.host}`
   }
 
-  push(repository: string, tag: string, layers: readonly Layer[]): string {
-    const entries = layers.map(({ mediaType, content, title }) => {
+  push(repository: string, tag: string, layers: readonly Layer[], config?: Layer): string {
+    const toEntry = ({ mediaType, content, title }: Layer) => {
       this.#blobs.set(digestOf(content), content)
       const annotations = title === undefined ? {} : { annotations: { 'org.opencontainers.image.title': title } }
       return { mediaType, digest: digestOf(content), size: Buffer.byteLength(content), ...annotations }
-    })
-    const manifest = JSON.stringify({ schemaVersion: 2, mediaType: manifestType, layers: entries })
+    }
+    const parts = { ...(config && { config: toEntry(config) }), layers: layers.map(toEntry) }
+    const manifest = JSON.stringify({ schemaVersion: 2, mediaType: manifestType, ...parts })
     const digest = digestOf(manifest)
     this.#manifests.set(`${repository}@${digest}`, manifest)
     const tags = this.#tags.get(repository) ?? new Map<string, string>()
@@ -131,7 +132,8 @@ class Registry implements OciRegistry {
     const found = kind === 'manifests' ? this.#manifests.get(`${repository}@${digest}`) : this.#blobs.get(digest)
     const isAccepted = kind !== 'manifests' || request.headers.accept?.includes(manifestType)
     const { storage } = this.#options
-    if (url.pathname === '/v2/_catalog') this.#page(url, 'repositories', [...this.#tags.keys()], response)
+    if (url.pathname === '/v2/') response.end('{}')
+    else if (url.pathname === '/v2/_catalog') this.#page(url, 'repositories', [...this.#tags.keys()], response)
     else if (kind === 'tags') this.#page(url, 'tags', [...(this.#tags.get(repository)?.keys() ?? [])], response)
     else if (found === undefined || !isAccepted) response.writeHead(404).end('{"errors":[{"code":"MANIFEST_UNKNOWN"}]}')
     else if (kind === 'blobs' && storage !== undefined) response.writeHead(307, { location: `${storage}/${digest}` }).end()

@@ -55,12 +55,37 @@ export const Volume = z.strictObject({
     .boolean()
     .default(false)
     .describe('All instances of the cluster have one directory; otherwise, the first, the second and so on have one each.'),
+  path: z
+    .string()
+    .regex(/^\/[^:,\s]*$/, 'a path begins with "/" and has no spaces, colons or commas')
+    .optional()
+    .describe('Where a container finds it. Default: `/volumes/<name>`.'),
 })
 export type Volume = z.infer<typeof Volume>
+export const Volumes = z
+  .array(Volume)
+  .max(20)
+  .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'each volume needs a name of its own')
 
-/** What a user writes into the file; a server group may override every part but the volumes. */
-export const ImageFile = z.strictObject({
-  command: Command.describe('Program and arguments. The process must listen on the port `PORT`.'),
+/** How the program in a container is reached. */
+export const ContainerNetwork = z.strictObject({
+  port: z.int().min(1).max(65_535).optional().describe('Port of its program. Default: the only one that the image exposes.'),
+  network: z
+    .enum(['host'])
+    .optional()
+    .describe('`host`: it has the network of the machine, and its program listens on `PORT` of `HOST`.'),
+})
+export const ContainerFile = ContainerNetwork.extend({
+  image: z
+    .string()
+    .regex(/^[^\s/]+\/\S+$/, 'an image is named in full, such as docker.io/library/nginx:1.27')
+    .describe('Image of a registry, or one below `localhost/` that this machine has.'),
+})
+export type ContainerFile = z.infer<typeof ContainerFile>
+
+const Program = z.strictObject({
+  command: Command.optional().describe('Program and arguments. The process must listen on the port `PORT`.'),
+  container: ContainerFile.optional().describe('A container in place of a program; `command` then replaces that of its image.'),
   environment: ImageEnvironment.default({}).describe('Environment variables.'),
   ready: Readiness.prefault({ tcp: true }).describe('How an instance shows that it is ready.'),
   limits: ProgramLimitsFile.prefault({}),
@@ -70,12 +95,13 @@ export const ImageFile = z.strictObject({
     .max(3600)
     .default(10)
     .describe('Seconds between the request to stop (SIGTERM) and the end by force (SIGKILL).'),
-  volumes: z
-    .array(Volume)
-    .max(20)
-    .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'each volume needs a name of its own')
-    .optional()
-    .describe('Directories that stay when instances and versions go.'),
+  volumes: Volumes.optional().describe('Directories that stay when instances and versions go.'),
+})
+
+/** What a user writes into the file; a server group may override every part but the image of a container. */
+export const ImageFile = Program.refine(({ command, container }) => command !== undefined || container !== undefined, {
+  path: ['command'],
+  message: `it is missing; it ${programProblem}`,
 })
 export type ImageFile = z.infer<typeof ImageFile>
 

@@ -173,6 +173,11 @@ export interface LocalJob {
   readonly leavingRevision: number | undefined
 }
 
+/** An image of a container that Fairlead has pulled for an account; its name is the reference. */
+export interface LocalPull extends Place {
+  readonly imageId: string
+}
+
 export interface JobEnd {
   readonly atMs: number
   readonly exitCode: number | undefined
@@ -186,6 +191,7 @@ interface Kinds {
   balancers: LocalBalancer
   firewalls: LocalFirewall
   jobs: LocalJob
+  pulls: LocalPull
 }
 
 export function placeKey({ account, region, name }: Place): string {
@@ -207,6 +213,7 @@ export class Desired {
     balancers: new Map(),
     firewalls: new Map(),
     jobs: new Map(),
+    pulls: new Map(),
   }
   /** Instances by server group, and server groups by application. */
   readonly #owned = new Map<string, Map<string, Kinds[keyof Kinds]>>()

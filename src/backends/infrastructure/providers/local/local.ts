@@ -4,6 +4,7 @@ import { dirname, join, relative, sep } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { AgentClient } from '../../../../agent/client.ts'
 import type { ConsoleWish } from '../../../../agent/console.ts'
+import { markOfDataDir } from '../../../../agent/marks.ts'
 import { parseYaml } from '../../../../http/yaml.ts'
 import { formatJson, parseJson } from '../../../../json/json.ts'
 import { isObject, type JsonObject, objectOf } from '../../../../json/values.ts'
@@ -18,6 +19,7 @@ import type { Account, Instance, Job, LoadBalancer, SecurityGroup, ServerGroup }
 import type { OperationTypes } from '../../operation-type.ts'
 import type { CloudProvider, ConsoleView, ImageReads, MetricReads } from '../../provider.ts'
 import { Builders } from './builders.ts'
+import { Containers } from './containers.ts'
 import { Desired } from './desired.ts'
 import { toSecurityGroup } from './firewalls.ts'
 import { createImageArtifacts } from './image-artifacts.ts'
@@ -27,9 +29,10 @@ import { openOperations } from './operations/all.ts'
 import type { OperationParts } from './operations/parts.ts'
 import { InstancePorts } from './ports.ts'
 import { ProgramSecrets, secretHoldersOf } from './program-secrets.ts'
+import { PulledImages } from './pulled-images.ts'
 import { toActivityView } from './reading.ts'
 import { isShownJob, Readings } from './readings.ts'
-import { Reconciler } from './reconciler.ts'
+import { Reconciler, type ReconcilerOptions } from './reconciler.ts'
 import type { LocalAccountSettings, LocalSettings } from './settings.ts'
 import { toStatistics } from './traffic-metrics.ts'
 import { openAccountUsers } from './users.ts'
@@ -71,11 +74,14 @@ export class LocalProvider implements CloudProvider {
     }
     const agent = openAgent(dataDir)
     const secrets = new ProgramSecrets(context)
-    const toState = () => toDesiredState({ desired, settings, images, users, secrets, dataDir })
-    const reconciler = new Reconciler({ context, desired, agent, toState, drainMs: settings.drainMs })
+    const containers = new Containers({ accounts: settings.accounts, users, agentMark: markOfDataDir(dataDir) })
+    const toState = () => toDesiredState({ desired, settings, images, users, secrets, containers, dataDir })
+    const pulled = new PulledImages({ desired, containers, log: context.log })
+    const onStep: ReconcilerOptions['onStep'] = (change) => pulled.prune(change)
+    const reconciler = new Reconciler({ context, desired, agent, toState, drainMs: settings.drainMs, onStep })
     const ports = new InstancePorts(desired, settings.ownPorts, dataDir)
     const volumes = new Volumes({ context, dataDir, backups: settings.volumeBackups })
-    this.parts = { context, settings, desired, images, ports, users, reconciler, volumes, newId: createUlids(now) }
+    this.parts = { context, settings, desired, images, ports, users, reconciler, volumes, containers, newId: createUlids(now) }
     this.#agent = agent
     this.#secrets = secrets
     this.dataDir = dataDir

@@ -16,7 +16,18 @@ export interface GroupProgram {
   readonly limits: ImageFile['limits']
   readonly stopMs: number
   readonly volumes?: ImageFile['volumes']
+  /** Undefined: the command is the program. */
+  readonly container?: GroupContainer
   readonly overrides: ProgramOverrides
+}
+
+export interface GroupContainer {
+  /** As it was named. */
+  readonly image: string
+  /** The same by its digest; an image that no registry has by its id. */
+  readonly reference: string
+  /** On which its program listens; undefined: the network of the machine is its own. */
+  readonly port: number | undefined
 }
 
 export interface InstanceProgram extends GroupProgram {
@@ -41,15 +52,19 @@ export interface ProgramOverrides {
   readonly ready?: ImageFile['ready'] | undefined
   readonly limits?: ImageFile['limits'] | undefined
   readonly stopSeconds?: number | undefined
+  readonly volumes?: ImageFile['volumes'] | undefined
 }
 
+/** An image, and the container that it is, if it is one. */
+export type ProgramImage = ImageFile & { readonly resolved?: GroupContainer | undefined }
+
 /** @param source Program of the server group that a clone starts from; what that overrides is kept unless overridden again. */
-export function toProgram(image: ImageFile, given: ProgramOverrides, source?: GroupProgram): GroupProgram {
+export function toProgram(image: ProgramImage, given: ProgramOverrides, source?: GroupProgram): GroupProgram {
   const overrides: ProgramOverrides = { ...source?.overrides, ...withoutMasks(given, source) }
   const secrets = overrides.secrets ?? {}
   const environment = { ...image.environment, ...overrides.environment, ...secrets }
   return {
-    command: overrides.command ?? image.command,
+    command: overrides.command ?? image.command ?? [],
     environment,
     secrets: [...new Set([...Object.keys(secrets), ...Object.keys(environment).filter(looksSecret)])].filter(
       (name) => !isReference(environment[name] ?? ''),
@@ -57,7 +72,7 @@ export function toProgram(image: ImageFile, given: ProgramOverrides, source?: Gr
     ready: overrides.ready ?? image.ready,
     limits: { ...image.limits, ...overrides.limits },
     stopMs: Math.round((overrides.stopSeconds ?? image.stopSeconds) * 1000),
-    ...definedOf({ volumes: image.volumes }),
+    ...definedOf({ volumes: overrides.volumes ?? image.volumes, container: image.resolved }),
     overrides,
   }
 }
@@ -111,6 +126,7 @@ export function toProgramView(program: GroupProgram): JsonObject {
     ready: program.ready,
     limits: program.limits,
     stopSeconds: program.stopMs / 1000,
+    ...definedOf({ container: program.container }),
   }
 }
 

@@ -6,6 +6,7 @@ import type { BakeryType, ProviderType } from '../provider-type.ts'
 import { bakeMigrations } from './bakes/bake-store.ts'
 import { Bakes, type BakeTimes, bakeTimes } from './bakes/bakes.ts'
 import { type BakeSettings, bakeKeys, toBakeSettings } from './bakes/settings.ts'
+import { checkContainers } from './check-containers.ts'
 import { desiredMigrations } from './desired.ts'
 import { LocalProvider } from './local.ts'
 import { type LocalSettings, localKeys, toLocalSettings } from './settings.ts'
@@ -27,6 +28,7 @@ export function createLocalProvider(open: OpenAgent, times: BakeTimes): Provider
       return new LocalProvider(context, settings, (dataDir) => open({ dataDir, log: context.log, version, startsAgent }))
     },
     bakery: bakeryOf(times),
+    checks: checkContainers,
     uploadLimits: ({ images }) => ({ ...images, bytesKey: 'local.images.max-size', entriesKey: 'local.images.max-files' }),
     // An instance is reported as down only once its connections have ended.
     drainSeconds: 0,

@@ -24,6 +24,8 @@ export interface ReconcilerOptions {
   readonly agent: AgentClient
   readonly toState: () => DesiredState
   readonly drainMs: number
+  /** Called after each step, with `change`. */
+  readonly onStep?: (change: Reconciler['change']) => void
 }
 
 /** Pause after the store refused a step: locked, or its disk is full. */
@@ -121,6 +123,7 @@ export class Reconciler {
       agent.setDesired(toState())
     }
     this.#wakeUp(isRecorded)
+    this.#options.onStep?.((work) => this.change(work))
   }
 
   #dueSteps(): (() => void)[] {

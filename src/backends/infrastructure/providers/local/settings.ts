@@ -71,6 +71,11 @@ const AccountKeys = z.strictObject({
     .default('127.0.0.1')
     .describe('Address that load balancers listen on unless they are internal; `0.0.0.0` for all of this machine.'),
   user: z.string().optional().describe('User of this machine that the processes run as; Fairlead must run as root for this.'),
+  'container-runtime': z
+    .string()
+    .min(1)
+    .optional()
+    .describe('`podman`, `docker` or a path: what runs containers. Default: Podman where it is installed, else Docker.'),
   'instance-types': names.optional().describe('Names of the instance types that users may choose. Default: all.'),
   'start-limits': z
     .strictObject({
@@ -82,8 +87,15 @@ const AccountKeys = z.strictObject({
 })
 
 const LocalAccount = AccountKeys.transform(
-  ({ 'load-balancer-ports': loadBalancerPorts, 'instance-types': instanceTypes, 'start-limits': startLimits, ...account }) => ({
+  ({
+    'load-balancer-ports': loadBalancerPorts,
+    'instance-types': instanceTypes,
+    'start-limits': startLimits,
+    'container-runtime': containerRuntime,
+    ...account
+  }) => ({
     ...account,
+    containerRuntime,
     environment: account.environment ?? account.name,
     accountType: account.accountType ?? account.name,
     loadBalancerPorts,

@@ -21,24 +21,29 @@ function rootOf(dataDir: string, { account, region, name }: Place): string {
 }
 
 export function toProgramVolumes(instance: LocalInstance, dataDir: string): ProgramVolumes | undefined {
-  const folders = Object.values(volumeVariables(instance, dataDir))
+  const folders = volumesOf(instance, dataDir).map(({ folder }) => folder)
   return folders.length === 0 ? undefined : { root: rootOf(dataDir, placeOf(instance)), folders }
 }
 
-/** Where a program finds its volumes. */
+/** Where the program of an instance finds its volumes. */
 export function volumeVariables(instance: LocalInstance, dataDir: string): Record<string, string> {
+  const { container } = instance.program
+  const named = volumesOf(instance, dataDir)
+  return Object.fromEntries(named.map(({ variable, folder, path }) => [variable, container === undefined ? folder : path]))
+}
+
+export function volumesOf({ ordinal = 0, ...instance }: LocalInstance, dataDir: string) {
   const root = rootOf(dataDir, placeOf(instance))
-  const folderOf = ({ name, shared }: Volume) => join(root, currentName, name, shared ? 'shared' : String(instance.ordinal ?? 0))
-  return Object.fromEntries((instance.program.volumes ?? []).map((volume) => [variableOf(volume), folderOf(volume)]))
+  return (instance.program.volumes ?? []).map(({ name, shared, path = `/volumes/${name}` }) => ({
+    variable: `FAIRLEAD_VOLUME_${name.toUpperCase().replaceAll('-', '_')}`,
+    folder: join(root, currentName, name, shared ? 'shared' : String(ordinal)),
+    path,
+  }))
 }
 
 /** An instance that was detached keeps the volumes of the server group that started it. */
-function placeOf({ account, region, program }: LocalInstance): Place {
+function placeOf({ account, region, program }: Omit<LocalInstance, 'ordinal'>): Place {
   return { account, region, name: program.startedFor }
-}
-
-function variableOf({ name }: Volume): string {
-  return `FAIRLEAD_VOLUME_${name.toUpperCase().replaceAll('-', '_')}`
 }
 
 interface VolumesOptions {

@@ -6,16 +6,18 @@ import type {
   DesiredMember,
   DesiredState,
   Probe,
+  Program,
 } from '../../../../agent/protocol.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
 import type { ImageStore } from '../../../images/image-store.ts'
+import type { Containers } from './containers.ts'
 import { type Desired, type LocalBalancer, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
 import { allowedSources } from './firewalls.ts'
 import { type GroupProgram, toLimits } from './program.ts'
 import type { ProgramSecrets } from './program-secrets.ts'
 import type { LocalInstanceType, LocalSettings } from './settings.ts'
 import type { AccountUsers } from './users.ts'
-import { toProgramVolumes, volumeVariables } from './volumes.ts'
+import { toProgramVolumes, volumesOf, volumeVariables } from './volumes.ts'
 
 export interface WantedParts {
   readonly desired: Desired
@@ -23,6 +25,7 @@ export interface WantedParts {
   readonly images: ImageStore
   readonly users: AccountUsers
   readonly secrets: ProgramSecrets
+  readonly containers: Containers
   readonly dataDir: string
 }
 
@@ -93,9 +96,7 @@ function toInstance(instance: LocalInstance, parts: WantedParts): DesiredInstanc
     generation,
     restart: 'always',
     program: {
-      command: program.command,
-      content: parts.images.folderOf(program),
-      environment: toInstanceEnvironment(instance, parts),
+      ...toStart(instance, parts),
       user: parts.users.of(account),
       limits: toLimits(program, typeOf(program.instanceType, parts)),
       volumes: toProgramVolumes(instance, parts.dataDir),
@@ -106,6 +107,20 @@ function toInstance(instance: LocalInstance, parts: WantedParts): DesiredInstanc
   }
 }
 
+/** As a program of this machine or as a container. */
+function toStart(
+  instance: LocalInstance,
+  parts: WantedParts,
+): Pick<Program, 'command' | 'content' | 'environment' | 'container'> {
+  const { program } = instance
+  const { container, command, stopMs } = program
+  const environment = toInstanceEnvironment(instance, parts)
+  if (container === undefined) return { command, content: parts.images.folderOf(program), environment }
+  const limits = toLimits(program, typeOf(program.instanceType, parts))
+  const given = { command, environment, limits, stopMs, mounts: volumesOf(instance, parts.dataDir) }
+  return { ...parts.containers.commandOf(instance, container, given), content: undefined }
+}
+
 /** What an instance finds about itself in its environment, beside `PORT` and `HOST`. */
 function toInstanceEnvironment(instance: LocalInstance, { secrets, dataDir }: WantedParts): Record<string, string> {
   const { program } = instance
@@ -113,8 +128,8 @@ function toInstanceEnvironment(instance: LocalInstance, { secrets, dataDir }: Wa
   return {
     ...secrets.environmentOf(instance),
     ...volumeVariables(instance, dataDir),
-    PORT: String(instance.port),
-    HOST: instance.host,
+    PORT: String(program.container?.port ?? instance.port),
+    HOST: program.container?.port === undefined ? instance.host : '0.0.0.0',
     FAIRLEAD_INSTANCE_ID: instance.id,
     FAIRLEAD_ACCOUNT: instance.account,
     FAIRLEAD_REGION: instance.region,

@@ -241,7 +241,7 @@ function imageFields(context: TaskContext): JsonObject {
   return imageId === undefined ? {} : { imageId, amiName: textOf(found?.['imageName']) ?? imageId }
 }
 
-/** An image of the provider among the artifacts at hand, such as that of a build; an expected artifact may name it. */
+/** An image of the provider, or of a container, among the artifacts at hand; an expected artifact may name it. */
 function builtImage({ execution, stage }: TaskContext): string | undefined {
   const place = { execution, stage }
   const expected = textOf(stage.context['imageArtifactId'])
@@ -250,6 +250,8 @@ function builtImage({ execution, stage }: TaskContext): string | undefined {
     if (reference !== undefined) return reference
     throw new StageError([`No image was found for the expected artifact "${expected}" (imageArtifactId).`])
   }
-  const image = objectsOf(artifactsSeenBy(place)).find(({ type }) => type === `${stageProviderOf(stage.context)}/image`)
+  const artifacts = objectsOf(artifactsSeenBy(place))
+  const firstOf = (wanted: string) => artifacts.find(({ type }) => type === wanted)
+  const image = firstOf(`${stageProviderOf(stage.context)}/image`) ?? firstOf('docker/image')
   return textOf(image?.['reference'])
 }

@@ -1,12 +1,14 @@
 /** createServerGroup and cloneServerGroup. */
+import { basename } from 'node:path'
 import { z } from 'zod'
 import { definedOf, fieldOf, type JsonObject, listOf, objectOf, textOf } from '../../../../../json/values.ts'
 import { clusterName, describeNameProblem, type NameParts, parseMoniker, serverGroupName } from '../../../../../names/moniker.ts'
-import { Command, Readiness } from '../../../../images/image-file.ts'
+import { Command, ContainerNetwork, ImageFile, Readiness, Volumes } from '../../../../images/image-file.ts'
 import type { StoredImage } from '../../../../images/image-store.ts'
+import { isContainerImage } from '../containers.ts'
 import { type LocalCapacity, type LocalGroup, type Place, placeKey } from '../desired.ts'
 import { buildInfoOf, findImage, hasImage } from '../local-images.ts'
-import { toProgram } from '../program.ts'
+import { type ProgramImage, type ProgramOverrides, toProgram } from '../program.ts'
 import { StartLimits } from '../settings.ts'
 import { capacityField, checkCapacity, findSupplies, fit, toLocalCapacity } from './fleet.ts'
 import {
@@ -54,6 +56,8 @@ const GroupFields = z.object({
   useSourceCapacity: flagField,
   command: optionalField(Command),
   ready: optionalField(Readiness),
+  volumes: optionalField(Volumes),
+  container: optionalField(ContainerNetwork),
   startLimits: optionalField(StartLimits.partial()),
 })
 type GroupFields = z.output<typeof GroupFields>
@@ -132,10 +136,14 @@ function imageIdOf({ imageId, image, amiName }: GroupFields): string | undefined
   return imageId ?? textOf(image) ?? textOf(objectOf(image)['imageId']) ?? textOf(objectOf(image)['name']) ?? amiName
 }
 
-function checkImage({ fields, images, settings }: LocalSubmission<GroupFields>, place: TargetPlace): string | undefined {
+function checkImage({ fields, containers, ...parts }: LocalSubmission<GroupFields>, place: TargetPlace): string | undefined {
   const id = imageIdOf(fields)
   if (id === undefined) return 'imageId: it is missing. Name an image such as shop:1.0.0.'
-  return findImageAt(id, place, { images, settings }) === undefined ? describeMissingImage(id, place) : undefined
+  const image = findImageAt(id, place, parts)
+  if (image === undefined && !isContainerImage(id)) return describeMissingImage(id, place)
+  const isContainer = image === undefined || image.program.container !== undefined
+  const problem = isContainer ? containers.problemOf(place.account.name) : undefined
+  return problem && `imageId: "${id}" is the image of a container. ${problem}`
 }
 
 function findImageAt(
@@ -148,7 +156,8 @@ function findImageAt(
 }
 
 function describeMissingImage(id: string, { account, region }: TargetPlace): string {
-  return `imageId: the image "${id}" does not exist for the account ${account.name} in ${region.name}.`
+  const hint = 'An image of a registry is named in full, such as docker.io/library/nginx:1.27.'
+  return `imageId: the image "${id}" does not exist for the account ${account.name} in ${region.name}. ${hint}`
 }
 
 function usesSourceCapacity({ source, useSourceCapacity }: GroupFields): boolean {
@@ -213,10 +222,7 @@ async function create(plan: Plan, running: Running): Promise<void> {
   const account = place.account.name
   const region = place.region.name
   const capacity = capacityOf(plan)
-  const imageId = imageIdOf(fields) ?? source?.image.id ?? ''
-  // As the account of the server group has it, also for a clone from another account.
-  const image = findImageAt(imageId, place, running)
-  if (image === undefined) throw new Error(describeMissingImage(imageId, place))
+  const image = await loadImage(imageIdOf(fields) ?? source?.image.id ?? '', plan, running)
   const base = toGroup(plan, image, running)
   await backUpVolumes(base, newestOf(groupsOfCluster(running, place, cluster)), {
     ...running,
@@ -238,6 +244,9 @@ async function create(plan: Plan, running: Running): Promise<void> {
       capacity,
     }
     run.note(`Creating server group ${name} in ${account}/${region} of image ${image.id} with ${capacity.desired} instances.`)
+    const { pulledId: imageId, program } = image
+    if (imageId !== undefined)
+      running.desired.put('pulls', { account, region: '', name: program.resolved?.reference ?? '', imageId })
     fit(running, group, supplies, `The server group ${name} was created.`)
     run.report(toDeployResult(group))
   })
@@ -249,9 +258,44 @@ async function backUpVolumes(
   ancestor: LocalGroup | undefined,
   { volumes, run, cluster }: Running & { readonly cluster: Place },
 ): Promise<void> {
-  if (program.volumes === undefined || ancestor?.image.digest === image.digest) return
-  const copy = await volumes.backUp(cluster, ancestor?.image.version)
+  const isSame = ancestor?.image.digest === image.digest && ancestor.program.container?.reference === program.container?.reference
+  if (program.volumes === undefined || isSame) return
+  const copy = await run.aside(() => volumes.backUp(cluster, ancestor?.image.version))
   if (copy !== undefined) run.note(`The volumes of ${cluster.name} are backed up in ${copy}.`)
+}
+
+/** What is deployed: an image of this machine, or one of a registry. */
+interface GivenImage extends Pick<StoredImage, 'id' | 'name' | 'version' | 'digest'> {
+  readonly program: ProgramImage
+  readonly buildInfo: JsonObject | undefined
+  /** Id of what was pulled for it. */
+  readonly pulledId?: string | undefined
+}
+
+/**
+ * As the account of the server group has it, also for a clone from another account. A tag is resolved here, once.
+ *
+ * @throws {Error} that says what to do
+ */
+async function loadImage(id: string, { fields, place, cloned }: Plan, running: Running): Promise<GivenImage> {
+  const stored = findImageAt(id, place, running)
+  if (stored !== undefined && stored.program.container === undefined) return { ...stored, buildInfo: buildInfoOf(stored) }
+  if (stored === undefined && !isContainerImage(id)) throw new Error(describeMissingImage(id, place))
+  const program = stored?.program ?? ImageFile.parse({ container: { image: id } })
+  const file = { image: id, ...program.container, ...definedOf({ ...fields.container }) }
+  const { containers, run } = running
+  const kept = cloned?.image.id === id && cloned.account === place.account.name ? cloned.program.container : undefined
+  const { container, digest, pulledId } = await run.aside(() =>
+    containers.resolve(place.account.name, { ...file, ...definedOf({ image: kept?.reference }) }, run.signal),
+  )
+  run.note(`The image ${file.image} is ${container.reference}.`)
+  const name = basename(id).split(/[:@]/)[0] ?? id
+  return {
+    ...(stored ?? { id, name, version: digest, digest }),
+    buildInfo: stored && buildInfoOf(stored),
+    program: { ...program, resolved: { ...container, image: file.image } },
+    pulledId,
+  }
 }
 
 /** @throws {Error} when it is to be the source's and there is none */
@@ -270,7 +314,7 @@ function capacityOf({ fields, source, cloned }: Plan): LocalCapacity {
 
 function toGroup(
   { fields, place, cloned }: Plan,
-  image: StoredImage,
+  image: GivenImage,
   { settings }: OperationParts,
 ): Omit<LocalGroup, 'account' | 'region' | 'name' | 'createdMs' | 'capacity'> {
   const { account, region, zones } = place
@@ -280,8 +324,8 @@ function toGroup(
     zones: (hasAllZones ? beside?.zones : undefined) ?? zones,
     isDisabled: fields.startDisabled,
     image: { id: image.id, name: image.name, version: image.version, digest: image.digest },
-    buildInfo: buildInfoOf(image),
-    program: toProgram(image.program, { ...overridesOf(fields), command: fields.command, ready: fields.ready }, cloned?.program),
+    buildInfo: image.buildInfo,
+    program: toProgram(image.program, overridesOfGroup(fields), cloned?.program),
     instanceType: fields.instanceType ?? cloned?.instanceType ?? defaultInstanceType(place, settings.defaultInstanceType),
     loadBalancers: fields.loadBalancers ?? beside?.loadBalancers ?? [],
     securityGroups: fields.securityGroups ?? beside?.securityGroups ?? [],
@@ -292,6 +336,10 @@ function toGroup(
     isLeaving: false,
     activities: [],
   }
+}
+
+function overridesOfGroup({ command, ready, volumes, ...fields }: GroupFields): ProgramOverrides {
+  return { ...overridesOf(fields), command, ready, volumes }
 }
 
 export function checkInstanceType(

@@ -118,6 +118,7 @@ function checkImage(submission: LocalSubmission<JobFields>, place: TargetPlace):
   const id = imageIdOf(submission.fields)
   const image = findImage(submission, place)
   const { account, region } = place
+  if (image?.program.container !== undefined) return `imageId: "${id}" is a container; jobs run programs only.`
   if (id === undefined || (image !== undefined && hasImage(image, account.name, region.name, submission.settings)))
     return undefined
   return `imageId: the account ${account.name} does not have the image "${id}" in ${region.name}.`

@@ -7,6 +7,7 @@ import type { BackendContext } from '../../../../backend.ts'
 import { ImageEnvironment, ProgramLimitsFile } from '../../../../images/image-file.ts'
 import type { ImageStore } from '../../../../images/image-store.ts'
 import type { OperationRun, OperationType } from '../../../operation-type.ts'
+import type { Containers } from '../containers.ts'
 import type { Desired } from '../desired.ts'
 import type { InstancePorts } from '../ports.ts'
 import type { ProgramOverrides } from '../program.ts'
@@ -24,6 +25,7 @@ export interface OperationParts {
   readonly users: AccountUsers
   readonly reconciler: Reconciler
   readonly volumes: Volumes
+  readonly containers: Containers
   readonly newId: () => string
 }
 

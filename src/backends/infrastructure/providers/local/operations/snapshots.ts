@@ -70,7 +70,9 @@ const restoreSnapshot = defineOperation({
     const own = <T extends Place>(all: Readonly<Record<string, T>>) =>
       Object.values(all).filter((one) => belongs(one) && regions.some(({ name }) => name === one.region))
     const groups = own(recorded.serverGroups).map((group) => revive(group, running))
-    const missing = groups.find(({ image }) => images.get(image.id, account)?.digest !== image.digest)
+    const missing = groups.find(
+      ({ image, program }) => program.container?.image !== image.id && images.get(image.id, account)?.digest !== image.digest,
+    )
     if (missing !== undefined) throw new Error(`The image ${missing.image.id} of ${missing.name} does not exist any more.`)
     const needed = groups.reduce((sum, group) => sum + missingCount(running, group), 0)
     const supplies = await findSupplies(running, account, needed, groups)

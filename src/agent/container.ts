@@ -1,0 +1,64 @@
+/** Containers of instances: podman or docker runs one in the foreground; stopped and removed by their names. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { FileUser } from '../storage/directory-trees.ts'
+
+/** What calls a container runtime: Fairlead for images, and the agent for containers. */
+export interface RuntimeCaller {
+  /** Path of podman or docker. */
+  readonly runtime: string
+  /** Complete; without `HOME`, both look up the home of their user. */
+  readonly environment: Readonly<Record<string, string>>
+  /** Undefined: the user of this process. */
+  readonly user: FileUser | undefined
+}
+
+export interface ContainerIdentity extends RuntimeCaller {
+  readonly name: string
+}
+
+interface CallOptions {
+  readonly timeoutMs?: number
+  readonly signal?: AbortSignal
+}
+
+const answerMs = 60_000
+const maxAnswerBytes = 16 * 1024 ** 2
+const maxErrorLength = 500
+
+/** @returns what it prints @throws {Error} with the last words of its error output */
+export async function callRuntime(
+  { runtime, environment, user }: RuntimeCaller,
+  args: readonly string[],
+  { timeoutMs = answerMs, signal }: CallOptions = {},
+): Promise<string> {
+  try {
+    const limits = { timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: maxAnswerBytes } as const
+    const options = { ...limits, cwd: '/', env: environment, ...(signal !== undefined && { signal }), ...user }
+    return (await promisify(execFile)(runtime, args, options)).stdout
+  } catch (error) {
+    signal?.throwIfAborted()
+    const { stderr = '', message } = error as Error & { stderr?: string }
+    throw new Error(stderr.trim().slice(-maxErrorLength) || message, { cause: error })
+  }
+}
+
+/** Sends the stop signal of its image. Resolves when it has ended, or the runtime has killed it after `graceMs`. */
+export async function stopContainer(container: ContainerIdentity, graceMs: number): Promise<void> {
+  const args = ['stop', '-t', String(Math.ceil(graceMs / 1000)), container.name]
+  await callRuntime(container, args, { timeoutMs: graceMs + answerMs }).catch(passOver)
+}
+
+/** Kills it if it runs. */
+export async function removeContainer(container: ContainerIdentity): Promise<void> {
+  // Without the first one, podman would ask it to stop, and wait.
+  for (const args of [
+    ['kill', container.name],
+    ['rm', '--force', '--volumes', container.name],
+  ]) {
+    await callRuntime(container, args).catch(passOver)
+  }
+}
+
+/** It has gone by itself. A runtime that does not work fails the next start, which says why. */
+function passOver(): void {}

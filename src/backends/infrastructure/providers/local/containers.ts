@@ -1,0 +1,208 @@
+/** Containers on this machine: which runtime an account has, which image is meant, and how an instance of it is started. */
+import { accessSync, constants } from 'node:fs'
+import { basename, join } from 'node:path'
+import { callRuntime, type RuntimeCaller } from '../../../../agent/container.ts'
+import type { ProgramLimits } from '../../../../agent/protocol.ts'
+import { isObject, listOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import type { ContainerFile } from '../../../images/image-file.ts'
+import type { LocalInstance } from './desired.ts'
+import type { GroupContainer } from './program.ts'
+import type { LocalAccountSettings } from './settings.ts'
+import type { AccountUsers } from './users.ts'
+
+/** In the order in which they are looked for. */
+const runtimes = ['podman', 'docker'] as const
+const pullMs = 20 * 60_000
+/** What both read from their environment: where their service, storage and logins are, and proxies. */
+const runtimeVariable = /^(PATH|LANG|HOME|TMPDIR|XDG_\w+|DOCKER_\w+|CONTAINERS?_\w+|STORAGE_\w+|REGISTRY_AUTH_FILE|\w+_PROXY)$/i
+/** Those of a user. */
+const ownVariable = /^(HOME|TMPDIR|XDG_\w+)$/
+
+/** An image that a registry may have: named in full, so that no search decides which one is meant. */
+export function isContainerImage(id: string): boolean {
+  return /^[a-z0-9][a-z0-9.:-]*(\/[a-z0-9._-]+)+(:[\w.-]+)?(@sha256:[0-9a-f]{64})?$/i.test(id)
+}
+
+/** The path of the configured runtime, or of the first that is installed; undefined: none is. */
+export function findRuntime(configured: string | undefined): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(':').filter(Boolean)
+  const paths = (name: string) => (name.includes('/') ? [name] : folders.map((folder) => join(folder, name)))
+  return (configured === undefined ? runtimes : [configured]).flatMap(paths).find(isExecutable)
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export interface ResolvedContainer {
+  readonly container: GroupContainer
+  readonly digest: string
+  /** Id of the image, if it was not here before. */
+  readonly pulledId: string | undefined
+}
+
+interface ContainersOptions {
+  readonly accounts: readonly Pick<LocalAccountSettings, 'name' | 'containerRuntime'>[]
+  readonly users: AccountUsers
+  /** Of the data directory, for labels. */
+  readonly agentMark: string
+}
+
+export class Containers {
+  readonly #options: ContainersOptions
+
+  constructor(options: ContainersOptions) {
+    this.#options = options
+  }
+
+  /** Why the account cannot run containers, a sentence; undefined when it can. */
+  problemOf(account: string): string | undefined {
+    const configured = this.#configured(account)
+    if (findRuntime(configured) !== undefined) return undefined
+    return configured === undefined
+      ? 'This machine has no container runtime: install podman (apt-get install podman) or Docker, or deploy a program.'
+      : `The container runtime of the account ${account}, ${configured}, is not installed. Install it, or correct container-runtime.`
+  }
+
+  /**
+   * Pulls an image unless it is here, and says what exactly it is.
+   *
+   * @throws {Error} that says what to do
+   */
+  async resolve(account: string, file: ContainerFile, signal: AbortSignal): Promise<ResolvedContainer> {
+    const caller = this.callerOf(account)
+    const image = withoutTag(file.image)
+    const before = await inspect(caller, image)
+    const isFixed = image.includes('@') || /^(localhost\/|sha256:)/.test(image)
+    if (before === undefined || !isFixed) await pull(caller, image, signal)
+    const found = await inspect(caller, image)
+    if (found === undefined) throw new Error(`${caller.runtime} does not show the image ${image}.`)
+    const repository = image.replace(/(:[\w.-]+)?(@.*)?$/, '')
+    const reference =
+      found.digests.find((each) => each.startsWith(`${repository}@`)) ??
+      (image.includes('@') ? image : (found.digests[0] ?? found.id))
+    const container = { image: file.image, reference, port: portOf(file, found.ports) }
+    return { container, digest: reference.split('@')[1] ?? found.id, pulledId: before?.id === found.id ? undefined : found.id }
+  }
+
+  /** Whether it is gone. One that another container uses, or that has several names, stays. */
+  async removeImage(account: string, id: string): Promise<boolean> {
+    if (this.problemOf(account) !== undefined) return false
+    const caller = this.callerOf(account)
+    // By its id, since a tag that has moved leaves an image without a name.
+    await callRuntime(caller, ['image', 'rm', id]).catch(() => {})
+    return (await inspect(caller, id)) === undefined
+  }
+
+  /** How podman and docker, which both have these options, start an instance; the environment is of the command itself. */
+  commandOf(instance: LocalInstance, container: GroupContainer, given: ContainerStart) {
+    const { environment, limits, mounts, stopMs } = given
+    const { runtime, environment: runtimeEnvironment } = this.callerOf(instance.account)
+    const name = `fairlead-${instance.id}`
+    const options = [
+      ...['--name', name, '--label', `fairlead.instance=${instance.id}`, '--label', `fairlead.agent=${this.#options.agentMark}`],
+      ...['--log-driver', 'none', '--stop-timeout', String(Math.ceil(stopMs / 1000))],
+      ...networkOptions(instance, container),
+      ...limitOptions(limits),
+      ...Object.entries(environment).flatMap(([key, value]) => ['--env', runtimeVariable.test(key) ? `${key}=${value}` : key]),
+      // Where SELinux is on, the container may use the folder only with its label.
+      ...mounts.flatMap(({ folder, path }) => ['--volume', `${folder}:${path}:z`]),
+    ]
+    return {
+      command: [runtime, 'run', '--rm', ...options, container.reference, ...given.command],
+      environment: Object.fromEntries(Object.entries(environment).filter(([key]) => !runtimeVariable.test(key))),
+      container: { name, runtimeEnvironment },
+    }
+  }
+
+  /** Also where there is none: its start then says so. */
+  callerOf(account: string): RuntimeCaller {
+    const user = this.#options.users.of(account)
+    const passedOn = Object.entries(process.env).filter(
+      (entry): entry is [string, string] =>
+        entry[1] !== undefined && runtimeVariable.test(entry[0]) && !(user !== undefined && ownVariable.test(entry[0])),
+    )
+    const configured = this.#configured(account)
+    return { runtime: findRuntime(configured) ?? configured ?? runtimes[0], environment: Object.fromEntries(passedOn), user }
+  }
+
+  #configured(account: string): string | undefined {
+    return this.#options.accounts.find(({ name }) => name === account)?.containerRuntime
+  }
+}
+
+export interface ContainerStart {
+  /** Replaces the command of the image, unless it is empty. */
+  readonly command: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
+  readonly limits: ProgramLimits
+  readonly mounts: readonly { readonly folder: string; readonly path: string }[]
+  readonly stopMs: number
+}
+
+function networkOptions({ host, port }: LocalInstance, container: GroupContainer): string[] {
+  return container.port === undefined ? ['--network', 'host'] : ['--publish', `${host}:${port}:${container.port}`]
+}
+
+function limitOptions({ memoryBytes, processes, openFiles }: ProgramLimits): string[] {
+  return [
+    ...(memoryBytes === undefined ? [] : ['--memory', String(memoryBytes)]),
+    ...(processes === undefined ? [] : ['--pids-limit', String(processes)]),
+    ...(openFiles === undefined ? [] : ['--ulimit', `nofile=${openFiles}:${openFiles}`]),
+  ]
+}
+
+/** Podman rejects a tag beside a digest, which says everything. */
+function withoutTag(image: string): string {
+  return image.replace(/:[\w.-]+@/, '@')
+}
+
+interface FoundImage {
+  readonly id: string
+  /** References with a digest. */
+  readonly digests: readonly string[]
+  /** TCP ports that it exposes. */
+  readonly ports: readonly number[]
+}
+
+/** Undefined: it is not on this machine. */
+async function inspect(caller: RuntimeCaller, image: string): Promise<FoundImage | undefined> {
+  const printed = await callRuntime(caller, ['image', 'inspect', image]).catch((error: unknown) => {
+    const { message } = error as Error
+    if (/no such image|image not known|unable to inspect|failed to find image/i.test(message)) return undefined
+    throw new Error(`${basename(caller.runtime)} cannot be used: ${message}`, { cause: error })
+  })
+  const found: unknown = printed === undefined ? undefined : listOf(JSON.parse(printed))[0]
+  if (!isObject(found)) return undefined
+  const exposed = Object.keys(objectOf(objectOf(found['Config'])['ExposedPorts']))
+  return {
+    id: `sha256:${(textOf(found['Id']) ?? '').replace('sha256:', '')}`,
+    digests: textsOf(found['RepoDigests']),
+    ports: exposed.filter((port) => /^\d+(\/tcp)?$/.test(port)).map((port) => Number.parseInt(port, 10)),
+  }
+}
+
+async function pull(caller: RuntimeCaller, image: string, signal: AbortSignal): Promise<void> {
+  try {
+    await callRuntime(caller, ['pull', '--quiet', image], { timeoutMs: pullMs, signal })
+  } catch (error) {
+    if ((error as Error).name === 'AbortError') throw error
+    const advice = `Check its name, and whether "${basename(caller.runtime)} pull" works for the user that runs the account's containers.`
+    throw new Error(`The image ${image} cannot be pulled: ${(error as Error).message}. ${advice}`, { cause: error })
+  }
+}
+
+/** @throws {Error} when neither the file nor the image says it */
+function portOf({ image, port, network }: ContainerFile, exposed: readonly number[]): number | undefined {
+  if (network === 'host') return undefined
+  const [only, ...others] = exposed
+  const chosen = port ?? (others.length === 0 ? only : undefined)
+  if (chosen !== undefined) return chosen
+  const found = exposed.length === 0 ? 'exposes no port' : `exposes the ports ${exposed.join(', ')}`
+  throw new Error(`The image ${image} ${found}: say in "container" which port its program listens on, such as { port: 8080 }.`)
+}
