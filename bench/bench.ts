@@ -19,6 +19,7 @@ import { type BenchOptions, parseOptions } from './options.ts'
 import { measurePrices } from './prices.ts'
 import { measureRestarts } from './restart.ts'
 import { measureAttacks, measureOverload, measureSoak } from './steady.ts'
+import { measureTakeovers } from './takeovers.ts'
 import {
   createScratch,
   logIn,
@@ -56,6 +57,7 @@ const longParts: Record<string, Part> = {
   gateways: measureGateways,
   memory: measureMemoryUse,
   'restart/apart': (...given) => measureRestarts('apart', ...given),
+  backends: measureTakeovers,
   'restart/standalone': (...given) => measureRestarts('standalone', ...given),
   'builds/push': measurePush,
   'builds/polls': measurePolls,

@@ -34,8 +34,12 @@ export function needsHelm(t: TestContext): string | undefined {
 
 /** The folder of Litestream, under the rule of `needsKubernetes`. */
 export function needsLitestream(t: TestContext): string | undefined {
+  return findLitestream() ?? isMissing(t, 'Litestream')
+}
+
+export function findLitestream(): string | undefined {
   const folder = join(cache, `litestream-${versionOf('litestream', 'github.com/benbjohnson/litestream')}`)
-  return isExecutable(join(folder, 'litestream')) ? folder : isMissing(t, 'Litestream')
+  return isExecutable(join(folder, 'litestream')) ? folder : undefined
 }
 
 export function findHelm(): string | undefined {
