@@ -9,7 +9,7 @@ import {
   toEnvironments,
   versionLabel,
 } from '../../console/src/model/deployments.ts'
-import { pipelinesThatDeploy } from '../../console/src/model/infrastructure.ts'
+import { artifactsFor, pipelinesThatDeploy, whyNoImage } from '../../console/src/model/infrastructure.ts'
 
 const accounts = ['prod', 'stage', 'test'].map((name) => ({ name, type: 'local', authorized: true, environment: `${name}-1` }))
 const environments = toEnvironments(accounts)
@@ -70,9 +70,31 @@ test('a pipeline promotes to an environment if it deploys there', () => {
   const manifests = [{ spec: { containers: [{ image: 'shop/web:${parameters["tag"]}' }] } }]
   const all = [deploying('release', 'test', 'prod'), deploying('trial', 'test')]
   const found = pipelinesThatDeploy('web:3', all, (account) => account === 'prod')
-  assert.deepEqual(found, [{ id: 'release', name: 'release', application: 'web', parameters: { version: '3' } }])
+  const fills = { 'p.version': '3', image: 'web:3' }
+  assert.deepEqual(found, [{ id: 'release', name: 'release', application: 'web', fills }])
   const rollout = { id: 'k', name: 'k', application: 'web', stages: [{ type: 'deployManifest', account: 'prod', manifests }] }
-  assert.deepEqual(pipelinesThatDeploy('shop/web:3', [rollout])[0]?.parameters, { tag: '3' })
+  assert.deepEqual(pipelinesThatDeploy('shop/web:3', [rollout])[0]?.fills, { 'p.tag': '3', image: 'shop/web:3' })
+})
+
+test('a pipeline takes an image as the artifact that it expects, or finds it where it runs', () => {
+  const isIn = (name: string) => (account: string) => account === name
+  const stages = [{ type: 'deploy', clusters: [{ account: 'prod' }] }]
+  const matchArtifact = { type: 'docker/image', name: 'shop/web' }
+  const expecting = { id: 'a', name: 'a', application: 'web', stages, expectedArtifacts: [{ id: 'x', matchArtifact }] }
+  const taking = (stage: object[], image = 'shop/web:3') =>
+    pipelinesThatDeploy(image, [{ ...expecting, stages: [...stage, ...stages] } as never], isIn('prod'), isIn('test'))
+  assert.deepEqual(taking([])[0]?.fills, { image: 'shop/web:3' })
+  assert.deepEqual(artifactsFor('shop/web:3', expecting as never), [
+    { id: 'x', title: 'shop/web', artifact: { ...matchArtifact, version: '3', reference: 'shop/web:3' } },
+  ])
+  assert.deepEqual(taking([], 'shop/other:3'), [], 'an artifact of another name')
+  assert.deepEqual(taking([{ type: 'bake' }]), [], 'its own image wins')
+  assert.equal(taking([{ type: 'findImage', credentials: 'test' }], 'ami-1').length, 1)
+  assert.deepEqual(taking([{ type: 'findImage', credentials: 'dev' }], 'ami-1'), [])
+  assert.match(whyNoImage({ stages: [{ type: 'bake' }] as never }), /bakes an image/)
+  const manifests = [{ spec: { containers: [{ image: 'shop/web' }] } }]
+  const rollout = { ...expecting, stages: [{ type: 'deployManifest', account: 'prod', manifests }] }
+  assert.equal(pipelinesThatDeploy('shop/web:3', [rollout as never]).length, 1)
 })
 
 test('a run says what it put where', () => {

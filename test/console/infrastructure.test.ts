@@ -87,11 +87,11 @@ test('pipelines that deploy an image are found with the values of their paramete
     { id: 'f', name: 'f', application: 'shop', stages: null },
   ])
   assert.deepEqual(
-    found.map(({ id, parameters }) => [id, parameters]),
+    found.map(({ id, fills }) => [id, fills]),
     [
-      ['a', { version: '1.2' }],
-      ['b', { 'image name': 'shop:1.2' }],
-      ['c', {}],
+      ['a', { 'p.version': '1.2', image: 'shop:1.2' }],
+      ['b', { 'p.image name': 'shop:1.2', image: 'shop:1.2' }],
+      ['c', { image: 'shop:1.2' }],
     ],
   )
 })

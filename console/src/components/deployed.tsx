@@ -12,10 +12,11 @@ import {
   type Deployed,
   differenceOf,
   inOrder,
+  type Pipeline,
   toDeployed,
   toEnvironments,
 } from '../model/deployments.ts'
-import { pipelinesThatDeploy } from '../model/infrastructure.ts'
+import { pipelinesThatDeploy, whyNoImage } from '../model/infrastructure.ts'
 import { foresee, foreseen } from '../model/recent.ts'
 import { accountOf, groupPlace, isEnabled, type ServerGroup } from '../model/server-groups.ts'
 import { describeError, plural } from '../words.ts'
@@ -181,29 +182,23 @@ export function Promotion({ application, earlier, target, landscape: { environme
   const label = `Promote ${version} of ${application} to ${target}`
   const environmentOf = (account: string) => environments.get(account) ?? account
   const own = pipelines.filter((pipeline) => pipeline.application.toLowerCase() === application.toLowerCase())
-  const [way, ...others] = pipelinesThatDeploy(earlier.images[0] ?? '', own, (account) => environmentOf(account) === target)
-    .map(({ id, name, parameters }) => {
-      const all = [
-        ...new Set(
-          own
-            .filter((one) => one.id === id)
-            .flatMap(accountsOf)
-            .map(environmentOf),
-        ),
-      ]
-      const filled = Object.fromEntries(Object.entries(parameters).map(([key, value]) => [`p.${key}`, value]))
+  const isIn = (environment: string) => (account: string) => environmentOf(account) === environment
+  const reachOf = (pipeline: Pipeline) => [...new Set(accountsOf(pipeline).map(environmentOf))]
+  const [way, ...others] = pipelinesThatDeploy(earlier.images[0] ?? '', own, isIn(target), isIn(earlier.environment))
+    .map(({ id, name, fills }) => {
+      const all = own.filter((one) => one.id === id).flatMap(reachOf)
       const text = all.length > 1 ? `${name} (to ${all.join(', ')})` : name
-      return { label: text, icon: 'play', href: to.startPipeline(application, id, filled), reach: all.length } as const
+      return { label: text, icon: 'play', href: to.startPipeline(application, id, fills), reach: all.length } as const
     })
     .toSorted((a, b) => a.reach - b.reach)
-  if (way === undefined)
-    return (
-      none ?? (
-        <a class="muted" href={to.newPipeline(application)}>
-          no pipeline takes it there: create one
-        </a>
-      )
-    )
+  const there = own.find((pipeline) => reachOf(pipeline).includes(target))
+  if (way === undefined) {
+    const [text, href] =
+      there?.id === undefined
+        ? ['no pipeline takes it there: create one', to.newPipeline(application)]
+        : [`${there.name} deploys there, but ${whyNoImage(there)}`, to.pipeline(application, there.id)]
+    return there === undefined && none ? none : <a class="muted cut" title={text} href={href} children={text} />
+  }
   return others.length === 0 ? (
     <a class="button small" href={way.href} aria-label={label}>
       Promote {version}

@@ -81,12 +81,20 @@ function compareNumbers(left: string, right: string): number {
   return a === undefined || b === undefined ? 0 : a.localeCompare(b, 'en', { numeric: true })
 }
 
-/** Accounts to which a pipeline deploys, in the order of its stages. */
-export function accountsOf({ stages }: Pick<Pipeline, 'stages'>): readonly string[] {
-  const targets = objectsOf(stages)
+/** What a pipeline deploys to: clusters, and stages with manifests. */
+export function targetsOf({ stages }: Pick<Pipeline, 'stages'>): readonly Json[] {
+  return objectsOf(stages)
     .filter(({ type }) => type === 'deploy' || type === 'deployManifest')
     .flatMap((stage) => (stage['type'] === 'deploy' ? objectsOf(stage['clusters']) : [stage]))
-  return [...new Set(targets.flatMap(({ account, credentials }) => textOf(account) ?? textOf(credentials) ?? []))]
+}
+
+export function accountIn({ account, credentials }: Json): string | undefined {
+  return textOf(account) ?? textOf(credentials)
+}
+
+/** Accounts to which a pipeline deploys, in the order of its stages. */
+export function accountsOf(pipeline: Pick<Pipeline, 'stages'>): readonly string[] {
+  return [...new Set(targetsOf(pipeline).flatMap((target) => accountIn(target) ?? []))]
 }
 
 const usualOrder = [/dev|local|sandbox/i, /test|qa/i, /stag|pre|uat/i, /prod|live/i]

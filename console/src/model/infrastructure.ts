@@ -1,6 +1,6 @@
 /** Load balancers and security groups as their forms edit them, and the jobs that store them. */
 import type { components } from '../api/schema.d.ts'
-import { imagesIn } from './deployments.ts'
+import { accountIn, imagesIn, targetsOf } from './deployments.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 
 type Schemas = components['schemas']
@@ -141,28 +141,58 @@ export function applicationOf(name: string): string {
   return name.trim().split('-')[0] ?? ''
 }
 
+const madeHere = /^(bake|findAmi|findImage.*)$/
+
 /**
- * Pipelines that deploy an image of this name: as it stands, or with the version in a parameter.
+ * Pipelines that deploy an image of this name: as it stands, with the version in a parameter, as an artifact that they expect, or as they
+ * find it where it runs.
  *
  * @param isThere Whether an account is one of those that matter
+ * @param isSource Whether the image runs in an account
  */
 export function pipelinesThatDeploy(
   imageId: string,
   pipelines: readonly Schemas['Pipeline'][],
   isThere: (account: string) => boolean = () => true,
+  isSource: (account: string) => boolean = () => false,
 ) {
+  const { image, version } = splitImage(imageId)
+  return pipelines.flatMap((pipeline) => {
+    const { id, name, application } = pipeline
+    const wanted = targetsOf(pipeline)
+      .filter((target) => isThere(accountIn(target) ?? ''))
+      .map(({ imageId: own, manifests }) => [textOf(own) ?? [], imagesIn(manifests)].flat())
+    const texts = wanted.flat()
+    const parameters = texts.map((text) => parametersFor(text, image, version, imageId)).find((one) => one !== undefined)
+    const makers = objectsOf(pipeline.stages).filter(({ type }) => madeHere.test(String(type)))
+    const isOpen = wanted.some((own) => own.length === 0)
+    const finds = isOpen && makers.some((stage) => isSource(accountIn(stage) ?? ''))
+    const takes = texts.some((text) => splitImage(text).image === image) || (isOpen && makers.length === 0)
+    const isTaken = finds || (takes && artifactsFor(imageId, pipeline).length > 0)
+    if (id === undefined || (parameters === undefined && !isTaken)) return []
+    return [{ id, name, application, fills: { ...parameters, image: imageId } }]
+  })
+}
+
+/** Of a pipeline that deploys, but not any image that it is given. */
+export function whyNoImage({ stages }: Pick<Schemas['Pipeline'], 'stages'>): string {
+  const maker = objectsOf(stages).find(({ type }) => madeHere.test(String(type)))
+  if (maker === undefined) return 'it has no parameter for the version, and expects no artifact of this name'
+  return maker['type'] === 'bake' ? 'it bakes an image of its own' : 'it finds an image of its own'
+}
+
+function splitImage(imageId: string) {
   const at = imageId.lastIndexOf(':')
-  const [image, version] = at === -1 ? [imageId, ''] : [imageId.slice(0, at), imageId.slice(at + 1)]
-  return pipelines.flatMap(({ id, name, application, stages }) => {
-    const wanted = objectsOf(stages)
-      .flatMap((stage) => [...objectsOf(stage['clusters']), stage])
-      .filter(({ account, credentials }) => isThere(textOf(account) ?? textOf(credentials) ?? ''))
-      .flatMap(({ imageId: image, manifests }) => [textOf(image) ?? [], imagesIn(manifests)].flat())
-    for (const text of wanted) {
-      const parameters = parametersFor(text, image, version, imageId)
-      if (parameters !== undefined && id !== undefined) return [{ id, name, application, parameters }]
-    }
-    return []
+  return at === -1 ? { image: imageId, version: '' } : { image: imageId.slice(0, at), version: imageId.slice(at + 1) }
+}
+
+/** The image as each artifact that a pipeline expects of its name. */
+export function artifactsFor(imageId: string, { expectedArtifacts }: Pick<Schemas['Pipeline'], 'expectedArtifacts'>) {
+  const { image, version } = splitImage(imageId)
+  return objectsOf(expectedArtifacts).flatMap(({ id, displayName, matchArtifact }) => {
+    const { type, name = image } = objectOf(matchArtifact)
+    if (name !== image || !textOf(type)?.endsWith('/image')) return []
+    return [{ id, title: textOf(displayName) ?? image, artifact: { type, name, version, reference: imageId } }]
   })
 }
 
@@ -172,8 +202,8 @@ function parametersFor(text: string, image: string, version: string, whole: stri
   const found = parameterOf.exec(text)
   const parameter = found?.[1] ?? found?.[2]
   if (found === null || parameter === undefined) return text === whole ? {} : undefined
-  if (text === found[0]) return { [parameter]: whole }
-  return text === `${image}:${found[0]}` ? { [parameter]: version } : undefined
+  if (text === found[0]) return { [`p.${parameter}`]: whole }
+  return text === `${image}:${found[0]}` ? { [`p.${parameter}`]: version } : undefined
 }
 
 /** The log of a bake. The API wraps it for browsers that show it as a page. */

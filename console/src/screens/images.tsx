@@ -117,10 +117,9 @@ function useImageActions(provider: string, image: Image, using: readonly ServerG
   const id = idOf(image)
   const [account] = textsOf(image['accounts'])
   const pipelines = useLive('/pipelineConfigs', {}, { refresh: 'open' }).reading.value.body
-  const starts = pipelinesThatDeploy(id, pipelines ?? []).map(({ id: pipeline, name, application, parameters }, at): Action => {
-    const filled = Object.fromEntries(Object.entries(parameters).map(([key, value]) => [`p.${key}`, value]))
+  const starts = pipelinesThatDeploy(id, pipelines ?? []).map(({ id: pipeline, name, application, fills }, at): Action => {
     const letter = at === 0 ? { letter: 'd' } : {}
-    return { label: `Start ${name}`, icon: 'play', href: to.startPipeline(application, pipeline, filled), ...letter }
+    return { label: `Start ${name}`, icon: 'play', href: to.startPipeline(application, pipeline, fills), ...letter }
   })
   const names = using?.map(({ name }) => name).join(', ')
   const target = {

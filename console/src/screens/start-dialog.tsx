@@ -9,6 +9,7 @@ import { FormDialog } from '../components/form-dialog.tsx'
 import { Check, ChoiceField, Field, TextField } from '../components/form-fields.tsx'
 import { Name } from '../components/text.tsx'
 import { isComplete, newestFirst, shortId } from '../model/execution.ts'
+import { artifactsFor } from '../model/infrastructure.ts'
 import { showHidden } from '../model/names.ts'
 import { objectOf, objectsOf, textOf } from '../model/read.ts'
 import { plural } from '../words.ts'
@@ -19,7 +20,7 @@ type Run = Schemas['Execution']
 
 interface StartDialogProps {
   readonly pipeline: Pipeline
-  /** `p.NAME` fills a field; `from` names a run whose values are taken. */
+  /** `p.NAME` fills a field; `from` names a run whose values are taken, `image` what it is to deploy. */
   readonly query: Readonly<Record<string, string>>
   readonly onClose: () => void
 }
@@ -45,11 +46,13 @@ function Form({ pipeline, query, onClose, earlier }: StartDialogProps & { earlie
   const [isTried, setTried] = useState(false)
   const runs = newestFirst(useRunsOf(pipeline.id, maxRuns).reading.value.body ?? [])
   const images = useImages(pipeline)
+  const artifacts = query['image'] === undefined ? [] : artifactsFor(query['image'], pipeline)
+  const earlierValues = (key: string) => runs.flatMap(({ trigger }) => textOf(objectOf(trigger.parameters)[key]) ?? [])
   const shown = parameters.filter((parameter) => isShown(parameter, values))
   const isMissing = (parameter: Parameter) => parameter.required === true && (values[parameter.name] ?? '').trim() === ''
   const run = () => {
     const sent = Object.fromEntries(shown.map((parameter) => [parameter.name, values[parameter.name] ?? '']))
-    return startPipeline(pipeline, sent, dryRun)
+    return startPipeline(pipeline, sent, dryRun, artifacts)
   }
   const open = (execution: string) => {
     onClose()
@@ -60,6 +63,9 @@ function Form({ pipeline, query, onClose, earlier }: StartDialogProps & { earlie
       {...{ action: `Start ${name}`, isValid: !shown.some(isMissing), onClose, run, refreshes: '/executions', onDone: open }}
       onTried={() => setTried(true)}
     >
+      {query['image'] !== undefined && (
+        <p>{`Deploys ${[query['image'], ...artifacts.map(({ title }) => `as the artifact “${title}”`)].join(', ')}.`}</p>
+      )}
       <Lead pipeline={pipeline} runs={runs} earlier={shown.length > 0 ? earlier : undefined} />
       {shown.map((parameter) => (
         <ParameterField
@@ -67,7 +73,7 @@ function Form({ pipeline, query, onClose, earlier }: StartDialogProps & { earlie
           parameter={parameter}
           value={values[parameter.name] ?? ''}
           error={isTried && isMissing(parameter) ? 'Enter a value.' : undefined}
-          suggestions={[...new Set([...images(parameter.name), ...earlierValues(runs, parameter.name)])]}
+          suggestions={[...new Set([...images(parameter.name), ...earlierValues(parameter.name)])]}
           onChange={(value) => setValues((before) => ({ ...before, [parameter.name]: value }))}
         />
       ))}
@@ -107,10 +113,6 @@ function initialValues(parameters: readonly Parameter[], query: StartDialogProps
     return [name, value ?? '']
   })
   return Object.fromEntries(entries) as Readonly<Record<string, string>>
-}
-
-function earlierValues(runs: readonly Run[], name: string): readonly string[] {
-  return runs.flatMap(({ trigger }) => textOf(objectOf(trigger.parameters)[name]) ?? [])
 }
 
 /** Versions of images by the parameter that chooses one: of `"imageId": "shop:${parameters.version}"`, those of `shop`. */
@@ -231,9 +233,11 @@ export async function startPipeline(
   pipeline: Pipeline,
   parameters: Readonly<Record<string, string>>,
   dryRun: boolean,
+  artifacts: ReturnType<typeof artifactsFor> = [],
 ): Promise<string> {
   const path = { application: pipeline.application, pipelineNameOrId: pipeline.id ?? pipeline.name }
-  const body = { type: 'manual', parameters, ...(dryRun && { dryRun }) }
+  const received = { artifacts: artifacts.map(({ artifact }) => artifact), expectedArtifactIds: artifacts.map(({ id }) => id) }
+  const body = { type: 'manual', parameters, ...(dryRun && { dryRun }), ...(artifacts.length > 0 && received) }
   const options = { params: { path }, body, headers: actionHeaders } as never
   const answer: unknown = await unwrap(client.POST('/pipelines/v2/{application}/{pipelineNameOrId}', options))
   const { ref, eventId } = objectOf(answer)
