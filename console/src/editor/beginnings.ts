@@ -42,6 +42,10 @@ export const questions = {
     },
   },
   branch: { label: 'Branch', placeholder: 'any', help: 'Pushes to it start the pipeline.' },
+  secret: {
+    label: 'Secret of the hook',
+    help: 'The same that the hook or webhook of the repository has, which signs pushes with it.',
+  },
   balancer: { label: 'Load balancer', help: 'Sends the traffic to what is deployed.', input: 'select' },
   manifests: { label: 'Manifests', help: 'YAML, with --- between objects.', missing: 'Write a manifest.', input: 'code' },
   original: { label: 'Pipeline to copy', missing: 'Choose a pipeline.', input: 'select' },
@@ -97,9 +101,9 @@ export const templates: Readonly<Record<string, Beginning>> = {
     name: 'push to production',
     label: 'Push to production',
     help: 'A push is baked, runs in the test environment, and goes to production when a person agrees.',
-    asks: ['account', 'productionAccount', 'repository', 'branch', 'balancer'],
+    asks: ['account', 'productionAccount', 'repository', 'branch', 'secret', 'balancer'],
     define: (answers, place) => {
-      const { repository = '', branch } = answers
+      const { repository = '', branch, secret } = answers
       const stages = [
         bake(place, repository),
         deploy('Deploy to test', place, { stack: 'test', strategy: 'highlander' }),
@@ -108,7 +112,7 @@ export const templates: Readonly<Record<string, Beginning>> = {
       ]
       const trigger = { type: 'git', id: crypto.randomUUID(), enabled: true, source: 'git', repository }
       const poll = !repository.startsWith('/')
-      return chain(stages, { triggers: [{ ...trigger, poll, ...(branch !== undefined && { branch }) }] })
+      return chain(stages, { triggers: [{ ...trigger, poll, ...(branch && { branch }), ...(secret && { secret }) }] })
     },
   },
   manifest: {
