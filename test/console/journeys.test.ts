@@ -3,17 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BrowserContextOptions, Page, Route } from 'playwright-core'
 import { findBarriers, showAddress } from '../support/barriers.ts'
-import { type Chromium, openChromium } from '../support/chromium.ts'
+import { type Chromium, openChromium, startCountingClicks } from '../support/chromium.ts'
 import { type Deployments, startDeployments } from '../support/deployments.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const asAlice = { 'X-SPINNAKER-USER': 'alice' }
 const phone: BrowserContextOptions = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
-
-/** In the page, before its scripts: clicks of the pointer, over all pages of the tab. */
-const countClicks = `addEventListener('click', (event) => {
-  if (event.isTrusted && event.detail > 0) sessionStorage.setItem('clicks', Number(sessionStorage.getItem('clicks') ?? 0) + 1)
-}, true)`
 
 interface Visitor {
   readonly page: Page
@@ -24,16 +19,8 @@ interface Visitor {
 
 async function visit(browser: Chromium, fleet: Deployments, options: BrowserContextOptions = {}): Promise<Visitor> {
   const page = await browser.newPage({ extraHTTPHeaders: asAlice, ...options })
-  await page.addInitScript(countClicks)
-  return {
-    page,
-    open: async (path) => void (await page.goto(`${fleet.url()}/console/${path}`)),
-    clicks: async () => {
-      const counted = Number(await page.evaluate(`sessionStorage.getItem('clicks')`))
-      await page.evaluate(`sessionStorage.removeItem('clicks')`)
-      return counted
-    },
-  }
+  const clicks = await startCountingClicks(page)
+  return { page, open: async (path) => void (await page.goto(`${fleet.url()}/console/${path}`)), clicks }
 }
 
 test('the way to an answer is short', { timeout: 900_000 }, async (t) => {

@@ -25,6 +25,21 @@ after(async () => {
   await (await started)?.close()
 })
 
+/** In the page, before its scripts: clicks of the pointer, over all pages of the tab. */
+const countClicks = `addEventListener('click', (event) => {
+  if (event.isTrusted && event.detail > 0) sessionStorage.setItem('clicks', Number(sessionStorage.getItem('clicks') ?? 0) + 1)
+}, true)`
+
+/** @returns tells the clicks since it was last asked */
+export async function startCountingClicks(page: Page): Promise<() => Promise<number>> {
+  await page.addInitScript(countClicks)
+  return async () => {
+    const counted = Number(await page.evaluate(`sessionStorage.getItem('clicks')`))
+    await page.evaluate(`sessionStorage.removeItem('clicks')`)
+    return counted
+  }
+}
+
 /** Undefined when Chromium is not installed; the test is skipped then. */
 export async function openChromium(t: TestContext): Promise<Chromium | undefined> {
   const executablePath = needs(t, 'chromium-headless-shell', 'chromium')
