@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import type { Locator, Page } from 'playwright-core'
 import { findBarriers, findBarriersAt } from '../support/barriers.ts'
-import { type Chromium, openChromium } from '../support/chromium.ts'
+import { type Chromium, openChromium, startCountingClicks } from '../support/chromium.ts'
 import { type Deployments, startDeployments } from '../support/deployments.ts'
 import { freePort } from '../support/free-port.ts'
 import { startGateway } from '../support/gateway.ts'
@@ -55,9 +55,12 @@ function step(name: string, run: (journey: Journey) => Promise<void>): void {
   steps.push({ name, run })
 }
 
-step('deploys the example of a new installation', async ({ fleet, page, open, heading, click }) => {
+step('deploys the example of a new installation, in two clicks', async ({ fleet, page, open, heading, click }) => {
   const port = await freePort()
+  const clicks = await startCountingClicks(page)
   await open('')
+  await page.getByRole('button', { name: 'Deploy the example' }).waitFor()
+  const begunMs = Date.now()
   await click('button', 'Deploy the example')
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Port of the load balancer').fill('port')
@@ -68,6 +71,9 @@ step('deploys the example of a new installation', async ({ fleet, page, open, he
   await heading(/^ship/)
   await runIs(page, 'succeeded')
   assert.match(await (await fetch(`http://127.0.0.1:${port}/`)).text(), /^Hello from version 1/)
+  assert.equal(await clicks(), 2)
+  const seconds = (Date.now() - begunMs) / 1000
+  assert.ok(seconds < 120, `from an empty instance to a program that answers in ${seconds} s`)
   await click('link', /v000$/)
   await heading('hello-v000')
   await page.getByText('2 of 2 up').waitFor()
@@ -234,7 +240,7 @@ step('terminates an instance, which another one replaces', async ({ page, click 
     const now = await instances.allTextContents()
     return now.length === 2 && now.some((id) => !before.includes(id))
   }, 'another instance')
-  await page.getByRole('navigation', { name: 'Path' }).getByRole('link', { name: 'web', exact: true }).click()
+  await page.keyboard.press('Escape')
 })
 
 step('must type the name of what is destroyed', async ({ page, click }) => {
@@ -643,6 +649,34 @@ step('reads what a program writes', async ({ page, open }) => {
   await page.keyboard.press('Escape')
 })
 
+step('looks at a server group and its instance beside the list, and as a page on a phone', async ({ page, open }) => {
+  await open('applications/web')
+  await page.getByRole('link', { name: 'web-prod-v000', exact: true }).click()
+  const side = (name: string | RegExp) => page.getByRole('complementary', { name })
+  await side('web-prod-v000').getByRole('heading', { level: 2, name: 'web-prod-v000' }).waitFor()
+  assert.deepEqual(await findBarriers(page), [])
+  await side('web-prod-v000').getByRole('link', { name: /^i-/ }).click()
+  await side(/^i-/).getByRole('tab', { name: 'Console output' }).click()
+  await side(/^i-/)
+    .getByText(/listening as i-/)
+    .waitFor()
+  const shown = page.url()
+  await page.keyboard.press('Escape')
+  await side(/^i-/).waitFor({ state: 'detached' })
+  assert.equal(await page.evaluate('document.activeElement.ariaLabel'), 'web-prod-v000', 'the focus returns')
+  assert.equal(new URL(page.url()).search, '')
+  const size = page.viewportSize()
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.goto(shown)
+  await side(/^i-/)
+    .getByText(/listening as i-/)
+    .waitFor()
+  await page.getByRole('link', { name: 'Back to the list' }).click()
+  await page.getByRole('link', { name: 'web-prod-v000', exact: true }).click()
+  await page.getByRole('heading', { level: 1, name: 'web-prod-v000' }).waitFor()
+  if (size !== null) await page.setViewportSize(size)
+})
+
 step('searches by keyboard', async ({ page, heading }) => {
   await page.keyboard.press('Control+k')
   await page.keyboard.type('relea')
@@ -897,6 +931,8 @@ step('meets no barrier on any screen, in light and dark', async ({ browser, flee
     `applications/web/server-groups/dev/east/${group.name}?tab=details`,
     `applications/web/instances/dev/east/${instance}`,
     `applications/web/instances/dev/east/${instance}?tab=console`,
+    `applications/web?show=server-groups/dev/east/${group.name}`,
+    `applications/web/server-groups/dev/east/${group.name}?show=instances/dev/east/${instance}&tab=console`,
     `executions/${execution.id}`,
     `executions/${execution.id}?view=time&stage=${execution.stages[0]?.id}&tab=record`,
     'executions/01KB3W6Y0TJ9Q4M8H5R2ZC7VXA',

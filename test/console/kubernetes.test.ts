@@ -52,8 +52,9 @@ test('an application in a cluster is looked at and changed', { timeout: 900_000 
     await page.getByText('Show what was changed').click()
     await page.getByText('by kubectl-edit').waitFor()
     await web.getByRole('link', { name: '1 older revision' }).click()
-    await heading('deployment web')
-    await page.getByRole('row', { name: /^1 .*web:1\.0/ }).waitFor()
+    const beside = page.getByRole('complementary', { name: 'deployment web' })
+    await beside.getByRole('row', { name: /^1 .*web:1\.0/ }).waitFor()
+    assert.deepEqual(await findBarriers(page), [])
   })
 
   await t.test('a rollout moves until it has ended', async () => {

@@ -64,13 +64,7 @@ const batchMs = 250
 const busyMs = 2000
 /** Pause between two reads of a list whose changes are reported. */
 const followedMs = 300_000
-const intervals: Readonly<Record<Refresh, number>> = {
-  live: 10_000,
-  steady: 15_000,
-  slow: 60_000,
-  rare: 900_000,
-  open: never,
-}
+const intervals: Readonly<Record<Refresh, number>> = { live: 10_000, steady: 15_000, slow: 60_000, rare: 900_000, open: never }
 /** Reads in a hidden tab end after that. */
 const hiddenMs = 600_000
 /** How long an answer that no panel shows is kept for the next one. */
@@ -231,7 +225,8 @@ class Resource<Body> implements Live<Body> {
   connection(): Connection | undefined {
     if (this.#subscribers.size === 0) return undefined
     const { error, failures } = this.#latest
-    if (error !== undefined && isOutage(error)) return failures > 1 ? 'stale' : 'reconnecting'
+    // Refusals and missing things are answers.
+    if (error !== undefined && (error.status === 0 || error.status >= 500)) return failures > 1 ? 'stale' : 'reconnecting'
     return this.#events && (this.#isFollowing ? 'connected' : 'polling')
   }
 
@@ -334,11 +329,6 @@ class Resource<Body> implements Live<Body> {
       Math.max(0, dueAtMs - Date.now()),
     )
   }
-}
-
-/** Refusals and missing things are answers. */
-function isOutage({ status }: ApiError): boolean {
-  return status === 0 || status >= 500
 }
 
 /** 2, 4, 8 … 60 s with jitter, or 15 s where no server answers, unless the server says when. */

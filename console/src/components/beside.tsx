@@ -1,7 +1,11 @@
 /** A list or graph with what is chosen in it: side by side on wide screens, the chosen one as a page of its own on narrow ones. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useContext, useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { address, basePath, formatQuery, type ScreenProps, to } from '../address.ts'
+import { OrManifest } from '../manifests/or-manifest.tsx'
+import { findScreen } from '../routes.ts'
+import { InPanel } from './screen.tsx'
 import { Icon } from './text.tsx'
 import { useWide } from './use-phone.ts'
 
@@ -26,6 +30,11 @@ export function Beside({ children, side, label, back }: BesideProps) {
     if (isOpened.current && hasSide && !isWide) aside.current?.focus()
     isOpened.current = true
   }, [hasSide, label])
+  const opener = useRef<Element>(null)
+  useLayoutEffect(() => {
+    if (hasSide) opener.current = document.activeElement
+    else if (document.activeElement === document.body) (opener.current as HTMLElement | null)?.focus()
+  }, [hasSide])
   // Esc closes what is chosen, after menus, dialogs and fields have had it.
   useEffect(() => {
     const onKey = ({ key, target, defaultPrevented }: KeyboardEvent) => {
@@ -47,6 +56,58 @@ export function Beside({ children, side, label, back }: BesideProps) {
           {side}
         </aside>
       )}
+    </div>
+  )
+}
+
+interface BesideScreensProps {
+  readonly application: string
+  readonly query: ScreenProps['query']
+  readonly children: ComponentChildren
+}
+
+/** What runs of an application: where there is room, links to server groups, instances and manifests open their screens beside it. */
+export function BesideScreens({ application, query, children }: BesideScreensProps) {
+  const { path, route: navigate } = useLocation()
+  const isWide = useWide()
+  const isInPanel = useContext(InPanel) !== undefined
+  const root = useRef<HTMLDivElement>(null)
+  const { show, tab: _tab, line: _line, ...list } = query
+  const page = address(['applications', application, ...(show ?? '').split('/')])
+  const found = show === undefined ? undefined : findScreen(page.slice(basePath.length - 1))
+  const open = (event: MouseEvent) => {
+    const link = (event.target as Element).closest<HTMLAnchorElement>('a[href]:not([role], [data-page])')
+    const [, shown = ''] = link?.pathname.split(`${to.application(application)}/`) ?? []
+    const isPlain = isWide && event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey)
+    if (link === null || !isPlain || !/^(server-groups|instances|manifests)\//.test(shown)) return
+    event.preventDefault()
+    event.stopPropagation()
+    const own = Object.fromEntries(new URLSearchParams(link.search))
+    navigate(path + formatQuery({ ...list, ...own, show: decodeURIComponent(shown) }))
+  }
+  useEffect(() => {
+    root.current?.addEventListener('click', open)
+    return () => root.current?.removeEventListener('click', open)
+  })
+  const close = path + formatQuery(list)
+  if (isInPanel) return <>{children}</>
+  return (
+    <div class="beside-screens" ref={root}>
+      <Beside
+        label={show?.split('/').at(-1) ?? ''}
+        back={{ href: close, label: 'Back to the list' }}
+        side={
+          found && (
+            <InPanel.Provider value={{ page, close }}>
+              <div class="panel beside-screen">
+                <OrManifest key={show} {...found} query={query} />
+              </div>
+            </InPanel.Provider>
+          )
+        }
+      >
+        {children}
+      </Beside>
     </div>
   )
 }

@@ -1,4 +1,5 @@
 /** Says the effect before the click, and asks for what the action needs: level 1 one button, level 2 the typed name of the object. */
+
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Change, judgeChange, submitTask } from '../api/actions.ts'
@@ -8,7 +9,7 @@ import { Banner, Button, CopyButton } from './button.tsx'
 import { closeDialog, Dialog, openDialog } from './dialog.tsx'
 import { FormDialog, type Outcome } from './form-dialog.tsx'
 import { Fields, type FieldTable } from './form-fields.tsx'
-import { KeyValue } from './key-value.tsx'
+import { KeyValue } from './text.tsx'
 
 export interface Question<Values extends Json = Json, Answer = unknown> extends Outcome<Answer> {
   /** Verb and object, on the button. */

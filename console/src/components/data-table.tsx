@@ -120,10 +120,7 @@ function Head<Item>({ current, ...column }: Column<Item> & { readonly current: s
 /** Tracks of the grid, on wide and on narrow screens. */
 function tracksOf<Item>(columns: readonly Column<Item>[]) {
   const tracks = (of: readonly Column<Item>[]) => of.map(({ width }) => width).join(' ')
-  return {
-    '--columns': tracks(columns),
-    '--narrow-columns': tracks(columns.filter(({ hideBelow }) => hideBelow !== 'narrow')),
-  }
+  return { '--columns': tracks(columns), '--narrow-columns': tracks(columns.filter(({ hideBelow }) => hideBelow !== 'narrow')) }
 }
 
 function styleOf<Item>({ align, hideBelow, grow }: Column<Item>): string {
@@ -132,9 +129,5 @@ function styleOf<Item>({ align, hideBelow, grow }: Column<Item>): string {
 
 /** The last column: a menu of what can be done to the row. */
 export function menuColumn<Row>(nameOf: (row: Row) => string, itemsOf: (row: Row) => readonly MenuItem[]): Column<Row> {
-  return {
-    head: 'Actions',
-    align: 'end',
-    cell: (row) => <Menu label={`Actions of ${nameOf(row)}`} items={itemsOf(row)} />,
-  }
+  return { head: 'Actions', align: 'end', cell: (row) => <Menu label={`Actions of ${nameOf(row)}`} items={itemsOf(row)} /> }
 }

@@ -2,9 +2,8 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { JsonTree } from './json-tree.tsx'
-import { type Fact, KeyValue } from './key-value.tsx'
 import { Panel } from './screen.tsx'
-import { Name } from './text.tsx'
+import { type Fact, KeyValue, Name } from './text.tsx'
 
 interface RecordPanelProps {
   readonly name: string

@@ -1,21 +1,24 @@
-/** The head of a screen, its panels, and what stands in a panel instead of, or above, its content. */
-import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useState } from 'preact/hooks'
+/** The heads of screens, their panels, and what stands in a panel instead of, or above, its content. */
+import { type ComponentChildren, createContext } from 'preact'
+import { useContext, useEffect, useId, useState } from 'preact/hooks'
 import { apiPath, applicationHere, to } from '../address.ts'
 import type { ApiError } from '../api/client.ts'
+import { useCloudProviders } from '../api/cloud-providers.ts'
 import type { Live, Reading } from '../api/live.ts'
 import { questionBehind, useRefusal } from '../api/rights.ts'
 import { user } from '../api/session.ts'
 import { showDisguised } from '../model/names.ts'
+import { noteRecent } from '../model/recent.ts'
 import { formatClock, now } from '../model/time.ts'
 import { describeError } from '../words.ts'
 import { ActionButton, Banner, Button, CopyButton } from './button.tsx'
 import { Denied } from './denied.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { Menu, type MenuItem } from './menu.tsx'
+import { LinkTabs } from './tabs.tsx'
 import { Icon, type IconName, Name } from './text.tsx'
 
-export interface PageHeadProps {
+interface PageHeadProps {
   /** The title of the browser's tab. */
   readonly tab: string
   /** That of the tab unless given. */
@@ -32,16 +35,22 @@ export interface PageHeadProps {
 
 export const brand = document.querySelector<HTMLMetaElement>('meta[name="application-name"]')?.content ?? 'Fairlead'
 
+/** Where a screen stands beside another one: its own address, and that of the other one alone. */
+export const InPanel = createContext<{ readonly page: string; readonly close: string } | undefined>(undefined)
+
 export function PageHead({ tab, title, crumbs = [], count, state, actions, children }: PageHeadProps) {
+  const panel = useContext(InPanel)
+  const shownCrumbs = panel === undefined ? crumbs : crumbs.slice(-1)
+  const Title = panel === undefined ? 'h1' : 'h2'
   useEffect(() => {
-    document.title = `${showDisguised(tab)} - ${brand}`
+    if (panel === undefined) document.title = `${showDisguised(tab)} - ${brand}`
   }, [tab])
   return (
     <header class="page-head">
-      {crumbs.length > 0 && (
-        <nav aria-label="Path" class="crumbs">
+      {shownCrumbs.length > 0 && (
+        <nav aria-label={panel === undefined ? 'Path' : `Path of ${tab}`} class="crumbs">
           <ol>
-            {crumbs.map(({ label, href }) => (
+            {shownCrumbs.map(({ label, href }) => (
               <li key={href}>
                 <a href={href}>{label}</a>
               </li>
@@ -50,14 +59,64 @@ export function PageHead({ tab, title, crumbs = [], count, state, actions, child
         </nav>
       )}
       <div class="page-title">
-        <h1>{title ?? <Name text={tab} />}</h1>
+        <Title>{title ?? <Name text={tab} />}</Title>
         {count !== undefined && <span class="count">{count.toLocaleString()}</span>}
         {state}
         <div class="grow" />
         {actions !== undefined && <div class="row actions">{actions}</div>}
+        {panel !== undefined && (
+          <div class="panel-controls">
+            <a class="icon-button" href={panel.page} data-page aria-label="Open as a page" title="Open as a page">
+              <Icon name="right" />
+            </a>
+            <a class="icon-button" href={panel.close} aria-label="Close" title="Close (Esc)">
+              <Icon name="close" />
+            </a>
+          </div>
+        )}
       </div>
       {children}
     </header>
+  )
+}
+
+/** The path to a screen below an application. */
+export function applicationCrumbs(application: string) {
+  return [
+    { label: 'Applications', href: to.applications() },
+    { label: <Name text={application} />, href: to.application(application) },
+  ]
+}
+
+export function pipelineCrumbs(application: string) {
+  return [...applicationCrumbs(application), { label: 'Pipelines', href: to.pipelines(application) }]
+}
+
+interface ApplicationHeadProps extends Pick<PageHeadProps, 'tab' | 'state' | 'actions'> {
+  readonly application: string
+}
+
+export function ApplicationHead({ application, tab, ...head }: ApplicationHeadProps) {
+  const hasResources = useCloudProviders().some((provider) => provider.hasManifests === true)
+  useEffect(() => noteRecent(application), [application])
+  const title = <Name text={application} />
+  return (
+    <PageHead tab={`${application}: ${tab}`} crumbs={applicationCrumbs(application).slice(0, 1)} {...{ ...head, title }}>
+      <LinkTabs
+        label={application}
+        tabs={[
+          { label: 'Overview', href: to.application(application) },
+          { label: 'Pipelines', href: to.pipelines(application) },
+          { label: 'Runs', href: to.runs(application) },
+          { label: 'Load balancers', href: to.places('load-balancers', application) },
+          { label: 'Security groups', href: to.places('security-groups', application) },
+          ...(hasResources ? [{ label: 'Resources', href: to.resources(application) }] : []),
+          { label: 'Jobs', href: to.jobs(application) },
+          { label: 'Tasks', href: to.tasks(application) },
+          { label: 'Settings', href: to.settings(application) },
+        ]}
+      />
+    </PageHead>
   )
 }
 

@@ -204,21 +204,13 @@ const kinds: readonly Kind[] = [
   { type: 'clusters', title: 'Clusters', icon: 'box', name: 'cluster', href: to.cluster },
   { type: 'serverGroups', title: 'Server groups', icon: 'box', name: 'serverGroup', href: to.serverGroup },
   { type: 'instances', title: 'Instances', icon: 'terminal', name: 'instanceId', href: to.instance },
-  {
-    type: 'loadBalancers',
-    title: 'Load balancers',
-    icon: 'balance',
-    name: 'loadBalancer',
-    href: (application, place) => to.place('load-balancers', application, place),
-  },
-  {
-    type: 'securityGroups',
-    title: 'Security groups',
-    icon: 'lock',
-    name: 'name',
-    href: (_, place) => to.place('security-groups', undefined, place),
-  },
+  { type: 'loadBalancers', title: 'Load balancers', icon: 'balance', name: 'loadBalancer', href: toPlace('load-balancers') },
+  { type: 'securityGroups', title: 'Security groups', icon: 'lock', name: 'name', href: toPlace('security-groups') },
 ]
+
+function toPlace(section: Parameters<typeof to.places>[0]): Kind['href'] {
+  return (application, place) => to.place(section, application, place)
+}
 
 const types = kinds.map(({ type }) => type).join()
 

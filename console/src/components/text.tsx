@@ -1,4 +1,5 @@
 /** Names, points in time, states and icons, as they stand in texts and tables. */
+import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { Kind, Status } from '../model/execution.ts'
 import { cutMiddle, showHidden } from '../model/names.ts'
@@ -197,5 +198,22 @@ export function StatusText({ status }: { status: Status }) {
       <StatusMark kind={status.kind} />
       <span>{status.word}</span>
     </span>
+  )
+}
+
+export type Fact = readonly [name: string, value: ComponentChildren]
+
+/** Facts without a value are left out; a text is shown as a name. */
+export function KeyValue({ facts }: { facts: readonly Fact[] }) {
+  const given = facts.filter(([, value]) => value !== undefined && value !== null && value !== false && value !== '')
+  return (
+    <dl class="key-value">
+      {given.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{typeof value === 'string' ? <Name text={value} max={400} /> : value}</dd>
+        </div>
+      ))}
+    </dl>
   )
 }

@@ -4,12 +4,11 @@ import { useLocation } from 'preact-iso/router'
 import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { saveOperation, useDenial } from '../api/rights.ts'
-import { pipelineCrumbs } from '../components/application-head.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { useIsShown } from '../components/form-dialog.tsx'
 import { announcement } from '../components/notices.tsx'
-import { ErrorState, Loading, PageHead } from '../components/screen.tsx'
+import { ErrorState, Loading, PageHead, pipelineCrumbs } from '../components/screen.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { Name } from '../components/text.tsx'
 import { useLeaveGuard } from '../leave.tsx'
@@ -90,11 +89,7 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
     if (blocking !== undefined) showField(blocking.path)
     else openDialog(newer === undefined ? dialog : <MergeDialog draft={draft} newer={newer} next={dialog} />)
   }
-  useLeaveGuard({
-    isNeeded: () => draft.isDirty.peek(),
-    loss: () => describeLoss(draft),
-    discard: () => forgetDraft(draft),
-  })
+  useLeaveGuard({ isNeeded: () => draft.isDirty.peek(), loss: () => describeLoss(draft), discard: () => forgetDraft(draft) })
   useEditorKeys(draft, save, showField)
   return (
     <>

@@ -53,14 +53,11 @@ export function ItemList({ draft, path, kind }: ItemListProps) {
   )
 }
 
-function titleOf({ name, displayName, key, value, stack }: Json): string | undefined {
-  return textOf(name ?? displayName ?? key ?? value ?? stack)
-}
-
 function ListItem({ draft, path, kind, items, index }: ItemListProps & { items: readonly Json[]; index: number }) {
   const here = [...path, index]
   const item = items[index] ?? {}
-  const title = (kind.title ?? titleOf)(item) ?? `${kind.itemName} ${index + 1}`
+  const usual = textOf(item['name'] ?? item['displayName'] ?? item['key'] ?? item['value'] ?? item['stack'])
+  const title = (kind.title === undefined ? usual : kind.title(item)) ?? `${kind.itemName} ${index + 1}`
   const box = useRef<HTMLDetailsElement>(null)
   const fold = useFold(items.length <= maxOpenItems, isWithin(draft.shown.value ?? [], here))
   useFocus(draft, here, box, fold.open)

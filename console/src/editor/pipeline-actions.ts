@@ -10,7 +10,7 @@ import { showHidden } from '../model/names.ts'
 import { type Json, textOf } from '../model/read.ts'
 import { readDefinition, sendDefinition } from './store.ts'
 
-interface PipelineActions {
+export interface PipelineActions {
   readonly application: string
   readonly pipeline: Json
   readonly denied: string | undefined

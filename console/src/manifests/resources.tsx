@@ -1,8 +1,9 @@
 /** Everything of an application that is found in clusters, also what no other list has. */
+
 import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
-import { ApplicationHead } from '../components/application-head.tsx'
+import { ApplicationHead } from '../components/screen.tsx'
 import { NameLink } from '../components/text.tsx'
 import { List } from '../screens/place-list.tsx'
 import { Notices } from './notices.tsx'

@@ -1,4 +1,5 @@
 /** Who the user is, by which roles; and may a user do something, and why: the question lives in the address. */
+
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
@@ -10,11 +11,10 @@ import { user } from '../api/session.ts'
 import { Button, CopyButton } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { Fields, type FieldTable } from '../components/form-fields.tsx'
-import { KeyValue } from '../components/key-value.tsx'
 import { Permissions, Roles } from '../components/roles.tsx'
 import { Loaded, PageHead, Panel } from '../components/screen.tsx'
 import { LinkTabs } from '../components/tabs.tsx'
-import { Name, StatusBadge, StatusMark } from '../components/text.tsx'
+import { KeyValue, Name, StatusBadge, StatusMark } from '../components/text.tsx'
 
 type Query = ScreenProps['query']
 

@@ -19,7 +19,7 @@ import { usePhone } from '../components/use-phone.ts'
 import { type AuditName, auditSentence } from '../model/audit-sentence.ts'
 import { downloadText } from '../model/download.ts'
 import type { Kind } from '../model/execution.ts'
-import { plural } from '../words.ts'
+import { capital, plural } from '../words.ts'
 
 type AuditEvent = Schemas['AuditEvent']
 type Wanted = NonNullable<ReadParameters<'/audit/events'>['query']>
@@ -36,9 +36,7 @@ const kinds = ['change', 'read', 'refusal', 'login', 'logout', 'token', 'audit']
 const filters: readonly Filter[] = [
   { name: 'kind', label: 'Kind', any: 'Any kind', choices: kinds },
   { name: 'decision', label: 'Decision', any: 'Any decision', choices: Object.keys(marks) },
-  { name: 'user', label: 'User', kind: 'asked' },
-  { name: 'operation', label: 'Operation', kind: 'asked' },
-  { name: 'application', label: 'Application', kind: 'asked' },
+  ...['user', 'operation', 'application'].map((name): Filter => ({ name, label: capital(name), kind: 'asked' })),
   { name: 'address', label: 'Client address', kind: 'asked' },
   { name: 'from', label: 'From', kind: 'moment' },
   { name: 'to', label: 'Until', kind: 'moment' },

@@ -8,10 +8,10 @@ import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { useAttributes } from '../api/pipelines.ts'
 import { applicationEvents } from '../api/streams.ts'
-import { ApplicationHead, applicationCrumbs } from '../components/application-head.tsx'
+import { BesideScreens } from '../components/beside.tsx'
 import { type Filter, Filters, filterWords } from '../components/filter-field.tsx'
 import { OpenLinks, useBalancers } from '../components/open-link.tsx'
-import { EmptyState, Loaded, PageHead } from '../components/screen.tsx'
+import { ApplicationHead, applicationCrumbs, EmptyState, Loaded, PageHead } from '../components/screen.tsx'
 import { Icon, Name, StatusBadge } from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { Lazy } from '../editor/lazy.tsx'
@@ -68,7 +68,8 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
   )
   const listOf = (all: readonly ServerGroup[]) => {
     const { note, ...list } = isLarge ? largeList(clusters, query) : wholeList(all, query)
-    const card = { balancers, isChanging, context: { application, groups: all }, filter: JSON.stringify(query) }
+    const { show: _show, tab: _tab, line: _line, ...filter } = query
+    const card = { balancers, isChanging, context: { application, groups: all }, filter: JSON.stringify(filter) }
     return (
       <Filters
         filters={list.filters}
@@ -94,12 +95,16 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
             Applications
           </a>
         </EmptyState>
-      ) : isLarge ? (
-        listOf([])
       ) : (
-        <Loaded live={groups} rows={6} empty={nothing}>
-          {listOf}
-        </Loaded>
+        <BesideScreens application={application} query={query}>
+          {isLarge ? (
+            listOf([])
+          ) : (
+            <Loaded live={groups} rows={6} empty={nothing}>
+              {listOf}
+            </Loaded>
+          )}
+        </BesideScreens>
       )}
     </>
   )
@@ -353,7 +358,7 @@ function GroupRow({ group, context, isAlone }: { group: ServerGroup; context: Se
 }
 
 /** One cluster: its server groups, wherever they run. */
-export function ClusterScreen({ params }: ScreenProps) {
+export function ClusterScreen({ params, query }: ScreenProps) {
   const { application = '', account = '', cluster: name = '' } = params
   const isChanging = pendingTasks.value.some((pending) => pending.application === application)
   const live = useGroups(application, isChanging, `${account}:${name}`)
@@ -368,19 +373,21 @@ export function ClusterScreen({ params }: ScreenProps) {
       <PageHead tab={name} crumbs={applicationCrumbs(application)}>
         <p class="muted">{`Cluster, ${account}`}</p>
       </PageHead>
-      <Loaded live={live} rows={4} empty={none}>
-        {(groups) =>
-          toClusters(groups).map((cluster) => (
-            <ClusterCard
-              key={`${cluster.account}/${cluster.name}`}
-              {...{ cluster, balancers, context: { application, groups } }}
-              filter=""
-              by="cluster"
-              isWhole
-            />
-          ))
-        }
-      </Loaded>
+      <BesideScreens application={application} query={query}>
+        <Loaded live={live} rows={4} empty={none}>
+          {(groups) =>
+            toClusters(groups).map((cluster) => (
+              <ClusterCard
+                key={`${cluster.account}/${cluster.name}`}
+                {...{ cluster, balancers, context: { application, groups } }}
+                filter=""
+                by="cluster"
+                isWhole
+              />
+            ))
+          }
+        </Loaded>
+      </BesideScreens>
     </>
   )
 }

@@ -167,10 +167,7 @@ async function upload(imagesPath: string, version: string): Promise<void> {
     call(`${imagesPath}/{name}/{version}`, {
       params: { path: { name: application, version } },
       headers: { ...actionHeaders, 'Content-Type': 'application/x-tar' },
-      body: toTar({
-        'fairlead-image.yml': 'command: [node, server.mjs]\nready: { path: / }\n',
-        'server.mjs': program(version),
-      }),
+      body: toTar({ 'fairlead-image.yml': 'command: [node, server.mjs]\nready: { path: / }\n', 'server.mjs': program(version) }),
       bodySerializer: (body: unknown) => body,
     }),
   )

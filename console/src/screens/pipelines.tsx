@@ -7,17 +7,16 @@ import { useLive } from '../api/live.ts'
 import { usePipelines, useRunsOf } from '../api/pipelines.ts'
 import { saveOperation, startOperation, useDenial } from '../api/rights.ts'
 import { applicationEvents } from '../api/streams.ts'
-import { ApplicationHead } from '../components/application-head.tsx'
 import { ActionButton, Banner } from '../components/button.tsx'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
 import { type Filter, FilterField, Filters, filterWords, NoMatch } from '../components/filter-field.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
 import { PipelineRow } from '../components/pipeline-row.tsx'
-import { EmptyState, Loaded, Panel } from '../components/screen.tsx'
+import { ApplicationHead, EmptyState, Loaded, Panel } from '../components/screen.tsx'
 import { StepRows } from '../components/step-rows.tsx'
 import { Name, NameLink, Time } from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
-import { pipelineActions } from '../editor/pipeline-actions.ts'
+import { type PipelineActions, pipelineActions } from '../editor/pipeline-actions.ts'
 import { type Execution, hasActive, mainStates, newestFirst, shortId } from '../model/execution.ts'
 import { findPipeline, matchesPipeline, type Pipeline, tagsOfPipelines } from '../model/pipelines.ts'
 import { textOf } from '../model/read.ts'
@@ -153,13 +152,10 @@ function Row({ application, pipeline, batch, order }: Omit<RowsProps, 'pipelines
   )
 }
 
-interface PipelineButtonsProps {
-  readonly application: string
+interface PipelineButtonsProps extends Omit<PipelineActions, 'denied' | 'isEditing'> {
   readonly pipeline: Pipeline
   readonly last: Execution | undefined
   readonly isPrimary?: boolean
-  readonly order?: readonly string[] | undefined
-  readonly onDeleted?: () => void
 }
 
 /** The start of a pipeline, and the menu of what else is done with it. */

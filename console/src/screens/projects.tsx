@@ -42,15 +42,8 @@ export function Projects(screen: ScreenProps) {
 }
 
 const columns: readonly Column<Project>[] = [
-  {
-    head: 'Name',
-    cell: (project) => <NameLink class="row-title" href={to.project(project)} text={project.name} max={60} />,
-  },
-  {
-    head: 'Applications',
-    grow: true,
-    cell: (project) => <Name text={partsOf(project).applications.join(', ')} max={120} />,
-  },
+  { head: 'Name', cell: (project) => <NameLink class="row-title" href={to.project(project)} text={project.name} max={60} /> },
+  { head: 'Applications', grow: true, cell: (project) => <Name text={partsOf(project).applications.join(', ')} max={120} /> },
   { head: 'Owner', hideBelow: 'narrow', cell: ({ email }) => email && <Name text={email} max={40} /> },
   { head: 'Pipelines', align: 'end', hideBelow: 'phone', cell: (project) => partsOf(project).pipelines.length },
   { head: 'Changed', hideBelow: 'phone', cell: ({ updateTs }) => <Time at={updateTs} /> },

@@ -88,19 +88,20 @@ function Rules({ head, rules }: { head: string; rules: readonly Json[] }) {
       keyOf={(rule) => String(rules.indexOf(rule))}
       columns={[
         { head: 'Protocol', cell: ({ protocol }) => textOf(protocol) ?? '–' },
-        { head: 'Ports', cell: portsOf },
-        { head: 'From', grow: true, cell: sourceOf },
+        {
+          head: 'Ports',
+          cell: ({ portRanges }) =>
+            objectsOf(portRanges)
+              .map((range) => [...new Set([textOf(range['startPort']), textOf(range['endPort'])])].join('–'))
+              .join(', '),
+        },
+        {
+          ...{ head: 'From', grow: true },
+          cell: ({ range, securityGroup }) =>
+            ['ip', 'cidr'].map((part) => textOf(objectOf(range)[part])).join('') ||
+            (textOf(objectOf(securityGroup)['name']) ?? '–'),
+        },
       ]}
     />
   )
-}
-
-function portsOf({ portRanges }: Json): string {
-  const ranges = objectsOf(portRanges)
-  return ranges.map(({ startPort, endPort }) => [...new Set([textOf(startPort), textOf(endPort)])].join('–')).join(', ')
-}
-
-function sourceOf({ range, securityGroup }: Json): string {
-  const { ip, cidr } = objectOf(range)
-  return textOf(ip) === undefined ? (textOf(objectOf(securityGroup)['name']) ?? '–') : `${textOf(ip)}${textOf(cidr) ?? ''}`
 }

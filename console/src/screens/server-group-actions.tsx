@@ -73,11 +73,7 @@ function targetOf(group: ServerGroup, { application }: ServerGroupContext): Acti
   const { account, region, name } = groupPlace(group)
   return {
     ...{ application, account, name, object: groupKey(group) },
-    facts: Object.entries({
-      'Server group': name,
-      'Account, region': `${account} / ${region}`,
-      Runs: versionOf(group) ?? '–',
-    }),
+    facts: Object.entries({ 'Server group': name, 'Account, region': `${account} / ${region}`, Runs: versionOf(group) ?? '–' }),
     place: {
       ...{ cloudProvider: group.cloudProvider ?? group.type, credentials: account, account, region, regions: [region] },
       ...{ serverGroupName: name, asgName: name, cluster: group.cluster, moniker: group.moniker },

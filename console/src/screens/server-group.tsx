@@ -2,13 +2,13 @@
 import { useLocation } from 'preact-iso/router'
 import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
-import { applicationCrumbs } from '../components/application-head.tsx'
+import { BesideScreens } from '../components/beside.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
 import { Menu } from '../components/menu.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
 import { RecordPanel } from '../components/record-panel.tsx'
-import { EmptyState, HeadActions, Loaded, PageHead, Panel } from '../components/screen.tsx'
+import { applicationCrumbs, EmptyState, HeadActions, Loaded, PageHead, Panel } from '../components/screen.tsx'
 import { AddressTabs } from '../components/tabs.tsx'
 import { Name, NameLink, StatusBadge, StatusText, Time } from '../components/text.tsx'
 import { Lazy } from '../editor/lazy.tsx'
@@ -39,13 +39,13 @@ import {
 
 const loadCharts = async () => (await import('../components/group-charts.tsx')).GroupCharts
 
-export function ServerGroupScreen({ params }: ScreenProps) {
+export function ServerGroupScreen({ params, query }: ScreenProps) {
   const { application = '', account = '', region = '', name = '' } = params
   const { live, context } = useServerGroup(application, { account, region, name })
   const gone = <EmptyState text={`There is no server group ${name}. It may have been destroyed.`} />
   return (
     <Loaded live={live} title={name} rows={8} empty={gone}>
-      {(group) => <Group group={group} context={context} />}
+      {(group) => <Group group={group} context={context} query={query} />}
     </Loaded>
   )
 }
@@ -55,7 +55,7 @@ interface GroupProps {
   readonly context: ServerGroupContext
 }
 
-function Group({ group, context }: GroupProps) {
+function Group({ group, context, query }: GroupProps & Pick<ScreenProps, 'query'>) {
   const { application } = context
   const { account, region, name } = groupPlace(group)
   const cluster = clusterOf(group)
@@ -86,7 +86,9 @@ function Group({ group, context }: GroupProps) {
           {account} / {region}, <code>{versionOf(group)}</code>, created <Time at={group.createdTime} />
         </p>
       </PageHead>
-      <AddressTabs label={name} tabs={tabs} />
+      <BesideScreens application={application} query={query}>
+        <AddressTabs label={name} tabs={tabs} />
+      </BesideScreens>
     </>
   )
 }

@@ -55,15 +55,8 @@ export function Users(screen: ScreenProps) {
 }
 
 const columns: readonly Column<User>[] = [
-  {
-    head: 'Name',
-    cell: ({ username }) => <Name class="row-title" text={username} max={80} />,
-  },
-  {
-    head: 'Roles',
-    grow: true,
-    cell: ({ roles, isAdmin }) => <Roles roles={roles.map((name) => ({ name }))} admin={isAdmin} />,
-  },
+  { head: 'Name', cell: ({ username }) => <Name class="row-title" text={username} max={80} /> },
+  { head: 'Roles', grow: true, cell: ({ roles, isAdmin }) => <Roles roles={roles.map((name) => ({ name }))} admin={isAdmin} /> },
   { head: 'Tokens', align: 'end', hideBelow: 'narrow', cell: ({ tokens }) => tokens ?? '–' },
   { head: 'Last used', hideBelow: 'phone', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
 ]

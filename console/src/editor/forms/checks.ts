@@ -89,11 +89,6 @@ function checkCommand({ command }: Json): Complaints {
   return [!isThere && missing(['command'], 'Enter the command.')]
 }
 
-function checkWebhook({ url }: Json): Complaints {
-  const isAddress = /\$\{|^https?:\/\//i.test(textOf(url) ?? 'https://')
-  return [!isAddress && wrong(['url'], 'An address begins with https:// or http://.')]
-}
-
 function checkManifests({ source, manifests = [], manifestArtifactId, manifestArtifact }: Json): Complaints {
   const isChosen = (manifestArtifactId ?? manifestArtifact) !== undefined
   if (source === 'artifact') return [!isChosen && missing(['manifestArtifactId'], 'Choose the artifact with the manifests.')]
@@ -107,7 +102,9 @@ const checks: Readonly<Record<string, (stage: Json, definition: Json, index: num
   bake: checkBake,
   runCommand: checkCommand,
   script: checkCommand,
-  webhook: checkWebhook,
+  webhook: ({ url }) => [
+    !/\$\{|^https?:\/\//i.test(textOf(url) ?? 'https://') && wrong(['url'], 'An address begins with https:// or http://.'),
+  ],
   deployManifest: checkManifests,
 }
 

@@ -16,7 +16,8 @@ function Groups() {
   const place = usePlace(draft.application)
   const kind = {
     itemName: 'server group',
-    title: (cluster: Json) => titleOf(cluster, draft.application),
+    title: ({ application = draft.application, stack, freeFormDetails }: Json) =>
+      [application, stack, freeFormDetails].flatMap((part) => textOf(part) ?? []).join('-'),
     detail: (cluster: Json) => textOf(cluster['account'] ?? cluster['credentials']),
     // Another one is mostly the same elsewhere.
     fresh: (items: readonly Json[]) => ({ ...(items.at(-1) ?? freshGroup(place)), ...(items.length > 0 && { stack: 'other' }) }),
@@ -33,11 +34,6 @@ function Groups() {
 }
 
 export const deployForm: readonly Part[] = [{ View: Groups, shows: ['clusters'] }]
-
-function titleOf(cluster: Json, application: string): string {
-  const parts = [cluster['application'] ?? application, cluster['stack'], cluster['freeFormDetails']]
-  return parts.flatMap((part) => textOf(part) ?? []).join('-')
-}
 
 const sourcesOf = ({ draft, base }: Form) => imageSourcesOf(draft.definition.value, Number(base[1]))
 const isNamed = (form: Form) => imageKeys.some((key) => form.holder[key] !== undefined) || sourcesOf(form).length === 0
