@@ -1,10 +1,13 @@
 /** Actions as data: an entry of a menu, the question before it, and the job that does it. */
-import { type Change, completeTask, pendingOf, submitTask } from '../api/actions.ts'
+import { to } from '../address.ts'
+import { type Change, completeTask, dismiss, pendingOf, submitTask } from '../api/actions.ts'
 import { changeOperation, useDenial } from '../api/rights.ts'
 import type { Json } from '../model/read.ts'
+import { IconButton } from './button.tsx'
 import { confirm, type Question } from './confirm-dialog.tsx'
 import type { MenuItem } from './menu.tsx'
 import { act } from './notices.tsx'
+import { Duration, Name, NameLink, StatusMark } from './text.tsx'
 
 /** What actions are done to. */
 export interface ActionTarget extends Pick<Change, 'application' | 'object'> {
@@ -72,4 +75,27 @@ export const counted = { type: 'number', min: 0 } as const
 /** 0 for what is no number. */
 export function toCount(text: unknown = ''): number {
   return Math.max(0, Math.floor(Number(text)) || 0)
+}
+
+export function PendingChip({ object }: { object: string }) {
+  const pending = pendingOf(object)
+  if (pending === undefined) return null
+  const { id, description, failure, startedAtMs } = pending
+  if (failure === undefined) {
+    return (
+      <a class="chip is-running" href={to.task(id)}>
+        <StatusMark kind="running" /> <Name text={description} max={50} /> <Duration from={startedAtMs} />
+      </a>
+    )
+  }
+  return (
+    <span class="chip is-failed wraps">
+      <StatusMark kind="failed" />
+      <NameLink href={to.task(id)} text={description} max={50} />
+      <span>
+        <Name text={failure} max={200} />
+      </span>
+      <IconButton icon="close" label="Close" small onClick={() => dismiss(id)} />
+    </span>
+  )
 }

@@ -6,8 +6,7 @@ import { address, basePath, formatQuery, type ScreenProps, to } from '../address
 import { OrManifest } from '../manifests/or-manifest.tsx'
 import { findScreen } from '../routes.ts'
 import { InPanel } from './screen.tsx'
-import { Icon } from './text.tsx'
-import { useWide } from './use-phone.ts'
+import { Icon, useWide } from './text.tsx'
 
 interface BesideProps {
   readonly children: ComponentChildren

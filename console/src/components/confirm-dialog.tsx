@@ -1,5 +1,4 @@
 /** Says the effect before the click, and asks for what the action needs: level 1 one button, level 2 the typed name of the object. */
-
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Change, judgeChange, submitTask } from '../api/actions.ts'

@@ -6,9 +6,9 @@ import { applicationEvents } from '../api/streams.ts'
 import { type Deployment, type PictureGroup, percent, picturesOf, picturesThen, sentenceOf } from '../model/deployment.ts'
 import { groupPlace, loadBalancersOf, type ServerGroup, versionIn } from '../model/server-groups.ts'
 import { formatClock } from '../model/time.ts'
-import { ErrorBoundary } from './error-boundary.tsx'
 import { GroupCharts } from './group-charts.tsx'
 import { Marks } from './health-marks.tsx'
+import { ErrorBoundary } from './screen.tsx'
 import { Icon, Name, NameLink, StatusMark, Time } from './text.tsx'
 
 interface DeploymentPictureProps {

@@ -6,6 +6,7 @@ import { formatQuery } from '../address.ts'
 import { Button } from './button.tsx'
 import { type Choice, Options } from './form-fields.tsx'
 import { EmptyState } from './screen.tsx'
+import { Icon } from './text.tsx'
 
 /** A text unless it has choices or is a moment. */
 export interface Filter {
@@ -129,5 +130,35 @@ export function NoMatch({ text, filters = ['q'] }: { text: string; filters?: rea
     <EmptyState icon="search" text={text}>
       <Button onClick={() => change(Object.fromEntries(filters.map((name) => [name, undefined])))}>Clear filters</Button>
     </EmptyState>
+  )
+}
+
+type Changes = Readonly<Record<string, string | undefined>>
+
+interface PagesProps {
+  /** Changes of the query that lead there; undefined where there is no such page. */
+  readonly newer: Changes | '' | undefined
+  readonly older: Changes | '' | undefined
+  /** How many the page shows. */
+  readonly children: ComponentChildren
+}
+
+export function Pages({ newer, older, children }: PagesProps) {
+  const { path, query } = useLocation()
+  const pageAt = (changes: Changes) => path + formatQuery({ ...query, ...changes })
+  return (
+    <nav class="panel-note row pages" aria-label="Pages">
+      <span class="muted number">{children}</span>
+      {newer && (
+        <a class="button small" href={pageAt(newer)}>
+          <Icon name="left" /> Newer
+        </a>
+      )}
+      {older && (
+        <a class="button small" href={pageAt(older)}>
+          Older <Icon name="right" />
+        </a>
+      )}
+    </nav>
   )
 }

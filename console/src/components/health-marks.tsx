@@ -1,5 +1,4 @@
 /** The instances of a server group: a mark each up to 60, above that a bar with counts. */
-
 import type { Status } from '../model/execution.ts'
 import {
   countsOf,

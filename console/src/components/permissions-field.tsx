@@ -5,6 +5,7 @@ import { isOpen, lostRights, type RoleRights, toPermissions, toRoleRights, unhel
 import { Banner } from './button.tsx'
 import { CheckList, TextField } from './form-fields.tsx'
 import { RecordRows } from './record-rows.tsx'
+import { Icon, Name } from './text.tsx'
 
 const rightWords = { READ: 'read', EXECUTE: 'start', WRITE: 'change' } as const
 const choices = Object.entries(rightWords).map(([id, label]) => ({ id, label }))
@@ -47,5 +48,46 @@ export function PermissionsField({ application, permissions, onChange }: Permiss
       )}
       {lost.length > 0 && <Banner tone="warning">{`You could no longer ${list.format(lost)} this application yourself.`}</Banner>}
     </div>
+  )
+}
+
+interface RolesProps {
+  /** Each with where it comes from. */
+  readonly roles: readonly { readonly name: string; readonly from?: string }[]
+  readonly admin: boolean
+  /** Where there are none. */
+  readonly none?: string
+}
+
+export function Roles({ roles, admin, none }: RolesProps) {
+  if (roles.length === 0 && !admin) return <>{none}</>
+  return (
+    <span class="chips">
+      {admin && (
+        <span class="chip">
+          <Icon name="lock" /> administrator
+        </span>
+      )}
+      {roles.map(({ name, from }) => (
+        <span key={`${name} ${from}`} class="chip">
+          <Name text={name} max={60} /> {from !== undefined && <span class="muted">({from})</span>}
+        </span>
+      ))}
+    </span>
+  )
+}
+
+/** Roles by what they may do, or that every user may. */
+export function Permissions({ permissions = {} }: { permissions: Readonly<Record<string, readonly string[]>> | undefined }) {
+  const given = Object.entries(permissions).filter(([, roles]) => roles.length > 0)
+  if (given.length === 0) return <span class="muted">Every user: no role is named.</span>
+  return (
+    <span class="chips">
+      {given.map(([right, roles]) => (
+        <span key={right} class="chip">
+          {right}: <Name text={roles.join(', ')} max={120} />
+        </span>
+      ))}
+    </span>
   )
 }

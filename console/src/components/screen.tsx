@@ -1,5 +1,5 @@
 /** The heads of screens, their panels, and what stands in a panel instead of, or above, its content. */
-import { type ComponentChildren, createContext } from 'preact'
+import { Component, type ComponentChildren, createContext } from 'preact'
 import { useContext, useEffect, useId, useState } from 'preact/hooks'
 import { apiPath, applicationHere, to } from '../address.ts'
 import type { ApiError } from '../api/client.ts'
@@ -13,7 +13,6 @@ import { formatClock, now } from '../model/time.ts'
 import { describeError } from '../words.ts'
 import { ActionButton, Banner, Button, CopyButton } from './button.tsx'
 import { Denied } from './denied.tsx'
-import { ErrorBoundary } from './error-boundary.tsx'
 import { Menu, type MenuItem } from './menu.tsx'
 import { LinkTabs } from './tabs.tsx'
 import { Icon, type IconName, Name } from './text.tsx'
@@ -311,4 +310,31 @@ export function Stale({ reading: { error, failures, readAtMs, nextTryAtMs } }: {
         : `Data from ${clock}. ${describeError(error).title} Next try in ${seconds} s.`}
     </p>
   )
+}
+
+export class ErrorBoundary extends Component<{ children: ComponentChildren }, { readonly error: Error | undefined }> {
+  override state = { error: undefined as Error | undefined }
+
+  static override getDerivedStateFromError(error: Error) {
+    return { error }
+  }
+
+  override componentDidCatch(error: Error): void {
+    console.error(error)
+  }
+
+  override render() {
+    const { error } = this.state
+    if (error === undefined) return this.props.children
+    const report = `${location.href}\n${navigator.userAgent}\n${error.stack ?? error.message}`
+    return (
+      <div class="state is-failed" role="alert">
+        <p>This panel could not be drawn. The rest of the page works. Copy the report for your operator.</p>
+        <p class="row">
+          <Button onClick={() => this.setState({ error: undefined })}>Try again</Button>
+          <CopyButton text={report} label="Copy the report" />
+        </p>
+      </div>
+    )
+  }
 }

@@ -18,9 +18,8 @@ import { Menu } from './menu.tsx'
 import { announcement, Notices } from './notices.tsx'
 import { openPalette } from './palette.tsx'
 import { brand } from './screen.tsx'
-import { Icon, Mark, StatusMark } from './text.tsx'
+import { Icon, Mark, StatusMark, usePhone } from './text.tsx'
 import { chooseTheme, theme, themes } from './theme.ts'
-import { usePhone } from './use-phone.ts'
 
 export function Shell({ children }: { children: ComponentChildren }) {
   return (

@@ -1,8 +1,9 @@
 /** Names, points in time, states and icons, as they stand in texts and tables. */
 import type { ComponentChildren } from 'preact'
-import { useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { to } from '../address.ts'
 import type { Kind, Status } from '../model/execution.ts'
-import { cutMiddle, showHidden } from '../model/names.ts'
+import { cutMiddle, markHidden, showHidden } from '../model/names.ts'
 import { formatDuration, formatExact, formatRelative, isTime, now } from '../model/time.ts'
 
 /** Below that, one column. */
@@ -215,5 +216,48 @@ export function KeyValue({ facts }: { facts: readonly Fact[] }) {
         </div>
       ))}
     </dl>
+  )
+}
+
+/** Whether the page has one column. */
+export const usePhone = () => useMedia(phoneWidth)
+
+/** Whether there is room for what is chosen beside its list. */
+export const useWide = () => useMedia('(min-width: 68.75em)')
+
+function useMedia(query: string): boolean {
+  const [matches, setMatches] = useState(() => matchMedia(query).matches)
+  useEffect(() => {
+    const width = matchMedia(query)
+    const onChange = () => setMatches(width.matches)
+    width.addEventListener('change', onChange)
+    return () => width.removeEventListener('change', onChange)
+  }, [])
+  return matches
+}
+
+/** An address, or the id of an execution. */
+const linked = 'https?:\\/\\/[^\\s<>"\']+[^\\s<>"\'.,;:!?)\\]]|\\b01[0-9A-HJKMNP-TV-Z]{24}\\b'
+
+/** @param links Where things lead that the text may name */
+export function PlainText({ text, links = new Map() }: { text: string; links?: ReadonlyMap<string, string> }) {
+  // Longer names first: one may begin with another.
+  const names = [...links.keys()].toSorted((a, b) => b.length - a.length)
+  const known = names.map((name) => `(?<![\\w-])${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}(?![\\w-])`)
+  const parts = text.slice(0, 20_000).split(new RegExp(`(${[...known, linked].join('|')})`))
+  return (
+    <bdi class="plain-text">
+      {parts.map((part, index) => {
+        // Line breaks stay.
+        if (index % 2 === 0) return part.split(/\r?\n/).map(markHidden).join('\n')
+        const isAddress = part.startsWith('http')
+        const outside = isAddress && { target: '_blank', rel: 'noopener noreferrer' }
+        return (
+          <a key={index} href={links.get(part) ?? (isAddress ? part : to.execution(part))} {...outside}>
+            {showHidden(part)}
+          </a>
+        )
+      })}
+    </bdi>
   )
 }

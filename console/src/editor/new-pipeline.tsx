@@ -1,5 +1,4 @@
 /** Where a new pipeline begins: with a template, empty, as a copy, or from text. */
-
 import type { FunctionComponent } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'

@@ -1,5 +1,4 @@
 /** Objects of providers with manifests have one screen, wherever an address leads to them. */
-
 import type { LoadScreen, ScreenProps } from '../address.ts'
 import { hasManifests, providerOf } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'

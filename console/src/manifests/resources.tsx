@@ -1,5 +1,4 @@
 /** Everything of an application that is found in clusters, also what no other list has. */
-
 import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'

@@ -1,14 +1,12 @@
 /** The state of an object: facts by its kind, conditions, containers or pods, what it sends traffic to, and its events. */
-
 import { to } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { DataTable } from '../components/data-table.tsx'
 import { GroupCharts } from '../components/group-charts.tsx'
-import { PlainText } from '../components/plain-text.tsx'
 import { EmptyState, Panel } from '../components/screen.tsx'
-import { Icon, KeyValue, Name, NameLink, StatusMark, StatusText, Time } from '../components/text.tsx'
+import { Icon, KeyValue, Name, NameLink, PlainText, StatusMark, StatusText, Time } from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { instanceStatus } from '../model/execution.ts'
 import { objectsOf, textOf, valueIn } from '../model/read.ts'

@@ -1,5 +1,4 @@
 /** Who the user is, by which roles; and may a user do something, and why: the question lives in the address. */
-
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
@@ -11,7 +10,7 @@ import { user } from '../api/session.ts'
 import { Button, CopyButton } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { Fields, type FieldTable } from '../components/form-fields.tsx'
-import { Permissions, Roles } from '../components/roles.tsx'
+import { Permissions, Roles } from '../components/permissions-field.tsx'
 import { Loaded, PageHead, Panel } from '../components/screen.tsx'
 import { LinkTabs } from '../components/tabs.tsx'
 import { KeyValue, Name, StatusBadge, StatusMark } from '../components/text.tsx'

@@ -1,8 +1,8 @@
 /** A server group in one line: what runs in it, how healthy it is, and whether it takes traffic. */
 import type { ComponentChildren } from 'preact'
+import { PendingChip } from '../components/actions.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
-import { PendingChip } from '../components/pending-chip.tsx'
 import { StatusMark, Time } from '../components/text.tsx'
 import { countsOf, type Instance, isEnabled, loadBalancersOf, type ServerGroup, versionOf } from '../model/server-groups.ts'
 

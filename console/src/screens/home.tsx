@@ -1,5 +1,4 @@
 /** Home: what waits for the reader, what failed, what runs, and what was deployed. */
-
 import type { ComponentChildren, VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'

@@ -1,11 +1,10 @@
 /** Networks and accounts of everything that the reader may see. */
-
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { type ScreenProps, to } from '../address.ts'
 import { providerOf, regionsOf, useAccounts } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
-import { Permissions } from '../components/roles.tsx'
+import { Permissions } from '../components/permissions-field.tsx'
 import { Name, StatusText } from '../components/text.tsx'
 import type { Status } from '../model/execution.ts'
 import { InfrastructureHead, List } from './place-list.tsx'

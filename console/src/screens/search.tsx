@@ -1,5 +1,4 @@
 /** All that a search finds, at an address of its own. */
-
 import type { ScreenProps } from '../address.ts'
 import { Filters } from '../components/filter-field.tsx'
 import { EmptyState, PageHead, Panel } from '../components/screen.tsx'

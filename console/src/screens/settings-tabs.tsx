@@ -1,5 +1,4 @@
 /** Tabs of the settings of an application: fields of its forms, revisions, deletion. */
-
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'

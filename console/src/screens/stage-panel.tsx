@@ -1,16 +1,14 @@
 /** The selected stage: what it did, why it failed, what can be done. */
-
 import { to } from '../address.ts'
 import { urlOf } from '../api/client.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { ActionButton } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { SearchedTree } from '../components/json-tree.tsx'
-import { PlainText } from '../components/plain-text.tsx'
 import { Panel } from '../components/screen.tsx'
 import { StepRows, toStep } from '../components/step-rows.tsx'
 import { Tabs } from '../components/tabs.tsx'
-import { Duration, Icon, KeyValue, Name, NameLink, StatusMark, StatusText, Time } from '../components/text.tsx'
+import { Duration, Icon, KeyValue, Name, NameLink, PlainText, StatusMark, StatusText, Time } from '../components/text.tsx'
 import { Lazy } from '../editor/lazy.tsx'
 import { useLetters } from '../letter-keys.ts'
 import { deploymentsOf } from '../model/deployment.ts'

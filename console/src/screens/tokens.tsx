@@ -1,5 +1,4 @@
 /** API tokens: create, rotate and revoke; a secret is shown once. */
-
 import type { ScreenProps } from '../address.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'

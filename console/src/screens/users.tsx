@@ -1,5 +1,4 @@
 /** Users of the login form: add, give roles and passwords, unlock, remove. For administrators. */
-
 import type { ScreenProps } from '../address.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
@@ -8,7 +7,7 @@ import { Banner, Button } from '../components/button.tsx'
 import { confirm, SecretDialog } from '../components/confirm-dialog.tsx'
 import { type Column, menuColumn } from '../components/data-table.tsx'
 import type { MenuItem } from '../components/menu.tsx'
-import { Roles } from '../components/roles.tsx'
+import { Roles } from '../components/permissions-field.tsx'
 import { EmptyState, PageHead } from '../components/screen.tsx'
 import { Name, Time } from '../components/text.tsx'
 import { splitList } from '../model/read.ts'
