@@ -1,5 +1,4 @@
 /** Names that users have given, made safe to read: nothing in them can hide, reorder or pretend. */
-import { capital } from '../words.ts'
 
 /** Controls, and characters that change the direction of what follows them; those that join emoji are no danger. */
 const hidden = /(?!\u200d)[\p{Cc}\p{Cf}\u2028\u2029]/gu
@@ -45,7 +44,8 @@ const fieldWords: ReadonlyMap<string, string> = new Map([
 
 /** `waitForUpInstances` as people say it. */
 export function stepWords(name: string): string {
-  return capital(fieldWords.get(name) ?? name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase())
+  const text = fieldWords.get(name) ?? name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 const stageWords: Readonly<Record<string, string>> = {
