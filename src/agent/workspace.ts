@@ -46,7 +46,7 @@ export async function openVolumes(
     openWayTo(dirname(root), top)
     lchownSync(root, user.uid, user.gid)
   }
-  // The user in a container may be any; on this machine, nobody else gets past the root.
+  // The user in a container may be any; on this machine, no other user gets past the root.
   await makeFolders(folders, { user, mode: container === undefined ? '700' : '777' })
 }
 

@@ -41,7 +41,7 @@ export function createKubernetesLease(
         const written = seen ? await client.replace(place, body) : await client.create(resource, namespace, body)
         return written.metadata.resourceVersion
       } catch (error) {
-        // Another one was faster, or somebody has removed it.
+        // Another one was faster, or an operator has removed it.
         if (isApiError(error, 409) || (seen && isApiError(error, 404))) return undefined
         throw error
       }

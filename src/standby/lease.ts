@@ -16,7 +16,7 @@ export interface LeaseRecord {
   readonly written?: number | undefined
   /** Folder of the last copy that is complete. */
   readonly copy?: string | undefined
-  /** The holder has ended in order, so that nobody needs to wait. */
+  /** The holder has ended in order, so no standby needs to wait. */
   readonly released?: boolean | undefined
 }
 
@@ -39,7 +39,7 @@ export interface LeaseStore {
 }
 
 export interface LeaseTimes {
-  /** A lease that nobody has renewed for so long is free. */
+  /** A lease that was not renewed for so long is free. */
   readonly freeMs: number
   /** A holder that could not renew it for so long stops; the difference is for clocks and for its end. */
   readonly holdMs: number

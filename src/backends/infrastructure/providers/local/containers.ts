@@ -106,7 +106,7 @@ export class Containers {
     const name = `fairlead-${instance.id}`
     const options = [
       ...['--name', name, '--label', `fairlead.instance=${instance.id}`, '--label', `fairlead.agent=${this.#options.agentMark}`],
-      ...['--log-driver', 'none', '--stop-timeout', String(Math.ceil(stopMs / 1000))],
+      ...['--log-driver', 'none', '--stop-timeout', String(Math.ceil(stopMs / 1000)), '--security-opt', 'no-new-privileges'],
       ...networkOptions(instance, container),
       ...limitOptions(limits),
       ...Object.entries(environment).flatMap(([key, value]) => ['--env', runtimeVariable.test(key) ? `${key}=${value}` : key]),
