@@ -135,6 +135,7 @@ const companions: Readonly<Record<string, Record<string, unknown>>> = {
 /** Mention files, and name none that has to exist. */
 const others: Readonly<Record<string, string>> = {
   'auth.group-membership.service': 'chooses among sources',
+  'backends.copy': 'is an address, where Litestream creates what it needs',
   'audit.sink': 'chooses among destinations',
   'audit.file': 'is created; see the obstacles of a start',
   'data.dir': 'is created; see the obstacles of a start',

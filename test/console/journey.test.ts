@@ -643,7 +643,10 @@ step('reads what a program writes', async ({ page, open }) => {
   await open('applications/web/server-groups/dev/east/web-prod-v000')
   await page.getByRole('link', { name: /^i-/ }).click()
   await page.getByRole('tab', { name: 'Console output' }).click()
-  await page.getByText(/listening as i-/).waitFor()
+  await page
+    .getByText(/listening as i-/)
+    .first()
+    .waitFor()
   await page.keyboard.press('?')
   await page.getByRole('heading', { name: 'Keyboard shortcuts' }).waitFor()
   await page.keyboard.press('Escape')

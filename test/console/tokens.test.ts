@@ -86,6 +86,8 @@ test('each state has a shape of its own, and a name where no word stands beside 
       resolveDir: root,
     },
     bundle: true,
+    // The address of the page is read when the module is loaded.
+    banner: { js: 'globalThis.document ??= { baseURI: "http://127.0.0.1/console/" }' },
     write: false,
     format: 'esm',
     jsx: 'automatic',

@@ -82,7 +82,7 @@ export class Containers {
     if (before === undefined || !isFixed) await pull(caller, image, signal)
     const found = await inspect(caller, image)
     if (found === undefined) throw new Error(`${caller.runtime} does not show the image ${image}.`)
-    const repository = image.replace(/(:[\w.-]+)?(@.*)?$/, '')
+    const [repository] = withoutTag(`${image}@`).split('@')
     const reference =
       found.digests.find((each) => each.startsWith(`${repository}@`)) ??
       (image.includes('@') ? image : (found.digests[0] ?? found.id))
