@@ -11,6 +11,7 @@ import { blocksOf, readGuide } from '../support/guide.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
 import { startServe } from '../support/serve.ts'
 import { startUpstream } from '../support/upstream.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const guide = readGuide('replicas')
 
@@ -33,7 +34,7 @@ for (const [title, redisBlock, tls] of [
     if (balancer === undefined) return
     const browser = new Browser(balancer.url, {}, balancer.dispatcher)
 
-    assert.equal((await browser.visit('/readyz')).status, 200)
+    await waitUntil(async () => (await browser.visit('/readyz')).status === 200, 'gateways that reach Redis')
     const entry = await browser.visit(`/auth/redirect?to=${encodeURIComponent(`${ui}/#/search`)}`)
     assert.equal(entry.location, `${balancer.url}/login`)
     const login = await browser.login('operator', 'change me')
