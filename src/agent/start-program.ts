@@ -1,9 +1,9 @@
 /** Starts a program in its own process group, with its limits, after it is recorded. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { accessSync, constants, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { shorten } from '../names/edit-distance.ts'
+import { findOnPath, isExecutable, isFile } from '../runtime/find-program.ts'
 import { openConsole } from './console.ts'
 import { closeAll, type InstanceFiles, openStatus, unstarted } from './instance-files.ts'
 import { markName } from './processes.ts'
@@ -95,8 +95,8 @@ function findProgram(name: string, work: string, path: string): string {
   if (name.startsWith('/')) return checkProgram(name, name)
   const own = join(work, name)
   if (name.includes('/') || isFile(own)) return checkProgram(own, name)
-  const found = path.split(':').find((folder) => folder !== '' && isExecutable(join(folder, name)))
-  if (found !== undefined) return join(found, name)
+  const found = findOnPath(name, path)
+  if (found !== undefined) return found
   throw new StartError(
     `The program "${shorten(name)}" was not found: it is neither in the working directory nor in PATH (${path}).`,
   )
@@ -107,27 +107,6 @@ function checkProgram(file: string, name: string): string {
     throw new StartError(`The program "${shorten(name)}" was not found. Check the command and what the image contains.`)
   if (!isExecutable(file)) throw new StartError(`The program "${name}" may not be executed. Give it the right: chmod +x.`)
   return file
-}
-
-/** Why the system finds no file of a name, besides its absence. */
-const unfindable: ReadonlySet<string> = new Set(['ENAMETOOLONG', 'ELOOP', 'EACCES'])
-
-function isFile(file: string): boolean {
-  try {
-    return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false
-  } catch (error) {
-    if (unfindable.has((error as NodeJS.ErrnoException).code ?? '')) return false
-    throw error
-  }
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return isFile(file)
-  } catch {
-    return false
-  }
 }
 
 const lastingFaults: Readonly<Record<string, string>> = {

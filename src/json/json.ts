@@ -80,6 +80,15 @@ export function parseScanned(text: string, scan: JsonScan): unknown {
   return JSON.parse(text)
 }
 
+/** What a text of others says where it is JSON, for looking into; undefined where it is not. */
+export function parseIfJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** Reads back what `formatJson` wrote. */
 export function parseWritten(text: string): unknown {
   return JSON.parse(text, reviveAsWritten)

@@ -1,5 +1,6 @@
 /** Objects of S3 and entries of AWS Secrets Manager, signed with credentials of the environment or of a pod's role. */
 import { readFile } from 'node:fs/promises'
+import { parseIfJson } from '../../json/json.ts'
 import { type AwsCredentials, encodeForAws, signAws } from '../../net/aws-signature.ts'
 import { withoutSlash } from '../../settings/setting.ts'
 import type { Environment } from '../environment.ts'
@@ -47,18 +48,9 @@ export async function readSecretsManager(reference: SecretReference, places: Sec
   const answer = parseStoreAnswer<{ SecretString?: string; SecretBinary?: string }>('AWS Secrets Manager', bytes)
   const key = reference.params.get('k')
   if (key === undefined) return Buffer.from(answer.SecretString ?? Buffer.from(answer.SecretBinary ?? '', 'base64'))
-  const value = childOf(parseKeys(answer.SecretString), key)
+  const value = childOf(parseIfJson(answer.SecretString ?? ''), key)
   if (value === undefined) throw new SecretError(`the secret "${name}" has no key "${key}"; correct !k:, or leave it out`)
   return Buffer.from(String(value))
-}
-
-/** Nothing where the secret is no map in JSON. */
-function parseKeys(text = ''): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /**

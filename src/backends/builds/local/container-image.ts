@@ -1,6 +1,7 @@
 /** A step that builds a container image with buildah, and pushes it. */
-import { accessSync, constants, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { findOnPath } from '../../../runtime/find-program.ts'
 import { BuilderError, resolveWithin } from '../../infrastructure/providers/local/builder-process.ts'
 import type { BuildReport } from './build-report.ts'
 import type { BuildStep } from './job-definition.ts'
@@ -40,15 +41,7 @@ export async function buildContainerImage(
 
 /** @throws {BuilderError} */
 function checkInstalled(path: string): void {
-  const isThere = path.split(':').some((folder) => {
-    try {
-      accessSync(join(folder, 'buildah'), constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
-  if (isThere) return
+  if (findOnPath('buildah', path) !== undefined) return
   throw new BuilderError(
     'A container image needs buildah, which is not installed on this machine. Install it, with "apt install buildah" on Debian, ' +
       'or publish an image for the programs of this machine: see "publish" of the job.',

@@ -195,13 +195,18 @@ function failed(webhook: JsonObject, message: string): TaskResult {
   return { status: 'TERMINAL', context: { webhook: { ...webhook, error: message }, exception } }
 }
 
-/** Headers that would speak for the engine are left out. */
-function requestOf({ method, url, payload, customHeaders }: CallTarget & { readonly customHeaders: unknown }): OutsideRequest {
+/** Those that would speak for the engine are left out. */
+export function headersOf(customHeaders: unknown): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {}
   for (const [name, value] of Object.entries(objectOf(customHeaders))) {
     if (/^x-spinnaker-/i.test(name)) continue
     headers[name.toLowerCase()] = Array.isArray(value) ? value.map(String) : String(value)
   }
+  return headers
+}
+
+function requestOf({ method, url, payload, customHeaders }: CallTarget & { readonly customHeaders: unknown }): OutsideRequest {
+  const headers = headersOf(customHeaders)
   const hasBody = payload !== undefined && payload !== null && payload !== '' && !isReadMethod(method)
   if (hasBody && headers['content-type'] === undefined) headers['content-type'] = 'application/json'
   return { method, url, headers, body: hasBody ? (typeof payload === 'string' ? payload : formatJson(payload)) : undefined }

@@ -1,9 +1,9 @@
 /** Containers on this machine: which runtime an account has, which image is meant, and how an instance of it is started. */
-import { accessSync, constants } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import { callRuntime, type RuntimeCaller } from '../../../../agent/container.ts'
 import type { ProgramLimits } from '../../../../agent/protocol.ts'
 import { isObject, listOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { findOnPath, isExecutable } from '../../../../runtime/find-program.ts'
 import type { ContainerFile } from '../../../images/image-file.ts'
 import type { LocalInstance } from './desired.ts'
 import type { GroupContainer } from './program.ts'
@@ -25,18 +25,9 @@ export function isContainerImage(id: string): boolean {
 
 /** The path of the configured runtime, or of the first that is installed; undefined: none is. */
 export function findRuntime(configured: string | undefined): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(':').filter(Boolean)
-  const paths = (name: string) => (name.includes('/') ? [name] : folders.map((folder) => join(folder, name)))
-  return (configured === undefined ? runtimes : [configured]).flatMap(paths).find(isExecutable)
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
+  const path = process.env['PATH'] ?? ''
+  const find = (name: string) => (name.includes('/') ? (isExecutable(name) ? name : undefined) : findOnPath(name, path))
+  return (configured === undefined ? runtimes : [configured]).map(find).find((found) => found !== undefined)
 }
 
 export interface ResolvedContainer {

@@ -1,6 +1,7 @@
 /** Kinds of checks of `verify`: what one look at a deployment tells. */
 import { formatQuery, pathTo } from '../../../../http/encode-path.ts'
-import { fieldAt, fieldOf, isObject, type JsonObject, listOf, numberOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { parseIfJson } from '../../../../json/json.ts'
+import { fieldAt, fieldOf, type JsonObject, listOf, numberOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { standalone } from '../../../../settings/standalone.ts'
 import { type CallOutside, createOutsideCalls, type OutsideAnswer, OutsideError } from '../../../outside/call-outside.ts'
 import { defaultOutsideSettings } from '../../../outside/settings.ts'
@@ -10,6 +11,7 @@ import { maskCopies } from '../../secrets.ts'
 import { comparisonOf } from '../infrastructure/comparison.ts'
 import { requireServerGroup } from '../infrastructure/server-groups.ts'
 import type { TaskContext } from '../stage-type.ts'
+import { headersOf } from '../webhook.ts'
 import { type DeployedGroup, deployedGroups } from './deployed-groups.ts'
 
 export interface Look {
@@ -82,7 +84,7 @@ async function addressesOf(context: TaskContext, group: DeployedGroup): Promise<
 
 async function probe(context: TaskContext, call: CallOutside, url: string, check: JsonObject): Promise<Look> {
   const startedMs = performance.now()
-  const { value: headers, secrets } = await context.reveal(textHeaders(check['customHeaders']))
+  const { value: headers, secrets } = await context.reveal(headersOf(check['customHeaders']))
   try {
     const answer = await call({ method: 'GET', url, headers, body: undefined })
     return judgeAnswer(maskCopies({ ...answer, bytes: '' }, secrets), Math.round(performance.now() - startedMs), { url, check })
@@ -91,11 +93,6 @@ async function probe(context: TaskContext, call: CallOutside, url: string, check
     if (error.fault === 'forbidden') throw new StageError([error.message])
     return { verdict: 'bad', text: maskCopies(`${url}: ${error.message}`, secrets) }
   }
-}
-
-function textHeaders(headers: unknown): Record<string, string> {
-  const own = isObject(headers) ? Object.entries(headers).filter(([name]) => !/^x-spinnaker-/i.test(name)) : []
-  return Object.fromEntries(own.map(([name, value]) => [name.toLowerCase(), String(value)]))
 }
 
 function judgeAnswer(
@@ -131,13 +128,13 @@ async function lookAtQuery(context: TaskContext, check: JsonObject): Promise<Loo
   if (address === undefined || query === undefined)
     throw new StageError(['The check needs the address of Prometheus ("url") and a "query".'])
   const url = `${address.replace(/\/$/, '')}/api/v1/query${formatQuery({ query })}`
-  const { value: headers, secrets } = await context.reveal(textHeaders(check['customHeaders']))
+  const { value: headers, secrets } = await context.reveal(headersOf(check['customHeaders']))
   const answer = await context.callOutside({ method: 'GET', url, headers, body: undefined }).catch((error: unknown) => {
     if (!(error instanceof OutsideError) || error.fault === 'forbidden') throw new StageError([(error as Error).message])
     return error
   })
   if ('fault' in answer) return { verdict: 'bad', text: maskCopies(`Prometheus: ${answer.message}`, secrets) }
-  const body = parse(answer.text)
+  const body = parseIfJson(answer.text)
   if (answer.status !== 200) {
     throw new StageError([
       maskCopies(`Prometheus refuses the query: ${textOf(fieldOf(body, 'error')) ?? answer.status}`, secrets),
@@ -147,14 +144,6 @@ async function lookAtQuery(context: TaskContext, check: JsonObject): Promise<Loo
   const series = fieldAt(body, 'data', 'resultType') === 'scalar' ? [{ value: result }] : objectsOf(result)
   const values = series.map(({ value }) => Number(listOf(value)[1]))
   return values.length === 0 ? judgeValue(check, query, undefined) : worst(values.map((value) => judgeValue(check, query, value)))
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Of every server group, since the check began. */

@@ -1,4 +1,5 @@
 /** Metrics of server groups: of the Prometheus of an account, else what the pods use at the moment. */
+import { parseIfJson } from '../../../../../json/json.ts'
 import { fieldAt, type JsonObject, listOf, objectsOf, textOf } from '../../../../../json/values.ts'
 import { BackendError } from '../../../../backend.ts'
 import { type CallOutside, createOutsideCalls } from '../../../../outside/call-outside.ts'
@@ -79,17 +80,9 @@ async function askPrometheus(call: CallOutside, prometheus: PrometheusSettings, 
   }).catch((error: Error) => {
     throw fail(error.message)
   })
-  const body = parseJson(answer.text)
+  const body = parseIfJson(answer.text)
   if (answer.status !== 200) throw fail(textOf(fieldAt(body, 'error')) ?? `it answers ${answer.status}.`)
   return toDatapoints(name, objectsOf(fieldAt(body, 'data', 'result'))[0]?.['values'])
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Of one series. There is no average of nothing, which is NaN. */
