@@ -60,6 +60,7 @@ const backendLayers = [
   'notifications',
   'bakery',
   'builds',
+  'canaries',
   'infrastructure',
   'permissions',
   'images',
