@@ -59,6 +59,7 @@ const backendLayers = [
   'orchestration',
   'notifications',
   'bakery',
+  'canaries',
   'builds',
   'canaries',
   'infrastructure',

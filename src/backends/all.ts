@@ -2,6 +2,7 @@
 import type { Backend } from './backend.ts'
 import { bakeryBackend } from './bakery/bakery.ts'
 import { buildsBackend } from './builds/builds.ts'
+import { canariesBackend } from './canaries/canaries.ts'
 import { definitionsBackend } from './definitions/definitions.ts'
 import { eventsBackend } from './events/events.ts'
 import { infrastructureBackend } from './infrastructure/infrastructure.ts'
@@ -15,6 +16,7 @@ export const embeddedBackends: readonly Backend[] = [
   infrastructureBackend,
   buildsBackend,
   bakeryBackend,
+  canariesBackend,
   orchestrationBackend,
   eventsBackend,
 ]

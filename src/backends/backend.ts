@@ -7,6 +7,7 @@ import { fromHeaderText } from '../upstreams/header-text.ts'
 import type { EmbeddableService, ServiceName } from '../upstreams/services.ts'
 import type { BakerySettings } from './bakery/settings.ts'
 import type { BuildServiceSettings } from './builds/settings.ts'
+import type { CanarySettings } from './canaries/settings.ts'
 import type { EventLogSettings } from './events/event-log-settings.ts'
 import type { QuietPeriod } from './events/quiet-period.ts'
 import type { TriggerSettings } from './events/trigger-settings.ts'
@@ -143,6 +144,8 @@ export interface BackendSettings {
   readonly infrastructure?: InfrastructureSettings
   /** Bakes, and whether users may run commands on this machine. Default: they may not. */
   readonly bakery?: BakerySettings
+  /** Metrics accounts of canary analysis. Default: those that need no settings. */
+  readonly canaries?: CanarySettings
   /** Channels of notifications, and where their links lead. Default: none. */
   readonly notifications?: NotificationServiceSettings
   /** Settings of connected build servers, by the id of their kind. Default: none. */

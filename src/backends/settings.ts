@@ -6,6 +6,7 @@ import type { BackendSettings } from './backend.ts'
 import type { BakerySettings } from './bakery/settings.ts'
 import { BuildServerKeys, toBuildServerSettings } from './builds/build-servers.ts'
 import { buildServiceKeys } from './builds/settings.ts'
+import type { CanarySettings } from './canaries/settings.ts'
 import { eventLogKeys } from './events/event-log-settings.ts'
 import { quietPeriodKeys, toQuietPeriod } from './events/quiet-period.ts'
 import { triggerKeys } from './events/trigger-settings.ts'
@@ -70,6 +71,7 @@ export interface EmbeddedSettings extends BackendSettings {
   /** Undefined where it is not embedded. */
   infrastructure?: InfrastructureSettings
   bakery?: BakerySettings
+  canaries?: CanarySettings
 }
 
 export interface BackendSurroundings extends SharedValues {

@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import type { z } from 'zod'
 import { type AuditSettings, auditKeys, toAuditSettings } from '../audit/settings.ts'
 import { BakeryKeys, toBakerySettings } from '../backends/bakery/setting-keys.ts'
+import { CanaryKeys, toCanarySettings } from '../backends/canaries/setting-keys.ts'
 import { providerTypes } from '../backends/infrastructure/providers/all.ts'
 import { InfrastructureKeys, toInfrastructureSettings } from '../backends/infrastructure/setting-keys.ts'
 import { checkRoleSource } from '../backends/permissions/check-role-source.ts'
@@ -95,6 +96,7 @@ export const settingGroups = {
   'Embedded permission service': permissionServiceKeys.keys,
   'Embedded infrastructure': InfrastructureKeys,
   'Embedded bakery': BakeryKeys,
+  'Embedded canary service': CanaryKeys,
   'Log, health and traces': telemetryKeys.keys.extend(tracingKeys.keys.shape),
   'Audit log': auditKeys.keys,
   'Choice of files': SourceKeys,
@@ -333,6 +335,7 @@ function toBackends(
   const { types = {}, links } = backends.notifications ?? {}
   if (Object.keys(types).length > 0 && links?.ui === 'console' && http.origin.publicUrl === undefined)
     report.notice(`Links in notifications begin with ${links.baseUrl}. Set http.publicUrl if users open Fairlead elsewhere.`)
+  if (upstreams.services.kayenta.kind === 'embedded') backends.canaries = toCanarySettings(bindKeys(CanaryKeys, context), report)
   backends.bakery = toBakerySettings(bindKeys(BakeryKeys, context), report, {
     isPrivate: upstreams.standalone && isLoopback(http.address) && !report.isSet('backends'),
     dataDir: backends.dataDir,

@@ -26,6 +26,7 @@ const titles = {
   fiat: "Fairlead's permission service",
   front50: "Fairlead's definition store",
   igor: "Fairlead's build service",
+  kayenta: "Fairlead's canary service",
   orca: "Fairlead's engine",
   rosco: "Fairlead's bakery",
 } as const satisfies Partial<Record<ServiceName, string>>

@@ -53,7 +53,7 @@ function serviceKeys(name: ServiceName) {
   return {
     baseUrl: setting(`services.${name}.baseUrl`, baseUrl).describe(
       'Address of the service, or `embedded` for the embedded back end. Without address, clouddriver, echo, fiat, front50, ' +
-        'igor, orca and rosco are embedded, the others disabled.',
+        'igor, orca and rosco are embedded, and kayenta beside an embedded orca; the others are disabled.',
     ),
     baseUrls: setting(`services.${name}.baseUrls`, z.array(httpAddress).default([])).describe(
       'Several addresses of the service, instead of `baseUrl`. Each call goes to the least busy one that answers; a read that ' +
@@ -213,7 +213,10 @@ export type ConfiguredUpstreams = ReturnType<typeof toConfiguredUpstreams>
 
 /** Keys to settings: an address makes a service external, `enabled: false` switches it off, otherwise it is embedded. */
 export function toConfiguredUpstreams(values: UpstreamValues, report: SettingsReport) {
-  const services = ofServices((name) => toService(name, values, report))
+  const services = withCompanions(
+    ofServices((name) => toService(name, values, report)),
+    values,
+  )
   const external = serviceNames.filter((name) => services[name].kind === 'external')
   const embedded = serviceNames.filter((name) => services[name].kind === 'embedded')
   if (external.length > 0 && embedded.length > 0) {
@@ -279,6 +282,16 @@ function toService(name: ServiceName, values: UpstreamValues, report: SettingsRe
     config,
     bounds: toBounds(own, values),
   }
+}
+
+type Service = ReturnType<typeof toService>
+
+/** Stages of another engine use another kayenta, so the embedded one needs the embedded engine, unless it is asked for. */
+function withCompanions(services: Record<ServiceName, Service>, values: UpstreamValues): Record<ServiceName, Service> {
+  const { kayenta, orca } = services
+  const { baseUrl, enabled } = values.services.kayenta
+  const isWanted = orca.kind === 'embedded' || baseUrl === 'embedded' || enabled === true
+  return kayenta.kind !== 'embedded' || isWanted ? services : { ...services, kayenta: { ...kayenta, kind: 'disabled' } }
 }
 
 function kindOf(name: ServiceName, baseUrl: string | undefined): 'embedded' | 'external' | 'disabled' {

@@ -34,7 +34,7 @@ test('by default everything is embedded, protected and local', async (t) => {
       'flex disabled',
       'front50 embedded',
       'igor embedded',
-      'kayenta disabled',
+      'kayenta embedded',
       'keel disabled',
       'mahe disabled',
       'mine disabled',
@@ -83,7 +83,7 @@ test('embedded services beside external ones are named', async (t) => {
 
 const refused: [yaml: string, key: string][] = [
   ['services.keel.enabled: true', 'services.keel.enabled'],
-  ['services.kayenta.baseUrl: embedded', 'services.kayenta.baseUrl'],
+  ['services.mine.baseUrl: embedded', 'services.mine.baseUrl'],
   ['server.ssl.enabled: true', 'server.ssl.enabled'],
   ['server.ssl.keyStore: /a.p12', 'server.ssl.key-store'],
   ['okHttpClient.keyStore: /a.p12', 'okHttpClient.keyStore'],

@@ -1,0 +1,64 @@
+/** Metrics accounts of canary analysis, and the one that keeps configurations and results. */
+import { type JsonObject, textOf } from '../../json/values.ts'
+import { type BackendContext, BackendError } from '../backend.ts'
+import { type MetricAccount, MetricError } from './metric-source.ts'
+import { defaultCanarySettings } from './settings.ts'
+import { metricSources } from './sources/all.ts'
+
+/** Kayenta wants the name of a store; here there is one, which requests need not name. */
+export const storeAccount = 'fairlead'
+
+export class MetricAccounts {
+  readonly #accounts: readonly MetricAccount[]
+
+  constructor(context: BackendContext) {
+    const { accounts } = context.settings.canaries ?? defaultCanarySettings
+    this.#accounts = metricSources.flatMap((source) => source.open(accounts[source.id] ?? [], context))
+  }
+
+  /** As kayenta lists them. */
+  views(): JsonObject[] {
+    const store = { name: storeAccount, type: storeAccount, supportedTypes: ['CONFIGURATION_STORE', 'OBJECT_STORE'] }
+    return [store, ...this.#accounts.map(({ name, type }) => ({ name, type, supportedTypes: ['METRICS_STORE'] }))]
+  }
+
+  /** The named one, else the first. @throws {BackendError} 400 */
+  require(name: string | undefined): MetricAccount {
+    const found = name === undefined ? this.#accounts[0] : this.#accounts.find((account) => account.name === name)
+    if (found !== undefined) return found
+    throw new BackendError(400, `There is no metrics account "${name}". ${this.#describe()}`)
+  }
+
+  /**
+   * The account for a metric: the named one, else the first of its source.
+   *
+   * @throws {BackendError} 400 when there is none
+   */
+  forMetric(metricName: string, query: JsonObject, name: string | undefined): MetricAccount {
+    const type = textOf(query['serviceType']) ?? textOf(query['type'])
+    const named = name === undefined ? undefined : this.require(name)
+    if (type === undefined || named?.type === type) return named ?? this.require(undefined)
+    const found = this.#accounts.find((account) => account.type === type)
+    if (found !== undefined) return found
+    const known = metricSources.some(({ id }) => id === type)
+    throw new BackendError(
+      400,
+      known
+        ? `The metric "${metricName}" is one of ${type}, which has no account: add one to kayenta.${type}.accounts.`
+        : `The metric "${metricName}" has the unknown service type "${type}": use one of ${metricSources.map(({ id }) => id).join(', ')}.`,
+    )
+  }
+
+  close(): void {
+    for (const account of this.#accounts) account.close?.()
+  }
+
+  #describe(): string {
+    return `There are ${this.#accounts.map((account) => `"${account.name}"`).join(', ')}.`
+  }
+}
+
+/** An answer for callers who want the metrics at once. */
+export function toAnswer(error: unknown): unknown {
+  return error instanceof MetricError ? new BackendError(error.isPassing ? 503 : 400, error.message) : error
+}

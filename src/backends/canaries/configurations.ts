@@ -1,0 +1,162 @@
+/** Canary configurations: their table, and the operations of kayenta on them. */
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import { formatJson, parseJson } from '../../json/json.ts'
+import { fieldOf, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../json/values.ts'
+import { foldName } from '../../names/fold-name.ts'
+import { type BackendContext, BackendError } from '../backend.ts'
+import { pathValue, queryValues } from '../requests/request-values.ts'
+
+export const configurationMigrations = [
+  `
+  CREATE TABLE canaries_configurations (
+    id       TEXT PRIMARY KEY,
+    -- Folded, to be found by.
+    name     TEXT NOT NULL,
+    document TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX canaries_configurations_by_name ON canaries_configurations (name);
+  `,
+]
+
+/** As kayenta allows them. */
+const nameForm = /^[A-Za-z0-9,_-]+$/
+
+export class Configurations {
+  readonly #now: () => number
+  readonly #statements: ReturnType<typeof prepareStatements>
+
+  constructor({ db, now }: Pick<BackendContext, 'db' | 'now'>) {
+    this.#now = now
+    this.#statements = prepareStatements(db)
+  }
+
+  /** By name. @param applications Those of any of them; empty: all */
+  list(applications: readonly string[]): JsonObject[] {
+    const wanted = new Set(applications.map(foldName))
+    const all = this.#statements.all.all().map(({ document }) => parseDocument(document))
+    return wanted.size === 0
+      ? all
+      : all.filter((config) => textsOf(config['applications']).some((name) => wanted.has(foldName(name))))
+  }
+
+  find(id: string): JsonObject | undefined {
+    const row = this.#statements.get.get(id)
+    return row === undefined ? undefined : parseDocument(row['document'])
+  }
+
+  /** @throws {BackendError} 404 */
+  require(id: string): JsonObject {
+    const found = this.find(id)
+    if (found === undefined) throw new BackendError(404, `There is no canary configuration "${id}".`)
+    return found
+  }
+
+  /** @returns its id @throws {BackendError} 400 for one that exists, or that lacks something */
+  create(given: JsonObject): string {
+    const nowMs = this.#now()
+    const id = textOf(given['id']) ?? randomUUID()
+    if (this.find(id) !== undefined)
+      throw new BackendError(400, `The canary configuration "${id}" exists already. Change it with PUT.`)
+    const createdMs = numberOf(given['createdTimestamp']) ?? nowMs
+    this.#save({ ...given, id, ...stamps(createdMs, numberOf(given['updatedTimestamp']) ?? createdMs) })
+    return id
+  }
+
+  /** @throws {BackendError} 400 */
+  update(id: string, given: JsonObject): void {
+    const stored = this.find(id)
+    // Kayenta answers so, and its clients rely on it.
+    if (stored === undefined) throw new BackendError(400, `There is no canary configuration "${id}". Create it with POST.`)
+    const createdMs = numberOf(given['createdTimestamp']) ?? numberOf(stored['createdTimestamp']) ?? this.#now()
+    this.#save({ ...given, id, ...stamps(createdMs, this.#now()) })
+  }
+
+  /** @throws {BackendError} 404 */
+  remove(id: string): void {
+    this.require(id)
+    this.#statements.remove.run(id)
+  }
+
+  #save(config: JsonObject): void {
+    const { id, name } = config
+    checkConfiguration(config)
+    const applications = textsOf(config['applications'])
+    const taken = this.#statements.named
+      .all(foldName(String(name)))
+      .map(({ document }) => parseDocument(document))
+      .find((other) => other['id'] !== id && sharesApplication(other, applications))
+    if (taken !== undefined) {
+      throw new BackendError(
+        400,
+        `A canary configuration named "${String(name)}" exists already in ${textsOf(taken['applications']).join(', ')}. Choose another name.`,
+      )
+    }
+    this.#statements.put.run(String(id), foldName(String(name)), formatJson(config))
+  }
+}
+
+function prepareStatements(db: BackendContext['db']) {
+  return {
+    all: db.prepare('SELECT document FROM canaries_configurations ORDER BY name, id'),
+    get: db.prepare('SELECT document FROM canaries_configurations WHERE id = ?'),
+    named: db.prepare('SELECT document FROM canaries_configurations WHERE name = ?'),
+    put: db.prepare('INSERT OR REPLACE INTO canaries_configurations (id, name, document) VALUES (?, ?, ?)'),
+    remove: db.prepare('DELETE FROM canaries_configurations WHERE id = ?'),
+  }
+}
+
+/** @throws {BackendError} 400 */
+function checkConfiguration(config: JsonObject): void {
+  const name = textOf(config['name'])
+  if (name === undefined) throw new BackendError(400, 'A canary configuration needs a "name".')
+  if (textsOf(config['applications']).length === 0) {
+    throw new BackendError(400, 'A canary configuration needs at least one application in "applications".')
+  }
+  if (!nameForm.test(name)) {
+    throw new BackendError(
+      400,
+      `A canary configuration cannot be named "${name}": names have only letters, digits, hyphens and underscores.`,
+    )
+  }
+}
+
+function sharesApplication(config: JsonObject, applications: readonly string[]): boolean {
+  const wanted = new Set(applications.map(foldName))
+  return textsOf(config['applications']).some((name) => wanted.has(foldName(name)))
+}
+
+function stamps(createdMs: number, updatedMs: number): JsonObject {
+  return {
+    createdTimestamp: createdMs,
+    createdTimestampIso: new Date(createdMs).toISOString(),
+    updatedTimestamp: updatedMs,
+    updatedTimestampIso: new Date(updatedMs).toISOString(),
+  }
+}
+
+function parseDocument(text: unknown): JsonObject {
+  return objectOf(parseJson(String(text)))
+}
+
+const listed = ['id', 'name', 'updatedTimestamp', 'updatedTimestampIso', 'applications'] as const
+
+/** The gateway has checked rights on the applications. */
+export function mountConfigurations(app: FastifyInstance, configurations: Configurations): void {
+  app.get('/canaryConfig', (request) =>
+    configurations
+      .list(queryValues(request, 'application'))
+      .map((config) => Object.fromEntries(listed.map((field) => [field, fieldOf(config, field)]))),
+  )
+  app.get('/canaryConfig/:id', (request) => configurations.require(pathValue(request, 'id')))
+  app.post('/canaryConfig', (request) => ({ canaryConfigId: configurations.create(objectOf(request.body)) }))
+  app.put('/canaryConfig/:id', (request) => {
+    const id = pathValue(request, 'id')
+    configurations.update(id, objectOf(request.body))
+    return { canaryConfigId: id }
+  })
+  app.delete('/canaryConfig/:id', (request, reply) => {
+    configurations.remove(pathValue(request, 'id'))
+    return reply.code(204).send()
+  })
+}

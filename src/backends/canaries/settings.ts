@@ -1,0 +1,14 @@
+/** Settings of canary analysis, as plain data for the worker thread. */
+
+export interface CanarySettings {
+  readonly keptDays: number
+  /** By the id of their source. */
+  readonly accounts: Readonly<Record<string, readonly MetricAccountSettings[]>>
+}
+
+/** With fields of its source. */
+export interface MetricAccountSettings {
+  readonly name: string
+}
+
+export const defaultCanarySettings: CanarySettings = { keptDays: 30, accounts: {} }

@@ -1,0 +1,103 @@
+/** Metrics of Prometheus, and of stores with its API. */
+import { readFile } from 'node:fs/promises'
+import { z } from 'zod'
+import { formatQuery } from '../../../http/encode-path.ts'
+import { fieldAt, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf, textsOf } from '../../../json/values.ts'
+import type { BackendContext } from '../../backend.ts'
+import {
+  type MetricAccount,
+  MetricError,
+  type MetricQuestion,
+  type MetricSeries,
+  type MetricSourceType,
+} from '../metric-source.ts'
+import { expandedTemplate } from '../query-template.ts'
+import { toValues } from '../series.ts'
+import { accountFields, accountSecret, createSourceCalls, endpointField, revealFor, sourceSettings } from './source-accounts.ts'
+
+const Account = z.strictObject({
+  ...accountFields,
+  endpoint: endpointField,
+  username: accountSecret.describe('User of basic authentication.'),
+  password: accountSecret.describe('Its password; may be a reference such as `secret:prometheus`.'),
+  usernamePasswordFile: accountSecret.describe('File with `user:password` instead of both.'),
+  bearerToken: accountSecret.describe('Token instead of a password; may be a reference.'),
+  scopeLabel: z.string().min(1).default('instance').describe('Label with the instance, for the resource type `gce_instance`.'),
+})
+type Account = z.infer<typeof Account>
+
+const completeQuery = 'PromQL:'
+
+export const prometheusSource: MetricSourceType = {
+  ...sourceSettings('prometheus', 'Prometheus', Account),
+  open: (accounts, context) => (accounts as readonly Account[]).map((account) => openAccount(account, context)),
+}
+
+function openAccount(account: Account, context: BackendContext): MetricAccount {
+  const { name, endpoint } = account
+  const { baseUrl } = endpoint
+  const headers = async () => authorizationOf(await revealFor(context, name, account))
+  const { call, close } = createSourceCalls(context, { account: name, title: 'Prometheus', baseUrl, headers })
+  return {
+    name,
+    type: prometheusSource.id,
+    async fetch(question) {
+      const { startMs, endMs, stepMs } = question.scope
+      const query = toPromQl(question, account.scopeLabel)
+      const times = { start: String(startMs / 1000), end: String(endMs / 1000), step: String(stepMs / 1000) }
+      const body = await call({ path: `/api/v1/query_range${formatQuery({ query, ...times })}` })
+      return objectsOf(fieldAt(body, 'data', 'result')).map((series) => toSeries(series, query, stepMs))
+    },
+    async metricNames() {
+      return textsOf(fieldAt(await call({ path: '/api/v1/label/__name__/values' }), 'data'))
+    },
+    close,
+  }
+}
+
+async function authorizationOf(account: Account): Promise<Record<string, string>> {
+  const { bearerToken, username, password = '', usernamePasswordFile } = account
+  if (bearerToken !== undefined) return { authorization: `Bearer ${bearerToken}` }
+  const login = usernamePasswordFile === undefined ? undefined : (await readFile(usernamePasswordFile, 'utf8')).trim()
+  const pair = login ?? (username === undefined ? undefined : `${username}:${password}`)
+  return pair === undefined ? {} : { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
+}
+
+function toSeries({ metric, values }: JsonObject, query: string, stepMs: number): MetricSeries {
+  const points = listOf(values).flatMap((pair) => {
+    const [seconds, value] = listOf(pair)
+    const at = numberOf(seconds)
+    return at === undefined ? [] : [{ atMs: Math.round(at * 1000), value: Number(value) }]
+  })
+  const tags = Object.entries(objectOf(metric)).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+  return { ...toValues(points, { stepMs }), stepMs, tags: Object.fromEntries(tags), query }
+}
+
+/** @throws {MetricError} */
+export function toPromQl(question: MetricQuestion, scopeLabel = 'instance'): string {
+  const { query } = question
+  const filter = expandedTemplate(question)
+  if (filter?.startsWith(completeQuery)) return filter.slice(completeQuery.length).trim()
+  const metricName = textOf(query['metricName'])
+  if (metricName === undefined)
+    throw new MetricError(`The query needs a "metricName", or a whole query after "${completeQuery}" as "customInlineTemplate".`)
+  const labels = textsOf(query['labelBindings'])
+  const filters = filter === undefined ? [...labels, ...filtersByType(question, scopeLabel)] : [...filter.split(','), ...labels]
+  const groups = textsOf(query['groupByFields'])
+  return `avg(${metricName}{${filters.join(',')}})${groups.length === 0 ? '' : ` by (${groups.join(',')})`}`
+}
+
+/** Labels as Prometheus has them by default for machines of Google and Amazon. @throws {MetricError} */
+function filtersByType({ query, scope: { scope, location, parameters } }: MetricQuestion, scopeLabel: string): string[] {
+  const type = textOf(query['resourceType']) ?? parameters['resourceType']
+  if (type === undefined) throw new MetricError('The query needs a filter ("customInlineTemplate") or a "resourceType".')
+  if (type !== 'gce_instance' && type !== 'aws_ec2_instance')
+    throw new MetricError(
+      `The resource type "${type}" is unknown: use gce_instance, aws_ec2_instance, or a filter ("customInlineTemplate").`,
+    )
+  if (location === undefined) throw new MetricError(`The resource type ${type} needs the location of the scope.`)
+  if (type === 'aws_ec2_instance') return [`asg_groupName="${scope}"`, `zone=~"${location}.{1}"`]
+  const project = parameters['project']
+  const zone = `.+/${project === undefined ? '' : `projects/${project}/`}zones/${location}-.{1}`
+  return [`${scopeLabel}=~"${scope}-.{4}"`, `zone=~"${zone}"`]
+}

@@ -1,0 +1,140 @@
+/** Metrics of server groups, as load balancers and providers measure them. */
+import { z } from 'zod'
+import { formatQuery, pathTo } from '../../../http/encode-path.ts'
+import { fieldOf, type JsonObject, numberOf, objectsOf, textOf } from '../../../json/values.ts'
+import { parseMoniker } from '../../../names/moniker.ts'
+import type { BackendContext } from '../../backend.ts'
+import {
+  type MetricAccount,
+  MetricError,
+  type MetricQuestion,
+  type MetricSeries,
+  type MetricSourceType,
+} from '../metric-source.ts'
+import { type GroupPlace, GroupSamples } from '../samples.ts'
+import { type Gathering, toValues } from '../series.ts'
+
+const id = 'serverGroups'
+const counted: ReadonlySet<string> = new Set(['requests', 'errors'])
+const metricNames = ['requests', 'errors', 'errorPercent', 'latency', 'memory', 'cpu']
+/** How often a server group that is compared is read, so that long comparisons have all of their time. */
+const watchMs = 300_000
+
+/** The server group is the scope and its region the location; `account` and `cloudProvider` are needed where several have the name. */
+export const serverGroupSource: MetricSourceType = {
+  id,
+  keys: z.strictObject({}),
+  toSettings: () => [],
+  open: (_accounts, context) => [openAccount(context)],
+}
+
+function openAccount(context: BackendContext): MetricAccount {
+  const samples = new GroupSamples(context)
+  const read = async (place: GroupPlace, metric: string, headers: Readonly<Record<string, string>>) =>
+    samples.add(place, metric, await readPoints(context, place, metric, headers))
+  const watch = setInterval(() => {
+    for (const { place, metric } of samples.watched()) {
+      read(place, metric, {}).catch((error: Error) =>
+        context.log.info({ place, metric, problem: error.message }, 'no metrics to keep'),
+      )
+    }
+  }, watchMs).unref()
+  return {
+    name: 'server-groups',
+    type: id,
+    async fetch(question) {
+      const { query, identity } = question
+      const metric = textOf(query['metricName']) ?? ''
+      if (!metricNames.includes(metric))
+        throw new MetricError(
+          `There is no metric "${metric}" of server groups: "metricName" is one of ${metricNames.join(', ')}.`,
+        )
+      const place = await findPlace(context, question)
+      const parts = metric === 'errorPercent' ? ['errors', 'requests'] : [metric]
+      await Promise.all(parts.map((part) => read(place, part, identity)))
+      const series = parts.map((part) => toSeries(samples, { place, metric: part, question }))
+      return [combine(series, describe(place, metric))]
+    },
+    metricNames: async () => metricNames,
+    close: () => clearInterval(watch),
+  }
+}
+
+/** Of the caller's own. @throws {MetricError} when there is none, or are several */
+async function findPlace(context: BackendContext, { query, scope, identity }: MetricQuestion): Promise<GroupPlace> {
+  const { scope: name, location, parameters } = scope
+  const { app } = parseMoniker(name)
+  if (app === null) throw new MetricError(`"${name}" is no name of a server group.`)
+  const path = pathTo`/applications/${app}/serverGroups`
+  const { status, body } = await context.call('clouddriver', { method: 'GET', path, headers: { ...identity } }).catch(unreachable)
+  if (status >= 500) throw unreachable(new Error(`it answered ${status}`))
+  const account = parameters['account'] ?? textOf(query['account'])
+  const provider = parameters['cloudProvider'] ?? textOf(query['cloudProvider'])
+  const found = objectsOf(body).filter(
+    (group) =>
+      group['name'] === name &&
+      (location === undefined || group['region'] === location) &&
+      (account === undefined || group['account'] === account) &&
+      (provider === undefined || providerOf(group) === provider),
+  )
+  const [first, second] = found
+  const where = location === undefined ? '' : ` in ${location}`
+  if (first === undefined) throw new MetricError(`There is no server group "${name}"${where}.`)
+  if (second !== undefined)
+    throw new MetricError(`There are ${found.length} server groups "${name}"${where}: set "account" in "extendedScopeParams".`)
+  return { provider: providerOf(first), account: String(first['account']), region: String(first['region']), name }
+}
+
+function providerOf(group: JsonObject): string {
+  return textOf(group['cloudProvider']) ?? String(group['type'])
+}
+
+function unreachable(error: Error): never {
+  throw new MetricError(`The infrastructure service cannot be asked: ${error.message}.`, true)
+}
+
+async function readPoints(
+  context: BackendContext,
+  { provider, account, region, name }: GroupPlace,
+  metric: string,
+  identity: Readonly<Record<string, string>>,
+) {
+  const path = pathTo`/cloudMetrics/${provider}/${account}/${region}/${metric}/statistics` + formatQuery({ serverGroup: name })
+  const { status, body } = await context.call('clouddriver', { method: 'GET', path, headers: { ...identity } }).catch(unreachable)
+  if (status === 404) throw new MetricError(`There is no metric "${metric}" of ${name} in ${account}/${region}.`)
+  if (status !== 200)
+    throw new MetricError(textOf(fieldOf(body, 'message')) ?? `The metric ${metric} cannot be read: ${status}.`, status >= 500)
+  return objectsOf(fieldOf(body, 'datapoints')).flatMap(({ timestamp, sum, average }) => {
+    const [atMs, value] = [numberOf(timestamp), numberOf(sum) ?? numberOf(average)]
+    return atMs === undefined || value === undefined ? [] : [{ atMs, value }]
+  })
+}
+
+interface SeriesChoice {
+  readonly place: GroupPlace
+  readonly metric: string
+  readonly question: MetricQuestion
+}
+
+function toSeries(samples: GroupSamples, { place, metric, question }: SeriesChoice): Omit<MetricSeries, 'query'> {
+  const { startMs, endMs, stepMs } = question.scope
+  const gathering: Gathering = counted.has(metric) ? 'sum' : 'average'
+  const points = samples.between(place, metric, startMs, endMs)
+  return { ...toValues(points, { startMs, stepMs, gathering }), stepMs, tags: {} }
+}
+
+/** One series as it is; of errors and requests, the percentage. */
+function combine([first, whole]: readonly Omit<MetricSeries, 'query'>[], query: string): MetricSeries {
+  if (first === undefined) throw new RangeError('there is at least one series')
+  if (whole === undefined) return { ...first, query }
+  const offset = Math.round((whole.startMs - first.startMs) / whole.stepMs)
+  const values = whole.values.map((requests, index) => {
+    const errors = first.values[index + offset] ?? Number.NaN
+    return requests === 0 ? Number.NaN : (errors / requests) * 100
+  })
+  return { ...whole, values, query }
+}
+
+function describe({ account, region, name }: GroupPlace, metric: string): string {
+  return `${metric} of ${name} in ${account}/${region}`
+}

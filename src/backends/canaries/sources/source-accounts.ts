@@ -1,0 +1,114 @@
+/** Accounts at sources of metrics: their settings, by the names of kayenta, and their calls over HTTP. */
+import http from 'node:http'
+import https from 'node:https'
+import { z } from 'zod'
+import { parseIfJson } from '../../../json/json.ts'
+import { fieldAt, listOf, textOf } from '../../../json/values.ts'
+import { httpAddress, optionalFlag, type SettingsReport, setting, settings } from '../../../settings/setting.ts'
+import { type BackendContext, BackendError } from '../../backend.ts'
+import { createOutsideCalls, type OutsideAnswer, OutsideError } from '../../outside/call-outside.ts'
+import { defaultOutsideSettings } from '../../outside/settings.ts'
+import { MetricError } from '../metric-source.ts'
+import type { MetricAccountSettings } from '../settings.ts'
+
+/** Fields of every account. */
+export const accountFields = {
+  name: z.string().min(1).describe('Name, as stages choose it.'),
+  supportedTypes: z.array(z.string()).optional().describe('Without effect: the account has metrics.'),
+}
+
+export const accountSecret = z.string().min(1).optional()
+
+export const endpointField = z.strictObject({ baseUrl: httpAddress.describe('Its address.') }).describe('Where the source is.')
+
+/** @param title For people: `Prometheus` */
+export function sourceSettings<Account extends z.ZodObject>(id: string, title: string, account: Account) {
+  const accountsKey = `kayenta.${id}.accounts`
+  const group = settings({
+    enabled: setting(`kayenta.${id}.enabled`, optionalFlag).describe(
+      `Canary analysis with metrics of ${title}. Default: on where it has accounts.`,
+    ),
+    accounts: setting(accountsKey, z.array(account).default([])).describe(`Accounts at ${title}.`),
+  })
+  return {
+    id,
+    keys: group.keys,
+    toSettings(keys: object, report: SettingsReport): readonly MetricAccountSettings[] {
+      const { enabled, accounts } = group.read(keys) as { enabled?: boolean; accounts: MetricAccountSettings[] }
+      if (enabled === true && accounts.length === 0) report.notice(`${accountsKey} is empty: there are no metrics of ${title}.`)
+      return enabled === false ? [] : accounts
+    },
+  }
+}
+
+export interface SourceRequest {
+  /** Below the address of the account, with its query. */
+  readonly path: string
+  readonly method?: 'GET' | 'POST'
+  readonly body?: string
+  /** Besides those of the account. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** @returns the parsed body of a success @throws {MetricError} */
+export type SourceCall = (request: SourceRequest) => Promise<unknown>
+
+const bounds = { maxAnswerBytes: 32 * 1024 ** 2, timeoutMs: 30_000, caller: 'Metrics accounts' }
+
+export interface SourceAddress {
+  readonly account: string
+  /** For messages. */
+  readonly title: string
+  readonly baseUrl: string
+  /** With the credentials of the account. */
+  readonly headers?: () => Promise<Readonly<Record<string, string>>>
+}
+
+export function createSourceCalls(context: BackendContext, { account, title, baseUrl, headers: own }: SourceAddress) {
+  const { origin } = new URL(baseUrl)
+  const agents = { 'http:': new http.Agent({ keepAlive: true }), 'https:': new https.Agent({ keepAlive: true }) }
+  // The address is one of the configuration, so nothing restricts it; redirects are not followed.
+  const trusted = (url: URL) => (url.origin === origin ? {} : undefined)
+  const callOutside = createOutsideCalls(context.settings.outside ?? defaultOutsideSettings, { ...bounds, trusted, agents })
+  const name = `The metrics account "${account}" (${title})`
+  const call: SourceCall = async ({ path, method = 'GET', body, headers = {} }) => {
+    const sent = { accept: 'application/json', ...headers, ...(await own?.()) }
+    const answer = await callOutside({ method, url: baseUrl + path, headers: sent, body }).catch((error: unknown) => {
+      if (!(error instanceof OutsideError)) throw error
+      throw new MetricError(`${name} cannot be asked: ${error.message}`, error.fault !== 'forbidden')
+    })
+    return parseAnswer(answer, name)
+  }
+  return { call, close: () => Object.values(agents).forEach((agent) => void agent.destroy()) }
+}
+
+/** Values in place of references such as `secret:datadog-key`. @throws {MetricError} */
+export async function revealFor<T>(context: BackendContext, account: string, fields: T): Promise<T> {
+  try {
+    const use = { account, user: 'canary analysis', place: `metrics account ${account}` }
+    return (await context.secrets.reveal(fields, use)).value
+  } catch (error) {
+    if (!(error instanceof BackendError)) throw error
+    throw new MetricError(error.message, error.status >= 500)
+  }
+}
+
+function parseAnswer({ status, text }: OutsideAnswer, name: string): unknown {
+  const body = parseIfJson(text)
+  if (status >= 200 && status < 300) {
+    if (body !== undefined) return body
+    throw new MetricError(`${name} answered with something that is no JSON. Is its address that of the API?`)
+  }
+  const advice = status === 401 || status === 403 ? ' Correct its credentials, or allow them to read metrics.' : ''
+  const reason = reasonIn(body)
+  const isPassing = status >= 500 || status === 429 || status === 408
+  throw new MetricError(`${name} answered with ${status}${reason === undefined ? '' : `: ${reason}`}.${advice}`, isPassing)
+}
+
+/** The forms of the sources: `error`, `errors: [text or { message }]`, `message`. */
+function reasonIn(body: unknown): string | undefined {
+  const [first] = listOf(fieldAt(body, 'errors'))
+  const reason =
+    textOf(fieldAt(body, 'error')) ?? textOf(first) ?? textOf(fieldAt(first, 'message')) ?? textOf(fieldAt(body, 'message'))
+  return reason?.slice(0, 500).replace(/\.$/, '')
+}
