@@ -1,7 +1,7 @@
 /** The agent's interface: schemas of the desired state and of the observed state. */
 
 /** Raised with every change that an older agent or an older Fairlead would misread. */
-export const agentProtocol = 5
+export const agentProtocol = 6
 
 /** Everything the agent shall run. A document replaces the one before it as a whole. */
 export interface DesiredState {
@@ -110,6 +110,15 @@ export interface DesiredMember {
   readonly port: number
   /** False: no new requests; running ones end. */
   readonly inService: boolean
+  /** Of its server group; undefined: requests that belong to no share go to it and its like. */
+  readonly share?: TrafficShare | undefined
+}
+
+export interface TrafficShare {
+  /** Members with the same one share what it gets. */
+  readonly group: string
+  /** Of the requests to the load balancer, from 0 to 100. */
+  readonly percent: number
 }
 
 /** Answer of `GET /observed`; `GET /observed-changes` tells the same in lines, see observed-lines.ts. */

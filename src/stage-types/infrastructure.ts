@@ -250,6 +250,13 @@ export const infrastructureStages: readonly StageDescription[] = [
     'Takes a server group out of traffic; its instances keep running.',
     [...targetFields, ...trafficFields],
   ),
+  serverGroups.both('shareTraffic', 'Share traffic', 'Sends a percentage of the requests to a server group.', [
+    ...targetFields,
+    number(
+      'percent',
+      'Share of the requests to each of its load balancers, from 0 to 100. Server groups without a share divide the rest. Null takes the share away.',
+    ),
+  ]),
   serverGroups.both('resizeServerGroup', 'Resize a server group', 'Changes the number of instances.', [
     ...targetFields,
     ...resizing,

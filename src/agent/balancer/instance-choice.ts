@@ -19,6 +19,8 @@ export class InstanceChoice implements Waiter {
   #failures = 0
   #repeats = 0
   #tried: readonly Member[] = nothingTried
+  /** Had the request last. */
+  #last: Member | undefined
   /** Where it waits. */
   #balancer: RunningBalancer | undefined
   #timer: NodeJS.Timeout | undefined
@@ -30,7 +32,7 @@ export class InstanceChoice implements Waiter {
 
   seek(): void {
     const { balancer, bounds } = this.#entrance
-    const member = balancer.pick(this.#tried)
+    const member = balancer.pick(this.#tried, this.#last)
     if (member !== undefined) return void this.#seeker.onInstance(member)
     if (balancer.hasInstance) {
       // All have lost it. They may be about to end, which shows when they refuse connections.
@@ -65,6 +67,7 @@ export class InstanceChoice implements Waiter {
     const isRefused = !wasConnected && error.code === 'ECONNREFUSED'
     if (isRefused) member.health.noteRefused()
     else member.health.probeSoon()
+    this.#last = member
     if (!wasKept) this.#tried = [...this.#tried, member]
     // A refusal costs nothing, and every instance refuses once at most until it is healthy again.
     if (!isRefused) this.#failures++

@@ -2,6 +2,7 @@
 import type { DesiredLoadBalancer, DesiredMember, HealthCheck, ObservedMember } from '../protocol.ts'
 import type { TrafficCounts } from '../traffic-history.ts'
 import { Member, type MemberOptions } from './member.ts'
+import { Pool, Shares } from './pools.ts'
 
 /** A request or connection that has found no instance. */
 export interface Waiter {
@@ -19,11 +20,11 @@ export class RunningBalancer {
   #check: HealthCheck
   #members: readonly Member[] = []
   /** Those that get requests. */
-  #eligible: readonly Member[] = []
+  readonly #eligible = new Pool()
+  readonly #shares = new Shares()
+  #hasShares = false
   /** No longer wanted, and still at work. */
   readonly #leaving = new Set<Member>()
-  /** Where the search for the least busy one starts, so that idle ones take turns. */
-  #turn = 0
   readonly #waiting = new Set<Waiter>()
   /** Ends all waiting when the outage has lasted too long, or gives the next waiters their turn. */
   #timer: NodeJS.Timeout | undefined
@@ -63,6 +64,7 @@ export class RunningBalancer {
     known.delete(desired.instanceId)
     member.health.setCheck(this.#check)
     if (member.inService !== desired.inService) member.setService(desired.inService)
+    member.share = desired.share
     return member
   }
 
@@ -73,17 +75,18 @@ export class RunningBalancer {
   }
 
   #findEligible(): void {
-    const inService = this.#members.filter((member) => member.inService)
+    const inService = this.#members.filter(mayServe)
     const healthy = inService.filter(({ health }) => health.state === 'up')
     // Where all fail their health checks, the checks may be what fails, and an attempt is better than none.
-    this.#eligible = healthy.length > 0 ? healthy : inService.filter(({ health }) => health.isDoubtful)
+    this.#eligible.members = healthy.length > 0 ? healthy : inService.filter(({ health }) => health.isDoubtful)
+    this.#hasShares = this.#shares.update(this.#eligible.members)
     this.#outageSince = this.hasInstance ? undefined : (this.#outageSince ?? performance.now())
     if (this.#waiting.size > 0 && (this.hasInstance || !this.#isExpected)) this.#giveTurns()
   }
 
   /** An instance that is in service may become healthy, and the outage is short so far. */
   get #isExpected(): boolean {
-    return this.#restMs > 0 && this.#members.some(({ inService }) => inService)
+    return this.#restMs > 0 && this.#members.some(mayServe)
   }
 
   get #restMs(): number {
@@ -119,28 +122,20 @@ export class RunningBalancer {
   }
 
   get hasInstance(): boolean {
-    return this.#eligible.length > 0
+    return this.#eligible.members.length > 0
   }
 
   /**
-   * The instance with the least requests under way.
+   * The least busy instance of the server group whose turn it is.
    *
    * @param tried Not these.
+   * @param last Had the request before: its server group is asked first, and loses no turn.
    * @returns undefined when there is none
    */
-  pick(tried: readonly Member[]): Member | undefined {
-    const members = this.#eligible
-    const count = members.length
-    let best: Member | undefined
-    if (++this.#turn >= count) this.#turn = 0
-    for (let offset = 0, at = this.#turn; offset < count; offset++, at = at + 1 === count ? 0 : at + 1) {
-      const member = members[at] as Member
-      if (best !== undefined && member.inFlight >= best.inFlight) continue
-      if (tried.length > 0 && tried.includes(member)) continue
-      best = member
-      if (member.inFlight === 0) break
-    }
-    return best
+  pick(tried: readonly Member[], last?: Member): Member | undefined {
+    if (!this.#hasShares) return this.#eligible.pick(tried)
+    const pool = last === undefined ? this.#shares.next() : this.#shares.poolOf(last)
+    return pool.pick(tried) ?? this.#eligible.pick(tried)
   }
 
   /** Why no instance can be picked, for clients: without names and addresses. */
@@ -148,8 +143,8 @@ export class RunningBalancer {
     if (this.#members.length === 0) return 'No instance is registered with this load balancer.'
     if (this.hasInstance) return 'The instances of this load balancer accept no connections.'
     const counts = new Map<string, number>()
-    for (const { inService, health } of this.#members) {
-      const state = inService ? health.state : 'out of service'
+    for (const member of this.#members) {
+      const state = !member.inService ? 'out of service' : mayServe(member) ? member.health.state : 'without traffic'
       counts.set(state, (counts.get(state) ?? 0) + 1)
     }
     return `No instance of this load balancer is healthy: ${[...counts].map(([state, count]) => `${count} ${state}`).join(', ')}.`
@@ -176,4 +171,8 @@ export class RunningBalancer {
     this.#members = []
     this.#findEligible()
   }
+}
+
+function mayServe({ inService, share }: Member): boolean {
+  return inService && share?.percent !== 0
 }

@@ -22,6 +22,7 @@ export class Member {
   readonly keepAliveMs: number
   readonly health: HealthWatch
   inService: boolean
+  share: DesiredMember['share']
   /** Requests and tunnels that run. */
   inFlight = 0
   /** Since it is out of service, in milliseconds of `performance.now()`. */
@@ -39,6 +40,7 @@ export class Member {
     this.host = desired.host
     this.port = desired.port
     this.inService = desired.inService
+    this.share = desired.share
     this.keepAliveMs = options.bounds.instanceKeepAliveMs
     this.health = new HealthWatch({
       ...options,

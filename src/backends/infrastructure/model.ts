@@ -122,6 +122,8 @@ export interface LoadBalancer extends Owned {
 export interface LoadBalancerServerGroup {
   readonly name: string
   readonly isDisabled: boolean
+  /** Its share of the requests; undefined: the server groups without one divide the rest. */
+  readonly trafficPercent?: number
   readonly instances: readonly LoadBalancerInstance[]
   /** Ids of instances that were deregistered. */
   readonly detachedInstances: readonly string[]

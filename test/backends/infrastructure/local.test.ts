@@ -234,6 +234,8 @@ async function serves(infra: TestInfrastructure, t: TestContext): Promise<void> 
     assert.equal((await ask(port))['group'], name)
   })
 
+  await t.test('a server group gets exactly its share of the requests', () => sharesTraffic(infra, port, name))
+
   await t.test('infrastructure-scenario 155: a share of a server group is disabled', async () => {
     const task = await infra.succeed({ disableServerGroup: { ...place, serverGroupName: name, desiredPercentage: 30 } })
     const [result] = task['resultObjects'] as JsonObject[]
@@ -264,6 +266,42 @@ async function serves(infra: TestInfrastructure, t: TestContext): Promise<void> 
       'a closed port',
     )
   })
+}
+
+async function sharesTraffic(infra: TestInfrastructure, port: number, old: string): Promise<void> {
+  const name = await createGroup(infra, 'main', 1, { loadBalancers: ['shop-front'], trafficPercent: 0 })
+  await infra.until<Group>(groupPath(name), isUp(1))
+  const count = async (requests: number) => {
+    const groups = []
+    for (let request = 0; request < requests; request++) groups.push((await ask(port))['group'])
+    return groups.filter((group) => group === name).length
+  }
+  const share = (serverGroupName: string, percent: number | null) => ({ shareTraffic: { ...place, serverGroupName, percent } })
+  assert.equal(await count(10), 0)
+
+  await infra.succeed(share(name, 10))
+  assert.equal(await count(20), 2)
+  const [summary] = (await infra.read<JsonObject[]>('/applications/shop/serverGroups')).filter((each) => each['name'] === name)
+  const balancer = await infra.read<JsonObject[]>('/local/loadBalancers/dev/east/shop-front')
+  const groups = balancer.flatMap((each) => each['serverGroups'] as JsonObject[])
+  assert.deepEqual([summary?.['trafficPercent'], (await infra.read(groupPath(name)))['trafficPercent']], [10, 10])
+  assert.deepEqual(
+    groups.map((each) => [each['name'], each['trafficPercent']]),
+    [
+      [old, undefined],
+      [name, 10],
+    ],
+  )
+  const { status, body } = await infra.ask('POST', '/local/ops', [share(old, 95)])
+  assert.equal(status, 400)
+  assert.match(JSON.stringify(body), /at the load balancer shop-front would be 105 % together, as shop-main-v\d+ has 10 %/)
+  assert.equal((await infra.ask('POST', '/local/ops', [share(name, 1.5)])).status, 400)
+
+  await infra.succeed(share(name, 100))
+  assert.equal(await count(5), 5)
+  await infra.succeed(share(name, null))
+  assert.equal((await infra.read(groupPath(name)))['trafficPercent'], undefined)
+  await infra.succeed({ destroyServerGroup: { ...place, serverGroupName: name } })
 }
 
 async function resizes(infra: TestInfrastructure): Promise<void> {

@@ -52,6 +52,7 @@ const foreign: Record<string, [description: JsonObject, denied: string][]> = {
   enableServerGroup: [[ofGroup, vault]],
   disableServerGroup: [[ofGroup, vault]],
   destroyServerGroup: [[ofGroup, vault]],
+  shareTraffic: [[ofGroup, vault]],
   upsertServerGroupTags: [[ofGroup, vault]],
   mapLoadBalancers: [[balanced, vault]],
   unmapLoadBalancers: [[balanced, vault]],

@@ -14,6 +14,7 @@ export interface Group {
   out: string[]
   /** New instances never become healthy. */
   sick: boolean
+  trafficPercent?: number | undefined
 }
 
 export interface CloudService {
@@ -110,7 +111,8 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
         source?.['useSourceCapacity'] === true && from !== undefined
           ? { ...from.capacity }
           : (fields['capacity'] as Group['capacity'])
-      service.add(name, { region, capacity, imageId: String(fields['imageId'] ?? from?.imageId), sick: service.sick })
+      service.add(name, { region, capacity, imageId: String(fields['imageId'] ?? from?.imageId), sick: service.sick,
+        trafficPercent: fields['trafficPercent'] as number | undefined })
       return { serverGroupNames: [`${region}:${name}`], serverGroupNameByRegion: { [region]: name } }
     },
     upsertLoadBalancer: (fields) => ({
@@ -137,6 +139,11 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
         .slice(0, Math.ceil((group.capacity.desired * share) / 100))
       group.out = ids
       return share === 100 ? undefined : { instanceIdsToDisable: ids }
+    },
+    shareTraffic(fields) {
+      const group = find(fields['serverGroupName'], fields['region'])
+      if (group !== undefined) group.trafficPercent = (fields['percent'] as number | null) ?? undefined
+      return undefined
     },
     destroyServerGroup(fields) {
       const group = find(fields['serverGroupName'], fields['region'])

@@ -140,6 +140,22 @@ test('traffic guards keep the last live server group', async (t) => {
   assert.deepEqual(cloud.enabled(), ['shop-main-v001'])
 })
 
+test('a share of the traffic is given, and taken away', async (t) => {
+  const { cloud, run } = await startRig(t)
+  const [old, young] = [cloud.add('shop-main-v000'), cloud.add('shop-main-v001')]
+  const job = { type: 'shareTraffic', ...place, regions: ['east'], cluster: 'shop-main', target: 'current_asg_dynamic' }
+  await run({ ...job, percent: '5' })
+  assert.deepEqual([old.trafficPercent, young.trafficPercent], [undefined, 5])
+  await run({ ...job, percent: null })
+  assert.equal(young.trafficPercent, undefined)
+  assert.match(errorOf(await run(job, 'TERMINAL')), /set "percent" to a whole number from 0 to 100/)
+
+  young.trafficPercent = 0
+  cloud.guards = [{ account: 'dev', location: 'east', stack: 'main', detail: '*', enabled: true }]
+  const last = { type: 'shareTraffic', ...place, serverGroupName: 'shop-main-v000', percent: 0 }
+  assert.match(errorOf(await run(last, 'TERMINAL')), /forbids taking the traffic of shop-main-v000: no instance would remain/)
+})
+
 test("a rollback gives the older server group the newer's size", async (t) => {
   const { cloud, run } = await startRig(t)
   cloud.add('shop-main-v000', { isDisabled: true, capacity: { min: 1, max: 1, desired: 1 } })

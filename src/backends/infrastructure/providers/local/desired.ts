@@ -40,6 +40,8 @@ export interface LocalGroup extends Place {
   readonly program: GroupProgram
   readonly instanceType: string
   readonly loadBalancers: readonly string[]
+  /** Of the requests to each of its load balancers. Undefined: with the others that have none, it takes what is left. */
+  readonly trafficPercent?: number | undefined
   readonly securityGroups: readonly string[]
   readonly tags: JsonObject
   readonly labels: JsonObject

@@ -1,6 +1,6 @@
 /** Resources of this machine as reads have them: the desired state, joined with the observed one. */
 import type { ObservedInstance, ObservedMember } from '../../../../agent/protocol.ts'
-import type { JsonObject } from '../../../../json/values.ts'
+import { definedOf, type JsonObject } from '../../../../json/values.ts'
 import { noMoniker, parseMoniker } from '../../../../names/moniker.ts'
 import { rollUpLoadBalancers } from '../../health.ts'
 import type { HealthRecord, HealthState, Instance, Job, LoadBalancer, LoadBalancerServerGroup, ServerGroup } from '../../model.ts'
@@ -50,6 +50,7 @@ export function toServerGroup(
     },
     tags: group.tags,
     labels: group.labels,
+    ...(group.trafficPercent !== undefined && { summary: { trafficPercent: group.trafficPercent } }),
     // Sizes of volumes change without the server group.
     get details() {
       return {
@@ -277,6 +278,7 @@ function toBalancerGroup([group, all]: BalancerUser, name: string): LoadBalancer
   return {
     name: group.name,
     isDisabled: group.isDisabled,
+    ...definedOf({ trafficPercent: group.trafficPercent }),
     detachedInstances: (detached ?? []).map(([{ id }]) => id),
     instances: (attached ?? []).map(([instance, current]) => {
       const { id, zone } = instance

@@ -56,9 +56,11 @@ function membersByBalancer(desired: Desired, running: readonly LocalInstance[]):
   for (const instance of running) {
     const { id, account, region, host, port, deregistered } = instance
     const serves = isServing(desired, instance)
+    const { name: group = '', trafficPercent: percent } = desired.groupOf(instance) ?? {}
+    const share = percent === undefined ? {} : { share: { group, percent } }
     for (const name of balancersOf(desired, instance)) {
       const key = placeKey({ account, region, name })
-      const member = { instanceId: id, host, port, inService: serves && !deregistered.includes(name) }
+      const member = { instanceId: id, host, port, inService: serves && !deregistered.includes(name), ...share }
       members.getOrInsertComputed(key, () => []).push(member)
     }
   }

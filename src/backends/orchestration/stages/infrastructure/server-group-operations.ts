@@ -1,5 +1,5 @@
-/** Stages that change a server group: enable, disable, destroy, resize, pin; or destroy several. */
-import { isTrue, type JsonObject, objectOf, textsOf } from '../../../../json/values.ts'
+/** Stages that change a server group: enable, disable, destroy, resize, pin, share traffic; or destroy several. */
+import { isTrue, type JsonObject, numberOf, objectOf, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { conditionKey, type Stage } from '../../model.ts'
 import { inheritedContext, type NewStage, type StageType, type Step, type TaskContext } from '../stage-type.ts'
@@ -40,6 +40,20 @@ const resize = targetStep('resizeServerGroup', async (context, target) => {
   return { capacity }
 })
 
+const share = targetStep('shareTraffic', async (context, target) => {
+  const percent = percentOf(context.stage.context)
+  if (percent === 0) await checkTrafficGuards(context, { targets: [target], doing: 'taking the traffic of' })
+  return { percent }
+})
+
+/** Null takes the share away. @throws {StageError} when it is no percentage */
+function percentOf({ percent }: JsonObject): number | null {
+  if (percent === null) return null
+  const number = numberOf(percent)
+  if (number !== undefined && Number.isInteger(number) && number >= 0 && number <= 100) return number
+  throw new StageError(['The stage gives no share: set "percent" to a whole number from 0 to 100, or to null to take the share away.'])
+}
+
 /** Submits an operation on the stage's target. @param prepare Refuses it, or returns fields that it has besides */
 function targetStep(operation: string, prepare: (context: TaskContext, target: ServerGroupTarget) => Promise<unknown>): Step {
   return submitStep(operation, operation.toLowerCase(), async (context) => {
@@ -69,6 +83,7 @@ export const serverGroupStages: readonly StageType[] = [
   ]),
   perServerGroup('resizeServerGroup', [resize, monitorStep(), refreshServerGroups(), waitCapacityStep()]),
   perServerGroup('pinServerGroup', [resize, monitorStep(), refreshServerGroups()]),
+  perServerGroup('shareTraffic', [share, monitorStep(), refreshServerGroups()]),
   perServerGroup('destroyServerGroup', [destroy, monitorStep(), refreshServerGroups(), waitGoneStep()], disableAhead),
   bulkDestroyStage(),
 ]

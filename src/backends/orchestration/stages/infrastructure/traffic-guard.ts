@@ -76,7 +76,7 @@ function isOneOfEquals(
 }
 
 function upIn(groups: readonly CloudServerGroup[], counts: (group: CloudServerGroup, id: string) => boolean): number {
-  const serving = groups.filter((group) => !group.isDisabled || !servesAsGroup(group))
+  const serving = groups.filter((group) => (!group.isDisabled || !servesAsGroup(group)) && group.all['trafficPercent'] !== 0)
   return serving.flatMap((group) => group.instances.filter(({ id, healthState }) => healthState === 'Up' && counts(group, id)))
     .length
 }

@@ -30,7 +30,7 @@ import {
   textMap,
   textsField,
 } from './parts.ts'
-import { nameOfTarget, target, targetResources } from './server-groups.ts'
+import { nameOfTarget, problemOfShare, sharePercent, target, targetResources } from './server-groups.ts'
 
 const GroupFields = z.object({
   ...programFields,
@@ -47,6 +47,7 @@ const GroupFields = z.object({
   tags: textMap,
   labels: textMap,
   startDisabled: flagField,
+  trafficPercent: optionalField(sharePercent),
   suspendedProcesses: textsField,
   sequence: optionalField(countField),
   ignoreSequence: flagField,
@@ -243,6 +244,8 @@ async function create(plan: Plan, running: Running): Promise<void> {
       createdMs: Math.max(context.now(), ...siblings.map(({ createdMs }) => createdMs + 1)),
       capacity,
     }
+    const problem = problemOfShare(running.desired, group)
+    if (problem !== undefined) throw new Error(problem)
     run.note(`Creating server group ${name} in ${account}/${region} of image ${image.id} with ${capacity.desired} instances.`)
     const { pulledId: imageId, program } = image
     if (imageId !== undefined)
@@ -328,6 +331,7 @@ function toGroup(
     program: toProgram(image.program, overridesOfGroup(fields), cloned?.program),
     instanceType: fields.instanceType ?? cloned?.instanceType ?? defaultInstanceType(place, settings.defaultInstanceType),
     loadBalancers: fields.loadBalancers ?? beside?.loadBalancers ?? [],
+    ...definedOf({ trafficPercent: fields.trafficPercent }),
     securityGroups: fields.securityGroups ?? beside?.securityGroups ?? [],
     tags: fields.tags ?? cloned?.tags ?? {},
     labels: fields.labels ?? cloned?.labels ?? {},

@@ -1,4 +1,4 @@
-/** Operations on server groups: resize, enable, disable, destroy, tags, attached load balancers. */
+/** Operations on server groups: resize, enable, disable, destroy, tags, load balancers, shares of traffic. */
 import { z } from 'zod'
 import { type JsonObject, listOf } from '../../../../../json/values.ts'
 import { type Desired, type LocalGroup, placeKey } from '../desired.ts'
@@ -170,6 +170,57 @@ const upsertServerGroupTags = onServerGroup({
   },
 })
 
+const wholePercent = 'it must be a whole number from 0 to 100, or null to take the share away'
+export const sharePercent = numeric(z.number(wholePercent).int(wholePercent).min(0, wholePercent).max(100, wholePercent))
+
+/** Longest time until the load balancers know of a share. */
+const sharingMs = 10_000
+
+const shareTraffic = onServerGroup({
+  fields: { ...target, percent: sharePercent.nullable() },
+  check: (submission) => {
+    const group = findGroup(submission)
+    return [group && problemOfShare(submission.desired, withShare(group, submission.fields.percent))]
+  },
+  run: async (group, { fields: { percent }, desired, reconciler, run, change }) => {
+    const shared = withShare(group, percent)
+    const problem = problemOfShare(desired, shared)
+    if (problem !== undefined) throw new Error(problem)
+    change(() => {
+      run.note(percent === null ? `Taking the share of ${group.name} away.` : `Giving ${group.name} ${percent} % of the requests.`)
+      desired.put('groups', shared)
+    })
+    const isKnown = await run.aside(() => reconciler.reaches(() => true, sharingMs))
+    if (!isKnown) throw new Error('The share is stored, and the agent has not taken it over yet. It does as soon as it answers.')
+  },
+})
+
+function withShare({ trafficPercent: _before, ...group }: LocalGroup, percent: number | null): LocalGroup {
+  return { ...group, ...(percent !== null && { trafficPercent: percent }) }
+}
+
+/** Why the load balancers of a server group cannot give it its share; undefined: they can. */
+export function problemOfShare(
+  desired: Desired,
+  { account, region, name, loadBalancers, trafficPercent = 0 }: Omit<LocalGroup, 'createdMs' | 'capacity'>,
+): string | undefined {
+  if (trafficPercent === 0) return undefined
+  if (loadBalancers.length === 0) {
+    return `${name} is registered with no load balancer that could give it a share. Connect one with mapLoadBalancers first.`
+  }
+  const others = [...desired.all('groups')].filter(
+    (group) => group.account === account && group.region === region && group.name !== name && group.trafficPercent !== undefined,
+  )
+  for (const balancer of loadBalancers) {
+    const sharing = others.filter((group) => group.loadBalancers.includes(balancer))
+    const sum = sharing.reduce((total, group) => total + (group.trafficPercent ?? 0), trafficPercent)
+    if (sum <= 100) continue
+    const known = sharing.map((group) => `${group.name} has ${group.trafficPercent} %`).join(', ')
+    return `The shares at the load balancer ${balancer} would be ${sum} % together, as ${known}. Lower those first.`
+  }
+  return undefined
+}
+
 function attachment({ isAttached }: { readonly isAttached: boolean }): LocalOperation {
   return onServerGroup({
     fields: { ...target, loadBalancerNames: textsField },
@@ -179,9 +230,12 @@ function attachment({ isAttached }: { readonly isAttached: boolean }): LocalOper
       const names = fields.loadBalancerNames ?? []
       if (isAttached) requireBalancers(desired, group, names)
       const others = group.loadBalancers.filter((name) => !names.includes(name))
+      const changed = { ...group, loadBalancers: isAttached ? [...others, ...names] : others }
+      const problem = isAttached ? problemOfShare(desired, changed) : undefined
+      if (problem !== undefined) throw new Error(problem)
       change(() => {
         run.note(`${isAttached ? 'Attaching' : 'Detaching'} ${group.name}: ${names.join(', ')}.`)
-        desired.put('groups', { ...group, loadBalancers: isAttached ? [...others, ...names] : others })
+        desired.put('groups', changed)
       })
     },
   })
@@ -218,6 +272,7 @@ export const localServerGroupOperations: LocalOperations = {
   disableServerGroup,
   destroyServerGroup,
   upsertServerGroupTags,
+  shareTraffic,
   upsertScalingPolicy,
   deleteScalingPolicy,
   mapLoadBalancers: attachment({ isAttached: true }),

@@ -1,0 +1,89 @@
+/** Instances that share requests, and the division of requests among server groups by percentages. */
+import type { Member } from './member.ts'
+
+/** Instances of which the least busy one gets the next request. */
+export class Pool {
+  members: readonly Member[] = []
+  /** Where the search starts, so that idle ones take turns. */
+  #turn = 0
+
+  /**
+   * The instance with the least requests under way.
+   *
+   * @param tried Not these.
+   * @returns undefined when there is none
+   */
+  pick(tried: readonly Member[]): Member | undefined {
+    const { members } = this
+    const count = members.length
+    let best: Member | undefined
+    if (++this.#turn >= count) this.#turn = 0
+    for (let offset = 0, at = this.#turn; offset < count; offset++, at = at + 1 === count ? 0 : at + 1) {
+      const member = members[at] as Member
+      if (best !== undefined && member.inFlight >= best.inFlight) continue
+      if (tried.length > 0 && tried.includes(member)) continue
+      best = member
+      if (member.inFlight === 0) break
+    }
+    return best
+  }
+}
+
+interface Portion {
+  readonly group: string
+  readonly percent: number
+  readonly pool: Pool
+  /** Smooth weighted round robin: grows with each turn by its weight; the highest one is chosen and pays for all. */
+  credit: number
+}
+
+/**
+ * Divides requests exactly: of 100, a server group with 5 % gets 5, and never more than its share from the first one on. What a server
+ * group without an eligible instance would get goes to the others.
+ */
+export class Shares {
+  #portions: readonly Portion[] = []
+  /** Tells the portions that keep their credit. */
+  #key = ''
+  /** Server groups without a share. */
+  readonly #rest = new Pool()
+  /** Of all portions together, in percent. */
+  #total = 0
+  /** Hundredths of a request that the portions have not had yet. */
+  #owed = 0
+
+  /** @param eligible Those that may get requests @returns whether one of them has a share */
+  update(eligible: readonly Member[]): boolean {
+    const groups = Map.groupBy(eligible, ({ share }) => share?.group)
+    this.#rest.members = groups.get(undefined) ?? []
+    const wanted = [...new Map(eligible.flatMap(({ share }) => (share === undefined ? [] : [[share.group, share.percent] as const])))]
+    const key = JSON.stringify(wanted)
+    if (key !== this.#key) this.#portions = wanted.map(([group, percent]) => ({ group, percent, pool: new Pool(), credit: 0 }))
+    this.#key = key
+    for (const { group, pool } of this.#portions) pool.members = groups.get(group) ?? []
+    this.#total = this.#portions.reduce((sum, { percent }) => sum + percent, 0)
+    return this.#portions.length > 0
+  }
+
+  /** Whose turn it is. */
+  next(): Pool {
+    if (this.#rest.members.length > 0) {
+      this.#owed += Math.min(this.#total, 100)
+      if (this.#owed < 100) return this.#rest
+      this.#owed -= 100
+    }
+    let best: Portion | undefined
+    for (const portion of this.#portions) {
+      portion.credit += portion.percent
+      if (best === undefined || portion.credit > best.credit) best = portion
+    }
+    if (best === undefined) return this.#rest
+    best.credit -= this.#total
+    return best.pool
+  }
+
+  /** Where a request that this instance has not answered is repeated first. */
+  poolOf({ share }: Member): Pool {
+    return this.#portions.find(({ group }) => group === share?.group)?.pool ?? this.#rest
+  }
+}
