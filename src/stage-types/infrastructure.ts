@@ -254,7 +254,7 @@ export const infrastructureStages: readonly StageDescription[] = [
     ...targetFields,
     number(
       'percent',
-      'Share of the requests to each of its load balancers, from 0 to 100. Server groups without a share divide the rest. Null takes the share away.',
+      'Share of the requests to each of its load balancers, from 0 to 100. Server groups without a share divide the rest. Without it, the share is taken away.',
     ),
   ]),
   serverGroups.both('resizeServerGroup', 'Resize a server group', 'Changes the number of instances.', [

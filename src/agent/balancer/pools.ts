@@ -56,7 +56,9 @@ export class Shares {
   update(eligible: readonly Member[]): boolean {
     const groups = Map.groupBy(eligible, ({ share }) => share?.group)
     this.#rest.members = groups.get(undefined) ?? []
-    const wanted = [...new Map(eligible.flatMap(({ share }) => (share === undefined ? [] : [[share.group, share.percent] as const])))]
+    const wanted = [
+      ...new Map(eligible.flatMap(({ share }) => (share === undefined ? [] : [[share.group, share.percent] as const]))),
+    ]
     const key = JSON.stringify(wanted)
     if (key !== this.#key) this.#portions = wanted.map(([group, percent]) => ({ group, percent, pool: new Pool(), credit: 0 }))
     this.#key = key

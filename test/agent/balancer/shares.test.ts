@@ -89,7 +89,7 @@ test('no request is lost while shares change', async (t) => {
   const [old, young] = (await startAll(t, 'old', 'young')) as [DesiredMember, DesiredMember]
   const rig = await openRig(t, { members: [old, shared(young, 0)] })
   await rig.untilUp('old', 'young')
-  const clients = Array.from({ length: 8 }, () => answers(rig, 60))
+  const clients = Array.from({ length: 8 }, () => answers(rig, 25))
   for (const percent of [5, 50, 0, 100, 20, 100, 0]) {
     await new Promise(setImmediate)
     rig.apply({ members: [old, shared(young, percent)] })

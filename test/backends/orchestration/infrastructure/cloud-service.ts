@@ -111,8 +111,13 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
         source?.['useSourceCapacity'] === true && from !== undefined
           ? { ...from.capacity }
           : (fields['capacity'] as Group['capacity'])
-      service.add(name, { region, capacity, imageId: String(fields['imageId'] ?? from?.imageId), sick: service.sick,
-        trafficPercent: fields['trafficPercent'] as number | undefined })
+      service.add(name, {
+        region,
+        capacity,
+        imageId: String(fields['imageId'] ?? from?.imageId),
+        sick: service.sick,
+        trafficPercent: fields['trafficPercent'] as number | undefined,
+      })
       return { serverGroupNames: [`${region}:${name}`], serverGroupNameByRegion: { [region]: name } }
     },
     upsertLoadBalancer: (fields) => ({

@@ -148,7 +148,10 @@ test('a share of the traffic is given, and taken away', async (t) => {
   assert.deepEqual([old.trafficPercent, young.trafficPercent], [undefined, 5])
   await run({ ...job, percent: null })
   assert.equal(young.trafficPercent, undefined)
-  assert.match(errorOf(await run(job, 'TERMINAL')), /set "percent" to a whole number from 0 to 100/)
+  assert.match(
+    errorOf(await run({ ...job, percent: 101 }, 'TERMINAL')),
+    /"101" is no share: set "percent" to a whole number from 0 to 100/,
+  )
 
   young.trafficPercent = 0
   cloud.guards = [{ account: 'dev', location: 'east', stack: 'main', detail: '*', enabled: true }]

@@ -46,12 +46,14 @@ const share = targetStep('shareTraffic', async (context, target) => {
   return { percent }
 })
 
-/** Null takes the share away. @throws {StageError} when it is no percentage */
+/** Null, which contexts do not keep, takes the share away. @throws {StageError} when it is no percentage */
 function percentOf({ percent }: JsonObject): number | null {
-  if (percent === null) return null
+  if (percent === undefined || percent === null) return null
   const number = numberOf(percent)
   if (number !== undefined && Number.isInteger(number) && number >= 0 && number <= 100) return number
-  throw new StageError(['The stage gives no share: set "percent" to a whole number from 0 to 100, or to null to take the share away.'])
+  throw new StageError([
+    `"${String(percent)}" is no share: set "percent" to a whole number from 0 to 100, or leave it out to take the share away.`,
+  ])
 }
 
 /** Submits an operation on the stage's target. @param prepare Refuses it, or returns fields that it has besides */

@@ -187,7 +187,9 @@ const shareTraffic = onServerGroup({
     const problem = problemOfShare(desired, shared)
     if (problem !== undefined) throw new Error(problem)
     change(() => {
-      run.note(percent === null ? `Taking the share of ${group.name} away.` : `Giving ${group.name} ${percent} % of the requests.`)
+      run.note(
+        percent === null ? `Taking the share of ${group.name} away.` : `Giving ${group.name} ${percent} % of the requests.`,
+      )
       desired.put('groups', shared)
     })
     const isKnown = await run.aside(() => reconciler.reaches(() => true, sharingMs))
