@@ -31,6 +31,7 @@ const layers = [
   'sessions',
   'permissions',
   'pipeline-templates',
+  'environments',
   'stage-types',
   'upstreams',
   'directory',

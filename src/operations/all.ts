@@ -19,6 +19,7 @@ import { clusterOperations } from './resources/clusters.ts'
 import { cronOperations } from './resources/cron.ts'
 import { deliveryConfigOperations } from './resources/delivery-configs.ts'
 import { entityTagOperations } from './resources/entity-tags.ts'
+import { environmentOperations } from './resources/environments.ts'
 import { executionStreamOperations, taskStreamOperations } from './resources/event-streams.ts'
 import { executionOperations } from './resources/executions.ts'
 import { expressionOperations } from './resources/expressions.ts'
@@ -54,7 +55,11 @@ import { webhookOperations } from './resources/webhooks.ts'
 
 /** Name, description and operations of each subject. */
 const rows: readonly (readonly [name: string, description: string, operations: readonly Operation[]])[] = [
-  ['Applications', 'Owners of pipelines, clusters and permissions. Tasks create, change and delete them.', applicationOperations],
+  [
+    'Applications',
+    'Owners of pipelines, clusters and permissions. Tasks create, change and delete them.',
+    [...applicationOperations, ...environmentOperations],
+  ],
   [
     'Pipelines',
     'Definitions of pipelines and of deployment strategies, with their revisions.',

@@ -216,6 +216,7 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'GET /manifests/{account}/{location}/{name}': 'readers',
   'POST /manifests/plan': 'planners',
   'GET /applications/{application}/drift': 'readers',
+  'GET /applications/{application}/environments': 'readers',
   'GET /applications/{application}/secrets': 'readers',
   'PUT /applications/{application}/secrets/{name}': 'writers',
   'DELETE /applications/{application}/secrets/{name}': 'writers',

@@ -180,6 +180,7 @@ export const expectedReach: Readonly<Record<string, Reach>> = {
   'GET /manifests/{account}/{location}/{name}': 'none',
   'POST /manifests/plan': 'its own',
   'GET /applications/{application}/drift': 'its own',
+  'GET /applications/{application}/environments': 'its own',
   'GET /applications/{application}/secrets': 'its own',
   'PUT /applications/{application}/secrets/{name}': 'its own',
   'DELETE /applications/{application}/secrets/{name}': 'its own',

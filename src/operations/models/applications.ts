@@ -1,5 +1,6 @@
 /** Applications and projects, merged from the definition store and the infrastructure. */
 import { z } from 'zod'
+import { DeclaredEnvironments } from '../../environments/declaration.ts'
 import { AnyObject, millisecondsModel, optionalTextsModel } from '../schemas.ts'
 import { Cluster } from './infrastructure.ts'
 
@@ -31,6 +32,7 @@ export const ApplicationAttributes = z
     updateTs: z.string().nullish().describe('Milliseconds since the epoch.'),
     permissions: PermissionsModel.nullish(),
     trafficGuards: z.array(TrafficGuard).nullish(),
+    environments: DeclaredEnvironments.nullish().describe('In the order of promotion; derived unless given.'),
     instancePort: z.int().nullish(),
     platformHealthOnly: z.boolean().nullish(),
   })

@@ -299,3 +299,27 @@ test('the list of applications is what each of them is, in order of their names'
   await store.ok('POST', '/permissions/applications/b', { name: 'b', permissions: { READ: ['dev'] } })
   assert.equal((await tag(now))[0], 200)
 })
+
+test('declared environments are stored as they are, and mistakes are named', async (t) => {
+  const store = await startStore(t)
+  const production = {
+    name: 'production',
+    accounts: ['prod'],
+    mayPromote: ['ops'],
+    constraints: [{ type: 'soakTime', minutes: 5 }],
+  }
+  const environments = [{ name: 'staging', accounts: ['staging'], regions: ['eu'] }, production]
+  const created = await store.ok('POST', '/v2/applications', { ...demo, environments })
+  assert.deepEqual(created['environments'], environments)
+  const mistakes: [declared: unknown, message: RegExp][] = [
+    [[{ name: 'staging' }], /environments\.0\.accounts: it is missing/],
+    [[{ ...production, account: 'prod' }], /environments\.0\.account: an environment has no such field, only name, accounts, /],
+    [[production, { ...production, name: 'Production' }], /environments\.1\.name: another environment is named "Production" too/],
+    [[{ ...production, constraints: [{ type: 'soak' }] }], /constraints\.0\.type: it must be one of judgment, soakTime, /],
+    [[{ ...production, constraints: [{ type: 'soakTime' }] }], /minutes: a constraint of the type soakTime needs it/],
+  ]
+  for (const [declared, message] of mistakes) {
+    const refused = await store.fails(400, 'PATCH', '/v2/applications/demo', { name: 'demo', environments: declared })
+    assert.match(String(refused['message']), message)
+  }
+})

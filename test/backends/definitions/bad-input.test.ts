@@ -35,6 +35,7 @@ const refusedBodies: { method: string; path: string; text: string; status: numbe
   { method: 'POST', path: '/v2/applications', text: '{"name":"x","email":"a@b","cloudProviders":[1]}', status: 400 },
   { method: 'POST', path: '/v2/applications', text: '{"name":"x","email":"a@b","trafficGuards":[1]}', status: 400 },
   { method: 'POST', path: '/v2/applications', text: '{"name":"x","email":"a@b","__proto__":{}}', status: 400 },
+  { method: 'POST', path: '/v2/applications', text: '{"name":"x","email":"a@b","environments":[{"name":"dev"}]}', status: 400 },
   { method: 'PATCH', path: '/v2/applications/x', text: '[]', status: 400 },
   { method: 'PUT', path: '/permissions/applications/x', text: '{"permissions":{"ADMIN":["a"]}}', status: 400 },
   { method: 'PUT', path: '/permissions/applications/x', text: '{"permissions":{"READ":"a"}}', status: 400 },

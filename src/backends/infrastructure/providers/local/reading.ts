@@ -41,6 +41,7 @@ export function toServerGroup(
     instanceType: group.instanceType,
     vpcId: undefined,
     buildInfo: group.buildInfo,
+    summary: { image: { imageId: image.id, name: image.name, digest: image.digest } },
     image: { id: image.id, name: `${image.name}-${image.version}`, details: { digest: image.digest, version: image.version } },
     launchConfig: {
       imageId: image.id,

@@ -1,0 +1,92 @@
+/** What an application declares about its environments. */
+import { z } from 'zod'
+import { foldName } from '../names/fold-name.ts'
+import { describeIssue } from '../settings/describe-issue.ts'
+
+const name = z.string().min(1)
+const names = z.array(name).min(1)
+
+/** The field that each kind of constraint cannot be without. */
+const neededFields = { soakTime: 'minutes', verification: 'checks', canary: 'canaryConfig' } as const
+
+const Constraint = z
+  .looseObject({
+    type: z.enum(['judgment', 'soakTime', 'window', 'canary', 'verification']),
+    roles: names.optional().describe('judgment: one of which the user needs who judges; any who may run it unless given.'),
+    instructions: z.string().optional().describe('judgment: what is to be judged.'),
+    minutes: z.number().positive().optional().describe('soakTime: how long the version must have run in the environment before.'),
+    days: z.array(z.int().min(1).max(7)).optional().describe('window: 1 for Sunday to 7; all unless given.'),
+    whitelist: z
+      .array(z.looseObject({}))
+      .optional()
+      .describe('window: times of day with startHour, startMin, endHour and endMin; all unless given.'),
+    checks: z
+      .array(z.looseObject({ type: name }))
+      .min(1)
+      .optional()
+      .describe('verification: those of the stage `verify`.'),
+    rollback: z.boolean().optional().describe('verification: after a failure, what ran before takes the traffic again.'),
+    canaryConfig: z
+      .looseObject({})
+      .optional()
+      .describe('canary: that of the stage `kayentaCanary`, whose other fields go beside it.'),
+  })
+  .superRefine((constraint, { addIssue }) => {
+    const needed = Object.hasOwn(neededFields, constraint.type) && neededFields[constraint.type as keyof typeof neededFields]
+    if (needed !== false && constraint[needed] === undefined) {
+      addIssue({ code: 'custom', path: [needed], message: `a constraint of the type ${constraint.type} needs it` })
+    }
+  })
+  .meta({ id: 'EnvironmentConstraint', description: 'What must hold before a version is promoted into the environment.' })
+export type Constraint = z.infer<typeof Constraint>
+
+const fields = {
+  name,
+  accounts: names.describe('Where it is.'),
+  regions: names.optional().describe('Regions or namespaces of these accounts; all unless given.'),
+  clusters: names.optional().describe('Clusters of the application that belong to it; all unless given.'),
+  mayPromote: names.optional().describe('Roles, one of which a user needs to promote into it; none is needed unless given.'),
+  constraints: z.array(Constraint).optional().describe('In the order of their check; verifications follow the deployment.'),
+}
+
+const DeclaredEnvironment = z
+  .looseObject(fields)
+  .superRefine((environment, { addIssue }) => {
+    const unknown = Object.keys(environment).find((key) => !Object.hasOwn(fields, key))
+    if (unknown === undefined) return
+    const message = `an environment has no such field, only ${Object.keys(fields).join(', ')}`
+    addIssue({ code: 'custom', path: [unknown], message })
+  })
+  .meta({ id: 'DeclaredEnvironment', description: 'One of the places through which versions of an application are promoted.' })
+
+/** The attribute `environments` of an application, in the order of promotion. */
+export const DeclaredEnvironments = z.array(DeclaredEnvironment).superRefine((declared, { addIssue }) => {
+  const known = new Set<string>()
+  declared.forEach((environment, index) => {
+    const key = foldName(environment.name)
+    if (known.has(key)) {
+      addIssue({ code: 'custom', path: [index, 'name'], message: `another environment is named "${environment.name}" too` })
+    }
+    known.add(key)
+  })
+})
+
+/** A place that runs versions of an application. */
+export interface Environment {
+  readonly name: string
+  readonly accounts: readonly string[]
+  /** Undefined, here and below: all. */
+  readonly regions?: readonly string[] | undefined
+  readonly clusters?: readonly string[] | undefined
+  readonly mayPromote?: readonly string[] | undefined
+  readonly constraints: readonly Constraint[]
+}
+
+/** Undefined: the application declares none; a text: why the declaration cannot be used, which a store without its rules has accepted. */
+export function declaredEnvironments(attribute: unknown): Environment[] | string | undefined {
+  if (attribute === undefined || attribute === null || (Array.isArray(attribute) && attribute.length === 0)) return undefined
+  const checked = DeclaredEnvironments.safeParse(attribute)
+  if (checked.success) return checked.data.map((each) => ({ ...each, constraints: each.constraints ?? [] }))
+  const faults = checked.error.issues.map((issue) => `${['environments', ...issue.path].join('.')}: ${describeIssue(issue)}`)
+  return `The application declares environments that cannot be used. ${faults.join('; ')}.`
+}

@@ -1,0 +1,144 @@
+/** What pipelines and their runs deploy where. */
+import { fieldAt, fieldOf, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json/values.ts'
+import { foldName } from '../names/fold-name.ts'
+import type { Environment } from './declaration.ts'
+
+interface Target {
+  readonly account: string | undefined
+  /** Empty: it is not known before the pipeline runs. */
+  readonly regions: readonly string[]
+}
+
+/** Of clusters, and of stages with manifests. */
+export function targetsOf(pipeline: unknown): Target[] {
+  return objectsOf(fieldOf(pipeline, 'stages'))
+    .flatMap((stage) =>
+      stage['type'] === 'deploy' ? objectsOf(stage['clusters']) : stage['type'] === 'deployManifest' ? [stage] : [],
+    )
+    .map(toTarget)
+}
+
+function toTarget(fields: JsonObject): Target {
+  const { account, credentials, region, namespace, namespaceOverride, location, regions, availabilityZones } = fields
+  const single = [region, namespace, namespaceOverride, location].flatMap((each) => textOf(each) ?? [])
+  const several = textsOf(regions)
+  return {
+    account: textOf(account) ?? textOf(credentials),
+    regions: single.length > 0 ? single.slice(0, 1) : several.length > 0 ? several : Object.keys(objectOf(availabilityZones)),
+  }
+}
+
+/** Whether a pipeline brings versions into an environment. */
+export function deploysTo(pipeline: unknown, environment: Environment): boolean {
+  const stages = objectsOf(fieldOf(pipeline, 'stages'))
+  const isPromotion = ({ type, to }: JsonObject) =>
+    type === 'promote' && foldName(textOf(to) ?? '') === foldName(environment.name)
+  return stages.some(isPromotion) || targetsOf(pipeline).some((target) => isWithin(target, environment))
+}
+
+function isWithin({ account = '', regions }: Target, environment: Environment): boolean {
+  if (!environment.accounts.includes(account)) return false
+  return regions.length === 0 || regions.some((region) => environment.regions?.includes(region) ?? true)
+}
+
+export interface Commit {
+  readonly sha: string
+  readonly branch?: string | undefined
+  readonly message?: string | undefined
+  readonly author?: string | undefined
+  readonly timestamp?: string | number | undefined
+  readonly url?: string | undefined
+}
+
+export interface Build {
+  readonly server?: string | undefined
+  readonly job?: string | undefined
+  readonly number?: number | undefined
+  readonly url?: string | undefined
+}
+
+/** What a stage of a run has deployed. */
+export interface Deployment {
+  readonly run: {
+    readonly id: string
+    readonly pipeline: string
+    readonly user: string | undefined
+    readonly atMs: number | undefined
+  }
+  readonly account: string
+  /** Names of server groups by region; of manifests, none. */
+  readonly serverGroups: JsonObject
+  readonly images: readonly string[]
+  readonly manifests: readonly JsonObject[]
+  readonly commit: Commit | undefined
+  readonly build: Build | undefined
+}
+
+/** The latest first. */
+export function deploymentsOf(runs: readonly unknown[]): Deployment[] {
+  const found = objectsOf(runs).flatMap((run) => objectsOf(run['stages']).flatMap((stage) => deploymentOf(run, stage)))
+  return found.toSorted((a, b) => (b.run.atMs ?? 0) - (a.run.atMs ?? 0))
+}
+
+function deploymentOf(run: JsonObject, stage: JsonObject): Deployment[] {
+  const { context, outputs, status, type } = stage
+  const account = textOf(fieldOf(context, 'account')) ?? textOf(fieldOf(context, 'credentials'))
+  if (status !== 'SUCCEEDED' || account === undefined) return []
+  const serverGroups = objectOf(fieldOf(context, 'deploy.server.groups'))
+  const manifests = type === 'deployManifest' ? objectsOf(fieldOf(outputs, 'manifests') ?? fieldOf(context, 'manifests')) : []
+  const image = textOf(fieldOf(context, 'imageId')) ?? textOf(fieldOf(context, 'amiName'))
+  const images = manifests.length > 0 ? imagesIn(manifests) : [image].flatMap((each) => each ?? [])
+  if (images.length === 0 || (manifests.length === 0 && Object.keys(serverGroups).length === 0)) return []
+  const atMs = [stage['endTime'], stage['startTime']].find((each) => typeof each === 'number')
+  const user = textOf(fieldAt(run, 'authentication', 'user')) ?? textOf(fieldAt(run, 'trigger', 'user'))
+  const shown = { id: String(run['id']), pipeline: textOf(run['name']) ?? '', user, atMs }
+  return [{ run: shown, account, serverGroups, images, manifests, ...sourceOf(run) }]
+}
+
+/** The build that a run began with or has waited for, and its commit. */
+function sourceOf({ trigger, stages }: JsonObject): Pick<Deployment, 'build' | 'commit'> {
+  const built = objectsOf(stages).map(({ context }) => objectOf(context))
+  const sources = [objectOf(trigger), ...built].filter((each) => Object.keys(objectOf(each['buildInfo'])).length > 0)
+  const [source = objectOf(trigger)] = sources
+  const info = objectOf(source['buildInfo'])
+  const build = {
+    server: textOf(source['master']),
+    job: textOf(source['job']),
+    number: numberOf(info['number'] ?? source['buildNumber']),
+    url: textOf(info['url']),
+  }
+  const [commit] = commitsOf(info)
+  const pushed = textOf(fieldOf(trigger, 'hash'))
+  const branch = textOf(fieldOf(trigger, 'branch'))
+  return {
+    build: build.number === undefined ? undefined : build,
+    commit: commit ?? (pushed === undefined ? undefined : { sha: pushed, branch }),
+  }
+}
+
+/** Of a build, as build services report them. */
+export function commitsOf(build: JsonObject): Commit[] {
+  return objectsOf(build['scm']).flatMap(({ sha1, branch, message, committer, timestamp, compareUrl }) => {
+    const sha = textOf(sha1)
+    if (sha === undefined) return []
+    const at = typeof timestamp === 'number' ? timestamp : textOf(timestamp)
+    return [
+      {
+        sha,
+        branch: textOf(branch),
+        message: textOf(message),
+        author: textOf(committer),
+        timestamp: at,
+        url: textOf(compareUrl),
+      },
+    ]
+  })
+}
+
+/** Of all containers of manifests. */
+export function imagesIn(value: unknown): string[] {
+  if (Array.isArray(value)) return [...new Set(value.flatMap(imagesIn))]
+  if (typeof value !== 'object' || value === null) return []
+  const { image, ...rest } = value as JsonObject
+  return [...new Set([...textsOf([image]), ...Object.values(rest).flatMap(imagesIn)])]
+}

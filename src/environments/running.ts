@@ -1,0 +1,186 @@
+/** What an environment runs of an application, by its server groups. */
+import { fieldOf, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json/values.ts'
+import { parseMoniker } from '../names/moniker.ts'
+import type { Environment } from './declaration.ts'
+import type { Build, Commit } from './pipelines.ts'
+
+export interface Version {
+  /** As it is deployed. */
+  readonly image: string
+  /** Its tag, else the beginning of its digest, else its name. */
+  readonly label: string
+  readonly digest?: string | undefined
+  readonly commit?: Commit | undefined
+  readonly build?: Build | undefined
+}
+
+export type State = 'up' | 'degraded' | 'down' | 'disabled' | 'empty'
+
+interface Health {
+  readonly state: State
+  readonly up: number
+  readonly total: number
+}
+
+/** One cluster in one region. */
+export interface RunningCluster {
+  readonly provider: string
+  readonly account: string
+  readonly region: string
+  readonly cluster: string
+  /** Those that serve; where none does, the newest. The newest first. */
+  readonly serverGroups: readonly JsonObject[]
+  /** All of them. */
+  readonly all: readonly JsonObject[]
+  readonly versions: readonly Version[]
+  /** Milliseconds since the epoch. */
+  readonly sinceMs: number | undefined
+  readonly health: Health
+}
+
+export interface Running {
+  readonly clusters: readonly RunningCluster[]
+  /** The newest first. */
+  readonly versions: readonly Version[]
+  /** Labels of all versions that are kept there, the newest first. */
+  readonly history: readonly string[]
+  readonly sinceMs: number | undefined
+  readonly health: Health
+}
+
+/** @param groups Server groups of the application, as lists have them */
+export function runningIn(environment: Environment, groups: readonly JsonObject[]): Running {
+  const own = groups.filter((group) => isIn(environment, group) && !isJob(group)).toSorted(byAge)
+  return summaryOf([...Map.groupBy(own, (group) => JSON.stringify(placeOf(group))).values()].map(toCluster))
+}
+
+/** What these clusters run together. */
+export function summaryOf(clusters: readonly RunningCluster[]): Running {
+  const serving = clusters.filter(({ health }) => health.state !== 'disabled')
+  const shown = (serving.length > 0 ? serving : clusters).toSorted((a, b) => (b.sinceMs ?? 0) - (a.sinceMs ?? 0))
+  const kept = clusters.flatMap(({ all }) => all).toSorted(byAge)
+  return {
+    clusters,
+    versions: distinct(shown.flatMap(({ versions }) => versions)),
+    history: [...new Set(kept.flatMap(versionsOf).map(({ label }) => label))],
+    sinceMs: shown[0]?.sinceMs,
+    health: worst(shown.map(({ health }) => health)),
+  }
+}
+
+function isIn({ accounts, regions, clusters }: Environment, group: JsonObject): boolean {
+  const { account, region, cluster } = placeOf(group)
+  return accounts.includes(account) && (regions?.includes(region) ?? true) && (clusters?.includes(cluster) ?? true)
+}
+
+/** It ends by itself, and so serves nothing. */
+function isJob({ name }: JsonObject): boolean {
+  return /^(?:job|cronJob) /i.test(String(name))
+}
+
+function byAge(one: JsonObject, other: JsonObject): number {
+  return (numberOf(other['createdTime']) ?? 0) - (numberOf(one['createdTime']) ?? 0)
+}
+
+export function accountOf({ account, accountName }: JsonObject): string {
+  return textOf(account) ?? textOf(accountName) ?? ''
+}
+
+function placeOf(group: JsonObject): Pick<RunningCluster, 'provider' | 'account' | 'region' | 'cluster'> {
+  const { cloudProvider, type, region, cluster, moniker, name } = group
+  return {
+    provider: textOf(cloudProvider) ?? textOf(type) ?? '',
+    account: accountOf(group),
+    region: textOf(region) ?? '',
+    cluster: textOf(cluster) ?? textOf(fieldOf(moniker, 'cluster')) ?? parseMoniker(String(name)).cluster ?? String(name),
+  }
+}
+
+/** @param all The newest first */
+function toCluster(all: readonly JsonObject[]): RunningCluster {
+  const serving = all.filter((group) => !isDisabled(group) && countsOf(group).total > 0)
+  const serverGroups = serving.length > 0 ? serving : all.slice(0, 1)
+  const counts = serverGroups.map(countsOf)
+  const up = counts.reduce((sum, each) => sum + each.up, 0)
+  const total = counts.reduce((sum, each) => sum + each.total, 0)
+  const [newest = {}] = serverGroups
+  return {
+    ...placeOf(newest),
+    serverGroups,
+    all,
+    versions: distinct(serverGroups.flatMap(versionsOf)),
+    sinceMs: numberOf(newest['createdTime']),
+    health: { state: serving.length === 0 ? 'disabled' : stateOf(up, total), up, total },
+  }
+}
+
+function isDisabled({ isDisabled: own, disabled }: JsonObject): boolean {
+  return isTrue(own) || isTrue(disabled)
+}
+
+function countsOf({ instanceCounts, instances }: JsonObject): { readonly up: number; readonly total: number } {
+  const counts = objectOf(instanceCounts)
+  const listed = objectsOf(instances)
+  return {
+    total: numberOf(counts['total']) ?? listed.length,
+    up: numberOf(counts['up']) ?? listed.filter(({ healthState }) => healthState === 'Up').length,
+  }
+}
+
+function stateOf(up: number, total: number): State {
+  return up === total ? 'up' : up === 0 ? 'down' : 'degraded'
+}
+
+function worst(all: readonly Health[]): Health {
+  const up = all.reduce((sum, each) => sum + each.up, 0)
+  const total = all.reduce((sum, each) => sum + each.total, 0)
+  if (all.length === 0) return { state: 'empty', up, total }
+  return { state: all.every(({ state }) => state === 'disabled') ? 'disabled' : stateOf(up, total), up, total }
+}
+
+function distinct(versions: readonly Version[]): Version[] {
+  return [...new Map(versions.toReversed().map((version) => [version.image, version])).values()].toReversed()
+}
+
+/** Of a server group: one, or those of its containers. */
+export function versionsOf({ buildInfo, image, launchConfig }: JsonObject): Version[] {
+  const info = objectOf(buildInfo)
+  const images = textsOf(info['images'])
+  if (images.length > 0) return images.map(toVersion)
+  const [name, version] = [textOf(info['package_name']), textOf(info['version'])]
+  const built = name === undefined || version === undefined ? undefined : `${name}:${version}`
+  const found =
+    textOf(fieldOf(image, 'imageId')) ?? built ?? textOf(fieldOf(launchConfig, 'imageId')) ?? textOf(fieldOf(image, 'name'))
+  if (found === undefined) return []
+  const digest = textOf(fieldOf(image, 'digest'))
+  return [{ ...toVersion(found), ...(digest !== undefined && { digest }), ...sourceOf(info) }]
+}
+
+function toVersion(image: string): Version {
+  const [, digest] = image.split('@')
+  return { image, label: labelOf(image), ...(digest !== undefined && { digest }) }
+}
+
+/** The tag of an image, else the beginning of its digest, else its name. */
+export function labelOf(image: string): string {
+  const [named = '', digest] = image.slice(image.lastIndexOf('/') + 1).split('@')
+  const tag = named.indexOf(':')
+  return tag !== -1 ? named.slice(tag + 1) : (digest?.slice(digest.indexOf(':') + 1).slice(0, 8) ?? named)
+}
+
+/** Its repository, without tag and digest. */
+export function repositoryOf(image: string): string {
+  const [named = ''] = image.split('@')
+  const tag = named.indexOf(':', named.lastIndexOf('/') + 1)
+  return tag === -1 ? named : named.slice(0, tag)
+}
+
+function sourceOf(info: JsonObject): Pick<Version, 'commit' | 'build'> {
+  const sha = textOf(info['commit'])
+  const { name, number, host } = objectOf(info['jenkins'])
+  const build = { server: textOf(host), job: textOf(name), number: numberOf(number), url: textOf(info['buildInfoUrl']) }
+  return {
+    ...(sha !== undefined && { commit: { sha, branch: textOf(info['branch']) } }),
+    ...(build.number !== undefined && { build }),
+  }
+}

@@ -1,0 +1,239 @@
+/** Environments of an application, composed of what the services answer. */
+
+import type { Environment } from '../../environments/declaration.ts'
+import { environmentsOf } from '../../environments/derivation.ts'
+import { changedImages, changedManifests } from '../../environments/difference.ts'
+import { driftIn } from '../../environments/drift.ts'
+import { describeMissingRole, foreseenHolds } from '../../environments/holds.ts'
+import { type Deployment, deploymentsOf, deploysTo } from '../../environments/pipelines.ts'
+import { accountOf, type Running, type RunningCluster, runningIn, type Version } from '../../environments/running.ts'
+import { GatewayError } from '../../errors.ts'
+import { pathTo } from '../../http/encode-path.ts'
+import { definedOf, fieldAt, fieldOf, type JsonObject, objectsOf, textOf, textsOf } from '../../json/values.ts'
+import { foldName } from '../../names/fold-name.ts'
+import type { PermissionView } from '../../permissions/permissions.ts'
+import { hasRole, isGranted } from '../../permissions/rights.ts'
+import { manifestProvider } from '../../settings/standalone.ts'
+import { readJson } from '../../upstreams/read-answer.ts'
+import type { ServiceName } from '../../upstreams/services.ts'
+import { createAccountFilter, isDecided } from '../access/application-access.ts'
+import { listDefinitions } from '../access/find-definition.ts'
+import { get, polledByUsers } from '../declare.ts'
+import { readsApplication } from '../demands.ts'
+import { EnvironmentsModel } from '../models/environments.ts'
+import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { formatMissing } from '../staleness.ts'
+import { checkList, checkObject } from '../upstream-shape.ts'
+import { type Ask, loadBetween, nothingBetween } from './between-versions.ts'
+
+/** Pipelines whose runs are looked at, and runs of each. */
+const mostPipelines = 20
+const runsOfPipeline = 3
+
+export const environmentOperations: Operation[] = [
+  get('getApplicationEnvironments', '/applications/{application}/environments', {
+    ...polledByUsers,
+    demands: readsApplication,
+    summary: 'List environments and promotions',
+    description:
+      'What each environment of an application runs, in the order of promotion, and what lies between two of them. The attribute ' +
+      '`environments` of the application declares them; otherwise they are made of its accounts and pipelines.',
+    handle: listEnvironments,
+    cost: 5,
+    answer: EnvironmentsModel,
+    errors: { 404: 'Neither the definition store nor the infrastructure knows the application.' },
+  }),
+]
+
+/** What an answer is made of. */
+interface Findings {
+  readonly application: string
+  readonly attributes: JsonObject
+  readonly pipelines: readonly JsonObject[]
+  readonly runs: readonly JsonObject[]
+  readonly deployments: readonly Deployment[]
+  readonly drift: readonly JsonObject[]
+  /** Undefined: the caller's permissions limit nothing. */
+  readonly view: PermissionView | undefined
+  readonly user: string
+  readonly ask: Ask
+}
+
+interface Place {
+  readonly environment: Environment
+  readonly running: Running
+}
+
+async function listEnvironments(request: OperationRequest, platform: Platform): Promise<JsonObject | DirectAnswer> {
+  const application = request.path['application'] as string
+  const missing = new Set<ServiceName>()
+  const ask = createAsk(request, missing)
+  const mayRead = await createAccountFilter(request, platform)
+  const [attributes, groups, pipelines] = await loadFoundation(request, application)
+  const readable = groups.filter((group) => mayRead(accountOf(group)))
+  const used = [...new Set(readable.map(accountOf))]
+  const accounts = platform.accounts.list().filter(({ name }) => mayRead(name))
+  const { isDeclared, problem, list } = environmentsOf(attributes['environments'], { accounts, pipelines, used })
+  const shown = list.map((environment) => ({ ...environment, accounts: environment.accounts.filter(mayRead) }))
+  const places = shown.map((environment) => ({ environment, running: runningIn(environment, readable) }))
+  const concerned = pipelines.filter((pipeline) => list.some((environment) => deploysTo(pipeline, environment)))
+  const [runs, drift, view] = await Promise.all([
+    loadRuns(ask, concerned),
+    loadDrift(ask, application, places),
+    isDecided(platform) ? platform.permissions.loadView(request.state.user) : undefined,
+  ])
+  const user = view?.name ?? 'anonymous'
+  const deployments = deploymentsOf(runs)
+  const findings = { application, attributes, pipelines: concerned, runs, deployments, drift, view, user, ask }
+  const environments = await Promise.all(places.map((place, index) => toAnswer(place, places[index - 1], findings)))
+  const body = { declared: isDeclared, ...definedOf({ problem }), environments }
+  if (missing.size === 0) return body
+  return new DirectAnswer(200, body, { warning: formatMissing([...missing], platform.upstreams) })
+}
+
+/** A service that is switched off, does not know the path or refuses it has no part; others that fail are noted. */
+function createAsk(request: OperationRequest, missing: Set<ServiceName>): Ask {
+  return async (service, call) => {
+    try {
+      return await request.json(service, call)
+    } catch (error) {
+      const status = error instanceof GatewayError ? error.details.upstream?.status : undefined
+      const isAnswer = status !== undefined && status >= 400 && status < 500
+      if (!isAnswer && (error as { code?: unknown }).code !== 'SERVICE_DISABLED') missing.add(service)
+      return undefined
+    }
+  }
+}
+
+/** Attributes, server groups and pipelines. @throws {GatewayError} NOT_FOUND, or the failure of a service */
+async function loadFoundation(
+  request: OperationRequest,
+  application: string,
+): Promise<[attributes: JsonObject, groups: JsonObject[], pipelines: JsonObject[]]> {
+  const [stored, listed, pipelines] = await Promise.all([
+    request.call('front50', { path: pathTo`/v2/applications/${application}` }),
+    request.call('clouddriver', { path: pathTo`/applications/${application}/serverGroups` }),
+    listDefinitions(request, application),
+  ])
+  const groups = listed.status === 404 ? [] : checkList(readJson(listed, 'clouddriver'), 'clouddriver')
+  if (stored.status !== 404) return [checkObject(readJson(stored, 'front50'), 'front50'), groups, pipelines]
+  if (groups.length === 0) throw new GatewayError('NOT_FOUND', `There is no application "${application}".`)
+  return [{}, groups, pipelines]
+}
+
+async function loadRuns(ask: Ask, pipelines: readonly JsonObject[]): Promise<JsonObject[]> {
+  const ids = pipelines.flatMap(({ id }) => textOf(id) ?? []).slice(0, mostPipelines)
+  if (ids.length === 0) return []
+  const query = { pipelineConfigIds: ids.join(','), limit: runsOfPipeline, statuses: 'RUNNING,PAUSED,SUCCEEDED', expand: true }
+  return objectsOf(await ask('orca', { path: '/pipelines', query }))
+}
+
+/** Only providers with manifests know of drift. */
+async function loadDrift(ask: Ask, application: string, places: readonly Place[]): Promise<JsonObject[]> {
+  const isConcerned = places.some(({ running }) => running.clusters.some(({ provider }) => provider === manifestProvider))
+  return isConcerned ? objectsOf(await ask('clouddriver', { path: pathTo`/applications/${application}/drift` })) : []
+}
+
+async function toAnswer(place: Place, before: Place | undefined, findings: Findings): Promise<JsonObject> {
+  const { environment, running } = place
+  const { constraints: _constraints, ...declared } = environment
+  const { deployments, drift } = findings
+  return {
+    ...declared,
+    ...toRunning(running, deployments),
+    history: running.history,
+    clusters: running.clusters.map((cluster) => toCluster(cluster, deployments)),
+    drift: driftIn(environment, running, drift),
+    ...(before !== undefined && { promotion: await toPromotion(before, place, findings) }),
+  }
+}
+
+function toRunning(
+  { versions, sinceMs, health }: Pick<Running, 'versions' | 'sinceMs' | 'health'>,
+  deployments: readonly Deployment[],
+) {
+  return { versions: versions.map((version) => withSource(version, deployments)), sinceMs, health }
+}
+
+/** The build and the commit of an image, where a run that has deployed it knows them. */
+function withSource(version: Version, deployments: readonly Deployment[]): Version {
+  const known = deployments.filter(
+    ({ images, build, commit }) => images.includes(version.image) && (build ?? commit) !== undefined,
+  )
+  const commit = version.commit ?? known.find((each) => each.commit !== undefined)?.commit
+  const build = version.build ?? known.find((each) => each.build !== undefined)?.build
+  return { ...version, ...definedOf({ commit, build }) }
+}
+
+function toCluster(cluster: RunningCluster, deployments: readonly Deployment[]): JsonObject {
+  const { provider, account, region, serverGroups } = cluster
+  const names = serverGroups.map(({ name }) => String(name))
+  const run = deployments.find((each) => hasDeployed(each, cluster))?.run
+  return {
+    ...{ provider, account, region, cluster: cluster.cluster, serverGroups: names },
+    ...toRunning(cluster, deployments),
+    ...definedOf({ run }),
+  }
+}
+
+function hasDeployed(deployment: Deployment, { account, region, serverGroups, versions }: RunningCluster): boolean {
+  if (deployment.account !== account) return false
+  const names = textsOf(deployment.serverGroups[region])
+  if (names.length > 0) return serverGroups.some(({ name }) => names.includes(String(name)))
+  const isThere = (manifest: JsonObject) => fieldAt(manifest, 'metadata', 'namespace') === region
+  return deployment.manifests.some(isThere) && versions.some(({ image }) => deployment.images.includes(image))
+}
+
+async function toPromotion(before: Place, { environment, running }: Place, findings: Findings): Promise<JsonObject> {
+  const { pipelines, runs, deployments, view, user, application } = findings
+  const from = before.environment.name
+  const images = changedImages(before.running, running)
+  const [source, target] = [before.running, running].map(({ versions: [version] }) => version && withSource(version, deployments))
+  const between = images.length === 0 ? nothingBetween : await loadBetween(source, target, findings)
+  const { mayPromote } = environment
+  const hasAnyRole = view === undefined || (mayPromote?.some((role) => hasRole(view, role)) ?? true)
+  const mayRun = view === undefined || isGranted(view, 'application', application, 'EXECUTE')
+  const { sinceMs } = before.running
+  return {
+    from,
+    images,
+    manifests: changedManifests(before.environment, environment, deployments),
+    ...between,
+    pipelines: pipelines
+      .filter((pipeline) => deploysTo(pipeline, environment))
+      .map((pipeline) => toPipeline(pipeline, environment)),
+    mayPromote: hasAnyRole && mayRun,
+    holds: [
+      ...(hasAnyRole ? [] : [describeMissingRole(environment, user)]),
+      ...(mayRun ? [] : [`${user} may not run pipelines of ${application}.`]),
+      ...(images.length === 0 ? [] : foreseenHolds(environment, { from, sinceMs, now: Date.now() })),
+    ],
+    runs: runs.flatMap((run) => toPromotionRun(run, environment)),
+  }
+}
+
+function toPipeline(pipeline: JsonObject, environment: Environment): JsonObject {
+  const { id, name } = pipeline
+  return {
+    id: String(id),
+    name: String(name),
+    promotes: objectsOf(pipeline['stages']).some((stage) => promotesTo(stage, environment)),
+  }
+}
+
+function promotesTo(stage: JsonObject, { name }: Environment): boolean {
+  const to = fieldOf(stage['context'], 'to') ?? stage['to']
+  return stage['type'] === 'promote' && foldName(String(to)) === foldName(name)
+}
+
+function toPromotionRun(run: JsonObject, environment: Environment): JsonObject[] {
+  const stage = objectsOf(run['stages']).find(
+    (each) =>
+      each['parentStageId'] == null && ['RUNNING', 'PAUSED'].includes(String(each['status'])) && promotesTo(each, environment),
+  )
+  if (stage === undefined) return []
+  return [
+    { id: String(run['id']), pipeline: String(run['name']), waitsFor: textOf(fieldOf(stage['context'], 'waiting.for')) ?? null },
+  ]
+}

@@ -1,0 +1,256 @@
+/** Environments of an application, as the services of a Spinnaker report what they are made of. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Reply } from '../../support/upstream.ts'
+import { type Platform, startPlatform } from './platform.ts'
+
+const hourMs = 3_600_000
+
+const view = {
+  name: 'ann',
+  admin: false,
+  accounts: ['staging', 'prod'].map((name) => ({ name, authorizations: ['READ', 'WRITE'] })),
+  applications: [{ name: 'shop', authorizations: ['READ', 'WRITE', 'EXECUTE'] }],
+  buildServices: [{ name: 'ci', authorizations: ['READ'] }],
+  serviceAccounts: [],
+  roles: [{ name: 'developers' }],
+}
+
+const settings = {
+  security: { basicform: { enabled: true } },
+  spring: { security: { user: { name: 'ann', password: 'correct horse battery' } } },
+}
+const asAnn = { authorization: `Basic ${Buffer.from('ann:correct horse battery').toString('base64')}` }
+
+const declared = [
+  { name: 'staging', accounts: ['staging'], regions: ['shop'] },
+  {
+    name: 'production',
+    accounts: ['prod', 'secret'],
+    mayPromote: ['release-managers'],
+    constraints: [
+      { type: 'judgment', roles: ['qa'] },
+      { type: 'soakTime', minutes: 90 },
+    ],
+  },
+]
+
+/** A replica set of a deployment, with its pods. */
+function replicaSet(account: string, image: string, { ageMs = hourMs, up = 2, name = 'web-1' } = {}) {
+  return {
+    name: `replicaSet ${name}`,
+    ...{ account, region: 'shop', cluster: 'deployment web', cloudProvider: 'kubernetes', isDisabled: false },
+    createdTime: Date.now() - ageMs,
+    instanceCounts: { total: 2, up },
+    buildInfo: { images: [image] },
+  }
+}
+
+function deployedBy(id: string, account: string, image: string, number: number, replicas = 2) {
+  const container = { name: 'web', image }
+  const manifest = {
+    kind: 'Deployment',
+    metadata: { name: 'web', namespace: 'shop', annotations: { of: account } },
+    spec: { replicas, template: { spec: { containers: [container] } } },
+  }
+  return {
+    ...{ id, name: 'release', status: 'SUCCEEDED', authentication: { user: 'bob' } },
+    trigger: {
+      type: 'jenkins',
+      master: 'ci',
+      job: 'shop',
+      buildInfo: { number, scm: [{ sha1: `sha${number}`, branch: 'main' }] },
+    },
+    stages: [
+      {
+        ...{ id: `${id}s`, type: 'deployManifest', status: 'SUCCEEDED', endTime: Date.now() - hourMs },
+        context: { account, manifests: [manifest] },
+      },
+    ],
+  }
+}
+
+const promoting = {
+  ...{ id: 'r9', name: 'promote', status: 'RUNNING', trigger: { type: 'manual' } },
+  stages: [
+    {
+      ...{ id: 's1', type: 'promote', status: 'RUNNING' },
+      context: { to: 'Production', 'waiting.for': 'waits for 30 more minutes of soak time in staging' },
+    },
+  ],
+}
+
+const pipelines = [
+  {
+    ...{ id: 'p1', name: 'release', application: 'shop' },
+    stages: [
+      { refId: '1', type: 'deployManifest', account: 'staging', namespaceOverride: 'shop' },
+      { refId: '2', type: 'deployManifest', account: 'prod' },
+    ],
+  },
+  { id: 'p2', name: 'promote', application: 'shop', stages: [{ refId: '1', type: 'promote', to: 'production' }] },
+  { id: 'p3', name: 'clean-up', application: 'shop', stages: [{ refId: '1', type: 'wait' }] },
+]
+
+const answers: Readonly<Record<string, unknown>> = {
+  '/fiat/authorize/ann': view,
+  '/clouddriver/credentials': ['staging', 'prod', 'secret'].map((name) => ({ name, environment: `${name}-env` })),
+  '/front50/v2/applications/shop': {
+    ...{ name: 'SHOP', email: 'shop@example.org' },
+    ...{ environments: declared, repoType: 'github', repoProjectKey: 'acme', repoSlug: 'shop' },
+  },
+  '/front50/v2/applications/plain': { name: 'PLAIN', email: 'shop@example.org', environments: [] },
+  '/front50/v2/applications/broken': {
+    name: 'BROKEN',
+    email: 'shop@example.org',
+    environments: [{ name: 'a', accounts: ['a'], region: 'x' }],
+  },
+  '/front50/pipelines/shop': pipelines,
+  '/clouddriver/applications/shop/serverGroups': [
+    replicaSet('staging', 'example.org/shop/web:1.2', { up: 1 }),
+    {
+      ...replicaSet('staging', 'example.org/shop/web:1.1', { ageMs: 5 * hourMs, name: 'web-0' }),
+      instanceCounts: { total: 0, up: 0 },
+    },
+    replicaSet('prod', 'example.org/shop/web:1.0', { ageMs: 9 * hourMs }),
+    replicaSet('secret', 'example.org/shop/web:0.1'),
+    { ...replicaSet('prod', 'example.org/shop/job:1'), name: 'job migrate' },
+  ],
+  '/clouddriver/applications/shop/drift': [
+    {
+      ...{ account: 'prod', namespace: 'shop', name: 'deployment web', manager: 'kubectl-edit', since: null },
+      fields: ['spec.replicas'],
+    },
+  ],
+  '/orca/pipelines': [
+    deployedBy('r2', 'staging', 'example.org/shop/web:1.2', 12, 3),
+    deployedBy('r1', 'prod', 'example.org/shop/web:1.0', 10),
+    promoting,
+  ],
+  '/igor/github/acme/shop/compareCommits': [
+    { id: 'sha11', message: 'One', authorDisplayName: 'Cem', timestamp: 1 },
+    { id: 'sha12', message: 'Two', authorDisplayName: 'Dora', timestamp: 2 },
+  ],
+  '/igor/builds/all/ci/shop': [12, 11, 10].map((number) => ({
+    number,
+    result: 'SUCCESS',
+    url: `https://ci.example.org/${number}`,
+  })),
+}
+
+function answerOf(path: string): unknown {
+  const [bare = ''] = path.split('?')
+  return answers[bare] ?? (bare.startsWith('/front50/v2/applications/') ? new Reply(404) : [])
+}
+
+async function read(platform: Platform, application: string) {
+  const { status, body, headers } = await platform.ask(`GET /applications/${application}/environments`, undefined, asAnn)
+  return { status, headers, body: body as Answer }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+interface Answer {
+  readonly declared: boolean
+  readonly problem?: string
+  readonly message?: string
+  readonly environments: readonly (Fields & {
+    readonly name: string
+    readonly accounts: readonly string[]
+    readonly versions: readonly Fields[]
+    readonly clusters: readonly (Fields & { readonly run?: Fields })[]
+    readonly drift: readonly Fields[]
+    readonly promotion: Fields
+  })[]
+}
+
+test('environments of an application in front of a Spinnaker', async (t) => {
+  let failing = ''
+  const platform = await startPlatform(t, {
+    ...{ off: [], settings },
+    answers: ({ path }) => (failing !== '' && path.startsWith(failing) ? new Reply(500) : answerOf(path)),
+  })
+
+  await t.test('each says what it runs, of which commit and build, how it is, and what was changed since', async () => {
+    const { status, body } = await read(platform, 'shop')
+    assert.equal(status, 200)
+    assert.equal(body.declared, true)
+    const [staging, production] = body.environments
+    assert.deepEqual(
+      body.environments.map(({ name }) => name),
+      ['staging', 'production'],
+    )
+    assert.deepEqual(staging?.versions, [
+      {
+        ...{ image: 'example.org/shop/web:1.2', label: '1.2', commit: { sha: 'sha12', branch: 'main' } },
+        build: { server: 'ci', job: 'shop', number: 12 },
+      },
+    ])
+    assert.deepEqual([staging?.['health'], staging?.['history']], [{ state: 'degraded', up: 1, total: 2 }, ['1.2', '1.1']])
+    const [cluster] = production?.clusters ?? []
+    assert.deepEqual([cluster?.['cluster'], cluster?.['serverGroups']], ['deployment web', ['replicaSet web-1']])
+    assert.equal(cluster?.run?.['user'], 'bob')
+    assert.equal(production?.drift[0]?.['text'], 'kubectl-edit has changed spec.replicas of deployment web.')
+    assert.deepEqual(staging?.drift, [])
+    // An account that the caller may not read.
+    assert.deepEqual([production?.accounts, production?.clusters.length], [['prod'], 1])
+    assert.equal('promotion' in (staging ?? {}), false)
+  })
+
+  await t.test(
+    'between two of them there are commits, authors, builds, images, manifests, pipelines, and what holds it up',
+    async () => {
+      const { body } = await read(platform, 'shop')
+      const { commits, holds, ...promotion } = body.environments[1]?.promotion ?? {}
+      assert.deepEqual(promotion, {
+        from: 'staging',
+        images: [{ image: 'example.org/shop/web', from: '1.0', to: '1.2' }],
+        manifests: [{ name: 'Deployment web', change: 'changed' }],
+        authors: ['Dora', 'Cem'],
+        builds: [12, 11].map((number) => {
+          return { server: 'ci', job: 'shop', number, url: `https://ci.example.org/${number}`, result: 'SUCCESS' }
+        }),
+        pipelines: [
+          { id: 'p1', name: 'release', promotes: false },
+          { id: 'p2', name: 'promote', promotes: true },
+        ],
+        mayPromote: false,
+        runs: [{ id: 'r9', pipeline: 'promote', waitsFor: 'waits for 30 more minutes of soak time in staging' }],
+      })
+      assert.deepEqual(
+        (commits as Fields[]).map(({ sha, message }) => [sha, message]),
+        [
+          ['sha12', 'Two'],
+          ['sha11', 'One'],
+        ],
+      )
+      assert.deepEqual(holds, [
+        'ann may not promote to production: only users with the role release-managers may.',
+        'waits for the judgment of a user with the role qa',
+        'waits for 30 more minutes of soak time in staging',
+      ])
+      assert.ok(platform.calls().includes('igor GET /github/acme/shop/compareCommits?to=sha10&from=sha12'))
+    },
+  )
+
+  await t.test(
+    'an application that declares none has those of its accounts; a declaration that is of no use is named',
+    async () => {
+      const { body } = await read(platform, 'plain')
+      assert.deepEqual([body.declared, body.environments.map(({ name }) => name)], [false, ['staging-env', 'prod-env']])
+      const broken = (await read(platform, 'broken')).body
+      assert.equal(broken.environments.length, 2)
+      assert.match(broken.problem ?? '', /environments\.0\.region: an environment has no such field/)
+    },
+  )
+
+  await t.test('an unknown application is 404, and a part that cannot be read is missing with a warning', async () => {
+    assert.equal((await read(platform, 'nothing')).status, 404)
+    failing = '/orca/'
+    const { status, body, headers } = await read(platform, 'shop')
+    assert.deepEqual([status, body.environments[0]?.versions], [200, [{ image: 'example.org/shop/web:1.2', label: '1.2' }]])
+    assert.match(headers.get('warning') ?? '', /orca does not answer/)
+    failing = '/clouddriver/applications/'
+    assert.equal((await read(platform, 'shop')).status, 500)
+  })
+})
