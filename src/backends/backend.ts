@@ -180,7 +180,18 @@ export interface ServiceAnswer {
   tag?: string
 }
 
-/** @throws {Error} when the service cannot be reached, or a page for people comes instead. An error status is an answer, not an exception. */
+/** A service that the configuration does not have: calls fail until an operator changes that. */
+export class ServiceOffError extends Error {
+  constructor(service: ServiceName) {
+    super(`${service} is switched off; set services.${service}.enabled or services.${service}.baseUrl.`)
+    this.name = 'ServiceOffError'
+  }
+}
+
+/**
+ * @throws {ServiceOffError} when it has no address
+ * @throws {Error} when the service cannot be reached, or a page for people comes instead. An error status is an answer, not an exception.
+ */
 export type CallService = (service: ServiceName, call: ServiceCall) => Promise<ServiceAnswer>
 
 /** Who is calling, as the identity headers of the gateway say. */

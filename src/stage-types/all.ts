@@ -1,6 +1,7 @@
 /** Every described stage type, by its name. */
 import { artifactStages } from './artifacts.ts'
 import { buildStages } from './builds.ts'
+import { canaryStages } from './canaries.ts'
 import { controlStages } from './control.ts'
 import { definitionStages } from './definitions.ts'
 import type { StageDescription } from './description.ts'
@@ -12,5 +13,6 @@ export const stageDescriptions: ReadonlyMap<string, StageDescription> = new Map(
   [
     ...[...controlStages, ...artifactStages, ...buildStages, ...infrastructureStages, ...manifestStages, ...definitionStages],
     ...verificationStages,
+    ...canaryStages,
   ].map((each) => [each.type, each]),
 )

@@ -10,7 +10,7 @@ import { isPage } from '../../upstreams/answer-form.ts'
 import { toHeaderText } from '../../upstreams/header-text.ts'
 import type { ServiceTls } from '../../upstreams/service-tls.ts'
 import type { ServiceAddress, ServiceName } from '../../upstreams/services.ts'
-import type { CallService, ServiceAnswer, ServiceCall } from '../backend.ts'
+import { type CallService, type ServiceAnswer, type ServiceCall, ServiceOffError } from '../backend.ts'
 
 interface CallServiceSettings {
   services: Partial<Record<ServiceName, ServiceAddress>>
@@ -37,8 +37,7 @@ export function createServiceCalls(settings: CallServiceSettings) {
   }
   const call: CallService = async (service, request) => {
     const address = settings.services[service]
-    if (address === undefined)
-      throw new Error(`${service} is switched off; set services.${service}.enabled or services.${service}.baseUrl.`)
+    if (address === undefined) throw new ServiceOffError(service)
     const url = new URL(address.kind === 'external' ? address.baseUrl : `http://embedded/${address.service}`)
     const protocol = url.protocol as 'http:' | 'https:'
     const agent = agents[address.kind === 'embedded' ? 'embedded:' : protocol]

@@ -1,6 +1,6 @@
 /** Context of a step: the present state, calls as the right user, and other executions. */
 import { objectOf, textOf, textsOf } from '../../json/values.ts'
-import type { ServiceAnswer } from '../backend.ts'
+import { type ServiceAnswer, ServiceOffError } from '../backend.ts'
 import { type ApplicationRight, describeMissing } from '../rights/access.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { createExpressionMeter } from './expressions/evaluator.ts'
@@ -81,6 +81,7 @@ function isRepeatable(request: CollaboratorRequest): boolean {
 }
 
 function unreachable(name: string, request: CollaboratorRequest, cause: unknown): StageError {
+  if (cause instanceof ServiceOffError) return new StageError([cause.message])
   const text = `${name} cannot be reached: ${cause instanceof Error ? cause.message : String(cause)}`
   return isRepeatable(request) ? new RetryableError([text]) : new StageError([text])
 }

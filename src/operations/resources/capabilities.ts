@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import { stageDescriptions } from '../../stage-types/all.ts'
 import { toStageTypesAnswer } from '../../stage-types/answer.ts'
-import { canaryStages } from '../../stage-types/canaries.ts'
 import { get, operationsWith } from '../declare.ts'
 import { aboutGateway, sharedKnowledge } from '../demands.ts'
 import { type Operation, StreamedAnswer } from '../operation.ts'
@@ -118,7 +117,7 @@ export const capabilityOperations: Operation[] = [
     handle: async (_request, { upstreams }) =>
       upstreams.isEmbedded('orca')
         ? new StreamedAnswer('orca', { path: '/capabilities/stageTypes' })
-        : toStageTypesAnswer([...stageDescriptions.values(), ...canaryStages], 'external'),
+        : toStageTypesAnswer([...stageDescriptions.values()], 'external'),
     answer: StageTypes,
   }),
   gateway.get('getCloudProviders', '/capabilities/cloudProviders', {

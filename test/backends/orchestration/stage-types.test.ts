@@ -23,6 +23,7 @@ const notes = new Set(
     'previousState propertyFileContents refresh.pending restartDetails restore.capacity rollback.capacity rollbacks source.given',
     'source.lookups status target.lookups targetReferences terminatedAt waitBeforeMonitorSince webhook [conditionKey]',
     'dynamicParameters failedManifests manifest.location manifest.name manifests.failures manifests.required optionalArtifacts',
+    'canaryPipelineExecutionId canaryScore',
     'check outputs.manifestNamesByNamespace outputs.manifests parameters previousAttempts rollback.moniker stableManifests verification',
   ].flatMap((line) => line.split(' ')),
 )

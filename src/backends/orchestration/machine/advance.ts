@@ -92,7 +92,7 @@ function startStage(run: StageRun): void {
   turn.events.push({ phase: 'starting', execution, stage })
 }
 
-function skipStage(run: StageRun): void {
+export function skipStage(run: StageRun): void {
   const { execution, stage, turn } = run
   stage.status = 'SKIPPED'
   stage.endTime = turn.now

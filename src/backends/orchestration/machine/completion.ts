@@ -79,7 +79,11 @@ function cancelStage({ execution, stage, turn }: StageRun): void {
     if (isActive(task.status)) endTask({ execution, stage, task, turn }, 'CANCELED')
   }
   turn.events.push({ phase: 'failed', execution, stage })
-  if (stageTypeOf(turn.stageTypes, stage)?.onCancel === undefined) return
+  if (stageTypeOf(turn.stageTypes, stage)?.onCancel !== undefined) undoLater({ execution, stage, turn })
+}
+
+/** Has the type of the stage undo what the stage has started elsewhere. */
+export function undoLater({ execution, stage, turn }: StageRun): void {
   execution.engine.followUps.push({ id: turn.nextId(), kind: 'cancel-stage', stageId: stage.id, dueAt: turn.now, attempts: 0 })
 }
 

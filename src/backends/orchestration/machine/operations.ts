@@ -8,7 +8,7 @@ import { keepMasked } from '../secrets.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'
 import { isActive, isComplete } from '../statuses.ts'
 import { advance } from './advance.ts'
-import { announceCompletion, checkCompletion, completeExecution, endTask } from './completion.ts'
+import { announceCompletion, checkCompletion, completeExecution, endTask, undoLater } from './completion.ts'
 import { graphOf } from './graph.ts'
 import { pauseTask, wakeTasks } from './run-task.ts'
 import type { StageRun, Turn } from './turn.ts'
@@ -92,6 +92,7 @@ function skipManually({ execution, stage, turn }: StageRun): void {
   const top = graph.topLevelOf(stage)
   for (const each of [top, ...graph.descendantsOf(top)]) {
     if (['SUCCEEDED', 'TERMINAL', 'FAILED_CONTINUE'].includes(each.status)) continue
+    if (isActive(each.status) && stageTypeOf(turn.stageTypes, each)?.undoesSkip) undoLater({ execution, stage: each, turn })
     each.status = 'SKIPPED'
     each.endTime = turn.now
     for (const task of each.tasks) {

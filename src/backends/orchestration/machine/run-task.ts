@@ -6,7 +6,7 @@ import { noteSecrets } from '../secrets.ts'
 import { type Step, stageTypeOf, type TaskResult, typeNameOf } from '../stages/stage-type.ts'
 import { isComplete } from '../statuses.ts'
 import { formatStored } from '../store.ts'
-import { advance } from './advance.ts'
+import { advance, skipStage } from './advance.ts'
 import { completeExecution, endTask } from './completion.ts'
 import { errorRecord, failureStatus, RetryableError, StageError } from './failure.ts'
 import { graphOf } from './graph.ts'
@@ -120,8 +120,16 @@ export function applyResult(run: StepRun, result: TaskResult): void {
     task.engine.dueAt = nextLook(run, result.pollMs ?? pauseOf(run))
   } else {
     endTask(run, status)
+    if (result.skipsRest) skipRest(run)
   }
   advance(execution, turn, stage)
+}
+
+function skipRest({ execution, stage, turn }: StepRun): void {
+  const graph = graphOf(execution)
+  const parent = graph.parentOf(stage)
+  const beside = parent === undefined ? [] : graph.childrenOf(parent, stage.syntheticStageOwner)
+  for (const each of beside) if (each.status === 'NOT_STARTED') skipStage({ execution, stage: each, turn })
 }
 
 /** Adds to context and outputs of the stage what a task has found. */

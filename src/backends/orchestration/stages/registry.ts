@@ -6,6 +6,7 @@ import { deleteApplicationStage, upsertApplicationStages } from './applications.
 import { artifactStages } from './artifacts.ts'
 import { createBuildStages } from './builds/build-stages.ts'
 import type { ScriptSettings } from './builds/settings.ts'
+import { canaryStages } from './canaries/kayenta-canary.ts'
 import { checkPreconditionsStage } from './check-preconditions.ts'
 import { evaluateVariablesStage } from './evaluate-variables.ts'
 import { executionWindowStage } from './execution-window.ts'
@@ -70,6 +71,7 @@ const infrastructureTypes: readonly StageType[] = [
   destroyJobStage,
   ...findImageStages,
   verifyStage,
+  ...canaryStages,
 ]
 
 /** A restarted stage looks at everything again: what its last run has noted is gone. */

@@ -40,6 +40,8 @@ export interface StageType {
   prepareRestart?(stage: Stage): void
   /** Called after the stage was cancelled; repeated until it succeeds, so it must be idempotent. */
   onCancel?(context: TaskContext): Promise<void>
+  /** Whether `onCancel` is called too when a user has skipped the running stage. */
+  readonly undoesSkip?: true
   /** Whether users may skip the stage while it runs. */
   isSkippable?(stage: Stage): boolean
   /** Context keys that must not change once the stage is complete, because they tell how it ended. */
@@ -164,6 +166,8 @@ export interface TaskResult {
   scheduledTime?: number
   /** Pause before the next look; overrides the step's. */
   pollMs?: number
+  /** Stages beside it that have not started are skipped: they could change nothing. */
+  skipsRest?: boolean
   /** Started in the same transaction that records the result; its id and name reach `context` as executionId and executionName. */
   start?: Execution
 }

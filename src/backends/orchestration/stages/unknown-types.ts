@@ -28,7 +28,7 @@ const spinnakerTypes: ReadonlySet<string> = new Set(
     'resizeManifest resolveDeploySourceManifest deployKubernetesManifest',
     // Jobs, checks and artifacts.
     'runJobConfig preconfiguredJob',
-    'kayentaCanary runCanary canary canaryAnalysis acaTask entityTags',
+    'canary canaryAnalysis acaTask entityTags',
     'savePipelinesFromArtifact importDeliveryConfig waitForCondition',
     'pageApplicationOwner',
   ].flatMap((line) => line.split(' ')),

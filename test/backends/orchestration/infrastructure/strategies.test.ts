@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { at, startEngine, type TaskView } from '../support.ts'
+import { ServiceOffError } from '../../../../src/backends/backend.ts'
+import type { Execution, Stage } from '../../../../src/backends/orchestration/model.ts'
+import { type Kayenta, startKayenta } from '../../../support/kayenta.ts'
+import { createFolder } from '../../../support/temporary-folder.ts'
+import { at, startEngine, type TaskView, type TestEngine } from '../support.ts'
 import { type CloudService, createCloudService } from './cloud-service.ts'
 
 const realClock = { now: Date.now, pass: () => {}, settled: async () => {} }
@@ -206,4 +210,385 @@ test('the name of a job reaches its operation', async (t) => {
   const listeners = [{ externalProtocol: 'HTTP', externalPort: 80, internalPort: 8080 }]
   await run({ type: 'upsertLoadBalancer', ...place, name: 'shop-front', listeners })
   assert.equal(cloud.operations[0]?.[1]['name'], 'shop-front')
+})
+
+type Fields = Record<string, unknown>
+
+interface CanaryRig {
+  readonly cloud: CloudService
+  readonly kayenta: Kayenta
+  readonly engine: TestEngine
+  /** Starts a pipeline with the canary stage alone. */
+  start(stage: Fields): Promise<string>
+  /** Runs one to its end. */
+  run(stage: Fields, status?: string): Promise<Execution>
+}
+
+async function startCanaryRig(t: TestContext): Promise<CanaryRig> {
+  const cloud = createCloudService()
+  const kayenta = await startKayenta(t)
+  const engine = await startEngine(t, { others: kayenta.call(cloud.call), clock: realClock })
+  const start: CanaryRig['start'] = (stage) =>
+    engine.run({ application: 'shop', stages: [{ refId: '1', type: 'kayentaCanary', ...stage }] })
+  const run: CanaryRig['run'] = async (stage, status = 'SUCCEEDED') => engine.ends(await start(stage), status)
+  return { cloud, kayenta, engine, start, run }
+}
+
+const scope = { scopeName: 'default', controlScope: 'shop-v000', controlLocation: 'east', experimentScope: 'shop-v001' }
+/** Intervals of 60 ms. */
+const canaryConfig = {
+  canaryConfigId: 'config-1',
+  metricsAccountName: 'prometheus',
+  storageAccountName: 'results',
+  scopes: [{ ...scope, extendedScopeParams: { job: 'web' } }],
+  scoreThresholds: { pass: '80', marginal: 50 },
+  lifetimeDuration: 'PT0.12S',
+  canaryAnalysisIntervalMins: 0.001,
+}
+const realTime = { analysisType: 'realTime', canaryConfig }
+const ofType = ({ stages }: Execution, type: string) => stages.filter((stage) => stage.type === type)
+const failureOf = (stage: Stage | undefined) => at(stage, 'context', 'exception', 'details', 'errors', 0)
+const canaryOf = (execution: Execution) => ofType(execution, 'kayentaCanary')[0] as Stage
+
+test('a canary is judged interval by interval', async (t) => {
+  const { kayenta, run } = await startCanaryRig(t)
+  kayenta.verdicts.push({ score: 70, metrics: { latency: 'High' } }, { score: 90 })
+  const execution = await run({ ...realTime, canaryConfig: { ...canaryConfig, beginCanaryAnalysisAfterMins: 0.0005 } })
+  const [intervals] = ofType(execution, 'runCanaryIntervals')
+  assert.deepEqual(
+    execution.stages
+      .filter(({ parentStageId }) => parentStageId === intervals?.id)
+      .map(({ refId, type, name }) => [refId, type, name]),
+    [
+      ['1<2<1', 'wait', 'Warmup Wait'],
+      ['1<2<2', 'wait', 'Interval Wait #1'],
+      ['1<2<3', 'runCanary', 'Run Canary #1'],
+      ['1<2<4', 'wait', 'Interval Wait #2'],
+      ['1<2<5', 'runCanary', 'Run Canary #2'],
+    ],
+  )
+  const { context, tasks } = canaryOf(execution)
+  assert.deepEqual(
+    [context['intervalStageId'], context['canaryScores'], context['canaryScoreMessage']],
+    [intervals?.id, [70, 90], 'Interval 2 of 2 has the score 90, which reaches the pass threshold 80.'],
+  )
+  assert.deepEqual(
+    tasks.map(({ name }) => name),
+    ['aggregateCanaryResults'],
+  )
+
+  const [first, second] = ofType(execution, 'runCanary') as [Stage, Stage]
+  assert.deepEqual(
+    first.tasks.map(({ name }) => name),
+    ['runCanary', 'monitorCanary'],
+  )
+  const { canaryConfigId, canaryPipelineExecutionId, canaryScore, durationString, lastUpdated, scoreThresholds } = first.context
+  assert.deepEqual(
+    [canaryConfigId, canaryPipelineExecutionId, canaryScore, durationString, lastUpdated, scoreThresholds],
+    ['config-1', 'analysis-1', 70, 'PT1H', Date.parse('2026-01-31T08:00:00Z'), { pass: 80, marginal: 50 }],
+  )
+  const [{ path, query, body }] = kayenta.started as [Kayenta['started'][number]]
+  assert.deepEqual(
+    [path, query],
+    [
+      '/canary/config-1',
+      {
+        application: 'shop',
+        parentPipelineExecutionId: execution.id,
+        metricsAccountName: 'prometheus',
+        storageAccountName: 'results',
+      },
+    ],
+  )
+  assert.deepEqual(body, { scopes: first.context['scopes'], thresholds: { pass: 80, marginal: 50 }, siteLocal: {} })
+  const control = at(body, 'scopes', 'default', 'controlScope') as Fields
+  assert.deepEqual(
+    [control['scope'], control['location'], control['step'], control['extendedScopeParams']],
+    ['shop-v000', 'east', 60, { job: 'web' }],
+  )
+  const windowOf = (stage: Stage) => {
+    const { start, end } = at(stage, 'context', 'scopes', 'default', 'experimentScope') as { start: string; end: string }
+    return [Date.parse(start) - (intervals?.startTime ?? 0), Date.parse(end) - (intervals?.startTime ?? 0)]
+  }
+  assert.deepEqual(
+    [windowOf(first), windowOf(second)],
+    [
+      [30, 90],
+      [30, 150],
+    ],
+  )
+})
+
+test('a canary that is not above the marginal threshold ends at once, and says why', async (t) => {
+  const { kayenta, run } = await startCanaryRig(t)
+  kayenta.verdicts.push({ score: 50, metrics: { errors: 'High', latency: 'High', cpu: 'Nodata' } })
+  const execution = await run(realTime, 'TERMINAL')
+  const sentence =
+    'Interval 1 of 2 has the score 50, which is not above the marginal threshold 50: errors is High, latency is High.'
+  assert.deepEqual([failureOf(canaryOf(execution)), kayenta.started.length], [sentence, 1])
+  assert.equal(ofType(execution, 'runCanary')[0]?.context['canaryScoreMessage'], sentence)
+
+  kayenta.verdicts.push({ score: 60 }, { score: 79.5, metrics: { latency: 'High' } })
+  assert.equal(
+    failureOf(canaryOf(await run(realTime, 'TERMINAL'))),
+    'Interval 2 of 2 has the score 79.5, below the pass threshold 80: latency is High.',
+  )
+  kayenta.verdicts.push('no data of errors')
+  assert.equal(failureOf(canaryOf(await run(realTime, 'TERMINAL'))), 'Interval 1 of 2 was not judged: no data of errors')
+})
+
+test('an analysis ends once its verdict is certain', async (t) => {
+  const { kayenta, run } = await startCanaryRig(t)
+  const outlook = { verdict: 'Pass', reason: 'The score cannot fall below 80: at worst it becomes 85.' }
+  kayenta.verdicts.push({ score: 100, outlook })
+  const passed = await run({ ...realTime, canaryConfig: { ...canaryConfig, canaryAnalysisIntervalMins: 0.0005 } })
+  assert.deepEqual(
+    ofType(passed, 'runCanary').map(({ status }) => status),
+    ['SUCCEEDED', 'SKIPPED', 'SKIPPED', 'SKIPPED'],
+  )
+  assert.deepEqual(
+    [canaryOf(passed).context['canaryScores'], canaryOf(passed).context['canaryScoreMessage']],
+    [
+      [100],
+      'Interval 1 of 4 has the score 100, which reaches the pass threshold 80. The score cannot fall below 80: at worst it becomes 85.',
+    ],
+  )
+  const reason = 'The score can no longer reach 80: at best it becomes 75.'
+  kayenta.verdicts.push({ score: 60, metrics: { latency: 'High' }, outlook: { verdict: 'Fail', reason } })
+  const failed = await run(realTime, 'TERMINAL')
+  assert.equal(
+    failureOf(canaryOf(failed)),
+    `Interval 1 of 2 has the score 60, below the pass threshold 80: latency is High. ${reason}`,
+  )
+  assert.equal(kayenta.started.length, 2)
+})
+
+test('a time that is over is judged without waiting, in all scopes', async (t) => {
+  const { kayenta, run } = await startCanaryRig(t)
+  kayenta.verdicts.push({ score: 10 }, { score: 10 })
+  const times = { startTimeIso: '2026-01-31T08:00:00+00:00', endTimeIso: '2026-01-31T09:00:00Z', step: '10' }
+  const other = { scopeName: 'batch', controlScope: 'jobs-v000', experimentScope: 'jobs-v001' }
+  const execution = await run({
+    analysisType: 'retrospective',
+    canaryConfig: {
+      canaryConfigName: 'web',
+      scopes: [{ ...scope, ...times }, other],
+      scoreThresholds: { pass: null, marginal: null },
+      canaryAnalysisIntervalMins: 30,
+      lookbackMins: 10,
+      baselineAnalysisOffsetInMins: 60,
+    },
+  })
+  assert.deepEqual(ofType(execution, 'wait'), [])
+  const [, { path, body }] = kayenta.started as [unknown, Kayenta['started'][number]]
+  assert.deepEqual(
+    [path, body['thresholds'], Object.keys(body['scopes'] as Fields)],
+    ['/canary/config-1', undefined, ['default', 'batch']],
+  )
+  assert.deepEqual(at(body, 'scopes', 'batch'), {
+    controlScope: {
+      scope: 'jobs-v000',
+      start: '2026-01-31T07:50:00.000Z',
+      end: '2026-01-31T08:00:00.000Z',
+      step: 10,
+      extendedScopeParams: {},
+    },
+    experimentScope: {
+      scope: 'jobs-v001',
+      start: '2026-01-31T08:50:00.000Z',
+      end: '2026-01-31T09:00:00.000Z',
+      step: 10,
+      extendedScopeParams: {},
+    },
+  })
+  assert.equal(
+    canaryOf(execution).context['canaryScoreMessage'],
+    'Interval 2 of 2 has the score 10, and no pass threshold is set.',
+  )
+})
+
+const member = { ...place, application: 'shop', stack: 'main', capacity: { min: 1, max: 1, desired: 1 } }
+const automatic = {
+  analysisType: 'realTimeAutomatic',
+  canaryConfig: { ...canaryConfig, scopes: [{ scopeName: 'default', extendedScopeParams: { job: 'web' } }] },
+  deployments: {
+    baseline: { cloudProvider: 'local', account: 'dev', cluster: 'shop-main' },
+    serverGroupPairs: [
+      {
+        control: { ...member, freeFormDetails: 'baseline' },
+        experiment: { ...member, freeFormDetails: 'canary', imageId: 'new' },
+        trafficPercent: 5,
+      },
+    ],
+  },
+}
+const changesOf = ({ operations }: CloudService) =>
+  operations.map(([name, { serverGroupName, percent }]) =>
+    [name, serverGroupName, percent === null ? 'null' : percent].filter((part) => part !== undefined).join(' '),
+  )
+const left = ({ groups }: CloudService) => groups.map(({ name }) => name)
+
+test('baseline and canary are deployed with equal shares, compared and removed', async (t) => {
+  const { cloud, kayenta, run } = await startCanaryRig(t)
+  cloud.add('shop-main-v000', { imageId: 'old' })
+  kayenta.verdicts.push({ score: 90 }, { score: 90 })
+  const execution = await run(automatic)
+  const created = cloud.operations.filter(([name]) => name === 'createServerGroup').map(([, fields]) => fields)
+  assert.deepEqual(
+    created.map(({ freeFormDetails, imageId, trafficPercent }) => [freeFormDetails, imageId, trafficPercent]).sort(),
+    [
+      ['baseline', 'old', 5],
+      ['canary', 'new', 5],
+    ],
+  )
+  assert.deepEqual(
+    changesOf(cloud).filter((change) => !change.startsWith('createServerGroup')),
+    [
+      'shareTraffic shop-main-baseline-v000 5',
+      'shareTraffic shop-main-canary-v000 5',
+      'shareTraffic shop-main-baseline-v000 0',
+      'disableServerGroup shop-main-baseline-v000',
+      'shareTraffic shop-main-canary-v000 0',
+      'disableServerGroup shop-main-canary-v000',
+      'shareTraffic shop-main-baseline-v000 null',
+      'destroyServerGroup shop-main-baseline-v000',
+      'shareTraffic shop-main-canary-v000 null',
+      'destroyServerGroup shop-main-canary-v000',
+    ],
+  )
+  assert.deepEqual(left(cloud), ['shop-main-v000'])
+  assert.deepEqual(at(ofType(execution, 'deployCanaryServerGroups')[0], 'outputs', 'deployedServerGroups'), [
+    {
+      controlLocation: 'east',
+      controlScope: 'shop-main-baseline-v000',
+      experimentLocation: 'east',
+      experimentScope: 'shop-main-canary-v000',
+    },
+  ])
+  const {
+    scope: compared,
+    location,
+    extendedScopeParams,
+  } = at(kayenta.started[0]?.body, 'scopes', 'default', 'experimentScope') as Fields
+  assert.deepEqual(
+    [compared, location, extendedScopeParams],
+    ['shop-main-canary-v000', 'east', { dataset: 'regional', job: 'web', type: 'asg' }],
+  )
+})
+
+const untilRunning = async ({ kayenta, engine }: CanaryRig, count = 1) => {
+  assert.ok(await engine.eventually(async () => kayenta.started.length >= count))
+}
+
+const ends: [how: string, status: string, end: (rig: CanaryRig, id: string) => Promise<unknown>][] = [
+  ['a failed judgment', 'TERMINAL', async () => {}],
+  ['a cancellation', 'CANCELED', ({ engine }, id) => engine.ask('PUT', `/pipelines/${id}/cancel`)],
+  [
+    'a skip',
+    'SUCCEEDED',
+    async ({ engine }, id) =>
+      engine.ask('PATCH', `/pipelines/${id}/stages/${(await engine.stage(id, '1')).id}`, { manualSkip: true }),
+  ],
+]
+for (const [how, status, end] of ends) {
+  test(`${how} removes baseline and canary`, async (t) => {
+    const rig = await startCanaryRig(t)
+    const { cloud, kayenta, engine, start } = rig
+    cloud.add('shop-main-v000')
+    if (status === 'TERMINAL') kayenta.verdicts.push({ score: 0 })
+    const id = await start({ ...automatic, canManuallySkip: true })
+    await untilRunning(rig)
+    await end(rig, id)
+    await engine.ends(id, status)
+    assert.ok(await engine.eventually(async () => left(cloud).length === 1), left(cloud).join())
+    if (status === 'CANCELED') assert.ok(await engine.eventually(async () => kayenta.cancelled.includes('analysis-1')))
+  })
+}
+
+test('a cancelled deployment leaves nothing behind', async (t) => {
+  const rig = await startCanaryRig(t)
+  const { cloud, engine, start } = rig
+  cloud.add('shop-main-v000')
+  cloud.sick = true
+  const id = await start(automatic)
+  assert.ok(await engine.eventually(async () => left(cloud).length === 3))
+  await engine.ask('PUT', `/pipelines/${id}/cancel`)
+  assert.ok(await engine.eventually(async () => left(cloud).length === 1), left(cloud).join())
+})
+
+test('a canary goes on after a restart of the engine, and is restarted as a whole', async (t) => {
+  const dataDir = createFolder('canary')
+  const cloud = createCloudService()
+  cloud.add('shop-main-v000')
+  const kayenta = await startKayenta(t)
+  const options = { others: kayenta.call(cloud.call), clock: realClock, dataDir }
+  const before = await startEngine(t, options)
+  const id = await before.run({ application: 'shop', stages: [{ refId: '1', type: 'kayentaCanary', ...automatic }] })
+  assert.ok(await before.eventually(async () => kayenta.started.length === 1))
+  await before.backends.stop()
+  kayenta.verdicts.push({ score: 10 })
+  const after = await startEngine(t, options)
+  const stage = await after.stage(id, '1')
+  assert.deepEqual([stage.status, left(cloud).length], ['RUNNING', 3])
+  await after.ask('PUT', `/pipelines/${id}/cancel`)
+  assert.ok(await after.eventually(async () => left(cloud).length === 1))
+  await after.ends(id, 'CANCELED')
+
+  await after.ask('PUT', `/pipelines/${id}/stages/${stage.id}/restart`, {})
+  const restarted = await after.ends(id, 'TERMINAL')
+  assert.match(String(failureOf(canaryOf(restarted))), /^Interval 1 of 2 has the score 10, /)
+  assert.deepEqual(left(cloud), ['shop-main-v000'])
+})
+
+const lacking: [what: string, stage: Fields, says: RegExp][] = [
+  ['no scope', { canaryConfig: { ...canaryConfig, scopes: [] } }, /add a scope to "canaryConfig.scopes"/],
+  ['no lifetime', { canaryConfig: { ...canaryConfig, lifetimeDuration: undefined } }, /set "canaryConfig.lifetimeDuration"/],
+  ['too many intervals', { canaryConfig: { ...canaryConfig, lifetimeDuration: 'P2D' } }, /would have 2880000 intervals/],
+  ['a wrong lifetime', { canaryConfig: { ...canaryConfig, lifetimeDuration: '1 hour' } }, /write it as PT1H30M/],
+  ['no configuration', { canaryConfig: { ...canaryConfig, canaryConfigId: '' } }, /set "canaryConfig.canaryConfigId"/],
+  [
+    'an unknown configuration',
+    { canaryConfig: { ...canaryConfig, canaryConfigId: 'config-9' } },
+    /no canary configuration "config-9"/,
+  ],
+  [
+    'a name of no configuration',
+    { canaryConfig: { ...canaryConfig, canaryConfigId: '', canaryConfigName: 'x' } },
+    /has no canary configuration "x"/,
+  ],
+  [
+    'a scope without a canary',
+    { canaryConfig: { ...canaryConfig, scopes: [{ controlScope: 'a' }] } },
+    /scopes\[\].experimentScope/,
+  ],
+  ['no time that is over', { analysisType: 'retrospective', canaryConfig }, /set "startTimeIso" and "endTimeIso"/],
+  ['nothing to deploy', { analysisType: 'realTimeAutomatic', canaryConfig }, /set "deployments"/],
+  ['no pairs', { canaryConfig, deployments: { ...automatic.deployments, serverGroupPairs: [] } }, /serverGroupPairs/],
+  [
+    'a canary in the cluster of the baseline',
+    { canaryConfig, deployments: { ...automatic.deployments, serverGroupPairs: [{ control: member, experiment: member }] } },
+    /The control would be in the cluster shop-main, which is not its own/,
+  ],
+]
+
+test('a canary stage that lacks something fails ahead of its deployments', { concurrency: 4 }, async (t) => {
+  const { cloud, run } = await startCanaryRig(t)
+  await Promise.all(
+    lacking.map(([what, stage, says]) =>
+      t.test(what, async () => assert.match(String(failureOf(canaryOf(await run(stage, 'TERMINAL')))), says)),
+    ),
+  )
+  assert.deepEqual(cloud.operations, [])
+})
+
+test('without a canary service, the stage names the setting', async (t) => {
+  const { call } = createCloudService()
+  const others: typeof call = async (service, request) => {
+    if (service === 'kayenta') throw new ServiceOffError(service)
+    return call(service, request)
+  }
+  const engine = await startEngine(t, { others, clock: realClock })
+  const id = await engine.run({ application: 'shop', stages: [{ refId: '1', type: 'kayentaCanary', ...automatic }] })
+  const failed = await engine.ends(id, 'TERMINAL')
+  assert.equal(failureOf(canaryOf(failed)), 'kayenta is switched off; set services.kayenta.enabled or services.kayenta.baseUrl.')
 })

@@ -26,7 +26,15 @@ import {
 } from './cloud-context.ts'
 import { monitorStep, serverGroupNamesByRegion, submitStep } from './cloud-task.ts'
 import { refreshServerGroups, withoutNotes } from './server-group-operations.ts'
-import { type CloudServerGroup, inPlace, loadCluster, loadServerGroup, newestFirst, servesAsGroup } from './server-groups.ts'
+import {
+  type CloudServerGroup,
+  type ClusterPlace,
+  inPlace,
+  loadCluster,
+  loadServerGroup,
+  newestFirst,
+  servesAsGroup,
+} from './server-groups.ts'
 import { failureStages, strategyOf, strategyStages } from './strategies.ts'
 import { tagStep } from './tag-server-group.ts'
 import { waitUpStep } from './waits.ts'
@@ -200,14 +208,26 @@ async function findSource(context: TaskContext, region: string, byCapacity: bool
     if (found === undefined) throw new StageError([`The source ${name} was not found in ${target.account}/${target.region}.`])
     return found
   }
-  const application = textOf(settings['application']) ?? context.execution.application
-  const clusters = createdClustersOf(settings, application)
-  const loaded = await Promise.all(clusters.map((cluster) => loadCluster(context, { application, ...place, cluster })))
+  const loaded = await Promise.all(sourceClusters(context).map((each) => loadCluster(context, each)))
   const groups = newestFirst(inPlace(loaded.find((each) => each !== undefined && each.length > 0) ?? [], region))
   const enabled = groups.filter(({ isDisabled }) => !isDisabled)
   const candidates = enabled.length > 0 ? enabled : groups
   if (!byCapacity) return candidates[0]
   return candidates.toSorted((one, other) => other.instances.length - one.instances.length)[0]
+}
+
+/** Where the source is looked for: the cluster that the stage names as it, else that of the new server group. */
+function sourceClusters({ stage: { context }, execution }: TaskContext): ClusterPlace[] {
+  const provider = stageProviderOf(context)
+  const given = objectOf(context['source'])
+  const cluster = textOf(given['cluster'])
+  const application = textOf(context['application']) ?? execution.application
+  if (cluster === undefined) {
+    const place = { application, provider, account: requireAccount(context) }
+    return createdClustersOf(context, application).map((each) => ({ ...place, cluster: each }))
+  }
+  const account = stageAccountOf(given) ?? requireAccount(context)
+  return [{ application: textOf(given['application']) ?? application, provider, account, cluster }]
 }
 
 /** The operation: the stage's context, its source, and the image that an earlier stage has baked or found. */
