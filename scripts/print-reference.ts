@@ -10,6 +10,7 @@ import { createQueryRules } from '../src/operations/serving/parse-query.ts'
 import { Metrics } from '../src/telemetry/metrics.ts'
 import { type ApiDescription, printConsoleTypes } from './print-console-types.ts'
 import { formatExpressions } from './reference/expressions.ts'
+import { formatPipelines } from './reference/pipelines.ts'
 import { formatSettingsReference } from './reference/settings.ts'
 import { formatStageTypes } from './reference/stage-types.ts'
 import { printScenarios } from './scenarios.ts'
@@ -31,6 +32,7 @@ export function printReference(): ReferencePage[] {
     { file: 'docs/reference/metrics.md', text: page('Metrics', formatMetrics()) },
     { file: 'console/src/api/schema.d.ts', text: printConsoleTypes(describeApi(), readConsole()) },
     { file: 'docs/reference/stage-types.md', text: page('Stage types', formatStageTypes()) },
+    { file: 'docs/reference/pipelines.md', text: page('Pipelines', formatPipelines()) },
     { file: 'docs/reference/expressions.md', text: page('Expressions', formatExpressions()) },
     ...printScenarios(),
   ]

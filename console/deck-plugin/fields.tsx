@@ -1,6 +1,7 @@
 /** Forms that are made of the descriptions of stage types. */
 import type { ComponentChildren } from 'preact'
 import type { Field } from '../../src/stage-types/description.ts'
+import { labelOf } from '../../src/stage-types/labels.ts'
 import { type Json, objectOf, objectsOf, textOf } from '../src/model/read.ts'
 import { useChoices } from './choices.ts'
 import { useEffect, useState } from './deck.ts'
@@ -46,17 +47,6 @@ function firstFields(fields: readonly Field[], value: Json): ReadonlySet<string>
 /** The first of its names that is set. */
 function keyOf({ name, otherNames = [] }: Field, value: Json): string {
   return [name, ...otherNames].find((key) => value[key] !== undefined) ?? name
-}
-
-/** As Deck's own forms have them. */
-const labels: Readonly<Record<string, string>> = { credentials: 'Account', freeFormDetails: 'Detail', imageId: 'Image' }
-
-/** `targetHealthyDeployPercentage` is "Target healthy deploy percentage". */
-function labelOf(name: string): string {
-  const known = labels[name]
-  if (known !== undefined) return known
-  const words = name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
-  return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
 function FieldView({ field, application, value, onChange }: Omit<FieldsProps, 'fields'> & { readonly field: Field }) {

@@ -29,7 +29,7 @@ function formatStage({ type, description, use, skip, fields }: StageDescription)
   return `### ${type}\n\n${description}${notes.join('')}${fields.length === 0 ? '' : `\n\n${formatFields(fields)}`}`
 }
 
-function formatFields(fields: readonly Field[]): string {
+export function formatFields(fields: readonly Field[]): string {
   return `| Field | Kind | Default | Meaning |\n|---|---|---|---|\n${rowsOf(fields, '').join('\n')}`
 }
 

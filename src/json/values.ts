@@ -63,7 +63,8 @@ export function isTrue(value: unknown): boolean {
 
 /** A number, also one written as text; undefined for everything else. */
 export function numberOf(value: unknown): number | undefined {
-  if (typeof value !== 'number' && !isRawNumber(value) && (typeof value !== 'string' || value.trim() === '')) return undefined
+  const isNumeric = typeof value === 'number' || typeof value === 'bigint' || isRawNumber(value)
+  if (!isNumeric && (typeof value !== 'string' || value.trim() === '')) return undefined
   const number = Number(String(value))
   return Number.isFinite(number) ? number : undefined
 }

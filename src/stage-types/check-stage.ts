@@ -82,6 +82,11 @@ interface Place {
   readonly path: string
 }
 
+/** The same of any object with described fields, such as a trigger. */
+export function findProblemsIn(holder: JsonObject, fields: readonly Field[], complete: boolean): FieldProblem[] {
+  return problemsOf(holder, fields, { complete, rejectsMisspelt: false, path: '' })
+}
+
 function problemsOf(holder: JsonObject, fields: readonly Field[], place: Place): FieldProblem[] {
   // A key that is an expression may become any of them.
   const mayBeSet = Object.keys(holder).some(isExpression)

@@ -52,7 +52,7 @@ export interface Field {
 
 /**
  * `texts` is a list of texts, `objects` one of objects with `fields`; `map` has names of the author's choice; `moment` is in
- * milliseconds since the epoch; `json` may be anything.
+ * milliseconds since the epoch; `json` may be anything; `webhook-source` is the last part of the address of a webhook.
  */
 export type FieldKind =
   | 'text'
@@ -66,6 +66,8 @@ export type FieldKind =
   | 'object'
   | 'map'
   | 'json'
+  | 'cron'
+  | 'webhook-source'
 
 /** Operations that list the values: see docs/reference/stage-types.md. */
 export type ChoicesSource =
@@ -90,6 +92,10 @@ export type ChoicesSource =
   | 'build-jobs'
   | 'canary-configs'
   | 'canary-accounts'
+  | 'service-accounts'
+  | 'artifact-accounts'
+  | 'image-accounts'
+  | 'subscriptions'
 
 /** Stage types of one group by their use: `control.both('waitUntil', 'Wait until', 'Waits for a moment.', [ … ])`. */
 export function stagesOf(group: string) {
@@ -123,6 +129,7 @@ export const choice = ofKind('choice')
 export const textListField = ofKind('texts')
 export const map = ofKind('map')
 export const json = ofKind('json')
+export const cron = ofKind('cron')
 export const object = withMembers('object')
 export const objects = withMembers('objects')
 

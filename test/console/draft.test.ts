@@ -94,9 +94,12 @@ test('fields are checked by their descriptions, expressions are not', () => {
   assert.deepEqual(
     found.map(({ path, message }) => [path.join('.'), message]),
     [
-      ['stages.0.waitTime', 'waitTime must be a number.'],
+      ['stages.0.waitTime', '"waitTime" must be a number, not "soon".'],
       ['stages.2.url', 'Enter url.'],
-      ['stages.4.preconditions.0.type', 'preconditions[0].type must be one of expression, stageStatus, clusterSize.'],
+      [
+        'stages.4.preconditions.0.type',
+        '"preconditions[0].type" must be one of expression, stageStatus, clusterSize; it is "weather".',
+      ],
     ],
   )
   assert.ok(stageFields.length > 0)

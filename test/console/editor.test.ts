@@ -228,7 +228,10 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     await page.getByRole('button', { name: /^Settings/ }).click()
     await saveButton(page).click()
     await focusOn(page, /^soon$/)
-    await page.getByText('waitTime must be a number.').last().waitFor()
+    await page
+      .getByText(/"waitTime" must be a number/)
+      .last()
+      .waitFor()
     await waitTime(page).fill('${ #stage("First").context.x + exec')
     await page.getByRole('option', { name: 'execution' }).waitFor()
     await page.keyboard.press('Enter')

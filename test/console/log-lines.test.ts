@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { toPlain, toSpans } from '../../console/src/model/ansi.ts'
-import { groupsFrom, lineAtByte, splitByHits, toLogText } from '../../console/src/model/log-lines.ts'
+import { groupsFrom, lineAtByte, splitByHits, toLogText, withNext } from '../../console/src/model/log-lines.ts'
 import { openChromium } from '../support/chromium.ts'
 
 const esc = '\u001b'
@@ -136,6 +136,16 @@ test('a search takes no letter for a pattern, and either case', () => {
   assert.deepEqual(splitByHits('A.c abc a.C', 'a.c'), ['', 'A.c', ' abc ', 'a.C', ''])
   for (const query of ['\\', '^', '$', '-', '/', '[', '(', '{', '|', '?', 'İ', '🚢'])
     assert.deepEqual(splitByHits(`x${query}y`, query), ['x', query, 'y'], query)
+})
+
+test('a part of output that overlaps the text adds only the rest', () => {
+  const before = { text: 'für alle\n', startByte: 10, nextByte: 20 }
+  const after = (text: string, startByte: number) =>
+    withNext(before, { text, startByte, nextByte: startByte + Buffer.byteLength(text) })
+  assert.equal(after('mehr\n', 20)?.text, 'für alle\nmehr\n')
+  assert.equal(after('für alle\n', 10)?.text, 'für alle\n')
+  assert.deepEqual(after('ür alle\nmehr\n', 11), { text: 'für alle\nmehr\n', startByte: 10, nextByte: 25 })
+  assert.equal(after('neu\n', 0), undefined, 'a new program has written less')
 })
 
 test('lines do not hold on to the outputs that they came from', () => {

@@ -1,6 +1,6 @@
 /** Output of a program: the newest lines first, then what is new, by offset, and on demand what came before. */
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { byteLength, toTextOfBytes } from '../model/log-lines.ts'
+import { byteLength, toTextOfBytes, withNext } from '../model/log-lines.ts'
 import { objectsOf, textOf } from '../model/read.ts'
 import { client, type Schemas, unwrap } from './client.ts'
 import { useLive } from './live.ts'
@@ -52,9 +52,7 @@ export function useOutput(place: OutputPlace, line: number | undefined) {
     if (body === undefined) return
     const part = toOutput(body, place)
     const begin = wanted === undefined ? part : fromWholeLine(part)
-    setOutput((before) =>
-      limited(next === undefined || !before ? begin : { ...before, text: before.text + part.text, nextByte: part.nextByte }),
-    )
+    setOutput((before) => limited((next !== undefined && before && withNext(before, part)) || begin))
     setNext(body.nextOffset)
   }, [body])
   const firstLine = useFirstLine(place, output, wanted !== undefined)

@@ -1,6 +1,6 @@
 /** What the user may do, asked of the API; unknown counts as allowed, because the API decides again when it is done. */
 import { signal } from '@preact/signals'
-import type { ApiError } from './client.ts'
+import type { ApiError, Schemas } from './client.ts'
 import { useLive } from './live.ts'
 import { useAttributes } from './pipelines.ts'
 
@@ -32,6 +32,12 @@ export function useDenial(question: RightQuestion | undefined): string | undefin
   const isDenied = body?.decision === 'denied'
   const owner = useOwner(isDenied ? question?.application : undefined)
   return isDenied ? denialOf(question, body.reasons.find(({ allowed }) => !allowed)?.need ?? body.demands, owner) : undefined
+}
+
+/** Why a pipeline may not be started. */
+export function useStartDenial({ application, disabled }: Schemas['Pipeline']): string | undefined {
+  const reason = useDenial({ operation: startOperation, application })
+  return disabled === true ? 'The pipeline is disabled.' : reason
 }
 
 const operationsBehind = new Map([

@@ -1,6 +1,7 @@
 /** Draws parts again only where they show something else, and at first only as many as a browser draws without a pause. */
 import { Component, type ComponentType, type VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { isSameValue } from '../editor/json-path.ts'
 
 /**
  * A part that stays as it was drawn while its properties have the same content; functions must be the same themselves.
@@ -10,7 +11,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 export function kept<Props extends object>(Part: (props: Props) => VNode): ComponentType<Props> {
   return class Kept extends Component<Props> {
     override shouldComponentUpdate(next: Props): boolean {
-      return Object.entries(next).some(([name, value]) => !isSame(value, (this.props as Record<string, unknown>)[name]))
+      return Object.entries(next).some(([name, value]) => !isSameValue(value, (this.props as Record<string, unknown>)[name]))
     }
 
     // A component of its own, so that it is drawn again when a signal that it shows changes.
@@ -18,12 +19,6 @@ export function kept<Props extends object>(Part: (props: Props) => VNode): Compo
       return <Part {...(this.props as Props)} />
     }
   }
-}
-
-function isSame(value: unknown, other: unknown): boolean {
-  if (Object.is(value, other)) return true
-  const areContents = typeof value === 'object' && typeof other === 'object'
-  return areContents && JSON.stringify(value) === JSON.stringify(other)
 }
 
 /** Calls the function of the present render; itself it is the same in all renders. */

@@ -5,6 +5,7 @@ import { apiPath, applicationHere, to } from '../address.ts'
 import type { ApiError } from '../api/client.ts'
 import { useCloudProviders } from '../api/cloud-providers.ts'
 import type { Live, Reading } from '../api/live.ts'
+import { useAttributes } from '../api/pipelines.ts'
 import { questionBehind, useRefusal } from '../api/rights.ts'
 import { user } from '../api/session.ts'
 import { showDisguised } from '../model/names.ts'
@@ -97,24 +98,34 @@ interface ApplicationHeadProps extends Pick<PageHeadProps, 'tab' | 'state' | 'ac
 
 export function ApplicationHead({ application, tab, ...head }: ApplicationHeadProps) {
   const hasResources = useCloudProviders().some((provider) => provider.hasManifests === true)
+  const { body, error } = useAttributes(application).reading.value
+  const isUnknown = error?.status === 404 && body === undefined
   useEffect(() => noteRecent(application), [application])
   const title = <Name text={application} />
   return (
     <PageHead tab={`${application}: ${tab}`} crumbs={applicationCrumbs(application).slice(0, 1)} {...{ ...head, title }}>
-      <LinkTabs
-        label={application}
-        tabs={[
-          { label: 'Overview', href: to.application(application) },
-          { label: 'Pipelines', href: to.pipelines(application) },
-          { label: 'Runs', href: to.runs(application) },
-          { label: 'Load balancers', href: to.places('load-balancers', application) },
-          { label: 'Security groups', href: to.places('security-groups', application) },
-          ...(hasResources ? [{ label: 'Resources', href: to.resources(application) }] : []),
-          { label: 'Jobs', href: to.jobs(application) },
-          { label: 'Tasks', href: to.tasks(application) },
-          { label: 'Settings', href: to.settings(application) },
-        ]}
-      />
+      {isUnknown ? (
+        <EmptyState icon="search" text={`There is no application ${application}, or you may not read it.`}>
+          <a class="button" href={to.applications()}>
+            Applications
+          </a>
+        </EmptyState>
+      ) : (
+        <LinkTabs
+          label={application}
+          tabs={[
+            { label: 'Overview', href: to.application(application) },
+            { label: 'Pipelines', href: to.pipelines(application) },
+            { label: 'Runs', href: to.runs(application) },
+            { label: 'Load balancers', href: to.places('load-balancers', application) },
+            { label: 'Security groups', href: to.places('security-groups', application) },
+            ...(hasResources ? [{ label: 'Resources', href: to.resources(application) }] : []),
+            { label: 'Jobs', href: to.jobs(application) },
+            { label: 'Tasks', href: to.tasks(application) },
+            { label: 'Settings', href: to.settings(application) },
+          ]}
+        />
+      )}
     </PageHead>
   )
 }

@@ -1,8 +1,15 @@
 /** Completions: fields for a place in the text, and names in an expression. */
+
+import {
+  expectedArtifactFields,
+  notificationFields,
+  parameterFields,
+  pipelineFields,
+  triggerTypes,
+} from '../../../src/stage-types/pipeline-parts.ts'
 import { type Json, objectOf, objectsOf, textOf } from '../model/read.ts'
 import type { TextPlace } from './definition-text.ts'
 import { type Path, valueAt } from './json-path.ts'
-import { expectedArtifactFields, generalFields, notificationFields, parameterFields, triggerTypes } from './pipeline-fields.ts'
 import { descriptionOf, type FieldDescription, namesOf, refIdOf, type StageTypes, stagesOf, titleOfStage } from './stages.ts'
 
 export interface Suggestion {
@@ -17,7 +24,7 @@ export interface Suggestion {
 /** Fields of the object there; undefined where nothing describes them, and where authors choose the names. */
 function fieldsAt(types: StageTypes, definition: Json, path: Path): readonly FieldDescription[] | undefined {
   const [list, index, ...inner] = path
-  if (list === undefined) return generalFields
+  if (list === undefined) return pipelineFields
   if (typeof index !== 'number') return undefined
   const item = objectOf(valueAt(definition, [list, index]))
   const own = descriptionOf(types, item)?.fields ?? []

@@ -1,5 +1,6 @@
 /** Changes of a definition for readers: by stage, parameter and trigger, with the fields of each; and its revisions. */
-import { stageWord, stepWords } from '../model/names.ts'
+import { labelOf } from '../../../src/stage-types/labels.ts'
+import { stageWord } from '../model/names.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { type DefinitionChange, type KeyPath, listChanges, orderKey, partLists, stamps, withoutStamps } from './changes.ts'
 
@@ -61,8 +62,11 @@ export function titleOfPath(path: KeyPath, versions: readonly Json[]): string {
 }
 
 export function fieldOfPath(path: KeyPath): string {
-  const names = path.slice(isOfPart(path) ? 2 : 0).map((name) => (name === 'requisiteStageRefIds' ? 'runs after' : name))
-  return stepWords(names.join(' ')).toLowerCase()
+  return path
+    .slice(isOfPart(path) ? 2 : 0)
+    .map(labelOf)
+    .join(' ')
+    .toLowerCase()
 }
 
 function toField({ path, before, after }: DefinitionChange, versions: readonly Json[]): FieldChange {

@@ -2,7 +2,7 @@
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
-import { saveOperation, startOperation, useDenial } from '../api/rights.ts'
+import { saveOperation, useDenial, useStartDenial } from '../api/rights.ts'
 import { Banner, Button, IconButton } from '../components/button.tsx'
 import { Denied } from '../components/denied.tsx'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
@@ -103,15 +103,9 @@ function Steps({ draft }: TabProps) {
 
 /** Of what is stored: the next step after a save. */
 function Start({ draft }: TabProps) {
-  const denied = useDenial({ operation: startOperation, application: draft.application })
-  const isDisabled = draft.stored.value?.['disabled'] === true
+  const denied = useStartDenial(draft.stored.value as Schemas['Pipeline'])
   return (
-    <Button
-      icon="play"
-      kind={draft.isSaved.value ? 'primary' : undefined}
-      denied={isDisabled ? 'The pipeline is disabled.' : denied}
-      onClick={() => openStart(draft)}
-    >
+    <Button icon="play" kind={draft.isSaved.value ? 'primary' : undefined} denied={denied} onClick={() => openStart(draft)}>
       Start
     </Button>
   )

@@ -1,8 +1,8 @@
 /** Forms of the objects of a definition: parts made by hand, and fields by their description. */
 import { type ComponentChildren, createContext, type FunctionComponent } from 'preact'
 import { useContext, useId, useRef, useState } from 'preact/hooks'
+import { labelOf } from '../../../src/stage-types/labels.ts'
 import { Check, Field } from '../components/form-fields.tsx'
-import { stepWords } from '../model/names.ts'
 import { type Json, objectOf } from '../model/read.ts'
 import { useChoices } from './choices.ts'
 import type { Draft } from './draft.ts'
@@ -140,7 +140,7 @@ function useProblem(draft: Draft, path: Path) {
 export function FieldView({ field, within = [] }: { field: ShownField; within?: Path }) {
   const { draft, base: outer } = useForm()
   const base = [...outer, ...within]
-  const { label = stepWords(field.name), expression, required, placeholder, isCode } = field
+  const { label = labelOf(field.name), expression = false, required = false, placeholder, isCode } = field
   const holder = objectOf(valueAt(draft.definition.value, base))
   // Where another key of the same meaning is set, that one is edited.
   const path = [...base, namesOf(field).find((name) => holder[name] !== undefined) ?? field.name]

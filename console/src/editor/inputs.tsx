@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { apiPath } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { CopyButton, IconButton } from '../components/button.tsx'
+import { Options } from '../components/form-fields.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
 import { Name } from '../components/text.tsx'
 import { parseExactly, toExact } from '../model/exact-json.ts'
@@ -58,15 +59,13 @@ export function TextInput(props: InputProps & { readonly isLong?: boolean; reado
 /** One of the choices; a value that is none of them stays visible. */
 export function SelectInput({ tied, value: given, onChange, choices = [] }: InputProps) {
   const text = textOf(given) ?? ''
-  const others = [...new Set(['', text])].filter((other) => choices.every(({ value }) => value !== other))
-  const options = [...others.map((value): Choice => ({ value, label: value || 'Not set' })), ...choices]
+  const offered = choices.map(
+    ({ value, label = value || 'None', note }) => [value, [label, note].filter(Boolean).join(', ')] as const,
+  )
+  const unset = choices.some(({ value }) => value === '') ? [] : [['', 'Not set'] as const]
   return (
     <select {...tied} value={text} onChange={(event) => onChange(event.currentTarget.value || undefined)}>
-      {options.map(({ value, label = value || 'None', note }) => (
-        <option key={value} value={value}>
-          {[label, note].filter(Boolean).join(', ')}
-        </option>
-      ))}
+      <Options choices={[...unset, ...offered]} value={text} />
     </select>
   )
 }

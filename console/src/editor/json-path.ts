@@ -43,8 +43,3 @@ export function isSamePath(left: Path, right: Path): boolean {
 export function isWithin(path: Path, outer: Path): boolean {
   return isSamePath(path.slice(0, outer.length), outer)
 }
-
-/** As people write it: `capacity.max`, `clusters[0].account`. */
-export function formatPath(path: Path): string {
-  return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('')
-}

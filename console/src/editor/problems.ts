@@ -1,13 +1,14 @@
 /** What is wrong with a definition, by the descriptions of its fields; values of expressions are known later. */
-import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
+import { findProblemsIn } from '../../../src/stage-types/check-stage.ts'
+import type { Field } from '../../../src/stage-types/description.ts'
+import { parameterFields, triggerTypes } from '../../../src/stage-types/pipeline-parts.ts'
+import { type Json, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { checkStage, missing, wrong } from './forms/checks.ts'
-import { formatPath, type Path } from './json-path.ts'
-import { parameterFields, triggerTypes } from './pipeline-fields.ts'
+import type { Path } from './json-path.ts'
 import {
   descriptionOf,
   type FieldDescription,
   findCircle,
-  namesOf,
   refIdOf,
   requisitesOf,
   type StageNode,
@@ -93,47 +94,18 @@ function problemsOfStage({ stage, index }: StageNode, types: StageTypes, definit
   ]
 }
 
-/** @param base Leads to the holder, from the stage or the definition, and is no part of the words. */
-function problemsOf(
-  holder: Json,
-  fields: readonly FieldDescription[],
-  base: Path,
-  isComplete: boolean,
-  inner: Path = [],
-): readonly Problem[] {
-  // A key that is an expression may become any of them.
-  const mayLack = !isComplete || Object.keys(holder).some(isExpression)
-  return fields.flatMap((field): readonly Problem[] => {
-    const here = [...inner, field.name]
-    const words = formatPath(here)
-    const path = [...base, ...here]
-    const name = namesOf(field).find((each) => (holder[each] ?? '') !== '')
-    if (name === undefined) return field.required && !mayLack ? [missing(path, `Enter ${words}.`)] : []
-    // Under another name it is taken as it is.
-    if (name !== field.name) return []
-    const value = holder[name]
-    const why = isExpression(value) ? undefined : describeWrong(value, field)
-    if (why !== undefined) return [wrong(path, `${words} ${why}.`)]
-    const below = (object: unknown, at: Path) =>
-      isObject(object) ? problemsOf(objectOf(object), field.fields ?? [], base, isComplete, at) : []
-    return Array.isArray(value) ? value.flatMap((each, index) => below(each, [...here, index])) : below(value, here)
+/** By the check of the engine. @param base Leads to the holder, from the stage or the definition, and is no part of the words. */
+function problemsOf(holder: Json, fields: readonly FieldDescription[], base: Path, isComplete: boolean): readonly Problem[] {
+  return findProblemsIn(holder, fields as readonly Field[], isComplete).map(({ field, message }) => {
+    const path = [...base, ...parsePath(field)]
+    return / is missing\. /.test(message) ? missing(path, `Enter ${field}.`) : wrong(path, message)
   })
 }
 
-/** Undefined when the engine takes the value. */
-function describeWrong(value: unknown, { kind, choices = [], onlyChoices }: FieldDescription): string | undefined {
-  if (kind === 'number' || kind === 'moment') return numberOf(value) === undefined ? 'must be a number' : undefined
-  if (kind === 'object' || kind === 'map') return isObject(value) ? undefined : 'must be an object'
-  if (kind === 'objects') {
-    const isList = Array.isArray(value) && value.every((each) => isObject(each) || isExpression(each))
-    return isList ? undefined : 'must be a list of objects'
-  }
-  const isWrongChoice = kind === 'choice' && onlyChoices && !choices.includes(String(value))
-  return isWrongChoice ? `must be one of ${choices.join(', ')}` : undefined
-}
-
-function isObject(value: unknown): boolean {
-  return objectOf(value) === value
+/** `clusters[0].capacity` as keys and positions. */
+function parsePath(field: string): Path {
+  const steps = field.split(/[.[\]]+/).filter((step) => step !== '')
+  return steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step))
 }
 
 export function isExpression(value: unknown): boolean {
@@ -149,10 +121,7 @@ export function toRefusals(message: string, definition: Json): readonly Problem[
     const named = nodes.find(({ stage }) => part.startsWith(`Stage "${titleOfStage(stage)}"`))
     const node = named ?? nodes[Number(/^Stage (\d+)/.exec(part)?.[1]) - 1]
     if (node === undefined) return []
-    // Such as `clusters[0].capacity`.
-    const field = /: "([^"]+)"/.exec(part)?.[1] ?? 'type'
-    const steps = field.split(/[.[\]]+/).filter((step) => step !== '')
-    const path = ['stages', node.index, ...steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step))]
+    const path = ['stages', node.index, ...parsePath(/: "([^"]+)"/.exec(part)?.[1] ?? 'type')]
     return [{ ...wrong(path, part.trim()), stage: node.key }]
   })
 }

@@ -1,4 +1,12 @@
 /** Settings of a pipeline by section, and its lists that stages have as well. */
+
+import {
+  expectedArtifactFields,
+  notificationFields,
+  parameterFields,
+  pipelineFields,
+  triggerTypes,
+} from '../../../src/stage-types/pipeline-parts.ts'
 import { ChoiceField } from '../components/form-fields.tsx'
 import { Panel } from '../components/screen.tsx'
 import { freeName } from '../model/names.ts'
@@ -7,7 +15,6 @@ import type { Draft } from './draft.ts'
 import { FieldList } from './fields.tsx'
 import { type ItemKind, ItemList } from './item-list.tsx'
 import { type Path, withValueAt } from './json-path.ts'
-import { expectedArtifactFields, generalFields, notificationFields, parameterFields, triggerTypes } from './pipeline-fields.ts'
 import { describeText, type FieldDescription } from './stages.ts'
 
 const withFields = (fields: readonly FieldDescription[]): ItemKind['form'] => {
@@ -76,7 +83,7 @@ export function PipelineSettings({ draft, section }: { draft: Draft; section: Se
   return (
     <Panel class="editor-panel" title={label} {...(count !== undefined && { count })}>
       {list === undefined ? (
-        <FieldList draft={draft} base={[]} fields={[nameField, ...generalFields]} known={elsewhere} />
+        <FieldList draft={draft} base={[]} fields={[nameField, ...pipelineFields]} known={elsewhere} />
       ) : (
         <ItemList draft={draft} path={[list]} kind={kind} />
       )}

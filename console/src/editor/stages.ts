@@ -1,5 +1,6 @@
 /** Stages of a definition: who requires whom, and changes that keep the graph whole. */
 import { type Json, listOf, objectOf, textOf } from '../model/read.ts'
+import { levelsOf } from '../model/stage-links.ts'
 
 export interface StageNode {
   readonly index: number
@@ -67,17 +68,9 @@ function walk(start: string, next: (key: string) => readonly string[]): Readonly
   return found
 }
 
-/** Each after those that it requires; equals in the order of the definition. What waits for a circle comes last. */
+/** Each after those that it requires; what waits for a circle comes last. */
 export function inRunOrder(nodes: readonly StageNode[]): readonly StageNode[] {
-  const done = new Set<string>()
-  const ordered: StageNode[] = []
-  for (let left = nodes; left.length > 0; left = left.filter(({ key }) => !done.has(key))) {
-    const ready = left.filter(({ requires }) => requires.every((key) => done.has(key)))
-    const next = ready.length === 0 ? left : ready
-    for (const { key } of next) done.add(key)
-    ordered.push(...next)
-  }
-  return ordered
+  return levelsOf(nodes.map((node) => ({ ...node, refId: node.key, requisiteStageRefIds: node.requires }))).flat()
 }
 
 /** Keys of the stages that wait for themselves. */
@@ -155,21 +148,21 @@ export interface FieldDescription {
   readonly name: string
   /** text, long-text, number, moment, flag, choice, texts, objects, object, map or json. */
   readonly kind: string
-  readonly required: boolean
+  readonly required?: boolean
   readonly default?: unknown
   readonly choices?: readonly string[]
-  readonly onlyChoices: boolean
+  readonly onlyChoices?: boolean
   readonly choicesFrom?: string
   readonly help: string
   /** Whether an expression in it is evaluated when the stage runs. */
-  readonly expression: boolean
+  readonly expression?: boolean
   readonly otherNames?: readonly string[]
   readonly fields?: readonly FieldDescription[]
 }
 
 /** A text that no description lists. */
 export function describeText(name: string, rest: Partial<FieldDescription> = {}): FieldDescription {
-  return { name, kind: 'text', required: false, onlyChoices: false, expression: true, help: '', ...rest }
+  return { name, kind: 'text', expression: true, help: '', ...rest }
 }
 
 /** Keys under which it may be set. */

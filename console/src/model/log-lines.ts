@@ -46,6 +46,21 @@ export function toTextOfBytes(text: string, bytes: number): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(encoder.encode(text).subarray(0, bytes))
 }
 
+/** Of output as it is read: where the text begins in all of it, and where the next part does. */
+interface OutputPart {
+  readonly text: string
+  readonly startByte: number
+  readonly nextByte: number | undefined
+}
+
+/** With what follows its text; of a part that overlaps it, only the rest. Undefined where the output has begun anew. */
+export function withNext<Output extends OutputPart>(before: Output, { text, startByte, nextByte = 0 }: OutputPart) {
+  const end = before.nextByte ?? 0
+  if (nextByte < end) return undefined
+  const known = startByte < end ? toTextOfBytes(text, end - startByte) : ''
+  return { ...before, text: before.text + text.slice(known.length), nextByte }
+}
+
 /** @param before The last answer for the same output: while it only grows, its lines are taken over. */
 export function toLogText(text: string, startByte = 0, firstLine = 1, before?: LogText): LogText {
   const goesOn = before?.startByte === startByte && before.firstLine === firstLine && text.startsWith(before.text)

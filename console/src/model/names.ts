@@ -33,18 +33,9 @@ export function cutMiddle(text: string, max = 80): string {
   return `${characters.slice(0, max - end - 1).join('')}…${characters.slice(-end).join('')}`
 }
 
-const fieldWords: ReadonlyMap<string, string> = new Map([
-  ['limitConcurrent', 'One run at a time'],
-  ['keepWaitingPipelines', 'Keep all waiting runs'],
-  ['maxConcurrentExecutions', 'Most runs at a time'],
-  ['spelEvaluator', 'Evaluator of expressions'],
-  ['env', 'Environment'],
-  ['backoffPeriodMs', 'Milliseconds between checks'],
-])
-
 /** `waitForUpInstances` as people say it. */
 export function stepWords(name: string): string {
-  const text = fieldWords.get(name) ?? name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
+  const text = name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 

@@ -89,13 +89,7 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
         {...(isWithManifests && { actions: <Lazy load={loadDeployButton} props={{ application }} /> })}
       />
       {isWithManifests && <Lazy load={loadNotices} props={{ application, accounts }} />}
-      {isGone ? (
-        <EmptyState icon="search" text={`There is no application ${application}, or you may not read it.`}>
-          <a class="button" href={to.applications()}>
-            Applications
-          </a>
-        </EmptyState>
-      ) : (
+      {!isGone && (
         <BesideScreens application={application} query={query}>
           {isLarge ? (
             listOf([])

@@ -11,7 +11,7 @@ import { StageGraph } from '../components/stage-graph.tsx'
 import { StageList, type StageListProps } from '../components/stage-list.tsx'
 import { StepRows } from '../components/step-rows.tsx'
 import { Segments } from '../components/tabs.tsx'
-import { Name, Time, usePhone, useWide } from '../components/text.tsx'
+import { Name, PlainText, Time, usePhone, useWide } from '../components/text.tsx'
 import { Lazy } from '../editor/lazy.tsx'
 import { useLetters } from '../letter-keys.ts'
 import { deploymentsOf } from '../model/deployment.ts'
@@ -26,6 +26,7 @@ import {
   titleOf,
   toStageTree,
 } from '../model/execution.ts'
+import { objectsOf, textOf } from '../model/read.ts'
 import { toStageGraph } from '../model/stage-graph.ts'
 import { plural } from '../words.ts'
 import { Judgment } from './execution-actions.tsx'
@@ -56,7 +57,7 @@ export function ExecutionScreen({ params, query }: ScreenProps) {
 }
 
 function Run({ execution, query }: { execution: Execution; query: ScreenProps['query'] }) {
-  const { id, application, status, stages, canceled, canceledBy, cancellationReason } = execution
+  const { id, application, status, stages, canceled, canceledBy, cancellationReason, systemNotifications } = execution
   const change = useQueryChange()
   const tree = useMemo(() => toStageTree(stages), [execution])
   const isWide = useWide()
@@ -90,6 +91,14 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
           Cancelled{canceledBy && ` by ${canceledBy}`}
           <Name text={cancellationReason ? `: ${cancellationReason}` : '.'} max={300} />
         </Banner>
+      )}
+      {objectsOf(systemNotifications).map(
+        ({ message, closed }, at) =>
+          closed !== true && (
+            <Banner key={at} tone="warning">
+              <PlainText text={textOf(message) ?? ''} />
+            </Banner>
+          ),
       )}
       {waiting !== undefined && <Judgment key={waiting.id} execution={execution} stage={waiting} />}
       {failure !== undefined && <RunFailure key={failure.child} run={execution} execution={execution} failure={failure} />}

@@ -5,7 +5,7 @@ import { type ScreenProps, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { usePipelines, useRunsOf } from '../api/pipelines.ts'
-import { saveOperation, startOperation, useDenial } from '../api/rights.ts'
+import { saveOperation, useDenial, useStartDenial } from '../api/rights.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { ActionButton, Banner } from '../components/button.tsx'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
@@ -160,11 +160,9 @@ interface PipelineButtonsProps extends Omit<PipelineActions, 'denied' | 'isEditi
 
 /** The start of a pipeline, and the menu of what else is done with it. */
 export function PipelineButtons({ application, pipeline, last, isPrimary = false, ...more }: PipelineButtonsProps) {
-  const { name, disabled } = pipeline
-  const id = pipeline.id ?? name
-  const right = useDenial({ operation: startOperation, application })
+  const { name, id = name } = pipeline
+  const denied = useStartDenial(pipeline)
   const save = useDenial({ operation: saveOperation, application })
-  const denied = disabled === true ? 'The pipeline is disabled.' : right
   const start = (from?: string) => ({ denied, href: to.startPipeline(application, id, { from }) })
   const ofLast = (run: Execution): readonly MenuItem[] => [
     { label: 'Open the last run', icon: 'right', href: to.execution(run.id) },

@@ -10,8 +10,9 @@ import { applicationEvents } from '../api/streams.ts'
 import { ProgramOutput } from '../components/program-output.tsx'
 import { RecordPanel } from '../components/record-panel.tsx'
 import { ApplicationHead, applicationCrumbs, EmptyState, Loaded, PageHead, Panel } from '../components/screen.tsx'
+import { StepRows } from '../components/step-rows.tsx'
 import { AddressTabs } from '../components/tabs.tsx'
-import { Duration, type Fact, Name, NameLink, StatusBadge, StatusMark, StatusText, Time } from '../components/text.tsx'
+import { Duration, type Fact, Name, NameLink, StatusBadge, StatusText, Time } from '../components/text.tsx'
 import { toFullName } from '../manifests/object.ts'
 import { instanceStatus, type Status } from '../model/execution.ts'
 import { toWords } from '../model/names.ts'
@@ -54,11 +55,7 @@ export function InstanceScreen({ params }: ScreenProps) {
             ]}
           >
             <Panel title="Health checks" flush>
-              <ul class="rows">
-                {objectsOf(instance.health).map((check, index) => (
-                  <Check key={index} check={check} />
-                ))}
-              </ul>
+              <StepRows steps={objectsOf(instance.health).map(toCheck)} />
             </Panel>
             {events.length > 0 && (
               <Panel title="Events" flush>
@@ -72,22 +69,14 @@ export function InstanceScreen({ params }: ScreenProps) {
   )
 }
 
-function Check({ check }: { check: Json }) {
-  const { kind, word } = instanceStatus(textOf(check['state']))
+function toCheck(check: Json, at: number) {
+  const status = instanceStatus(textOf(check['state']))
   const balancers = objectsOf(check['loadBalancers']).map(({ loadBalancerName, name, description, state }) => {
     return `${textOf(loadBalancerName) ?? textOf(name) ?? ''}: ${textOf(description) ?? textOf(state) ?? ''}`
   })
-  const text = [textOf(check['healthCheckUrl']), textOf(check['description']), ...balancers].filter(Boolean).join(', ')
-  return (
-    <li class="run-row">
-      <StatusMark kind={kind} label={word} />
-      <strong>{toWords(textOf(check['type']) ?? 'unknown')}</strong>
-      <span class="muted">{word}</span>
-      <span class="grow cut">
-        <Name text={text} max={160} />
-      </span>
-    </li>
-  )
+  const words = [status.word, textOf(check['healthCheckUrl']), textOf(check['description']), ...balancers].filter(Boolean)
+  const title = <strong>{toWords(textOf(check['type']) ?? 'unknown')}</strong>
+  return { key: String(at), status, title, note: <Name text={words.join(', ')} max={160} /> }
 }
 
 type Job = Schemas['Job']

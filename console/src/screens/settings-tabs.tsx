@@ -1,6 +1,7 @@
 /** Tabs of the settings of an application: fields of its forms, revisions, deletion. */
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { channels } from '../../../src/stage-types/pipeline-parts.ts'
 import { to } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
 import { actionHeaders, client, unwrap } from '../api/client.ts'
@@ -17,7 +18,6 @@ import { RecordRows } from '../components/record-rows.tsx'
 import { Loaded, Panel } from '../components/screen.tsx'
 import { NameLink, Time } from '../components/text.tsx'
 import { isSame } from '../model/edits.ts'
-import { channels, toChannel } from '../model/notifications.ts'
 import { type Json, numberOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { accountOf, groupPlace } from '../model/server-groups.ts'
 import { plural } from '../words.ts'
@@ -133,8 +133,12 @@ const moments = [
 ]
 
 export function NotificationFields({ application, denied, values, set }: FieldsProps) {
+  // Spinnaker writes some in capitals where definitions have small letters.
   const metadata = useLive('/notifications/metadata', {}, { refresh: 'open' }).reading.value.body ?? []
-  const known = new Set([...channels, ...metadata.map(({ notificationType }) => toChannel(notificationType))])
+  const known = new Set([
+    ...channels,
+    ...metadata.map(({ notificationType: type }) => (type === type.toUpperCase() ? type.toLowerCase() : type)),
+  ])
   const fields = { type: { label: 'Channel', choices: [...known] }, address: { label: 'To' } }
   const notifications = objectsOf(values['notifications'])
   return (

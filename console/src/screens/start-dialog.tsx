@@ -5,6 +5,9 @@ import { to } from '../address.ts'
 import { ApiError, actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { useRunsOf } from '../api/pipelines.ts'
+import { useStartDenial } from '../api/rights.ts'
+import { Banner } from '../components/button.tsx'
+import { Denied } from '../components/denied.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { Check, ChoiceField, Field, TextField } from '../components/form-fields.tsx'
 import { Name } from '../components/text.tsx'
@@ -39,6 +42,7 @@ export function StartDialog(props: StartDialogProps) {
 
 function Form({ pipeline, query, onClose, earlier }: StartDialogProps & { earlier: Run | undefined }) {
   const { name, parameterConfig } = pipeline
+  const denied = useStartDenial(pipeline)
   const { route: navigate } = useLocation()
   const parameters = (parameterConfig ?? []).toSorted((a, b) => Number(b['pinned'] === true) - Number(a['pinned'] === true))
   const [values, setValues] = useState(() => initialValues(parameters, query, earlier))
@@ -61,8 +65,10 @@ function Form({ pipeline, query, onClose, earlier }: StartDialogProps & { earlie
   return (
     <FormDialog
       {...{ action: `Start ${name}`, isValid: !shown.some(isMissing), onClose, run, refreshes: '/executions', onDone: open }}
+      isReady={denied === undefined}
       onTried={() => setTried(true)}
     >
+      {denied !== undefined && <Banner tone="warning" children={<Denied reason={denied} />} />}
       {query['image'] !== undefined && (
         <p>{`Deploys ${[query['image'], ...artifacts.map(({ title }) => `as the artifact “${title}”`)].join(', ')}.`}</p>
       )}

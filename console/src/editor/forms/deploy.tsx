@@ -16,8 +16,7 @@ function Groups() {
   const place = usePlace(draft.application)
   const kind = {
     itemName: 'server group',
-    title: ({ application = draft.application, stack, freeFormDetails }: Json) =>
-      [application, stack, freeFormDetails].flatMap((part) => textOf(part) ?? []).join('-'),
+    title: (cluster: Json) => clusterName(cluster, draft.application),
     detail: (cluster: Json) => textOf(cluster['account'] ?? cluster['credentials']),
     // Another one is mostly the same elsewhere.
     fresh: (items: readonly Json[]) => ({ ...(items.at(-1) ?? freshGroup(place)), ...(items.length > 0 && { stack: 'other' }) }),
@@ -30,6 +29,19 @@ function Groups() {
       {error !== undefined && <Banner tone="warning">{error}</Banner>}
       <ItemList draft={draft} path={path} kind={kind} />
     </>
+  )
+}
+
+function clusterName({ application, stack, freeFormDetails }: Json, own: string): string {
+  return [application ?? own, stack, freeFormDetails].flatMap((part) => textOf(part) ?? []).join('-')
+}
+
+function NextName() {
+  const { draft, holder } = useForm()
+  return (
+    <p class="verdict muted">
+      Creates <code>{clusterName(holder, draft.application)}-v000</code>, then v001, and so on.
+    </p>
   )
 }
 
@@ -128,6 +140,7 @@ export const serverGroupForm: readonly Part[] = [
     field('stack', 'Stack', 'Tells environments apart.', { placeholder: 'test' }),
     field('freeFormDetails', 'Detail', 'Tells parts of a stack apart.'),
   ),
+  { View: NextName, shows: [] },
   only((form) => sourcesOf(form).length > 0, imageSource),
   only(isNamed, field('imageId', 'Name of the image', imageHelp, { isKept: true })),
   { ...capacity, shows: ['capacity'] },

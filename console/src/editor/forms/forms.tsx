@@ -1,10 +1,11 @@
 /** Forms of stages made by hand; other types get one of their description, as does what these leave out. */
 import { standalone } from '../../../../src/settings/standalone.ts'
 import { useLive } from '../../api/live.ts'
+import { PlainText } from '../../components/text.tsx'
 import { objectOf, objectsOf, textOf, textsOf } from '../../model/read.ts'
 import { FieldView, type Form, type Part, useForm } from '../fields.tsx'
 import { type InputProps, TextInput, TextsInput } from '../inputs.tsx'
-import { describeText } from '../stages.ts'
+import { describeText, titleOfStage } from '../stages.ts'
 import { deployForm, serverGroupForm } from './deploy.tsx'
 import { field, oneOf, only, row } from './form.tsx'
 
@@ -117,9 +118,28 @@ function AnswersInput({ value, onChange, ...input }: InputProps) {
   return <TextsInput {...input} value={answers} onChange={change} />
 }
 
+/** Live, and without effect. */
+function JudgmentPreview() {
+  const { holder } = useForm()
+  const answers = objectsOf(holder['judgmentInputs']).flatMap(({ value }) => textOf(value) ?? [])
+  return (
+    <section class="judgment-preview" aria-label="What the judge sees">
+      <p class="muted">What the judge sees</p>
+      <strong>{titleOfStage(holder)}</strong>
+      <PlainText text={textOf(holder['instructions']) ?? 'No instructions.'} />
+      {answers.map((answer) => (
+        <span key={answer} class="check">
+          <input type="radio" disabled aria-label={answer} /> {answer}
+        </span>
+      ))}
+    </section>
+  )
+}
+
 const judgmentForm = [
   field('instructions', 'What to judge', 'What to look at, and what decides. Addresses become links.'),
   field('judgmentInputs', 'Answers', 'Read by ${ #judgment("name of this stage") }.', { kind: 'texts', Input: AnswersInput }),
+  { View: JudgmentPreview, shows: [] },
   field('requiredJudgmentRoles', 'Who may judge', 'One of these roles. Empty: all who may start the pipeline.'),
   field('propagateAuthenticationContext', 'Go on as the judge', 'Later stages have the rights of who judged.'),
 ]

@@ -1,65 +1,70 @@
-/** Fields of a pipeline beside its stages, described as those of stages are, so that one form shows both. */
-import { channels } from '../model/notifications.ts'
-import { describeText, type FieldDescription } from './stages.ts'
+/** Descriptions of a pipeline beside its stages: settings, parameters, triggers, notifications and expected artifacts. */
+import {
+  choice,
+  cron,
+  type Field,
+  flag,
+  json,
+  longText,
+  map,
+  number,
+  object,
+  objects,
+  text,
+  textListField,
+} from './description.ts'
 
-function field(name: string, kind: string, help: string, rest: Partial<FieldDescription> = {}): FieldDescription {
-  return describeText(name, { kind, help, expression: false, ...rest })
-}
+const required = { required: true } as const
 
-const text = (name: string, help: string, rest?: Partial<FieldDescription>) => field(name, 'text', help, rest)
-const flag = (name: string, help: string, usual = false) => field(name, 'flag', help, { default: usual })
-const choice = (name: string, help: string, choices: readonly string[]) => field(name, 'choice', help, { choices })
-const group = (name: string, help: string, fields: readonly FieldDescription[], kind = 'object') =>
-  field(name, kind, help, { fields })
-const required = { required: true }
-
-export const generalFields: readonly FieldDescription[] = [
-  field('description', 'long-text', 'Shown in lists and when a user starts the pipeline.'),
+export const pipelineFields: readonly Field[] = [
+  longText('description', 'Shown in lists and when a user starts the pipeline.'),
   flag('disabled', 'Neither users nor triggers start it.'),
   flag('limitConcurrent', 'One execution at a time; later ones wait.'),
   flag('keepWaitingPipelines', 'Keeps all that wait; otherwise a newer one replaces them.'),
-  field('maxConcurrentExecutions', 'number', 'So many at a time, where more than one may run. 0 sets no limit.'),
-  field('roles', 'texts', 'Roles of the service account that Fairlead keeps for the triggers.', { choicesFrom: 'roles' }),
+  number('maxConcurrentExecutions', 'So many at a time, where more than one may run. 0 sets no limit.'),
+  textListField('roles', 'Roles of the service account that Fairlead keeps for the triggers.', { choicesFrom: 'roles' }),
   flag('respectQuietPeriod', 'Triggers do not start it during the quiet period.'),
-  group('tags', 'For filters in lists.', [text('name', 'Such as team.', required), text('value', 'Its value.')], 'objects'),
-  choice('spelEvaluator', 'v4 evaluates the fields of a stage in order, so that later ones see earlier ones.', ['v3', 'v4']),
-  group('locked', 'Keeps users from changing the pipeline here, for one that a program writes.', [
+  objects('tags', 'For filters in lists.', [text('name', 'Such as team.', required), text('value', 'Its value.')]),
+  choice('spelEvaluator', 'v4 evaluates the fields of a stage in order, so that later ones see earlier ones.', {
+    choices: ['v3', 'v4'],
+  }),
+  object('locked', 'Keeps users from changing the pipeline here, for one that a program writes.', [
     flag('ui', 'Locks the pipeline.'),
-    flag('allowUnlockUi', 'Users may lift the lock.', true),
+    flag('allowUnlockUi', 'Users may lift the lock.', { default: true }),
     text('description', 'Why, and where it is changed instead.'),
   ]),
 ]
 
-export const parameterFields: readonly FieldDescription[] = [
+export const parameterFields: readonly Field[] = [
   text('name', 'Read by expressions as ${parameters.name}.', required),
   text('label', 'Shown instead of the name.'),
-  field('description', 'long-text', 'Shown below the field.'),
+  longText('description', 'Shown below the field.'),
   flag('required', 'A start needs a value.'),
   flag('pinned', 'Stands before the others.'),
   text('default', 'The value unless another is given.'),
-  choice('constraint', 'date: the value is a day.', ['', 'date']),
+  choice('constraint', 'date: the value is a day.', { choices: ['', 'date'] }),
   flag('hasOptions', 'The value is one of the options.'),
-  group('options', 'Values to choose from.', [text('value', 'The value.', required)], 'objects'),
-  group('conditional', 'Shows the parameter only while another one has a value.', [
+  objects('options', 'Values to choose from.', [text('value', 'The value.', required)]),
+  object('conditional', 'Shows the parameter only while another one has a value.', [
     text('parameter', 'Name of the other parameter.'),
-    field('comparator', 'choice', 'How it compares.', { choices: ['=', '!=', '>', '<', '>=', '<='], default: '=' }),
+    choice('comparator', 'How it compares.', { choices: ['=', '!=', '>', '<', '>=', '<='], default: '=' }),
     text('comparatorValue', 'With this value.'),
   ]),
 ]
 
-function triggerType(type: string, label: string, description: string, own: readonly FieldDescription[]) {
+function triggerType(type: string, label: string, description: string, own: readonly Field[]) {
   const fields = [
     flag('enabled', 'Starts the pipeline.'),
     ...own,
     text('runAsUser', 'Service account that the execution runs as.', { choicesFrom: 'service-accounts' }),
-    field('expectedArtifactIds', 'texts', 'Artifacts that the event must bring.', { choicesFrom: 'artifacts' }),
+    textListField('expectedArtifactIds', 'Artifacts that the event must bring.', { choicesFrom: 'artifacts' }),
     text('description', 'For readers.'),
   ]
   return { type, label, description, fields }
 }
 
 const cronHelp = 'Second, minute, hour, day of month, month, day of week: 0 0 6 ? * MON-FRI is 6:00 on working days.'
-const constraints = field('payloadConstraints', 'map', 'Field of the payload to a regular expression that occurs in it.')
+const constraints = map('payloadConstraints', 'Field of the payload to a regular expression that occurs in it.')
 
 const buildFields = [
   text('master', 'The build server.', { ...required, choicesFrom: 'build-hosts' }),
@@ -79,20 +84,20 @@ const registry = [
   constraints,
 ]
 
-/** Those that this gateway and its event service know; others are shown as JSON. */
+/** Those that this gateway and its event service know. */
 export const triggerTypes = [
-  triggerType('cron', 'Schedule', 'At times of a cron expression.', [field('cronExpression', 'cron', cronHelp, required)]),
+  triggerType('cron', 'Schedule', 'At times of a cron expression.', [cron('cronExpression', cronHelp, required)]),
   triggerType('webhook', 'Webhook', 'A program calls an address of this gateway.', [
-    field('source', 'webhook-source', 'Last part of the address.', required),
+    { name: 'source', kind: 'webhook-source', help: 'Last part of the address.', required: true },
     constraints,
   ]),
   triggerType('pipeline', 'Pipeline', 'Another pipeline has ended.', [
     text('application', 'Its application.', { ...required, choicesFrom: 'applications' }),
     text('pipeline', 'The pipeline.', { ...required, choicesFrom: 'pipelines' }),
-    field('status', 'texts', 'How it ends.', { ...required, choices: ['successful', 'failed', 'canceled'] }),
+    textListField('status', 'How it ends.', { ...required, choices: ['successful', 'failed', 'canceled'] }),
   ]),
   triggerType('git', 'Git', 'A repository reports a push or a pull request.', [
-    field('source', 'choice', 'Where the repository is; git has no host that sends webhooks of its own.', {
+    choice('source', 'Where the repository is; git has no host that sends webhooks of its own.', {
       ...required,
       choices: ['github', 'gitlab', 'bitbucket', 'stash', 'gitea', 'forgejo', 'gogs', 'git'],
     }),
@@ -103,9 +108,9 @@ export const triggerTypes = [
     text('artifactAccount', 'Artifact account for Git whose credentials polls use.'),
     text('branch', 'Regular expression for the whole branch; any unless given.'),
     text('tags', 'Regular expression for the whole tag.'),
-    field('paths', 'texts', 'Patterns such as src/** of which one must match a changed file.'),
-    field('excludedPaths', 'texts', 'Patterns of files whose changes do not count.'),
-    field('events', 'texts', 'Such as push:push or pull_request:opened; any unless given.'),
+    textListField('paths', 'Patterns such as src/** of which one must match a changed file.'),
+    textListField('excludedPaths', 'Patterns of files whose changes do not count.'),
+    textListField('events', 'Such as push:push or pull_request:opened; any unless given.'),
     text('secret', 'Secret of the signature. It is stored with the pipeline.'),
   ]),
   triggerType('docker', 'Docker registry', 'An image was pushed.', registry),
@@ -129,24 +134,30 @@ export const triggerTypes = [
     text('pubsubSystem', 'Such as google or amazon.', required),
     text('subscriptionName', 'The subscription.', { ...required, choicesFrom: 'subscriptions' }),
     constraints,
-    field('attributeConstraints', 'map', 'Attribute of the message to a regular expression for its value.'),
+    map('attributeConstraints', 'Attribute of the message to a regular expression for its value.'),
   ]),
   triggerType('cdevents', 'CDEvents', 'A program sends an event of the CDEvents specification.', [
     text('source', 'Last part of the address.', required),
-    field('attributeConstraints', 'map', 'Header of the request to a regular expression for its value.'),
+    map('attributeConstraints', 'Header of the request to a regular expression for its value.'),
     constraints,
   ]),
 ]
 
-export function notificationFields(of: 'pipeline' | 'stage'): readonly FieldDescription[] {
+/** Channels of notifications, of applications as of pipelines and stages. */
+export const channels = [
+  ...['email', 'slack', 'googlechat', 'microsoftteams', 'webhook'],
+  ...['githubStatus', 'gitlabStatus', 'giteaStatus', 'sms', 'pubsub'],
+]
+
+export function notificationFields(of: 'pipeline' | 'stage'): readonly Field[] {
   const moments = ['starting', 'complete', 'failed'].map((word) => `${of}.${word}`)
   const ofJudgment = of === 'stage' ? ['manualJudgment', 'manualJudgmentContinue', 'manualJudgmentStop'] : []
   return [
     text('type', 'How it is sent.', { ...required, choices: channels }),
     text('address', 'Email address, channel, address of a webhook, or repository.'),
-    field('when', 'texts', 'What it is sent for.', { choices: [...moments, ...ofJudgment] }),
-    choice('level', 'What it is about.', [of]),
-    field('message', 'json', 'Texts by moment, such as {"pipeline.failed": {"text": "…"}}.'),
+    textListField('when', 'What it is sent for.', { choices: [...moments, ...ofJudgment] }),
+    choice('level', 'What it is about.', { choices: [of] }),
+    json('message', 'Texts by moment, such as {"pipeline.failed": {"text": "…"}}.'),
   ]
 }
 
@@ -160,11 +171,11 @@ const artifactFields = [
   flag('customKind', 'The type is one of your own.'),
 ]
 
-export const expectedArtifactFields: readonly FieldDescription[] = [
+export const expectedArtifactFields: readonly Field[] = [
   text('displayName', 'Shown where it is chosen.'),
-  group('matchArtifact', 'What an artifact must be like.', artifactFields),
+  object('matchArtifact', 'What an artifact must be like.', artifactFields),
   flag('usePriorArtifact', 'Without a match, that of the last execution is taken.'),
   flag('useDefaultArtifact', 'Without a match, the default is taken.'),
-  group('defaultArtifact', 'The default.', artifactFields),
+  object('defaultArtifact', 'The default.', artifactFields),
   text('id', 'Reference by which triggers and stages name it.'),
 ]
