@@ -1,7 +1,7 @@
-/** A Prometheus that reads one target each second. */
-import { spawn } from 'node:child_process'
+/** A Prometheus that reads one target each second, or knows a history. */
+import { execFileSync, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { freePort } from './free-port.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
@@ -9,12 +9,18 @@ import { createFolder, removeFolder } from './temporary-folder.ts'
 interface Target {
   readonly job: string
   /** Of its metrics. */
-  readonly url: URL
+  readonly url?: URL
   readonly ruleFiles?: readonly string[]
+  /** What it has measured before, in the text format of OpenMetrics. */
+  readonly history?: string
 }
 
 /** @returns its address; it may not answer yet */
-export async function startPrometheus(t: TestContext, program: string, { job, url, ruleFiles = [] }: Target): Promise<string> {
+export async function startPrometheus(
+  t: TestContext,
+  program: string,
+  { job, url, ruleFiles = [], history }: Target,
+): Promise<string> {
   const home = createFolder('prometheus')
   t.after(() => removeFolder(home))
   const port = await freePort()
@@ -24,9 +30,16 @@ export async function startPrometheus(t: TestContext, program: string, { job, ur
     JSON.stringify({
       global: { scrape_interval: '1s', evaluation_interval: '1s' },
       rule_files: ruleFiles,
-      scrape_configs: [{ job_name: job, metrics_path: url.pathname, static_configs: [{ targets: [url.host] }] }],
+      scrape_configs:
+        url === undefined ? [] : [{ job_name: job, metrics_path: url.pathname, static_configs: [{ targets: [url.host] }] }],
     }),
   )
+  if (history !== undefined) {
+    const historyFile = join(home, 'history.txt')
+    writeFileSync(historyFile, history)
+    const promtool = join(dirname(program), 'promtool')
+    execFileSync(promtool, ['tsdb', 'create-blocks-from', 'openmetrics', historyFile, join(home, 'data')], { stdio: 'ignore' })
+  }
   const server = spawn(
     program,
     [`--config.file=${file}`, `--storage.tsdb.path=${join(home, 'data')}`, `--web.listen-address=127.0.0.1:${port}`],

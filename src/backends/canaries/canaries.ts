@@ -3,31 +3,41 @@ import type { FastifyInstance } from 'fastify'
 import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
 import { queryValue } from '../requests/request-values.ts'
 import { MetricAccounts, toAnswer } from './accounts.ts'
+import { Analyses } from './analyses.ts'
+import { mountAnalyses } from './analysis-routes.ts'
+import { analysisMigrations } from './analysis-store.ts'
 import { Configurations, configurationMigrations, mountConfigurations } from './configurations.ts'
+import { judgeName } from './judge/judge.ts'
 import { sampleMigrations } from './samples.ts'
 
 export const canariesBackend: Backend = {
   service: 'kayenta',
   migrations: configurationMigrations,
-  partMigrations: { samples: sampleMigrations },
+  partMigrations: { analyses: analysisMigrations, samples: sampleMigrations },
   open: openCanaries,
 }
 
 function openCanaries(context: BackendContext): OpenBackend {
   const configurations = new Configurations(context)
   const accounts = new MetricAccounts(context)
+  const analyses = new Analyses(context, accounts)
   return {
     routes(app) {
       mountConfigurations(app, configurations)
       mountSurroundings(app, accounts)
+      mountAnalyses(app, { context, configurations, analyses })
     },
-    close: () => accounts.close(),
+    start: () => analyses.resume(),
+    close() {
+      analyses.close()
+      accounts.close()
+    },
   }
 }
 
 function mountSurroundings(app: FastifyInstance, accounts: MetricAccounts): void {
   app.get('/credentials', () => accounts.views())
-  app.get('/judges', () => [{ name: 'NetflixACAJudge-v1.0', visible: true }])
+  app.get('/judges', () => [{ name: judgeName, visible: true }])
   app.get('/metadata/metricsService', async (request) => {
     const wanted = queryValue(request, 'filter')?.toLowerCase() ?? ''
     const names = await accounts

@@ -1,0 +1,112 @@
+/** Requests for canary analyses, checked as kayenta checks them. */
+import { definedOf, fieldAt, isObject, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../json/values.ts'
+import { BackendError } from '../backend.ts'
+import type { MetricScope } from './metric-source.ts'
+
+export interface AnalysisOrder {
+  readonly application: string
+  readonly parentPipelineExecutionId: string
+  /** Undefined for a configuration that came with the request. */
+  readonly configId?: string | undefined
+  readonly config: JsonObject
+  /** `scopes` and `thresholds`, as they came. */
+  readonly request: JsonObject
+  readonly metricsAccountName?: string | undefined
+  readonly user: string
+  /** Headers of the user, for calls to other services. */
+  readonly identity: Readonly<Record<string, string>>
+}
+
+export interface Thresholds {
+  readonly pass: number
+  readonly marginal: number
+}
+
+export type Side = 'control' | 'experiment'
+
+export interface WantedMetric {
+  readonly name: string
+  readonly query: JsonObject
+  readonly scopes: Readonly<Record<Side, MetricScope>>
+}
+
+/** As many points as Prometheus answers with. */
+const mostPoints = 11_000
+const mostMetrics = 1000
+
+/** Of the request, else of the configuration. @throws {BackendError} 400 */
+export function thresholdsOf({ config, request }: Pick<AnalysisOrder, 'config' | 'request'>): Thresholds {
+  const given = request['thresholds'] ?? fieldAt(config, 'classifier', 'scoreThresholds')
+  const [pass, marginal] = [numberOf(fieldAt(given, 'pass')), numberOf(fieldAt(given, 'marginal'))]
+  if (pass === undefined || marginal === undefined)
+    throw new BackendError(
+      400,
+      'The scores "pass" and "marginal" are missing: set "thresholds" in the request, or in the configuration.',
+    )
+  if (marginal > pass) throw new BackendError(400, `The score for "marginal" (${marginal}) is above that for "pass" (${pass}).`)
+  return { pass, marginal }
+}
+
+/** Every metric with the scopes in which it is compared. @throws {BackendError} 400 */
+export function wantedMetrics({ config, request }: Pick<AnalysisOrder, 'config' | 'request'>): WantedMetric[] {
+  const metrics = objectsOf(config['metrics'])
+  if (metrics.length === 0) throw new BackendError(400, 'The canary configuration has no metrics.')
+  if (metrics.length > mostMetrics) throw new BackendError(400, `The canary configuration has more than ${mostMetrics} metrics.`)
+  const scopes = objectOf(request['scopes'])
+  return metrics.map((metric) => {
+    const name = textOf(metric['name'])
+    if (name === undefined) throw new BackendError(400, 'A metric of the canary configuration has no name.')
+    if (!isObject(metric['query'])) throw new BackendError(400, `The metric "${name}" has no query.`)
+    const scopeName = textOf(metric['scopeName']) ?? 'default'
+    const pair = Object.hasOwn(scopes, scopeName) ? scopes[scopeName] : undefined
+    if (!isObject(pair))
+      throw new BackendError(400, `The metric "${name}" needs the scope "${scopeName}", which the request does not have.`)
+    const ofSide = (field: string) => toScope(pair[field], `scopes.${scopeName}.${field}`)
+    return { name, query: metric['query'], scopes: { control: ofSide('controlScope'), experiment: ofSide('experimentScope') } }
+  })
+}
+
+/** @throws {BackendError} 400 */
+function toScope(given: unknown, place: string): MetricScope {
+  const field = (name: string) => fieldAt(given, name)
+  const scope = textOf(field('scope'))
+  if (scope === undefined) throw new BackendError(400, `"${place}" has no "scope", such as the name of a server group.`)
+  const [startMs, endMs] = [toInstant(field('start'), `${place}.start`), toInstant(field('end'), `${place}.end`)]
+  if (endMs <= startMs) throw new BackendError(400, `"${place}.end" must be after its start.`)
+  const step = numberOf(field('step')) ?? 60
+  if (step < 1) throw new BackendError(400, `"${place}.step" must be at least 1 second.`)
+  if ((endMs - startMs) / 1000 / step > mostPoints)
+    throw new BackendError(400, `"${place}" has more than ${mostPoints} points: choose a larger "step".`)
+  const parameters = Object.entries(objectOf(field('extendedScopeParams'))).flatMap(([name, value]) =>
+    isObject(value) || value === null || value === undefined ? [] : [[name, String(value)] as const],
+  )
+  return {
+    ...{ scope, location: textOf(field('location')) ?? textOf(field('region')) },
+    ...{ startMs, endMs, stepMs: step * 1000, parameters: Object.fromEntries(parameters) },
+  }
+}
+
+function toInstant(given: unknown, place: string): number {
+  const ms = typeof given === 'string' ? Date.parse(given) : Number.NaN
+  if (Number.isNaN(ms)) throw new BackendError(400, `"${place}" must be a time such as 2026-01-31T08:00:00Z.`)
+  return ms
+}
+
+/** How long the canary of an analysis was watched, as ISO 8601 has it: `PT1H30M`. */
+export function durationOf(metrics: readonly WantedMetric[]): string {
+  const scope = metrics[0]?.scopes.experiment
+  const seconds = scope === undefined ? 0 : Math.round((scope.endMs - scope.startMs) / 1000)
+  const parts = { H: Math.floor(seconds / 3600), M: Math.floor(seconds / 60) % 60, S: seconds % 60 }
+  const written = Object.entries(parts).flatMap(([unit, count]) => (count === 0 ? [] : [`${count}${unit}`]))
+  return `PT${written.length === 0 ? '0S' : written.join('')}`
+}
+
+/** How far an analysis of several judgments has come; undefined unless the request says it. @throws {BackendError} 400 */
+export function progressOf(request: JsonObject): { done: number; left: number; lookback?: number } | undefined {
+  const given = request['progress']
+  if (given === undefined) return undefined
+  const [done, left, lookback] = ['done', 'left', 'lookback'].map((name) => numberOf(fieldAt(given, name)))
+  if (done === undefined || left === undefined)
+    throw new BackendError(400, '"progress" needs the numbers of intervals "done" and "left".')
+  return { done, left, ...definedOf({ lookback }) }
+}

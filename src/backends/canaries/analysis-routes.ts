@@ -1,0 +1,119 @@
+/** Operations of kayenta on analyses and their measurements. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { isObject, type JsonObject, textOf } from '../../json/values.ts'
+import { askerOf, type BackendContext, BackendError, trustedCallerOf, userOf } from '../backend.ts'
+import { pathValue, queryCount, queryValue, queryValues } from '../requests/request-values.ts'
+import { requireAccess } from '../rights/access.ts'
+import { storeAccount } from './accounts.ts'
+import { type Analyses, toView } from './analyses.ts'
+import type { AnalysisOrder } from './analysis-order.ts'
+import type { Analysis } from './analysis-store.ts'
+import type { Configurations } from './configurations.ts'
+
+export interface CanaryParts {
+  readonly context: BackendContext
+  readonly configurations: Configurations
+  readonly analyses: Analyses
+}
+
+const mostListed = 500
+/** What kayenta calls an analysis that belongs to nothing. */
+const adHoc = 'ad-hoc'
+
+export function mountAnalyses(app: FastifyInstance, parts: CanaryParts): void {
+  const { configurations, analyses } = parts
+  app.post('/canary', (request) => {
+    const config = requireField(request.body, 'canaryConfig')
+    const order = toOrder(request, { config, request: requireField(request.body, 'executionRequest') })
+    return { canaryExecutionId: analyses.start(order) }
+  })
+  app.post('/canary/:configId', async (request) => {
+    const configId = pathValue(request, 'configId')
+    const config = configurations.require(configId)
+    await checkConfiguration(parts, request, config)
+    if (!isObject(request.body)) throw new BackendError(400, 'The body must be an object with "scopes".')
+    return { canaryExecutionId: analyses.start(toOrder(request, { configId, config, request: request.body })) }
+  })
+  app.get('/canary/executions', (request) => {
+    const limit = Math.min(mostListed, Math.max(1, queryCount(request, 'limit') ?? 20))
+    const page = Math.max(1, queryCount(request, 'page') ?? 1)
+    const statuses = queryValues(request, 'statuses').flatMap((text) => text.split(',').map((each) => each.trim().toUpperCase()))
+    const applications = queryValues(request, 'application')
+    return analyses.store
+      .list({ applications, statuses: statuses.filter((each) => each !== ''), limit, offset: (page - 1) * limit })
+      .map(toStored)
+  })
+  app.get('/canary/:id', async (request) => toStored(await requireAnalysis(parts, request, 'READ')))
+  app.put('/pipelines/:id/cancel', async (request) => {
+    const { id } = await requireAnalysis(parts, request, 'EXECUTE')
+    analyses.cancel(id)
+    return {}
+  })
+  app.get('/metricSetPairList/:id', async (request, reply) => {
+    const id = pathValue(request, 'id')
+    const missing = () => new BackendError(404, `There are no measurements "${id}". They go with their analysis.`)
+    const analysis = analyses.store.findMeasured(id)
+    if (analysis === undefined) throw missing()
+    await checkAccess(parts, request, analysis, 'READ')
+    const content = await analyses.store.measurements(id)
+    if (content === undefined) throw missing()
+    return reply.type('application/json').send(content)
+  })
+}
+
+function toStored(analysis: Analysis): JsonObject {
+  return { ...toView(analysis), storageAccountName: storeAccount, configurationAccountName: storeAccount }
+}
+
+function requireField(body: unknown, field: 'canaryConfig' | 'executionRequest'): JsonObject {
+  const value = isObject(body) ? body[field] : undefined
+  if (!isObject(value)) throw new BackendError(400, `The body needs "${field}", an object.`)
+  return value
+}
+
+function toOrder(request: FastifyRequest, order: Pick<AnalysisOrder, 'configId' | 'config' | 'request'>): AnalysisOrder {
+  return {
+    ...order,
+    application: textOf(queryValue(request, 'application')) ?? adHoc,
+    parentPipelineExecutionId: textOf(queryValue(request, 'parentPipelineExecutionId')) ?? 'no-parent-pipeline-execution',
+    metricsAccountName: textOf(queryValue(request, 'metricsAccountName')),
+    user: userOf(request),
+    identity: trustedCallerOf(request).identity,
+  }
+}
+
+/** The gateway has checked it for its clients; a stage acts for the user of its execution. @throws {BackendError} 403 */
+async function checkConfiguration({ context }: CanaryParts, request: FastifyRequest, config: JsonObject): Promise<void> {
+  const user = askerOf(request)
+  const applications = Array.isArray(config['applications']) ? config['applications'].map(String) : []
+  if (user === undefined || applications.length === 0) return
+  const access = await requireAccess(context, user)
+  if (applications.some((name) => access.mayOnApplication(name, 'READ'))) return
+  throw new BackendError(
+    403,
+    `This needs READ on one of the applications of the canary configuration: ${applications.join(', ')}.`,
+  )
+}
+
+/** @throws {BackendError} 404, 403 */
+async function requireAnalysis(parts: CanaryParts, request: FastifyRequest, right: 'READ' | 'EXECUTE'): Promise<Analysis> {
+  const id = pathValue(request, 'id')
+  const analysis = parts.analyses.store.find(id)
+  if (analysis === undefined) throw new BackendError(404, `There is no canary analysis "${id}".`)
+  await checkAccess(parts, request, analysis, right)
+  return analysis
+}
+
+/** Users see what they have started, and what belongs to their applications. @throws {BackendError} 403 */
+async function checkAccess(
+  { context }: CanaryParts,
+  request: FastifyRequest,
+  { order: { application, user: starter } }: Analysis,
+  right: 'READ' | 'EXECUTE',
+): Promise<void> {
+  const user = askerOf(request)
+  if (user === undefined || user === starter) return
+  const access = await requireAccess(context, user)
+  if (access.mayOnApplication(application, right)) return
+  throw new BackendError(403, `This needs ${right} on the application ${application}, to which the canary analysis belongs.`)
+}

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { canariesBackend } from '../../../src/backends/canaries/canaries.ts'
+import { type Backends, startBackends } from '../../support/backends.ts'
+import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
+import { InTurn, Reply, silence, startUpstream } from '../../support/upstream.ts'
+import { waitFor } from '../../support/wait-until.ts'
+
+const beginMs = Date.parse('2026-01-31T08:00:00Z')
+const [start, end] = ['2026-01-31T08:00:00Z', '2026-01-31T08:30:00.000Z']
+
+function scopesOf(control: string, experiment: string, more: object = {}) {
+  const side = (scope: string) => ({ scope, location: 'east', start, end, step: 60, ...more })
+  return { default: { controlScope: side(control), experimentScope: side(experiment) } }
+}
+
+function configOf(...metrics: { name: string; query: object; groups?: string[] }[]) {
+  return {
+    name: 'golden',
+    applications: ['web'],
+    judge: { name: 'NetflixACAJudge-v1.0', judgeConfigurations: {} },
+    metrics: metrics.map((metric) => ({
+      groups: ['all'],
+      scopeName: 'default',
+      analysisConfigurations: { canary: { direction: 'increase' } },
+      ...metric,
+    })),
+    classifier: { groupWeights: { all: 100 }, scoreThresholds: { pass: 95, marginal: 75 } },
+  }
+}
+
+const latency = {
+  name: 'latency',
+  query: { type: 'prometheus', metricName: 'latency', customInlineTemplate: 'group="${scope}"' },
+}
+
+interface Status {
+  complete: boolean
+  status: string
+  result?: { judgeResult: { score: { score: number; classification: string } }; canaryDuration: string }
+  exception?: { details: { errors: string[] } }
+  metricSetPairListId?: string
+}
+
+async function ended(backends: Backends, id: string): Promise<Status> {
+  return waitFor(async () => {
+    const { body } = await backends.ask('kayenta', 'GET', `/canary/${id}`)
+    return (body as Status).complete ? (body as Status) : undefined
+  }, 'the end of the analysis')
+}
+
+async function startAnalysis(backends: Backends, config: object, scopes: object): Promise<string> {
+  const body = { canaryConfig: config, executionRequest: { scopes } }
+  const { status, body: answer } = await backends.ask('kayenta', 'POST', '/canary?application=web', body)
+  assert.equal(status, 200, JSON.stringify(answer))
+  return (answer as { canaryExecutionId: string }).canaryExecutionId
+}
+
+/** As Prometheus answers, with a point in each minute. */
+function rangeOf(values: readonly (number | undefined)[], metric: Record<string, string> = {}) {
+  const points = values.flatMap((value, index) => (value === undefined ? [] : [[beginMs / 1000 + index * 60, String(value)]]))
+  return { metric, values: points }
+}
+
+const found = (...result: object[]) => ({ status: 'success', data: { resultType: 'matrix', result } })
+const wave = (height: number) => Array.from({ length: 30 }, (_, index) => height + Math.sin(index * 7))
+
+async function startMetrics(t: TestContext, answer: (query: string) => unknown) {
+  const server = await startUpstream(t, ({ query }) => answer(new URLSearchParams(query).get('query') ?? ''))
+  const canaries = { keptDays: 30, accounts: { prometheus: [{ name: 'prom', endpoint: { baseUrl: server.url } }] } }
+  return { server, settings: { canaries } }
+}
+
+test('an analysis pairs series by their labels and keeps gaps', async (t) => {
+  const { settings } = await startMetrics(t, (query) => {
+    const height = query.includes('web-canary') ? 20 : 10
+    if (!query.includes('by (zone)')) return found(rangeOf([1, undefined, height, 4], { group: query }))
+    const zones = height === 10 ? ['a', 'b'] : ['b', 'a', 'c']
+    return found(...zones.map((zone) => rangeOf(wave(height), { zone })))
+  })
+  const backends = await startBackends(t, [canariesBackend], { settings })
+  const zoned = { name: 'zoned', query: { ...latency.query, groupByFields: ['zone'] } }
+  const id = await startAnalysis(backends, configOf(latency, zoned), scopesOf('web-baseline', 'web-canary'))
+  const { metricSetPairListId, result, status } = await ended(backends, id)
+  assert.equal(status, 'succeeded')
+  assert.equal(result?.canaryDuration, 'PT30M')
+  const { body } = await backends.ask('kayenta', 'GET', `/metricSetPairList/${metricSetPairListId}`)
+  const pairs = body as {
+    name: string
+    tags: object
+    values: { control: unknown[]; experiment: unknown[] }
+    attributes: unknown
+    scopes: unknown
+  }[]
+  const [single] = pairs
+  assert.deepEqual(single?.values, { control: [1, 'NaN', 10, 4], experiment: [1, 'NaN', 20, 4] })
+  assert.deepEqual(single?.attributes, {
+    control: { query: 'avg(latency{group="web-baseline"})' },
+    experiment: { query: 'avg(latency{group="web-canary"})' },
+  })
+  const scope = { startTimeIso: '2026-01-31T08:00:00.000Z', startTimeMillis: beginMs, stepMillis: 60_000 }
+  assert.deepEqual(single?.scopes, { control: scope, experiment: scope })
+  assert.deepEqual(
+    pairs.slice(1).map(({ tags, values }) => [tags, values.control[0], values.experiment[0]]),
+    [
+      [{ zone: 'a' }, 10, 20],
+      [{ zone: 'b' }, 10, 20],
+      [{ zone: 'c' }, 'NaN', 20],
+    ],
+  )
+})
+
+test('a metric that cannot be read ends the analysis with the reason', async (t) => {
+  const busy = new Reply(503, { status: 'error', error: 'too many queries' })
+  const refused = new Reply(400, { status: 'error', errorType: 'bad_data', error: 'unknown function "rat"' })
+  const passing = new InTurn(busy, found(rangeOf(wave(10))))
+  const { settings } = await startMetrics(t, (query) => (query.startsWith('avg(latency') ? passing.next() : refused))
+  const backends = await startBackends(t, [canariesBackend], { settings })
+  const scopes = scopesOf('web-baseline', 'web-canary')
+  const again = await ended(backends, await startAnalysis(backends, configOf(latency), scopes))
+  assert.equal(again.result?.judgeResult.score.classification, 'Pass', 'an error that passes is retried')
+
+  const broken = { name: 'broken', query: { type: 'prometheus', customInlineTemplate: 'PromQL:rat(x)' } }
+  const failed = await ended(backends, await startAnalysis(backends, configOf(latency, broken), scopes))
+  assert.equal(failed.status, 'terminal')
+  assert.match(
+    failed.exception?.details.errors[0] ?? '',
+    /^The metric "broken" of the (baseline|canary) cannot be read\. The metrics account "prom" \(Prometheus\) answered with 400: unknown function "rat"\.$/,
+  )
+  const nameless = { name: 'nameless', query: { type: 'prometheus', customInlineTemplate: 'PromQL:up{a="${shard}"}' } }
+  const { exception } = await ended(backends, await startAnalysis(backends, configOf(nameless), scopes))
+  assert.match(
+    exception?.details.errors[0] ?? '',
+    /\$\{shard\} in a query has no value: set it in "extendedScopeParams"\. There are scope, location/,
+  )
+})
+
+test('an analysis goes on in the next process, and one that never ends is given up', async (t) => {
+  const dataDir = createFolder('canaries')
+  t.after(() => removeFolder(dataDir))
+  const { settings, server } = await startMetrics(t, () => silence)
+  const first = await startBackends(t, [canariesBackend], { settings, dataDir })
+  const id = await startAnalysis(first, configOf(latency), scopesOf('web-baseline', 'web-canary'))
+  const isAsked = () => server.requests.length > 0 || undefined
+  await waitFor(isAsked, 'the first question')
+  await first.stop()
+
+  const second = await startBackends(t, [canariesBackend], { settings, dataDir })
+  await waitFor(() => server.requests.length > 2 || undefined, 'the second attempt')
+  await second.stop()
+  server.answer(() => found(rangeOf(wave(10))))
+  const third = await startBackends(t, [canariesBackend], { settings, dataDir })
+  assert.equal((await ended(third, id)).status, 'succeeded')
+
+  server.answer(() => silence)
+  const endless = await startAnalysis(third, configOf(latency), scopesOf('web-baseline', 'web-canary'))
+  await waitFor(isAsked, 'its first question')
+  await third.stop()
+  for (let process = 2; process <= 3; process++) {
+    server.answer(() => silence)
+    const next = await startBackends(t, [canariesBackend], { settings, dataDir })
+    await waitFor(isAsked, 'a further attempt')
+    await next.stop()
+  }
+  const last = await startBackends(t, [canariesBackend], { settings, dataDir })
+  const { exception } = await ended(last, endless)
+  assert.match(exception?.details.errors[0] ?? '', /was interrupted 3 times: the process ended/)
+})
+
+test('a cancelled analysis stays cancelled', async (t) => {
+  const { settings, server } = await startMetrics(t, () => silence)
+  const backends = await startBackends(t, [canariesBackend], { settings })
+  const id = await startAnalysis(backends, configOf(latency), scopesOf('web-baseline', 'web-canary'))
+  await waitFor(() => server.requests.length > 0 || undefined, 'the first question')
+  assert.equal((await backends.ask('kayenta', 'PUT', `/pipelines/${id}/cancel`, '')).status, 200)
+  server.release(found(rangeOf(wave(10))))
+  assert.equal((await ended(backends, id)).status, 'canceled')
+})
+
+test('orders that cannot be carried out are rejected', async (t) => {
+  const { settings } = await startMetrics(t, () => found())
+  const backends = await startBackends(t, [canariesBackend], { settings })
+  const scopes = scopesOf('web-baseline', 'web-canary')
+  const { classifier: _none, ...withoutScores } = configOf(latency)
+  const cases: [query: string, config: object, scopes: object, message: RegExp][] = [
+    ['', configOf(), scopes, /has no metrics/],
+    ['', configOf(latency), {}, /needs the scope "default"/],
+    ['', withoutScores, scopes, /"pass" and "marginal" are missing/],
+    ['', configOf(latency), scopesOf('a', 'b', { end: start }), /end" must be after its start/],
+    ['', configOf(latency), scopesOf('a', 'b', { start: 'yesterday' }), /must be a time such as/],
+    ['', configOf(latency), scopesOf('', 'b'), /controlScope" has no "scope"/],
+    ['', configOf(latency), scopesOf('a', 'b', { step: 0.01 }), /at least 1 second/],
+    ['', configOf({ name: 'x', query: { type: 'datadog' } }), scopes, /unknown service type "datadog"|no account/],
+    ['metricsAccountName=nowhere', configOf(latency), scopes, /no metrics account "nowhere". There are "server-groups", "prom"/],
+  ]
+  for (const [query, canaryConfig, given, message] of cases) {
+    const body = { canaryConfig, executionRequest: { scopes: given } }
+    const { status, body: answer } = await backends.ask('kayenta', 'POST', `/canary?${query}`, body)
+    assert.equal(status, 400, String(message))
+    assert.match((answer as { message: string }).message, message)
+  }
+})
+
+test('an analysis is shown to its starter and to readers of its application', async (t) => {
+  const { settings } = await startMetrics(t, () => found(rangeOf(wave(10))))
+  const view = (name: string, granted: boolean) => ({
+    ...{ name, admin: false, legacyFallback: false, allowAccessToUnknownApplications: false },
+    ...{ accounts: [], roles: [], serviceAccounts: [], buildServices: [] },
+    applications: granted ? [{ name: 'web', authorizations: ['READ'] }] : [],
+  })
+  const others = async (_service: string, { path }: { path: string }) => {
+    const name = path.split('/').at(-1) ?? ''
+    return { status: 200, body: view(name, name === 'rita') }
+  }
+  const backends = await startBackends(t, [canariesBackend], { settings: { ...settings, authorization: true }, others })
+  const as = (user: string) => ({ 'x-spinnaker-user': user })
+  const body = { canaryConfig: configOf(latency), executionRequest: { scopes: scopesOf('web-baseline', 'web-canary') } }
+  const started = await backends.ask('kayenta', 'POST', '/canary?application=web', body, as('stan'))
+  const { canaryExecutionId: id } = started.body as { canaryExecutionId: string }
+  const read = (user: string, path: string) => backends.ask('kayenta', 'GET', path, undefined, as(user))
+  const done = await waitFor(async () => {
+    const { body: seen } = await read('stan', `/canary/${id}`)
+    return (seen as Status).complete ? (seen as Status) : undefined
+  }, 'the end')
+  for (const path of [`/canary/${id}`, `/metricSetPairList/${done.metricSetPairListId}`]) {
+    assert.equal((await read('rita', path)).status, 200)
+    assert.equal((await read('eve', path)).status, 403)
+  }
+  const stored = await backends.ask('kayenta', 'POST', '/canaryConfig', { ...configOf(latency), id: 'golden' }, as('stan'))
+  assert.equal(stored.status, 200)
+  const order = { scopes: scopesOf('web-baseline', 'web-canary') }
+  const start = (user: string) => backends.ask('kayenta', 'POST', '/canary/golden?application=web', order, as(user))
+  assert.equal((await start('rita')).status, 200)
+  assert.equal((await start('eve')).status, 403)
+  assert.equal((await backends.ask('kayenta', 'PUT', `/pipelines/${id}/cancel`, '', as('rita'))).status, 403)
+})
