@@ -53,6 +53,7 @@ export function createBackendServer(options: BackendServerOptions) {
       { prefix: `/${backend.service}` },
     )
   }
+  server.addHook('preClose', async () => void (await Promise.all(opened.values().map((backend) => backend.settle?.()))))
   server.addHook('onClose', async () => {
     for (const backend of opened.values()) await backend.close?.()
   })

@@ -62,6 +62,8 @@ const jumpMs = 5_000
 const restoredMessage =
   'The engine was lost with its machine and goes on from a copy. What this execution did in the last second before may be missing ' +
   'here, and may be done a second time: look at its latest stages.'
+/** Less than the back ends have for their end. */
+const settleMs = 4_000
 /** How often the engine may end, or fail, with an execution in its hands before it is given up. */
 const mostInterruptions = 5
 
@@ -71,6 +73,8 @@ export class Engine implements EngineParts {
   readonly answers: ExpressionAnswers
   readonly #queue = new DueQueue()
   readonly #inFlight = new Set<string>()
+  /** Calls in flight that might have their effect twice if they were repeated, until their results are recorded. */
+  readonly #unrecognized = new Set<Promise<void>>()
   /** Executions that were due when the engine started: one of them may have ended it. */
   readonly #suspects = new Set<string>()
   /** Suspects that are counted as interrupted until they get on. */
@@ -87,6 +91,7 @@ export class Engine implements EngineParts {
   #lastSteadyMs = 0
   #timer: NodeJS.Timeout | undefined
   #isRunning = false
+  #isSettling = false
 
   constructor(options: EngineOptions) {
     this.options = options
@@ -114,6 +119,13 @@ export class Engine implements EngineParts {
         if (!isNoted) execution.systemNotifications = [...execution.systemNotifications, notice]
       })
     }
+  }
+
+  /** No new step begins; results of calls that are better not repeated are recorded if they come in time. */
+  async settle(): Promise<void> {
+    this.#isSettling = true
+    this.#arm()
+    await within(settleMs, Promise.all(this.#unrecognized))
   }
 
   /** No new step begins; what is in flight is forgotten and repeated at the next start. */
@@ -185,7 +197,7 @@ export class Engine implements EngineParts {
 
   /** Does what is due. Called by the timer, and by requests so that they see the state of their moment. */
   drain(): void {
-    if (!this.#isRunning) return
+    if (!this.#isRunning || this.#isSettling) return
     this.#watchClock()
     const until = performance.now() + sliceMs
     while (performance.now() < until) {
@@ -372,10 +384,13 @@ export class Engine implements EngineParts {
       throw new StageError([text])
     }
     const attempt = Promise.try(() => step.execute(createTaskContext(this, run)))
-    within(attemptMs, attempt, late, { unref: true }).then(
+    const landed = within(attemptMs, attempt, late, { unref: true }).then(
       (result) => this.#land(run, (fresh, unit) => this.#apply(fresh, heeding(fresh.stage, run.stage, result), unit)),
       (error: unknown) => this.#land(run, (fresh) => applyFailure(fresh, error)),
     )
+    if (!step.isUnrecognized) return
+    this.#unrecognized.add(landed)
+    void landed.finally(() => this.#unrecognized.delete(landed))
   }
 
   /** The result of a call has come back; it is kept until the store takes it. */
@@ -457,7 +472,7 @@ export class Engine implements EngineParts {
   #arm(): void {
     clearTimeout(this.#timer)
     const next = this.#queue.next()
-    if (!this.#isRunning || next === undefined) return
+    if (!this.#isRunning || this.#isSettling || next === undefined) return
     const pause = Math.min(Math.max(next - this.options.now(), 0), longestTimerMs)
     this.#timer = setTimeout(() => this.drain(), pause)
   }

@@ -76,6 +76,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
       const execution = store.load(id)
       return execution !== undefined && !isComplete(execution.status)
     },
+    settle: () => engine.settle(),
     close: () => {
       notices.stop()
       engine.stop()

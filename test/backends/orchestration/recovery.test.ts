@@ -235,6 +235,41 @@ test('orchestration-scenario 178: a crash during a webhook repeats the call at m
   assert.equal(notes[1], undefined)
 })
 
+test('an engine that is asked to end waits for the answer of a webhook, and begins nothing new', async (t) => {
+  const paths: unknown[] = []
+  const held = Promise.withResolvers<void>()
+  const server = createServer(async (request, response) => {
+    paths.push(request.url)
+    if (request.url === '/held') await held.promise
+    response.end('{}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const webhook = (refId: string, path: string, ...after: string[]) => ({
+    refId,
+    type: 'webhook',
+    requisiteStageRefIds: after,
+    url: `${url}${path}`,
+  })
+  const start = createMachine(t)
+  const first = await start()
+  const id = await first.run({ stages: [webhook('1', '/held'), webhook('2', '/next', '1')] })
+  await waitUntil(async () => paths.length === 1, 'the call')
+  const ended = first.terminate()
+  await sleep(200)
+  held.resolve()
+  await ended
+  assert.deepEqual(paths, ['/held'])
+
+  const done = await (await start()).ends(id, 'SUCCEEDED')
+  assert.deepEqual(paths, ['/held', '/next'])
+  assert.deepEqual(
+    done.stages.map(({ context }) => context['repeated.call']),
+    [undefined, undefined],
+  )
+})
+
 test('orchestration-scenario 180: a save that a crash interrupts leaves one pipeline', async (t) => {
   const start = createMachine(t)
   let engine = await start()
