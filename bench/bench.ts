@@ -7,6 +7,7 @@ import { cpus } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { measureLog, measurePolls, measurePush, measureQueue } from './builds.ts'
+import { measureCanaryJudge } from './canary-judge.ts'
 import { openQuotas } from './cpu-quota.ts'
 import { measureGateways } from './gateways.ts'
 import { measureDeploy } from './kubernetes-deploy.ts'
@@ -50,6 +51,7 @@ const parts: Record<string, Part> = {
 const longParts: Record<string, Part> = {
   prices: measurePrices,
   console: (...given) => import('./console.ts').then(({ measureConsole }) => measureConsole(...given)),
+  'canary-judge': measureCanaryJudge,
   workers: measureWorkers,
   overload: measureOverload,
   attacks: measureAttacks,

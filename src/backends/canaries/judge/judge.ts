@@ -1,7 +1,7 @@
 /** The judge `NetflixACAJudge-v1.0`: from measurements of canary and baseline to kayenta's `judgeResult`. */
 import { fieldAt, isTrue, numberOf } from '../../../json/values.ts'
-import { type Classification, judgeMetric, type MetricVerdict } from './metric-verdict.ts'
-import type { Measurement, SeriesStats } from './series.ts'
+import { type Classification, judgeMetric, type Measurements, type MetricVerdict } from './metric-verdict.ts'
+import type { SeriesStats } from './series.ts'
 
 export const judgeName = 'NetflixACAJudge-v1.0'
 
@@ -28,7 +28,7 @@ export interface MetricSetPair {
   readonly id: string
   readonly name: string
   readonly tags?: Readonly<Record<string, string>>
-  readonly values: { readonly experiment: readonly Measurement[]; readonly control: readonly Measurement[] }
+  readonly values: Measurements
 }
 
 export interface MetricResult {

@@ -1,6 +1,6 @@
 /** The verdict on one metric: whether the canary's values differ from the baseline's, and by how much. */
 import { fieldAt, isTrue, numberOf } from '../../../json/values.ts'
-import { quantiles, shareOfHigher, shiftBetween } from './rank-test.ts'
+import { isConstant, quantiles, shareOfHigher, shiftBetween } from './rank-test.ts'
 import { describeSeries, type Measurement, type SeriesStats, withoutGaps, withoutOutliers } from './series.ts'
 
 export type Classification = 'Pass' | 'High' | 'Low' | 'Nodata' | 'NodataFailMetric' | 'Error'
@@ -34,29 +34,57 @@ interface EffectBounds {
   readonly decrease: number
 }
 
+/** Measurements of both sides in rising order, without gaps and outliers. */
 interface Samples {
-  readonly name: string
   readonly experiment: Float64Array
   readonly control: Float64Array
 }
 
 /** Share of the estimated shift by which the confidence interval has to miss 0. */
 const tolerance = 0.25
+const confidence = quantiles[0.98]
+
+/** What was measured on both sides. */
+export interface Measurements {
+  readonly experiment: readonly Measurement[]
+  readonly control: readonly Measurement[]
+}
 
 /** @param analysis `analysisConfigurations` of the metric. */
-export function judgeMetric(
-  name: string,
-  analysis: unknown,
-  values: { experiment: readonly Measurement[]; control: readonly Measurement[] },
-): MetricVerdict {
+export function judgeMetric(name: string, analysis: unknown, values: Measurements): MetricVerdict {
   const rules = rulesOf(analysis)
-  const prepare = (series: readonly Measurement[]): Float64Array => {
+  const samples = prepare(rules, values)
+  const stats = { experiment: describeSeries(samples.experiment), control: describeSeries(samples.control) }
+  return { ...(withoutComparison(name, samples, rules) ?? compare(name, samples, rules, stats)), ...stats }
+}
+
+/**
+ * Whether a metric could fail with these values, or with more moderate ones in place of the highest and lowest: whether the sides
+ * differ at all, however little.
+ */
+export function mayFail(analysis: unknown, values: Measurements): boolean {
+  const rules = { ...rulesOf(analysis), outlierFactor: undefined }
+  const { experiment, control } = prepare(rules, values)
+  if (experiment.length === 0 || control.length === 0) return true
+  const shift = shiftBetween(experiment, control, confidence)
+  return (rules.direction !== 'decrease' && shift.mayBeHigher()) || (rules.direction !== 'increase' && shift.mayBeLower())
+}
+
+/** Whether the sides lie so far apart in the first values that they would with the second ones' shift too. */
+export function staysClear(side: 'High' | 'Low', analysis: unknown, worse: Measurements, better: Measurements): boolean {
+  const rules = rulesOf(analysis)
+  const [low, wide] = [prepare(rules, worse), prepare(rules, better)].map(({ experiment, control }) =>
+    side === 'High' ? shiftBetween(experiment, control, confidence) : shiftBetween(control, experiment, confidence),
+  )
+  return low !== undefined && wide !== undefined && low.low() > tolerance * Math.abs(wide.estimate())
+}
+
+function prepare(rules: Rules, values: Measurements): Samples {
+  const prepareSide = (series: readonly Measurement[]): Float64Array => {
     const sorted = withoutGaps(series, rules.gaps).sort()
     return rules.outlierFactor === undefined ? sorted : withoutOutliers(sorted, rules.outlierFactor)
   }
-  const samples = { name, experiment: prepare(values.experiment), control: prepare(values.control) }
-  const stats = { experiment: describeSeries(samples.experiment), control: describeSeries(samples.control) }
-  return { ...(withoutComparison(samples, rules) ?? compare(samples, rules, stats)), ...stats }
+  return { experiment: prepareSide(values.experiment), control: prepareSide(values.control) }
 }
 
 function rulesOf(analysis: unknown): Rules {
@@ -77,7 +105,7 @@ function rulesOf(analysis: unknown): Rules {
 
 type Outcome = Omit<MetricVerdict, 'experiment' | 'control'>
 
-function withoutComparison({ name, experiment, control }: Samples, rules: Rules): Outcome | undefined {
+function withoutComparison(name: string, { experiment, control }: Samples, rules: Rules): Outcome | undefined {
   if (experiment.length === 0 || control.length === 0) {
     if (rules.gaps === 'replace') return { classification: 'Pass', ratio: 1, critical: false }
     const fails = rules.mustHaveData && !rules.critical
@@ -95,26 +123,22 @@ function withoutComparison({ name, experiment, control }: Samples, rules: Rules)
   return isOneValue ? { classification: 'Pass', ratio: 1, critical: false } : undefined
 }
 
-function isConstant(sorted: Float64Array): boolean {
-  return sorted[0] === sorted[sorted.length - 1]
-}
-
 function compare(
-  { name, experiment, control }: Samples,
+  name: string,
+  { experiment, control }: Samples,
   rules: Rules,
   stats: Record<'experiment' | 'control', SeriesStats>,
 ): Outcome {
   let side: 'High' | 'Low' | undefined
   try {
-    side = sideOf(experiment, control)
+    side = sideOf(experiment, control, rules.direction)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     return { classification: 'Error', reason: 'Metric Classification Failed', critical: false }
   }
   const ratio = meanRatio(stats.experiment.mean, stats.control.mean)
   const effect = rules.measure === 'cles' ? shareOfHigher(experiment, control) : ratio
-  const ignored = side === 'High' ? 'decrease' : 'increase'
-  if (side === undefined || rules.direction === ignored || !reaches(side, effect, rules.allowed)) {
+  if (side === undefined || !reaches(side, effect, rules.allowed)) {
     return { classification: 'Pass', ratio, critical: false }
   }
   return rules.critical && reaches(side, effect, rules.criticalEffect)
@@ -123,19 +147,17 @@ function compare(
 }
 
 /**
- * Where the canary lies, if its confidence interval is clear of the tolerance.
+ * Where the canary lies, if its confidence interval is clear of the tolerance and the direction counts.
  *
  * @throws {RangeError} when no interval can be computed
  */
-function sideOf(experiment: Float64Array, control: Float64Array): 'High' | 'Low' | undefined {
+function sideOf(experiment: Float64Array, control: Float64Array, direction: string): 'High' | 'Low' | undefined {
   const values = [experiment[0], experiment.at(-1), control[0], control.at(-1)]
   if (!values.every(Number.isFinite)) throw new RangeError('Infinite values have no distance from each other.')
-  // Two constants have no spread to test: the shift is their difference.
-  if (isConstant(experiment) && isConstant(control)) return (experiment[0] as number) > (control[0] as number) ? 'High' : 'Low'
-  const shift = shiftBetween(experiment, control, quantiles[0.98])
+  const shift = shiftBetween(experiment, control, confidence)
   const isClear = (bound: number): boolean => bound > 0 && bound > tolerance * Math.abs(shift.estimate())
-  if (isClear(shift.low())) return 'High'
-  return isClear(-shift.high()) ? 'Low' : undefined
+  if (direction !== 'decrease' && shift.mayBeHigher() && isClear(shift.low())) return 'High'
+  return direction !== 'increase' && shift.mayBeLower() && isClear(-shift.high()) ? 'Low' : undefined
 }
 
 function meanRatio(experiment: number, control: number): number {

@@ -1,5 +1,5 @@
 /** Whether measurements to come can still change the verdict on a canary, so that an analysis may end early. */
-import { fieldAt, isTrue, objectOf } from '../../../json/values.ts'
+import { fieldAt, isTrue } from '../../../json/values.ts'
 import {
   classOf,
   type JudgedConfig,
@@ -10,7 +10,7 @@ import {
   type ScoreThresholds,
   scoreOf,
 } from './judge.ts'
-import { judgeMetric } from './metric-verdict.ts'
+import { judgeMetric, type Measurements, mayFail, staysClear } from './metric-verdict.ts'
 import { describeSeries, type Measurement, withoutGaps } from './series.ts'
 
 export interface Outlook {
@@ -31,12 +31,9 @@ export interface Progress {
   readonly lookback?: number
 }
 
-type Side = 'experiment' | 'control'
-type Series = Record<Side, readonly Measurement[]>
-
 /**
- * A metric that passes is certain when even the most extreme values to come could not make it fail. One that fails is certain when
- * it would not recover with the best values seen so far: better ones than ever are no reason to let a bad canary run on.
+ * A metric that passes is certain when no values at all that may come could make it fail. One that fails is certain when it would
+ * not recover with the best values seen so far: hope for better ones than ever is no reason to let a bad canary run on.
  *
  * @throws {RangeError} when the configuration has no metric of the name of a pair
  */
@@ -97,45 +94,37 @@ function describeRange(
 /** What a metric may become. */
 function futureOf(
   { classification }: MetricResult,
-  { name, analysisConfigurations }: JudgedMetric,
+  { name, analysisConfigurations: analysis }: JudgedMetric,
   { values }: MetricSetPair,
   progress: Progress,
 ): { mayPass: boolean; mayFail: boolean } {
   const { kept, toCome } = countPoints(values, progress)
-  const range = rangeOf(values)
-  const becomes = (analysis: unknown, canary: number, baseline: number): boolean => {
-    const future = {
-      experiment: [...kept.experiment, ...Array<number>(toCome).fill(canary)],
-      control: [...kept.control, ...Array<number>(toCome).fill(baseline)],
-    }
-    return judgeMetric(name, analysis, future).classification === 'Pass'
-  }
+  const { min, max } = describeSeries(withoutGaps([...values.experiment, ...values.control], 'remove'))
+  const comes = (canary: number, baseline: number): Measurements => ({
+    experiment: [...kept.experiment, ...Array<number>(toCome).fill(canary)],
+    control: [...kept.control, ...Array<number>(toCome).fill(baseline)],
+  })
   switch (classification) {
     case 'Pass': {
-      const beyond = 1_000 * Math.max(range.max - range.min, Math.abs(range.max), Math.abs(range.min), 1)
-      const [low, high] = [range.min - beyond, range.max + beyond]
-      const analysis = withoutOutlierRule(analysisConfigurations)
-      return { mayPass: true, mayFail: !(becomes(analysis, high, low) && becomes(analysis, low, high)) }
+      const [below, above] = [min - Math.abs(min) - 1, max + Math.abs(max) + 1]
+      return { mayPass: true, mayFail: mayFail(analysis, comes(above, below)) || mayFail(analysis, comes(below, above)) }
     }
     case 'High':
-      return { mayPass: becomes(analysisConfigurations, range.min, range.max), mayFail: true }
-    case 'Low':
-      return { mayPass: becomes(analysisConfigurations, range.max, range.min), mayFail: true }
+    case 'Low': {
+      const [worse, better] = classification === 'High' ? [comes(min, max), comes(max, min)] : [comes(max, min), comes(min, max)]
+      const stays = judgeMetric(name, analysis, worse).classification === classification
+      return { mayPass: !(stays && staysClear(classification, analysis, worse, better)), mayFail: true }
+    }
     default:
       return { mayPass: true, mayFail: true }
   }
 }
 
-/** Extreme values are not left out: they stand for anything that may come. */
-function withoutOutlierRule(analysis: unknown): unknown {
-  return { canary: { ...objectOf(fieldAt(analysis, 'canary')), outliers: undefined } }
-}
-
 /** The points of today that the last judgment still sees, and how many it will see besides. */
 function countPoints(
-  values: Series,
+  values: Measurements,
   { done, left, lookback = Number.POSITIVE_INFINITY }: Progress,
-): { kept: Series; toCome: number } {
+): { kept: Measurements; toCome: number } {
   const seen = Math.max(1, Math.min(done, lookback))
   const perInterval = Math.max(values.experiment.length, values.control.length) / seen
   const toCome = Math.min(left, lookback)
@@ -145,8 +134,4 @@ function countPoints(
     return points === 0 ? [] : series.slice(-points)
   }
   return { kept: { experiment: keep(values.experiment), control: keep(values.control) }, toCome: Math.ceil(perInterval * toCome) }
-}
-
-function rangeOf({ experiment, control }: Series): { min: number; max: number } {
-  return describeSeries(withoutGaps([...experiment, ...control], 'remove'))
 }

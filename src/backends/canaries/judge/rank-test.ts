@@ -10,6 +10,9 @@ export interface Shift {
   high(): number
   /** Hodges–Lehmann estimate: the median of all differences between the two samples. */
   estimate(): number
+  /** Whether the interval can lie above 0, or below: most often not, which is cheaper to find out than its bounds. */
+  mayBeHigher(): boolean
+  mayBeLower(): boolean
 }
 
 /** Distinct values in rising order, each with the number of its occurrences, and infinity as their end. */
@@ -34,6 +37,12 @@ const maxSteps = 1_001
  * @throws {RangeError} (also later) at a shift that makes all values the same
  */
 export function shiftBetween(canary: Float64Array, baseline: Float64Array, quantile: number): Shift {
+  if (isConstant(canary) && isConstant(baseline)) {
+    // Two constants have no spread to test: the shift is their difference.
+    const difference = first(canary) - first(baseline)
+    const all = () => difference
+    return { low: all, high: all, estimate: all, mayBeHigher: () => difference > 0, mayBeLower: () => difference < 0 }
+  }
   const [upper, lower] = [tally(canary), tally(baseline)]
   const statistic = (shift: number): number => standardizedRankSum(upper, lower, shift)
   const from = first(canary) - last(baseline)
@@ -45,12 +54,22 @@ export function shiftBetween(canary: Float64Array, baseline: Float64Array, quant
     if (atFrom - level <= 0) return from
     return atTo - level >= 0 ? to : rootAt(level)
   }
-  return { low: () => boundAt(quantile), high: () => boundAt(-quantile), estimate: () => rootAt(0) }
+  return {
+    low: () => boundAt(quantile),
+    high: () => boundAt(-quantile),
+    estimate: () => rootAt(0),
+    mayBeHigher: () => from > 0 || statistic(-2 * rootTolerance) >= quantile,
+    mayBeLower: () => to < 0 || statistic(2 * rootTolerance) <= -quantile,
+  }
 }
 
 /** Share of the pairs of both samples in which the canary is higher; equal ones count half. Takes samples in rising order. */
 export function shareOfHigher(canary: Float64Array, baseline: Float64Array): number {
   return countPairs(tally(canary), tally(baseline), 0).higher / (canary.length * baseline.length)
+}
+
+export function isConstant(sorted: Float64Array): boolean {
+  return first(sorted) === last(sorted)
 }
 
 function first(sorted: Float64Array): number {
