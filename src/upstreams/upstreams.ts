@@ -75,8 +75,8 @@ const maxAttempts = 2
 const maxAttemptsElsewhere = 3
 /** Retries are spread over this time. */
 const maxRetryDelayMs = 50
-/** An embedded service restarts within seconds. */
-const embeddedAttempts = 200
+/** Twenty seconds: an embedded service restarts within two, and a standby takes a lease within fourteen. */
+const embeddedAttempts = 400
 const embeddedDelayMs = 50
 
 /** An error, or the status of an answer. */

@@ -23,6 +23,8 @@ const json = { 'content-type': 'application/json' }
 const noHolder = JSON.stringify({ id: 'none', holder: 'none', term: 0, released: true })
 /** A second on a machine of one's own; tests share theirs with others. */
 const lossBoundMs = 10_000
+/** Of requests for an engine. A very busy machine starts a standby later. */
+const waitMs = 20_000
 
 interface EngineOptions extends ServeOptions {
   readonly port?: number
@@ -319,7 +321,10 @@ test('a standby takes over from the copy when machine and volume are lost', asyn
   await lost.exited
   rmSync(join(home, 'data'), { recursive: true, force: true })
   const before = load.saved.length
+  const waited = gateway.browser.ask(ref)
   await standby.listening
+  const { status } = await waited
+  assert.ok(status === 200 || Date.now() - lostAtMs > waitMs, 'a read waits')
   await waitUntil(() => load.saved.length >= before + 5, 'definitions that are saved again')
   await load.stop()
 

@@ -29,7 +29,7 @@ const connectMs = 3000
 const pingMs = 5000
 const observeMs = 3000
 /** Requests wait for back ends that restart; a balancer need not hear of it before that. */
-const graceMs = 10_000
+const graceMs = 20_000
 
 export class RemoteBackends implements Embedded {
   readonly #options: RemoteOptions
