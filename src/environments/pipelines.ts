@@ -18,7 +18,8 @@ export function targetsOf(pipeline: unknown): Target[] {
     .map(toTarget)
 }
 
-function toTarget(fields: JsonObject): Target {
+/** @param fields Of a cluster, or of a stage with manifests */
+export function toTarget(fields: JsonObject): Target {
   const { account, credentials, region, namespace, namespaceOverride, location, regions, availabilityZones } = fields
   const single = [region, namespace, namespaceOverride, location].flatMap((each) => textOf(each) ?? [])
   const several = textsOf(regions)

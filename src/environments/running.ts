@@ -139,7 +139,7 @@ function worst(all: readonly Health[]): Health {
 }
 
 function distinct(versions: readonly Version[]): Version[] {
-  return [...new Map(versions.toReversed().map((version) => [version.image, version])).values()].toReversed()
+  return versions.filter(({ image }, at) => versions.findIndex((each) => each.image === image) === at)
 }
 
 /** Of a server group: one, or those of its containers. */

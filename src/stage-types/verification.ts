@@ -1,6 +1,6 @@
-/** Description of the stage type that verifies a deployment. */
-import { account, optional, places, provider, serverGroup } from './common.ts'
-import { choice, flag, json, map, number, objects, type StageDescription, stagesOf, text } from './description.ts'
+/** Descriptions of the stage types that take a version on, and verify that it is good. */
+import { account, applicationField, optional, places, provider, serverGroup } from './common.ts'
+import { choice, flag, json, map, number, objects, type StageDescription, stagesOf, text, textListField } from './description.ts'
 
 const deployment = stagesOf('Deployment')
 
@@ -43,4 +43,15 @@ export const verificationStages: readonly StageDescription[] = [
     optional(account),
     optional(places),
   ]),
+  deployment.pipeline(
+    'promote',
+    'Promote',
+    'Takes what one environment runs to the next, once the constraints of that one hold.',
+    [
+      text('to', 'The environment that the version is promoted to.', { required: true }),
+      text('from', 'The environment that it is taken from; unless given, the one before.'),
+      textListField('clusters', 'Clusters that are promoted; all that serve unless given.', { choicesFrom: 'clusters' }),
+      applicationField,
+    ],
+  ),
 ]

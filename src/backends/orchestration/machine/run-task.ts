@@ -123,6 +123,18 @@ export function applyResult(run: StepRun, result: TaskResult): void {
     if (result.skipsRest) skipRest(run)
   }
   advance(execution, turn, stage)
+  noteWaits(run)
+}
+
+/** Stages above say what they wait for in this one. */
+function noteWaits({ execution, stage, turn }: StepRun): void {
+  const graph = graphOf(execution)
+  for (let above = graph.parentOf(stage); above !== undefined; above = graph.parentOf(above)) {
+    const type = stageTypeOf(turn.stageTypes, above)
+    if (type?.describeWait === undefined) continue
+    const words = isComplete(above.status) ? undefined : type.describeWait(above, execution)
+    above.context = { ...above.context, [waitingKey]: words }
+  }
 }
 
 function skipRest({ execution, stage, turn }: StepRun): void {
@@ -150,6 +162,7 @@ export function applyFailure(run: StepRun, error: unknown): void {
   }
   failTask(run, error)
   advance(execution, turn, stage)
+  noteWaits(run)
 }
 
 function failTask(run: TaskRun, error: unknown): void {

@@ -26,6 +26,7 @@ import { dependsOnExecutionStage, monitorPipelineStage } from './other-execution
 import { pipelineStage } from './pipeline.ts'
 import { pipelineTemplateStages } from './pipeline-templates.ts'
 import { projectStages } from './projects.ts'
+import { promoteStage } from './promotion/promote.ts'
 import type { StageType, StageTypes } from './stage-type.ts'
 import { storedPipelineStages } from './stored-pipelines.ts'
 import { verifyStage } from './verification/verify.ts'
@@ -72,6 +73,7 @@ const infrastructureTypes: readonly StageType[] = [
   ...findImageStages,
   verifyStage,
   ...canaryStages,
+  promoteStage,
 ]
 
 /** A restarted stage looks at everything again: what its last run has noted is gone. */

@@ -34,6 +34,8 @@ export interface StageType {
   afterStages?(stage: Stage, execution: Execution): NewStage[]
   /** Injected, one after another, when the stage has failed; it then ends with its failure. */
   onFailureStages?(stage: Stage, execution: Execution): NewStage[]
+  /** What its inner stages wait for at the moment, in words: its context has them as `waiting.for`. */
+  describeWait?(stage: Stage, execution: Execution): string | undefined
   /** Context keys that a restart deletes. */
   readonly forgets?: readonly string[]
   /** Deletes what else must not outlive a restart; tasks, times, status and errors are already reset. */

@@ -112,6 +112,7 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
           ? { ...from.capacity }
           : (fields['capacity'] as Group['capacity'])
       service.add(name, {
+        account: String(fields['account'] ?? 'dev'),
         region,
         capacity,
         imageId: String(fields['imageId'] ?? from?.imageId),

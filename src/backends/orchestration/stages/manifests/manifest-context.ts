@@ -64,7 +64,7 @@ function isResult(key: string): boolean {
 }
 
 /** The context without what the engine and tasks have noted. */
-function withoutResults(context: JsonObject): JsonObject {
+export function withoutResults(context: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(withoutNotes(context)).filter(([key]) => !isResult(key)))
 }
 

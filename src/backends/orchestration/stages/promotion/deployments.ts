@@ -1,0 +1,223 @@
+/** Deployments of a promotion: as its target was deployed last, with other images. */
+import type { Environment } from '../../../../environments/declaration.ts'
+import { deploysTo, imagesIn, toTarget } from '../../../../environments/pipelines.ts'
+import { type Running, type RunningCluster, repositoryOf, versionsOf } from '../../../../environments/running.ts'
+import { pathTo } from '../../../../http/encode-path.ts'
+import { parseIfJson } from '../../../../json/json.ts'
+import { fieldAt, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
+import { parseMoniker } from '../../../../names/moniker.ts'
+import { StageError } from '../../machine/failure.ts'
+import type { Stage } from '../../model.ts'
+import { createdClustersOf, kubernetes } from '../infrastructure/cloud-context.ts'
+import { withoutNotes } from '../infrastructure/server-group-operations.ts'
+import { loadServerGroup } from '../infrastructure/server-groups.ts'
+import { withoutResults } from '../manifests/manifest-context.ts'
+import type { NewStage, TaskContext } from '../stage-type.ts'
+import { applicationOf, loadRunning, type Places } from './places.ts'
+
+/** Where a cluster of the environment before is to run. */
+interface Target {
+  readonly source: RunningCluster
+  readonly account: string
+  readonly region: string
+  readonly cluster: string
+  /** What runs there; undefined before the first deployment. */
+  readonly present: RunningCluster | undefined
+}
+
+/** One for each cluster and place whose images differ. @throws {StageError} when one cannot be deployed */
+export async function plannedDeployments(context: TaskContext, places: Places, running: Running): Promise<NewStage[]> {
+  const there = await loadRunning(context, places.to)
+  const targets = running.clusters.flatMap((source) => targetsOfCluster(source, places, there))
+  const changed = targets.filter(({ source, present }) => present === undefined || !runsSame(source, present))
+  const former = formerDeployments(context, places)
+  return Promise.all(
+    changed.map((target) =>
+      target.source.provider === kubernetes ? manifestStage(context, target, former) : serverGroupStage(context, target, former),
+    ),
+  )
+}
+
+function runsSame(source: RunningCluster, present: RunningCluster): boolean {
+  const keysOf = ({ versions }: RunningCluster) =>
+    versions
+      .map(({ image, digest }) => `${image} ${digest ?? ''}`)
+      .toSorted()
+      .join('\n')
+  return present.health.state !== 'disabled' && keysOf(source) === keysOf(present)
+}
+
+/** @throws {StageError} where several versions run, or no cluster of the other environment corresponds */
+function targetsOfCluster(source: RunningCluster, { from, to }: Places, there: Running): Target[] {
+  if (source.provider !== kubernetes && source.versions.length > 1) {
+    const versions = source.versions.map(({ label }) => label).join(' and ')
+    throw new StageError([`${source.cluster} runs ${versions} in ${from.name}: it is promoted once it runs one version.`])
+  }
+  const cluster = counterpartOf(source.cluster, from, to)
+  const present = there.clusters.filter((each) => each.cluster === cluster)
+  if (present.length > 0)
+    return present.map((each) => ({ source, account: each.account, region: each.region, cluster, present: each }))
+  const regions = to.regions ?? [source.region]
+  return to.accounts.flatMap((account) => regions.map((region) => ({ source, account, region, cluster, present: undefined })))
+}
+
+/** The cluster of the same name; where both environments list clusters, the one at the same position. */
+function counterpartOf(cluster: string, from: Environment, to: Environment): string {
+  if (to.clusters === undefined || to.clusters.includes(cluster)) return cluster
+  const counterpart = to.clusters[from.clusters?.indexOf(cluster) ?? -1]
+  if (counterpart !== undefined) return counterpart
+  throw new StageError([
+    `No cluster of ${to.name} corresponds to ${cluster}: the environments must list their clusters in the same order.`,
+  ])
+}
+
+/** Contexts of stages that have deployed to the environment, the latest first; then what pipelines would deploy. */
+interface Former {
+  readonly done: readonly Stage[]
+  readonly defined: readonly JsonObject[]
+}
+
+function formerDeployments({ newestRunOf }: TaskContext, { to, pipelines }: Places): Former {
+  const concerned = pipelines.filter((pipeline) => deploysTo(pipeline, to))
+  const runs = concerned.flatMap(({ id }) => (textOf(id) === undefined ? [] : (newestRunOf(String(id), ['SUCCEEDED']) ?? [])))
+  const done = runs.flatMap(({ stages }) => stages).filter(({ status }) => status === 'SUCCEEDED')
+  return {
+    done: done.toSorted((a, b) => (b.endTime ?? 0) - (a.endTime ?? 0)),
+    defined: concerned.flatMap(({ stages }) => objectsOf(stages).flatMap(({ clusters }) => objectsOf(clusters))),
+  }
+}
+
+/** As its newest server group was created, else as a pipeline would, else as a clone. */
+async function serverGroupStage(context: TaskContext, target: Target, former: Former): Promise<NewStage> {
+  const { source, account, region, cluster } = target
+  const application = applicationOf(context)
+  const image = await imageOf(context, source)
+  const place = { application, account, credentials: account, region, regions: [region], cloudProvider: source.provider }
+  const name = `Deploy ${cluster} in ${account}/${region}`
+  const created = former.done.find((stage) => hasCreated(stage, target))
+  if (created !== undefined && created.type !== 'createServerGroup') {
+    const clone = cloneOf(target, textOf(created.context['strategy']))
+    return { type: 'cloneServerGroup', name, context: { ...withoutImage(created.context), ...place, ...clone, imageId: image } }
+  }
+  const given = created === undefined ? former.defined.find((each) => wouldCreate(each, application, target)) : created.context
+  if (given !== undefined)
+    return { type: 'createServerGroup', name, context: { ...withoutImage(given), ...place, imageId: image } }
+  return { type: 'cloneServerGroup', name, context: { ...place, ...cloneOf(target), imageId: image } }
+}
+
+/** As its full form names it. @throws {StageError} */
+async function imageOf(
+  context: TaskContext,
+  { provider, account, region, serverGroups, cluster }: RunningCluster,
+): Promise<string> {
+  const name = textOf(serverGroups[0]?.['name'])
+  const group = name === undefined ? undefined : await loadServerGroup(context, { provider, account, region, name })
+  const [version] = versionsOf(group?.all ?? {})
+  if (version !== undefined) return version.image
+  throw new StageError([`The image that ${cluster} runs in ${account}/${region} is not known, so it cannot be promoted.`])
+}
+
+const creations: ReadonlySet<string> = new Set(['createServerGroup', 'cloneServerGroup', 'copyLastAsg'])
+
+function hasCreated({ type, context }: Stage, { account, region, present }: Target): boolean {
+  if (context['account'] !== account && context['credentials'] !== account) return false
+  const names = textsOf(objectOf(context['deploy.server.groups'])[region])
+  return creations.has(type) && (present?.all.some(({ name }) => names.includes(String(name))) ?? false)
+}
+
+function wouldCreate(fields: JsonObject, application: string, { account, region, cluster }: Target): boolean {
+  const meant = toTarget(fields)
+  const isThere = meant.regions.length === 0 || meant.regions.includes(region)
+  return (
+    meant.account === account &&
+    isThere &&
+    createdClustersOf(fields, textOf(fields['application']) ?? application).includes(cluster)
+  )
+}
+
+function withoutImage(context: JsonObject): JsonObject {
+  const {
+    image: _image,
+    amiName: _name,
+    imageId: _id,
+    imageArtifactId: _artifact,
+    source: _source,
+    ...kept
+  } = withoutNotes(context)
+  return kept
+}
+
+/** Of what runs there, else of what the environment before runs, with its name. */
+function cloneOf({ source, cluster, present }: Target, strategy = 'redblack'): JsonObject {
+  const from = present ?? source
+  const { stack, detail } = parseMoniker(cluster)
+  return {
+    source: { account: from.account, region: from.region, serverGroupName: from.all[0]?.['name'] },
+    stack: stack ?? '',
+    freeFormDetails: detail ?? '',
+    useSourceCapacity: true,
+    strategy: present === undefined ? '' : strategy,
+  }
+}
+
+/** The manifests that were deployed there last, with the images of the environment before. @throws {StageError} */
+async function manifestStage(context: TaskContext, target: Target, { done }: Former): Promise<NewStage> {
+  const { account, region, cluster, source } = target
+  const images = source.versions.map(({ image }) => image)
+  const deployed = done.find((stage) => hasDeployed(stage, target))
+  const given = deployed === undefined ? undefined : objectsOf(deployed.context['manifests'])
+  const before = given ?? [await loadApplied(context, target)]
+  const manifests = before.map((manifest) => withImages(manifest, images)) as JsonObject[]
+  const after = imagesIn(manifests)
+  if (!images.some((image) => after.includes(image))) {
+    throw new StageError([`The manifests of ${cluster} in ${account}/${region} use none of the images ${images.join(', ')}.`])
+  }
+  const settings = deployed === undefined ? {} : withoutResults(deployed.context)
+  return {
+    type: 'deployManifest',
+    name: `Deploy ${cluster} in ${account}/${region}`,
+    context: {
+      ...{ ...settings, account, credentials: account, cloudProvider: kubernetes },
+      ...{ source: 'text', manifests, skipExpressionEvaluation: true, requiredArtifacts: [], requiredArtifactIds: [] },
+      moniker: { ...objectOf(settings['moniker']), app: applicationOf(context) },
+    },
+  }
+}
+
+/** Whether a stage has deployed an image of the cluster to its namespace. */
+function hasDeployed({ type, context }: Stage, { account, region, source }: Target): boolean {
+  if (type !== 'deployManifest' || (context['account'] !== account && context['credentials'] !== account)) return false
+  const manifests = objectsOf(context['manifests'])
+  const override = textOf(context['namespaceOverride'])
+  const isThere = (manifest: JsonObject) => (override ?? fieldAt(manifest, 'metadata', 'namespace')) === region
+  const repositories = imagesIn(manifests).map(repositoryOf)
+  return manifests.some(isThere) && source.versions.some(({ image }) => repositories.includes(repositoryOf(image)))
+}
+
+/** The manifest that was applied last, in the namespace of the target. @throws {StageError} where the object does not say */
+async function loadApplied(context: TaskContext, { account, region, present, source }: Target): Promise<JsonObject> {
+  const from = present ?? source
+  const [group = {}] = from.serverGroups
+  const manager = textOf(objectsOf(group['serverGroupManagers'])[0]?.['name'])
+  const name = manager === undefined ? String(group['name']) : `deployment ${manager}`
+  const path = pathTo`/manifests/${from.account}/${from.region}/${name}`
+  const { body } = await context.call('clouddriver', { method: 'GET', path })
+  const annotations = fieldAt(body, 'manifest', 'metadata', 'annotations')
+  const applied = parseIfJson(textOf(objectOf(annotations)['kubectl.kubernetes.io/last-applied-configuration']) ?? '')
+  if (!isObject(applied)) {
+    throw new StageError([`${name} in ${account}/${region} does not say how it was deployed: deploy it once by a pipeline.`])
+  }
+  return { ...applied, metadata: { ...objectOf(applied['metadata']), namespace: region } }
+}
+
+/** Those of the same repositories are replaced. */
+function withImages(value: unknown, images: readonly string[]): unknown {
+  if (Array.isArray(value)) return value.map((each) => withImages(each, images))
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => {
+      if (key !== 'image' || typeof each !== 'string') return [key, withImages(each, images)]
+      return [key, images.find((image) => repositoryOf(image) === repositoryOf(each)) ?? each]
+    }),
+  )
+}

@@ -1,0 +1,90 @@
+/** The environments of a promotion, and what they run of the application. */
+import type { Environment } from '../../../../environments/declaration.ts'
+import { environmentsOf } from '../../../../environments/derivation.ts'
+import { accountOf, type Running, runningIn, summaryOf } from '../../../../environments/running.ts'
+import { pathTo } from '../../../../http/encode-path.ts'
+import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
+import { foldName } from '../../../../names/fold-name.ts'
+import { StageError } from '../../machine/failure.ts'
+import type { StagePlace } from '../../model.ts'
+import type { TaskContext } from '../stage-type.ts'
+
+export interface Places {
+  readonly from: Environment
+  readonly to: Environment
+  /** Stored pipelines of the application. */
+  readonly pipelines: readonly JsonObject[]
+}
+
+export function applicationOf({ execution, stage }: StagePlace): string {
+  return textOf(stage.context['application']) ?? execution.application
+}
+
+/** @throws {StageError} for an environment that the application does not have */
+export async function loadPlaces(context: TaskContext): Promise<Places> {
+  const application = applicationOf(context)
+  const ask = async (service: 'front50' | 'clouddriver', path: string) =>
+    (await context.call(service, { method: 'GET', path }, [404])).body
+  const [attributes, stored, accounts, groups] = await Promise.all([
+    ask('front50', pathTo`/v2/applications/${application}`),
+    ask('front50', pathTo`/pipelines/${application}`),
+    ask('clouddriver', '/credentials'),
+    loadGroups(context),
+  ])
+  const pipelines = objectsOf(stored)
+  const used = groups.map(accountOf)
+  const { list, problem } = environmentsOf(objectOf(attributes)['environments'], {
+    accounts: objectsOf(accounts),
+    pipelines,
+    used,
+  })
+  if (problem !== undefined) throw new StageError([problem])
+  const { from, to } = chosen(list, context)
+  return { from, to, pipelines }
+}
+
+/** The one before `to`, unless the stage names another. */
+function chosen(list: readonly Environment[], { stage }: StagePlace): Pick<Places, 'from' | 'to'> {
+  const [fromName, toName] = [textOf(stage.context['from']), textOf(stage.context['to'])]
+  if (toName === undefined)
+    throw new StageError(['The stage names no environment: set "to" to the one that the version is promoted to.'])
+  const at = indexOf(list, toName)
+  const from = fromName === undefined ? list[at - 1] : list[indexOf(list, fromName)]
+  const to = list[at]
+  if (to === undefined) throw new Error('An index is that of an environment.')
+  if (from === undefined) {
+    throw new StageError([`${to.name} is the first environment, so nothing is promoted to it: set "from", or another "to".`])
+  }
+  if (from === to) throw new StageError([`"from" and "to" are the same environment, ${to.name}.`])
+  return { from, to }
+}
+
+function indexOf(list: readonly Environment[], name: string): number {
+  const index = list.findIndex((each) => foldName(each.name) === foldName(name))
+  if (index >= 0) return index
+  const known = list.map((each) => each.name).join(', ')
+  throw new StageError([`There is no environment "${name}"; the application has ${known}.`])
+}
+
+/** An environment of the application, as the stage has kept it. */
+export function readEnvironment(kept: unknown): Environment {
+  const { name, accounts, regions, clusters } = objectOf(kept)
+  const some = (list: unknown) => (Array.isArray(list) ? textsOf(list) : undefined)
+  return { name: String(name), accounts: textsOf(accounts), regions: some(regions), clusters: some(clusters), constraints: [] }
+}
+
+async function loadGroups(context: TaskContext): Promise<JsonObject[]> {
+  const path = pathTo`/applications/${applicationOf(context)}/serverGroups`
+  return objectsOf((await context.call('clouddriver', { method: 'GET', path }, [404])).body)
+}
+
+export async function loadRunning(context: TaskContext, environment: Environment): Promise<Running> {
+  return runningIn(environment, await loadGroups(context))
+}
+
+/** Clusters that serve: those that the stage names, else all. */
+export function chosenClusters({ stage }: StagePlace, running: Running): Running {
+  const named = textsOf(stage.context['clusters'])
+  const isChosen = (cluster: string) => named.length === 0 || named.includes(cluster)
+  return summaryOf(running.clusters.filter(({ cluster, health }) => health.state !== 'disabled' && isChosen(cluster)))
+}
