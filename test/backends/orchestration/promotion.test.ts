@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import type { CallService } from '../../../src/backends/backend.ts'
 import type { Execution, Stage } from '../../../src/backends/orchestration/model.ts'
 import { type CloudService, createCloudService, type Group } from './infrastructure/cloud-service.ts'
+import { createManifestService } from './manifests/manifest-service.ts'
 import { at, createClock, type SettableClock, startEngine, type TestEngine } from './support.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -181,6 +182,77 @@ test('without a pipeline it clones: what runs there by red/black, else what the 
     ],
   )
   assert.deepEqual(imagesOf(rig, 'prod'), ['shop:3'])
+})
+
+test('a canary runs beside what runs there, in clusters of its own, before the deployment', async (t) => {
+  const cluster = {
+    account: 'prod',
+    region: 'east',
+    application: 'shop',
+    stack: 'main',
+    cloudProvider: 'local',
+    strategy: 'redblack',
+  }
+  const stages = [
+    { refId: '1', type: 'deploy', clusters: [{ ...cluster, capacity: { min: 3, max: 3, desired: 3 }, imageId: 'shop:0' }] },
+  ]
+  const canary = { type: 'canary', canaryConfig: { canaryConfigId: 'c1', lifetimeDuration: 'PT5M' }, trafficPercent: 5 }
+  const rig = await startRig(t, [canary], [{ id: 'p1', name: 'release', application: 'shop', stages }])
+  rig.cloud.add('shop-main-v004', { imageId: 'shop:2' })
+  rig.cloud.add('shop-main-v001', { account: 'prod', imageId: 'shop:1' })
+  const { stages: done } = await ended(rig, await rig.promote(), 'TERMINAL')
+  const analysis = done.find(({ type }) => type === 'kayentaCanary')
+  const own = { ...cluster, credentials: 'prod', regions: ['east'], strategy: '', capacity: { min: 1, max: 1, desired: 1 } }
+  assert.deepEqual(at(analysis, 'context', 'deployments'), {
+    baseline: { application: 'shop', account: 'prod', cluster: 'shop-main', cloudProvider: 'local' },
+    serverGroupPairs: [
+      {
+        control: { ...own, freeFormDetails: 'baseline' },
+        experiment: { ...own, imageId: 'shop:2', freeFormDetails: 'canary' },
+        trafficPercent: 5,
+      },
+    ],
+  })
+  // There is no kayenta here: nothing is deployed without its verdict.
+  assert.deepEqual(imagesOf(rig, 'prod').at(-1), 'shop:1')
+})
+
+test('on Kubernetes, the manifests that were deployed last get the images of the environment before', async (t) => {
+  const service = createManifestService()
+  const engine = await startEngine(t, { others: service.call, clock: { now: Date.now, pass: () => {}, settled: async () => {} } })
+  const workload = (image: string, replicas: number) => ({
+    ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web', namespace: 'prod' } },
+    spec: { replicas, template: { spec: { containers: [{ image }, { image: 'example.org/proxy:7' }] } } },
+  })
+  const group = (namespace: string, image: string) => ({
+    ...{ name: 'replicaSet web-1', account: 'k8s', region: namespace, cluster: 'deployment web', cloudProvider: 'kubernetes' },
+    ...{ createdTime: 1, instanceCounts: { total: 1, up: 1 }, serverGroupManagers: [{ name: 'web' }] },
+    buildInfo: { images: [image, 'example.org/proxy:7'] },
+  })
+  const answer = (path: string, body: unknown) => service.scripted.set(`GET ${path}`, () => ({ status: 200, body }))
+  const environments = ['staging', 'prod'].map((name) => ({ name, accounts: ['k8s'], regions: [name] }))
+  answer('/v2/applications/shop', { name: 'SHOP', environments })
+  answer('/credentials', [{ name: 'k8s' }])
+  answer('/pipelines/shop', [{ id: 'p1', name: 'release', stages: [{ type: 'promote', to: 'prod' }] }])
+  answer('/applications/shop/serverGroups', [group('staging', 'example.org/web:2'), group('prod', 'example.org/web:1')])
+  const applied = JSON.stringify(workload('example.org/web:1', 4))
+  const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': applied }
+  const promote = async () => {
+    const definition = { id: 'p1', name: 'release', application: 'shop', stages: [{ refId: '1', type: 'promote', to: 'prod' }] }
+    const { stages } = await engine.ends(await engine.run(definition, 'ann'), 'SUCCEEDED')
+    assert.deepEqual(
+      stages.map(({ type }) => type),
+      ['promote', 'deployManifest'],
+    )
+    return service.operations.at(-1)?.[1]['manifests']
+  }
+  const status = { stable: { state: true } }
+  answer('/manifests/k8s/prod/deployment%20web', { manifest: { metadata: { annotations } }, status })
+  assert.deepEqual(await promote(), [workload('example.org/web:2', 4)])
+  // From then on, what was deployed last is what a run says.
+  Object.assign(annotations, { 'kubectl.kubernetes.io/last-applied-configuration': '' })
+  answer('/applications/shop/serverGroups', [group('staging', 'example.org/web:3'), group('prod', 'example.org/web:2')])
+  assert.deepEqual(await promote(), [workload('example.org/web:3', 4)])
 })
 
 test('what cannot be promoted is refused in words', async (t) => {

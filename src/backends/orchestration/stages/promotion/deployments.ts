@@ -1,7 +1,7 @@
 /** Deployments of a promotion: as its target was deployed last, with other images. */
 import type { Environment } from '../../../../environments/declaration.ts'
 import { deploysTo, imagesIn, toTarget } from '../../../../environments/pipelines.ts'
-import { type Running, type RunningCluster, repositoryOf, versionsOf } from '../../../../environments/running.ts'
+import { type Running, type RunningCluster, repositoryOf, runningIn, versionsOf } from '../../../../environments/running.ts'
 import { pathTo } from '../../../../http/encode-path.ts'
 import { parseIfJson } from '../../../../json/json.ts'
 import { fieldAt, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
@@ -13,7 +13,7 @@ import { withoutNotes } from '../infrastructure/server-group-operations.ts'
 import { loadServerGroup } from '../infrastructure/server-groups.ts'
 import { withoutResults } from '../manifests/manifest-context.ts'
 import type { NewStage, TaskContext } from '../stage-type.ts'
-import { applicationOf, loadRunning, type Places } from './places.ts'
+import { applicationOf, type Places } from './places.ts'
 
 /** Where a cluster of the environment before is to run. */
 interface Target {
@@ -25,16 +25,26 @@ interface Target {
   readonly present: RunningCluster | undefined
 }
 
+export interface PlannedDeployment {
+  readonly stage: NewStage
+  readonly cluster: string
+  /** Nothing of it runs there yet. */
+  readonly isFirst: boolean
+}
+
 /** One for each cluster and place whose images differ. @throws {StageError} when one cannot be deployed */
-export async function plannedDeployments(context: TaskContext, places: Places, running: Running): Promise<NewStage[]> {
-  const there = await loadRunning(context, places.to)
+export async function plannedDeployments(context: TaskContext, places: Places, running: Running): Promise<PlannedDeployment[]> {
+  const there = runningIn(places.to, places.groups)
   const targets = running.clusters.flatMap((source) => targetsOfCluster(source, places, there))
   const changed = targets.filter(({ source, present }) => present === undefined || !runsSame(source, present))
   const former = formerDeployments(context, places)
+  const toStage = (target: Target) =>
+    target.source.provider === kubernetes ? manifestStage(context, target, former) : serverGroupStage(context, target, former)
   return Promise.all(
-    changed.map((target) =>
-      target.source.provider === kubernetes ? manifestStage(context, target, former) : serverGroupStage(context, target, former),
-    ),
+    changed.map(async (target) => {
+      const { cluster, present } = target
+      return { stage: await toStage(target), cluster, isFirst: present === undefined }
+    }),
   )
 }
 

@@ -14,6 +14,8 @@ export interface Places {
   readonly to: Environment
   /** Stored pipelines of the application. */
   readonly pipelines: readonly JsonObject[]
+  /** Its server groups. */
+  readonly groups: readonly JsonObject[]
 }
 
 export function applicationOf({ execution, stage }: StagePlace): string {
@@ -40,7 +42,7 @@ export async function loadPlaces(context: TaskContext): Promise<Places> {
   })
   if (problem !== undefined) throw new StageError([problem])
   const { from, to } = chosen(list, context)
-  return { from, to, pipelines }
+  return { from, to, pipelines, groups }
 }
 
 /** The one before `to`, unless the stage names another. */
@@ -82,9 +84,9 @@ export async function loadRunning(context: TaskContext, environment: Environment
   return runningIn(environment, await loadGroups(context))
 }
 
-/** Clusters that serve: those that the stage names, else all. */
-export function chosenClusters({ stage }: StagePlace, running: Running): Running {
-  const named = textsOf(stage.context['clusters'])
+/** @param names Of clusters that serve; all unless there are any */
+export function chosenClusters(running: Running, names: unknown): Running {
+  const named = textsOf(names)
   const isChosen = (cluster: string) => named.length === 0 || named.includes(cluster)
   return summaryOf(running.clusters.filter(({ cluster, health }) => health.state !== 'disabled' && isChosen(cluster)))
 }

@@ -1,15 +1,15 @@
 /** `promote`: takes what one environment runs to the next, once the constraints of that one hold. */
-import type { Constraint } from '../../../../environments/declaration.ts'
 import { describeJudgment, describeMissingRole, describeSoak, soakedAt } from '../../../../environments/holds.ts'
-import type { Running } from '../../../../environments/running.ts'
-import { isObject, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { type Running, runningIn } from '../../../../environments/running.ts'
+import { isObject, listOf, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { executionIdentityOf } from '../../identity.ts'
 import { StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import { type Execution, type Stage, waitingKey } from '../../model.ts'
 import { isActive } from '../../statuses.ts'
 import { mayJudge, requiredRoles } from '../manual-judgment.ts'
-import { inSequence, type NewStage, type StageType, type Step, type TaskContext, type TaskResult } from '../stage-type.ts'
+import type { NewStage, StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
+import { plannedStages } from './constraints.ts'
 import { plannedDeployments } from './deployments.ts'
 import { applicationOf, chosenClusters, loadPlaces, loadRunning, type Places, readEnvironment } from './places.ts'
 
@@ -20,7 +20,7 @@ export const promoteStage: StageType = {
   type: 'promote',
   steps: [resolveStep, soakStep],
   chooseSteps: (stage) => [isSoak(stage) ? soakStep : resolveStep],
-  afterStages: (stage) => (isSoak(stage) ? [] : plannedStages(stage)),
+  afterStages: (stage) => (isSoak(stage) ? [] : promotionOf(stage).stages),
   describeWait,
   forgets: ['promotion'],
   // Images and manifests are as they run.
@@ -35,19 +35,22 @@ function isSoak({ context }: Stage): boolean {
 /** Finds what is promoted, and how it is deployed; both stay as they are from here on. */
 async function resolve(context: TaskContext): Promise<TaskResult> {
   const places = await loadPlaces(context)
-  const { from, to } = places
+  const { from, to, groups } = places
   await checkMayPromote(context, places)
-  const running = chosenClusters(context, await loadRunning(context, from))
+  const running = chosenClusters(runningIn(from, groups), context.stage.context['clusters'])
   const version = describeVersions(running)
   if (version === '') {
     throw new StageError([`${from.name} runs nothing of ${applicationOf(context)} at present, so there is nothing to promote.`])
   }
+  const application = applicationOf(context)
   const deployments = await plannedDeployments(context, places, running)
   const images = running.versions.map(({ image }) => image)
-  const { constraints } = to
+  const { constraints, name } = to
+  const soak = { from, images, clusters: running.clusters.map(({ cluster }) => cluster) }
+  const stages = plannedStages({ application, from: from.name, to: name, version, constraints, deployments, soak })
   return {
     status: 'SUCCEEDED',
-    context: { promotion: { from, to: to.name, version, images, constraints, deployments } },
+    context: { promotion: { from: from.name, to: name, version, images, stages } },
     outputs: { promotedVersion: version, promotedImages: images, isPromoted: deployments.length > 0 },
   }
 }
@@ -64,70 +67,10 @@ function describeVersions({ versions }: Running): string {
   return [...new Set(versions.map(({ label }) => label))].join(', ')
 }
 
-interface Promotion {
-  readonly from: JsonObject
-  readonly to: string
-  readonly version: string
-  readonly images: readonly string[]
-  readonly constraints: readonly Constraint[]
-  readonly deployments: readonly NewStage[]
-}
-
-function promotionOf({ context }: Stage): Promotion {
-  return context['promotion'] as Promotion
-}
-
-/** The constraints in their order, the deployments, and their verifications. Nothing where the target runs the version already. */
-function plannedStages(stage: Stage): NewStage[] {
-  const promotion = promotionOf(stage)
-  const { constraints, deployments } = promotion
-  if (deployments.length === 0) return []
-  const isAfterwards = ({ type }: Constraint) => type === 'verification'
-  const toStage = (constraint: Constraint) => constraintStage(constraint, stage, promotion)
-  const before = constraints.filter((each) => !isAfterwards(each)).map(toStage)
-  return inSequence([...before, ...deployments, ...constraints.filter(isAfterwards).map(toStage)])
-}
-
-function constraintStage(constraint: Constraint, stage: Stage, { from, to, version, images, deployments }: Promotion): NewStage {
-  const { type, roles, instructions, minutes, days, whitelist, checks, rollback, ...fields } = constraint
-  switch (type) {
-    case 'judgment':
-      return {
-        type: 'manualJudgment',
-        name: `Judge ${version} for ${to}`,
-        context: { instructions, requiredJudgmentRoles: roles ?? [] },
-      }
-    case 'soakTime': {
-      const { application, clusters } = stage.context
-      const soak = { from, minutes, images }
-      return { type: 'promote', name: `Soak time in ${String(from['name'])}`, context: { application, clusters, soak } }
-    }
-    case 'window':
-      return {
-        type: 'restrictExecutionDuringTimeWindow',
-        name: `Window of ${to}`,
-        context: { restrictedExecutionWindow: { days, whitelist } },
-      }
-    case 'canary':
-      return { type: 'kayentaCanary', name: `Canary for ${to}`, context: { ...canaryDeployments(deployments), ...fields } }
-    case 'verification':
-      return { type: 'verify', name: `Verify ${to}`, context: { ...fields, checks, rollback } }
-  }
-}
-
-/** Baseline and canary beside what runs there, as the deployment would make them. Kubernetes has none. */
-function canaryDeployments(planned: readonly NewStage[]): JsonObject {
-  const groups = planned.filter(({ type }) => type !== 'deployManifest').map(({ context }) => context)
-  const [first] = groups
-  if (first === undefined) return {}
-  const { application, account, cloudProvider } = first
-  const cluster = textOf(first['cluster'])
-  return {
-    deployments: {
-      baseline: { application, account, cluster, cloudProvider },
-      serverGroupPairs: groups.map((group) => ({ control: { ...group, imageId: undefined }, experiment: group })),
-    },
-  }
+/** As `resolve` has kept it. */
+function promotionOf({ context }: Stage): { readonly to: string; readonly version: string; readonly stages: NewStage[] } {
+  const { to, version, stages } = objectOf(context['promotion'])
+  return { to: String(to), version: String(version), stages: listOf(stages) as NewStage[] }
 }
 
 const longestPauseMs = 60_000
@@ -136,7 +79,7 @@ async function waitForSoakTime(context: TaskContext): Promise<TaskResult> {
   const soak = objectOf(context.stage.context['soak'])
   const from = readEnvironment(soak['from'])
   const minutes = numberOf(soak['minutes']) ?? 0
-  const running = chosenClusters(context, await loadRunning(context, from))
+  const running = chosenClusters(await loadRunning(context, from), soak['clusters'])
   const there = running.versions.map(({ image }) => image)
   const gone = textsOf(soak['images']).find((image) => !there.includes(image))
   if (gone !== undefined) {
