@@ -87,7 +87,8 @@ export class AgentWork {
   }
 
   samples(): TrafficSamples {
-    return this.#history.samples()
+    this.#history.count(this.#options.balancers.takeCounts())
+    return this.#history.samples(Date.now())
   }
 
   /** The observed state has changed. */

@@ -14,6 +14,8 @@ export interface TrafficSample extends TrafficCounts {
   readonly atMs: number
   /** Undefined where the system does not tell, and while no process runs. */
   readonly memoryBytes: number | undefined
+  /** Its period goes on; it is the last one. */
+  readonly isOpen?: true
 }
 
 /** Samples by the id of an instance, oldest first. */
@@ -27,14 +29,29 @@ const nothing: TrafficCounts = { requests: 0, errors: 0, latencyUs: 0 }
 
 export class TrafficHistory {
   readonly #samples = new Map<string, TrafficSample[]>()
+  /** Of the period that goes on. */
+  #open = new Map<string, TrafficCounts>()
 
-  /** Instances that are named in neither have ended: their samples go with time. */
+  count(counts: ReadonlyMap<string, TrafficCounts>): void {
+    for (const [id, { requests, errors, latencyUs }] of counts) {
+      const before = this.#open.get(id) ?? nothing
+      this.#open.set(id, {
+        requests: before.requests + requests,
+        errors: before.errors + errors,
+        latencyUs: before.latencyUs + latencyUs,
+      })
+    }
+  }
+
+  /** Ends a period. Instances that are named in neither have ended: their samples go with time. */
   record(atMs: number, counts: ReadonlyMap<string, TrafficCounts>, memory: ReadonlyMap<string, number>): void {
-    for (const id of new Set([...counts.keys(), ...memory.keys()])) {
+    this.count(counts)
+    for (const id of new Set([...this.#open.keys(), ...memory.keys()])) {
       const samples = this.#samples.get(id) ?? []
-      samples.push({ atMs, ...(counts.get(id) ?? nothing), memoryBytes: memory.get(id) })
+      samples.push({ atMs, ...(this.#open.get(id) ?? nothing), memoryBytes: memory.get(id) })
       this.#samples.set(id, samples)
     }
+    this.#open = new Map()
     const oldestMs = atMs - keptSamples * samplePeriodMs
     for (const [id, samples] of this.#samples) {
       // The clock may have been set back: then the number of samples is the bound.
@@ -43,7 +60,13 @@ export class TrafficHistory {
     }
   }
 
-  samples(): TrafficSamples {
-    return Object.fromEntries(this.#samples)
+  /** @param nowMs Given, with what was counted since the last period ended */
+  samples(nowMs?: number): TrafficSamples {
+    const all: Record<string, readonly TrafficSample[]> = Object.fromEntries(this.#samples)
+    if (nowMs === undefined) return all
+    for (const [id, counts] of this.#open) {
+      all[id] = [...(all[id] ?? []), { atMs: nowMs, ...counts, memoryBytes: undefined, isOpen: true }]
+    }
+    return all
   }
 }

@@ -31,20 +31,21 @@ import {
   text,
   textListField,
 } from './description.ts'
+import { checkFields } from './verification.ts'
 
 const strategyFields: readonly Field[] = [
   choice(
     'strategy',
-    'What happens to the previous server groups. highlander removes them, redblack disables them, rollingredblack does so step by step.',
-    { choices: ['', 'none', 'highlander', 'redblack', 'rollingredblack', 'custom'], rejectsNear: true, default: '' },
+    'What happens to the previous server groups. highlander removes them, redblack disables them, rollingredblack does so step by step. canary sends the new one more of the traffic step by step, and none once a step fails.',
+    { choices: ['', 'none', 'highlander', 'redblack', 'rollingredblack', 'canary', 'custom'], rejectsNear: true, default: '' },
   ),
-  number('maxRemainingAsgs', 'redblack: server groups that stay; 0 keeps all.', { default: 0 }),
-  flag('allowDeleteActive', 'redblack: also removes server groups that take traffic.'),
-  number('delayBeforeCleanup', 'redblack, rollingredblack: seconds before the former server group is disabled.', {
+  number('maxRemainingAsgs', 'redblack, canary: server groups that stay; 0 keeps all.', { default: 0 }),
+  flag('allowDeleteActive', 'redblack, canary: also removes server groups that take traffic.'),
+  number('delayBeforeCleanup', 'redblack, rollingredblack, canary: seconds before the former server group is disabled.', {
     default: 0,
     otherNames: ['delayBeforeDisableSec'],
   }),
-  flag('scaleDown', 'redblack, rollingredblack: takes the instances of the former server group away.'),
+  flag('scaleDown', 'redblack, rollingredblack, canary: takes the instances of the former server group away.'),
   number('delayBeforeScaleDownSec', 'Seconds before that.', { default: 0 }),
   flag('allowScaleDownActive', 'Also where it still takes traffic.'),
   json('targetPercentages', 'rollingredblack: shares of the capacity, in percent, in order.', { default: [100] }),
@@ -53,12 +54,24 @@ const strategyFields: readonly Field[] = [
     text('pipelineId', 'Id of the pipeline.', { choicesFrom: 'pipelines' }),
     map('pipelineParameters', 'Values of its parameters.'),
   ]),
+  object('canary', 'canary: what must go well before the new server group gets all of the traffic.', [
+    objects('steps', 'One after another. A step has one or more of these fields, which count in this order.', [
+      number('percent', 'Share of the traffic that the new server group gets from now on.'),
+      number('pauseSeconds', 'Seconds to wait.'),
+      objects('checks', 'Checks of the new server group that must hold, as of the stage verify.', checkFields),
+      object(
+        'analysis',
+        'A canary analysis that must pass, as the stage kayentaCanary. Scopes without names compare with the previous server group.',
+      ),
+      object('judgment', 'Waits until a user continues or stops, as the stage manualJudgment with these fields; {} is enough.'),
+    ]),
+  ]),
   text('strategyApplication', 'custom: application of the strategy.', { choicesFrom: 'applications' }),
   text('strategyPipeline', 'custom: id of the strategy.'),
   map('pipelineParameters', 'custom: values of its parameters.'),
   object('rollback', 'After a failed deployment.', [
     flag('onFailure', 'Enables the former server group and disables the new one.'),
-    flag('destroyLatest', 'Also removes the new one.'),
+    flag('destroyLatest', 'Also removes the new one; a canary that was stopped, too.'),
   ]),
 ]
 

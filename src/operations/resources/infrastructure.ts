@@ -36,6 +36,7 @@ const MetricStatistics = z.looseObject({
   unit: z.string().nullish(),
   period: z.number().nullish().describe('Seconds that a value is about.'),
   datapoints: z.array(AnyObject).nullish(),
+  latest: AnyObject.nullish().describe('Value of the time since the last datapoint, where the service knows it.'),
 })
 
 const { get, post } = operationsWith({ forward: 'clouddriver' })

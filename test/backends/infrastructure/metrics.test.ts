@@ -29,6 +29,26 @@ test('values of instances are put together by their period', () => {
   assert.equal(toStatistics('constructor', history.samples(), []), undefined)
 })
 
+test('what was counted since the last period is known at once, and belongs to the next one', () => {
+  const history = new TrafficHistory()
+  const counts = new Map([['a', { requests: 4, errors: 1, latencyUs: 8000 }]])
+  history.record(10_000, counts, new Map())
+  history.count(counts)
+  history.count(counts)
+  const read = (name: string) => toStatistics(name, history.samples(12_000), ['a'])
+  assert.deepEqual(read('errors')?.['datapoints'], [{ timestamp: 10_000, sum: 1 }])
+  assert.deepEqual(read('errors')?.['latest'], { timestamp: 12_000, sum: 2 })
+  assert.deepEqual(read('latency')?.['latest'], { timestamp: 12_000, average: 2 })
+  assert.equal(read('memory')?.['latest'], undefined)
+
+  history.record(20_000, counts, new Map())
+  assert.deepEqual(read('requests')?.['datapoints'], [
+    { timestamp: 10_000, sum: 4 },
+    { timestamp: 20_000, sum: 12 },
+  ])
+  assert.equal(read('requests')?.['latest'], undefined)
+})
+
 test('two samples soon after one another are not one, and a clock that is set back keeps no more of them', () => {
   const history = new TrafficHistory()
   const memory = new Map([['a', 7]])

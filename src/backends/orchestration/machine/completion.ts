@@ -6,7 +6,7 @@ import { fieldOf, isTrue, objectOf, textsOf } from '../../../json/values.ts'
 import { type Execution, isTopLevel, type Stage, type StagePlace } from '../model.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'
 import { isActive, isComplete, isFine, isHalt, type Status } from '../statuses.ts'
-import { appendErrors, errorTexts, failureStatus } from './failure.ts'
+import { appendErrors, errorTexts, failureRecord, failureStatus } from './failure.ts'
 import { graphOf } from './graph.ts'
 import type { StageRun, TaskRun, Turn } from './turn.ts'
 
@@ -42,12 +42,20 @@ function stageResult({ execution, stage }: StagePlace): Status {
 }
 
 /** A stage that failed because of a part says why, also to who does not look at its parts. */
-function inheritError({ execution, stage }: StagePlace): void {
-  if (stage.context['exception'] !== undefined) return
+function inheritError(run: StageRun): void {
+  const { execution, stage } = run
+  if (stage.context['exception'] !== undefined || explainEnd(run)) return
   const failed = graphOf(execution)
     .childrenOf(stage)
     .find((child) => isHalt(child.status) && errorTexts(child.context['exception']).length > 0)
   if (failed !== undefined) stage.context['exception'] = failed.context['exception']
+}
+
+/** Whether its type has put the reason in words. */
+function explainEnd({ execution, stage, turn }: StageRun): boolean {
+  const text = stageTypeOf(turn.stageTypes, stage)?.describeFailure?.({ execution, stage })
+  if (text !== undefined) stage.context['exception'] = failureRecord('StageStopped', [text])
+  return text !== undefined
 }
 
 /** Whether the stage would end in a failure that is its own, and not in a cancellation. */
@@ -74,6 +82,7 @@ function cancelStage({ execution, stage, turn }: StageRun): void {
   if (!isActive(stage.status)) return
   stage.status = 'CANCELED'
   stage.endTime = turn.now
+  explainEnd({ execution, stage, turn })
   graphOf(execution).noteEnd(stage)
   for (const task of stage.tasks) {
     if (isActive(task.status)) endTask({ execution, stage, task, turn }, 'CANCELED')

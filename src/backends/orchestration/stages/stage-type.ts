@@ -15,7 +15,7 @@ import type { Meter } from '../../regex/meter.ts'
 import type { ApplicationRight } from '../../rights/access.ts'
 import type { Revealed } from '../../secrets/secret-values.ts'
 import type { AnswerSource } from '../expressions/answers.ts'
-import { conditionKey, type Execution, type Stage } from '../model.ts'
+import { conditionKey, type Execution, type Stage, type StagePlace } from '../model.ts'
 import type { Status } from '../statuses.ts'
 
 export interface StageType {
@@ -36,6 +36,8 @@ export interface StageType {
   onFailureStages?(stage: Stage, execution: Execution): NewStage[]
   /** What its inner stages wait for at the moment, in words: its context has them as `waiting.for`. */
   describeWait?(stage: Stage, execution: Execution): string | undefined
+  /** Says in a sentence which part ended the stage, and why; undefined: the error of the part says enough. */
+  describeFailure?(place: StagePlace): string | undefined
   /** Context keys that a restart deletes. */
   readonly forgets?: readonly string[]
   /** Deletes what else must not outlive a restart; tasks, times, status and errors are already reset. */

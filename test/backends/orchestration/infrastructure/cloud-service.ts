@@ -40,6 +40,8 @@ export interface CloudService {
   readonly stored: Map<string, unknown>
   /** Entity tags of all server groups. */
   tags: unknown[]
+  /** What load balancers have counted of every server group, by metric. */
+  readonly counted: Map<string, number>
   /** What owns all server groups, on Kubernetes. */
   managers: unknown[]
   /** Texts that describe changes, in order: `shop-main-v000 2 up`. */
@@ -197,6 +199,10 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
     if (parts[0] === 'tags') return found(service.tags)
     if (parts[0] === 'cache') return found(refreshes())
     if (parts[0] === 'manifests') return found({ status: { stable: { state: true } } })
+    if (parts[0] === 'cloudMetrics') {
+      const latest = { timestamp: Date.now() + 1, sum: service.counted.get(parts[4] ?? '') ?? 0 }
+      return found({ unit: 'Count', period: 10, datapoints: [], latest })
+    }
     if (parts[0] === 'serverGroups') {
       const group = find(parts[3], parts[2])
       return found(group && view(group))
@@ -232,6 +238,7 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
     isSilent: false,
     stored: new Map(),
     tags: [],
+    counted: new Map(),
     managers: [],
     add(name, parts = {}) {
       time += 1000

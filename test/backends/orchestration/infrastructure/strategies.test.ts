@@ -163,6 +163,105 @@ test('a share of the traffic is given, and taken away', async (t) => {
   assert.match(errorOf(await run(last, 'TERMINAL')), /forbids taking the traffic of shop-main-v000: no instance would remain/)
 })
 
+const checks = [{ type: 'metric', metric: 'errorPercent', bound: 1, minRequests: 20, seconds: 0 }]
+const inSteps = (...steps: Record<string, unknown>[]) => ({ ...create, strategy: 'canary', canary: { steps } })
+
+test('a canary gets more of the traffic step by step, then all of it', async (t) => {
+  const { cloud, run } = await startRig(t)
+  cloud.add('shop-main-v000', { capacity: { min: 1, max: 4, desired: 2 } })
+  cloud.counted.set('requests', 1000).set('errors', 5)
+  const view = await run(inSteps({ percent: 5, checks }, { pauseSeconds: 0.01 }, { percent: 50, checks }))
+  assert.equal(cloud.operations[0]?.[1]['trafficPercent'], 0)
+  assert.deepEqual(changesOf(cloud), [
+    'createServerGroup',
+    'resizeServerGroup shop-main-v000',
+    'shareTraffic shop-main-v001 5',
+    'shareTraffic shop-main-v001 50',
+    'shareTraffic shop-main-v001 100',
+    'resizeServerGroup shop-main-v000',
+    'disableServerGroup shop-main-v000',
+    'shareTraffic shop-main-v001 null',
+  ])
+  assert.deepEqual([cloud.enabled(), cloud.groups[1]?.trafficPercent], [['shop-main-v001'], undefined])
+  assert.deepEqual(cloud.groups[0]?.capacity, { min: 1, max: 4, desired: 2 })
+  const names = view.execution.stages.map(({ name }) => name)
+  assert.ok(
+    ['Verify at 5 %', 'Wait 0.01 s at 5 %', 'Verify at 50 %'].every((name) => names.includes(name)),
+    names.join(),
+  )
+})
+
+const stopped: [what: string, rollback: Record<string, unknown>, left: (string | boolean)[][]][] = [
+  [
+    'disabled',
+    {},
+    [
+      ['shop-main-v000', false],
+      ['shop-main-v001', true],
+    ],
+  ],
+  ['destroyed', { destroyLatest: true }, [['shop-main-v000', false]]],
+]
+for (const [what, rollback, left] of stopped) {
+  test(`a canary that fails a step is ${what}, and the stage says why`, async (t) => {
+    const { cloud, run } = await startRig(t)
+    cloud.add('shop-main-v000')
+    cloud.counted.set('requests', 100).set('errors', 10)
+    const view = await run({ ...inSteps({ percent: 5 }, { checks, analysis: {} }), rollback }, 'TERMINAL')
+    assert.equal(
+      at(view.execution.stages[0], 'context', 'exception', 'details', 'error'),
+      'The canary shop-main-v001 was stopped at 5 % of the traffic by step 2 of 2, "Verify at 5 %": The check "errorPercent <= 1" failed: ' +
+        'errorPercent of shop-main-v001 is 10, wanted <= 1.',
+    )
+    assert.deepEqual(
+      cloud.groups.map(({ name, isDisabled }) => [name, isDisabled]),
+      left,
+    )
+    assert.ok(cloud.groups.every(({ trafficPercent }) => trafficPercent === undefined))
+  })
+}
+
+test('a canary that is cancelled aborts, too', async (t) => {
+  const cloud = createCloudService()
+  const engine = await startEngine(t, { others: cloud.call, clock: realClock })
+  cloud.add('shop-main-v000', { capacity: { min: 1, max: 4, desired: 2 } })
+  const id = await engine.task(inSteps({ percent: 20 }, { judgment: { instructions: 'Look at it.' } }))
+  const judged = async () =>
+    (await engine.view(id)).execution.stages.find(({ type, status }) => type === 'manualJudgment' && status === 'RUNNING')
+  const judgment = await engine.eventually(judged)
+  assert.deepEqual(judgment?.context['canaryStep'], { number: 2, of: 2, percent: 20 })
+
+  await engine.ask('PUT', `/tasks/${id}/cancel`)
+
+  const view = await engine.taskEnds(id, 'CANCELED')
+  assert.match(
+    String(at(view.execution.stages[0], 'context', 'exception', 'details', 'error')),
+    /at 20 % .* by step 2 of 2, "Judge at 20 %": it was cancelled\./,
+  )
+  assert.ok(await engine.eventually(async () => cloud.groups[1]?.isDisabled && cloud.groups[1].trafficPercent === undefined))
+  assert.deepEqual(changesOf(cloud).slice(3), [
+    'shareTraffic shop-main-v001 0',
+    'disableServerGroup shop-main-v001',
+    'shareTraffic shop-main-v001 null',
+    'resizeServerGroup shop-main-v000',
+  ])
+})
+
+test('the first deployment of a canary needs no steps, and steps that say nothing create nothing', async (t) => {
+  const { cloud, run } = await startRig(t)
+  await run(inSteps({ percent: 5, checks }))
+  assert.deepEqual(changesOf(cloud), ['createServerGroup'])
+  assert.equal(cloud.groups[0]?.trafficPercent, undefined)
+  for (const [step, says] of [
+    [{ percent: 0.5 }, /Step 1 of the canary gives no share/],
+    [{}, /Step 1 of the canary does nothing/],
+    [{ pauseSeconds: 1 }, /add a step with "percent"/],
+  ] as const) {
+    assert.match(errorOf(await run(inSteps(step), 'TERMINAL')), says)
+  }
+  assert.equal(cloud.operations.length, 1)
+})
+
 test("a rollback gives the older server group the newer's size", async (t) => {
   const { cloud, run } = await startRig(t)
   cloud.add('shop-main-v000', { isDisabled: true, capacity: { min: 1, max: 1, desired: 1 } })

@@ -37,14 +37,23 @@ export const metricNames: readonly string[] = Object.keys(metrics)
 export function toStatistics(name: string, samples: TrafficSamples, ids: readonly string[]): JsonObject | undefined {
   const metric = Object.hasOwn(metrics, name) ? metrics[name] : undefined
   if (metric === undefined) return undefined
-  const all = ids.flatMap((id) => samples[id] ?? [])
+  const [all = [], open = []] = [false, true].map((isOpen) =>
+    ids.flatMap((id) => (samples[id] ?? []).filter((sample) => (sample.isOpen === true) === isOpen)),
+  )
+  const key = metric.unit === 'Count' ? 'sum' : 'average'
   // The agent takes the samples of all instances at the same moments.
   const periods = Map.groupBy(all, ({ atMs }) => atMs)
   const datapoints = [...periods]
     .sort(([a], [b]) => a - b)
     .flatMap(([timestamp, ofPeriod]) => {
       const value = metric.value(ofPeriod)
-      return value === undefined ? [] : [{ timestamp, [metric.unit === 'Count' ? 'sum' : 'average']: value }]
+      return value === undefined ? [] : [{ timestamp, [key]: value }]
     })
-  return { unit: metric.unit, period: samplePeriodMs / 1000, datapoints }
+  const now = open.length === 0 ? undefined : metric.value(open)
+  return {
+    unit: metric.unit,
+    period: samplePeriodMs / 1000,
+    datapoints,
+    ...(now !== undefined && { latest: { timestamp: open[0]?.atMs, [key]: now } }),
+  }
 }

@@ -14,6 +14,7 @@ import { artifactsSeenBy, expectedArtifactsById } from '../../artifacts-at-hand.
 import { StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'
 import type { NewStage, StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
+import { canaryStepsOf, cancelCanary, describeStop, rivalOf } from './canary.ts'
 import {
   createdClustersOf,
   locationOf,
@@ -35,7 +36,8 @@ import {
   newestFirst,
   servesAsGroup,
 } from './server-groups.ts'
-import { failureStages, strategyOf, strategyStages } from './strategies.ts'
+import { failureStages, strategyStages } from './strategies.ts'
+import { strategyOf } from './strategy-parts.ts'
 import { tagStep } from './tag-server-group.ts'
 import { waitUpStep } from './waits.ts'
 
@@ -72,9 +74,15 @@ function creating(type: string, notification: string): StageType {
   return {
     type,
     steps,
-    chooseSteps: (stage) => (strategyOf(stage.context) === 'custom' ? [] : steps),
+    chooseSteps: ({ context }) => {
+      // Before anything is created.
+      if (strategyOf(context) === 'canary') canaryStepsOf(context)
+      return strategyOf(context) === 'custom' ? [] : steps
+    },
     afterStages: strategyStages,
     onFailureStages: failureStages,
+    describeFailure: describeStop,
+    onCancel: cancelCanary,
     prepareRestart: forgetDeployment,
   }
 }
@@ -247,6 +255,8 @@ async function description(context: TaskContext): Promise<JsonObject> {
     ...imageFields(context),
     ...(source['serverGroupName'] !== undefined && { source: { ...reference, useSourceCapacity: useSource } }),
     useSourceCapacity: useSource,
+    // It must never get more than its first share.
+    ...(rivalOf(context.stage) !== undefined && { trafficPercent: 0 }),
   }
 }
 

@@ -25,7 +25,7 @@ import {
   requireServerGroup,
   toCapacity,
 } from './server-groups.ts'
-import { serverGroupStage } from './strategies.ts'
+import { serverGroupStage } from './strategy-parts.ts'
 
 export const rollbackServerGroupStage: StageType = {
   type: 'rollbackServerGroup',

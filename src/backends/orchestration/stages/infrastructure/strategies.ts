@@ -1,32 +1,28 @@
 /** Deployment strategies: what follows the creation of a server group, and what undoes it (docs/contracts/infrastructure.md#strategies). */
-import { definedOf, isTrue, type JsonObject, listOf, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { isTrue, type JsonObject, listOf, numberOf, objectOf, textOf } from '../../../../json/values.ts'
 import type { Execution, Stage } from '../../model.ts'
 import { inSequence, type NewStage } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
-import {
-  cloudPlaceFields,
-  createdClusterOf,
-  placesOf,
-  serverGroupNameOf,
-  stageAccountOf,
-  stageProviderOf,
-} from './cloud-context.ts'
+import { abortStages, canaryStages, hasHandedOver, takeShareAway } from './canary.ts'
+import { placesOf, stageAccountOf, stageProviderOf } from './cloud-context.ts'
 import { capacityOf, shareOf } from './resize.ts'
-import { type CloudCapacity, toCapacity } from './server-groups.ts'
-
-type Strategy = 'none' | 'highlander' | 'redblack' | 'rollingredblack' | 'custom'
-
-const known: ReadonlySet<string> = new Set<Strategy>(['highlander', 'redblack', 'rollingredblack', 'custom'])
-
-/** Names compare without case; an unknown one behaves like none. */
-export function strategyOf(context: JsonObject): Strategy {
-  const name = (textOf(context['strategy']) ?? '').toLowerCase()
-  return known.has(name) ? (name as Strategy) : 'none'
-}
+import type { CloudCapacity } from './server-groups.ts'
+import {
+  newGroupOf,
+  pin,
+  resizeStage,
+  type Source,
+  type StrategyPlace,
+  serverGroupStage,
+  sourceOf,
+  strategyOf,
+  strategyPlaceOf,
+  unpin,
+} from './strategy-parts.ts'
 
 /** Stages that run, one after another, once the new server group is up. */
 export function strategyStages(stage: Stage, execution: Execution): NewStage[] {
-  const place = placeOf(stage, execution)
+  const place = strategyPlaceOf(stage, execution)
   switch (strategyOf(stage.context)) {
     case 'none':
       return []
@@ -39,6 +35,9 @@ export function strategyStages(stage: Stage, execution: Execution): NewStage[] {
       return sourceOf(stage) === undefined ? [] : inSequence(redBlack(stage, place))
     case 'rollingredblack':
       return inSequence(rollingRedBlack(stage, place))
+    case 'canary':
+      if (sourceOf(stage) === undefined) return []
+      return inSequence([...canaryStages(stage, place), ...redBlack(stage, place), ...takeShareAway(stage, place)])
     case 'custom':
       return [strategyPipeline(stage, execution)]
   }
@@ -49,10 +48,12 @@ export function failureStages(stage: Stage, execution: Execution): NewStage[] {
   const strategy = strategyOf(stage.context)
   const rollback = objectOf(stage.context['rollback'])
   const source = sourceOf(stage)
-  const place = placeOf(stage, execution)
-  const deployed = newGroup(stage)
+  const place = strategyPlaceOf(stage, execution)
+  const deployed = newGroupOf(stage)
   const isRollback = isTrue(rollback['onFailure']) && deployed !== undefined
+  if (strategy === 'canary' && !hasHandedOver({ stage, execution })) return inSequence(abortStages(stage, place))
   return inSequence([
+    ...takeShareAway(stage, place),
     ...(strategy === 'rollingredblack' && source !== undefined ? [unpin(source, place)] : []),
     ...(isRollback && source !== undefined && !source.isDisabled && strategy !== 'none'
       ? [serverGroupStage('enableServerGroup', 'Enable', place, source.name)]
@@ -64,42 +65,7 @@ export function failureStages(stage: Stage, execution: Execution): NewStage[] {
   ])
 }
 
-interface Place {
-  readonly application: string
-  readonly cluster: string
-  readonly common: JsonObject
-}
-
-interface Source {
-  readonly name: string
-  readonly capacity: CloudCapacity
-  readonly isDisabled: boolean
-}
-
-function placeOf({ context }: Stage, execution: Execution): Place {
-  const application = textOf(context['application']) ?? execution.application
-  const account = stageAccountOf(context)
-  const [region] = placesOf(context)
-  const cluster = createdClusterOf(context, application)
-  const { interestingHealthProviderNames } = context
-  const place = cloudPlaceFields({ provider: stageProviderOf(context), account, region })
-  return { application, cluster, common: { ...place, application, ...definedOf({ interestingHealthProviderNames }) } }
-}
-
-/** The server group that was there before, as it was when the deployment began. */
-function sourceOf({ context }: Stage): Source | undefined {
-  const source = objectOf(context['source'])
-  const name = serverGroupNameOf(source)
-  if (name === undefined) return undefined
-  const { capacity, isDisabled } = source
-  return { name, capacity: toCapacity(objectOf(capacity)), isDisabled: isTrue(isDisabled) }
-}
-
-function newGroup({ context }: Stage): string | undefined {
-  return Object.values(objectOf(context['deploy.server.groups'])).flatMap(textsOf)[0]
-}
-
-function redBlack({ context }: Stage, place: Place): NewStage[] {
+function redBlack({ context }: Stage, place: StrategyPlace): NewStage[] {
   const most = numberOf(context['maxRemainingAsgs']) ?? 0
   const shrink = { shrinkToSize: most, allowDeleteActive: isTrue(context['allowDeleteActive']), ...newerFirst }
   return [
@@ -110,9 +76,9 @@ function redBlack({ context }: Stage, place: Place): NewStage[] {
   ]
 }
 
-function rollingRedBlack(stage: Stage, place: Place): NewStage[] {
+function rollingRedBlack(stage: Stage, place: StrategyPlace): NewStage[] {
   const { context } = stage
-  const deployed = newGroup(stage)
+  const deployed = newGroupOf(stage)
   if (deployed === undefined) return []
   const source = sourceOf(stage)
   const goal = source?.capacity ?? capacityOf(context['capacity']) ?? { min: 1, max: 1, desired: 1 }
@@ -120,16 +86,14 @@ function rollingRedBlack(stage: Stage, place: Place): NewStage[] {
   const wanted = takesGoal ? goal : (capacityOf(context['capacity']) ?? goal)
   const grown = percentagesOf(context).flatMap((percentage) => growth(context, { deployed, source, percentage, place, wanted }))
   if (source === undefined) return grown
-  const { max, desired } = source.capacity
-  const pin = resizeStage('Pin', place, source.name, { min: desired, max, desired })
-  return [pin, ...grown, ...(isTrue(context['scaleDown']) ? scaleDown(context, place) : [unpin(source, place)])]
+  return [pin(source, place), ...grown, ...(isTrue(context['scaleDown']) ? scaleDown(context, place) : [unpin(source, place)])]
 }
 
 interface Growth {
   readonly deployed: string
   readonly source: Source | undefined
   readonly percentage: number
-  readonly place: Place
+  readonly place: StrategyPlace
   readonly wanted: CloudCapacity
 }
 
@@ -158,11 +122,6 @@ function percentagesOf(context: JsonObject): number[] {
   return percentages.at(-1) === 100 ? percentages : [...percentages, 100]
 }
 
-/** Restores the minimum that the source had before the deployment. */
-function unpin({ name, capacity: { min, max, desired } }: Source, place: Place): NewStage {
-  return resizeStage('Unpin', place, name, { min, max, desired })
-}
-
 function validationPipeline(
   { application, pipelineId, pipelineParameters }: JsonObject,
   { deployed, source, percentage, place }: Growth,
@@ -184,7 +143,7 @@ function validationPipeline(
 }
 
 function strategyPipeline({ context, id }: Stage, execution: Execution): NewStage {
-  const place = placeOf({ context } as Stage, execution)
+  const place = strategyPlaceOf({ context }, execution)
   return {
     type: 'pipeline',
     name: 'Run strategy',
@@ -209,7 +168,7 @@ function strategyPipeline({ context, id }: Stage, execution: Execution): NewStag
   }
 }
 
-function scaleDown(context: JsonObject, place: Place): NewStage[] {
+function scaleDown(context: JsonObject, place: StrategyPlace): NewStage[] {
   const settings = {
     remainingFullSizeServerGroups: 1,
     allowScaleDownActive: isTrue(context['allowScaleDownActive']),
@@ -223,26 +182,11 @@ function scaleDown(context: JsonObject, place: Place): NewStage[] {
 
 const newerFirst = { retainLargerOverNewer: false }
 
-function disableOthers(place: Place): NewStage {
+function disableOthers(place: StrategyPlace): NewStage {
   const settings = { remainingEnabledServerGroups: 1, preferLargerOverNewer: false }
   return clusterStage('disableCluster', 'Disable cluster', place, settings)
 }
 
-function clusterStage(type: string, name: string, { cluster, common }: Place, settings: JsonObject): NewStage {
+function clusterStage(type: string, name: string, { cluster, common }: StrategyPlace, settings: JsonObject): NewStage {
   return { type, name, context: { ...common, cluster, ...settings } }
-}
-
-function resizeStage(verb: string, place: Place, serverGroup: string, capacity: CloudCapacity): NewStage {
-  return serverGroupStage('resizeServerGroup', verb, place, serverGroup, { capacity })
-}
-
-/** @param place With what all its stages have in common */
-export function serverGroupStage(
-  type: string,
-  verb: string,
-  { common }: Pick<Place, 'common'>,
-  name: string,
-  settings: JsonObject = {},
-): NewStage {
-  return { type, name: `${verb} ${name}`, context: { ...common, serverGroupName: name, asgName: name, ...settings } }
 }

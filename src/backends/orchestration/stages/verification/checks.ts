@@ -1,7 +1,7 @@
 /** Kinds of checks of `verify`: what one look at a deployment tells. */
 import { formatQuery, pathTo } from '../../../../http/encode-path.ts'
 import { parseIfJson } from '../../../../json/json.ts'
-import { fieldAt, fieldOf, type JsonObject, listOf, numberOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { fieldAt, fieldOf, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { standalone } from '../../../../settings/standalone.ts'
 import { type CallOutside, createOutsideCalls, type OutsideAnswer, OutsideError } from '../../../outside/call-outside.ts'
 import { defaultOutsideSettings } from '../../../outside/settings.ts'
@@ -150,9 +150,17 @@ async function lookAtQuery(context: TaskContext, check: JsonObject): Promise<Loo
 async function lookAtMetric(context: TaskContext, check: JsonObject): Promise<Look> {
   const metric = String(check['metric'])
   const looks = requireGroups(context).map(async (group) => {
+    const least = numberOf(check['minRequests']) ?? 0
+    const requests = least > 0 || metric === 'errorPercent' ? await metricOf(context, group, 'requests') : undefined
+    if ((requests ?? 0) < least) {
+      return {
+        verdict: 'open' as const,
+        text: `${group.name} has got ${requests ?? 0} requests of ${least} that tell something.`,
+      }
+    }
     const value =
       metric === 'errorPercent'
-        ? shareOf(await metricOf(context, group, 'errors'), await metricOf(context, group, 'requests'))
+        ? shareOf(await metricOf(context, group, 'errors'), requests)
         : await metricOf(context, group, metric)
     return judgeValue(check, `${metric} of ${group.name}`, value)
   })
@@ -170,7 +178,8 @@ async function metricOf(context: TaskContext, group: DeployedGroup, metric: stri
   const { status, body } = await context.call('clouddriver', { method: 'GET', path }, [404])
   if (status === 404) throw new StageError([`There is no metric "${metric}" of ${name} in ${account}/${region}.`])
   const since = context.stage.startTime ?? context.now
-  const points = objectsOf(fieldOf(body, 'datapoints')).filter(({ timestamp }) => (numberOf(timestamp) ?? 0) > since)
+  const reported = [...objectsOf(fieldOf(body, 'datapoints')), objectOf(fieldOf(body, 'latest'))]
+  const points = reported.filter(({ timestamp }) => (numberOf(timestamp) ?? 0) > since)
   const values = points.flatMap(({ sum, average }) => numberOf(sum) ?? numberOf(average) ?? [])
   if (values.length === 0) return undefined
   const total = values.reduce((all, value) => all + value, 0)
