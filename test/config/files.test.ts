@@ -145,6 +145,8 @@ const others: Readonly<Record<string, string>> = {
   'secrets.vault.kubernetes.token-file': 'is read for the first login',
   'bakery.manifests.helmfile': 'is a program, which may be installed later',
   'job.preconfigured.kubernetes.0.propertyFile': 'names a container',
+  'kayenta.file.accounts.0.folder': 'is a directory, whose files are read when they are used',
+  'kayenta.prometheus.accounts.0.usernamePasswordFile': 'is read for each query, which names what is wrong',
   'kubernetes.accounts.0.kubeconfigContents': 'is the content itself',
   'kubernetes.accounts.0.kubeconfigFile':
     'is read for the first request; `check` and `doctor` examine it, and no cluster stops a start',

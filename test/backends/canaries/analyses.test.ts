@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { canariesBackend } from '../../../src/backends/canaries/canaries.ts'
-import { type Backends, startBackends } from '../../support/backends.ts'
+import { startBackends } from '../../support/backends.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 import { InTurn, Reply, silence, startUpstream } from '../../support/upstream.ts'
 import { waitFor } from '../../support/wait-until.ts'
+import { endedAnalysis, startAnalysis } from './measure.ts'
 
 const beginMs = Date.parse('2026-01-31T08:00:00Z')
 const [start, end] = ['2026-01-31T08:00:00Z', '2026-01-31T08:30:00.000Z']
@@ -34,26 +35,8 @@ const latency = {
   query: { type: 'prometheus', metricName: 'latency', customInlineTemplate: 'group="${scope}"' },
 }
 
-interface Status {
-  complete: boolean
-  status: string
-  result?: { judgeResult: { score: { score: number; classification: string } }; canaryDuration: string }
-  exception?: { details: { errors: string[] } }
-  metricSetPairListId?: string
-}
-
-async function ended(backends: Backends, id: string): Promise<Status> {
-  return waitFor(async () => {
-    const { body } = await backends.ask('kayenta', 'GET', `/canary/${id}`)
-    return (body as Status).complete ? (body as Status) : undefined
-  }, 'the end of the analysis')
-}
-
-async function startAnalysis(backends: Backends, config: object, scopes: object): Promise<string> {
-  const body = { canaryConfig: config, executionRequest: { scopes } }
-  const { status, body: answer } = await backends.ask('kayenta', 'POST', '/canary?application=web', body)
-  assert.equal(status, 200, JSON.stringify(answer))
-  return (answer as { canaryExecutionId: string }).canaryExecutionId
+function orderOf(canaryConfig: object, scopes: object = scopesOf('web-baseline', 'web-canary')) {
+  return { canaryConfig, executionRequest: { scopes } }
 }
 
 /** As Prometheus answers, with a point in each minute. */
@@ -80,8 +63,8 @@ test('an analysis pairs series by their labels and keeps gaps', async (t) => {
   })
   const backends = await startBackends(t, [canariesBackend], { settings })
   const zoned = { name: 'zoned', query: { ...latency.query, groupByFields: ['zone'] } }
-  const id = await startAnalysis(backends, configOf(latency, zoned), scopesOf('web-baseline', 'web-canary'))
-  const { metricSetPairListId, result, status } = await ended(backends, id)
+  const id = await startAnalysis(backends, orderOf(configOf(latency, zoned)))
+  const { metricSetPairListId, result, status } = await endedAnalysis(backends, id)
   assert.equal(status, 'succeeded')
   assert.equal(result?.canaryDuration, 'PT30M')
   const { body } = await backends.ask('kayenta', 'GET', `/metricSetPairList/${metricSetPairListId}`)
@@ -116,19 +99,19 @@ test('a metric that cannot be read ends the analysis with the reason', async (t)
   const passing = new InTurn(busy, found(rangeOf(wave(10))))
   const { settings } = await startMetrics(t, (query) => (query.startsWith('avg(latency') ? passing.next() : refused))
   const backends = await startBackends(t, [canariesBackend], { settings })
-  const scopes = scopesOf('web-baseline', 'web-canary')
-  const again = await ended(backends, await startAnalysis(backends, configOf(latency), scopes))
+  const endOf = async (config: object) => endedAnalysis(backends, await startAnalysis(backends, orderOf(config)))
+  const again = await endOf(configOf(latency))
   assert.equal(again.result?.judgeResult.score.classification, 'Pass', 'an error that passes is retried')
 
   const broken = { name: 'broken', query: { type: 'prometheus', customInlineTemplate: 'PromQL:rat(x)' } }
-  const failed = await ended(backends, await startAnalysis(backends, configOf(latency, broken), scopes))
+  const failed = await endOf(configOf(latency, broken))
   assert.equal(failed.status, 'terminal')
   assert.match(
     failed.exception?.details.errors[0] ?? '',
     /^The metric "broken" of the (baseline|canary) cannot be read\. The metrics account "prom" \(Prometheus\) answered with 400: unknown function "rat"\.$/,
   )
   const nameless = { name: 'nameless', query: { type: 'prometheus', customInlineTemplate: 'PromQL:up{a="${shard}"}' } }
-  const { exception } = await ended(backends, await startAnalysis(backends, configOf(nameless), scopes))
+  const { exception } = await endOf(configOf(nameless))
   assert.match(
     exception?.details.errors[0] ?? '',
     /\$\{shard\} in a query has no value: set it in "extendedScopeParams"\. There are scope, location/,
@@ -140,7 +123,7 @@ test('an analysis goes on in the next process, and one that never ends is given 
   t.after(() => removeFolder(dataDir))
   const { settings, server } = await startMetrics(t, () => silence)
   const first = await startBackends(t, [canariesBackend], { settings, dataDir })
-  const id = await startAnalysis(first, configOf(latency), scopesOf('web-baseline', 'web-canary'))
+  const id = await startAnalysis(first, orderOf(configOf(latency)))
   const isAsked = () => server.requests.length > 0 || undefined
   await waitFor(isAsked, 'the first question')
   await first.stop()
@@ -150,10 +133,10 @@ test('an analysis goes on in the next process, and one that never ends is given 
   await second.stop()
   server.answer(() => found(rangeOf(wave(10))))
   const third = await startBackends(t, [canariesBackend], { settings, dataDir })
-  assert.equal((await ended(third, id)).status, 'succeeded')
+  assert.equal((await endedAnalysis(third, id)).status, 'succeeded')
 
   server.answer(() => silence)
-  const endless = await startAnalysis(third, configOf(latency), scopesOf('web-baseline', 'web-canary'))
+  const endless = await startAnalysis(third, orderOf(configOf(latency)))
   await waitFor(isAsked, 'its first question')
   await third.stop()
   for (let process = 2; process <= 3; process++) {
@@ -163,18 +146,18 @@ test('an analysis goes on in the next process, and one that never ends is given 
     await next.stop()
   }
   const last = await startBackends(t, [canariesBackend], { settings, dataDir })
-  const { exception } = await ended(last, endless)
+  const { exception } = await endedAnalysis(last, endless)
   assert.match(exception?.details.errors[0] ?? '', /was interrupted 3 times: the process ended/)
 })
 
 test('a cancelled analysis stays cancelled', async (t) => {
   const { settings, server } = await startMetrics(t, () => silence)
   const backends = await startBackends(t, [canariesBackend], { settings })
-  const id = await startAnalysis(backends, configOf(latency), scopesOf('web-baseline', 'web-canary'))
+  const id = await startAnalysis(backends, orderOf(configOf(latency)))
   await waitFor(() => server.requests.length > 0 || undefined, 'the first question')
   assert.equal((await backends.ask('kayenta', 'PUT', `/pipelines/${id}/cancel`, '')).status, 200)
   server.release(found(rangeOf(wave(10))))
-  assert.equal((await ended(backends, id)).status, 'canceled')
+  assert.equal((await endedAnalysis(backends, id)).status, 'canceled')
 })
 
 test('orders that cannot be carried out are rejected', async (t) => {
@@ -190,11 +173,16 @@ test('orders that cannot be carried out are rejected', async (t) => {
     ['', configOf(latency), scopesOf('a', 'b', { start: 'yesterday' }), /must be a time such as/],
     ['', configOf(latency), scopesOf('', 'b'), /controlScope" has no "scope"/],
     ['', configOf(latency), scopesOf('a', 'b', { step: 0.01 }), /at least 1 second/],
-    ['', configOf({ name: 'x', query: { type: 'datadog' } }), scopes, /unknown service type "datadog"|no account/],
+    [
+      '',
+      configOf({ name: 'x', query: { type: 'datadog' } }),
+      scopes,
+      /is one of datadog, which has no account: add one to kayenta.datadog.accounts/,
+    ],
     ['metricsAccountName=nowhere', configOf(latency), scopes, /no metrics account "nowhere". There are "server-groups", "prom"/],
   ]
   for (const [query, canaryConfig, given, message] of cases) {
-    const body = { canaryConfig, executionRequest: { scopes: given } }
+    const body = orderOf(canaryConfig, given)
     const { status, body: answer } = await backends.ask('kayenta', 'POST', `/canary?${query}`, body)
     assert.equal(status, 400, String(message))
     assert.match((answer as { message: string }).message, message)
@@ -214,14 +202,11 @@ test('an analysis is shown to its starter and to readers of its application', as
   }
   const backends = await startBackends(t, [canariesBackend], { settings: { ...settings, authorization: true }, others })
   const as = (user: string) => ({ 'x-spinnaker-user': user })
-  const body = { canaryConfig: configOf(latency), executionRequest: { scopes: scopesOf('web-baseline', 'web-canary') } }
+  const body = orderOf(configOf(latency))
   const started = await backends.ask('kayenta', 'POST', '/canary?application=web', body, as('stan'))
   const { canaryExecutionId: id } = started.body as { canaryExecutionId: string }
   const read = (user: string, path: string) => backends.ask('kayenta', 'GET', path, undefined, as(user))
-  const done = await waitFor(async () => {
-    const { body: seen } = await read('stan', `/canary/${id}`)
-    return (seen as Status).complete ? (seen as Status) : undefined
-  }, 'the end')
+  const done = await endedAnalysis(backends, id, as('stan'))
   for (const path of [`/canary/${id}`, `/metricSetPairList/${done.metricSetPairListId}`]) {
     assert.equal((await read('rita', path)).status, 200)
     assert.equal((await read('eve', path)).status, 403)

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import type { BackendSettings, ServiceCall } from '../../../src/backends/backend.ts'
+import { test } from 'node:test'
+import type { ServiceCall } from '../../../src/backends/backend.ts'
 import { canariesBackend } from '../../../src/backends/canaries/canaries.ts'
-import { type BackendsOptions, startBackends } from '../../support/backends.ts'
+import { startBackends } from '../../support/backends.ts'
 import { needs } from '../../support/debian.ts'
 import { runGateway } from '../../support/gateway.ts'
 import { startPrometheus } from '../../support/prometheus.ts'
 import { waitFor } from '../../support/wait-until.ts'
+import { measureFirst } from './measure.ts'
 
 const minute = 60_000
 const beginMs = Date.parse('2026-01-31T08:00:00Z')
@@ -40,23 +41,6 @@ function orderOf({ query, control = 'web-v001', experiment = 'web-v002', startMs
   }
 }
 
-/** Analyses one metric. @returns what was measured of the baseline and the canary, or why not */
-async function startMeasuring(t: TestContext, settings: Partial<BackendSettings>, options: BackendsOptions = {}) {
-  const backends = await startBackends(t, [canariesBackend], { settings, ...options })
-  return async (asked: Asked) => {
-    const { status, body } = await backends.ask('kayenta', 'POST', '/canary?application=web', orderOf(asked))
-    assert.equal(status, 200, JSON.stringify(body))
-    const { canaryExecutionId: id } = body as { canaryExecutionId: string }
-    const ended = await waitFor(async () => {
-      const answer = (await backends.ask('kayenta', 'GET', `/canary/${id}`)).body as Record<string, unknown>
-      return answer['complete'] === true ? answer : undefined
-    }, 'the end of the analysis')
-    if (ended['status'] !== 'succeeded') return (ended['exception'] as { details: { errors: string[] } }).details.errors[0]
-    const list = await backends.ask('kayenta', 'GET', `/metricSetPairList/${ended['metricSetPairListId']}`)
-    return (list.body as { values: { control: unknown[]; experiment: unknown[] } }[])[0]?.values
-  }
-}
-
 test('metrics of server groups are summed and averaged in steps', async (t) => {
   let nowMs = beginMs + 5 * minute
   let keptFrom = beginMs
@@ -72,8 +56,9 @@ test('metrics of server groups are summed and averaged in steps', async (t) => {
     }))
     return { status: metric === 'cpu' ? 404 : 200, body: { unit: 'Count', period: 10, datapoints } }
   }
-  const measure = await startMeasuring(t, {}, { now: () => nowMs, others })
-  const of = (metricName: string, more: object = {}) => measure({ query: { type: 'serverGroups', metricName }, ...more })
+  const backends = await startBackends(t, [canariesBackend], { now: () => nowMs, others })
+  const of = (metricName: string, more: object = {}) =>
+    measureFirst(backends, orderOf({ query: { type: 'serverGroups', metricName }, ...more }))
   assert.deepEqual(await of('requests'), { control: Array(5).fill(60), experiment: Array(5).fill(60) })
   assert.deepEqual(await of('errorPercent'), { control: Array(5).fill(0), experiment: Array(5).fill(10) })
   assert.deepEqual(await of('latency', { step: 150 }), { control: [10, 10], experiment: [10, 10] })

@@ -58,9 +58,16 @@ function openAccount(account: Account, context: BackendContext): MetricAccount {
 async function authorizationOf(account: Account): Promise<Record<string, string>> {
   const { bearerToken, username, password = '', usernamePasswordFile } = account
   if (bearerToken !== undefined) return { authorization: `Bearer ${bearerToken}` }
-  const login = usernamePasswordFile === undefined ? undefined : (await readFile(usernamePasswordFile, 'utf8')).trim()
+  const login = usernamePasswordFile === undefined ? undefined : await loadLogin(usernamePasswordFile)
   const pair = login ?? (username === undefined ? undefined : `${username}:${password}`)
   return pair === undefined ? {} : { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
+}
+
+async function loadLogin(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((error: Error) => {
+    throw new MetricError(`The file with user and password cannot be read: ${error.message}.`)
+  })
+  return text.trim()
 }
 
 function toSeries({ metric, values }: JsonObject, query: string, stepMs: number): MetricSeries {

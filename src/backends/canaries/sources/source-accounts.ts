@@ -28,7 +28,7 @@ export function sourceSettings<Account extends z.ZodObject>(id: string, title: s
     enabled: setting(`kayenta.${id}.enabled`, optionalFlag).describe(
       `Canary analysis with metrics of ${title}. Default: on where it has accounts.`,
     ),
-    accounts: setting(accountsKey, z.array(account).default([])).describe(`Accounts at ${title}.`),
+    accounts: setting(accountsKey, z.array(account).default([])).describe(`Metrics accounts of ${title}.`),
   })
   return {
     id,
