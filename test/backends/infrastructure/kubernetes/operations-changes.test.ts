@@ -288,6 +288,126 @@ test('server groups are created, cloned, and destroyed', async (t) => {
   assert.match(await fail('cloneServerGroup', { application: 'shop', region, source }), /belongs to deployment web/)
 })
 
+/** As the Gateway API defines them, with any fields. */
+const routeDefinition: JsonObject = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: {
+    name: 'httproutes.gateway.networking.k8s.io',
+    annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes-sigs/gateway-api' },
+  },
+  spec: {
+    group: 'gateway.networking.k8s.io',
+    scope: 'Namespaced',
+    names: { plural: 'httproutes', singular: 'httproute', kind: 'HTTPRoute' },
+    versions: [
+      {
+        ...{ name: 'v1', served: true, storage: true },
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+}
+
+const behindFront = (name: string, replicas: number) => {
+  const labels = { app: name, lb: 'front' }
+  return workload('Deployment', name, {
+    replicas,
+    selector: { matchLabels: { app: name } },
+    template: { metadata: { labels }, spec: { containers: [{ name: 'main', image: 'app:1' }] } },
+  })
+}
+
+test('a share of the traffic without routes is a number of replicas', async (t) => {
+  const operations = await startOperations(t)
+  if (operations === undefined) return
+  const { deploy, run, fail, get, find, infrastructure, namespace: region } = operations
+  await deploy([service('front', { lb: 'front' }), behindFront('web', 9)])
+  await deploy([workload('ReplicaSet', 'canary')], { services: ['service front'] })
+  const target = { serverGroupName: 'replicaSet canary-v000', region }
+  const share = async (percent: number | null) => {
+    const { trafficShare } = await run('shareTraffic', { ...target, percent })
+    const sizes = [(await get('replicasets/canary-v000')).spec['replicas'], (await get('deployments/web')).spec['replicas']]
+    return [sizes, fieldAt(trafficShare, 'by'), fieldAt(trafficShare, 'reached')]
+  }
+  assert.deepEqual(await share(20), [[2, 8], 'replicas', 20])
+  const { body } = await infrastructure.ask('GET', `/serverGroups/k8s/${region}/${encodeURIComponent(target.serverGroupName)}`)
+  assert.equal(fieldAt(body, 'trafficPercent'), 20)
+  assert.deepEqual(await share(5), [[1, 9], 'replicas', 10])
+  assert.deepEqual(await share(0), [[0, 10], 'replicas', 0])
+  assert.deepEqual(await share(100), [[10, 0], 'replicas', 100])
+  assert.deepEqual(await share(null), [[1, 9], undefined, undefined])
+  assert.equal((await get('deployments/web')).metadata.annotations?.['fairlead/traffic-share'], undefined)
+
+  await share(30)
+  await run('destroyServerGroup', target)
+  assert.deepEqual([(await get('deployments/web')).spec['replicas'], await find('replicasets/canary-v000')], [9, undefined])
+
+  assert.match(await fail('shareTraffic', { ...target, percent: 101 }), /from 0 to 100/)
+  await deploy([workload('ReplicaSet', 'lonely')])
+  const lonely = { serverGroupName: 'replicaSet lonely-v000', region, percent: 5 }
+  assert.match(await fail('shareTraffic', lonely), /behind no service/)
+})
+
+test('a canary of a deployment gets its share by weights of a route', async (t) => {
+  const operations = await startOperations(t)
+  if (operations === undefined) return
+  const { deploy, run, get, find, names, plane, path, namespace: region } = operations
+  await plane.api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', routeDefinition).catch(() => {})
+  const routes = `/apis/gateway.networking.k8s.io/v1/namespaces/${region}/httproutes`
+  await waitUntil(async () => (await plane.api.find(`${routes}?limit=1`)) !== undefined, 'routes')
+  const backendRefs = [
+    { name: 'front', port: 80 },
+    { name: 'other', port: 80, weight: 3 },
+  ]
+  await plane.api.create(routes, {
+    apiVersion: 'gateway.networking.k8s.io/v1',
+    kind: 'HTTPRoute',
+    metadata: { name: 'web', namespace: region },
+    spec: { rules: [{ backendRefs }, { backendRefs: [{ name: 'else', port: 80 }] }] },
+  })
+  await deploy([service('front', { lb: 'front' }), behindFront('shop', 1)])
+  await waitUntil(async () => (await names('replicasets')).length === 1, 'the replica set of the deployment')
+  const source = { account: 'k8s', region, serverGroupName: `replicaSet ${(await names('replicasets'))[0]}` }
+  const weights = async () =>
+    objectsOf(fieldAt(await plane.api.get(`${routes}/web`), 'spec', 'rules')).map(({ backendRefs }) =>
+      objectsOf(backendRefs).map(({ name, weight }) => `${name} ${weight ?? '-'}`),
+    )
+  const made = { application: 'shop', region, capacity: { desired: 1 }, trafficPercent: 5, source }
+  await run('createServerGroup', { ...made, freeFormDetails: 'baseline' })
+  await run('createServerGroup', { ...made, freeFormDetails: 'canary', imageId: 'app:2' })
+  const [baseline, canary] = ['shop--baseline-v000', 'shop--canary-v000'] as const
+  assert.deepEqual(await weights(), [['front 90', `front-${baseline} 5`, `front-${canary} 5`, 'other 300'], ['else -']])
+  const group = await get(`replicasets/${canary}`)
+  assert.deepEqual([imageOf(group), fieldAt(group, 'spec', 'template', 'metadata', 'labels', 'lb')], ['app:2', undefined])
+  assert.equal(group.metadata.ownerReferences, undefined, 'the deployment leaves it alone')
+  const own = await get(`services/front-${canary}`)
+  assert.equal(own.metadata.ownerReferences?.[0]?.uid, group.metadata.uid)
+  const chosen = Object.entries(own.spec['selector'] as Record<string, string>).map(
+    ([key, value]) => `${encodeURIComponent(key)}%3D${value}`,
+  )
+  await waitUntil(
+    async () => (await plane.api.list(`${path('pods')}?labelSelector=${chosen}`)).length === 1,
+    'the pod of its service',
+  )
+  assert.equal((await get('deployments/shop')).spec['replicas'], 1)
+
+  const target = { serverGroupName: `replicaSet ${canary}`, region }
+  await run('shareTraffic', { ...target, percent: 0 })
+  assert.deepEqual((await weights())[0], ['front 95', `front-${baseline} 5`, `front-${canary} 0`, 'other 300'])
+  await run('disableServerGroup', target)
+  assert.deepEqual(
+    [(await weights())[0], await find(`services/front-${canary}`)],
+    [['front 95', `front-${baseline} 5`, 'other 300'], undefined],
+  )
+  await run('shareTraffic', { serverGroupName: `replicaSet ${baseline}`, region, percent: null })
+  assert.deepEqual(await weights(), [['front 1', 'other 3'], ['else -']])
+  assert.equal(fieldAt(await get(`replicasets/${baseline}`), 'spec', 'template', 'metadata', 'labels', 'lb'), 'front')
+  await run('shareTraffic', { serverGroupName: `replicaSet ${baseline}`, region, percent: 10 })
+  await run('destroyServerGroup', { serverGroupName: `replicaSet ${baseline}`, region })
+  assert.deepEqual([(await weights())[0], await names('services')], [['front 1', 'other 3'], ['front']])
+})
+
 test('pods are terminated by id and by name', async (t) => {
   const operations = await startOperations(t)
   if (operations === undefined) return

@@ -10,6 +10,7 @@ import { planManifest } from './plan.ts'
 import { pauseRolloutManifest, resumeRolloutManifest, rollingRestartManifest, undoRolloutManifest } from './rollouts.ts'
 import { resizeServerGroup, scaleManifest } from './scale.ts'
 import { cloneServerGroup, createServerGroup } from './server-groups.ts'
+import { shareTraffic } from './share-traffic.ts'
 import { disableManifest, disableServerGroup, enableManifest, enableServerGroup } from './traffic.ts'
 
 const all: Readonly<Record<string, (parts: KubernetesParts) => OperationType>> = {
@@ -32,6 +33,7 @@ const all: Readonly<Record<string, (parts: KubernetesParts) => OperationType>> =
   enableServerGroup,
   disableServerGroup,
   resizeServerGroup,
+  shareTraffic,
   terminateInstances,
 }
 

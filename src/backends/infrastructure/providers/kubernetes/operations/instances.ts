@@ -6,6 +6,8 @@ import type { KubeObject } from '../objects.ts'
 import type { KubernetesParts } from '../parts.ts'
 import { deleteAll, findManifestByName } from './delete.ts'
 import { defineManifestOperation, type ManifestRun } from './parts.ts'
+import { checkChanges, toChange } from './rights.ts'
+import { endShare } from './share-traffic.ts'
 import { describeNamespaceProblem, describeTargetProblems, findKind, namedServerGroup } from './targets.ts'
 
 export function destroyServerGroup(parts: KubernetesParts): OperationType {
@@ -15,6 +17,8 @@ export function destroyServerGroup(parts: KubernetesParts): OperationType {
     changes: (description) => [namedServerGroup(description)],
     run: async (running) => {
       const found = await findManifestByName(running, namedServerGroup(running.description))
+      await checkChanges(running, found.map(toChange))
+      for (const target of found) await endShare(running, target, 'goes')
       await deleteAll(running, found, { propagation: 'Background' })
     },
   })

@@ -28,10 +28,13 @@ import { monikerOf } from '../manifests/moniker.ts'
 import { annotatedLoadBalancers, detached, parseLoadBalancer, selectorOf } from '../manifests/traffic.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesParts } from '../parts.ts'
+import { selects } from '../reads/selectors.ts'
 import { deploy } from './deploy.ts'
 import { type DeployFields, deployFieldsOf } from './deploy-fields.ts'
-import { defineManifestOperation, type ManifestRun } from './parts.ts'
+import { type ChangedName, defineManifestOperation, type ManifestRun } from './parts.ts'
+import type { Labels } from './pod-labels.ts'
 import { checkChanges, toChange } from './rights.ts'
+import { applyShare, describePercentProblem } from './share-traffic.ts'
 import { describeNamespaceProblem, describeObjectPlace, findManifestTarget, requireLive, toNamespace } from './targets.ts'
 
 export function createServerGroup(parts: KubernetesParts): OperationType {
@@ -49,6 +52,7 @@ function creation(parts: KubernetesParts, { isClone }: { readonly isClone: boole
       namespaceOf(description) === '' && 'region: the namespace is missing (region.empty).',
       describeNamespaceProblem(account, namespaceOf(description)),
       describeManifestProblem(description),
+      description['trafficPercent'] !== undefined && describePercentProblem(description['trafficPercent'], 'trafficPercent'),
       isClone &&
         textOf(sourceNameOf(description)) === undefined &&
         clusterOf(description) === undefined &&
@@ -110,10 +114,12 @@ async function create(running: ManifestRun): Promise<void> {
   const { manifest } = description
   const ancestor = isObject(manifest) ? undefined : await sourceOf(running, namespace)
   const template = isObject(manifest) ? manifest : await manifestOf(running, ancestor, namespace)
-  const fields = fieldsOf(running, { template, ancestor, namespace })
+  const inherited = ancestor === undefined ? [] : await balancersOf(running, ancestor)
+  const fields = fieldsOf(running, { template, ancestor, namespace, inherited })
   const { written, results } = await deploy(running, fields)
   const [group] = written
   if (group === undefined) return
+  await shareWith(running, { namespace, name: group.name })
   if (ancestor !== undefined)
     run.report({ ancestorServerGroupNameByRegion: { [namespace]: `replicaSet ${ancestor.metadata.name}` } })
   run.report({
@@ -133,13 +139,23 @@ async function create(running: ManifestRun): Promise<void> {
   })
 }
 
+/** The share that the description gives. */
+async function shareWith(running: ManifestRun, created: ChangedName): Promise<void> {
+  const percent = numberOf(running.description['trafficPercent'])
+  if (percent === undefined) return
+  const target = await findManifestTarget(running, created)
+  await applyShare(running, { ...target, live: await requireLive(running.account, target) }, percent)
+}
+
 interface Creation {
   readonly template: JsonObject
   readonly ancestor: KubeObject | undefined
   readonly namespace: string
+  /** Full names of the load balancers of the ancestor. */
+  readonly inherited: readonly string[]
 }
 
-function fieldsOf({ description }: ManifestRun, { template, ancestor, namespace }: Creation): DeployFields {
+function fieldsOf({ description }: ManifestRun, { template, ancestor, namespace, inherited: balancers }: Creation): DeployFields {
   const { loadBalancers, startDisabled, labels } = description
   const artifactName = artifactNameOf(description) ?? ''
   const inherited = ancestor === undefined ? undefined : monikerOf(ancestor)
@@ -162,8 +178,9 @@ function fieldsOf({ description }: ManifestRun, { template, ancestor, namespace 
       detail: textOf(description['freeFormDetails']) ?? inherited?.detail ?? undefined,
     },
     isVersioned: true,
-    services: services.length > 0 ? services : ancestor === undefined ? [] : annotatedLoadBalancers(ancestor),
-    enablesTraffic: !isTrue(startDisabled),
+    services: services.length > 0 ? services : [...balancers],
+    // With a share, its traffic comes with that.
+    enablesTraffic: !isTrue(startDisabled) && numberOf(description['trafficPercent']) === undefined,
     rolloutStrategy: '',
   }
 }
@@ -255,24 +272,81 @@ async function manifestOf(running: ManifestRun, source: KubeObject | undefined, 
   }
   const { name } = source.metadata
   if (isControlled(source)) {
+    const { stack, freeFormDetails } = running.description
+    if (textOf(stack) !== undefined || textOf(freeFormDetails) !== undefined) return standaloneOf(running, source)
     const owner = source.metadata.ownerReferences?.find(({ controller }) => controller === true)
     throw new Error(
       `${describeObjectPlace(running.account, `replicaSet ${name}`, namespace)} belongs to ${owner?.kind.toLowerCase()} ${owner?.name}. ` +
-        'Deploy another version of that instead.',
+        'Deploy another version of that instead, or give this one a stack or details of its own.',
     )
   }
-  const notes = [...ownAnnotations].flatMap((key) => [
-    ['metadata', 'annotations', key],
-    [...templateMetadata, 'annotations', key],
-  ])
-  const { apiVersion, kind, metadata, spec } = source
-  const bare = notes.reduce<JsonObject>((left, path) => withoutField(left, path), { apiVersion, kind, metadata, spec })
+  const bare = withoutOwnNotes(source)
   const { labels, annotations } = objectOf(bare['metadata'])
   return withoutTraffic(
     running,
     { ...bare, metadata: { ...(isObject(labels) && { labels }), ...(isObject(annotations) && { annotations }) } },
     source,
   )
+}
+
+function withoutOwnNotes({ apiVersion, kind, metadata, spec }: KubeObject): JsonObject {
+  const notes = [...ownAnnotations].flatMap((key) => [
+    ['metadata', 'annotations', key],
+    [...templateMetadata, 'annotations', key],
+  ])
+  return notes.reduce<JsonObject>((left, path) => withoutField(left, path), { apiVersion, kind, metadata, spec })
+}
+
+/** Of the replica sets of a deployment, which tells their pods apart by it. */
+const hashLabel = 'pod-template-hash'
+/** Of the pods of a server group that has those of a deployment. */
+const groupLabel = 'fairlead/server-group'
+
+/**
+ * A server group of its own with the pods of a deployment: for a canary. It has none of the labels by which the deployment, or a
+ * service, would take it for its own.
+ *
+ * @throws {Error} where the deployment would all the same
+ */
+async function standaloneOf(running: ManifestRun, source: KubeObject): Promise<JsonObject> {
+  const { description, parts } = running
+  const app = applicationOf(description) ?? ''
+  const { [hashLabel]: _hash, ...selector } = objectOf(fieldAt(source, 'spec', 'selector', 'matchLabels')) as Labels
+  if (parts.settings.appliesAppLabels && Object.keys(selector).every((key) => key.startsWith(appLabelPrefix))) {
+    throw new Error(
+      `replicaSet ${source.metadata.name} belongs to a deployment that selects by ${Object.keys(selector).join(', ')} alone, and would ` +
+        'take the new server group for its own. Give it another label to select by, or a manifest of kind ReplicaSet here.',
+    )
+  }
+  const bare = withoutOwnNotes(source)
+  const name = artifactNameOf(description) ?? app
+  const labels = objectOf(fieldAt(bare, ...templateMetadata, 'labels'))
+  const selectors = (await selectingServices(running, source)).map(({ spec }) =>
+    Object.keys(objectOf(fieldAt({ spec }, 'spec', 'selector'))),
+  )
+  const own = Object.entries(labels).filter(([key]) => key !== hashLabel && !selectors.flat().includes(key))
+  const spec = withField(objectOf(bare['spec']), ['selector'], { matchLabels: { [groupLabel]: name } })
+  return withField({ apiVersion: source.apiVersion, kind: source.kind, metadata: {}, spec }, [...templateMetadata, 'labels'], {
+    ...Object.fromEntries(own),
+    [groupLabel]: name,
+  })
+}
+
+/** Labels that deployments write themselves. */
+const appLabelPrefix = 'app.kubernetes.io/'
+
+/** Of a deployment's, also those services that select its pods without saying so. */
+async function balancersOf(running: ManifestRun, ancestor: KubeObject): Promise<string[]> {
+  if (!isControlled(ancestor)) return annotatedLoadBalancers(ancestor)
+  const services = await selectingServices(running, ancestor)
+  return services.map(({ metadata }) => `service ${metadata.name}`)
+}
+
+async function selectingServices({ account }: ManifestRun, { metadata, spec }: KubeObject): Promise<KubeObject[]> {
+  const resource = await account.api.find({ kind: 'service', group: '' })
+  const all = resource === undefined ? [] : await account.api.list(resource, { namespace: metadata.namespace })
+  const labels = objectOf(fieldAt({ spec }, ...templateMetadata, 'labels')) as Labels
+  return all.filter((service) => selects(objectOf(fieldAt(service, 'spec', 'selector')) as Labels, labels))
 }
 
 /** The labels of its services are added again where the new one gets traffic. */

@@ -6,6 +6,7 @@ import type { HealthRecord } from '../../../model.ts'
 import type { Kind, SpinnakerKind } from '../kinds.ts'
 import { trafficAnnotation } from '../manifests/annotations.ts'
 import { monikerOf } from '../manifests/moniker.ts'
+import { shareOf } from '../manifests/shares.ts'
 import type { KubeObject, OwnerReference } from '../objects.ts'
 import { inboundRulesOf, outboundRulesOf } from './firewall-rules.ts'
 import { type JobState, toJobState } from './job-state.ts'
@@ -45,6 +46,8 @@ export interface KeptWorkload extends Basics {
   readonly images: readonly string[]
   /** Full names of load balancers that its annotation names. */
   readonly annotated: readonly string[]
+  /** Its share of the traffic. */
+  readonly trafficPercent: number | undefined
   readonly job: JobState | undefined
   /** Another text after each change of its generation or status. */
   readonly state: string
@@ -161,6 +164,7 @@ function toWorkload(object: KubeObject, basics: Basics): KeptWorkload {
     podLabels: labelsOf(fieldAt(template, 'metadata', 'labels')),
     images: [...new Set(images)],
     annotated: annotatedBalancers(object),
+    trafficPercent: shareOf(object)?.percent,
     job: basics.kind.name === 'job' ? toJobState(object) : undefined,
     state: stateOf(object),
   }

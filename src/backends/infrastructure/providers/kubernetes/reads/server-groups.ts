@@ -1,4 +1,5 @@
 /** Server groups: replica sets, stateful sets, daemon sets, jobs, cron jobs and custom kinds, with their pods. */
+import { definedOf } from '../../../../../json/values.ts'
 import type { Instance, ServerGroup } from '../../../model.ts'
 import type { KeptPod, KeptService, KeptWorkload } from './kept-object.ts'
 import { fullNameOf, ownFields } from './views.ts'
@@ -18,7 +19,7 @@ export function balancersOf({ annotated }: KeptWorkload, services: readonly Kept
 }
 
 export function toServerGroup({ account, workload, loadBalancers, isSelected, instances }: GroupParts): ServerGroup {
-  const { desired, images, labels, moniker, namespace, createdMs } = workload
+  const { desired, images, labels, moniker, namespace, createdMs, trafficPercent } = workload
   return {
     provider: 'kubernetes',
     account,
@@ -41,7 +42,7 @@ export function toServerGroup({ account, workload, loadBalancers, isSelected, in
     labels,
     managers: managersOf(account, workload),
     // Clients compare min and max; a workload has neither.
-    summary: { ...ownFields(workload), capacity: { desired } },
+    summary: { ...ownFields(workload), capacity: { desired }, ...definedOf({ trafficPercent }) },
     details: {},
   }
 }

@@ -1,0 +1,380 @@
+/** shareTraffic: a percentage of the requests for a server group, by weights of Gateway API routes or by numbers of replicas. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fieldAt, numberOf, objectOf, objectsOf } from '../../../../../json/values.ts'
+import type { OperationType } from '../../../operation-type.ts'
+import { isApiError } from '../api/api-error.ts'
+import type { ApiResource } from '../api/cluster-api.ts'
+import { fieldManager } from '../manifests/annotations.ts'
+import {
+  type GroupShare,
+  routeAnnotation,
+  routesTo,
+  type SizedGroup,
+  shareAnnotation,
+  shareLabel,
+  shareOf,
+  sizedByShares,
+  withShare,
+} from '../manifests/shares.ts'
+import { annotatedLoadBalancers, parseLoadBalancer, selectorOf } from '../manifests/traffic.ts'
+import type { KubeObject } from '../objects.ts'
+import type { KubernetesParts } from '../parts.ts'
+import { selects } from '../reads/selectors.ts'
+import { defineManifestOperation, type ManifestRun } from './parts.ts'
+import { type Labels, setPodLabels } from './pod-labels.ts'
+import { isPassingOrConflict, retrying } from './retry.ts'
+import { checkChanges, requireChangeable, toChange } from './rights.ts'
+import { aboutObject, describeTarget, describeTargetProblems, type LiveTarget, namedServerGroup } from './targets.ts'
+
+const sharing = ['replicaSet', 'deployment', 'statefulSet'] as const
+
+export function shareTraffic(parts: KubernetesParts): OperationType {
+  return defineManifestOperation(parts, {
+    check: (description, account) => [
+      ...describeTargetProblems(account, { field: 'serverGroupName', ...namedServerGroup(description) }),
+      describePercentProblem(description['percent']),
+    ],
+    changes: (description) => [namedServerGroup(description)],
+    run: async (running) => {
+      const { description } = running
+      const target = await requireChangeable(running, namedServerGroup(description), {
+        kinds: sharing,
+        operation: 'share traffic with',
+      })
+      await applyShare(running, target, numberOf(description['percent']))
+    },
+  })
+}
+
+/** Null takes the share away. */
+export function describePercentProblem(value: unknown, field = 'percent'): string | undefined {
+  const percent = numberOf(value)
+  if (value === null || (percent !== undefined && Number.isInteger(percent) && percent >= 0 && percent <= 100)) return undefined
+  return `${field}: it must be a whole number from 0 to 100, or null to take the share away.`
+}
+
+/** @param percent Undefined: it has no share any more, and takes what its pods take */
+export async function applyShare(running: ManifestRun, target: LiveTarget, percent: number | undefined): Promise<void> {
+  const share = shareOf(target.live)
+  if (percent === undefined && share === undefined) return
+  const owner = target.live.metadata.ownerReferences?.find(({ controller }) => controller === true)
+  if (owner !== undefined) {
+    const other = `${owner.kind.toLowerCase()} ${owner.name}`
+    throw new Error(`${describeTarget(running.account, target)} belongs to ${other}: share the traffic with that.`)
+  }
+  const services = await servicesOf(running, target)
+  const routes = share?.before !== undefined ? [] : await routesOf(running, services)
+  if (share?.services !== undefined || (target.kind.name === 'replicaSet' && routes.length > 0)) {
+    if (percent === undefined) await endRouteShare(running, target, { isServing: true })
+    else await shareByRoutes(running, target, { services, percent })
+    return
+  }
+  await shareByReplicas(running, target, { services, percent })
+}
+
+interface SharedService {
+  readonly name: string
+  readonly live: KubeObject
+  readonly selector: Labels
+}
+
+/** Services that the server group is behind, also while their labels are taken off. @throws {Error} when there are none */
+async function servicesOf(running: ManifestRun, target: LiveTarget): Promise<SharedService[]> {
+  const { account } = running
+  const { live, place } = target
+  const resource = await account.api.find({ kind: 'service', group: '' })
+  const all = resource === undefined ? [] : await account.api.list(resource, { namespace: place.namespace })
+  const annotated = new Set(annotatedLoadBalancers(live).map((name) => parseLoadBalancer(name).name))
+  const labels = podLabelsOf(live)
+  const own = new Set(Object.values(shareOf(live)?.services ?? {}))
+  const found = all.flatMap((service) => {
+    const { name } = service.metadata
+    const selector = objectOf(fieldAt(service, 'spec', 'selector')) as Labels
+    const isBehind = annotated.has(name) || (!own.has(name) && selects(selector, labels))
+    return isBehind ? [{ name, live: service, selector: selectorOf(service, `service ${name}`) }] : []
+  })
+  if (found.length > 0) return found
+  throw new Error(
+    `${describeTarget(account, target)} is behind no service: deploy it with a load balancer that can share its requests.`,
+  )
+}
+
+function podLabelsOf(live: KubeObject): Labels {
+  return objectOf(fieldAt(live, 'spec', 'template', 'metadata', 'labels')) as Labels
+}
+
+interface Route {
+  readonly resource: ApiResource
+  readonly live: KubeObject
+}
+
+/** Routes of the namespace that send requests to one of the services. */
+async function routesOf(
+  { account, run }: ManifestRun,
+  services: readonly { readonly name: string; readonly live: KubeObject }[],
+): Promise<Route[]> {
+  const resource = await account.api.find({ kind: 'HTTPRoute', group: 'gateway.networking.k8s.io' })
+  const namespace = services[0]?.live.metadata.namespace
+  if (resource === undefined || namespace === undefined) return []
+  try {
+    const all = await account.api.list(resource, { namespace })
+    return all.filter((route) => services.some(({ name }) => routesTo(route, name))).map((live) => ({ resource, live }))
+  } catch (error) {
+    if (!isApiError(error, 403)) throw error
+    run.note('Routes of the Gateway API may not be read: shares are made by numbers of replicas.')
+    return []
+  }
+}
+
+/** Endpoints of a new service take a moment; before, its share would be lost. */
+const endpointsMs = 1000
+
+async function shareByRoutes(
+  running: ManifestRun,
+  target: LiveTarget,
+  { services, percent }: { readonly services: readonly SharedService[]; readonly percent: number },
+): Promise<void> {
+  const { run } = running
+  const routes = await routesOf(running, services)
+  const routed = services.filter(({ name }) => routes.some(({ live }) => routesTo(live, name)))
+  await checkChanges(running, [
+    ...services.map(({ name, live }) => ({ name: `service ${name}`, isNamespaced: true, live })),
+    ...routes.map(({ live }) => ({ name: `HTTPRoute ${live.metadata.name}`, isNamespaced: true, live })),
+  ])
+  const owned = Object.fromEntries(routed.map(({ name }) => [name, ownServiceName(name, target)]))
+  run.note(`Giving ${describeTarget(running.account, target)} ${percent} % of the requests: ${namesOf(routes)} …`)
+  if (shareOf(target.live)?.services === undefined) {
+    await noteShare(running, target, { percent, services: owned })
+    await setPodLabels(running, target, { labels: { [shareLabel]: target.place.name }, isEnabled: true })
+    for (const service of routed) await createOwnService(running, target, service, owned[service.name] ?? '')
+    await sleep(endpointsMs, undefined, { signal: run.signal })
+  }
+  for (const { name } of routed) {
+    for (const route of routes) await changeRoute(running, route, { service: name, own: owned[name] ?? '', percent })
+  }
+  // All that it gets comes by its own service from now on.
+  await setPodLabels(running, target, { labels: allLabels(services), isEnabled: false })
+  await noteShare(running, target, { percent, services: owned })
+  run.report({ trafficShare: { by: 'routes', routes: routes.map(({ live }) => live.metadata.name), percent, reached: percent } })
+}
+
+function namesOf(routes: readonly Route[]): string {
+  return `weights of ${routes.map(({ live }) => `HTTPRoute ${live.metadata.name}`).join(', ')}`
+}
+
+function allLabels(services: readonly SharedService[]): Labels {
+  return Object.assign({}, ...services.map(({ selector }) => selector)) as Labels
+}
+
+/** Labels of DNS are not longer. */
+const longestName = 63
+
+function ownServiceName(service: string, { place }: LiveTarget): string {
+  const name = place.name.startsWith(service) ? `${place.name}-share` : `${service}-${place.name}`
+  return name.length <= longestName ? name : name.slice(0, longestName).replace(/-$/, '')
+}
+
+/** It goes with the server group, whoever deletes that. */
+async function createOwnService(
+  running: ManifestRun,
+  { live, place }: LiveTarget,
+  service: SharedService,
+  name: string,
+): Promise<void> {
+  const { account } = running
+  const resource = await account.api.find({ kind: 'service', group: '' })
+  if (resource === undefined) return
+  const ports = objectsOf(fieldAt(service.live, 'spec', 'ports')).map(({ nodePort: _outside, ...port }) => port)
+  const { apiVersion, kind, metadata } = live
+  const manifest = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: {
+      name,
+      namespace: place.namespace,
+      ownerReferences: [{ apiVersion, kind, name: metadata.name, uid: metadata.uid }],
+    },
+    spec: { selector: { [shareLabel]: place.name }, ports },
+  }
+  const created = await aboutObject(`service ${name}`, () =>
+    account.api.create(resource, place.namespace, manifest, { fieldManager }).catch((error: unknown) => {
+      if (!isApiError(error, 409)) throw error
+      return account.api.get({ resource, namespace: place.namespace, name })
+    }),
+  )
+  if (created !== undefined) account.lists.observe(created)
+}
+
+async function changeRoute(
+  running: ManifestRun,
+  { resource, live }: Route,
+  share: Parameters<typeof withShare>[1],
+): Promise<void> {
+  const { account } = running
+  const { name, namespace = '' } = live.metadata
+  const place = { resource, namespace, name }
+  await aboutObject(`HTTPRoute ${name}`, () =>
+    retrying(
+      running,
+      async () => {
+        const now = await account.api.get(place)
+        if (now === undefined) return
+        const { rules, notes } = withShare(now, share)
+        const { resourceVersion } = now.metadata
+        const body = { metadata: { resourceVersion, annotations: { [routeAnnotation]: notes ?? null } }, spec: { rules } }
+        account.lists.observe(await account.api.patch(place, body, { type: 'merge', fieldManager }))
+      },
+      isPassingOrConflict,
+    ),
+  )
+}
+
+/** Takes a share by weights of routes away. @param isServing Whether the server group gets requests as others do from now on */
+export async function endRouteShare(
+  running: ManifestRun,
+  target: LiveTarget,
+  { isServing }: { readonly isServing: boolean },
+): Promise<void> {
+  const { account, run } = running
+  const owned = Object.entries(shareOf(target.live)?.services ?? {})
+  const services = await servicesOf(running, target)
+  const routes = await routesOf(running, services)
+  run.note(`Taking the share of ${describeTarget(account, target)} away …`)
+  if (isServing) {
+    await setPodLabels(running, target, { labels: allLabels(services), isEnabled: true })
+    await sleep(endpointsMs, undefined, { signal: run.signal })
+  }
+  for (const [service, own] of owned) {
+    for (const route of routes) await changeRoute(running, route, { service, own, percent: undefined })
+  }
+  const resource = await account.api.find({ kind: 'service', group: '' })
+  for (const [, name] of owned) {
+    const place = resource && { resource, namespace: target.place.namespace, name }
+    if (place !== undefined) await retrying(running, () => account.api.remove(place, { propagation: 'Background' }))
+  }
+  await setPodLabels(running, target, { labels: { [shareLabel]: target.place.name }, isEnabled: false })
+  await noteShare(running, target, undefined)
+}
+
+async function noteShare(
+  running: ManifestRun,
+  target: LiveTarget,
+  share: GroupShare | undefined,
+  replicas?: number,
+): Promise<void> {
+  const { account } = running
+  const body = {
+    metadata: { annotations: { [shareAnnotation]: share === undefined ? null : JSON.stringify(share) } },
+    ...(replicas !== undefined && { spec: { replicas } }),
+  }
+  const patched = await aboutObject(describeTarget(account, target), () =>
+    retrying(running, () => account.api.patch(target.place, body, { type: 'merge', fieldManager }), isPassingOrConflict),
+  )
+  account.lists.observe(patched)
+}
+
+interface SharingTarget {
+  readonly target: LiveTarget
+  readonly replicas: number
+  readonly share: GroupShare | undefined
+}
+
+async function shareByReplicas(
+  running: ManifestRun,
+  target: LiveTarget,
+  { services, percent }: { readonly services: readonly SharedService[]; readonly percent: number | undefined },
+): Promise<void> {
+  const { run, account } = running
+  const labels = allLabels(services)
+  if (percent !== 0 && !selects(labels, podLabelsOf(target.live)))
+    await setPodLabels(running, target, { labels, isEnabled: true })
+  const groups = (await groupsBehind(running, target, services)).map((each) =>
+    isTarget(each, target)
+      ? { ...each, share: { ...withoutPercent(each.share), ...(percent !== undefined && { percent }) } }
+      : each,
+  )
+  const sized = await resize(running, groups)
+  if (percent === undefined) return
+  const own = sized[groups.findIndex((each) => isTarget(each, target))]?.replicas ?? 0
+  const of = sized.reduce((sum, { replicas }) => sum + replicas, 0)
+  const reached = Math.round((own / Math.max(1, of)) * 1000) / 10
+  run.note(
+    `${describeTarget(account, target)} has ${own} of ${of} replicas: about ${reached} % of the requests; ${percent} % are wanted.`,
+  )
+  run.report({ trafficShare: { by: 'replicas', percent, reached, replicas: own, of } })
+}
+
+function isTarget({ target: { live } }: SharingTarget, { live: wanted }: LiveTarget): boolean {
+  return live.metadata.uid === wanted.metadata.uid
+}
+
+function withoutPercent({ percent: _former, ...share }: GroupShare = {}): GroupShare {
+  return share
+}
+
+async function resize(running: ManifestRun, groups: readonly SharingTarget[]): Promise<readonly SizedGroup[]> {
+  const { run, account } = running
+  await checkChanges(
+    running,
+    groups.map(({ target }) => toChange(target)),
+  )
+  const sized = sizedByShares(groups)
+  for (const [index, { target, replicas: former }] of groups.entries()) {
+    const { replicas, share } = sized[index] as SizedGroup
+    if (former === replicas && share === undefined && groups[index]?.share === undefined) continue
+    if (former !== replicas) run.note(`Scaling ${describeTarget(account, target)} to ${replicas} …`)
+    await noteShare(running, target, share, replicas)
+  }
+  return sized
+}
+
+/** Workloads that services of the target send requests to, with the target. */
+async function groupsBehind(
+  running: ManifestRun,
+  target: LiveTarget,
+  services: readonly SharedService[],
+): Promise<SharingTarget[]> {
+  const { account } = running
+  const { namespace } = target.place
+  const found = await Promise.all(
+    sharing.map(async (kindName): Promise<SharingTarget[]> => {
+      const resource = await account.api.find({ kind: kindName, group: 'apps' })
+      const all = resource === undefined ? [] : await account.api.list(resource, { namespace })
+      return all.flatMap((live) => {
+        const isItself = live.metadata.uid === target.live.metadata.uid
+        const isManaged = live.metadata.ownerReferences?.some(({ controller }) => controller === true) === true
+        const replicas = numberOf(fieldAt(live, 'spec', 'replicas')) ?? 1
+        const share = shareOf(live)
+        const isBehind = services.some(({ selector }) => selects(selector, podLabelsOf(live)))
+        if (resource === undefined || (!isItself && (isManaged || !isBehind || (replicas === 0 && share === undefined))))
+          return []
+        const { name } = live.metadata
+        const kind = account.kinds.kindOf({ kind: kindName, group: undefined })
+        return [{ target: { name: `${kindName} ${name}`, kind, place: { resource, namespace, name }, live }, replicas, share }]
+      })
+    }),
+  )
+  return found.flat()
+}
+
+/**
+ * Ends the share of a server group that is disabled or about to go: routes would send requests to nothing, and others stay too small.
+ *
+ * @param fate `stays`: it has its own number of replicas again
+ */
+export async function endShare(running: ManifestRun, target: LiveTarget, fate: 'stays' | 'goes'): Promise<void> {
+  const share = shareOf(target.live)
+  if (share === undefined) return
+  if (share.services !== undefined) {
+    await endRouteShare(running, target, { isServing: false })
+    return
+  }
+  const groups = await groupsBehind(running, target, await servicesOf(running, target))
+  await resize(
+    running,
+    groups.filter((each) => !isTarget(each, target)),
+  )
+  const [own] = groups.filter((each) => isTarget(each, target))
+  if (own === undefined || fate === 'goes') return
+  await resize(running, [{ ...own, share: withoutPercent(own.share) }])
+}
