@@ -114,8 +114,8 @@ function toNrql(question: MetricQuestion, account: Account, stepMs: number): str
   const select = textOf(query['select'])
   if (select === undefined)
     throw new MetricError('The query needs a "select" such as SELECT count(*) FROM Transaction, or a "customInlineTemplate".')
-  const scopeKey = scope.parameters['_scope_key'] ?? account.defaultScopeKey
-  const locationKey = scope.parameters['_location_key'] ?? account.defaultLocationKey
+  const scopeKey = textOf(fieldOf(scope.parameters, '_scope_key')) ?? account.defaultScopeKey
+  const locationKey = textOf(fieldOf(scope.parameters, '_location_key')) ?? account.defaultLocationKey
   if (scopeKey === undefined)
     throw new MetricError(
       'The attribute with the scope is not known: set "_scope_key" in "extendedScopeParams", or "defaultScopeKey" of the account.',
