@@ -75,7 +75,10 @@ test('an API server accepts every layout by Helm and by kustomize, as restricted
         encoding: 'utf8',
       },
     )
-  const rendered = layouts.map((layout) => render(`by-helm-${layout}`, `layout=${layout}`, ...everything))
+  const rendered = [
+    ...layouts.map((layout) => render(`by-helm-${layout}`, `layout=${layout}`, ...everything)),
+    render('copied', 'layout=apart', 'backends.copy=s3://bucket/fairlead?region=eu'),
+  ]
 
   const fromGuide = parseManifests(render('fairlead'))
   const config = find(fromGuide, 'ConfigMap', /^fairlead$/).data?.['fairlead.yml'] ?? ''

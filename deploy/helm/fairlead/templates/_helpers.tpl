@@ -25,7 +25,13 @@ services:
   rosco: { baseUrl: 'http://spin-rosco:8087' }
 {{- end }}
 {{- if eq .Values.layout "apart" }}
-backends: { address: 0.0.0.0 }
+backends:
+  address: 0.0.0.0
+{{- with .Values.backends.copy }}
+  lease: kubernetes
+  copy: {{ . | quote }}
+secrets: { key-file: /opt/fairlead/keys/secrets.key }
+{{- end }}
 services:
   embedded:
     baseUrls:
@@ -55,11 +61,20 @@ tolerations: {{ toJson . }}
 {{- define "fairlead.podWithBackends" -}}
 {{ include "fairlead.pod" . }}
 shareProcessNamespace: true
-{{- if .Values.serviceAccountName }}
-serviceAccountName: {{ .Values.serviceAccountName }}
+{{- if or .Values.serviceAccountName (include "fairlead.hasCopy" .) }}
+serviceAccountName: {{ include "fairlead.backendsAccount" . }}
 {{- else }}
 automountServiceAccountToken: false
 {{- end }}
+{{- end }}
+
+{{/* Whether the engine and its standby have volumes of their own. */}}
+{{- define "fairlead.hasCopy" -}}
+{{- if and (eq .Values.layout "apart") .Values.backends.copy }}yes{{ end }}
+{{- end }}
+
+{{- define "fairlead.backendsAccount" -}}
+{{ .Values.serviceAccountName | default (printf "%s-backends" .Release.Name) }}
 {{- end }}
 
 {{/* Of every container. */}}
