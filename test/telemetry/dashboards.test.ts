@@ -1,7 +1,7 @@
 /** Dashboards and alerts, evaluated by a real Prometheus that reads a running instance. */
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
@@ -9,6 +9,7 @@ import { Metrics } from '../../src/telemetry/metrics.ts'
 import { needs } from '../support/debian.ts'
 import { runGateway } from '../support/gateway.ts'
 import { startPrometheus } from '../support/prometheus.ts'
+import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 import { waitFor, waitUntil } from '../support/wait-until.ts'
 import { parseExposition } from './exposition.ts'
 
@@ -66,6 +67,62 @@ test('every alert says what to do', () => {
     headings,
   )
   for (const { alert, annotations } of rules) assert.equal(annotations['runbook'], `docs/guides/alerts.md#${alert.toLowerCase()}`)
+})
+
+/** Series of an hour, a value each minute, with which each alert fires, and with which it does not. */
+const troubles: Readonly<Record<string, readonly [series: string, firing: string, calm: string][]>> = {
+  FairleadErrors: [
+    ['fairlead_requests_total{status="500"}', '0+10x60', '0+1x60'],
+    ['fairlead_requests_total{status="200"}', '0+90x60', '0+99x60'],
+  ],
+  FairleadSlow: [
+    ['fairlead_request_duration_seconds_bucket{le="10"}', '0+9x60', '0+10x60'],
+    ['fairlead_request_duration_seconds_bucket{le="30"}', '0+10x60', '0+10x60'],
+    ['fairlead_request_duration_seconds_bucket{le="+Inf"}', '0+10x60', '0+10x60'],
+  ],
+  FairleadServiceUnreachable: [['fairlead_upstream_requests_total{service="orca",status="none"}', '0+1x60', '7x60']],
+  FairleadCircuitOpen: [['fairlead_upstream_circuit_state{service="orca"}', '2x60', '1x60']],
+  FairleadOverloaded: [['fairlead_requests_shed_total{reason="loop"}', '0+1x60', '7x60']],
+  FairleadRedisDown: [['fairlead_redis_up', '0x60', '1x60']],
+  FairleadLoginsFail: [['fairlead_logins_total{method="ldap",result="error"}', '0+1x60', '7x60']],
+  FairleadPasswordsGuessed: [['fairlead_logins_total{method="form",result="refused"}', '0+11x60', '0+9x60']],
+  FairleadAuditFails: [['fairlead_audit_failures_total', '0+1x60', '7x60']],
+  FairleadEventLoopBlocked: [
+    ['nodejs_eventloop_lag_p99_seconds{instance="a"}', '0.6x60', '0.4x60'],
+    ['fairlead_build_info{instance="a"}', '1x60', '1x60'],
+  ],
+  FairleadBackEndsDown: [['fairlead_embedded_up', '0x60', '1x60']],
+  FairleadEngineLate: [['fairlead_engine_queue_age_seconds{queue="due"}', '61x60', '59x60']],
+  FairleadPipelinesFail: [
+    ['fairlead_executions_ended_total{type="PIPELINE",status="TERMINAL"}', '0+6x60', '0+4x60'],
+    ['fairlead_executions_ended_total{type="PIPELINE",status="SUCCEEDED"}', '0+4x60', '0+6x60'],
+  ],
+  FairleadAccountUnreachable: [['fairlead_account_up{provider="local",account="dev"}', '0x60', '1x60']],
+  FairleadWorkersDie: [['fairlead_worker_deaths_total', '0+1x60', '0+0.1x60']],
+}
+
+test('every alert fires in the trouble that it is about, and not without it', (t) => {
+  const program = needs(t, 'prometheus')
+  if (program === undefined) return
+  const directory = createFolder('alerts')
+  t.after(() => removeFolder(directory))
+  const tests = rules.flatMap(({ alert }) =>
+    [1, 0].map((firing, index) => ({
+      interval: '1m',
+      input_series: (troubles[alert] ?? assert.fail(alert)).map(([series, ...values]) => ({ series, values: values[index] })),
+      promql_expr_test: [
+        {
+          expr: `count(ALERTS{alertname="${alert}",alertstate="firing"}) or vector(0)`,
+          eval_time: '59m',
+          exp_samples: [{ labels: '{}', value: firing }],
+        },
+      ],
+    })),
+  )
+  const file = join(directory, 'alerts.json')
+  writeFileSync(file, JSON.stringify({ rule_files: [rulesFile], evaluation_interval: '1m', tests }))
+  const { status, stdout, stderr } = spawnSync(join(dirname(program), 'promtool'), ['test', 'rules', file], { encoding: 'utf8' })
+  assert.equal(status, 0, stdout + stderr)
 })
 
 test('a Prometheus evaluates all of them over an instance that has run pipelines', async (t) => {
