@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fieldAt, type JsonObject, objectsOf } from '../../../../src/json/values.ts'
+import { type Kayenta, startKayenta } from '../../../support/kayenta.ts'
 import { deployment, replicaSet, service } from '../../../support/kubernetes-manifests.ts'
 import type { Place } from '../../../support/kubernetes-place.ts'
 import { type Platform, startPlatform } from '../../../support/kubernetes-platform.ts'
@@ -39,6 +40,33 @@ async function ready(place: Place, name: string, replicas: number): Promise<void
   await waitUntil(async () => (await status())['readyReplicas'] === replicas, `${replicas} ready replicas of ${name}`)
 }
 
+let kayenta: Kayenta
+
+/** A canary of the deployment `shop-main`, whose analysis has one interval of 60 ms. */
+function canary(place: Place, image: string): JsonObject {
+  const member = { ...cluster(place), capacity: { desired: 1 } }
+  return {
+    type: 'kayentaCanary',
+    analysisType: 'realTimeAutomatic',
+    canaryConfig: {
+      canaryConfigId: 'config-1',
+      scopes: [{ scopeName: 'default' }],
+      scoreThresholds: { pass: 80, marginal: 50 },
+      lifetimeDuration: 'PT0.06S',
+    },
+    deployments: {
+      baseline: { cloudProvider: 'kubernetes', account: 'k8s', cluster: 'deployment shop-main' },
+      serverGroupPairs: [
+        {
+          control: { ...member, freeFormDetails: 'baseline' },
+          experiment: { ...member, freeFormDetails: 'canary', imageId: image },
+          trafficPercent: 20,
+        },
+      ],
+    },
+  }
+}
+
 const cases: Record<string, (platform: Platform, place: Place) => Promise<void>> = {
   'red/black of replica sets with the stage deploy, and a rollback': async (platform, place) => {
     await withFirst(platform, place)
@@ -58,6 +86,40 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
     }
     await platform.pipeline([cluster(place, { ...rollback, moniker: { app: 'shop', cluster: 'shop-main', stack: 'main' } })])
     assert.deepEqual(await groupsOf(platform, place), ['shop-main-v000', '(shop-main-v001)'])
+  },
+  'a canary of a deployment, with a share of its traffic': async (platform, place) => {
+    const replicas = 8
+    const labels = { app: 'shop-main' }
+    await place.deploy([service('front', labels), deployment('shop-main', 'app:1', replicas)])
+    await place.getUntil('deployments/shop-main', ({ status }) => status['readyReplicas'] === replicas)
+    kayenta.verdicts.push({ score: 0, metrics: { latency: 'High' } })
+    const { execution, error } = await platform.pipeline([canary(place, 'app:2')], {}, 'TERMINAL')
+    assert.match(error, /Interval 1 of 1 has the score 0, which is not above the marginal threshold 50: latency is High/)
+    const shares = execution.stages.find(({ type }) => type === 'deployCanaryServerGroups')?.context['kato.tasks']
+    const made = objectsOf(shares).flatMap(({ resultObjects }) => objectsOf(resultObjects))
+    assert.deepEqual(
+      made.map(({ trafficShare }) => [
+        fieldAt(trafficShare, 'by'),
+        fieldAt(trafficShare, 'reached'),
+        fieldAt(trafficShare, 'of'),
+      ]),
+      [
+        ['replicas', 20, 10],
+        ['replicas', 20, 10],
+      ],
+    )
+    const scopes = fieldAt(kayenta.started.at(-1)?.body, 'scopes', 'default')
+    assert.deepEqual(
+      [
+        fieldAt(scopes, 'controlScope', 'scope'),
+        fieldAt(scopes, 'experimentScope', 'scope'),
+        fieldAt(scopes, 'experimentScope', 'location'),
+      ],
+      ['replicaSet shop-main-baseline-v000', 'replicaSet shop-main-canary-v000', place.namespace],
+    )
+    const { metadata, spec } = await place.get('deployments/shop-main')
+    assert.deepEqual([spec['replicas'], metadata.annotations?.['fairlead/traffic-share']], [replicas, undefined])
+    assert.equal((await place.names('replicasets')).length, 1)
   },
   'rolling red/black, highlander and a strategy of users': async (platform, place) => {
     await withFirst(platform, place, 2)
@@ -153,7 +215,8 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
 }
 
 test('neutral stages', { concurrency: 4 }, async (t) => {
-  const platform = await startPlatform(t)
+  kayenta = await startKayenta(t)
+  const platform = await startPlatform(t, { settings: { services: { kayenta: { baseUrl: kayenta.url } } } })
   if (platform === undefined) return
   await Promise.all(Object.entries(cases).map(([title, run]) => t.test(title, async () => run(platform, await platform.place()))))
 })

@@ -34,7 +34,7 @@ import { type DeployFields, deployFieldsOf } from './deploy-fields.ts'
 import { type ChangedName, defineManifestOperation, type ManifestRun } from './parts.ts'
 import type { Labels } from './pod-labels.ts'
 import { checkChanges, toChange } from './rights.ts'
-import { applyShare, describePercentProblem } from './share-traffic.ts'
+import { applyShare, describePercentProblem, sharesOf } from './share-traffic.ts'
 import { describeNamespaceProblem, describeObjectPlace, findManifestTarget, requireLive, toNamespace } from './targets.ts'
 
 export function createServerGroup(parts: KubernetesParts): OperationType {
@@ -63,7 +63,11 @@ function creation(parts: KubernetesParts, { isClone }: { readonly isClone: boole
       ...claimedApplications(objectOf(description['manifest'])),
     ],
     accounts: ({ source }) => [textOf(fieldOf(source, 'account'))].filter((name) => name !== undefined),
-    changes: (description) => [{ namespace: namespaceOf(description), name: `replicaSet ${artifactNameOf(description) ?? ''}` }],
+    changes: (description) => {
+      const namespace = namespaceOf(description)
+      const created = { namespace, name: `replicaSet ${artifactNameOf(description) ?? ''}` }
+      return description['trafficPercent'] === undefined ? [created] : [created, sharesOf({ namespace })]
+    },
     run: create,
   })
 }

@@ -20,7 +20,7 @@ import { annotatedLoadBalancers, parseLoadBalancer, selectorOf } from '../manife
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesParts } from '../parts.ts'
 import { selects } from '../reads/selectors.ts'
-import { defineManifestOperation, type ManifestRun } from './parts.ts'
+import { type ChangedName, defineManifestOperation, type ManifestRun } from './parts.ts'
 import { type Labels, setPodLabels } from './pod-labels.ts'
 import { isPassingOrConflict, retrying } from './retry.ts'
 import { checkChanges, requireChangeable, toChange } from './rights.ts'
@@ -34,7 +34,7 @@ export function shareTraffic(parts: KubernetesParts): OperationType {
       ...describeTargetProblems(account, { field: 'serverGroupName', ...namedServerGroup(description) }),
       describePercentProblem(description['percent']),
     ],
-    changes: (description) => [namedServerGroup(description)],
+    changes: (description) => [namedServerGroup(description), sharesOf(namedServerGroup(description))],
     run: async (running) => {
       const { description } = running
       const target = await requireChangeable(running, namedServerGroup(description), {
@@ -44,6 +44,11 @@ export function shareTraffic(parts: KubernetesParts): OperationType {
       await applyShare(running, target, numberOf(description['percent']))
     },
   })
+}
+
+/** Shares of a namespace depend on each other: their operations wait for each other. */
+export function sharesOf({ namespace }: Pick<ChangedName, 'namespace'>): ChangedName {
+  return { namespace, name: 'shares of the traffic' }
 }
 
 /** Null takes the share away. */
