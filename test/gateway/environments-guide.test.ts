@@ -1,0 +1,45 @@
+/** The guide about environments, followed word for word. */
+import assert from 'node:assert/strict'
+import { symlinkSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { test } from 'node:test'
+import { runInBash } from '../support/bash.ts'
+import { claimPorts } from '../support/free-port.ts'
+import { blocksOf, readGuide } from '../support/guide.ts'
+import { startInstance } from '../support/instance.ts'
+import { createFolder, removeFolder } from '../support/temporary-folder.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const guide = readGuide('environments')
+const [functions = ''] = blocksOf(readGuide('recipes'), 'bash')
+const longestMs = 300_000
+
+test('the guide about environments works', { timeout: longestMs }, async (t) => {
+  const folder = createFolder('environments')
+  t.after(() => removeFolder(folder))
+  symlinkSync(join(root, 'examples'), join(folder, 'examples'))
+  const { first } = await claimPorts()
+  const [config = ''] = blocksOf(guide, 'yaml')
+  const ranges = (from: number) => `${first + from}-${first + from + 9}`
+  const own = config.replace('20000-20999', ranges(0)).replace('21000-21999', ranges(10))
+  writeFileSync(join(folder, 'fairlead.yml'), own.replace(/^(server|data): .*\n/gm, ''))
+  const { port } = await startInstance(t, {
+    command: `exec '${process.execPath}' '${join(root, 'bin/fairlead.js')}' serve --config fairlead.yml`,
+    cwd: folder,
+    env: { FAIRLEAD_ADMIN_PASSWORD: 'correct-horse-battery' },
+  })
+  const run = async (commands: string) => {
+    const here = [functions, commands].join('\n').replaceAll('localhost:8084', `localhost:${port}`)
+    const { code, output, errors } = await runInBash(t, `set -eo pipefail\n${here}`, { cwd: folder, timeout: longestMs })
+    assert.equal(code, 0, `${commands}\n${output}\n${errors}`)
+    return output
+  }
+  const [declare = '', ship = '', show = '', promote = ''] = blocksOf(guide, 'bash')
+  const [shown = '', promoted = ''] = blocksOf(guide, 'text')
+  assert.match(await run(declare), /SUCCEEDED\n$/)
+  assert.match(await run(ship), /SUCCEEDED\n$/)
+  const soaking = '"waits for 1 more minute of soak time in staging",'
+  // The soak time may be over by now.
+  assert.equal((await run(show)).replace(soaking, ''), shown.replace(soaking, ''))
+  assert.equal(await run(promote), promoted)
+})
