@@ -251,6 +251,42 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
     )
   },
 
+  async 'a canary that fails on purpose is stopped with no more than its share, and no request is lost'(fleet, t) {
+    const { settings, traffic, port } = await live(fleet, t, 'canary')
+    const others = [startTraffic(port), startTraffic(port)]
+    const check = { type: 'metric', metric: 'errorPercent', bound: 5, minRequests: 8, intervalSeconds: 1 }
+    const canary = { steps: [{ percent: 10, checks: [check] }, { percent: 50 }] }
+    const view = await fleet.run(
+      creation('canary', { ...settings, strategy: 'canary', canary, environment: { FAULTY: '4' } }),
+      'TERMINAL',
+    )
+    assert.match(
+      errorOf(view),
+      /^The canary shop-canary-v001 was stopped at 10 % of the traffic by step 1 of 2, "Verify at 10 %": .* is \d+.*, wanted <= 5\.$/m,
+    )
+    assert.deepEqual(await fleet.cluster('shop-canary'), ['shop-canary-v000', '(shop-canary-v001)'])
+    const answers = (await Promise.all([traffic, ...others].map((each) => each.stop()))).flat()
+    const met = answers.filter(({ group }) => group.includes('shop-canary-v001'))
+    assert.ok(met.length >= 8 && met.length <= answers.length / 10, `${met.length} of ${answers.length}`)
+    const failed = answers.filter(({ status }) => status !== 200)
+    assert.ok(
+      failed.every(({ status, group }) => status === 500 && group.includes('shop-canary-v001')),
+      'all others are answered',
+    )
+  },
+
+  async 'a canary that is good gets all the traffic, and no request is lost'(fleet, t) {
+    const { settings, traffic, port } = await live(fleet, t, 'bird')
+    const check = { type: 'metric', metric: 'errorPercent', bound: 5, minRequests: 1, seconds: 1, intervalSeconds: 1 }
+    const canary = { steps: [{ percent: 50, checks: [check] }] }
+    await fleet.deploy('bird', { ...settings, strategy: 'canary', canary })
+    assert.deepEqual(await fleet.cluster('shop-bird'), ['(shop-bird-v000)', 'shop-bird-v001'])
+    assert.equal((await fleet.group('shop-bird-v001'))?.['trafficPercent'], undefined)
+    assert.equal((await visit(port)).group, 'shop-bird-v001')
+    const answers = await traffic.stop()
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200])
+  },
+
   async 'checks that cannot be made, or that learn nothing, fail and say so'(fleet) {
     const serverGroupName = await fleet.deploy('mute')
     const failure = async (more: Record<string, unknown>) =>

@@ -23,15 +23,17 @@ import { waitFor, waitUntil } from './wait-until.ts'
 
 /**
  * Says who it is, records what must not be repeated, and finishes what it has begun before it ends; `READY=never` keeps it from becoming
- * ready.
+ * ready, and with `FAULTY=10` every tenth request fails.
  */
 const webProgram = `
 import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-const { PORT, HOST, READY, FAIRLEAD_SERVER_GROUP: group, FAIRLEAD_INSTANCE_ID: id, VERSION, RECEIVED } = process.env
+const { PORT, HOST, READY, FAULTY, FAIRLEAD_SERVER_GROUP: group, FAIRLEAD_INSTANCE_ID: id, VERSION, RECEIVED } = process.env
+let count = 0
 const server = createServer((request, response) => {
+  const isHealth = request.url === '/health'
   const answer = () => {
-    response.statusCode = READY === 'never' && request.url === '/health' ? 503 : 200
+    response.statusCode = READY === 'never' && isHealth ? 503 : !isHealth && ++count % Number(FAULTY) === 0 ? 500 : 200
     response.end(JSON.stringify({ group, id, version: VERSION }))
   }
   if (request.method !== 'POST') return answer()
