@@ -49,9 +49,9 @@ async function toService(id: string): Promise<Service> {
   return { instance, balancer, url: `http://${host}:${port}` }
 }
 
-async function serve(agent: TestAgent, services: readonly Service[]): Promise<void> {
+async function serve(agent: TestAgent, services: readonly Service[], others: readonly DesiredInstance[] = []): Promise<void> {
   await agent.desire(
-    services.map(({ instance }) => instance),
+    [...services.map(({ instance }) => instance), ...others],
     services.map(({ balancer }) => balancer),
   )
   await waitUntil(() => agent.client.observed()?.standby !== undefined, 'a standby')
@@ -89,10 +89,14 @@ async function openStandby(t: TestContext, begin: string | undefined): Promise<{
 
 const visit = async (url: string) => (await fetch(url, { headers: { connection: 'close' } })).text()
 
-test('no connection is refused after the agent was killed', async (t) => {
+test('no connection is refused after the agent was killed, and shares of the traffic stay', async (t) => {
   const agent = openTestAgent(t)
   const service = await toService('web')
-  await serve(agent, [service])
+  const young = await toService('young')
+  const share = { group: 'shop-v001', percent: 10 }
+  const members = [...service.balancer.members, ...young.balancer.members.map((member) => ({ ...member, share }))]
+  await serve(agent, [{ ...service, balancer: { ...service.balancer, members } }], [young.instance])
+  await waitUntil(() => readTraffic(agent.dataDir)?.healthy['web']?.includes('young') === true, 'the health of both')
   const { pid, standby } = agent.client.observed() as ObservedState
   await agent.kill()
   for (let count = 0; count < 20; count++) assert.equal(await visit(service.url), 'served')
@@ -100,7 +104,8 @@ test('no connection is refused after the agent was killed', async (t) => {
   await waitUntil(() => isNext(agent.client.observed() as ObservedState), 'the next agent')
   assert.equal(agent.client.observed()?.pid, standby)
   assert.equal(agent.instance('web')?.restarts, 0)
-  const printed = 'visit\n'.repeat(20)
+  await waitUntil(async () => (await agent.client.console('young', 1000)) === 'visit\n'.repeat(2), 'the share')
+  const printed = 'visit\n'.repeat(18)
   await waitUntil(async () => (await agent.client.console('web', 1000)) === printed, 'all output')
   assert.equal(await visit(service.url), 'served')
   await waitUntil(async () => (await agent.client.console('web', 1000)) === `${printed}visit\n`, 'more output')
