@@ -13,7 +13,7 @@ import {
 } from './canary-groups.ts'
 import { canarySettingsOf, thresholdsOf } from './canary-settings.ts'
 import { intervalStages } from './intervals.ts'
-import { comparedWithPass, describeScore, resolveCanaryConfigStage, runCanaryStage } from './run-canary.ts'
+import { comparedWithPass, describeEarly, resolveCanaryConfigStage, runCanaryStage } from './run-canary.ts'
 
 const kayentaCanaryStage: StageType = {
   type: 'kayentaCanary',
@@ -97,7 +97,7 @@ function aggregateResults({ execution, stage }: TaskContext): TaskResult {
   const isGood = pass === undefined || score >= pass
   const { canaryScoreReason, ...good } = last.context
   const comparison = pass === undefined ? 'and no pass threshold is set' : comparedWithPass(score, pass)
-  const canaryScoreMessage = describeScore(last, isGood ? good : { ...good, canaryScoreReason }, comparison)
+  const canaryScoreMessage = describeEarly(last, isGood ? good : { ...good, canaryScoreReason }, comparison)
   const context = { canaryScores, canaryScoreMessage }
   if (isGood) return { status: 'SUCCEEDED', context }
   return { status: 'TERMINAL', context: { ...context, exception: failureRecord('CanaryFailed', [canaryScoreMessage]) } }

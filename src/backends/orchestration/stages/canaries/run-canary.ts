@@ -147,14 +147,15 @@ function judged(stage: Stage, analysis: JsonObject): TaskResult {
     warnings: warningsOf(metrics),
   }
   const { pass, marginal } = thresholdsOf(stage.context)
-  const failed = (comparison: string): TaskResult => {
-    const canaryScoreMessage = describeScore(stage, context, comparison)
+  const failed = (canaryScoreMessage: string): TaskResult => {
     const exception = failureRecord('CanaryFailed', [canaryScoreMessage])
     return { status: 'TERMINAL', context: { ...context, canaryScoreMessage, exception } }
   }
+  if (marginal !== undefined && score <= marginal) {
+    return failed(describeScore(stage, context, `which is not above the marginal threshold ${marginal}`))
+  }
   const verdict = fieldAt(result, 'outlook', 'verdict')
-  if (marginal !== undefined && score <= marginal) return failed(`which is not above the marginal threshold ${marginal}`)
-  if (pass !== undefined && verdict === 'Fail') return failed(comparedWithPass(score, pass))
+  if (pass !== undefined && verdict === 'Fail') return failed(describeEarly(stage, context, comparedWithPass(score, pass)))
   return { status: 'SUCCEEDED', context, skipsRest: verdict === 'Pass' }
 }
 
@@ -162,12 +163,17 @@ export function comparedWithPass(score: number, pass: number): string {
   return score >= pass ? `which reaches the pass threshold ${pass}` : `below the pass threshold ${pass}`
 }
 
-/** Which interval has which score, beside which threshold, which metrics are why, and whether that can still change. */
-export function describeScore(stage: Stage, judgment: JsonObject, comparison: string): string {
-  const { canaryScore, canaryScoreReason, canaryOutlook } = judgment
+/** A sentence: which interval has which score, beside which threshold, and which metrics are why. */
+export function describeScore(stage: Stage, { canaryScore, canaryScoreReason }: JsonObject, comparison: string): string {
   const reason = canaryScoreReason === undefined ? '' : `: ${String(canaryScoreReason)}`
-  const outlook = canaryOutlook === undefined ? '' : ` ${String(canaryOutlook)}`
-  return `${intervalOf(stage)} has the score ${String(canaryScore)}, ${comparison}${reason}.${outlook}`
+  return `${intervalOf(stage)} has the score ${String(canaryScore)}, ${comparison}${reason}.`
+}
+
+/** With the reason why the intervals that are left cannot change it, where there are any. */
+export function describeEarly(stage: Stage, judgment: JsonObject, comparison: string): string {
+  const { interval, intervals } = stage.context
+  const outlook = interval === intervals ? undefined : textOf(judgment['canaryOutlook'])
+  return describeScore(stage, judgment, comparison) + (outlook === undefined ? '' : ` ${outlook}`)
 }
 
 function intervalOf({ context }: Stage): string {

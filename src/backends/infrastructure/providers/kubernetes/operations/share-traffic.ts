@@ -1,6 +1,7 @@
 /** shareTraffic: a percentage of the requests for a server group, by weights of Gateway API routes or by numbers of replicas. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fieldAt, numberOf, objectOf, objectsOf } from '../../../../../json/values.ts'
+import { callInTurns } from '../../../../stores/in-turns.ts'
 import type { OperationType } from '../../../operation-type.ts'
 import { isApiError } from '../api/api-error.ts'
 import type { ApiResource } from '../api/cluster-api.ts'
@@ -68,13 +69,25 @@ export async function applyShare(running: ManifestRun, target: LiveTarget, perce
     throw new Error(`${describeTarget(running.account, target)} belongs to ${other}: share the traffic with that.`)
   }
   const services = await servicesOf(running, target)
-  const routes = share?.before !== undefined ? [] : await routesOf(running, services)
-  if (share?.services !== undefined || (target.kind.name === 'replicaSet' && routes.length > 0)) {
+  if (services.length === 0) {
+    throw new Error(
+      `${describeTarget(running.account, target)} is behind no service: deploy it with a load balancer that can share its requests.`,
+    )
+  }
+  const names = services.map(({ name }) => name)
+  const routes = share?.before !== undefined ? [] : await routesOf(running, target, names)
+  if (share?.services !== undefined || (routes.length > 0 && isSwitchable(target, services))) {
     if (percent === undefined) await endRouteShare(running, target, { isServing: true })
-    else await shareByRoutes(running, target, { services, percent })
+    else await shareByRoutes(running, target, { services, routes, percent })
     return
   }
   await shareByReplicas(running, target, { services, percent })
+}
+
+/** Whether services can stop sending requests to it: its own selector needs none of the labels by which they select. */
+function isSwitchable({ kind, live }: LiveTarget, services: readonly SharedService[]): boolean {
+  const needed = objectOf(fieldAt(live, 'spec', 'selector', 'matchLabels'))
+  return kind.name === 'replicaSet' && !Object.keys(allLabels(services)).some((key) => Object.hasOwn(needed, key))
 }
 
 interface SharedService {
@@ -83,7 +96,7 @@ interface SharedService {
   readonly selector: Labels
 }
 
-/** Services that the server group is behind, also while their labels are taken off. @throws {Error} when there are none */
+/** Services that the server group is behind, also while their labels are taken off. */
 async function servicesOf(running: ManifestRun, target: LiveTarget): Promise<SharedService[]> {
   const { account } = running
   const { live, place } = target
@@ -92,16 +105,12 @@ async function servicesOf(running: ManifestRun, target: LiveTarget): Promise<Sha
   const annotated = new Set(annotatedLoadBalancers(live).map((name) => parseLoadBalancer(name).name))
   const labels = podLabelsOf(live)
   const own = new Set(Object.values(shareOf(live)?.services ?? {}))
-  const found = all.flatMap((service) => {
+  return all.flatMap((service) => {
     const { name } = service.metadata
     const selector = objectOf(fieldAt(service, 'spec', 'selector')) as Labels
     const isBehind = annotated.has(name) || (!own.has(name) && selects(selector, labels))
     return isBehind ? [{ name, live: service, selector: selectorOf(service, `service ${name}`) }] : []
   })
-  if (found.length > 0) return found
-  throw new Error(
-    `${describeTarget(account, target)} is behind no service: deploy it with a load balancer that can share its requests.`,
-  )
 }
 
 function podLabelsOf(live: KubeObject): Labels {
@@ -113,17 +122,13 @@ interface Route {
   readonly live: KubeObject
 }
 
-/** Routes of the namespace that send requests to one of the services. */
-async function routesOf(
-  { account, run }: ManifestRun,
-  services: readonly { readonly name: string; readonly live: KubeObject }[],
-): Promise<Route[]> {
+/** Routes of its namespace that send requests to one of the services. */
+async function routesOf({ account, run }: ManifestRun, { place }: LiveTarget, services: readonly string[]): Promise<Route[]> {
   const resource = await account.api.find({ kind: 'HTTPRoute', group: 'gateway.networking.k8s.io' })
-  const namespace = services[0]?.live.metadata.namespace
-  if (resource === undefined || namespace === undefined) return []
+  if (resource === undefined) return []
   try {
-    const all = await account.api.list(resource, { namespace })
-    return all.filter((route) => services.some(({ name }) => routesTo(route, name))).map((live) => ({ resource, live }))
+    const all = await account.api.list(resource, { namespace: place.namespace })
+    return all.filter((route) => services.some((name) => routesTo(route, name))).map((live) => ({ resource, live }))
   } catch (error) {
     if (!isApiError(error, 403)) throw error
     run.note('Routes of the Gateway API may not be read: shares are made by numbers of replicas.')
@@ -134,32 +139,34 @@ async function routesOf(
 /** Endpoints of a new service take a moment; before, its share would be lost. */
 const endpointsMs = 1000
 
+interface RouteSharing {
+  readonly services: readonly SharedService[]
+  readonly routes: readonly Route[]
+  readonly percent: number
+}
+
 async function shareByRoutes(
   running: ManifestRun,
   target: LiveTarget,
-  { services, percent }: { readonly services: readonly SharedService[]; readonly percent: number },
+  { services, routes, percent }: RouteSharing,
 ): Promise<void> {
   const { run } = running
-  const routes = await routesOf(running, services)
   const routed = services.filter(({ name }) => routes.some(({ live }) => routesTo(live, name)))
   await checkChanges(running, [
-    ...services.map(({ name, live }) => ({ name: `service ${name}`, isNamespaced: true, live })),
+    ...routed.map(({ name, live }) => ({ name: `service ${name}`, isNamespaced: true, live })),
     ...routes.map(({ live }) => ({ name: `HTTPRoute ${live.metadata.name}`, isNamespaced: true, live })),
   ])
   const owned = Object.fromEntries(routed.map(({ name }) => [name, ownServiceName(name, target)]))
   run.note(`Giving ${describeTarget(running.account, target)} ${percent} % of the requests: ${namesOf(routes)} …`)
-  if (shareOf(target.live)?.services === undefined) {
-    await noteShare(running, target, { percent, services: owned })
-    await setPodLabels(running, target, { labels: { [shareLabel]: target.place.name }, isEnabled: true })
-    for (const service of routed) await createOwnService(running, target, service, owned[service.name] ?? '')
-    await sleep(endpointsMs, undefined, { signal: run.signal })
-  }
+  await noteShare(running, target, { percent, services: owned })
+  await setPodLabels(running, target, { labels: { [shareLabel]: target.place.name }, isEnabled: true })
+  const created = await callInTurns(routed, (service) => createOwnService(running, target, service, owned[service.name] ?? ''))
+  if (created.includes(true)) await sleep(endpointsMs, undefined, { signal: run.signal })
   for (const { name } of routed) {
     for (const route of routes) await changeRoute(running, route, { service: name, own: owned[name] ?? '', percent })
   }
   // All that it gets comes by its own service from now on.
-  await setPodLabels(running, target, { labels: allLabels(services), isEnabled: false })
-  await noteShare(running, target, { percent, services: owned })
+  await setPodLabels(running, target, { labels: allLabels(routed), isEnabled: false })
   run.report({ trafficShare: { by: 'routes', routes: routes.map(({ live }) => live.metadata.name), percent, reached: percent } })
 }
 
@@ -179,16 +186,16 @@ function ownServiceName(service: string, { place }: LiveTarget): string {
   return name.length <= longestName ? name : name.slice(0, longestName).replace(/-$/, '')
 }
 
-/** It goes with the server group, whoever deletes that. */
+/** It goes with the server group, whoever deletes that. @returns whether there was none */
 async function createOwnService(
   running: ManifestRun,
   { live, place }: LiveTarget,
   service: SharedService,
   name: string,
-): Promise<void> {
+): Promise<boolean> {
   const { account } = running
   const resource = await account.api.find({ kind: 'service', group: '' })
-  if (resource === undefined) return
+  if (resource === undefined) return false
   const ports = objectsOf(fieldAt(service.live, 'spec', 'ports')).map(({ nodePort: _outside, ...port }) => port)
   const { apiVersion, kind, metadata } = live
   const manifest = {
@@ -203,11 +210,12 @@ async function createOwnService(
   }
   const created = await aboutObject(`service ${name}`, () =>
     account.api.create(resource, place.namespace, manifest, { fieldManager }).catch((error: unknown) => {
-      if (!isApiError(error, 409)) throw error
-      return account.api.get({ resource, namespace: place.namespace, name })
+      if (isApiError(error, 409)) return undefined
+      throw error
     }),
   )
   if (created !== undefined) account.lists.observe(created)
+  return created !== undefined
 }
 
 async function changeRoute(
@@ -242,10 +250,11 @@ export async function endRouteShare(
 ): Promise<void> {
   const { account, run } = running
   const owned = Object.entries(shareOf(target.live)?.services ?? {})
-  const services = await servicesOf(running, target)
-  const routes = await routesOf(running, services)
+  const names = owned.map(([service]) => service)
+  const routes = await routesOf(running, target, names)
   run.note(`Taking the share of ${describeTarget(account, target)} away …`)
   if (isServing) {
+    const services = (await servicesOf(running, target)).filter(({ name }) => names.includes(name))
     await setPodLabels(running, target, { labels: allLabels(services), isEnabled: true })
     await sleep(endpointsMs, undefined, { signal: run.signal })
   }
