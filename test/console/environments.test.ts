@@ -4,7 +4,9 @@ import { test } from 'node:test'
 import {
   deploymentsOf,
   differenceOf,
+  environmentOf,
   inOrder,
+  toDeclared,
   toDeployed,
   toEnvironments,
   versionLabel,
@@ -25,6 +27,17 @@ test('environments stand in the order of promotion, else by the meaning of their
   assert.deepEqual(inOrder(names, [deploying('odd', 'prod', 'test')], environments), ['prod-1', 'test-1', 'stage-1'])
   const bothWays = [deploying('odd', 'prod', 'test'), deploying('usual', 'test', 'prod')]
   assert.deepEqual(inOrder(names, bothWays, environments), ['test-1', 'stage-1', 'prod-1'])
+  const declared = [['stage-1', 'edge', 'test-1']]
+  assert.deepEqual(inOrder([...names, 'edge'], [], environments, declared), ['stage-1', 'edge', 'test-1', 'prod-1'])
+})
+
+test('an application has the environments that it declares, and those of accounts for the rest', () => {
+  const eu = { name: 'eu', accounts: ['prod'], regions: ['r'], clusters: ['web-prod'] }
+  const web = { name: 'WEB', environments: [{ name: 'lab', accounts: ['test'] }, eu] }
+  const { declared, claimed } = toDeclared([web, { name: 'OTHER', accounts: 'test,stage' }])
+  const nameOf = (account: string) => environmentOf(group(account, '1', 100), declared, environments)
+  assert.deepEqual(['test', 'stage', 'prod'].map(nameOf), ['lab', 'stage-1', 'eu'])
+  assert.deepEqual([[...declared.keys()], [...claimed]], [['web'], ['prod']])
 })
 
 test('a version is the tag, the digest or the name of an image', () => {
@@ -56,7 +69,7 @@ test('a version is behind by as many as came after it', () => {
       group('stage', '1', 4),
       group('prod', '9', 5),
     ],
-    environments,
+    (each) => environmentOf(each, new Map(), environments),
   ).get('web')
   const [testing, stage, prod] = ['test-1', 'stage-1', 'prod-1'].map((name) => found?.get(name))
   assert.ok(testing && stage && prod)

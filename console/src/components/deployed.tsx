@@ -11,8 +11,10 @@ import {
   applicationOf,
   type Deployed,
   differenceOf,
+  environmentOf,
   inOrder,
   type Pipeline,
+  toDeclared,
   toDeployed,
   toEnvironments,
 } from '../model/deployments.ts'
@@ -22,7 +24,7 @@ import { accountOf, groupPlace, isEnabled, type ServerGroup } from '../model/ser
 import { describeError, plural } from '../words.ts'
 import { Banner, Button } from './button.tsx'
 import { Menu } from './menu.tsx'
-import { Icon, NameLink, StatusMark, Time } from './text.tsx'
+import { Icon, Name, NameLink, StatusMark, Time } from './text.tsx'
 
 /** Applications whose server groups come in one call. */
 const perCall = 20
@@ -37,11 +39,16 @@ export function useLandscape(screen: string) {
   useServerGroups(useMemo(() => foreseen(screen), [screen]))
   const accounts = useAccounts().reading.value.body
   const pipelines = useLive('/pipelineConfigs', {}, { refresh: 'open' }).reading.value.body
+  const applications = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body
   return useMemo(() => {
     const environments = toEnvironments(accounts ?? [])
-    const names = inOrder([...new Set(environments.values())], pipelines ?? [], environments)
-    return { screen, environments, names, pipelines: pipelines ?? [] }
-  }, [screen, accounts, pipelines])
+    const { declared, claimed } = toDeclared(applications ?? [])
+    const ways = [...declared.values()].map((list) => list.map(({ name }) => name))
+    const own = [...environments].flatMap(([account, name]) => (claimed.has(account) ? [] : [name]))
+    const names = inOrder([...new Set([...ways.flat(), ...own])], pipelines ?? [], environments, ways)
+    const nameOf = (group: ServerGroup) => environmentOf(group, declared, environments)
+    return { screen, environments, declared, nameOf, names, pipelines: pipelines ?? [] }
+  }, [screen, accounts, pipelines, applications])
 }
 
 /** Applications with their neighbours in the list, which are read in the same call; what is read first is kept for the next time. */
@@ -66,15 +73,15 @@ function useServerGroups(applications: readonly string[] = []) {
 export function useDeployed(
   application: string,
   batch: readonly string[],
-  { environments }: Landscape,
+  { nameOf }: Landscape,
   isShown?: (group: ServerGroup) => boolean,
 ) {
   const { body, error } = useServerGroups(batch).reading.value
   const found = useMemo(() => {
     const name = application.toLowerCase()
     const own = body?.filter((group) => applicationOf(group) === name && (isShown?.(group) ?? true))
-    return own && (toDeployed(own, environments).get(name) ?? new Map<string, Deployed>())
-  }, [body, environments, application, isShown])
+    return own && (toDeployed(own, nameOf).get(name) ?? new Map<string, Deployed>())
+  }, [body, nameOf, application, isShown])
   return { found, error }
 }
 
@@ -177,7 +184,34 @@ interface PromotionProps extends Pick<CellProps, 'application' | 'landscape'> {
 }
 
 /** Starts of the pipelines that bring a version of the environment before to this one, the shortest way first. */
-export function Promotion({ application, earlier, target, landscape: { environments, pipelines }, none }: PromotionProps) {
+export function Promotion({ landscape, ...props }: PromotionProps) {
+  const isDeclared = landscape.declared.has(props.application.toLowerCase())
+  return isDeclared ? <DeclaredPromotion {...props} /> : <DerivedPromotion {...props} landscape={landscape} />
+}
+
+/** As the API knows it: the way, and what holds it up. */
+function DeclaredPromotion({ application, earlier, target, none = <></> }: Omit<PromotionProps, 'landscape'>) {
+  const live = useLive('/applications/{application}/environments', { path: { application } }, { refresh: 'steady' })
+  const promotion = live.reading.value.body?.environments.find(({ name }) => name === target)?.promotion
+  if (promotion === undefined) return none
+  const { pipelines, runs, holds, mayPromote } = promotion
+  const [run] = runs
+  const way = pipelines.find(({ promotes }) => promotes) ?? pipelines[0]
+  const words = run === undefined ? holds[0] : (run.waitsFor ?? 'under way')
+  return (
+    <>
+      {run !== undefined && <a href={to.execution(run.id)} children={run.pipeline} />}
+      {run === undefined && mayPromote && way !== undefined && (
+        <a class="button small" href={to.startPipeline(application, way.id)} title={`${way.name}: to ${target}`}>
+          Promote {earlier.versions[0]}
+        </a>
+      )}
+      {words !== undefined && <Name class="muted cut" text={words} max={80} />}
+    </>
+  )
+}
+
+function DerivedPromotion({ application, earlier, target, landscape: { environments, pipelines }, none }: PromotionProps) {
   const version = earlier.versions[0] ?? ''
   const label = `Promote ${version} of ${application} to ${target}`
   const environmentOf = (account: string) => environments.get(account) ?? account

@@ -245,7 +245,10 @@ function useStates(groups: readonly HitGroup[], active: readonly Execution[] = [
   const found = useLive('/serverGroups', applications.length > 0 ? { query: { applications } } : undefined, { refresh: 'open' })
   const last = pipelineConfigIds === '' ? undefined : { query: { pipelineConfigIds, limit: 1, expand: false } }
   const runs = useLive('/executions', last, { refresh: 'open' }).reading.value.body ?? []
-  const deployed = useMemo(() => toDeployed(found.reading.value.body ?? [], new Map()), [found.reading.value.body])
+  const deployed = useMemo(
+    () => toDeployed(found.reading.value.body ?? [], ({ account }) => account ?? ''),
+    [found.reading.value.body],
+  )
   const stateOf = ({ application = '', pipeline, state }: Hit): Status | undefined => {
     const run = pipeline && [...active, ...runs].find(({ pipelineConfigId }) => pipelineConfigId === pipeline)
     if (run) return statusOf(run)

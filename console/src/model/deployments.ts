@@ -2,8 +2,8 @@
 import type { components } from '../api/schema.d.ts'
 import { isKind } from '../manifests/object.ts'
 import type { Execution } from './execution.ts'
-import { type Json, objectOf, objectsOf, textOf, textsOf } from './read.ts'
-import { accountOf, countsOf, isEnabled, type ServerGroup, versionOf } from './server-groups.ts'
+import { type Json, objectOf, objectsOf, splitList, textOf, textsOf } from './read.ts'
+import { accountOf, clusterOf, countsOf, isEnabled, type ServerGroup, versionOf } from './server-groups.ts'
 
 type Schemas = components['schemas']
 export type Pipeline = Schemas['Pipeline']
@@ -18,13 +18,35 @@ export function toEnvironments(accounts: readonly Schemas['Account'][]): Environ
   return new Map(accounts.map((account) => [account.name, textOf(account['environment']) ?? account.name]))
 }
 
+type Declared = ReadonlyMap<string, readonly Schemas['DeclaredEnvironment'][]>
+
+/** Environments that applications declare, by their names in small letters, and accounts that no others use. */
+export function toDeclared(applications: readonly Schemas['ApplicationAttributes'][]) {
+  const [declaring, others] = [true, false].map((wanted) => applications.filter((each) => !!each.environments?.length === wanted))
+  const declared: Declared = new Map(declaring?.map(({ name, environments }) => [name.toLowerCase(), environments ?? []]))
+  const open = new Set(others?.flatMap(({ accounts }) => splitList(accounts ?? '')))
+  const claimed = [...declared.values()].flat().flatMap(({ accounts }) => accounts)
+  return { declared, claimed: new Set(claimed.filter((account) => !open.has(account))) }
+}
+
+/** The environment of a server group: that which its application declares, else that of its account. */
+export function environmentOf(group: ServerGroup, declared: Declared, environments: Environments): string {
+  const account = accountOf(group)
+  const own = declared
+    .get(applicationOf(group))
+    ?.find(({ accounts, regions = [group.region], clusters = [clusterOf(group)] }) => {
+      return accounts.includes(account) && regions.includes(group.region) && clusters.includes(clusterOf(group))
+    })
+  return own?.name ?? environments.get(account) ?? account
+}
+
 /** By application, in small letters, and environment. */
-export function toDeployed(groups: readonly ServerGroup[], environments: Environments) {
+export function toDeployed(groups: readonly ServerGroup[], nameOf: (group: ServerGroup) => string) {
   const shown = groups.filter(({ name }) => !isKind(name, 'job'))
   const byApplication = Map.groupBy(shown, applicationOf)
   return new Map(
     [...byApplication].map(([application, own]) => {
-      const byEnvironment = Map.groupBy(own, (group) => environments.get(accountOf(group)) ?? accountOf(group))
+      const byEnvironment = Map.groupBy(own, nameOf)
       return [application, new Map([...byEnvironment].map(([environment, all]) => [environment, deployedAs(environment, all)]))]
     }),
   )
@@ -99,9 +121,19 @@ export function accountsOf(pipeline: Pick<Pipeline, 'stages'>): readonly string[
 
 const usualOrder = [/dev|local|sandbox/i, /test|qa/i, /stag|pre|uat/i, /prod|live/i]
 
-/** In the order of promotion: as pipelines deploy to them, else as their names say. */
-export function inOrder(names: readonly string[], pipelines: readonly Pipeline[], environments: Environments): readonly string[] {
-  const chains = pipelines.map((pipeline) => [...new Set(accountsOf(pipeline).map((name) => environments.get(name) ?? name))])
+/**
+ * In the order of promotion: as applications declare and pipelines deploy to them, else as their names say.
+ *
+ * @param declared Names in the order of promotion, of applications
+ */
+export function inOrder(
+  names: readonly string[],
+  pipelines: readonly Pipeline[],
+  environments: Environments,
+  declared: readonly (readonly string[])[] = [],
+): readonly string[] {
+  const reached = pipelines.map((pipeline) => [...new Set(accountsOf(pipeline).map((name) => environments.get(name) ?? name))])
+  const chains = [...declared, ...reached]
   const leads = (one: string, other: string) =>
     chains.some((chain) => chain.includes(one) && chain.indexOf(one) < chain.indexOf(other))
   const rank = (name: string) => {
