@@ -34,8 +34,8 @@ interface Run {
 }
 
 const root = resolve(import.meta.dirname, '..')
-/** Most tests wait for timers, sockets and other processes, so two cores carry four. */
-const concurrency = 4
+/** Most tests wait for timers, sockets and other processes, so two cores carry five. */
+const concurrency = 5
 /** A process without results for longer has a handle that it does not close, or waits for something that never comes. */
 const timeoutMs = 1_800_000
 const shownAsDear = 10
