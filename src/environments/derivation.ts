@@ -14,7 +14,7 @@ interface Derivation {
 }
 
 /** Environments of an application that declares none: those of its accounts, as pipelines deploy to them, else as their names say. */
-export function derivedEnvironments({ accounts, pipelines, used }: Derivation): Environment[] {
+function derivedEnvironments({ accounts, pipelines, used }: Derivation): Environment[] {
   const known = new Map(
     objectsOf(accounts).flatMap(({ name: account, environment }) => {
       const own = textOf(account)

@@ -3,7 +3,7 @@ import type { Constraint, Environment } from './declaration.ts'
 
 const minuteMs = 60_000
 
-export interface Soak {
+interface Soak {
   /** The environment in which the version has to run for some time. */
   readonly from: string
   readonly minutes: number

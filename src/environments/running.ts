@@ -14,7 +14,7 @@ export interface Version {
   readonly build?: Build | undefined
 }
 
-export type State = 'up' | 'degraded' | 'down' | 'disabled' | 'empty'
+type State = 'up' | 'degraded' | 'down' | 'disabled' | 'empty'
 
 interface Health {
   readonly state: State

@@ -116,6 +116,7 @@ const answers: Readonly<Record<string, unknown>> = {
     replicaSet('secret', 'example.org/shop/web:0.1'),
     { ...replicaSet('prod', 'example.org/shop/job:1'), name: 'job migrate' },
   ],
+  '/clouddriver/applications/plain/serverGroups': [machines(1, '1.0', false), machines(2, '1.1', true)],
   '/clouddriver/applications/shop/drift': [
     {
       ...{ account: 'prod', namespace: 'shop', name: 'deployment web', manager: 'kubectl-edit', since: null },
@@ -136,6 +137,20 @@ const answers: Readonly<Record<string, unknown>> = {
     result: 'SUCCESS',
     url: `https://ci.example.org/${number}`,
   })),
+}
+
+/** On machines, where a version is the image that a server group was made of. */
+function machines(number: number, version: string, isDisabled: boolean) {
+  return {
+    ...{ name: `plain-v00${number}`, account: 'prod', region: 'eu', cluster: 'plain', cloudProvider: 'local', isDisabled },
+    ...{ createdTime: number, instanceCounts: { total: 1, up: 1 } },
+    buildInfo: {
+      package_name: 'plain',
+      version,
+      commit: `c${number}`,
+      jenkins: { host: 'ci', name: 'plain', number: String(number) },
+    },
+  }
 }
 
 function answerOf(path: string): unknown {
@@ -237,7 +252,12 @@ test('environments of an application in front of a Spinnaker', async (t) => {
     'an application that declares none has those of its accounts; a declaration that is of no use is named',
     async () => {
       const { body } = await read(platform, 'plain')
-      assert.deepEqual([body.declared, body.environments.map(({ name }) => name)], [false, ['staging-env', 'prod-env']])
+      assert.deepEqual([body.declared, body.environments.map(({ name }) => name)], [false, ['prod-env']])
+      const [{ versions = [], drift = [] } = {}] = body.environments
+      const build = { server: 'ci', job: 'plain', number: 1 }
+      assert.deepEqual(versions, [{ image: 'plain:1.0', label: '1.0', commit: { sha: 'c1' }, build }])
+      const text = 'plain-v001 serves plain:1.0; plain-v002 with plain:1.1 was deployed last.'
+      assert.deepEqual(drift, [{ account: 'prod', region: 'eu', cluster: 'plain', name: 'plain-v001', text }])
       const broken = (await read(platform, 'broken')).body
       assert.equal(broken.environments.length, 2)
       assert.match(broken.problem ?? '', /environments\.0\.region: an environment has no such field/)
