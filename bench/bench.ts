@@ -7,6 +7,7 @@ import { cpus } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { measureLog, measurePolls, measurePush, measureQueue } from './builds.ts'
+import { measureCanaries } from './canaries.ts'
 import { measureCanaryJudge } from './canary-judge.ts'
 import { openQuotas } from './cpu-quota.ts'
 import { measureGateways } from './gateways.ts'
@@ -61,6 +62,7 @@ const longParts: Record<string, Part> = {
   'restart/apart': (...given) => measureRestarts('apart', ...given),
   backends: measureTakeovers,
   'restart/standalone': (...given) => measureRestarts('standalone', ...given),
+  canaries: measureCanaries,
   'builds/push': measurePush,
   'builds/polls': measurePolls,
   'builds/queue': measureQueue,

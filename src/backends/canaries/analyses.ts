@@ -25,7 +25,8 @@ import { defaultCanarySettings } from './settings.ts'
 const dayMs = 24 * 3_600_000
 /** The rest waits: their measurements are in memory. */
 const analysesAtATime = 16
-const callsAtATime = 6
+/** An answer is worked on for some milliseconds, in which others wait. */
+const callsAtATime = 3
 const tries = 4
 const pauses = { firstMs: 500, longestMs: 4000 }
 /** Calls that each take as long as they may would add up. */
@@ -64,8 +65,10 @@ export class Analyses {
   /** What the last process has left begins anew: the same time is compared. */
   resume(): void {
     for (const { id, order, attempts } of this.store.running()) {
-      if (attempts < mostAttempts) this.#begin(id, order)
-      else this.#fail(id, new Error(`The analysis was interrupted ${attempts} times: the process ended. Start it again.`))
+      if (attempts < mostAttempts) {
+        this.store.beginAgain(id, this.#context.now())
+        this.#begin(id, order)
+      } else this.#fail(id, new Error(`The analysis was interrupted ${attempts} times: the process ended. Start it again.`))
     }
   }
 
@@ -90,7 +93,6 @@ export class Analyses {
 
   async #analyse(id: string, order: AnalysisOrder, stop: AbortSignal): Promise<void> {
     if (stop.aborted) return
-    this.store.begin(id, this.#context.now())
     const metrics = wantedMetrics(order)
     const pairs = await this.#fetchAll(metrics, order, AbortSignal.any([stop, AbortSignal.timeout(longestMs)]))
     if (stop.aborted) return
@@ -193,8 +195,7 @@ function timesOf(what: 'build' | 'start' | 'end', ms: number | undefined): JsonO
 }
 
 /** Kayenta has a stage for each step. */
-function stageStatusOf({ status, startedMs }: Analysis): Record<string, string> {
-  const done = startedMs === undefined ? 'not_started' : 'succeeded'
-  const now = startedMs === undefined ? 'not_started' : status.toLowerCase()
-  return { setupContext: done, fetchMetrics: now, mixMetrics: now, judge: now }
+function stageStatusOf({ status }: Analysis): Record<string, string> {
+  const now = status.toLowerCase()
+  return { setupContext: 'succeeded', fetchMetrics: now, mixMetrics: now, judge: now }
 }

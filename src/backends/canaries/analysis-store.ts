@@ -17,10 +17,10 @@ export const analysisMigrations = [
     application TEXT NOT NULL,
     status      TEXT NOT NULL,
     created_ms  INTEGER NOT NULL,
-    started_ms  INTEGER,
+    started_ms  INTEGER NOT NULL,
     ended_ms    INTEGER,
     -- How often it has begun: a process that ends makes it begin anew.
-    attempts    INTEGER NOT NULL DEFAULT 0,
+    attempts    INTEGER NOT NULL,
     ordered     TEXT NOT NULL,
     -- What came of it: a result, or an exception.
     outcome     TEXT
@@ -43,7 +43,7 @@ export interface Analysis {
   readonly id: string
   readonly status: AnalysisStatus
   readonly createdMs: number
-  readonly startedMs: number | undefined
+  readonly startedMs: number
   readonly endedMs: number | undefined
   readonly attempts: number
   readonly order: AnalysisOrder
@@ -83,12 +83,12 @@ export class AnalysisStore {
   }
 
   insert(id: string, order: AnalysisOrder, createdMs: number): void {
-    this.#statements.insert.run(id, foldName(order.application), createdMs, formatJson(order))
+    this.#statements.insert.run(id, foldName(order.application), createdMs, createdMs, formatJson(order))
   }
 
-  /** It begins, perhaps again. */
-  begin(id: string, startedMs: number): void {
-    this.#statements.begin.run(startedMs, id)
+  /** It begins again. */
+  beginAgain(id: string, startedMs: number): void {
+    this.#statements.beginAgain.run(startedMs, id)
   }
 
   /** @returns whether it was running until now */
@@ -142,9 +142,9 @@ interface EndedAnalysis {
 function prepareStatements(db: BackendContext['db']) {
   return {
     insert: db.prepare(
-      `INSERT INTO canaries_analyses (id, application, status, created_ms, ordered) VALUES (?, ?, 'RUNNING', ?, ?)`,
+      `INSERT INTO canaries_analyses (id, application, status, created_ms, started_ms, attempts, ordered) VALUES (?, ?, 'RUNNING', ?, ?, 1, ?)`,
     ),
-    begin: db.prepare('UPDATE canaries_analyses SET started_ms = ?, attempts = attempts + 1 WHERE id = ?'),
+    beginAgain: db.prepare('UPDATE canaries_analyses SET started_ms = ?, attempts = attempts + 1 WHERE id = ?'),
     end: db.prepare(`UPDATE canaries_analyses SET status = ?, ended_ms = ?, outcome = ? WHERE id = ? AND status = 'RUNNING'`),
     keep: db.prepare(
       'INSERT INTO canaries_measurements (id, analysis, content) VALUES (?, (SELECT position FROM canaries_analyses WHERE id = ?), ?)',
@@ -163,11 +163,11 @@ function prepareStatements(db: BackendContext['db']) {
 }
 
 function toAnalysis(row: Record<string, unknown>): Analysis {
-  const ms = (column: string) => (row[column] === null ? undefined : Number(row[column]))
   return {
     id: String(row['id']),
     status: row['status'] as AnalysisStatus,
-    ...{ createdMs: Number(row['created_ms']), startedMs: ms('started_ms'), endedMs: ms('ended_ms') },
+    ...{ createdMs: Number(row['created_ms']), startedMs: Number(row['started_ms']) },
+    endedMs: row['ended_ms'] === null ? undefined : Number(row['ended_ms']),
     attempts: Number(row['attempts']),
     order: parseJson(String(row['ordered'])) as AnalysisOrder,
     outcome: row['outcome'] === null ? {} : objectOf(parseJson(String(row['outcome']))),

@@ -8,7 +8,7 @@ export interface SeriesPair {
   readonly id: string
   readonly name: string
   readonly tags: Readonly<Record<string, string>>
-  readonly values: Readonly<Record<Side, readonly number[]>>
+  readonly values: Readonly<Record<Side, Float64Array>>
   readonly attributes: Readonly<Record<Side, { readonly query?: string }>>
   readonly scopes: Readonly<Record<Side, SeriesScope>>
 }
@@ -37,7 +37,7 @@ function labelsOf({ tags }: MetricSeries): string {
 
 function toPair({ name, scopes }: WantedMetric, sides: Readonly<Record<Side, MetricSeries | undefined>>): SeriesPair {
   const length = Math.max(sides.control?.values.length ?? 0, sides.experiment?.values.length ?? 0)
-  const valuesOf = (side: Side) => padded(sides[side]?.values ?? [], length)
+  const valuesOf = (side: Side) => padded(sides[side]?.values ?? new Float64Array(), length)
   const attributesOf = (side: Side) => (sides[side] === undefined ? {} : { query: sides[side].query })
   const scopeOf = (side: Side): SeriesScope => {
     const { startMs, stepMs } = sides[side] ?? scopes[side]
@@ -51,8 +51,11 @@ function toPair({ name, scopes }: WantedMetric, sides: Readonly<Record<Side, Met
   }
 }
 
-function padded(values: readonly number[], length: number): readonly number[] {
-  return values.length === length ? values : [...values, ...Array<number>(length - values.length).fill(Number.NaN)]
+function padded(values: Float64Array, length: number): Float64Array {
+  if (values.length === length) return values
+  const longer = new Float64Array(length).fill(Number.NaN)
+  longer.set(values)
+  return longer
 }
 
 function commonTags({ control, experiment }: Readonly<Record<Side, MetricSeries | undefined>>): Record<string, string> {

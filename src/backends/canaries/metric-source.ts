@@ -30,7 +30,7 @@ export interface MetricQuestion {
 export interface MetricSeries {
   readonly startMs: number
   readonly stepMs: number
-  readonly values: readonly number[]
+  readonly values: Float64Array
   /** Labels by which a query was grouped. */
   readonly tags: Readonly<Record<string, string>>
   /** As it was sent, for reports. */

@@ -20,25 +20,33 @@ const mostValues = 500_000
 
 /** From the first point to the last; NaN where there is none between. */
 export function toValues(points: readonly Point[], { startMs: wanted, stepMs, gathering = 'average' }: Steps) {
-  const sorted = points.filter(({ value }) => Number.isFinite(value)).sort((a, b) => a.atMs - b.atMs)
-  const [first, last] = [sorted[0], sorted.at(-1)]
-  if (first === undefined || last === undefined) return { startMs: wanted ?? 0, values: [] }
-  const begin = wanted ?? first.atMs
+  const [firstMs, lastMs] = timesOf(points)
+  if (firstMs > lastMs) return { startMs: wanted ?? 0, values: new Float64Array() }
+  const beginMs = wanted ?? firstMs
   const round = wanted === undefined ? Math.round : Math.floor
-  const indexOf = ({ atMs }: Point) => round((atMs - begin) / stepMs)
-  const firstIndex = Math.max(0, indexOf(first))
-  const length = Math.min(mostValues, Math.max(0, indexOf(last) - firstIndex + 1))
-  const sums = new Float64Array(length)
+  const indexOf = (atMs: number) => round((atMs - beginMs) / stepMs)
+  const firstIndex = Math.max(0, indexOf(firstMs))
+  const length = Math.min(mostValues, Math.max(0, indexOf(lastMs) - firstIndex + 1))
+  const values = new Float64Array(length).fill(Number.NaN)
   const counts = new Uint32Array(length)
-  for (const point of sorted) {
-    const index = indexOf(point) - firstIndex
-    if (index < 0 || index >= length) continue
-    sums[index] = (sums[index] ?? 0) + point.value
-    counts[index] = (counts[index] ?? 0) + 1
+  for (const { atMs, value } of points) {
+    const index = indexOf(atMs) - firstIndex
+    const count = counts[index]
+    if (count === undefined || !Number.isFinite(value)) continue
+    const known = values[index] ?? 0
+    values[index] = count === 0 ? value : gathering === 'sum' ? known + value : known + (value - known) / (count + 1)
+    counts[index] = count + 1
   }
-  const values = Array.from(sums, (sum, index) => {
-    const count = counts[index] ?? 0
-    return count === 0 ? Number.NaN : gathering === 'sum' ? sum : sum / count
-  })
-  return { startMs: begin + firstIndex * stepMs, values }
+  return { startMs: beginMs + firstIndex * stepMs, values }
+}
+
+/** Of the first and the last point with a value. */
+function timesOf(points: readonly Point[]): [firstMs: number, lastMs: number] {
+  let [firstMs, lastMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const { atMs, value } of points) {
+    if (!Number.isFinite(value)) continue
+    firstMs = Math.min(firstMs, atMs)
+    lastMs = Math.max(lastMs, atMs)
+  }
+  return [firstMs, lastMs]
 }

@@ -150,6 +150,18 @@ test('an analysis goes on in the next process, and one that never ends is given 
   assert.match(exception?.details.errors[0] ?? '', /was interrupted 3 times: the process ended/)
 })
 
+test('an analysis of several says whether its verdict is certain', async (t) => {
+  const { settings } = await startMetrics(t, (query) => found(rangeOf(wave(query.includes('web-canary') ? 30 : 10))))
+  const backends = await startBackends(t, [canariesBackend], { settings })
+  const { canaryConfig, executionRequest } = orderOf(configOf(latency))
+  const order = { canaryConfig, executionRequest: { ...executionRequest, progress: { done: 1, left: 5 } } }
+  const { result } = await endedAnalysis(backends, await startAnalysis(backends, order))
+  assert.equal(result?.judgeResult.score.classification, 'Fail')
+  assert.equal(result?.outlook?.verdict, 'Fail')
+  const incomplete = { canaryConfig, executionRequest: { ...executionRequest, progress: { done: 1 } } }
+  assert.equal((await backends.ask('kayenta', 'POST', '/canary', incomplete)).status, 400)
+})
+
 test('a cancelled analysis stays cancelled', async (t) => {
   const { settings, server } = await startMetrics(t, () => silence)
   const backends = await startBackends(t, [canariesBackend], { settings })

@@ -5,7 +5,11 @@ import { waitFor } from '../../support/wait-until.ts'
 
 export interface EndedAnalysis {
   readonly status: string
-  readonly result?: { judgeResult: { score: { score: number; classification: string } }; canaryDuration: string }
+  readonly result?: {
+    readonly judgeResult: { readonly score: { readonly score: number; readonly classification: string } }
+    readonly canaryDuration: string
+    readonly outlook?: { readonly verdict?: string; readonly reason: string }
+  }
   readonly exception?: { readonly details: { readonly errors: readonly string[] } }
   readonly metricSetPairListId?: string
 }

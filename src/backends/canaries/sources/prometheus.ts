@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { formatQuery } from '../../../http/encode-path.ts'
-import { fieldAt, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf, textsOf } from '../../../json/values.ts'
+import { fieldAt, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '../../../json/values.ts'
 import type { BackendContext } from '../../backend.ts'
 import {
   type MetricAccount,
@@ -71,10 +71,10 @@ async function loadLogin(file: string): Promise<string> {
 }
 
 function toSeries({ metric, values }: JsonObject, query: string, stepMs: number): MetricSeries {
-  const points = listOf(values).flatMap((pair) => {
+  // The infinite values of Prometheus have names that JavaScript does not know: gaps, as kayenta has them.
+  const points = listOf(values).map((pair) => {
     const [seconds, value] = listOf(pair)
-    const at = numberOf(seconds)
-    return at === undefined ? [] : [{ atMs: Math.round(at * 1000), value: Number(value) }]
+    return { atMs: Math.round(Number(seconds) * 1000), value: Number(value) }
   })
   const tags = Object.entries(objectOf(metric)).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
   return { ...toValues(points, { stepMs }), stepMs, tags: Object.fromEntries(tags), query }
