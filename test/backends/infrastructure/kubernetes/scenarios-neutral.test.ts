@@ -104,8 +104,8 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
         fieldAt(trafficShare, 'of'),
       ]),
       [
-        ['replicas', 20, 10],
-        ['replicas', 20, 10],
+        ['replicas', 25, 8],
+        ['replicas', 25, 8],
       ],
     )
     const scopes = fieldAt(kayenta.started.at(-1)?.body, 'scopes', 'default')
@@ -120,6 +120,22 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
     const { metadata, spec } = await place.get('deployments/shop-main')
     assert.deepEqual([spec['replicas'], metadata.annotations?.['fairlead/traffic-share']], [replicas, undefined])
     assert.equal((await place.names('replicasets')).length, 1)
+  },
+  'a canary in steps, which goes back by itself': async (platform, place) => {
+    await withFirst(platform, place, 5)
+    const steps = [{ percent: 20 }, { checks: [{ type: 'logs', pattern: 'never', seconds: 1, intervalSeconds: 1 }] }]
+    const next = (canary: JsonObject) =>
+      cluster(place, { imageId: 'app:2', loadBalancers: ['service front'], strategy: 'canary', capacity: { desired: 5 }, canary })
+    const { error } = await platform.pipeline([{ type: 'deploy', clusters: [next({ steps })] }], {}, 'TERMINAL')
+    assert.match(error, /was stopped at 20 % of the traffic by step 2 of 2/)
+    assert.deepEqual(await groupsOf(platform, place), ['shop-main-v000', '(shop-main-v001)'])
+    assert.equal((await place.get('replicasets/shop-main-v000')).spec['replicas'], 5)
+
+    await platform.pipeline([{ type: 'deploy', clusters: [next({ steps: [{ percent: 20 }, { percent: 60 }] })] }])
+    assert.deepEqual(await groupsOf(platform, place), ['(shop-main-v000)', '(shop-main-v001)', 'shop-main-v002'])
+    const sizes = ['v000', 'v002'].map(async (name) => (await place.get(`replicasets/shop-main-${name}`)).spec['replicas'])
+    assert.deepEqual(await Promise.all(sizes), [5, 5])
+    assert.equal((await place.pods({ lb: 'front' })).length, 5)
   },
   'rolling red/black, highlander and a strategy of users': async (platform, place) => {
     await withFirst(platform, place, 2)

@@ -17,6 +17,7 @@ import type { NewStage, StageType, Step, TaskContext, TaskResult } from '../stag
 import { canaryStepsOf, cancelCanary, describeStop, rivalOf } from './canary.ts'
 import {
   createdClustersOf,
+  kubernetes,
   locationOf,
   placesOf,
   requireAccount,
@@ -68,7 +69,7 @@ function creating(type: string, notification: string): StageType {
     monitorStep('monitorDeploy', { expectsResult: true, read: readDeployment }),
     refreshServerGroups(created),
     tagStep(created),
-    waitUpStep(created, initialSettings),
+    waitUpStep(created, awaitedSettings),
     refreshServerGroups(created, 'refreshAfterWait'),
   ]
   return {
@@ -92,6 +93,14 @@ const empty = { min: 0, max: 0, desired: 0 }
 /** The settings with the size that the server group is created with; some strategies let it grow afterwards. */
 function initialSettings({ context }: Stage): JsonObject {
   return strategyOf(context) === 'rollingredblack' ? { ...context, capacity: empty } : context
+}
+
+/** Where numbers of replicas make shares of the traffic, a server group has not the size that it was created with. */
+function awaitedSettings(stage: Stage): JsonObject {
+  const { context } = stage
+  const isSized =
+    stageProviderOf(context) === kubernetes && (context['trafficPercent'] !== undefined || rivalOf(stage) !== undefined)
+  return isSized ? { ...context, capacity: undefined } : initialSettings(stage)
 }
 
 /** A new start looks for its source again, and creates another server group. */

@@ -1,5 +1,14 @@
 /** Shares of traffic: their notes on server groups and routes, weights of routes, numbers of replicas. */
-import { fieldAt, isObject, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../../json/values.ts'
+import {
+  definedOf,
+  fieldAt,
+  isObject,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '../../../../../json/values.ts'
 import { annotationOf } from './annotations.ts'
 
 /** What a server group has of the traffic, and how. */
@@ -17,6 +26,8 @@ export interface GroupShare {
   /** With numbers of replicas: how many it had, and how many it was given. */
   readonly before?: number
   readonly given?: number
+  /** It was created with its share: its replicas take the places of others. */
+  readonly isNew?: boolean
 }
 
 export function shareOf(object: JsonObject): GroupShare | undefined {
@@ -124,12 +135,14 @@ export interface SizedGroup {
 }
 
 /**
- * Numbers of replicas that come near the shares; their sum stays. One that has a share has at least one replica, and so have the
- * others unless the shares are all there is.
+ * Numbers of replicas that come near the shares; their sum stays what it was without new ones. One that has a share has at least one
+ * replica, and so have the others unless the shares are all there is.
  */
 export function sizedByShares(groups: readonly SharingGroup[]): SizedGroup[] {
   const befores = groups.map(beforeOf)
-  const total = befores.reduce((sum, each) => sum + each, 0)
+  const sumOf = (counts: (group: SharingGroup) => boolean) =>
+    groups.reduce((sum, group, index) => sum + (counts(group) ? (befores[index] ?? 0) : 0), 0)
+  const total = sumOf(({ share }) => share?.isNew !== true) || sumOf(() => true)
   const isOver = groups.every(({ share }) => share?.percent === undefined)
   if (isOver) return befores.map((replicas) => ({ replicas, share: undefined }))
   const fixed = groups.map(({ share }) => {
@@ -145,8 +158,8 @@ export function sizedByShares(groups: readonly SharingGroup[]): SizedGroup[] {
   )
   return groups.map(({ share }, index) => {
     const replicas = fixed[index] ?? rest[index] ?? 0
-    const { percent } = share ?? {}
-    return { replicas, share: { ...(percent !== undefined && { percent }), before: befores[index] ?? 0, given: replicas } }
+    const { percent, isNew } = share ?? {}
+    return { replicas, share: { ...definedOf({ percent, isNew }), before: befores[index] ?? 0, given: replicas } }
   })
 }
 

@@ -148,7 +148,7 @@ async function shareWith(running: ManifestRun, created: ChangedName): Promise<vo
   const percent = numberOf(running.description['trafficPercent'])
   if (percent === undefined) return
   const target = await findManifestTarget(running, created)
-  await applyShare(running, { ...target, live: await requireLive(running.account, target) }, percent)
+  await applyShare(running, { ...target, live: await requireLive(running.account, target) }, percent, true)
 }
 
 interface Creation {

@@ -23,7 +23,7 @@ import type { KubernetesParts } from '../parts.ts'
 import { selects } from '../reads/selectors.ts'
 import { type ChangedName, defineManifestOperation, type ManifestRun } from './parts.ts'
 import { type Labels, setPodLabels } from './pod-labels.ts'
-import { isPassingOrConflict, retrying } from './retry.ts'
+import { isPassingOrConflict, pollUntil, retrying } from './retry.ts'
 import { checkChanges, requireChangeable, toChange } from './rights.ts'
 import { aboutObject, describeTarget, describeTargetProblems, type LiveTarget, namedServerGroup } from './targets.ts'
 
@@ -59,8 +59,16 @@ export function describePercentProblem(value: unknown, field = 'percent'): strin
   return `${field}: it must be a whole number from 0 to 100, or null to take the share away.`
 }
 
-/** @param percent Undefined: it has no share any more, and takes what its pods take */
-export async function applyShare(running: ManifestRun, target: LiveTarget, percent: number | undefined): Promise<void> {
+/**
+ * @param percent Undefined: it has no share any more, and takes what its pods take
+ * @param isNew It was created for the share
+ */
+export async function applyShare(
+  running: ManifestRun,
+  target: LiveTarget,
+  percent: number | undefined,
+  isNew = false,
+): Promise<void> {
   const share = shareOf(target.live)
   if (percent === undefined && share === undefined) return
   const owner = target.live.metadata.ownerReferences?.find(({ controller }) => controller === true)
@@ -81,7 +89,7 @@ export async function applyShare(running: ManifestRun, target: LiveTarget, perce
     else await shareByRoutes(running, target, { services, routes, percent })
     return
   }
-  await shareByReplicas(running, target, { services, percent })
+  await shareByReplicas(running, target, { services, percent, isNew })
 }
 
 /** Whether services can stop sending requests to it: its own selector needs none of the labels by which they select. */
@@ -160,6 +168,7 @@ async function shareByRoutes(
   run.note(`Giving ${describeTarget(running.account, target)} ${percent} % of the requests: ${namesOf(routes)} …`)
   await noteShare(running, target, { percent, services: owned })
   await setPodLabels(running, target, { labels: { [shareLabel]: target.place.name }, isEnabled: true })
+  if (percent > 0) await awaitReady(running, target, 1)
   const created = await callInTurns(routed, (service) => createOwnService(running, target, service, owned[service.name] ?? ''))
   if (created.includes(true)) await sleep(endpointsMs, undefined, { signal: run.signal })
   for (const { name } of routed) {
@@ -293,29 +302,76 @@ interface SharingTarget {
   readonly share: GroupShare | undefined
 }
 
-async function shareByReplicas(
+interface ReplicaSharing {
+  readonly services: readonly SharedService[]
+  readonly percent: number | undefined
+  readonly isNew: boolean
+}
+
+async function shareByReplicas(running: ManifestRun, target: LiveTarget, sharing: ReplicaSharing): Promise<void> {
+  const { run, account } = running
+  const { percent } = sharing
+  const plan = await planReplicas(running, target, sharing)
+  await carryOut(running, target, plan)
+  if (percent === undefined) return
+  const served = plan.leaves ? 0 : plan.own.replicas
+  const of = served + plan.others.reduce((sum, { replicas }) => sum + replicas, 0)
+  const reached = Math.round((served / Math.max(1, of)) * 1000) / 10
+  const subject = describeTarget(account, target)
+  run.note(`${subject} has ${served} of ${of} replicas: about ${reached} % of the requests; ${percent} % are wanted.`)
+  run.report({ trafficShare: { by: 'replicas', percent, reached, replicas: served, of } })
+}
+
+interface ReplicaPlan {
+  readonly own: Sizing
+  readonly others: readonly Sizing[]
+  /** Labels by which the services select. */
+  readonly labels: Labels
+  readonly isServing: boolean
+  /** Without requests its pods stay, ready for more. */
+  readonly leaves: boolean
+}
+
+async function planReplicas(
   running: ManifestRun,
   target: LiveTarget,
-  { services, percent }: { readonly services: readonly SharedService[]; readonly percent: number | undefined },
-): Promise<void> {
-  const { run, account } = running
-  const labels = allLabels(services)
-  if (percent !== 0 && !selects(labels, podLabelsOf(target.live)))
-    await setPodLabels(running, target, { labels, isEnabled: true })
+  { services, percent, isNew }: ReplicaSharing,
+): Promise<ReplicaPlan> {
+  const shared = { ...(percent !== undefined && { percent }), ...(isNew && { isNew }) }
   const groups = (await groupsBehind(running, target, services)).map((each) =>
-    isTarget(each, target)
-      ? { ...each, share: { ...withoutPercent(each.share), ...(percent !== undefined && { percent }) } }
-      : each,
+    isTarget(each, target) ? { ...each, share: { ...withoutPercent(each.share), ...shared } } : each,
   )
-  const sized = await resize(running, groups)
-  if (percent === undefined) return
-  const own = sized[groups.findIndex((each) => isTarget(each, target))]?.replicas ?? 0
-  const of = sized.reduce((sum, { replicas }) => sum + replicas, 0)
-  const reached = Math.round((own / Math.max(1, of)) * 1000) / 10
-  run.note(
-    `${describeTarget(account, target)} has ${own} of ${of} replicas: about ${reached} % of the requests; ${percent} % are wanted.`,
+  await checkChanges(
+    running,
+    groups.map((each) => toChange(each.target)),
   )
-  run.report({ trafficShare: { by: 'replicas', percent, reached, replicas: own, of } })
+  const sizes = sizedByShares(groups)
+  const sized = groups.map((group, index): Sizing => ({ group, ...(sizes[index] as SizedGroup) }))
+  const own = sized.find(({ group }) => isTarget(group, target)) as Sizing
+  const leaves = percent === 0 && isSwitchable(target, services)
+  const { replicas } = own.group
+  const labels = allLabels(services)
+  return {
+    own: leaves ? { ...own, replicas, share: { ...own.share, given: replicas } } : own,
+    others: sized.filter((each) => each !== own),
+    labels,
+    isServing: selects(labels, podLabelsOf(target.live)),
+    leaves,
+  }
+}
+
+/** In an order in which there are never fewer ready pods behind the services than before or after. */
+async function carryOut(running: ManifestRun, target: LiveTarget, { own, others, labels, isServing, leaves }: ReplicaPlan) {
+  const grows = ({ group, replicas }: Sizing) => replicas > group.replicas
+  // Before it serves, its size must be that of its share.
+  if (!isServing || grows(own)) await resize(running, [own])
+  await resize(running, others.filter(grows))
+  if (!isServing && !leaves) await setPodLabels(running, target, { labels, isEnabled: true })
+  const rest = others.filter((each) => !grows(each))
+  if (rest.some(({ group, replicas }) => replicas < group.replicas)) await awaitReady(running, target, own.replicas)
+  await resize(running, rest)
+  if (isServing && leaves) await setPodLabels(running, target, { labels, isEnabled: false })
+  if (isServing && !grows(own)) await resize(running, [own])
 }
 
 function isTarget({ target: { live } }: SharingTarget, { live: wanted }: LiveTarget): boolean {
@@ -326,20 +382,35 @@ function withoutPercent({ percent: _former, ...share }: GroupShare = {}): GroupS
   return share
 }
 
-async function resize(running: ManifestRun, groups: readonly SharingTarget[]): Promise<readonly SizedGroup[]> {
+interface Sizing extends SizedGroup {
+  readonly group: SharingTarget
+}
+
+/** Those that grow are ready when it is done. */
+async function resize(running: ManifestRun, sizings: readonly Sizing[]): Promise<void> {
   const { run, account } = running
-  await checkChanges(
-    running,
-    groups.map(({ target }) => toChange(target)),
-  )
-  const sized = sizedByShares(groups)
-  for (const [index, { target, replicas: former }] of groups.entries()) {
-    const { replicas, share } = sized[index] as SizedGroup
-    if (former === replicas && share === undefined && groups[index]?.share === undefined) continue
-    if (former !== replicas) run.note(`Scaling ${describeTarget(account, target)} to ${replicas} …`)
-    await noteShare(running, target, share, replicas)
+  for (const { group, replicas, share } of sizings) {
+    if (group.replicas === replicas && share === undefined && group.share === undefined) continue
+    if (group.replicas !== replicas) run.note(`Scaling ${describeTarget(account, group.target)} to ${replicas} …`)
+    await noteShare(running, group.target, share, replicas)
   }
-  return sized
+  for (const { group, replicas } of sizings) if (replicas > group.replicas) await awaitReady(running, group.target, replicas)
+}
+
+/** Then others go on with their replicas. */
+const readyMs = 5 * 60_000
+
+async function awaitReady(running: ManifestRun, target: LiveTarget, count: number): Promise<void> {
+  const { account } = running
+  const isReady = await pollUntil(running, { limitMs: readyMs }, async () => {
+    const live = await account.api.get(target.place)
+    return live === undefined || (numberOf(fieldAt(live, 'status', 'readyReplicas')) ?? 0) >= count ? true : undefined
+  })
+  if (isReady) return
+  const minutes = readyMs / 60_000
+  throw new Error(
+    `${describeTarget(account, target)} has not ${count} ready pods after ${minutes} minutes; its share waits for them.`,
+  )
 }
 
 /** Workloads that services of the target send requests to, with the target. */
@@ -359,7 +430,10 @@ async function groupsBehind(
         const isManaged = live.metadata.ownerReferences?.some(({ controller }) => controller === true) === true
         const replicas = numberOf(fieldAt(live, 'spec', 'replicas')) ?? 1
         const share = shareOf(live)
-        const isBehind = services.some(({ selector }) => selects(selector, podLabelsOf(live)))
+        const noted = share === undefined ? [] : annotatedLoadBalancers(live)
+        const isBehind = services.some(
+          ({ name, selector }) => selects(selector, podLabelsOf(live)) || noted.includes(`service ${name}`),
+        )
         if (resource === undefined || (!isItself && (isManaged || !isBehind || (replicas === 0 && share === undefined))))
           return []
         const { name } = live.metadata
@@ -384,11 +458,18 @@ export async function endShare(running: ManifestRun, target: LiveTarget, fate: '
     return
   }
   const groups = await groupsBehind(running, target, await servicesOf(running, target))
+  const others = groups.filter((each) => !isTarget(each, target))
+  await checkChanges(
+    running,
+    others.map((each) => toChange(each.target)),
+  )
+  const sized = sizedByShares(others)
   await resize(
     running,
-    groups.filter((each) => !isTarget(each, target)),
+    others.map((group, index) => ({ group, ...(sized[index] as SizedGroup) })),
   )
-  const [own] = groups.filter((each) => isTarget(each, target))
+  const own = groups.find((each) => isTarget(each, target))
   if (own === undefined || fate === 'goes') return
-  await resize(running, [{ ...own, share: withoutPercent(own.share) }])
+  const [alone] = sizedByShares([{ ...own, share: withoutPercent(own.share) }])
+  if (alone !== undefined) await noteShare(running, target, undefined, alone.replicas)
 }
