@@ -53,6 +53,7 @@ const longParts: Record<string, Part> = {
   prices: measurePrices,
   console: (...given) => import('./console.ts').then(({ measureConsole }) => measureConsole(...given)),
   'canary-judge': measureCanaryJudge,
+  progressive: (given) => import('./progressive.ts').then(({ measureProgressive }) => measureProgressive(given)),
   workers: measureWorkers,
   overload: measureOverload,
   attacks: measureAttacks,
