@@ -104,6 +104,7 @@ function formatMetrics(): string {
     missingLogLines: () => ({}),
     workers: () => 1,
     liveSessions: () => 0,
+    delivery: () => new Map(),
     redis: { isReachable: () => true },
     embedded: { isListening: () => true, observe: never },
   })

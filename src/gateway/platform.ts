@@ -12,6 +12,8 @@ import { PartChanges } from '../live/part-changes.ts'
 import { PollingSource } from '../live/polling-source.ts'
 import { allOperations, subjects } from '../operations/all.ts'
 import type { DeckPlugins } from '../operations/deck-plugins.ts'
+import { DeliveryReader } from '../operations/delivery.ts'
+import { DeliveryMetrics } from '../operations/delivery-metrics.ts'
 import type { Platform } from '../operations/platform.ts'
 import { routeOf } from '../operations/route.ts'
 import { ApiDocument } from '../operations/serving/openapi.ts'
@@ -35,13 +37,15 @@ export function createPlatform(parts: PlatformParts) {
   const { config, log, version, metrics, keep, upstreams, login, audit, shared, now } = parts
   const sharedReads = config.http.sharedReads ? new SharedReads(metrics.readShared) : undefined
   const streams = createStreams(parts, sharedReads)
-  watchMetrics(parts, streams)
+  const delivery = new DeliveryReader()
+  watchMetrics(parts, streams, delivery)
   const platform: Platform = {
     upstreams,
     log,
     sharedReads,
     applications: parts.applications,
     accounts: parts.accounts,
+    delivery,
     banners: createBanners(parts),
     deckPlugins: parts.deckPlugins,
     integrations: new Integrations(config.integrations, now),
@@ -89,7 +93,7 @@ function createStreams(
   })
 }
 
-function watchMetrics(parts: PlatformParts, streams: EventStreams): void {
+function watchMetrics(parts: PlatformParts, streams: EventStreams, reader: DeliveryReader): void {
   const { metrics, keep, upstreams, embedded, redis, sessions, audit, shared } = parts
   metrics.watch({
     upstreams,
@@ -98,6 +102,7 @@ function watchMetrics(parts: PlatformParts, streams: EventStreams): void {
     // The primary observes those that it has started.
     embedded: shared === undefined ? embedded : undefined,
     eventStreams: () => streams.size,
+    delivery: new DeliveryMetrics({ ...parts, reader }).read,
     missingLogLines: () => ({ ...parts.missingLogLines?.(), 'without-login': parts.linesWithoutLogin.withheld }),
   })
   keep(shared?.workers.reportMetrics(() => metrics.snapshot()))

@@ -17,6 +17,7 @@ import { cleanupOperations } from './resources/cleanup.ts'
 import { ecsOperations, storedDataOperations } from './resources/cloud-extras.ts'
 import { clusterOperations } from './resources/clusters.ts'
 import { cronOperations } from './resources/cron.ts'
+import { deliveryOperations } from './resources/delivery.ts'
 import { deliveryConfigOperations } from './resources/delivery-configs.ts'
 import { entityTagOperations } from './resources/entity-tags.ts'
 import { environmentOperations } from './resources/environments.ts'
@@ -58,7 +59,7 @@ const rows: readonly (readonly [name: string, description: string, operations: r
   [
     'Applications',
     'Owners of pipelines, clusters and permissions. Tasks create, change and delete them.',
-    [...applicationOperations, ...environmentOperations],
+    [...applicationOperations, ...environmentOperations, ...deliveryOperations],
   ],
   [
     'Pipelines',

@@ -16,6 +16,7 @@ import type { Upstreams } from '../upstreams/upstreams.ts'
 import type { AccountCache } from './account-cache.ts'
 import type { ApplicationCache } from './application-cache.ts'
 import type { DeckPlugins } from './deck-plugins.ts'
+import type { DeliveryReader } from './delivery.ts'
 import type { ExaminationModel } from './examination.ts'
 import type { OperationSettings } from './settings.ts'
 
@@ -26,6 +27,7 @@ export interface Platform {
   readonly sharedReads: SharedReads | undefined
   readonly applications: ApplicationCache
   readonly accounts: AccountCache
+  readonly delivery: DeliveryReader
   readonly banners: Banners
   readonly deckPlugins: DeckPlugins
   readonly integrations: Integrations

@@ -42,6 +42,10 @@ const aggregators: Readonly<Record<string, 'first' | 'min' | 'max'>> = {
   fairlead_sessions: 'max',
   fairlead_redis_up: 'min',
   fairlead_upstream_circuit_state: 'max',
+  fairlead_delivery_deployments: 'max',
+  fairlead_delivery_lead_time_seconds: 'max',
+  fairlead_delivery_failed_ratio: 'max',
+  fairlead_delivery_restore_seconds: 'max',
 }
 
 /** Besides its own, it has the usual ones of the process and of Node. */

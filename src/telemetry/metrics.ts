@@ -15,6 +15,8 @@ interface MetricSources {
   missingLogLines?: (() => Readonly<Record<string, number>>) | undefined
   eventStreams?: (() => number) | undefined
   embedded?: { isListening(): boolean; observe(): Promise<BackendState | undefined> } | undefined
+  /** Figures by application. */
+  delivery?: (() => ReadonlyMap<string, DeliveryState>) | undefined
   /** Worker processes that serve. */
   workers?: (() => number) | undefined
 }
@@ -54,6 +56,14 @@ export interface AccountState {
   readonly provider: string
   readonly account: string
   readonly isReachable: boolean
+}
+
+/** Figures of deployments to production in the last 30 days; null where nothing was measured. */
+interface DeliveryState {
+  readonly deploymentFrequency: { readonly deployments: number }
+  readonly leadTime: { readonly medianMs: number | null }
+  readonly changeFailureRate: { readonly share: number | null }
+  readonly timeToRestore: { readonly medianMs: number | null }
 }
 
 const circuitStates = { closed: 0, 'half-open': 1, open: 2 } as const
@@ -234,6 +244,7 @@ export class Metrics extends MetricSet {
   watch({ upstreams, embedded, ...others }: Partial<MetricSources>): void {
     if (upstreams !== undefined) watchUpstreams(this, upstreams)
     watchStores(this, others)
+    if (others.delivery !== undefined) watchDelivery(this, others.delivery)
     if (embedded !== undefined) watchEmbedded(this, embedded)
     watchProcess(this, others)
   }
@@ -271,6 +282,27 @@ function watchStores(set: MetricSet, { liveSessions, redis, eventStreams }: Part
     const streams = set.gauge('fairlead_event_streams', 'Event streams that are open.')
     set.sample(() => streams.set(eventStreams()))
   }
+}
+
+function watchDelivery(set: MetricSet, delivery: NonNullable<MetricSources['delivery']>): void {
+  const gauge = (name: string, help: string) => set.gauge(`fairlead_delivery_${name}`, help, 'application')
+  const deployments = gauge(
+    'deployments',
+    'Deployments to production in the last 30 days, of the applications with the most runs. Of the embedded engine only, as all of these.',
+  )
+  const leadTime = gauge('lead_time_seconds', 'From a commit to the end of its first deployment to production, in the median.')
+  const failed = gauge('failed_ratio', 'Share of these deployments that were rolled back or failed after they had deployed.')
+  const restore = gauge('restore_seconds', 'From a failed deployment to the next rollback or good one, in the median.')
+  set.sample(() => {
+    for (const one of [deployments, leadTime, failed, restore]) one.reset()
+    for (const [application, figures] of delivery()) {
+      const { leadTime: lead, timeToRestore, changeFailureRate } = figures
+      deployments.set({ application }, figures.deploymentFrequency.deployments)
+      if (lead.medianMs !== null) leadTime.set({ application }, lead.medianMs / 1000)
+      if (changeFailureRate.share !== null) failed.set({ application }, changeFailureRate.share)
+      if (timeToRestore.medianMs !== null) restore.set({ application }, timeToRestore.medianMs / 1000)
+    }
+  })
 }
 
 function watchEmbedded(set: MetricSet, embedded: NonNullable<MetricSources['embedded']>): void {

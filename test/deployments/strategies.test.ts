@@ -249,6 +249,27 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
       answers.some(({ group }) => group === 'shop-bad-v001'),
       'it had traffic',
     )
+    const { body } = await fleet.ask('GET', '/applications/shop/delivery')
+    const changes = (at(body, 'changes') as Record<string, unknown>[]).filter(({ clusters }) => String(clusters) === 'shop-bad')
+    assert.deepEqual(
+      changes.map(({ kind, failure, restoredAtMs }) => [kind, failure, typeof restoredAtMs]),
+      [
+        ['deployment', 'The stage "verify" failed.', 'number'],
+        ['deployment', undefined, 'undefined'],
+      ],
+    )
+  },
+
+  async 'the deployment of a pipeline is in the metrics of delivery'(fleet) {
+    const stages = [{ refId: '1', type: 'deploy', clusters: [{ ...place, ...creation('piped', empty) }] }]
+    assert.equal((await fleet.ask('POST', '/pipelines', { application: 'shop', name: 'ship', stages })).status, 200)
+    const { body } = await fleet.ask('POST', '/pipelines/shop/ship', { type: 'manual' })
+    await fleet.ends(String(at(body, 'ref')).split('/').at(-1) as string, 'SUCCEEDED', 'pipelines')
+    const isCounted = async () =>
+      /^fairlead_delivery_deployments\{application="shop"\} [1-9]/m.test(
+        await (await fetch(`${fleet.url()}/spectator/metrics`)).text(),
+      )
+    await waitUntil(isCounted, 'the deployment in the metrics')
   },
 
   async 'a canary that fails on purpose is stopped with no more than its share, and no request is lost'(fleet, t) {

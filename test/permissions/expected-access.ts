@@ -217,6 +217,7 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'POST /manifests/plan': 'planners',
   'GET /applications/{application}/drift': 'readers',
   'GET /applications/{application}/environments': 'readers',
+  'GET /applications/{application}/delivery': 'readers',
   'GET /applications/{application}/secrets': 'readers',
   'PUT /applications/{application}/secrets/{name}': 'writers',
   'DELETE /applications/{application}/secrets/{name}': 'writers',

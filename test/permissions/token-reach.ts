@@ -181,6 +181,7 @@ export const expectedReach: Readonly<Record<string, Reach>> = {
   'POST /manifests/plan': 'its own',
   'GET /applications/{application}/drift': 'its own',
   'GET /applications/{application}/environments': 'its own',
+  'GET /applications/{application}/delivery': 'its own',
   'GET /applications/{application}/secrets': 'its own',
   'PUT /applications/{application}/secrets/{name}': 'its own',
   'DELETE /applications/{application}/secrets/{name}': 'its own',

@@ -140,6 +140,12 @@ test('every metric is described, with the labels that it has', async () => {
   const ended = (['execution', 'stage'] as const).map((level) => ({ level, type: 'a', status: 'SUCCEEDED', count: 1 }))
   const accounts = [{ provider: 'local', account: 'dev', isReachable: true }]
   const engine = { executions: { RUNNING: 2 }, queueAgesMs: { due: 1500 }, ended, accounts, lease: { holder: 'a', term: 1 } }
+  const delivered = {
+    deploymentFrequency: { deployments: 3 },
+    leadTime: { medianMs: 1500 },
+    changeFailureRate: { share: 0.5 },
+    timeToRestore: { medianMs: 2000 },
+  }
   metrics.watch({
     upstreams: {
       pending: () => [['orca', { pending: 1, waiting: 1 }]],
@@ -147,6 +153,7 @@ test('every metric is described, with the labels that it has', async () => {
     },
     liveSessions: () => undefined,
     workers: () => 2,
+    delivery: () => new Map([['shop', delivered]]),
     redis: { isReachable: () => false },
     embedded: { isListening: () => true, observe: async () => engine },
   })
@@ -172,6 +179,7 @@ test('every metric is described, with the labels that it has', async () => {
   const described = metrics.descriptions.map(({ labels, ...rest }) => ({ ...rest, labels: labels.toSorted() }))
   assert.deepEqual(new Map(found.map((each) => [each.name, each])), new Map(described.map((each) => [each.name, each])))
   assert.equal(firstValue(families, 'fairlead_engine_queue_age_seconds'), 1.5)
+  assert.equal(firstValue(families, 'fairlead_delivery_lead_time_seconds'), 1.5)
   assert.equal(firstValue(families, 'fairlead_sessions'), Number.NaN)
 })
 

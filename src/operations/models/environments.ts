@@ -6,7 +6,7 @@ import { ManifestDrift } from './infrastructure.ts'
 const count = z.int()
 const moment = z.int().nullish().describe('Milliseconds since the epoch.')
 
-const CommitModel = z
+export const CommitModel = z
   .looseObject({
     sha: z.string(),
     ...optionalTextsModel('branch', 'message', 'author', 'url'),
@@ -14,7 +14,7 @@ const CommitModel = z
   })
   .meta({ id: 'EnvironmentCommit' })
 
-const BuildModel = z
+export const BuildModel = z
   .looseObject({ ...optionalTextsModel('server', 'job', 'url', 'result'), number: z.int().nullish() })
   .meta({ id: 'EnvironmentBuild' })
 

@@ -1,0 +1,317 @@
+/** Figures of delivery: how often, how fast and how well versions reach an environment, by the runs that deploy them. */
+import { fieldAt, fieldOf, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json/values.ts'
+import { parseMoniker } from '../names/moniker.ts'
+import type { Environment } from './declaration.ts'
+import { type Build, type Commit, deploymentsOf } from './pipelines.ts'
+
+/** What is kept of a run that has ended. */
+export interface RunFacts {
+  readonly id: string
+  readonly pipeline: string
+  readonly user: string | undefined
+  readonly commit: Commit | undefined
+  readonly build: Build | undefined
+  readonly steps: readonly Step[]
+  /** Undefined: it has not failed. */
+  readonly failure: { readonly text: string; readonly account: string | undefined } | undefined
+}
+
+/** A stage that has changed what runs. */
+interface Step {
+  readonly kind: 'deployment' | 'rollback'
+  readonly account: string
+  /** Empty, here and below: it is not known. */
+  readonly regions: readonly string[]
+  readonly clusters: readonly string[]
+  readonly images: readonly string[]
+  readonly atMs: number
+}
+
+/** A run that has deployed to an environment. */
+export interface Change {
+  readonly run: { readonly id: string; readonly pipeline: string; readonly user: string | undefined }
+  readonly atMs: number
+  /** `restoration`: it deploys again what ran before. */
+  readonly kind: 'deployment' | 'restoration'
+  readonly clusters: readonly string[]
+  readonly images: readonly string[]
+  readonly commit: Commit | undefined
+  readonly build: Build | undefined
+  /** From the commit, for the first deployment of it. */
+  readonly leadMs: number | undefined
+  /** Why it counts as failed. */
+  readonly failure: string | undefined
+  /** When the environment was good again. */
+  readonly restoredAtMs: number | undefined
+}
+
+export interface DeliveryFigures {
+  readonly deploymentFrequency: { readonly perDay: number; readonly deployments: number }
+  readonly leadTime: { readonly medianMs: number | null; readonly of: number }
+  readonly changeFailureRate: { readonly share: number | null; readonly failed: number; readonly of: number }
+  readonly timeToRestore: { readonly medianMs: number | null; readonly of: number; readonly open: number }
+}
+
+const rollbackTypes = ['rollbackServerGroup', 'rollbackCluster', 'undoRolloutManifest']
+const deployingTypes = /^(?:deploy|createServerGroup|cloneServerGroup|deployManifest|promote)/i
+const dayMs = 86_400_000
+
+/** Whether a run without the contexts of its stages may have changed what runs. */
+export function mayDeploy(run: JsonObject): boolean {
+  return objectsOf(run['stages']).some(({ type, status }) => {
+    const name = String(type)
+    return status !== 'NOT_STARTED' && status !== 'SKIPPED' && (deployingTypes.test(name) || rollbackTypes.includes(name))
+  })
+}
+
+/** @param run With the contexts of its stages; a task is one, too. */
+export function factsOf(run: JsonObject): RunFacts {
+  const stages = objectsOf(run['stages'])
+  const found = stages.flatMap((stage) => deploymentBy(run, stage))
+  const { commit, build } = found.find((each) => (each.commit ?? each.build) !== undefined) ?? {}
+  const failed =
+    run['status'] === 'TERMINAL' ? stages.find((stage) => stage['status'] === 'TERMINAL' && !isWithin(stage)) : undefined
+  return {
+    id: String(run['id']),
+    pipeline: textOf(run['name']) ?? textOf(run['description']) ?? '',
+    user: textOf(fieldAt(run, 'authentication', 'user')) ?? textOf(fieldAt(run, 'trigger', 'user')),
+    ...{ commit, build },
+    steps: [...found.map(({ step }) => step), ...stages.flatMap(rollbackBy)],
+    failure: failed && {
+      text: `The stage "${nameOf(failed)}" failed.`,
+      account: isDeploying(failed) ? accountOf(failed) : undefined,
+    },
+  }
+}
+
+function nameOf({ name, type }: JsonObject): string {
+  return textOf(name) ?? String(type)
+}
+
+function isWithin({ parentStageId }: JsonObject): boolean {
+  return textOf(parentStageId) !== undefined
+}
+
+function isDeploying({ type }: JsonObject): boolean {
+  return deployingTypes.test(String(type))
+}
+
+function accountOf({ context }: JsonObject): string | undefined {
+  return textOf(fieldOf(context, 'account')) ?? textOf(fieldOf(context, 'credentials'))
+}
+
+/** A stage that failed after it had deployed has changed something as well. */
+function deploymentBy(
+  run: JsonObject,
+  stage: JsonObject,
+): { step: Step; commit: Commit | undefined; build: Build | undefined }[] {
+  const hasFailed = stage['status'] === 'TERMINAL'
+  const hasChanged =
+    Object.keys(objectOf(fieldOf(stage['context'], 'deploy.server.groups'))).length > 0 ||
+    objectsOf(fieldOf(stage['outputs'], 'manifests')).length > 0
+  if (stage['status'] !== 'SUCCEEDED' && !(hasFailed && hasChanged)) return []
+  const only = (from: JsonObject): JsonObject => ({
+    ...from,
+    stages: objectsOf(run['stages']).map((each) => ({ ...each, status: each === stage ? 'SUCCEEDED' : 'NOT_STARTED' })),
+  })
+  const [deployment] = deploymentsOf([only(run)])
+  if (deployment === undefined) return []
+  const { account, images, serverGroups, manifests, run: of } = deployment
+  const names = Object.values(serverGroups).flatMap(textsOf)
+  const namespaces = manifests.flatMap((manifest) => textOf(fieldAt(manifest, 'metadata', 'namespace')) ?? [])
+  const step: Step = {
+    ...{ kind: 'deployment', account, images, atMs: of.atMs ?? numberOf(run['endTime']) ?? 0 },
+    regions: [...new Set([...Object.keys(serverGroups), ...namespaces])],
+    clusters: [...new Set([...names.map(clusterOf), ...manifests.filter(hasImages).map(manifestName)])].toSorted(),
+  }
+  // The build of a run that another one has started is known to that one.
+  const source =
+    deployment.commit === undefined ? parentsOf(run).flatMap((parent) => deploymentsOf([only({ ...run, ...parent })])) : []
+  return [deployment, ...source]
+    .filter(({ commit, build }, index) => index === 0 || (commit ?? build) !== undefined)
+    .slice(-1)
+    .map(({ commit, build }) => ({ step, commit, build }))
+}
+
+/** Triggers of the runs that have led to this one, the nearest first. */
+function parentsOf(run: JsonObject): { trigger: JsonObject }[] {
+  const parent = fieldAt(run, 'trigger', 'parentExecution')
+  const trigger = objectOf(fieldOf(parent, 'trigger'))
+  return parent === undefined || parent === null ? [] : [{ trigger }, ...parentsOf({ trigger })]
+}
+
+function hasImages(manifest: JsonObject): boolean {
+  return fieldAt(manifest, 'spec', 'template') !== undefined || fieldAt(manifest, 'spec', 'containers') !== undefined
+}
+
+function manifestName(manifest: JsonObject): string {
+  return `${String(manifest['kind'])} ${String(fieldAt(manifest, 'metadata', 'name'))}`.toLowerCase()
+}
+
+function clusterOf(serverGroup: string): string {
+  return parseMoniker(serverGroup).cluster ?? serverGroup
+}
+
+function rollbackBy(stage: JsonObject): Step[] {
+  const { type, status, context, endTime } = stage
+  const account = accountOf(stage)
+  if (!rollbackTypes.includes(String(type)) || status !== 'SUCCEEDED' || account === undefined) return []
+  const texts = (...names: string[]) => names.flatMap((name) => textOf(fieldOf(context, name)) ?? textsOf(fieldOf(context, name)))
+  const groups = [
+    textOf(fieldOf(context, 'serverGroupName')),
+    textOf(fieldAt(context, 'rollbackContext', 'rollbackServerGroupName')),
+  ]
+  return [
+    {
+      ...{ kind: 'rollback', account, images: [], atMs: numberOf(endTime) ?? 0 },
+      regions: texts('region', 'regions', 'location', 'namespace').slice(0, 1),
+      clusters: [
+        ...texts('cluster', 'manifestName'),
+        ...groups.flatMap((name) => (name === undefined ? [] : clusterOf(name))),
+      ].map((name) => name.toLowerCase()),
+    },
+  ]
+}
+
+/** Undefined: all that is deployed anywhere. */
+export type Place = Pick<Environment, 'accounts' | 'regions' | 'clusters'> | undefined
+
+function isIn(place: Place, { account, regions, clusters }: Step): boolean {
+  if (place === undefined) return true
+  const fits = (own: readonly string[], wanted: readonly string[] | undefined) =>
+    wanted === undefined || own.length === 0 || own.some((each) => wanted.includes(each))
+  return place.accounts.includes(account) && fits(regions, place.regions) && fits(clusters, place.clusters)
+}
+
+interface Draft extends Omit<Change, 'kind' | 'failure' | 'restoredAtMs'> {
+  kind: Change['kind']
+  failure: string | undefined
+  restoredAtMs: number | undefined
+}
+
+/** The changes of an environment, the oldest first. */
+export function changesIn(place: Place, runs: readonly RunFacts[]): Change[] {
+  const sources = new Map(runs.filter(({ commit }) => commit !== undefined).flatMap(imagesWithSource))
+  const events = runs.flatMap((run) => eventsOf(place, run)).toSorted((one, other) => one.atMs - other.atMs)
+  const changes: Draft[] = []
+  const seen = new Set<string>()
+  for (const { run, step, atMs } of events) {
+    const before = changes.filter(({ clusters }) => overlap(clusters, step.clusters))
+    if (step.kind === 'rollback') {
+      fail(before.at(-1), 'It was rolled back.', atMs)
+      continue
+    }
+    const source =
+      run.commit === undefined ? step.images.map((image) => sources.get(image)).find((known) => known !== undefined) : run
+    const change = toChange({ run, step, atMs }, source)
+    const isFirst = change.commit !== undefined && !seen.has(change.commit.sha)
+    if (change.commit !== undefined) seen.add(change.commit.sha)
+    const failure = run.failure !== undefined && concerns(place, run.failure.account) ? run.failure.text : undefined
+    if (failure === undefined) restore(before, change)
+    changes.push({ ...change, leadMs: isFirst && change.kind === 'deployment' ? change.leadMs : undefined, failure })
+  }
+  return changes
+}
+
+function imagesWithSource(run: RunFacts): [image: string, source: RunFacts][] {
+  return run.steps.flatMap(({ images }) => images.map((image): [string, RunFacts] => [image, run]))
+}
+
+interface DeliveryEvent {
+  readonly run: RunFacts
+  readonly step: Step
+  readonly atMs: number
+}
+
+/** The deployments of a run to an environment are one, which ends with the last of them. */
+function eventsOf(place: Place, run: RunFacts): DeliveryEvent[] {
+  const own = run.steps.filter((step) => isIn(place, step))
+  const deployments = own.filter(({ kind }) => kind === 'deployment')
+  const rollbacks = own.filter(({ kind }) => kind === 'rollback').map((step) => ({ run, step, atMs: step.atMs }))
+  const [first] = deployments
+  if (first === undefined) return rollbacks
+  const merged = (values: (step: Step) => readonly string[]) => [...new Set(deployments.flatMap(values))].toSorted()
+  const step = { ...first, images: merged(({ images }) => images), clusters: merged(({ clusters }) => clusters) }
+  return [{ run, step, atMs: Math.max(...deployments.map(({ atMs }) => atMs)) }, ...rollbacks]
+}
+
+function overlap(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === 0 || other.length === 0 || one.some((each) => other.includes(each))
+}
+
+function concerns(place: Place, account: string | undefined): boolean {
+  return account === undefined || (place?.accounts.includes(account) ?? true)
+}
+
+function toChange({ run, step, atMs }: DeliveryEvent, source: Pick<RunFacts, 'commit' | 'build'> | undefined): Draft {
+  const { commit } = source ?? {}
+  const commitMs = toMs(commit?.timestamp)
+  return {
+    run: { id: run.id, pipeline: run.pipeline, user: run.user },
+    ...{ atMs, kind: 'deployment', clusters: step.clusters, images: step.images, commit, build: run.build ?? source?.build },
+    leadMs: commitMs === undefined || commitMs > atMs ? undefined : atMs - commitMs,
+    ...{ failure: undefined, restoredAtMs: undefined },
+  }
+}
+
+function toMs(timestamp: string | number | undefined): number | undefined {
+  const ms = typeof timestamp === 'string' ? (numberOf(timestamp) ?? Date.parse(timestamp)) : timestamp
+  return ms === undefined || Number.isNaN(ms) ? undefined : ms
+}
+
+function fail(change: Draft | undefined, failure: string, atMs: number): void {
+  if (change === undefined || change.kind === 'restoration') return
+  change.failure ??= failure
+  change.restoredAtMs ??= atMs
+}
+
+/** A good deployment ends the failures before it; one of the version that ran before the latest one says that this has failed. */
+function restore(before: readonly Draft[], change: Draft): void {
+  const [earlier, latest] = before.slice(-2)
+  if (earlier !== undefined && latest !== undefined && isSame(earlier, change) && !isSame(latest, change)) {
+    change.kind = 'restoration'
+    fail(latest, 'The version before it was deployed again.', change.atMs)
+  }
+  for (const each of before) if (each.failure !== undefined) each.restoredAtMs ??= change.atMs
+}
+
+function isSame(one: Pick<Change, 'images'>, other: Pick<Change, 'images'>): boolean {
+  return one.images.join() === other.images.join()
+}
+
+/** @param window Milliseconds since the epoch */
+export function figuresOf(
+  changes: readonly Change[],
+  window: { readonly sinceMs: number; readonly untilMs: number },
+): DeliveryFigures {
+  const within = changes.filter(({ atMs }) => atMs >= window.sinceMs && atMs <= window.untilMs)
+  const deployments = within.filter(({ kind }) => kind === 'deployment')
+  const failed = deployments.filter(({ failure }) => failure !== undefined)
+  const leads = deployments.flatMap(({ leadMs }) => leadMs ?? [])
+  const restores = failed.flatMap(({ restoredAtMs, atMs }) => (restoredAtMs === undefined ? [] : restoredAtMs - atMs))
+  const days = Math.max((window.untilMs - window.sinceMs) / dayMs, 1)
+  return {
+    deploymentFrequency: { perDay: toPlaces(deployments.length / days, 2), deployments: deployments.length },
+    leadTime: { medianMs: median(leads), of: leads.length },
+    changeFailureRate: {
+      share: deployments.length === 0 ? null : toPlaces(failed.length / deployments.length, 4),
+      ...{ failed: failed.length, of: deployments.length },
+    },
+    timeToRestore: { medianMs: median(restores), of: restores.length, open: failed.length - restores.length },
+  }
+}
+
+function median(values: readonly number[]): number | null {
+  const sorted = values.toSorted((one, other) => one - other)
+  const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.floor(sorted.length / 2)]]
+  return low === undefined || high === undefined ? null : Math.round((low + high) / 2)
+}
+
+function toPlaces(value: number, places: number): number {
+  return Number(value.toFixed(places))
+}
+
+/** The environment that is production: one whose name says so, else the last of those that are declared. Undefined: none is. */
+export function productionOf(list: readonly Environment[], isDeclared: boolean): Environment | undefined {
+  return list.findLast(({ name }) => /prod|live/i.test(name)) ?? (isDeclared ? list.at(-1) : undefined)
+}

@@ -1,0 +1,107 @@
+/** Deployments of an application, read from its runs at the orchestrator. */
+import { BoundedMap } from '../caches/bounded-map.ts'
+import { factsOf, mayDeploy, type RunFacts } from '../environments/delivery.ts'
+import { type Environments, environmentsOf } from '../environments/derivation.ts'
+import { pathTo } from '../http/encode-path.ts'
+import { fieldOf, type JsonObject, objectOf, textOf } from '../json/values.ts'
+import { readJson, type UpstreamAnswer } from '../upstreams/read-answer.ts'
+import type { ServiceName } from '../upstreams/services.ts'
+import type { UpstreamCall } from '../upstreams/upstream-call.ts'
+import { checkList, checkObject } from './upstream-shape.ts'
+
+export type CallService = (service: ServiceName, call: UpstreamCall) => Promise<UpstreamAnswer>
+
+export interface Delivery {
+  /** Undefined: neither the definition store nor the orchestrator knows the application. */
+  readonly environments: Environments | undefined
+  readonly runs: readonly RunFacts[]
+  /** False: there are more runs than are read. */
+  readonly isComplete: boolean
+}
+
+const endedStatuses = 'SUCCEEDED,TERMINAL,CANCELED,STOPPED,FAILED_CONTINUE'
+const maxKept = 20_000
+export const runsOfPage = 200
+const maxPages = 10
+/** Records with the contexts of their stages are large. */
+const runsOfBatch = 20
+const maxTasks = 200
+
+/** Runs that have ended do not change, so each is read once. */
+export class DeliveryReader {
+  readonly #facts = new BoundedMap<string, RunFacts>(maxKept)
+
+  /** @throws {GatewayError} when a service cannot be asked */
+  async read(
+    call: CallService,
+    application: string,
+    { sinceMs, accounts }: { sinceMs: number; accounts: readonly unknown[] },
+  ): Promise<Delivery> {
+    const [stored, pipelines, ended, tasks] = await Promise.all([
+      call('front50', { path: pathTo`/v2/applications/${application}` }),
+      call('front50', { path: pathTo`/pipelines/${application}`, query: { refresh: 'false' } }),
+      listRuns(call, application, sinceMs),
+      this.#readTasks(call, application, sinceMs),
+    ])
+    const runs = [...(await this.#readRuns(call, ended.runs)), ...tasks].filter(({ steps }) => steps.length > 0)
+    const isKnown = stored.status !== 404
+    const { environments: attribute } = isKnown ? checkObject(readJson(stored, 'front50'), 'front50') : ({} as JsonObject)
+    const definitions = pipelines.status === 404 ? [] : checkList(readJson(pipelines, 'front50'), 'front50')
+    const used = [...new Set(runs.flatMap(({ steps }) => steps.map(({ account }) => account)))]
+    const environments = environmentsOf(attribute, { accounts, pipelines: definitions, used })
+    return { environments: isKnown || runs.length > 0 ? environments : undefined, runs, isComplete: ended.isComplete }
+  }
+
+  async #readRuns(call: CallService, listed: readonly JsonObject[]): Promise<RunFacts[]> {
+    const ids = listed.filter(mayDeploy).map(({ id }) => String(id))
+    const unknown = ids.filter((id) => !this.#facts.has(id))
+    for (let at = 0; at < unknown.length; at += runsOfBatch) {
+      const query = { executionIds: unknown.slice(at, at + runsOfBatch).join(','), expand: true }
+      for (const run of checkList(readJson(await call('orca', { path: '/pipelines', query }), 'orca'), 'orca')) this.#keep(run)
+    }
+    return ids.flatMap((id) => this.#facts.get(id) ?? [])
+  }
+
+  /** Deployments and rollbacks by hand. */
+  async #readTasks(call: CallService, application: string, sinceMs: number): Promise<RunFacts[]> {
+    const query = { limit: maxTasks, statuses: 'SUCCEEDED,TERMINAL' }
+    const answer = await call('orca', { path: pathTo`/applications/${application}/tasks`, query })
+    const tasks = answer.status === 404 ? [] : checkList(readJson(answer, 'orca'), 'orca')
+    return tasks
+      .filter(({ startTime, execution }) => Number(startTime) >= sinceMs && mayDeploy(objectOf(execution)))
+      .map((task) => this.#keep({ ...objectOf(task['execution']), id: task['id'], status: task['status'], name: task['name'] }))
+  }
+
+  #keep(run: JsonObject): RunFacts {
+    const id = String(run['id'])
+    const known = this.#facts.get(id)
+    if (known !== undefined) return known
+    const facts = factsOf(run)
+    this.#facts.set(id, facts)
+    return facts
+  }
+}
+
+/**
+ * Runs that have ended, without the contexts of their stages, the newest first.
+ *
+ * @param application `*` for all
+ */
+export async function listRuns(
+  call: CallService,
+  application: string,
+  sinceMs: number,
+): Promise<{ runs: JsonObject[]; isComplete: boolean }> {
+  const runs: JsonObject[] = []
+  for (let page = 0; page < maxPages; page++) {
+    const query = {
+      ...{ triggerTimeStartBoundary: String(sinceMs), statuses: endedStatuses, expand: false },
+      ...{ startIndex: page * runsOfPage, size: runsOfPage },
+    }
+    const answer = await call('orca', { path: pathTo`/applications/${application}/pipelines/search`, query })
+    const found = checkList(readJson(answer, 'orca'), 'orca')
+    runs.push(...found.filter((run) => textOf(fieldOf(run, 'id')) !== undefined))
+    if (found.length < runsOfPage) return { runs, isComplete: true }
+  }
+  return { runs, isComplete: false }
+}

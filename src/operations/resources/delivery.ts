@@ -1,0 +1,86 @@
+/** Figures of delivery of an application: frequency, lead time, failures, time to restore. */
+
+import { type Change, changesIn, type DeliveryFigures, figuresOf, productionOf } from '../../environments/delivery.ts'
+import { labelOf } from '../../environments/running.ts'
+import { GatewayError } from '../../errors.ts'
+import { definedOf, type JsonObject } from '../../json/values.ts'
+import { foldName } from '../../names/fold-name.ts'
+import { createAccountFilter } from '../access/application-access.ts'
+import { get, polledByUsers } from '../declare.ts'
+import { deliveryWindowMs } from '../delivery-metrics.ts'
+import { readsApplication } from '../demands.ts'
+import { DeliveryModel } from '../models/delivery.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { millisecondsModel, nonEmpty } from '../schemas.ts'
+
+const maxChanges = 500
+
+const definitions: Readonly<Record<keyof DeliveryFigures, string>> = {
+  deploymentFrequency:
+    'Runs that have deployed to the environment, for each day of the time. A run counts once; one that deploys again what ran before does not count.',
+  leadTime: 'From the commit to the end of the first deployment of it to the environment, in the median.',
+  changeFailureRate:
+    'Share of the deployments that were rolled back, or followed by a deployment of the version before, or whose run failed after it had deployed.',
+  timeToRestore:
+    'From the end of a failed deployment to the next rollback or good deployment of the same clusters, in the median.',
+}
+
+export const deliveryOperations: Operation[] = [
+  get('getApplicationDelivery', '/applications/{application}/delivery', {
+    ...polledByUsers,
+    demands: readsApplication,
+    summary: 'Get figures of delivery',
+    description:
+      'How often an application is deployed to an environment, how long commits take until then, how many deployments fail, and how long ' +
+      'failures last; with the definition of each figure and the deployments behind them.',
+    query: {
+      since: millisecondsModel.optional().describe('Milliseconds since the epoch; 30 days ago unless given.'),
+      environment: nonEmpty
+        .optional()
+        .describe('Unless given, the one whose name says prod or live, else the last declared one, else all deployments.'),
+    },
+    handle: readDelivery,
+    cost: 5,
+    answer: DeliveryModel,
+    errors: { 404: 'The application or the environment does not exist.' },
+  }),
+]
+
+async function readDelivery(request: OperationRequest, platform: Platform): Promise<JsonObject> {
+  const application = request.path['application'] as string
+  const untilMs = Date.now()
+  const sinceMs = (request.query['since'] as number | undefined) ?? untilMs - deliveryWindowMs
+  const mayRead = await createAccountFilter(request, platform)
+  const accounts = platform.accounts.list().filter(({ name }) => mayRead(name))
+  const { environments, runs, isComplete } = await platform.delivery.read(request.call, application, { sinceMs, accounts })
+  if (environments === undefined) throw new GatewayError('NOT_FOUND', `There is no application "${application}".`)
+  const { list, isDeclared } = environments
+  const wanted = request.query['environment'] as string | undefined
+  const environment =
+    wanted === undefined ? productionOf(list, isDeclared) : list.find(({ name }) => foldName(name) === foldName(wanted))
+  if (wanted !== undefined && environment === undefined) {
+    const names = list.map(({ name }) => name).join(', ')
+    throw new GatewayError('NOT_FOUND', `The application ${application} has no environment "${wanted}", only ${names || 'none'}.`)
+  }
+  const readable = runs.map((run) => ({ ...run, steps: run.steps.filter(({ account }) => mayRead(account)) }))
+  const changes = changesIn(environment, readable)
+  return {
+    ...{ sinceMs, untilMs, environment: environment?.name ?? null, environments: list.map(({ name }) => name) },
+    ...{ complete: isComplete, figures: withDefinitions(figuresOf(changes, { sinceMs, untilMs })) },
+    changes: changes.toReversed().slice(0, maxChanges).map(toAnswer),
+  }
+}
+
+function withDefinitions(figures: DeliveryFigures): JsonObject {
+  return Object.fromEntries(
+    Object.entries(figures).map(([name, figure]) => [
+      name,
+      { ...figure, definition: definitions[name as keyof DeliveryFigures] },
+    ]),
+  )
+}
+
+function toAnswer(change: Change): JsonObject {
+  return definedOf({ ...change, labels: change.images.map(labelOf) })
+}
