@@ -285,14 +285,23 @@ function watchStores(set: MetricSet, { liveSessions, redis, eventStreams }: Part
 }
 
 function watchDelivery(set: MetricSet, delivery: NonNullable<MetricSources['delivery']>): void {
-  const gauge = (name: string, help: string) => set.gauge(`fairlead_delivery_${name}`, help, 'application')
+  const gauge = (name: string, help: string) => set.gauge(name, help, 'application')
   const deployments = gauge(
-    'deployments',
+    'fairlead_delivery_deployments',
     'Deployments to production in the last 30 days, of the applications with the most runs. Of the embedded engine only, as all of these.',
   )
-  const leadTime = gauge('lead_time_seconds', 'From a commit to the end of its first deployment to production, in the median.')
-  const failed = gauge('failed_ratio', 'Share of these deployments that were rolled back or failed after they had deployed.')
-  const restore = gauge('restore_seconds', 'From a failed deployment to the next rollback or good one, in the median.')
+  const leadTime = gauge(
+    'fairlead_delivery_lead_time_seconds',
+    'From a commit to the end of its first deployment to production, in the median.',
+  )
+  const failed = gauge(
+    'fairlead_delivery_failed_ratio',
+    'Share of these deployments that were rolled back or failed after they had deployed.',
+  )
+  const restore = gauge(
+    'fairlead_delivery_restore_seconds',
+    'From a failed deployment to the next rollback or good one, in the median.',
+  )
   set.sample(() => {
     for (const one of [deployments, leadTime, failed, restore]) one.reset()
     for (const [application, figures] of delivery()) {
