@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { ServiceCall } from '../../../src/backends/backend.ts'
 import { canariesBackend } from '../../../src/backends/canaries/canaries.ts'
 import { startBackends } from '../../support/backends.ts'
+import { runInBash } from '../../support/bash.ts'
 import { needs } from '../../support/debian.ts'
 import { runGateway } from '../../support/gateway.ts'
+import { blocksOf, readGuide } from '../../support/guide.ts'
 import { startPrometheus } from '../../support/prometheus.ts'
+import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 import { waitFor } from '../../support/wait-until.ts'
 import { measureFirst } from './measure.ts'
 
@@ -153,4 +157,17 @@ test('spin canary finds a slow server group in the history of Prometheus', async
     runs.map(({ status }) => status),
     ['succeeded', 'succeeded'],
   )
+})
+
+test('a judgment by hand works as the guide says', async (t) => {
+  const folder = createFolder('judgment')
+  t.after(() => removeFolder(folder))
+  const [guide, [functions = '']] = [readGuide('canary-analysis'), blocksOf(readGuide('recipes'), 'bash')]
+  const accounts = [{ name: 'files', folder: join(folder, 'measurements') }]
+  const fairlead = { admin: { password: 'correct-horse-battery' } }
+  const { url } = await runGateway(t, { kayenta: { file: { accounts } }, fairlead }, { embedded: true })
+  const commands = [functions, ...blocksOf(guide, 'bash')].join('\n').replaceAll('http://localhost:8084', url)
+  const { code, output, errors } = await runInBash(t, `set -eo pipefail\n${commands}`, { cwd: folder })
+  assert.equal(code, 0, `${output}\n${errors}`)
+  assert.equal(output, `{"canaryConfigId":"shop-latency"}${blocksOf(guide, 'text')[0]}`)
 })
