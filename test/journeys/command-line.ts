@@ -57,6 +57,40 @@ const template = {
     stages: [{ refId: '1', requisiteStageRefIds: [], type: 'wait', name: 'Wait', waitTime: '${ templateVariables.seconds }' }],
   },
 }
+const canaryConfig = {
+  id: 'gauge',
+  name: 'gauge',
+  applications: ['fleet'],
+  judge: { name: 'NetflixACAJudge-v1.0', judgeConfigurations: {} },
+  metrics: [
+    {
+      name: 'errors',
+      query: { type: 'serverGroups', metricName: 'errors' },
+      groups: ['Errors'],
+      analysisConfigurations: { canary: { direction: 'increase' } },
+      scopeName: 'default',
+    },
+  ],
+  classifier: { groupWeights: { Errors: 100 } },
+}
+const canaryScope = { location: 'local', start: '2026-01-31T08:00:00Z', end: '2026-01-31T09:00:00Z', step: 60 }
+const executionRequest = {
+  scopes: {
+    default: {
+      controlScope: { scope: 'fleet-v000', ...canaryScope },
+      experimentScope: { scope: 'fleet-v001', ...canaryScope },
+    },
+  },
+  thresholds: { marginal: 50, pass: 75 },
+}
+/** Nothing is deployed that could be measured. */
+const CompleteCanary = z.looseObject({
+  complete: z.literal(true),
+  status: z.literal('terminal'),
+  exception: z.looseObject({
+    details: z.looseObject({ errors: z.tuple([z.string().regex(/There is no server group "fleet-v000" in local\.$/)]) }),
+  }),
+})
 const templated = {
   schema: 'v2',
   application: 'fleet',
@@ -277,8 +311,43 @@ export const commands: readonly Command[] = [
     ],
   },
   {
-    command: 'canary config get, without a canary service',
-    requests: [{ ask: 'GET /v2/canaryConfig/none', status: 404 }],
+    command: 'canary canary-config save of an unknown one, list and get',
+    requests: [
+      { ask: 'GET /v2/canaryConfig/gauge', status: 404 },
+      { ask: 'POST /v2/canaryConfig', body: () => canaryConfig, status: 200 },
+      {
+        ask: 'GET /v2/canaryConfig?application=fleet',
+        status: 200,
+        answer: z.tuple([z.looseObject({ id: z.literal('gauge') })]),
+      },
+      { ask: 'GET /v2/canaryConfig/gauge', status: 200, answer: z.looseObject({ name: z.literal('gauge') }) },
+    ],
+  },
+  {
+    command: 'canary canary-config save of a known one',
+    requests: [
+      { ask: 'GET /v2/canaryConfig/gauge', status: 200 },
+      { ask: 'PUT /v2/canaryConfig/gauge', body: () => canaryConfig, status: 200 },
+    ],
+  },
+  {
+    command: 'canary canary-config retro',
+    requests: [
+      {
+        ask: 'POST /v2/canaries/canary?metricsAccountName=server-groups&storageAccountName=fairlead',
+        body: () => ({ canaryConfig, executionRequest }),
+        status: 200,
+        keep: ({ canaryExecutionId }: { canaryExecutionId: string }) => ({ canaryExecutionId }),
+      },
+      { ask: 'GET /v2/canaries/canary/{canaryExecutionId}', status: 200, answer: CompleteCanary, until: true },
+    ],
+  },
+  {
+    command: 'canary canary-config delete',
+    requests: [
+      { ask: 'DELETE /v2/canaryConfig/gauge', status: 200 },
+      { ask: 'GET /v2/canaryConfig/gauge', status: 404 },
+    ],
   },
   {
     command: 'pipeline delete',
