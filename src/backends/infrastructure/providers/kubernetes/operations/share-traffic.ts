@@ -144,8 +144,8 @@ async function routesOf({ account, run }: ManifestRun, { place }: LiveTarget, se
   }
 }
 
-/** Endpoints of a new service take a moment; before, its share would be lost. */
-const endpointsMs = 1000
+/** Until services have the endpoints of new labels, and gateways the weights of a route: before, requests would be lost. */
+const settleMs = 1000
 
 interface RouteSharing {
   readonly services: readonly SharedService[]
@@ -170,7 +170,7 @@ async function shareByRoutes(
   await setPodLabels(running, target, { labels: { [shareLabel]: target.place.name }, isEnabled: true })
   if (percent > 0) await awaitReady(running, target, 1)
   const created = await callInTurns(routed, (service) => createOwnService(running, target, service, owned[service.name] ?? ''))
-  if (created.includes(true)) await sleep(endpointsMs, undefined, { signal: run.signal })
+  if (created.includes(true)) await sleep(settleMs, undefined, { signal: run.signal })
   for (const { name } of routed) {
     for (const route of routes) await changeRoute(running, route, { service: name, own: owned[name] ?? '', percent })
   }
@@ -265,11 +265,13 @@ export async function endRouteShare(
   if (isServing) {
     const services = (await servicesOf(running, target)).filter(({ name }) => names.includes(name))
     await setPodLabels(running, target, { labels: allLabels(services), isEnabled: true })
-    await sleep(endpointsMs, undefined, { signal: run.signal })
+    await sleep(settleMs, undefined, { signal: run.signal })
   }
   for (const [service, own] of owned) {
     for (const route of routes) await changeRoute(running, route, { service, own, percent: undefined })
   }
+  // Gateways take a moment to follow their routes.
+  if (shareOf(target.live)?.percent !== 0) await sleep(settleMs, undefined, { signal: run.signal })
   const resource = await account.api.find({ kind: 'service', group: '' })
   for (const [, name] of owned) {
     const place = resource && { resource, namespace: target.place.namespace, name }
