@@ -97,6 +97,7 @@ const newGroupFields: readonly Field[] = [
   ]),
   flag('startDisabled', 'The new server group takes no traffic at first.'),
   textListField('loadBalancers', 'Load balancers that it joins.', { choicesFrom: 'load-balancers' }),
+  number('trafficPercent', 'Share of the requests to each of them that it gets, from 0 to 100; as of shareTraffic.'),
   textListField('securityGroups', 'Its security groups.', { choicesFrom: 'security-groups' }),
   text('instanceType', 'Its instance type.', { choicesFrom: 'instance-types' }),
   map('env', 'On this machine: environment variables of its programs.'),

@@ -298,7 +298,7 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
 
   async 'a canary that is good gets all the traffic, and no request is lost'(fleet, t) {
     const { settings, traffic, port } = await live(fleet, t, 'bird')
-    const check = { type: 'metric', metric: 'errorPercent', bound: 5, minRequests: 1, seconds: 1, intervalSeconds: 1 }
+    const check = { type: 'metric', metric: 'errorPercent', bound: 5, minRequests: 1, seconds: 3, intervalSeconds: 1 }
     const canary = { steps: [{ percent: 50, checks: [check] }] }
     await fleet.deploy('bird', { ...settings, strategy: 'canary', canary })
     assert.deepEqual(await fleet.cluster('shop-bird'), ['(shop-bird-v000)', 'shop-bird-v001'])
