@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { canariesBackend } from '../../../src/backends/canaries/canaries.ts'
+import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import { startBackends } from '../../support/backends.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 import { type RecordedRequest, Reply, startUpstream } from '../../support/upstream.ts'
@@ -277,6 +278,18 @@ test('rejections of a source reach the analysis', async (t) => {
     assert.match(String(await measureFirst(backends, orderOf({ source, query }))), message)
     await backends.stop()
   }
+})
+
+test('credentials of an account may be references to its secrets', async (t) => {
+  const server = await startUpstream(t, () => ({ status: 'success', data: { resultType: 'matrix', result: [] } }))
+  const own = { name: 'own', endpoint: { baseUrl: server.url }, username: 'fairlead', password: 'secret:prometheus' }
+  const settings = { canaries: { keptDays: 1, accounts: { prometheus: [own] } } }
+  const backends = await startBackends(t, [definitionsBackend, canariesBackend], { settings })
+  const order = orderOf({ source: 'prometheus', query: { customInlineTemplate: 'PromQL:up' } })
+  assert.match(String(await measureFirst(backends, order)), /no secret "prometheus" of the account own/)
+  await backends.ask('front50', 'PUT', '/secrets/account/own/prometheus', { value: 'hunter-2222' })
+  assert.deepEqual(await measureFirst(backends, order), { control: [], experiment: [] })
+  assert.equal(server.requests[0]?.headers.authorization, `Basic ${Buffer.from('fairlead:hunter-2222').toString('base64')}`)
 })
 
 test('an analysis reads files of a folder', async (t) => {
