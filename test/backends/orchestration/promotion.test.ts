@@ -112,8 +112,11 @@ test('each constraint holds the promotion up in its turn, and the stage says whi
   clock.pass(8 * 60 * minute)
   await rig.waitsFor(id, /^(deploys|verifies) 2 (to|in) production$/)
   await ended(rig, id, 'TERMINAL')
-  // The clock of the cluster knows of no load balancer: the verification has looked at the new server group and learnt nothing.
-  assert.match(errorOf(await engine.execution(id)), /There is no metric "errors" of shop-main-v00\d in prod\/west/)
+  // No load balancer knows it: the verification has looked at the new server group and learnt nothing.
+  assert.match(
+    errorOf(await engine.execution(id)),
+    /The check "errorPercent <= 1" failed: errorPercent of shop-main-v00\d has no value yet\./,
+  )
   assert.deepEqual(imagesOf(rig, 'prod'), ['shop:2'])
 })
 
@@ -230,15 +233,16 @@ test('on Kubernetes, the manifests that were deployed last get the images of the
     buildInfo: { images: [image, 'example.org/proxy:7'] },
   })
   const answer = (path: string, body: unknown) => service.scripted.set(`GET ${path}`, () => ({ status: 200, body }))
-  const environments = ['staging', 'prod'].map((name) => ({ name, accounts: ['k8s'], regions: [name] }))
+  const environments: Fields[] = ['staging', 'prod'].map((name) => ({ name, accounts: ['k8s'], regions: [name] }))
   answer('/v2/applications/shop', { name: 'SHOP', environments })
   answer('/credentials', [{ name: 'k8s' }])
   answer('/pipelines/shop', [{ id: 'p1', name: 'release', stages: [{ type: 'promote', to: 'prod' }] }])
   answer('/applications/shop/serverGroups', [group('staging', 'example.org/web:2'), group('prod', 'example.org/web:1')])
   const applied = JSON.stringify(workload('example.org/web:1', 4))
   const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': applied }
+  const promotion = { refId: '1', type: 'promote', to: 'prod' }
   const promote = async () => {
-    const definition = { id: 'p1', name: 'release', application: 'shop', stages: [{ refId: '1', type: 'promote', to: 'prod' }] }
+    const definition = { id: 'p1', name: 'release', application: 'shop', stages: [promotion] }
     const { stages } = await engine.ends(await engine.run(definition, 'ann'), 'SUCCEEDED')
     assert.deepEqual(
       stages.map(({ type }) => type),
@@ -253,6 +257,14 @@ test('on Kubernetes, the manifests that were deployed last get the images of the
   Object.assign(annotations, { 'kubectl.kubernetes.io/last-applied-configuration': '' })
   answer('/applications/shop/serverGroups', [group('staging', 'example.org/web:3'), group('prod', 'example.org/web:2')])
   assert.deepEqual(await promote(), [workload('example.org/web:3', 4)])
+
+  environments[1] = { ...environments[1], constraints: [{ type: 'canary', canaryConfig: { canaryConfigId: 'c1' } }] }
+  answer('/applications/shop/serverGroups', [group('staging', 'example.org/web:4'), group('prod', 'example.org/web:3')])
+  const { stages } = await engine.ends(await engine.run({ application: 'shop', stages: [promotion] }, 'ann'), 'TERMINAL')
+  const [pair] = at(stages[1], 'context', 'deployments', 'serverGroupPairs') as { experiment: Fields }[]
+  assert.equal(at(stages[1], 'context', 'deployments', 'baseline', 'cluster'), 'deployment web')
+  const { stack, freeFormDetails, imageId, region } = pair?.experiment ?? {}
+  assert.deepEqual([stack, freeFormDetails, imageId, region], ['web', 'canary', 'example.org/web:4', 'prod'])
 })
 
 test('what cannot be promoted is refused in words', async (t) => {

@@ -52,15 +52,9 @@ function constraintStages(constraint: Constraint, promotion: Promotion): NewStag
 
 /** One for each cluster that runs there already: a first deployment has nothing to be compared with. */
 function canaryStages(fields: JsonObject, { to, deployments }: Promotion): NewStage[] {
-  const ofGroups = deployments.filter(({ stage }) => stage.type !== 'deployManifest')
-  if (fields['deployments'] !== undefined || ofGroups.length < deployments.length) {
-    return [{ type: 'kayentaCanary', name: `Canary for ${to}`, context: fields }]
-  }
-  const byCluster = Map.groupBy(
-    ofGroups.filter(({ isFirst }) => !isFirst),
-    ({ cluster }) => cluster,
-  )
-  return [...byCluster].map(([cluster, planned]) => ({
+  if (fields['deployments'] !== undefined) return [{ type: 'kayentaCanary', name: `Canary for ${to}`, context: fields }]
+  const compared = deployments.filter(({ isFirst }) => !isFirst)
+  return [...Map.groupBy(compared, ({ cluster }) => cluster)].map(([cluster, planned]) => ({
     type: 'kayentaCanary',
     name: `Canary of ${cluster} for ${to}`,
     context: { analysisType: 'realTimeAutomatic', ...fields, deployments: canaryDeployments(cluster, planned, fields) },
@@ -75,22 +69,21 @@ function canaryDeployments(
   planned: readonly PlannedDeployment[],
   { trafficPercent, capacity = oneInstance }: JsonObject,
 ): JsonObject {
-  const clone = planned.find(({ stage }) => stage.type !== 'createServerGroup')
-  if (clone !== undefined) {
-    throw new StageError([
-      `No pipeline says how ${cluster} is deployed, so it has no canary: deploy it once by a stage "deploy", or give the constraint "deployments".`,
-    ])
-  }
-  const pairs = planned.map(({ stage: { context } }) => {
-    const { imageId, ...others } = context
+  const pairs = planned.map(({ canary }) => {
+    if (canary === undefined) {
+      throw new StageError([
+        `Nothing says how a canary of ${cluster} is deployed: deploy it once by a stage "deploy", or give the constraint "deployments".`,
+      ])
+    }
+    const { imageId, ...others } = canary
     const group = { ...others, strategy: '', capacity }
-    const detailed = (word: string) => [textOf(context['freeFormDetails']), word].flatMap((part) => part ?? []).join('-')
+    const detailed = (word: string) => [textOf(canary['freeFormDetails']), word].flatMap((part) => part ?? []).join('-')
     return {
       control: { ...group, freeFormDetails: detailed('baseline') },
       experiment: { ...group, imageId, freeFormDetails: detailed('canary') },
       trafficPercent,
     }
   })
-  const { application, account, cloudProvider } = planned[0]?.stage.context ?? {}
+  const { application, account, cloudProvider } = planned[0]?.canary ?? {}
   return { baseline: { application, account, cluster, cloudProvider }, serverGroupPairs: pairs }
 }

@@ -30,6 +30,8 @@ export interface PlannedDeployment {
   readonly cluster: string
   /** Nothing of it runs there yet. */
   readonly isFirst: boolean
+  /** A server group of it for a canary, as `deploy` takes it; undefined where nothing says how it is made. */
+  readonly canary: JsonObject | undefined
 }
 
 /** One for each cluster and place whose images differ. @throws {StageError} when one cannot be deployed */
@@ -43,9 +45,21 @@ export async function plannedDeployments(context: TaskContext, places: Places, r
   return Promise.all(
     changed.map(async (target) => {
       const { cluster, present } = target
-      return { stage: await toStage(target), cluster, isFirst: present === undefined }
+      const stage = await toStage(target)
+      return { stage, cluster, isFirst: present === undefined, canary: canaryOf(target, stage, applicationOf(context)) }
     }),
   )
+}
+
+/** In Kubernetes, it takes the pods of what runs there. */
+function canaryOf(target: Target, { type, context }: NewStage, application: string): JsonObject | undefined {
+  const { source, account, region, cluster, present } = target
+  if (type !== 'deployManifest') return type === 'createServerGroup' ? context : undefined
+  const there = present?.versions.map(({ image }) => image) ?? []
+  const [imageId, ...others] = source.versions.flatMap(({ image }) => (there.includes(image) ? [] : [image]))
+  if (imageId === undefined || others.length > 0) return undefined
+  const place = { application, account, credentials: account, cloudProvider: kubernetes, region }
+  return { ...place, stack: cluster.split(' ').at(-1), imageId }
 }
 
 function runsSame(source: RunningCluster, present: RunningCluster): boolean {
