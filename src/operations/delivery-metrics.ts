@@ -4,7 +4,7 @@ import { changesIn, type DeliveryFigures, figuresOf, mayDeploy, productionOf } f
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import type { AccountCache } from './account-cache.ts'
-import { type CallService, type DeliveryReader, listRuns } from './delivery.ts'
+import { type CallService, type Delivery, type DeliveryReader, listRuns, listTasks } from './delivery.ts'
 
 const refreshMs = 10 * 60_000
 export const deliveryWindowMs = 30 * 86_400_000
@@ -19,10 +19,18 @@ interface DeliveryMetricsParts {
   readonly now: () => number
 }
 
+/** What was read of an application, and of which runs. */
+interface KnownDelivery {
+  readonly state: string
+  readonly delivery: Delivery
+}
+
 /** Of the embedded engine only: an external orchestrator is not asked without a client. */
 export class DeliveryMetrics {
   readonly #parts: DeliveryMetricsParts
   #figures: ReadonlyMap<string, DeliveryFigures> = new Map()
+  /** An application is read again when it has another run: each read asks several services. */
+  #known: ReadonlyMap<string, KnownDelivery> = new Map()
   #refreshedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(parts: DeliveryMetricsParts) {
@@ -44,15 +52,30 @@ export class DeliveryMetrics {
     const call: CallService = (service, asked) => upstreams.call(service, asked, anonymousIdentity)
     const untilMs = now()
     const sinceMs = untilMs - deliveryWindowMs
-    const { runs } = await listRuns(call, '*', sinceMs)
-    const counts = Map.groupBy(runs.filter(mayDeploy), ({ application }) => String(application))
-    const most = [...counts].toSorted(([, one], [, other]) => other.length - one.length).slice(0, maxApplications)
+    const known = new Map<string, KnownDelivery>()
     const figures = new Map<string, DeliveryFigures>()
-    for (const [application] of most) {
-      const { environments, runs: known } = await reader.read(call, application, { sinceMs, accounts: accounts.list() })
-      const production = productionOf(environments?.list ?? [], environments?.isDeclared ?? false)
-      figures.set(application, figuresOf(changesIn(production, known), { sinceMs, untilMs }))
+    for (const [application, ids] of await listDeploying(call, sinceMs)) {
+      const state = ids.join()
+      const before = this.#known.get(application)
+      const { delivery } =
+        before?.state === state
+          ? before
+          : { delivery: await reader.read(call, application, { sinceMs, accounts: accounts.list() }) }
+      const production = productionOf(delivery.environments?.list ?? [], delivery.environments?.isDeclared ?? false)
+      known.set(application, { state, delivery })
+      figures.set(application, figuresOf(changesIn(production, delivery.runs), { sinceMs, untilMs }))
     }
+    this.#known = known
     this.#figures = figures
   }
+}
+
+/** Applications, with the ids of the runs and tasks that may have deployed; those with the most of them. */
+async function listDeploying(call: CallService, sinceMs: number): Promise<[application: string, ids: string[]][]> {
+  const [{ runs }, tasks] = await Promise.all([listRuns(call, '*', sinceMs), listTasks(call, '*', sinceMs)])
+  const byApplication = Map.groupBy([...runs, ...tasks].filter(mayDeploy), ({ application }) => String(application))
+  return [...byApplication]
+    .toSorted(([, one], [, other]) => other.length - one.length)
+    .slice(0, maxApplications)
+    .map(([application, found]) => [application, found.map(({ id }) => String(id))])
 }

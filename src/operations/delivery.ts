@@ -21,7 +21,7 @@ export interface Delivery {
 
 const endedStatuses = 'SUCCEEDED,TERMINAL,CANCELED,STOPPED,FAILED_CONTINUE'
 const maxKept = 20_000
-export const runsOfPage = 200
+const runsOfPage = 200
 const maxPages = 10
 /** Records with the contexts of their stages are large. */
 const runsOfBatch = 20
@@ -41,9 +41,11 @@ export class DeliveryReader {
       call('front50', { path: pathTo`/v2/applications/${application}` }),
       call('front50', { path: pathTo`/pipelines/${application}`, query: { refresh: 'false' } }),
       listRuns(call, application, sinceMs),
-      this.#readTasks(call, application, sinceMs),
+      listTasks(call, application, sinceMs),
     ])
-    const runs = [...(await this.#readRuns(call, ended.runs)), ...tasks].filter(({ steps }) => steps.length > 0)
+    const runs = [...(await this.#readRuns(call, ended.runs)), ...tasks.map((task) => this.#keep(task))].filter(
+      ({ steps }) => steps.length > 0,
+    )
     const isKnown = stored.status !== 404
     const { environments: attribute } = isKnown ? checkObject(readJson(stored, 'front50'), 'front50') : ({} as JsonObject)
     const definitions = pipelines.status === 404 ? [] : checkList(readJson(pipelines, 'front50'), 'front50')
@@ -60,16 +62,6 @@ export class DeliveryReader {
       for (const run of checkList(readJson(await call('orca', { path: '/pipelines', query }), 'orca'), 'orca')) this.#keep(run)
     }
     return ids.flatMap((id) => this.#facts.get(id) ?? [])
-  }
-
-  /** Deployments and rollbacks by hand. */
-  async #readTasks(call: CallService, application: string, sinceMs: number): Promise<RunFacts[]> {
-    const query = { limit: maxTasks, statuses: 'SUCCEEDED,TERMINAL' }
-    const answer = await call('orca', { path: pathTo`/applications/${application}/tasks`, query })
-    const tasks = answer.status === 404 ? [] : checkList(readJson(answer, 'orca'), 'orca')
-    return tasks
-      .filter(({ startTime, execution }) => Number(startTime) >= sinceMs && mayDeploy(objectOf(execution)))
-      .map((task) => this.#keep({ ...objectOf(task['execution']), id: task['id'], status: task['status'], name: task['name'] }))
   }
 
   #keep(run: JsonObject): RunFacts {
@@ -104,4 +96,16 @@ export async function listRuns(
     if (found.length < runsOfPage) return { runs, isComplete: true }
   }
   return { runs, isComplete: false }
+}
+
+/** Deployments and rollbacks by hand, in the form of runs. @param application `*` for all */
+export async function listTasks(call: CallService, application: string, sinceMs: number): Promise<JsonObject[]> {
+  const path = application === '*' ? '/tasks' : pathTo`/applications/${application}/tasks`
+  const answer = await call('orca', { path, query: { limit: maxTasks, statuses: 'SUCCEEDED,TERMINAL' } })
+  const tasks = answer.status === 404 ? [] : checkList(readJson(answer, 'orca'), 'orca')
+  return tasks
+    .map(({ id, name, status, startTime, execution, application: own }) => {
+      return { ...objectOf(execution), id, name, status, startTime, application: own }
+    })
+    .filter((task) => Number(task.startTime) >= sinceMs && mayDeploy(task))
 }
