@@ -1,5 +1,5 @@
 /** Figures of delivery: how often, how fast and how well versions reach an environment, by the runs that deploy them. */
-import { fieldAt, fieldOf, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json/values.ts'
+import { fieldAt, fieldOf, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json/values.ts'
 import { parseMoniker } from '../names/moniker.ts'
 import type { Environment } from './declaration.ts'
 import { type Build, type Commit, deploymentsOf } from './pipelines.ts'
@@ -25,6 +25,8 @@ interface Step {
   readonly clusters: readonly string[]
   readonly images: readonly string[]
   readonly atMs: number
+  /** When a deployment that failed had taken itself back. */
+  readonly undoneAtMs?: number | undefined
 }
 
 /** A run that has deployed to an environment. */
@@ -67,7 +69,8 @@ export function mayDeploy(run: JsonObject): boolean {
 /** @param run With the contexts of its stages; a task is one, too. */
 export function factsOf(run: JsonObject): RunFacts {
   const stages = objectsOf(run['stages'])
-  const found = stages.flatMap((stage) => deploymentBy(run, stage))
+  const byId = new Map(stages.map((stage) => [String(stage['id']), stage]))
+  const found = stages.filter((stage) => !isOfCanary(stage, byId)).flatMap((stage) => deploymentBy(run, stage))
   const { commit, build } = found.find((each) => (each.commit ?? each.build) !== undefined) ?? {}
   const failed =
     run['status'] === 'TERMINAL' ? stages.find((stage) => stage['status'] === 'TERMINAL' && !isWithin(stage)) : undefined
@@ -82,6 +85,12 @@ export function factsOf(run: JsonObject): RunFacts {
       account: isDeploying(failed) ? accountOf(failed) : undefined,
     },
   }
+}
+
+/** What an analysis deploys for itself is gone when it ends. */
+function isOfCanary({ parentStageId }: JsonObject, stages: ReadonlyMap<string, JsonObject>): boolean {
+  const parent = stages.get(textOf(parentStageId) ?? '')
+  return parent !== undefined && (parent['type'] === 'kayentaCanary' || isOfCanary(parent, stages))
 }
 
 function nameOf({ name, type }: JsonObject): string {
@@ -120,7 +129,8 @@ function deploymentBy(
   const names = Object.values(serverGroups).flatMap(textsOf)
   const namespaces = manifests.flatMap((manifest) => textOf(fieldAt(manifest, 'metadata', 'namespace')) ?? [])
   const step: Step = {
-    ...{ kind: 'deployment', account, images, atMs: of.atMs ?? numberOf(run['endTime']) ?? 0 },
+    ...{ kind: 'deployment', account, images, atMs: (hasFailed ? deployedAtMs(stage) : undefined) ?? of.atMs ?? 0 },
+    undoneAtMs: hasFailed && takesItselfBack(stage) ? of.atMs : undefined,
     regions: [...new Set([...Object.keys(serverGroups), ...namespaces])],
     clusters: [...new Set([...names.map(clusterOf), ...manifests.filter(hasImages).map(manifestName)])].toSorted(),
   }
@@ -131,6 +141,15 @@ function deploymentBy(
     .filter(({ commit, build }, index) => index === 0 || (commit ?? build) !== undefined)
     .slice(-1)
     .map(({ commit, build }) => ({ step, commit, build }))
+}
+
+/** The end of its own work, which what failed followed. */
+function deployedAtMs({ tasks }: JsonObject): number | undefined {
+  return objectsOf(tasks).findLast(({ status }) => status === 'SUCCEEDED')?.['endTime'] as number | undefined
+}
+
+function takesItselfBack({ context }: JsonObject): boolean {
+  return fieldOf(context, 'strategy') === 'canary' || isTrue(fieldAt(context, 'rollback', 'onFailure'))
 }
 
 /** Triggers of the runs that have led to this one, the nearest first. */
@@ -208,7 +227,13 @@ export function changesIn(place: Place, runs: readonly RunFacts[]): Change[] {
     if (change.commit !== undefined) seen.add(change.commit.sha)
     const failure = run.failure !== undefined && concerns(place, run.failure.account) ? run.failure.text : undefined
     if (failure === undefined) restore(before, change)
-    changes.push({ ...change, leadMs: isFirst && change.kind === 'deployment' ? change.leadMs : undefined, failure })
+    const restoredAtMs = failure === undefined ? undefined : step.undoneAtMs
+    changes.push({
+      ...change,
+      restoredAtMs,
+      leadMs: isFirst && change.kind === 'deployment' ? change.leadMs : undefined,
+      failure,
+    })
   }
   return changes
 }
@@ -231,7 +256,8 @@ function eventsOf(place: Place, run: RunFacts): DeliveryEvent[] {
   const [first] = deployments
   if (first === undefined) return rollbacks
   const merged = (values: (step: Step) => readonly string[]) => [...new Set(deployments.flatMap(values))].toSorted()
-  const step = { ...first, images: merged(({ images }) => images), clusters: merged(({ clusters }) => clusters) }
+  const undoneAtMs = deployments.find((each) => each.undoneAtMs !== undefined)?.undoneAtMs
+  const step = { ...first, undoneAtMs, images: merged(({ images }) => images), clusters: merged(({ clusters }) => clusters) }
   return [{ run, step, atMs: Math.max(...deployments.map(({ atMs }) => atMs)) }, ...rollbacks]
 }
 

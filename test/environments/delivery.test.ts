@@ -121,6 +121,24 @@ const failures: readonly [string, JsonObject[], unknown[][]][] = [
 ]
 for (const [name, runs, expected] of failures) test(name, () => assert.deepEqual(outcomes(...runs), expected))
 
+test('a deployment that takes itself back has failed, and is restored', () => {
+  const stage = deploy('2', 5, { status: 'TERMINAL' })
+  const tasks = [
+    { status: 'SUCCEEDED', endTime: at(3) },
+    { status: 'TERMINAL', endTime: at(4) },
+  ]
+  const context = { ...(stage['context'] as JsonObject), strategy: 'canary' }
+  const [change] = changes(run('a', [{ ...stage, tasks, context }], { status: 'TERMINAL' }))
+  assert.deepEqual([change?.atMs, change?.failure, change?.restoredAtMs], [at(3), 'The stage "Deploy" failed.', at(5)])
+})
+
+test('what an analysis deploys for itself is no deployment', () => {
+  const canary = { id: 'k', type: 'kayentaCanary', name: 'Canary', status: 'TERMINAL', context: {} }
+  const child = { id: 'd', type: 'deployCanaryServerGroups', parentStageId: 'k', status: 'SUCCEEDED', context: {} }
+  const group = { ...deploy('2', 1), parentStageId: 'd' }
+  assert.deepEqual(outcomes(run('a', [canary, child, group], { status: 'TERMINAL' })), [])
+})
+
 test('a run that deploys to several regions is one deployment', () => {
   const [change, ...others] = changes(run('a', [deploy('1', 1), { ...deploy('1', 2), id: 'second' }]))
   assert.deepEqual([change?.atMs, others.length], [at(2), 0])
