@@ -4,15 +4,11 @@ import { failureRecord, StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import type { Execution, Stage, StagePlace } from '../../model.ts'
 import { inSequence, type NewStage, type StageType, type TaskContext, type TaskResult } from '../stage-type.ts'
-import {
-  canaryGroupsOf,
-  cleanupCanaryClustersStage,
-  deployCanaryServerGroupsStage,
-  hasDeployed,
-  removeCanaryGroups,
-} from './canary-groups.ts'
+import { canaryGroupsOf } from './canary-groups.ts'
 import { canarySettingsOf, thresholdsOf } from './canary-settings.ts'
+import { deployCanaryServerGroupsStage, hasDeployed } from './deploy-canaries.ts'
 import { intervalStages } from './intervals.ts'
+import { cleanupCanaryClustersStage, removeCanaryGroups } from './remove-canaries.ts'
 import { comparedWithPass, describeEarly, resolveCanaryConfigStage, runCanaryStage } from './run-canary.ts'
 
 const kayentaCanaryStage: StageType = {
