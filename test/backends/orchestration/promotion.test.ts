@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { CallService } from '../../../src/backends/backend.ts'
 import type { Execution, Stage } from '../../../src/backends/orchestration/model.ts'
+import { deployedGroups } from '../../../src/backends/orchestration/stages/verification/deployed-groups.ts'
 import { type CloudService, createCloudService, type Group } from './infrastructure/cloud-service.ts'
 import { createManifestService } from './manifests/manifest-service.ts'
 import { at, createClock, type SettableClock, startEngine, type TestEngine } from './support.ts'
@@ -218,6 +219,44 @@ test('a canary runs beside what runs there, in clusters of its own, before the d
   })
   // There is no kayenta here: nothing is deployed without its verdict.
   assert.deepEqual(imagesOf(rig, 'prod').at(-1), 'shop:1')
+})
+
+test('a verification looks at what was deployed, and not at the canary ahead of it', () => {
+  const part = (
+    id: string,
+    type: string,
+    parentStageId: string | undefined,
+    created?: string,
+    requires: readonly string[] = [],
+  ) => ({
+    ...{
+      id,
+      refId: id,
+      type,
+      name: type,
+      status: 'SUCCEEDED',
+      parentStageId,
+      requisiteStageRefIds: requires,
+      tasks: [],
+      engine: {},
+    },
+    ...(parentStageId !== undefined && { syntheticStageOwner: 'STAGE_AFTER' }),
+    context: { account: 'prod', cloudProvider: 'local', stack: 'main' },
+    outputs: created === undefined ? {} : { 'deploy.server.groups': { east: [created] } },
+  })
+  const stages = [
+    part('1', 'promote', undefined),
+    part('1>1', 'kayentaCanary', '1'),
+    part('1>1>1', 'createServerGroup', '1>1', 'shop-main-canary-v000'),
+    part('1>2', 'createServerGroup', '1', 'shop-main-v002', ['1>1']),
+    part('1>3', 'verify', '1', undefined, ['1>2']),
+  ] as unknown as Stage[]
+  const execution = { application: 'shop', stages } as unknown as Execution
+  const found = deployedGroups({ execution, stage: stages.at(-1) as Stage })
+  assert.deepEqual(
+    found.map(({ name }) => name),
+    ['shop-main-v002'],
+  )
 })
 
 test('on Kubernetes, the manifests that were deployed last get the images of the environment before', async (t) => {

@@ -11,6 +11,7 @@ import {
   serverGroupNameOf,
   stageProviderOf,
 } from '../infrastructure/cloud-context.ts'
+import { typeNameOf } from '../stage-type.ts'
 
 export interface DeployedGroup extends ServerGroupTarget {
   readonly cluster: string
@@ -29,16 +30,26 @@ export function deployedGroups({ execution, stage }: StagePlace): DeployedGroup[
     return [{ ...locationOf(stage.context), name, cluster, moniker: { app: named.app ?? execution.application, cluster } }]
   }
   const graph = graphOf(execution)
-  const nearest = graph.ancestorsOf(stage).find((each) => each !== stage && hasCreated(each))
+  const hasDeployed = (each: Stage) => hasCreated(each) && !isOfCanary({ execution, stage: each })
+  const nearest = graph.ancestorsOf(stage).find((each) => each !== stage && hasDeployed(each))
   if (nearest === undefined) return []
   let deployment = nearest
   for (let parent = graph.parentOf(deployment); parent !== undefined; parent = graph.parentOf(deployment)) deployment = parent
   const stages = isTopLevel(nearest) ? [nearest] : graph.descendantsOf(deployment)
-  return stages.filter(hasCreated).flatMap((each) => createdBy(each, execution.application))
+  return stages.filter(hasDeployed).flatMap((each) => createdBy(each, execution.application))
 }
 
 function hasCreated({ outputs }: Stage): boolean {
   return Object.keys(objectOf(outputs[createdKey])).length > 0
+}
+
+/** Baseline and canary go with their analysis. */
+function isOfCanary({ execution, stage }: StagePlace): boolean {
+  const graph = graphOf(execution)
+  for (let each: Stage | undefined = stage; each !== undefined; each = graph.parentOf(each)) {
+    if (typeNameOf(each) === 'kayentaCanary') return true
+  }
+  return false
 }
 
 function createdBy({ context, outputs }: Stage, ofExecution: string): DeployedGroup[] {
