@@ -202,8 +202,9 @@ function isIn(place: Place, { account, regions, clusters }: Step): boolean {
   return place.accounts.includes(account) && fits(regions, place.regions) && fits(clusters, place.clusters)
 }
 
-interface Draft extends Omit<Change, 'kind' | 'failure' | 'restoredAtMs'> {
+interface Draft extends Omit<Change, 'kind' | 'leadMs' | 'failure' | 'restoredAtMs'> {
   kind: Change['kind']
+  leadMs: number | undefined
   failure: string | undefined
   restoredAtMs: number | undefined
 }
@@ -213,11 +214,12 @@ export function changesIn(place: Place, runs: readonly RunFacts[]): Change[] {
   const sources = new Map(runs.filter(({ commit }) => commit !== undefined).flatMap(imagesWithSource))
   const events = runs.flatMap((run) => eventsOf(place, run)).toSorted((one, other) => one.atMs - other.atMs)
   const changes: Draft[] = []
+  let open: Draft[] = []
   const seen = new Set<string>()
   for (const { run, step, atMs } of events) {
-    const before = changes.filter(({ clusters }) => overlap(clusters, step.clusters))
+    const before = lastTwo(changes, step.clusters)
     if (step.kind === 'rollback') {
-      fail(before.at(-1), 'It was rolled back.', atMs)
+      fail(before[0], 'It was rolled back.', atMs)
       continue
     }
     const source =
@@ -226,14 +228,15 @@ export function changesIn(place: Place, runs: readonly RunFacts[]): Change[] {
     const isFirst = change.commit !== undefined && !seen.has(change.commit.sha)
     if (change.commit !== undefined) seen.add(change.commit.sha)
     const failure = run.failure !== undefined && concerns(place, run.failure.account) ? run.failure.text : undefined
-    if (failure === undefined) restore(before, change)
-    const restoredAtMs = failure === undefined ? undefined : step.undoneAtMs
-    changes.push({
-      ...change,
-      restoredAtMs,
-      leadMs: isFirst && change.kind === 'deployment' ? change.leadMs : undefined,
-      failure,
-    })
+    if (failure === undefined) {
+      noteReturn(before, change)
+      open = open.filter((each) => each.restoredAtMs === undefined && !restores(change, each))
+    }
+    if (failure !== undefined) open.push(change)
+    if (!isFirst || change.kind === 'restoration') change.leadMs = undefined
+    change.failure = failure
+    change.restoredAtMs = failure === undefined ? undefined : step.undoneAtMs
+    changes.push(change)
   }
   return changes
 }
@@ -291,14 +294,27 @@ function fail(change: Draft | undefined, failure: string, atMs: number): void {
   change.restoredAtMs ??= atMs
 }
 
-/** A good deployment ends the failures before it; one of the version that ran before the latest one says that this has failed. */
-function restore(before: readonly Draft[], change: Draft): void {
-  const [earlier, latest] = before.slice(-2)
-  if (earlier !== undefined && latest !== undefined && isSame(earlier, change) && !isSame(latest, change)) {
-    change.kind = 'restoration'
-    fail(latest, 'The version before it was deployed again.', change.atMs)
+/** A good deployment of the version that ran before the latest one says that this has failed. */
+function noteReturn([latest, earlier]: readonly Draft[], change: Draft): void {
+  if (earlier === undefined || latest === undefined || !isSame(earlier, change) || isSame(latest, change)) return
+  change.kind = 'restoration'
+  fail(latest, 'The version before it was deployed again.', change.atMs)
+}
+
+function restores(change: Draft, failed: Draft): boolean {
+  if (!overlap(change.clusters, failed.clusters)) return false
+  failed.restoredAtMs = change.atMs
+  return true
+}
+
+/** Changes of these clusters, the latest first. */
+function lastTwo(changes: readonly Draft[], clusters: readonly string[]): Draft[] {
+  const found: Draft[] = []
+  for (let index = changes.length - 1; index >= 0 && found.length < 2; index--) {
+    const change = changes[index] as Draft
+    if (overlap(change.clusters, clusters)) found.push(change)
   }
-  for (const each of before) if (each.failure !== undefined) each.restoredAtMs ??= change.atMs
+  return found
 }
 
 function isSame(one: Pick<Change, 'images'>, other: Pick<Change, 'images'>): boolean {

@@ -289,6 +289,8 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
       /^The canary shop-canary-v001 was stopped at 10 % of the traffic by step 1 of 2, "Verify at 10 %": .* is \d+.*, wanted <= 5\.$/m,
     )
     assert.deepEqual(await fleet.cluster('shop-canary'), ['shop-canary-v000', '(shop-canary-v001)'])
+    const [[, failure, restoredAtMs] = []] = await deliveriesOf(fleet, 'shop-canary')
+    assert.deepEqual([typeof failure, typeof restoredAtMs], ['string', 'number'])
     const answers = (await Promise.all([traffic, ...others].map((each) => each.stop()))).flat()
     const met = answers.filter(({ group }) => group.includes('shop-canary-v001'))
     assert.ok(met.length >= 8 && met.length <= answers.length / 10, `${met.length} of ${answers.length}`)
