@@ -47,7 +47,68 @@ async function rollBackSick(fleet: Deployments, t: TestContext, stack: string, r
   assert.deepEqual([...new Set(answers.map(({ status, group }) => `${status} ${group}`))], [`200 shop-${stack}-v000`])
 }
 
+/** One metric that a server group without errors passes, judged once after two seconds. */
+async function canaryOf({ ask }: Deployments, stack: string): Promise<Record<string, unknown>> {
+  const { status, body } = await ask('POST', '/v2/canaryConfig', {
+    ...{ name: stack, applications: ['shop'], configVersion: '1', judge: { name: 'NetflixACAJudge-v1.0' } },
+    metrics: [
+      {
+        ...{ name: 'errors', scopeName: 'default', groups: ['all'] },
+        query: { type: 'serverGroups', serviceType: 'serverGroups', metricName: 'errors' },
+        analysisConfigurations: { canary: { direction: 'increase', nanStrategy: 'replace' } },
+      },
+    ],
+    classifier: { groupWeights: { all: 100 } },
+  })
+  assert.equal(status, 200, JSON.stringify(body))
+  const member = { ...place, application: 'shop', stack, capacity: sized(1), loadBalancers: [`shop-${stack}`] }
+  return {
+    type: 'kayentaCanary',
+    analysisType: 'realTimeAutomatic',
+    canaryConfig: {
+      canaryConfigId: at(body, 'canaryConfigId'),
+      metricsAccountName: 'server-groups',
+      scopes: [{ scopeName: 'default', step: 1 }],
+      lifetimeDuration: 'PT2S',
+    },
+    deployments: {
+      baseline: { cloudProvider: 'local', account: 'dev', cluster: `shop-${stack}` },
+      serverGroupPairs: [
+        {
+          control: { ...member, freeFormDetails: 'baseline' },
+          experiment: { ...member, freeFormDetails: 'canary', imageId: 'shop:1.1.0' },
+          trafficPercent: 20,
+        },
+      ],
+    },
+  }
+}
+
 const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void>> = {
+  async 'a canary and its baseline get their shares, are judged, and go'(fleet, t) {
+    const { traffic, first } = await live(fleet, t, 'judged')
+    const { execution } = await fleet.run(await canaryOf(fleet, 'judged'))
+    assert.equal(
+      at(
+        execution.stages.find(({ type }) => type === 'kayentaCanary'),
+        'context',
+        'canaryScores',
+        0,
+      ),
+      100,
+    )
+    for (const cluster of ['baseline', 'canary']) assert.deepEqual(await fleet.cluster(`shop-judged-${cluster}`), [])
+    const answers = await traffic.stop()
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200])
+    const of = (name: string) => answers.filter(({ group }) => group === name)
+    const [canary, baseline] = [of('shop-judged-canary-v000'), of('shop-judged-baseline-v000')]
+    const meanwhile = answers.slice(answers.indexOf(canary[0]!), answers.lastIndexOf(canary.at(-1)!) + 1)
+    for (const each of [canary, baseline]) {
+      const wanted = meanwhile.length / 5
+      assert.ok(Math.abs(each.length - wanted) <= 2 + wanted / 10, `${each.length} of ${meanwhile.length} for ${each[0]?.group}`)
+    }
+    assert.ok(of(first).length > meanwhile.length / 2)
+  },
   async 'infrastructure-scenario 141: highlander leaves the new one, and loses no request'(fleet, t) {
     const { traffic, settings, port } = await live(fleet, t, 'high')
     await fleet.deploy('high', { ...settings, strategy: 'highlander' })
