@@ -111,11 +111,13 @@ export class Analyses {
     if (stop?.aborted === true) return
     const isKnown = error instanceof MetricError || error instanceof BackendError
     if (!isKnown) this.#context.log.warn({ err: error, analysis: id }, 'a canary analysis failed')
-    this.store.end(id, {
-      status: 'TERMINAL',
-      endedMs: this.#context.now(),
-      outcome: toFailure(error as Error, this.#context.now()),
-    })
+    const endedMs = this.#context.now()
+    try {
+      this.store.end(id, { status: 'TERMINAL', endedMs, outcome: toFailure(error as Error, endedMs) })
+    } catch (cause) {
+      // It begins anew with the next process.
+      this.#context.log.error({ err: cause, analysis: id }, 'the end of a canary analysis cannot be stored')
+    }
   }
 
   async #fetchAll(metrics: readonly WantedMetric[], order: AnalysisOrder, signal: AbortSignal): Promise<SeriesPair[]> {
@@ -137,7 +139,13 @@ export class Analyses {
     const { name, query, scopes } = metric
     const account = this.#accounts.forMetric(name, query, order.metricsAccountName)
     const line = this.#calls.getOrInsertComputed(account, () => new WorkLine(callsAtATime))
-    const question = { query, scope: scopes[side], templates: objectOf(order.config['templates']), identity: order.identity }
+    const question = {
+      query,
+      scope: scopes[side],
+      templates: objectOf(order.config['templates']),
+      application: order.application,
+      identity: order.identity,
+    }
     for (let failures = 0; ; failures++) {
       try {
         return await line.run(async () => {

@@ -22,6 +22,8 @@ export interface MetricQuestion {
   /** Named texts of the configuration, which queries refer to. */
   readonly templates: JsonObject
   readonly scope: MetricScope
+  /** Of the analysis; `ad-hoc` for none. */
+  readonly application: string
   /** Headers of the user who started the analysis. */
   readonly identity: Readonly<Record<string, string>>
 }

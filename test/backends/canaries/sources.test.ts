@@ -49,8 +49,11 @@ test('metrics of server groups are summed and averaged in steps', async (t) => {
   let nowMs = beginMs + 5 * minute
   let keptFrom = beginMs
   const groups = ['web-v001', 'web-v002'].map((name) => ({ name, account: 'dev', region: 'east', cloudProvider: 'local' }))
+  const replicaSet = { name: 'replicaSet shop-v001', account: 'dev', region: 'east', cloudProvider: 'kubernetes' }
   const others = async (_service: string, { path }: ServiceCall) => {
-    if (path === '/applications/web/serverGroups') return { status: 200, body: [...groups, { ...groups[0], region: 'west' }] }
+    if (path === '/applications/web/serverGroups')
+      return { status: 200, body: [...groups, replicaSet, { ...groups[0], region: 'west' }] }
+    if (path.startsWith('/applications/')) return { status: 404, body: undefined }
     const [, , , metric, group] = /^\/cloudMetrics\/(\w+)\/dev\/(\w+)\/(\w+)\/statistics\?serverGroup=(.*)$/.exec(path) ?? []
     const first = Math.ceil((keptFrom - beginMs) / 10_000)
     const value = group === 'web-v002' && metric === 'errors' ? 1 : metric === 'errors' ? 0 : 10
@@ -69,6 +72,11 @@ test('metrics of server groups are summed and averaged in steps', async (t) => {
   assert.match(String(await of('cpu')), /no metric "cpu" of web-v00\d in dev\/east/)
   assert.match(String(await of('disk')), /one of requests, errors, errorPercent, latency, memory, cpu/)
   assert.match(String(await of('requests', { experiment: 'web-v009' })), /no server group "web-v009" in east/)
+
+  assert.deepEqual(await of('memory', { control: 'replicaSet shop-v001' }), {
+    control: Array(5).fill(10),
+    experiment: Array(5).fill(10),
+  })
 
   await t.test('what the provider no longer keeps is still known', async () => {
     nowMs += 15 * minute

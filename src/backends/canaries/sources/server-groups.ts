@@ -60,29 +60,37 @@ function openAccount(context: BackendContext): MetricAccount {
   }
 }
 
-/** Of the caller's own. @throws {MetricError} when there is none, or are several */
-async function findPlace(context: BackendContext, { query, scope, identity }: MetricQuestion): Promise<GroupPlace> {
+/** Names of Kubernetes begin with a kind, and need not tell the application. @throws {MetricError} when there is none, or are several */
+async function findPlace(context: BackendContext, question: MetricQuestion): Promise<GroupPlace> {
+  const { application, scope, query } = question
   const { scope: name, location, parameters } = scope
-  const { app } = parseMoniker(name)
-  if (app === null) throw new MetricError(`"${name}" is no name of a server group.`)
-  const path = pathTo`/applications/${app}/serverGroups`
+  const named = parseMoniker(name.slice(name.lastIndexOf(' ') + 1)).app
+  const wanted = {
+    ...{ name, region: location },
+    account: parameters['account'] ?? textOf(query['account']),
+    cloudProvider: parameters['cloudProvider'] ?? textOf(query['cloudProvider']),
+  }
+  const where = location === undefined ? '' : ` in ${location}`
+  for (const app of new Set([application, ...(named === null ? [] : [named])])) {
+    const found = (await groupsOf(context, app, question)).filter((group) =>
+      Object.entries(wanted).every(([field, value]) => value === undefined || group[field as keyof typeof group] === value),
+    )
+    if (found.length > 1)
+      throw new MetricError(`There are ${found.length} server groups "${name}"${where}: set "account" in "extendedScopeParams".`)
+    if (found[0] !== undefined) return { ...found[0], provider: found[0].cloudProvider }
+  }
+  throw new MetricError(`There is no server group "${name}"${where}.`)
+}
+
+/** Those that the user may see. @throws {MetricError} */
+async function groupsOf(context: BackendContext, application: string, { identity }: MetricQuestion) {
+  const path = pathTo`/applications/${application}/serverGroups`
   const { status, body } = await context.call('clouddriver', { method: 'GET', path, headers: { ...identity } }).catch(unreachable)
   if (status >= 500) throw unreachable(new Error(`it answered ${status}`))
-  const account = parameters['account'] ?? textOf(query['account'])
-  const provider = parameters['cloudProvider'] ?? textOf(query['cloudProvider'])
-  const found = objectsOf(body).filter(
-    (group) =>
-      group['name'] === name &&
-      (location === undefined || group['region'] === location) &&
-      (account === undefined || group['account'] === account) &&
-      (provider === undefined || providerOf(group) === provider),
-  )
-  const [first, second] = found
-  const where = location === undefined ? '' : ` in ${location}`
-  if (first === undefined) throw new MetricError(`There is no server group "${name}"${where}.`)
-  if (second !== undefined)
-    throw new MetricError(`There are ${found.length} server groups "${name}"${where}: set "account" in "extendedScopeParams".`)
-  return { provider: providerOf(first), account: String(first['account']), region: String(first['region']), name }
+  return objectsOf(body).map((group) => ({
+    ...{ name: String(group['name']), account: String(group['account']), region: String(group['region']) },
+    cloudProvider: providerOf(group),
+  }))
 }
 
 function providerOf(group: JsonObject): string {
