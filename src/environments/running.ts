@@ -28,6 +28,8 @@ export interface RunningCluster {
   readonly account: string
   readonly region: string
   readonly cluster: string
+  /** Canary or baseline, which runs beside what the environment runs. */
+  readonly isCanary: boolean
   /** Those that serve; where none does, the newest. The newest first. */
   readonly serverGroups: readonly JsonObject[]
   /** All of them. */
@@ -56,7 +58,7 @@ export function runningIn(environment: Environment, groups: readonly JsonObject[
 
 /** What these clusters run together. */
 export function summaryOf(clusters: readonly RunningCluster[]): Running {
-  const serving = clusters.filter(({ health }) => health.state !== 'disabled')
+  const serving = clusters.filter(({ health, isCanary }) => health.state !== 'disabled' && !isCanary)
   const shown = (serving.length > 0 ? serving : clusters).toSorted((a, b) => (b.sinceMs ?? 0) - (a.sinceMs ?? 0))
   const kept = clusters.flatMap(({ all }) => all).toSorted(byAge)
   return {
@@ -106,12 +108,19 @@ function toCluster(all: readonly JsonObject[]): RunningCluster {
   const [newest = {}] = serverGroups
   return {
     ...placeOf(newest),
+    isCanary: isCanary(newest),
     serverGroups,
     all,
     versions: distinct(serverGroups.flatMap(versionsOf)),
     sinceMs: numberOf(newest['createdTime']),
     health: { state: serving.length === 0 ? 'disabled' : stateOf(up, total), up, total },
   }
+}
+
+/** By the word that the last part of its name is. */
+function isCanary({ moniker, name }: JsonObject): boolean {
+  const detail = textOf(fieldOf(moniker, 'detail')) ?? parseMoniker(String(name)).detail
+  return ['canary', 'baseline'].includes(detail?.split('-').at(-1) ?? '')
 }
 
 function isDisabled({ isDisabled: own, disabled }: JsonObject): boolean {

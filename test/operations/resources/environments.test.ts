@@ -116,7 +116,10 @@ const answers: Readonly<Record<string, unknown>> = {
     replicaSet('secret', 'example.org/shop/web:0.1'),
     { ...replicaSet('prod', 'example.org/shop/job:1'), name: 'job migrate' },
   ],
-  '/clouddriver/applications/plain/serverGroups': [machines(1, '1.0', false), machines(2, '1.1', true)],
+  '/clouddriver/applications/plain/serverGroups': [
+    ...[machines(1, '1.0', false), machines(2, '1.1', true)],
+    { ...machines(3, '1.2', false), name: 'plain--canary-v003', cluster: 'plain--canary' },
+  ],
   '/clouddriver/applications/shop/drift': [
     {
       ...{ account: 'prod', namespace: 'shop', name: 'deployment web', manager: 'kubectl-edit', since: null },
@@ -256,6 +259,7 @@ test('environments of an application in front of a Spinnaker', async (t) => {
       const [{ versions = [], drift = [] } = {}] = body.environments
       const build = { server: 'ci', job: 'plain', number: 1 }
       assert.deepEqual(versions, [{ image: 'plain:1.0', label: '1.0', commit: { sha: 'c1' }, build }])
+      // A canary runs beside the version of the environment.
       const text = 'plain-v001 serves plain:1.0; plain-v002 with plain:1.1 was deployed last.'
       assert.deepEqual(drift, [{ account: 'prod', region: 'eu', cluster: 'plain', name: 'plain-v001', text }])
       const broken = (await read(platform, 'broken')).body

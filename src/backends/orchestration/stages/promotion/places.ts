@@ -1,7 +1,7 @@
 /** The environments of a promotion, and what they run of the application. */
 import type { Environment } from '../../../../environments/declaration.ts'
 import { environmentsOf } from '../../../../environments/derivation.ts'
-import { accountOf, type Running, runningIn, summaryOf } from '../../../../environments/running.ts'
+import { accountOf, type Running, type RunningCluster, runningIn, summaryOf } from '../../../../environments/running.ts'
 import { pathTo } from '../../../../http/encode-path.ts'
 import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { foldName } from '../../../../names/fold-name.ts'
@@ -84,9 +84,9 @@ export async function loadRunning(context: TaskContext, environment: Environment
   return runningIn(environment, await loadGroups(context))
 }
 
-/** @param names Of clusters that serve; all unless there are any */
+/** @param names Of clusters; without any, all that serve, apart from canaries */
 export function chosenClusters(running: Running, names: unknown): Running {
   const named = textsOf(names)
-  const isChosen = (cluster: string) => named.length === 0 || named.includes(cluster)
-  return summaryOf(running.clusters.filter(({ cluster, health }) => health.state !== 'disabled' && isChosen(cluster)))
+  const isChosen = ({ cluster, isCanary }: RunningCluster) => (named.length === 0 ? !isCanary : named.includes(cluster))
+  return summaryOf(running.clusters.filter((each) => each.health.state !== 'disabled' && isChosen(each)))
 }
