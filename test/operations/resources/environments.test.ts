@@ -16,11 +16,8 @@ const view = {
   roles: [{ name: 'developers' }],
 }
 
-const settings = {
-  security: { basicform: { enabled: true } },
-  spring: { security: { user: { name: 'ann', password: 'correct horse battery' } } },
-}
-const asAnn = { authorization: `Basic ${Buffer.from('ann:correct horse battery').toString('base64')}` }
+const settings = { header: { enabled: true } }
+const asAnn = { 'x-spinnaker-user': 'ann' }
 
 const declared = [
   { name: 'staging', accounts: ['staging'], regions: ['shop'] },
