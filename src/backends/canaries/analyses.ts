@@ -39,6 +39,8 @@ export class Analyses {
   readonly #context: BackendContext
   readonly #accounts: MetricAccounts
   readonly #line = new WorkLine(analysesAtATime)
+  /** Each writes to the disk. Many may come together, and others should not wait for all of them. */
+  readonly #starts = new WorkLine(1)
   readonly #calls = new WeakMap<MetricAccount, WorkLine>()
   /** Those that go on in this process. */
   readonly #running = new Map<string, AbortController>()
@@ -50,7 +52,11 @@ export class Analyses {
   }
 
   /** @returns its id @throws {BackendError} 400 for an order that cannot be carried out */
-  start(order: AnalysisOrder): string {
+  start(order: AnalysisOrder): Promise<string> {
+    return this.#starts.run(async () => this.#start(order))
+  }
+
+  #start(order: AnalysisOrder): string {
     thresholdsOf(order)
     progressOf(order.request)
     for (const { name, query } of wantedMetrics(order)) this.#accounts.forMetric(name, query, order.metricsAccountName)

@@ -22,17 +22,17 @@ const adHoc = 'ad-hoc'
 
 export function mountAnalyses(app: FastifyInstance, parts: CanaryParts): void {
   const { configurations, analyses } = parts
-  app.post('/canary', (request) => {
+  app.post('/canary', async (request) => {
     const config = requireField(request.body, 'canaryConfig')
     const order = toOrder(request, { config, request: requireField(request.body, 'executionRequest') })
-    return { canaryExecutionId: analyses.start(order) }
+    return { canaryExecutionId: await analyses.start(order) }
   })
   app.post('/canary/:configId', async (request) => {
     const configId = pathValue(request, 'configId')
     const config = configurations.require(configId)
     await checkConfiguration(parts, request, config)
     if (!isObject(request.body)) throw new BackendError(400, 'The body must be an object with "scopes".')
-    return { canaryExecutionId: analyses.start(toOrder(request, { configId, config, request: request.body })) }
+    return { canaryExecutionId: await analyses.start(toOrder(request, { configId, config, request: request.body })) }
   })
   app.get('/canary/executions', (request) => {
     const limit = Math.min(mostListed, Math.max(1, queryCount(request, 'limit') ?? 20))
