@@ -85,6 +85,8 @@ export const to = {
   jobs: (application: string) => own(application, ['jobs']),
   job: (application: string, { account, region, id }: Identified, query?: Query) =>
     own(application, ['jobs', account, region, id], query),
+  delivery: (application: string) => own(application, ['delivery']),
+  canary: (application: string, id: string) => own(application, ['canaries', id]),
   settings: (application: string, query?: Query) => own(application, ['settings'], query),
   search: (q: string) => address(['search'], { q }),
   compare: (query?: Query) => address(['executions', 'compare'], query),

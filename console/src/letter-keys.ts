@@ -14,16 +14,20 @@ export function chooseSingleKeys(isOn: boolean): void {
 /** Sent to the button of a menu whose `data-letters` has the letter that was pressed in its row; the letter is its detail. */
 export const letterEvent = 'fairlead:letter'
 
+/** Listens while the component is shown, always with the listener of the present render. */
+export function useKeyDown(listen: (event: KeyboardEvent) => void, capture = false): void {
+  useLayoutEffect(() => {
+    addEventListener('keydown', listen, { capture })
+    return () => removeEventListener('keydown', listen, { capture })
+  })
+}
+
 /** Letters of one screen: each does what the map says. */
 export function useLetters(letters: Readonly<Record<string, (() => void) | undefined>>): void {
-  useLayoutEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.defaultPrevented || !isLetterKey(event) || !Object.hasOwn(letters, event.key)) return
-      event.preventDefault()
-      letters[event.key]?.()
-    }
-    addEventListener('keydown', onKey)
-    return () => removeEventListener('keydown', onKey)
+  useKeyDown((event) => {
+    if (event.defaultPrevented || !isLetterKey(event) || !Object.hasOwn(letters, event.key)) return
+    event.preventDefault()
+    letters[event.key]?.()
   })
 }
 

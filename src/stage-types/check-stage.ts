@@ -2,7 +2,7 @@
 import { isObject, isTrue, type JsonObject, numberOf } from '../json/values.ts'
 import { nearestFirst, nearestName, shorten } from '../names/edit-distance.ts'
 import { stageFields } from './common.ts'
-import type { Field, StageDescription } from './description.ts'
+import { type Field, namesOf, type StageDescription } from './description.ts'
 
 export type Occasion = 'save' | 'start' | 'plan'
 
@@ -59,10 +59,6 @@ function misspeltKeys(holder: JsonObject, fields: readonly Field[]): [key: strin
     const meant = byName.get(nearestName(byName.keys(), key, mostWrongLetters) ?? '')
     return meant === undefined || namesOf(meant).some((name) => isGiven(holder[name])) ? [] : [[key, meant]]
   })
-}
-
-function namesOf({ name, otherNames = [] }: Field): readonly string[] {
-  return [name, ...otherNames]
 }
 
 function describeMisspelt(written: string, { name }: Field): string {

@@ -27,13 +27,13 @@ export interface Field {
   readonly name: string
   readonly kind: FieldKind
   /** Without the field the engine fails the stage. */
-  readonly required?: true
+  readonly required?: boolean
   /** What the engine takes without the field. */
   readonly default?: unknown
   /** Values to offer. */
   readonly choices?: readonly string[]
   /** The engine rejects any other value. */
-  readonly onlyChoices?: true
+  readonly onlyChoices?: boolean
   /** The engine rejects misspelt ones; other values may be those of another platform. */
   readonly rejectsNear?: true
   /** Upper-case values that the engine rejects in any case. */
@@ -43,7 +43,7 @@ export interface Field {
   /** One sentence or two. */
   readonly help: string
   /** False: an expression is stored as it is, or is evaluated at its own time. */
-  readonly expression?: false
+  readonly expression?: boolean
   /** Older and longer keys with the same meaning; the first that is set counts. */
   readonly otherNames?: readonly string[]
   /** Fields of an object, or of each object of a list. */
@@ -68,6 +68,11 @@ export type FieldKind =
   | 'json'
   | 'cron'
   | 'webhook-source'
+
+/** Keys under which it may be set. */
+export function namesOf({ name, otherNames = [] }: Pick<Field, 'name' | 'otherNames'>): readonly string[] {
+  return [name, ...otherNames]
+}
 
 /** Operations that list the values: see docs/reference/stage-types.md. */
 export type ChoicesSource =

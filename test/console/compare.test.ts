@@ -1,7 +1,8 @@
-/** What the console says differs between two executions. */
+/** What the console says differs between two executions, and between a canary and its baseline. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toRevisions } from '../../console/src/editor/describe-changes.ts'
+import { quartilesOf, scoreStatus, toReport, toSeries } from '../../console/src/model/canary.ts'
 import { compareExecutions, describeChanges } from '../../console/src/model/compare.ts'
 import type { Execution, Stage } from '../../console/src/model/execution.ts'
 
@@ -109,4 +110,45 @@ test('changes are told in sentences, input first', () => {
   )
   assert.equal(changes[2]?.href, 'https://github.com/acme/shop/compare/a1b2c3d4e5...c3d4e5f6a7')
   assert.deepEqual(describeChanges(older, older), [])
+})
+
+test('the verdict on a canary is one sentence with its causes', () => {
+  const judge = (score: number, ...metrics: [name: string, classification: string][]) =>
+    toReport({
+      complete: true,
+      canaryExecutionRequest: { thresholds: { pass: 90, marginal: 50 } },
+      result: {
+        judgeResult: {
+          score: { score, classificationReason: '' },
+          groupScores: [{ name: 'Errors', score }],
+          results: metrics.map(([name, classification]) => ({ id: name, name, classification, groups: ['Errors'] })),
+        },
+      },
+    })
+  assert.equal(judge(95, ['errors', 'Pass']).sentence, 'The canary is good: its score of 95 reaches 90.')
+  const bad = judge(30, ['calm', 'Pass'], ['gone', 'Nodata'], ['errors', 'High'], ['load', 'Low'])
+  const causes = 'errors is higher than the baseline, load is lower than the baseline'
+  assert.equal(bad.sentence, `The canary is bad: its score of 30 is below 90: ${causes}.`)
+  assert.deepEqual(
+    bad.metrics.map(({ name, status }) => [name, status.word]),
+    [
+      ['errors', 'higher than the baseline'],
+      ['load', 'lower than the baseline'],
+      ['gone', 'no data, not compared'],
+      ['calm', 'like the baseline'],
+    ],
+  )
+  assert.deepEqual(
+    [90, 89, 50, undefined].map((score) => scoreStatus({ score, pass: 90, marginal: 50 }).word),
+    ['pass', 'marginal', 'fail', 'not judged yet'],
+  )
+  const failed = toReport({ complete: true, status: 'terminal', exception: { details: { errors: ['The metrics are away.'] } } })
+  assert.equal(failed.sentence, 'The canary could not be judged: The metrics are away.')
+})
+
+test('measurements keep their gaps, and boxes leave them out', () => {
+  const { canary } = toSeries({ values: { experiment: [1, 'NaN', null, 3, 5] }, scopes: { experiment: { stepMillis: 1000 } } })
+  assert.deepEqual([canary.values.map(Number.isNaN), canary.stepMs], [[false, true, true, false, false], 1000])
+  assert.deepEqual(quartilesOf(canary.values), [1, 2, 3, 4, 5])
+  assert.equal(quartilesOf([Number.NaN]), undefined)
 })

@@ -805,7 +805,7 @@ step('edits a pipeline as text and sees the difference', async ({ page, open, cl
   const change = page.locator('.part-change', { hasText: 'Stage Ship it?' })
   await change.getByText('stage enabled').waitFor()
   await page.getByText('Difference as text').click()
-  await page.locator('.text-diff ins', { hasText: '#nofun(1)' }).waitFor()
+  await page.locator('.cm-changedLine', { hasText: '#nofun(1)' }).waitFor()
 })
 
 step('evaluates its expressions with the last run', async ({ page, click }) => {

@@ -1,7 +1,8 @@
-/** Output of an instance at the console: earlier output appears on scrolling up; a line has an address, which stays the same. */
+/** Long output of an instance at the console, whose lines have addresses; and the measurements of a canary. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
+import { findBarriers } from '../support/barriers.ts'
 import { type Chromium, openChromium } from '../support/chromium.ts'
 import { startGateway } from '../support/gateway.ts'
 import { silence, startUpstream } from '../support/upstream.ts'
@@ -155,4 +156,60 @@ test('the address of output marks a line', { timeout: 900_000 }, async (t) => {
     assert.equal(await marked.textContent(), 'line 59000 für alle\n')
     assert.equal(await page.locator('mark.is-current').textContent(), 'line 59000 ')
   })
+})
+
+test('the report of a canary opens its metrics by keyboard', { timeout: 900_000 }, async (t) => {
+  const values = { control: [1, 2, 1, 'NaN', 2], experiment: [4, 5, 'NaN', 4, 5] }
+  const sides = { controlMetadata: { stats: { mean: 1.5, count: 4 } }, experimentMetadata: { stats: { mean: 4.5, count: 4 } } }
+  const metrics = [
+    {
+      id: 'm1',
+      name: 'errors',
+      classification: 'High',
+      groups: ['Errors'],
+      critical: true,
+      resultMetadata: { ratio: 3 },
+      ...sides,
+    },
+    { id: 'm2', name: 'latency', classification: 'Pass', groups: ['Errors'], resultMetadata: { ratio: 1 }, ...sides },
+    { id: 'm3', name: 'gone', classification: 'Nodata', groups: ['Errors'] },
+  ]
+  const judgeResult = {
+    score: { score: 50, classificationReason: '' },
+    groupScores: [{ name: 'Errors', score: 50 }],
+    results: metrics,
+  }
+  const analysis = {
+    ...{ application: 'web', pipelineId: 'a1', complete: true, status: 'succeeded', metricSetPairListId: 'p1' },
+    ...{
+      config: { name: 'golden' },
+      canaryExecutionRequest: { thresholds: { pass: 90, marginal: 40 } },
+      result: { judgeResult },
+    },
+  }
+  const kayenta = await startUpstream(t, ({ path }) => {
+    if (path.includes('/metricSetPairList/')) return metrics.slice(0, 2).map(({ id, name }) => ({ id, name, values }))
+    return path.includes('/executions') ? [analysis] : path.includes('/canaryConfig') ? [{ id: 'c1', name: 'golden' }] : analysis
+  })
+  const url = await startGateway(t, { services: { kayenta: { baseUrl: kayenta.url, enabled: true } } })
+  const page = await (await openChromium(t)).newPage({ extraHTTPHeaders: { 'X-SPINNAKER-USER': 'alice' } })
+  await page.goto(`${url}/console/applications/web/delivery`)
+  await page
+    .getByRole('row', { name: /marginal/ })
+    .getByRole('link', { name: 'golden' })
+    .click()
+  await page
+    .getByText('The canary is not good enough: its score of 50 is below 90: errors is higher than the baseline.')
+    .waitFor()
+  await page.getByText('pass 90').waitFor()
+  const row = (name: string) => page.getByRole('table', { name: `Figures of ${name}` }).getByRole('row', { name: /canary/ })
+  await row('errors').getByText('4.5').waitFor()
+  await page.getByText('no data, not compared').last().waitFor()
+  await page.locator('summary', { hasText: 'latency' }).focus()
+  await page.keyboard.press('Enter')
+  await row('latency').waitFor()
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    assert.deepEqual(await findBarriers(page), [])
+  }
 })

@@ -21,7 +21,7 @@ export type ReadParameters<Path extends ReadPath> = Get<Path> extends { paramete
 export type Answer<Path extends ReadPath> =
   Get<Path> extends { responses: { 200: { content: { 'application/json': infer Body } } } } ? Body : unknown
 
-interface LiveOptions<Body> {
+export interface LiveOptions<Body> {
   readonly refresh?: Refresh
   /** For `live`: whether the answer shows something that is running. */
   readonly isBusy?: (body: Body) => boolean

@@ -1,6 +1,6 @@
-/** Reads of an application, of its pipelines and of their runs, each made once for all that show it. */
+/** Reads of an application, of its server groups, pipelines and their runs, each made once for all that show it. */
 import { hasActive } from '../model/execution.ts'
-import { useLive } from './live.ts'
+import { type Answer, type LiveOptions, useLive } from './live.ts'
 import { applicationEvents } from './streams.ts'
 
 /** @param application Undefined reads nothing. */
@@ -18,6 +18,22 @@ export function usePipelines(application: string | undefined) {
     application === undefined ? undefined : { path: { application } },
     { refresh: 'steady', ...(application !== undefined && { events: applicationEvents(application, 'definitions') }) },
   )
+}
+
+const groupsPath = '/applications/{applicationName}/serverGroups'
+
+/** @param clusters `account:cluster`, comma-separated; undefined reads all of the application */
+export function useServerGroups(
+  applicationName: string | undefined,
+  clusters?: string,
+  options: LiveOptions<Answer<typeof groupsPath>> = {},
+) {
+  const query = clusters === undefined ? {} : { clusters }
+  const events = applicationEvents(applicationName ?? '', 'infrastructure')
+  return useLive(groupsPath, applicationName === undefined ? undefined : { path: { applicationName }, query }, {
+    ...options,
+    events,
+  })
 }
 
 /**

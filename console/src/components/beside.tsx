@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useContext, useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { address, basePath, formatQuery, type ScreenProps, to } from '../address.ts'
+import { useKeyDown } from '../letter-keys.ts'
 import { OrManifest } from '../manifests/or-manifest.tsx'
 import { findScreen } from '../routes.ts'
 import { InPanel } from './screen.tsx'
@@ -35,14 +36,10 @@ export function Beside({ children, side, label, back }: BesideProps) {
     else if (document.activeElement === document.body) (opener.current as HTMLElement | null)?.focus()
   }, [hasSide])
   // Esc closes what is chosen, after menus, dialogs and fields have had it.
-  useEffect(() => {
-    const onKey = ({ key, target, defaultPrevented }: KeyboardEvent) => {
-      if (!hasSide || key !== 'Escape' || defaultPrevented) return
-      const isElsewhere = (target as Element).closest?.('input, textarea, select, .cm-editor')
-      if (!isElsewhere && document.querySelector('dialog[open], [role="menu"]') === null) navigate(back.href, true)
-    }
-    addEventListener('keydown', onKey)
-    return () => removeEventListener('keydown', onKey)
+  useKeyDown(({ key, target, defaultPrevented }) => {
+    if (!hasSide || key !== 'Escape' || defaultPrevented) return
+    const isElsewhere = (target as Element).closest?.('input, textarea, select, .cm-editor')
+    if (!isElsewhere && document.querySelector('dialog[open], [role="menu"]') === null) navigate(back.href, true)
   })
   return (
     <div class={`beside ${hasSide ? 'has-side' : ''}`}>

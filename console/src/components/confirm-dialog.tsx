@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Change, judgeChange, submitTask } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
 import type { Json } from '../model/read.ts'
-import { Banner, Button, CopyButton } from './button.tsx'
+import { ActionButton, Banner, CopyButton } from './button.tsx'
 import { closeDialog, Dialog, openDialog } from './dialog.tsx'
 import { FormDialog, type Outcome } from './form-dialog.tsx'
 import { Fields, type FieldTable } from './form-fields.tsx'
@@ -118,11 +118,7 @@ function useObjections(change: Change | undefined): readonly string[] {
 
 /** For what the API gives away once; only the statement that it was stored closes the dialog. @param what "secret" or "password" */
 export function SecretDialog({ what, of, secret }: { what: string; of: string; secret: string }) {
-  const footer = (
-    <Button kind="primary" onClick={closeDialog}>
-      I have stored it
-    </Button>
-  )
+  const footer = <ActionButton action={{ label: 'I have stored it', onSelect: closeDialog }} kind="primary" />
   return (
     <Dialog title={`The ${what} of ${of}`} footer={footer} class="is-narrow" closable={false}>
       <p class="prose">{`This ${what} is shown once. Store it now; Fairlead keeps only its hash.`}</p>

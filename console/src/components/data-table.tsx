@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
 import { showing } from '../words.ts'
-import { Button } from './button.tsx'
+import { ActionButton } from './button.tsx'
 import { useQueryChange } from './filter-field.tsx'
 import { Menu, type MenuItem } from './menu.tsx'
 import { Name } from './text.tsx'
@@ -74,9 +74,7 @@ export function DataTable<Item>({ label, columns, rows: all, keyOf, heldOf, rowH
       {rows.length > shown.length && (
         <p class="panel-note row">
           {showing(max, rows.length)}
-          <Button small onClick={() => setMax(max + step)}>
-            Show more
-          </Button>
+          <ActionButton action={{ label: 'Show more', onSelect: () => setMax(max + step) }} small />
         </p>
       )}
     </>

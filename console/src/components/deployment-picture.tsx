@@ -1,8 +1,7 @@
 /** A deployment as a picture: server groups side by side, their instances, and the traffic of each, with what happened when. */
 import { to } from '../address.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
-import { useLive } from '../api/live.ts'
-import { applicationEvents } from '../api/streams.ts'
+import { useServerGroups } from '../api/pipelines.ts'
 import { type Deployment, type PictureGroup, percent, picturesOf, picturesThen, sentenceOf } from '../model/deployment.ts'
 import { groupPlace, loadBalancersOf, type ServerGroup, versionIn } from '../model/server-groups.ts'
 import { formatClock } from '../model/time.ts'
@@ -35,12 +34,8 @@ export function DeploymentPicture({ application, deployments = [], groups }: Dep
 
 function RunPicture({ application, deployment }: { application: string; deployment: Deployment }) {
   const { account, region, cluster, fresh, old, startMs, isOver, hasFailed, events } = deployment
-  const live = useLive(
-    '/applications/{applicationName}/serverGroups',
-    { path: { applicationName: application }, query: { clusters: `${account}:${cluster}` } },
-    { refresh: isOver ? 'slow' : 'live', isBusy: () => !isOver, events: applicationEvents(application, 'infrastructure') },
-  )
-  const { body, error } = live.reading.value
+  const pace = { refresh: isOver ? 'slow' : 'live', isBusy: () => !isOver } as const
+  const { body, error } = useServerGroups(application, `${account}:${cluster}`, pace).reading.value
   if (body === undefined && error === undefined && !isOver) return null
   const groups = (body ?? []).filter((group) => group.region === region)
   const endMs = events.at(-1)?.atMs

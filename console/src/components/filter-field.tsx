@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { formatQuery } from '../address.ts'
-import { Button } from './button.tsx'
+import { ActionButton, Button } from './button.tsx'
 import { type Choice, Options } from './form-fields.tsx'
 import { EmptyState } from './screen.tsx'
 import { Icon } from './text.tsx'
@@ -149,11 +149,7 @@ export function Pages({ newer, older, children }: PagesProps) {
   return (
     <nav class="panel-note row pages" aria-label="Pages">
       <span class="muted number">{children}</span>
-      {newer && (
-        <a class="button small" href={pageAt(newer)}>
-          <Icon name="left" /> Newer
-        </a>
-      )}
+      {newer && <ActionButton action={{ label: 'Newer', icon: 'left', href: pageAt(newer) }} small />}
       {older && (
         <a class="button small" href={pageAt(older)}>
           Older <Icon name="right" />

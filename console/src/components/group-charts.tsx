@@ -15,7 +15,7 @@ const charts = [
   { name: 'cpu', title: 'Processor', isRate: false, format: (value: number) => `${short(value * 1000)} mCPU` },
 ] as const
 
-function short(value: number): string {
+export function short(value: number): string {
   return value.toLocaleString(undefined, { maximumFractionDigits: value < 10 ? 1 : 0 })
 }
 
@@ -44,6 +44,7 @@ function ChartOf({ chart, groups }: { chart: (typeof charts)[number]; groups: re
       return atMs === undefined || value === undefined ? [] : [[atMs, value / (chart.isRate ? (body?.period ?? 1) : 1)]]
     }),
   )
+  const from = now.peek() - shownMs
   const hasFailed = reads.some(({ error, body }) => error !== undefined && body === undefined)
   if (!hasFailed && all.every((points) => points.length < 2)) return null
   const most = Math.max(0, ...all.flat().map(([, value]) => value))
@@ -63,7 +64,7 @@ function ChartOf({ chart, groups }: { chart: (typeof charts)[number]; groups: re
           )
         })}
       </figcaption>
-      <Lines all={all} most={most} />
+      <Lines all={all.map((points) => points.filter(([atMs]) => atMs >= from))} from={from} until={from + shownMs} most={most} />
     </figure>
   )
 }
@@ -81,17 +82,28 @@ type Point = readonly [atMs: number, value: number]
 
 const [width, height] = [300, 40]
 
-/** One for each server group, the new one last. */
-function Lines({ all, most }: { all: readonly (readonly Point[])[]; most: number }) {
-  const fromMs = now.peek() - shownMs
-  const across = (atMs: number) => (((atMs - fromMs) / shownMs) * width).toFixed(1)
-  const down = (value: number) => (height - 2 - (most === 0 ? 0 : value / most) * (height - 4)).toFixed(1)
+interface LinesProps {
+  /** The old one first; a value that is not a number is a gap. */
+  readonly all: readonly (readonly Point[])[]
+  readonly from: number
+  readonly until: number
+  readonly least?: number
+  readonly most: number
+}
+
+/** One line for each, across the whole room. */
+export function Lines({ all, from, until, least = 0, most }: LinesProps) {
+  const across = (at: number) => (((at - from) / (until - from || 1)) * width).toFixed(1)
+  const down = (value: number) => (height - 2 - ((value - least) / (most - least || 1)) * (height - 4)).toFixed(1)
   return (
     <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
       {all.map((points, at) => {
-        const shown = points.filter(([atMs]) => atMs >= fromMs).map(([atMs, value]) => `${across(atMs)} ${down(value)}`)
-        const style = at === all.length - 1 ? 'is-new' : 'is-old'
-        return shown.length > 0 && <path key={style} class={style} d={`M${shown.join('L')}`} />
+        const isGap = (index: number) => Number.isNaN(points[index]?.[1] ?? Number.NaN)
+        // A point between two gaps is a dot.
+        const places = points.map(([x, y], index) =>
+          isGap(index) ? '' : `${isGap(index - 1) ? 'M' : 'L'}${across(x)} ${down(y)}${isGap(index + 1) ? 'h.1' : ''}`,
+        )
+        return <path key={at} class={at === all.length - 1 ? 'is-new' : 'is-old'} d={places.join('')} />
       })}
     </svg>
   )

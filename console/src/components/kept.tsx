@@ -39,3 +39,13 @@ export function useGradually(total: number, piece: number): number {
   }, [count, total])
   return Math.min(count, total)
 }
+
+/** The value of a while ago, once it has stayed. */
+export function useSettled<Value>(value: Value, pauseMs: number): Value {
+  const [settled, setSettled] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(() => value), pauseMs)
+    return () => clearTimeout(timer)
+  }, [value])
+  return settled
+}

@@ -1,7 +1,7 @@
 /** A panel about one thing: its facts, what else there is to say, and its whole record behind a fold. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { JsonTree } from './json-tree.tsx'
+import { Lazy, loadCodeEditor } from '../editor/lazy.tsx'
 import { Panel } from './screen.tsx'
 import { type Fact, KeyValue, Name } from './text.tsx'
 
@@ -24,9 +24,15 @@ export function RecordPanel({ name, title = <Name text={name} max={80} />, actio
         {children}
         <details onToggle={(event) => setOpen(event.currentTarget.open)}>
           <summary>Raw record</summary>
-          {isOpen && <JsonTree value={record} name={name} />}
+          {isOpen && <RecordText value={record} name={name} />}
         </details>
       </div>
     </Panel>
   )
+}
+
+/** As the API has it, in the editor for text: searched, folded and copied as there. */
+export function RecordText({ value, name }: { value: unknown; name: string }) {
+  const text = `${JSON.stringify(value, undefined, 2)}\n`
+  return <Lazy load={loadCodeEditor} props={{ text, label: `Record of ${name}` }} />
 }

@@ -1,7 +1,7 @@
 /** A list of records in a form: the fields of each, a button that removes it, and one that adds another. */
 import type { ComponentChildren } from 'preact'
 import { capital } from '../words.ts'
-import { Button, IconButton } from './button.tsx'
+import { ActionButton, IconButton } from './button.tsx'
 
 interface RecordRowsProps<Item> {
   readonly records: readonly Item[]
@@ -34,9 +34,7 @@ export function RecordRows<Item extends object>(props: RecordRowsProps<Item>) {
         </fieldset>
       ))}
       <p>
-        <Button small icon="plus" onClick={() => onChange([...records, added])}>
-          {`Add ${noun}`}
-        </Button>
+        <ActionButton action={{ label: `Add ${noun}`, icon: 'plus', onSelect: () => onChange([...records, added]) }} small />
       </p>
     </>
   )

@@ -106,9 +106,7 @@ export function ApplicationHead({ application, tab, ...head }: ApplicationHeadPr
     <PageHead tab={`${application}: ${tab}`} crumbs={applicationCrumbs(application).slice(0, 1)} {...{ ...head, title }}>
       {isUnknown ? (
         <EmptyState icon="search" text={`There is no application ${application}, or you may not read it.`}>
-          <a class="button" href={to.applications()}>
-            Applications
-          </a>
+          <ActionButton action={{ label: 'Applications', href: to.applications() }} />
         </EmptyState>
       ) : (
         <LinkTabs
@@ -122,6 +120,7 @@ export function ApplicationHead({ application, tab, ...head }: ApplicationHeadPr
             ...(hasResources ? [{ label: 'Resources', href: to.resources(application) }] : []),
             { label: 'Jobs', href: to.jobs(application) },
             { label: 'Tasks', href: to.tasks(application) },
+            { label: 'Delivery', href: to.delivery(application) },
             { label: 'Settings', href: to.settings(application) },
           ]}
         />

@@ -1,6 +1,6 @@
 /** Hits of a search, by kind: things, and what can be done with them. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import { basePath, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
@@ -13,6 +13,7 @@ import { recents, useOf } from '../model/recent.ts'
 import { places } from '../places.ts'
 import { capital } from '../words.ts'
 import { openDialog } from './dialog.tsx'
+import { useSettled } from './kept.tsx'
 import { Icon, type IconName, Name, StatusText } from './text.tsx'
 import { chooseTheme, themes } from './theme.ts'
 
@@ -216,7 +217,7 @@ const types = kinds.map(({ type }) => type).join()
 
 /** The infrastructure is asked after a pause in typing. */
 function useRemote(text: string): readonly HitGroup[] {
-  const q = useSettled(text)
+  const q = useSettled(text, pauseMs)
   const query = { q, type: types, pageSize: 200 } as never
   const { body, error } = useLive('/search', q.length < minRemote ? undefined : { query }, { refresh: 'open' }).reading.value
   return useMemo(() => {
@@ -239,7 +240,7 @@ function toHit(result: Json, { icon, name: nameKey, href }: Pick<Kind, 'icon' | 
 
 /** How the first applications and pipelines stand. */
 function useStates(groups: readonly HitGroup[], active: readonly Execution[] = []): readonly HitGroup[] {
-  const shown = useSettled(groups).flatMap(({ hits }) => hits.slice(0, maxStates))
+  const shown = useSettled(groups, pauseMs).flatMap(({ hits }) => hits.slice(0, maxStates))
   const applications = [...new Set(shown.flatMap(({ application }) => application ?? []))]
   const pipelineConfigIds = [...new Set(shown.flatMap(({ pipeline }) => pipeline ?? []))].join()
   const found = useLive('/serverGroups', applications.length > 0 ? { query: { applications } } : undefined, { refresh: 'open' })
@@ -258,14 +259,4 @@ function useStates(groups: readonly HitGroup[], active: readonly Execution[] = [
     return total === 0 ? state : { kind: up < total ? 'failed' : 'succeeded', word: `${up} of ${total} up` }
   }
   return groups.map((group) => ({ ...group, hits: group.hits.map((hit) => ({ ...hit, state: stateOf(hit) })) }))
-}
-
-/** The value of a while ago, once it has stayed. */
-function useSettled<Value>(value: Value): Value {
-  const [settled, setSettled] = useState(value)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(() => value), pauseMs)
-    return () => clearTimeout(timer)
-  }, [value])
-  return settled
 }

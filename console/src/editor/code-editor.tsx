@@ -2,7 +2,8 @@
 import { closeBrackets, closeBracketsKeymap } from '@codemirror/autocomplete'
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { yaml } from '@codemirror/lang-yaml'
-import { indentOnInput, syntaxHighlighting } from '@codemirror/language'
+import { foldGutter, foldKeymap, indentOnInput, syntaxHighlighting } from '@codemirror/language'
+import { unifiedMergeView } from '@codemirror/merge'
 import { search, searchKeymap } from '@codemirror/search'
 import { EditorState, type Extension } from '@codemirror/state'
 import { EditorView, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view'
@@ -30,25 +31,45 @@ export function codeExtensions(label: string, isReadOnly: boolean): Extension[] 
     EditorState.readOnly.of(isReadOnly),
     search({ top: true }),
     keymap.of(searchKeymap),
-    ...(isReadOnly ? [] : written),
+    ...(isReadOnly ? [foldGutter(), keymap.of(foldKeymap), EditorView.lineWrapping] : written),
   ]
 }
 
-/** Begins with the text; without `onChange` the text is only read, and followed. */
-export function CodeEditor({ text, label, onChange }: { text: string; label: string; onChange?: (text: string) => void }) {
+const differenceView = { mergeControls: false, syntaxHighlightDeletions: false, collapseUnchanged: { margin: 3 } }
+
+interface CodeEditorProps {
+  readonly text: string
+  readonly label: string
+  /** Without it the text is only read, and followed. */
+  readonly onChange?: (text: string) => void
+  /** Shows what differs from it. */
+  readonly original?: string
+}
+
+/** Begins with the text. */
+export function CodeEditor({ text, label, onChange, original }: CodeEditorProps) {
   const holder = useRef<HTMLDivElement>(null)
+  const shown = useRef<EditorView>(null)
   const changed = useRef(onChange)
   changed.current = onChange
-  useEffect(
-    () => {
-      const onUpdate = EditorView.updateListener.of(({ docChanged, state }) => {
-        if (docChanged) changed.current?.(state.doc.toString())
-      })
-      const extensions = [...codeExtensions(label, onChange === undefined), onUpdate]
-      const view = new EditorView({ parent: holder.current as HTMLDivElement, doc: text, extensions })
-      return () => view.destroy()
-    },
-    onChange === undefined ? [text] : [],
-  )
+  useEffect(() => {
+    const onUpdate = EditorView.updateListener.of(({ docChanged, state }) => {
+      if (docChanged) changed.current?.(state.doc.toString())
+    })
+    const difference = original === undefined ? [] : unifiedMergeView({ ...differenceView, original })
+    const extensions = [...codeExtensions(label, onChange === undefined), onUpdate, difference]
+    const view = new EditorView({ parent: holder.current as HTMLDivElement, doc: text, extensions })
+    shown.current = view
+    return () => view.destroy()
+  }, [])
+  useEffect(() => {
+    const before = shown.current?.state.doc.toString() ?? text
+    if (onChange !== undefined || before === text) return
+    // Only what differs, so that the reader stays where they are.
+    let [from, to, end] = [0, before.length, text.length]
+    while (from < to && before[from] === text[from]) from++
+    while (Math.min(to, end) > from && before[to - 1] === text[end - 1]) [to, end] = [to - 1, end - 1]
+    shown.current?.dispatch({ changes: { from, to, insert: text.slice(from, end) } })
+  }, [text])
   return <div class="code-box" ref={holder} />
 }

@@ -1,5 +1,6 @@
 /** Completions: fields for a place in the text, and names in an expression. */
 
+import { namesOf } from '../../../src/stage-types/description.ts'
 import {
   expectedArtifactFields,
   notificationFields,
@@ -10,7 +11,7 @@ import {
 import { type Json, objectOf, objectsOf, textOf } from '../model/read.ts'
 import type { TextPlace } from './definition-text.ts'
 import { type Path, valueAt } from './json-path.ts'
-import { descriptionOf, type FieldDescription, namesOf, refIdOf, type StageTypes, stagesOf, titleOfStage } from './stages.ts'
+import { descriptionOf, type FieldDescription, refIdOf, type StageTypes, stagesOf, titleOfStage } from './stages.ts'
 
 export interface Suggestion {
   /** What is inserted. */

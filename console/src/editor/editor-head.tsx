@@ -3,7 +3,7 @@ import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { saveOperation, useDenial, useStartDenial } from '../api/rights.ts'
-import { Banner, Button, IconButton } from '../components/button.tsx'
+import { ActionButton, Banner, Button, IconButton } from '../components/button.tsx'
 import { Denied } from '../components/denied.tsx'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
 import { Menu } from '../components/menu.tsx'
@@ -68,11 +68,7 @@ export function Actions({ draft, run, onSave }: TabProps & { run: string | undef
     <>
       <Steps draft={draft} />
       {!isClean && <Button onClick={discard}>{pipeline === undefined ? 'Give up' : 'Discard changes'}</Button>}
-      {run !== undefined && isClean && (
-        <a class="button" href={to.execution(run)}>
-          Back to the run
-        </a>
-      )}
+      {run !== undefined && isClean && <ActionButton action={{ label: 'Back to the run', href: to.execution(run) }} />}
       {isClean && <Start draft={draft} />}
       <Button
         kind={isClean ? undefined : 'primary'}

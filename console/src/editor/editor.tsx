@@ -12,6 +12,7 @@ import { ErrorState, Loading, PageHead, pipelineCrumbs } from '../components/scr
 import { Tabs } from '../components/tabs.tsx'
 import { Name } from '../components/text.tsx'
 import { useLeaveGuard } from '../leave.tsx'
+import { useKeyDown } from '../letter-keys.ts'
 import { type Json, numberOf, textOf } from '../model/read.ts'
 import { isSameDefinition } from './changes.ts'
 import type { Draft, TabProps } from './draft.ts'
@@ -137,30 +138,26 @@ function useNewer(draft: Draft, latest: Json | undefined): Json | undefined {
 
 function useEditorKeys(draft: Draft, save: () => void, show: (path: Path) => void): void {
   const last = useRef(-1)
-  useEffect(() => {
-    const keys: Readonly<Record<string, (isShifted: boolean) => void>> = {
-      'Control+s': save,
-      'Control+Enter': () => (draft.isDirty.peek() || draft.stored.peek() === undefined ? save() : openStart(draft)),
-      'Control+z': (isShifted) => (isShifted ? draft.redo() : draft.undo()),
-      'Control+y': () => draft.redo(),
-      F8: (isShifted) => {
-        const problems = draft.problems.peek()
-        last.current += isShifted ? -1 : 1
-        const problem = problems.at(last.current % problems.length)
-        if (problem !== undefined) show(problem.path)
-      },
-    }
-    const onKey = (event: KeyboardEvent) => {
-      const isControl = (event.ctrlKey || event.metaKey) && !event.altKey
-      const key = event.key.length === 1 ? event.key.toLowerCase() : event.key
-      const run = keys[isControl ? `Control+${key}` : key]
-      // The text view has its own undo, which leads to the same steps.
-      const isTextKey = isControl && key !== 's' && (event.target as HTMLElement | null)?.closest('.cm-editor') != null
-      if (run === undefined || isTextKey || document.querySelector('dialog[open]') !== null) return
-      event.preventDefault()
-      run(event.shiftKey)
-    }
-    addEventListener('keydown', onKey)
-    return () => removeEventListener('keydown', onKey)
+  const keys: Readonly<Record<string, (isShifted: boolean) => void>> = {
+    'Control+s': save,
+    'Control+Enter': () => (draft.isDirty.peek() || draft.stored.peek() === undefined ? save() : openStart(draft)),
+    'Control+z': (isShifted) => (isShifted ? draft.redo() : draft.undo()),
+    'Control+y': () => draft.redo(),
+    F8: (isShifted) => {
+      const problems = draft.problems.peek()
+      last.current += isShifted ? -1 : 1
+      const problem = problems.at(last.current % problems.length)
+      if (problem !== undefined) show(problem.path)
+    },
+  }
+  useKeyDown((event) => {
+    const isControl = (event.ctrlKey || event.metaKey) && !event.altKey
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key
+    const run = keys[isControl ? `Control+${key}` : key]
+    // The text view has its own undo, which leads to the same steps.
+    const isTextKey = isControl && key !== 's' && (event.target as HTMLElement | null)?.closest('.cm-editor') != null
+    if (run === undefined || isTextKey || document.querySelector('dialog[open]') !== null) return
+    event.preventDefault()
+    run(event.shiftKey)
   })
 }

@@ -1,6 +1,8 @@
 /** Forms of the objects of a definition: parts made by hand, and fields by their description. */
+
 import { type ComponentChildren, createContext, type FunctionComponent } from 'preact'
 import { useContext, useId, useRef, useState } from 'preact/hooks'
+import { namesOf } from '../../../src/stage-types/description.ts'
 import { labelOf } from '../../../src/stage-types/labels.ts'
 import { Check, Field } from '../components/form-fields.tsx'
 import { type Json, objectOf } from '../model/read.ts'
@@ -10,7 +12,7 @@ import { type InputProps, inputOf, JsonInput, kindOf, switchedKinds, TextInput }
 import { ItemList, useFocus, useFold } from './item-list.tsx'
 import { isSamePath, isWithin, type Path, valueAt } from './json-path.ts'
 import { isExpression } from './problems.ts'
-import { type FieldDescription, namesOf } from './stages.ts'
+import type { FieldDescription } from './stages.ts'
 import { FieldContext } from './suggest.tsx'
 
 /** So many fields are shown even if they are neither required nor set. */

@@ -1,7 +1,7 @@
 /** The stages as a graph, beside the form of the selected one or the settings of the pipeline. */
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { Button } from '../components/button.tsx'
+import { ActionButton } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { Graph, type GraphItem } from '../components/graph.tsx'
 import { announcement } from '../components/notices.tsx'
@@ -46,9 +46,7 @@ export function GraphTab({ draft }: TabProps) {
           <Stages draft={draft} selected={node?.key} isList={isNarrow} onSelect={select} />
           {isEditable && (
             <div class="editor-tools row">
-              <Button small icon="plus" onClick={addStage}>
-                Add stage
-              </Button>
+              <ActionButton action={{ label: 'Add stage', icon: 'plus', onSelect: addStage }} small />
               {!isNarrow && <span class="muted">Arrows move, Delete removes, Ctrl Z undoes.</span>}
             </div>
           )}

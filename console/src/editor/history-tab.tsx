@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso/router'
 import { useLive } from '../api/live.ts'
-import { Button } from '../components/button.tsx'
+import { ActionButton, Button } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { EmptyState, Loaded, Panel } from '../components/screen.tsx'
 import { Name, Time } from '../components/text.tsx'
@@ -110,9 +110,7 @@ function ChosenRevision({ revision, draft }: TabProps & { revision: Revision }) 
       {isSame && <span class="muted">Your draft is the same.</span>}
       {previous !== undefined && <Button onClick={compare}>Compare with {isWithDraft ? 'the one before' : 'your draft'}</Button>}
       {!isSame && draft.readOnly.value === undefined && (
-        <Button icon="undo" onClick={restore}>
-          Restore this revision
-        </Button>
+        <ActionButton action={{ label: 'Restore this revision', icon: 'undo', onSelect: restore }} />
       )}
     </>
   )

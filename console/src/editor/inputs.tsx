@@ -1,10 +1,11 @@
 /** Inputs for the kinds of values that definitions hold. Each takes a value and reports the next one; undefined removes it. */
 import type { AriaAttributes, FunctionComponent } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { apiPath } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { CopyButton, IconButton } from '../components/button.tsx'
 import { Options } from '../components/form-fields.tsx'
+import { useSettled } from '../components/kept.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
 import { Name } from '../components/text.tsx'
 import { parseExactly, toExact } from '../model/exact-json.ts'
@@ -255,11 +256,7 @@ async function loadManifestsEditor() {
 /** With what the service that fires it thinks of an expression, after a pause in typing. */
 function CronInput(props: InputProps) {
   const text = textOf(props.value) ?? ''
-  const [asked, setAsked] = useState(text)
-  useEffect(() => {
-    const timer = setTimeout(() => setAsked(text), cronPauseMs)
-    return () => clearTimeout(timer)
-  }, [text])
+  const asked = useSettled(text, cronPauseMs)
   const query = asked.trim() === '' || isExpression(asked) ? undefined : { query: { expression: asked } }
   const { body } = useLive('/cron/validate', query, { refresh: 'open' }).reading.value
   const { valid, message, description = '', nextTimes = [], timeZone } = (asked === text && body) || {}

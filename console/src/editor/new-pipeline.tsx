@@ -6,8 +6,9 @@ import { type ScreenProps, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { providerOf } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
+import { usePipelines } from '../api/pipelines.ts'
 import { saveOperation, useDenial } from '../api/rights.ts'
-import { Banner, Button } from '../components/button.tsx'
+import { ActionButton, Banner, Button } from '../components/button.tsx'
 import { Denied } from '../components/denied.tsx'
 import { useSubmit } from '../components/form-dialog.tsx'
 import { Field, TextField } from '../components/form-fields.tsx'
@@ -116,9 +117,7 @@ function BeginForm({ application, from, onBegun }: BeginFormProps) {
             <Button type="submit" kind="primary" denied={denied}>
               Create pipeline
             </Button>
-            <a class="button" href={to.pipelines(application)}>
-              Cancel
-            </a>
+            <ActionButton action={{ label: 'Cancel', href: to.pipelines(application) }} />
             <span class="muted">Nothing is stored before you save.</span>
           </div>
         </div>
@@ -146,8 +145,7 @@ const questionInputs: Readonly<Record<NonNullable<Question['input']>, FunctionCo
 
 /** What this instance offers, and the answers that are clear without asking. */
 function useAnswers(application: string, id: string, given: Answers) {
-  const path = '/applications/{application}/pipelineConfigs'
-  const pipelines = useLive(path, { path: { application } }, { refresh: 'open' }).reading.value.body ?? []
+  const pipelines = usePipelines(application).reading.value.body ?? []
   const stageTypes = useLive('/capabilities/stageTypes', {}, { refresh: 'open' }).reading.value.body?.stageTypes
   const { groups, clusters } = useAccountsByUse()
   const place = {

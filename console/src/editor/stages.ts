@@ -1,4 +1,5 @@
 /** Stages of a definition: who requires whom, and changes that keep the graph whole. */
+import type { Field, StageDescription } from '../../../src/stage-types/description.ts'
 import { type Json, listOf, objectOf, textOf } from '../model/read.ts'
 import { levelsOf } from '../model/stage-links.ts'
 
@@ -144,19 +145,10 @@ export function setRequisites(definition: Json, key: string, requisites: readonl
   return { ...definition, stages }
 }
 
-export interface FieldDescription {
-  readonly name: string
-  /** text, long-text, number, moment, flag, choice, texts, objects, object, map or json. */
+/** A field as the API describes it; forms of the console have further kinds, and further sources of choices. */
+export interface FieldDescription extends Omit<Field, 'kind' | 'choicesFrom' | 'fields'> {
   readonly kind: string
-  readonly required?: boolean
-  readonly default?: unknown
-  readonly choices?: readonly string[]
-  readonly onlyChoices?: boolean
   readonly choicesFrom?: string
-  readonly help: string
-  /** Whether an expression in it is evaluated when the stage runs. */
-  readonly expression?: boolean
-  readonly otherNames?: readonly string[]
   readonly fields?: readonly FieldDescription[]
 }
 
@@ -165,17 +157,7 @@ export function describeText(name: string, rest: Partial<FieldDescription> = {})
   return { name, kind: 'text', expression: true, help: '', ...rest }
 }
 
-/** Keys under which it may be set. */
-export function namesOf({ name, otherNames = [] }: FieldDescription): readonly string[] {
-  return [name, ...otherNames]
-}
-
-export interface StageType {
-  readonly type: string
-  readonly label: string
-  readonly group: string
-  readonly description: string
-  readonly use: 'pipeline' | 'task' | 'both'
+export interface StageType extends Omit<StageDescription, 'skip' | 'fields'> {
   readonly runsHere?: boolean
   readonly reason?: string
   readonly fields: readonly FieldDescription[]

@@ -4,7 +4,7 @@ import { EditorView } from '@codemirror/view'
 import { effect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { Banner, Button } from '../components/button.tsx'
+import { ActionButton, Banner } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { StatusText } from '../components/text.tsx'
@@ -49,9 +49,7 @@ export function TextTab({ draft }: TabProps) {
           ) : (
             <>
               <StatusText status={{ kind: 'failed', word: broken.message }} />
-              <Button small onClick={revert}>
-                Back to the last readable text
-              </Button>
+              <ActionButton action={{ label: 'Back to the last readable text', onSelect: revert }} small />
             </>
           )}
         </div>

@@ -1,10 +1,9 @@
 /** The state of an object: facts by its kind, conditions, containers or pods, what it sends traffic to, and its events. */
 import { to } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
-import { useLive } from '../api/live.ts'
-import { applicationEvents } from '../api/streams.ts'
 import { DataTable } from '../components/data-table.tsx'
 import { GroupCharts } from '../components/group-charts.tsx'
+import { useBalancers } from '../components/open-link.tsx'
 import { EmptyState, Panel } from '../components/screen.tsx'
 import { Icon, KeyValue, Name, NameLink, PlainText, StatusMark, StatusText, Time } from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
@@ -151,8 +150,7 @@ export function PodReason({ place, pod }: { place: ObjectPlace; pod: Instance })
 
 /** Workloads behind a load balancer, with their pods. */
 function Serves({ object: { application, place } }: { object: ShownObject }) {
-  const events = applicationEvents(application, 'infrastructure')
-  const { body } = useLive('/applications/{application}/loadBalancers', { path: { application } }, { events }).reading.value
+  const { body } = useBalancers(application).reading.value
   const key = objectKey(place.account, place.location, place.name)
   const balancer = body?.find(({ account, region, name }) => objectKey(account, region, name) === key)
   if (balancer === undefined) return null

@@ -2,7 +2,7 @@
 import { objectKey, pendingOf } from '../api/actions.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { type Live, useLive } from '../api/live.ts'
-import { applicationEvents } from '../api/streams.ts'
+import { useServerGroups } from '../api/pipelines.ts'
 import { numberOf, objectOf, textOf } from '../model/read.ts'
 import { isEnabled, loadBalancersOf, type ServerGroup } from '../model/server-groups.ts'
 import { fieldOf, isIn, isKind, isSameObject, type ManifestView, type ObjectPlace, ownerOf, timeOf, trafficOf } from './object.ts'
@@ -60,11 +60,9 @@ export interface ShownObject extends ActedObject {
 
 export function useShownObject(application: string, place: ObjectPlace, view: ManifestView): ShownObject {
   const cluster = isKind(place.name, ...workloads) ? view.moniker?.cluster : undefined
-  const { body, error } = useLive(
-    '/applications/{applicationName}/serverGroups',
-    cluster ? { path: { applicationName: application }, query: { clusters: `${place.account}:${cluster}` } } : undefined,
-    { refresh: 'live', isBusy: () => isIn('running', view), events: applicationEvents(application, 'infrastructure') },
-  ).reading.value
+  const clusters = cluster ? `${place.account}:${cluster}` : undefined
+  const pace = { refresh: 'live', isBusy: () => isIn('running', view) } as const
+  const { body, error } = useServerGroups(clusters && application, clusters, pace).reading.value
   const groups = body?.filter((group) => isPartOf(group, place)) ?? []
   const own = groups.find((group) => isSameObject(placeOfGroup(group), place))
   const provider = useManifestAccounts().find(({ name }) => name === place.account)?.provider ?? ''

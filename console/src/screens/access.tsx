@@ -7,7 +7,7 @@ import { client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshAll, useLive } from '../api/live.ts'
 import { changeOperation, readOperation, saveOperation, startOperation } from '../api/rights.ts'
 import { user } from '../api/session.ts'
-import { Button, CopyButton } from '../components/button.tsx'
+import { ActionButton, Button, CopyButton } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { Fields, type FieldTable } from '../components/form-fields.tsx'
 import { Permissions, Roles } from '../components/permissions-field.tsx'
@@ -72,9 +72,7 @@ function Identity() {
   const { username = '', email, isAdmin, allowedAccounts = [] } = user.value ?? {}
   const live = useLive('/auth/explain', { query: { operation: 'GET /applications' } }, { refresh: 'open' })
   const actions = isAdmin && (
-    <Button small icon="refresh" onClick={readRolesAgain}>
-      Read roles again
-    </Button>
+    <ActionButton action={{ label: 'Read roles again', icon: 'refresh', onSelect: readRolesAgain }} small />
   )
   return (
     <Panel title={<Name text={`You are signed in as ${username}.`} />} actions={actions}>

@@ -1,7 +1,7 @@
 /** Secrets of an application: names and versions, new values, what uses them; values are never shown. */
 import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
-import { Button } from '../components/button.tsx'
+import { ActionButton } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { type Column, DataTable, menuColumn } from '../components/data-table.tsx'
 import { Dialog, openDialog } from '../components/dialog.tsx'
@@ -26,11 +26,7 @@ export function SecretsTab({ application, denied }: TabProps) {
       { label: 'Delete', icon: 'trash', destructive: true, denied, onSelect: () => deleteSecret(application, secret) },
     ],
   )
-  const add = (
-    <Button icon="plus" denied={denied} onClick={() => setSecret(application)}>
-      Add secret
-    </Button>
-  )
+  const add = <ActionButton action={{ label: 'Add secret', icon: 'plus', denied, onSelect: () => setSecret(application) }} />
   const none = <EmptyState icon="lock" text="No secret. Add one, and write its reference where a value belongs." />
   return (
     <Panel title="Secrets" actions={add} flush>

@@ -1,14 +1,14 @@
 /** Settings of an application, a tab for each kind; edits of all tabs are reviewed and saved together. */
 import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentType } from 'preact'
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { ScreenProps } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
 import { actionHeaders, client, warningsOf } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { useAttributes } from '../api/pipelines.ts'
 import { changeOperation, useDenial } from '../api/rights.ts'
-import { Banner, Button } from '../components/button.tsx'
+import { ActionButton, Banner, Button } from '../components/button.tsx'
 import { Denied } from '../components/denied.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { Difference } from '../components/difference.tsx'
@@ -17,6 +17,7 @@ import { reportWarning } from '../components/notices.tsx'
 import { ApplicationHead, EmptyState, Loaded, Panel } from '../components/screen.tsx'
 import { AddressTabs } from '../components/tabs.tsx'
 import { useLeaveGuard } from '../leave.tsx'
+import { useKeyDown } from '../letter-keys.ts'
 import { conflictsOf, type Edits, edit, valuesOf, withEdits } from '../model/edits.ts'
 import { type Json, objectsOf, textOf } from '../model/read.ts'
 import { plural } from '../words.ts'
@@ -106,31 +107,21 @@ function Form({ application, denied, edits, title, Fields }: FormProps) {
   const count = countOf(edits.value)
   const objection = denied ?? (count === 0 ? 'Nothing is changed.' : undefined)
   const review = () => openDialog(<Review application={application} edits={edits.peek()} onSaved={discard} />)
-  useSaveKey(() => objection === undefined && review())
+  useKeyDown((event) => {
+    if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 's') return
+    event.preventDefault()
+    if (document.querySelector('dialog[open]') === null && objection === undefined) review()
+  })
   return (
     <Panel title={title}>
       <Fields key={generation} {...{ application, denied, set }} values={withEdits(stored, edits.value)} />
       <div class="foot">
-        <Button kind="primary" denied={objection} onClick={review}>
-          Review changes
-        </Button>
+        <ActionButton action={{ label: 'Review changes', denied: objection, onSelect: review }} kind="primary" />
         {count > 0 && <Button onClick={discard}>Discard</Button>}
         <span class="muted">{objection === undefined ? plural(count, 'change') : <Denied reason={objection} />}</span>
       </div>
     </Panel>
   )
-}
-
-function useSaveKey(save: () => void): void {
-  useLayoutEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 's') return
-      event.preventDefault()
-      if (document.querySelector('dialog[open]') === null) save()
-    }
-    addEventListener('keydown', onKey)
-    return () => removeEventListener('keydown', onKey)
-  })
 }
 
 /** What is stored now beside what will be, with what another user has changed meanwhile. */

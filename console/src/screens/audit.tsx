@@ -5,6 +5,7 @@ import { useLocation } from 'preact-iso/router'
 import { formatQuery, type ScreenProps, to } from '../address.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { type ReadParameters, useLive } from '../api/live.ts'
+import { usePipelines } from '../api/pipelines.ts'
 import { Beside } from '../components/beside.tsx'
 import { Banner, Button, CopyButton } from '../components/button.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
@@ -152,9 +153,7 @@ function Sentence({ event }: { event: AuditEvent }) {
 }
 
 function LinkedName({ text, link, pipeline }: AuditName) {
-  const path = '/applications/{application}/pipelineConfigs'
-  const asked = pipeline && { path: { application: pipeline.application } }
-  const { body } = useLive(path, asked, { refresh: 'open' }).reading.value
+  const { body } = usePipelines(pipeline?.application).reading.value
   const name = body?.find(({ id }) => id === pipeline?.id)?.name ?? text
   return link === undefined ? <Name text={name} max={60} /> : <NameLink href={link(to)} text={name} max={60} />
 }

@@ -1,4 +1,5 @@
 /** The overview of an application, what serves now and what changes, and the screen of one cluster. */
+
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { type ScreenProps, to } from '../address.ts'
@@ -6,9 +7,10 @@ import { pendingTasks } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
-import { useAttributes } from '../api/pipelines.ts'
+import { useAttributes, useServerGroups } from '../api/pipelines.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { BesideScreens } from '../components/beside.tsx'
+import { ActionButton } from '../components/button.tsx'
 import { type Filter, Filters, filterWords } from '../components/filter-field.tsx'
 import { OpenLinks, useBalancers } from '../components/open-link.tsx'
 import { ApplicationHead, applicationCrumbs, EmptyState, Loaded, PageHead } from '../components/screen.tsx'
@@ -61,9 +63,7 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
   const isGone = reading.value.error?.status === 404 && reading.value.body === undefined
   const nothing = (
     <EmptyState icon="box" text="Nothing is deployed. A pipeline with a deploy stage creates the first server group.">
-      <a class="button" href={to.pipelines(application)}>
-        Open pipelines
-      </a>
+      <ActionButton action={{ label: 'Open pipelines', href: to.pipelines(application) }} />
     </EmptyState>
   )
   const listOf = (all: readonly ServerGroup[]) => {
@@ -126,7 +126,12 @@ function useOverview(application: string) {
     if (body !== undefined && isLarge === wereFew) foresee(`clusters.${application}`, isLarge ? [] : ['few'])
   }, [application, body])
   const isKnown = wereFew || body !== undefined || error !== undefined
-  return { clusters, groups: useGroups(application, isChanging, undefined, isKnown && !isLarge), isLarge, isChanging }
+  return {
+    clusters,
+    groups: useServerGroups(isKnown && !isLarge ? application : undefined, undefined, paceOf(isChanging)),
+    isLarge,
+    isChanging,
+  }
 }
 
 /** Of what shall serve: how much is up, and what is not. */
@@ -196,18 +201,7 @@ const clusterHead = 62
 /** Server groups of a cluster before they are read. */
 const usualGroups = 2
 
-/** @param clusters `account:cluster`, comma-separated; undefined reads all of the application */
-function useGroups(application: string, isChanging: boolean, clusters?: string, isWanted = true) {
-  return useLive(
-    '/applications/{applicationName}/serverGroups',
-    isWanted ? { path: { applicationName: application }, ...(clusters !== undefined && { query: { clusters } }) } : undefined,
-    {
-      refresh: isChanging ? 'live' : 'steady',
-      isBusy: () => isChanging,
-      events: applicationEvents(application, 'infrastructure'),
-    },
-  )
-}
+const paceOf = (isChanging: boolean) => ({ refresh: isChanging ? 'live' : 'steady', isBusy: () => isChanging }) as const
 
 interface CardProps {
   /** With all server groups that are read. */
@@ -236,7 +230,7 @@ function ClusterList({ clusters, ...card }: CardProps & { readonly clusters: rea
 
 function ClusterInView({ cluster: { account, name, batch }, ...card }: CardProps & { readonly cluster: ClusterName }) {
   const { application } = card.context
-  const live = useGroups(application, card.isChanging, batch)
+  const live = useServerGroups(application, batch, paceOf(card.isChanging))
   const groups = live.reading.value.body?.filter((group) => accountOf(group) === account && clusterOf(group) === name) ?? []
   const [cluster] = toClusters(groups)
   if (cluster !== undefined) return <ClusterCard {...card} cluster={cluster} context={{ application, groups }} />
@@ -355,7 +349,7 @@ function GroupRow({ group, context, isAlone }: { group: ServerGroup; context: Se
 export function ClusterScreen({ params, query }: ScreenProps) {
   const { application = '', account = '', cluster: name = '' } = params
   const isChanging = pendingTasks.value.some((pending) => pending.application === application)
-  const live = useGroups(application, isChanging, `${account}:${name}`)
+  const live = useServerGroups(application, `${account}:${name}`, paceOf(isChanging))
   const balancers = useBalancers(application).reading.value.body ?? []
   const none = (
     <EmptyState text={`${name} has no server group now.`}>

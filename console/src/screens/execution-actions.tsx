@@ -6,7 +6,7 @@ import { ApiError, actionHeaders, client, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { startOperation, useDenial } from '../api/rights.ts'
 import { judgesOf } from '../api/waiting.ts'
-import { Button } from '../components/button.tsx'
+import { ActionButton, Button } from '../components/button.tsx'
 import { confirm, type Question } from '../components/confirm-dialog.tsx'
 import { Denied } from '../components/denied.tsx'
 import { useSubmit } from '../components/form-dialog.tsx'
@@ -191,9 +191,7 @@ export function Judgment({ execution, stage }: { execution: Execution; stage: St
         <Button kind="primary" type="submit" denied={denied} aria-busy={busy}>
           Continue
         </Button>
-        <Button denied={reason} onClick={stop}>
-          Stop …
-        </Button>
+        <ActionButton action={{ label: 'Stop …', denied: reason, onSelect: stop }} />
         <span class="muted grow">{denied === undefined ? effect : <Denied reason={denied} />}</span>
       </div>
       {error !== undefined && <FailedAction error={error} />}

@@ -4,7 +4,7 @@ import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { useRunsOf } from '../api/pipelines.ts'
 import { Beside } from '../components/beside.tsx'
-import { Banner, Button } from '../components/button.tsx'
+import { ActionButton, Banner } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { EmptyState, Loaded, Panel } from '../components/screen.tsx'
 import { StageGraph } from '../components/stage-graph.tsx'
@@ -135,9 +135,7 @@ function Stages({ execution, view: wanted, ...shared }: StagesProps) {
         <Segments label="View" options={views} selected={view} onSelect={(chosen) => change({ view: chosen })} />
         {!canDraw && <span class="muted">{graph.nodes.length} stages are too many to draw.</span>}
         {view === 'graph' && opened.size > 0 && (
-          <Button small onClick={() => setOpened(new Set())}>
-            Fold again
-          </Button>
+          <ActionButton action={{ label: 'Fold again', onSelect: () => setOpened(new Set()) }} small />
         )}
       </div>
       <div class={`panel ${isDrawn ? '' : 'is-flush'}`}>

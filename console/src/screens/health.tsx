@@ -2,7 +2,7 @@
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
-import { Button, CopyButton } from '../components/button.tsx'
+import { ActionButton, CopyButton } from '../components/button.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { ErrorState, Loaded, Loading, PageHead, Panel, Stale } from '../components/screen.tsx'
 import { Name, StatusBadge, StatusMark, Time } from '../components/text.tsx'
@@ -67,11 +67,7 @@ function Readiness() {
 function Findings() {
   const live = useLive('/doctor', {}, { refresh: 'open' })
   const { readAtMs, error } = live.reading.value
-  const again = (
-    <Button small icon="refresh" onClick={() => live.refresh()}>
-      Examine again
-    </Button>
-  )
+  const again = <ActionButton action={{ label: 'Examine again', icon: 'refresh', onSelect: () => live.refresh() }} small />
   return (
     <Panel title="Findings" flush actions={again}>
       {readAtMs === undefined && error === undefined && (

@@ -4,7 +4,7 @@ import { to } from '../address.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { forgetUser, reportSignedIn } from '../api/session.ts'
-import { Button } from '../components/button.tsx'
+import { ActionButton } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { EmptyState, Loaded } from '../components/screen.tsx'
@@ -20,11 +20,7 @@ const limit = 100
 export function Logins() {
   const live = useLive('/auth/sessions', { query: { limit } }, { refresh: 'slow' })
   const hasOthers = live.reading.value.body?.some(({ current }) => !current)
-  const end = hasOthers && (
-    <Button icon="signout" onClick={endOthers}>
-      End all others
-    </Button>
-  )
+  const end = hasOthers && <ActionButton action={{ label: 'End all others', icon: 'signout', onSelect: endOthers }} />
   return (
     <>
       <AccessHead tab="Logins" actions={end} />
@@ -63,9 +59,7 @@ const columns: readonly Column<Login>[] = [
           Sign out
         </a>
       ) : (
-        <Button small onClick={() => end(login)}>
-          End
-        </Button>
+        <ActionButton action={{ label: 'End', onSelect: () => end(login) }} small />
       ),
   },
 ]

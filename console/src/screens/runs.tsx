@@ -49,15 +49,9 @@ export function Runs({ params, query }: ScreenProps) {
   const all = [...filters, ...rare]
   const chosen = filterWords(all, query)
   const none = 'Nothing has run yet. A run begins when a pipeline is started, by hand or by a trigger.'
-  const noMatch = (what: string, names: readonly string[]) => <NoMatch text={what} filters={names} />
-  const empty =
-    startOf(query) > 0
-      ? noMatch('There is no older run.', Object.keys(firstPage))
-      : chosen !== '' &&
-        noMatch(
-          `No run matches “${chosen}”.`,
-          all.map(({ name }) => name),
-        )
+  const isOlder = startOf(query) > 0
+  const cleared = isOlder ? Object.keys(firstPage) : all.map(({ name }) => name)
+  const noMatch = <NoMatch text={isOlder ? 'There is no older run.' : `No run matches “${chosen}”.`} filters={cleared} />
   const without = application === undefined ? undefined : 'application'
   return (
     <>
@@ -67,7 +61,7 @@ export function Runs({ params, query }: ScreenProps) {
         <summary>More filters</summary>
         <Filters filters={rare} />
       </details>
-      <Loaded live={live} rows={8} empty={empty || <EmptyState icon="pipeline" text={none} />}>
+      <Loaded live={live} rows={8} empty={isOlder || chosen !== '' ? noMatch : <EmptyState icon="pipeline" text={none} />}>
         {(runs) => (
           <div class="panel is-flush">
             <RunTable {...{ runs, label: 'Runs', heldOf: JSON.stringify(search), without }} />

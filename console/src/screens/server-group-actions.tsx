@@ -3,6 +3,7 @@ import { to } from '../address.ts'
 import { objectKey, pendingOf } from '../api/actions.ts'
 import { useCloudProvider } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
+import { useServerGroups } from '../api/pipelines.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { type Action, type ActionTarget, counted, startAction, toCount, useActions } from '../components/actions.tsx'
 import { type Json, numberOf, objectOf, textOf } from '../model/read.ts'
@@ -39,11 +40,7 @@ export function useServerGroup(application: string, { account, region, name }: R
     { refresh: 'live', isBusy: (group) => pendingOf(groupKey(group)) !== undefined, events },
   )
   const group = live.reading.value.body
-  const groups = useLive(
-    '/applications/{applicationName}/serverGroups',
-    group && { path: { applicationName: application }, query: { clusters: `${account}:${clusterOf(group)}` } },
-    { refresh: 'steady', events },
-  )
+  const groups = useServerGroups(group && application, group && `${account}:${clusterOf(group)}`)
   const context: ServerGroupContext = { application, groups: groups.reading.value.body ?? [] }
   return { live, context }
 }

@@ -7,9 +7,9 @@ import { objectKey } from '../api/actions.ts'
 import { actionHeaders, client, unwrap } from '../api/client.ts'
 import { useAccounts } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
-import { applicationEvents } from '../api/streams.ts'
+import { usePipelines, useServerGroups } from '../api/pipelines.ts'
 import { startAction } from '../components/actions.tsx'
-import { Button } from '../components/button.tsx'
+import { ActionButton } from '../components/button.tsx'
 import { DataTable } from '../components/data-table.tsx'
 import { CheckList, Fields, type FieldTable } from '../components/form-fields.tsx'
 import { act } from '../components/notices.tsx'
@@ -175,9 +175,7 @@ function SendTest({ application, denied, notification }: TabProps & { notificati
   }
   return (
     <p class="row">
-      <Button small denied={denied} onClick={() => act(`Send a test to ${address}`, send)}>
-        Send a test
-      </Button>
+      <ActionButton action={{ label: 'Send a test', denied, onSelect: () => act(`Send a test to ${address}`, send) }} small />
       <span role="status">{result}</span>
     </p>
   )
@@ -218,12 +216,8 @@ function changedKeys(newer: Json, older: Json | undefined): string {
 /** Refused while something is deployed, as the engine would refuse it. */
 export function DeleteTab({ application, denied }: TabProps) {
   const { route: navigate } = useLocation()
-  const groups = useLive(
-    '/applications/{applicationName}/serverGroups',
-    { path: { applicationName: application } },
-    { events: applicationEvents(application, 'infrastructure') },
-  )
-  const pipelines = useLive('/applications/{application}/pipelineConfigs', { path: { application } }).reading.value.body
+  const groups = useServerGroups(application)
+  const pipelines = usePipelines(application).reading.value.body
   const counted = pipelines === undefined ? 'pipelines' : plural(pipelines.length, 'pipeline')
   const effect = `Removes ${application}, its ${counted} and its permissions. Executions stay until they expire.`
   const target = { application, account: undefined, name: application, object: objectKey('application', application), place: {} }
@@ -241,9 +235,7 @@ export function DeleteTab({ application, denied }: TabProps) {
     <>
       <p>{effect}</p>
       <div class="foot">
-        <Button kind="destructive" icon="trash" denied={denied} onClick={remove}>
-          {`Delete ${application}`}
-        </Button>
+        <ActionButton action={{ label: `Delete ${application}`, icon: 'trash', denied, onSelect: remove }} kind="destructive" />
         <span class="muted">{denied}</span>
       </div>
     </>

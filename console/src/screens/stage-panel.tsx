@@ -4,7 +4,7 @@ import { urlOf } from '../api/client.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { ActionButton } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
-import { SearchedTree } from '../components/json-tree.tsx'
+import { RecordText } from '../components/record-panel.tsx'
 import { Panel } from '../components/screen.tsx'
 import { StepRows, toStep } from '../components/step-rows.tsx'
 import { Tabs } from '../components/tabs.tsx'
@@ -33,6 +33,7 @@ import { useStageActions } from './execution-actions.tsx'
 import { Output, placeLinks, useNotUp } from './stage-output.tsx'
 
 export const loadDeploymentPicture = async () => (await import('../components/deployment-picture.tsx')).DeploymentPicture
+const loadCanary = async () => (await import('../components/canary-report.tsx')).StageCanary
 const loadStageManifests = async () => (await import('../manifests/stage-manifests.tsx')).StageManifests
 
 /** Server groups of a failed stage that are looked at, and instances of each. */
@@ -55,20 +56,13 @@ export function StagePanel(props: StagePanelProps) {
   const change = useQueryChange()
   const name = titleOf(stage)
   const log = logOf([stage, ...inner])
+  const ofLog = { name, line: query['line'], isEnded: isComplete(stage.status) }
   const record = { context: stage.context, outputs: stage.outputs }
   const tabs = [
     { id: 'summary', label: 'Summary', body: () => <Summary {...props} /> },
     { id: 'tasks', label: 'Steps', body: () => <Steps stage={stage} /> },
-    ...(log === undefined
-      ? []
-      : [
-          {
-            id: 'log',
-            label: 'Log',
-            body: () => <Output output={log} {...{ name, line: query['line'] }} isEnded={isComplete(stage.status)} />,
-          },
-        ]),
-    { id: 'record', label: 'Record', body: () => <SearchedTree value={record} name="record" /> },
+    ...(log === undefined ? [] : [{ id: 'log', label: 'Log', body: () => <Output output={log} {...ofLog} /> }]),
+    { id: 'record', label: 'Record', body: () => <RecordText value={record} name={name} /> },
   ]
   const at = Math.max(
     0,
@@ -124,6 +118,7 @@ function Summary({ execution, stage, inner, isExplained }: StagePanelProps) {
       {deployments.length > 0 && <Lazy load={loadDeploymentPicture} props={{ application, deployments }} />}
       <Facts stage={stage} application={application} groups={deployments.length > 0 ? [] : groups} />
       {isFailed(status) && groups.slice(0, maxExamined).map((group) => <NotUp key={group.name} {...{ application, group }} />)}
+      {stage.type === 'kayentaCanary' && <Lazy load={loadCanary} props={{ execution, stage }} />}
       {isOfManifests && <Lazy load={loadStageManifests} props={{ application, stage }} />}
       {inner.length > 0 && <Inner execution={execution} inner={inner} />}
       {actions.length > 0 && (
@@ -220,11 +215,7 @@ function NotUp({ application, group }: { application: string; group: GroupPlace 
       status,
       title: <NameLink class="row-link" href={address()} text={id} max={24} />,
       note: <Name text={healthReason(instance) ?? status.word} max={160} />,
-      action: (
-        <a class="button small" href={address('console')}>
-          <Icon name="terminal" /> Console output
-        </a>
-      ),
+      action: <ActionButton action={{ label: 'Console output', icon: 'terminal', href: address('console') }} small />,
     }
   })
   return (

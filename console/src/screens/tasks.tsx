@@ -5,10 +5,10 @@ import { actionHeaders, client, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useDenial } from '../api/rights.ts'
 import { applicationEvents } from '../api/streams.ts'
-import { Banner, Button, IconButton } from '../components/button.tsx'
+import { ActionButton, Banner, IconButton } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { type Filter, Filters, filterWords } from '../components/filter-field.tsx'
-import { JsonTree } from '../components/json-tree.tsx'
+import { RecordText } from '../components/record-panel.tsx'
 import { ApplicationHead, applicationCrumbs, EmptyState, Loaded, PageHead, Panel } from '../components/screen.tsx'
 import { StepRows, toStep } from '../components/step-rows.tsx'
 import { Duration, Name, NameLink, PlainText, StatusBadge, StatusMark, Time } from '../components/text.tsx'
@@ -98,11 +98,7 @@ function Details({ task }: { task: Task }) {
   const reason = useDenial({ operation: changeOperation, application })
   const failure = failureOf(task)
   const by = userOf(task)
-  const stop = (
-    <Button denied={reason} onClick={() => cancel(task)}>
-      Cancel task
-    </Button>
-  )
+  const stop = <ActionButton action={{ label: 'Cancel task', denied: reason, onSelect: () => cancel(task) }} />
   return (
     <>
       <PageHead
@@ -130,7 +126,7 @@ function Details({ task }: { task: Task }) {
           <StepRows steps={steps.map(toStep)} />
         </Panel>
         <Panel title="Variables">
-          <JsonTree value={Object.fromEntries(variables.map(({ key, value }) => [key, value]))} name="variables" />
+          <RecordText value={Object.fromEntries(variables.map(({ key, value }) => [key, value]))} name={name} />
         </Panel>
       </div>
     </>

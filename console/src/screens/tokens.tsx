@@ -3,7 +3,7 @@ import type { ScreenProps } from '../address.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
-import { Button } from '../components/button.tsx'
+import { ActionButton } from '../components/button.tsx'
 import { confirm, SecretDialog } from '../components/confirm-dialog.tsx'
 import { type Column, menuColumn } from '../components/data-table.tsx'
 import { FilterField } from '../components/filter-field.tsx'
@@ -37,9 +37,7 @@ export function Tokens(screen: ScreenProps) {
   }
   const denied = canMintApiTokens ? undefined : mayNot
   const create = (
-    <Button kind="primary" icon="plus" denied={denied} onClick={() => createToken(maxDays)}>
-      Create token
-    </Button>
+    <ActionButton action={{ label: 'Create token', icon: 'plus', denied, onSelect: () => createToken(maxDays) }} kind="primary" />
   )
   return (
     <>

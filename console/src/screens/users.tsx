@@ -3,7 +3,7 @@ import type { ScreenProps } from '../address.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { user as self } from '../api/session.ts'
-import { Banner, Button } from '../components/button.tsx'
+import { ActionButton, Banner } from '../components/button.tsx'
 import { confirm, SecretDialog } from '../components/confirm-dialog.tsx'
 import { type Column, menuColumn } from '../components/data-table.tsx'
 import type { MenuItem } from '../components/menu.tsx'
@@ -23,11 +23,7 @@ const elsewhere = 'The login form has no users of its own. Add and remove people
 export function Users(screen: ScreenProps) {
   const live = useLive('/auth/users', {}, { refresh: 'slow' })
   const { error, body } = live.reading.value
-  const add = (
-    <Button kind="primary" icon="plus" onClick={addUser}>
-      Add user
-    </Button>
-  )
+  const add = <ActionButton action={{ label: 'Add user', icon: 'plus', onSelect: addUser }} kind="primary" />
   const hasOneAdmin = body?.filter(({ isAdmin }) => isAdmin).length === 1
   const actions = menuColumn<User>(
     ({ username }) => username,

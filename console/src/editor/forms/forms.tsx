@@ -1,6 +1,6 @@
 /** Forms of stages made by hand; other types get one of their description, as does what these leave out. */
 import { standalone } from '../../../../src/settings/standalone.ts'
-import { useLive } from '../../api/live.ts'
+import { usePipelines } from '../../api/pipelines.ts'
 import { PlainText } from '../../components/text.tsx'
 import { objectOf, objectsOf, textOf, textsOf } from '../../model/read.ts'
 import { FieldView, type Form, type Part, useForm } from '../fields.tsx'
@@ -188,8 +188,8 @@ const webhookForm = [
 function Parameters() {
   const { draft, holder } = useForm()
   const application = textOf(holder['application'])
-  const at = { path: { application: application?.includes('$') === false ? application : draft.application } }
-  const pipelines = useLive('/applications/{application}/pipelineConfigs', at, { refresh: 'open' }).reading.value.body ?? []
+  const of = application?.includes('$') === false ? application : draft.application
+  const pipelines = usePipelines(of).reading.value.body ?? []
   const chosen = pipelines.find(({ id }) => id === holder['pipeline'])
   if (chosen === undefined) return <allParameters.View />
   const declared = objectsOf(objectOf(chosen)['parameterConfig'])

@@ -1,0 +1,72 @@
+/** How an application is delivered: its canary analyses and their configurations; and the report of one analysis. */
+import { type ScreenProps, to } from '../address.ts'
+import type { Schemas } from '../api/client.ts'
+import { useLive } from '../api/live.ts'
+import { CanaryReport } from '../components/canary-report.tsx'
+import { type Column, DataTable } from '../components/data-table.tsx'
+import { ApplicationHead, applicationCrumbs, EmptyState, Loaded, PageHead, Panel } from '../components/screen.tsx'
+import { NameLink, StatusText, Time } from '../components/text.tsx'
+import { toReport } from '../model/canary.ts'
+import { numberOf, textOf } from '../model/read.ts'
+
+type Analysis = Schemas['CanaryResult']
+
+export function Delivery({ params: { application = '' } }: ScreenProps) {
+  const analyses = useLive('/v2/canaries/{application}/executions', { path: { application }, query: { limit: 20 } })
+  const configurations = useLive('/v2/canaryConfig', { query: { application } }, { refresh: 'slow' })
+  const none = 'No canary was analysed. A pipeline with a canary analysis compares a new version with the one that runs.'
+  return (
+    <>
+      <ApplicationHead application={application} tab="Delivery" />
+      <div class="stack">
+        <Panel title="Canary analyses" flush>
+          <Loaded live={analyses} rows={4} empty={<EmptyState icon="graph" text={none} />}>
+            {(found) => <DataTable label="Canary analyses" rows={found} keyOf={idOf} columns={columnsOf(application)} />}
+          </Loaded>
+        </Panel>
+        <Panel title="Canary configurations" flush>
+          <Loaded live={configurations} rows={2} empty={<p class="panel-note">No configuration names this application.</p>}>
+            {(found) => (
+              <DataTable
+                label="Canary configurations"
+                rows={found}
+                keyOf={({ id, name }) => id ?? name ?? ''}
+                columns={ofConfigurations}
+              />
+            )}
+          </Loaded>
+        </Panel>
+      </div>
+    </>
+  )
+}
+
+const idOf = (analysis: Analysis) => textOf(analysis['pipelineId']) ?? ''
+
+function columnsOf(application: string): readonly Column<Analysis>[] {
+  const name = (analysis: Analysis) => toReport(analysis).name ?? 'Analysis'
+  return [
+    { head: 'Verdict', cell: (analysis) => <StatusText status={toReport(analysis).status} /> },
+    { head: 'Configuration', cell: (one) => <NameLink href={to.canary(application, idOf(one))} text={name(one)} max={60} /> },
+    { head: 'Why', grow: true, hideBelow: 'phone', cell: (analysis) => toReport(analysis).sentence },
+    { head: 'Started', hideBelow: 'phone', cell: (analysis) => <Time at={numberOf(analysis['buildTimeMillis'])} /> },
+  ]
+}
+
+const ofConfigurations: readonly Column<Schemas['CanaryConfig']>[] = [
+  { head: 'Name', grow: true, cell: ({ name }) => name ?? '' },
+  { head: 'Changed', cell: (config) => <Time at={numberOf(config['updatedTimestamp'])} /> },
+]
+
+/** One analysis, whichever run it belongs to. */
+export function CanaryScreen({ params: { application = '', id = '' } }: ScreenProps) {
+  return (
+    <>
+      <PageHead
+        tab="Canary analysis"
+        crumbs={[...applicationCrumbs(application), { label: 'Delivery', href: to.delivery(application) }]}
+      />
+      <CanaryReport id={id} />
+    </>
+  )
+}
