@@ -803,7 +803,7 @@ step('edits a pipeline as text and sees the difference', async ({ page, open, cl
   await page.getByRole('textbox', { name: 'Pipeline as YAML' }).getByText('#nofun(1)').waitFor()
   await page.getByRole('tab', { name: 'Changes' }).click()
   const change = page.locator('.part-change', { hasText: 'Stage Ship it?' })
-  await change.getByText('stage enabled').waitFor()
+  await change.getByText('condition').waitFor()
   await page.getByText('Difference as text').click()
   await page.locator('.cm-changedLine', { hasText: '#nofun(1)' }).waitFor()
 })

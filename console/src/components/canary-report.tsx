@@ -47,7 +47,11 @@ export function CanaryReport({ id, intervals = [], onChoose }: ReportProps) {
               <Name text={report.sentence} max={600} />
             </p>
             {report.outlook !== undefined && <p class="muted">{report.outlook}</p>}
-            <Scores report={report} intervals={intervals.length > 0 ? intervals : [own]} chosen={id} onChoose={onChoose} />
+            <Scores
+              report={report}
+              intervals={intervals.length > 0 ? intervals : [own]}
+              {...{ id, ...(onChoose && { onChoose }) }}
+            />
             <Metrics report={report} />
           </div>
         )
@@ -57,12 +61,7 @@ export function CanaryReport({ id, intervals = [], onChoose }: ReportProps) {
 }
 
 /** A bar for each interval, across lines at the thresholds; and the groups of the shown one. */
-function Scores({
-  report,
-  intervals,
-  chosen,
-  onChoose,
-}: { report: Report; chosen: string } & Required<Pick<ReportProps, 'intervals'>> & Pick<ReportProps, 'onChoose'>) {
+function Scores({ report, id, intervals, onChoose }: ReportProps & { report: Report; intervals: readonly Interval[] }) {
   const { pass, marginal, groups } = report
   const lines = Object.entries({ pass, marginal }).flatMap(([name, at]) => (at === undefined ? [] : [{ name, at }]))
   return (
@@ -83,7 +82,7 @@ function Scores({
                 class={`score-bar is-${score === undefined ? 'queued' : kind}`}
                 style={{ '--score': score ?? 0 }}
                 aria-label={said}
-                aria-pressed={analysis === chosen}
+                aria-pressed={analysis === id}
                 aria-disabled={analysis === undefined || onChoose === undefined}
                 title={said}
                 onClick={() => analysis !== undefined && onChoose?.(analysis)}
@@ -97,9 +96,9 @@ function Scores({
       <dl class="score-groups">
         {groups.map(({ name, score }) => (
           <div key={name}>
-            <dt>{name}</dt>
+            <dt>{String(name)}</dt>
             <dd>
-              <progress aria-hidden="true" value={score} max={100} /> <span class="number">{Math.round(score)}</span>
+              <progress aria-hidden="true" value={Number(score)} max={100} /> <span class="number">{short(Number(score))}</span>
             </dd>
           </div>
         ))}
@@ -124,9 +123,7 @@ function Metrics({ report: { metrics, measurements } }: { report: Report }) {
             <details open={at < openAtFirst && metric.status.kind === 'failed'}>
               <summary class="row">
                 <StatusMark kind={metric.status.kind} />
-                <strong>
-                  <Name text={metric.name} max={60} />
-                </strong>
+                <Name class="strong" text={metric.name} max={60} />
                 <span class="grow muted">{metric.status.word}</span>
                 {metric.isCritical && <span class="chip">critical</span>}
                 {metric.isMuted && <span class="chip">not counted</span>}

@@ -65,11 +65,7 @@ function Picture({ application, pictures, deployment, endMs }: PictureProps) {
   return (
     <figure class={`deployment ${deployment === undefined ? '' : 'panel'}`}>
       <figcaption>
-        {deployment !== undefined && (
-          <strong>
-            <Name text={deployment.cluster} max={50} />
-          </strong>
-        )}
+        {deployment !== undefined && <Name class="strong" text={deployment.cluster} max={50} />}
         <span class="muted">
           {endMs !== undefined && `At the end, ${formatClock(endMs)}: `}
           {pictures.length > 0 && sentenceOf(pictures)}
@@ -91,6 +87,17 @@ function Picture({ application, pictures, deployment, endMs }: PictureProps) {
           ))}
         </ul>
       </div>
+      {deployment !== undefined && deployment.steps.length > 0 && (
+        <ol class="canary-steps" aria-label="Steps">
+          {deployment.steps.map(({ number, status, percent: share, name }) => (
+            <li key={number} class={`is-${status.kind}`}>
+              <StatusMark kind={status.kind} label={status.word} size={12} />
+              <b class="number">{share} %</b>
+              <Name class="muted cut" text={name} max={40} />
+            </li>
+          ))}
+        </ol>
+      )}
       {deployment === undefined && <GroupCharts groups={serving} />}
       {events.length > 0 && (
         <ol class="deployment-events" aria-label="What happened">

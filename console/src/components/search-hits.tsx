@@ -63,11 +63,7 @@ export function HitText({ hit: { icon, label, detail, state }, link }: { hit: Hi
   return (
     <>
       <Icon name={icon} />
-      {link ?? (
-        <span class="grow">
-          <Name text={label} max={60} />
-        </span>
-      )}
+      {link ?? <Name class="grow" text={label} max={60} />}
       <span class={`muted ${link === undefined ? '' : 'grow'}`}>{detail !== undefined && <Name text={detail} max={40} />}</span>
       {state !== undefined && <StatusText status={state} />}
     </>

@@ -159,9 +159,7 @@ function toRow({ id, name, under, after, button }: GraphItem) {
     <li key={id}>
       <button type="button" class="stage-row" {...button}>
         <span class="node-text">
-          <span class="node-name">
-            <Name text={name} max={40} />
-          </span>
+          <Name class="node-name" text={name} max={40} />
           {under}
         </span>
         {after}

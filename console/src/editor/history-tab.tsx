@@ -69,9 +69,7 @@ function Revisions({ revisions, draft }: TabProps & { revisions: readonly Revisi
                 <span>
                   {savedBy(one)} {index === 0 && <span class="muted">stored now</span>}
                 </span>
-                <span class="revision-summary">
-                  <Name text={summaryOf(one).join(', ')} max={90} />
-                </span>
+                <Name class="revision-summary" text={summaryOf(one).join(', ')} max={90} />
               </>,
             ),
           )}

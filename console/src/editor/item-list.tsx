@@ -74,10 +74,7 @@ function ListItem({ draft, path, kind, items, index }: ItemListProps & { items: 
       <summary>
         <Icon name="right" />
         <span class="grow cut">
-          <Name text={title} max={60} />{' '}
-          <span class="muted regular">
-            <Name text={kind.detail?.(item) ?? ''} max={60} />
-          </span>
+          <Name text={title} max={60} /> <Name class="muted regular" text={kind.detail?.(item) ?? ''} max={60} />
         </span>
         <ProblemCount count={problems} />
       </summary>

@@ -29,9 +29,7 @@ function PlannedRow({ object: { name, location, change, fields, message } }: { o
   })
   const head = (
     <>
-      <strong>
-        <Name text={name} max={60} />
-      </strong>
+      <Name class="strong" text={name} max={60} />
       <Name class="muted" text={location} max={40} />
       <StatusText status={statuses[change]} />
       {change === 'update' && <span class="muted">{counts.join(', ')}</span>}

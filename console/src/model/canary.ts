@@ -14,20 +14,14 @@ const classifications: Readonly<Record<string, Status>> = {
   error: { kind: 'warning', word: 'could not be compared' },
 }
 
-const classOf = (value: unknown) => textOf(value)?.toLowerCase() ?? ''
-
-function toMetric({ id, name, classification, classificationReason, groups, critical, muted, resultMetadata, ...sides }: Json) {
+function toMetric({ id, name, classification, classificationReason, critical, muted, resultMetadata, ...sides }: Json) {
   const statsOf = (side: string) => objectOf(valueIn(sides, `${side}Metadata.stats`))
   return {
     id: textOf(id) ?? '',
     name: textOf(name) ?? '?',
-    status: classifications[classOf(classification)] ?? {
-      kind: 'unknown' as const,
-      word: textOf(classification) ?? 'not judged',
-    },
+    status: classifications[String(classification).toLowerCase()] ?? { kind: 'unknown' as const, word: String(classification) },
     // Of the others, it says the same once more.
     reason: textOf(classificationReason)?.replace(/^.* was classified as (?:High|Low)$/, ''),
-    groups: listOf(groups).map(String),
     isCritical: critical === true,
     isMuted: muted === true,
     /** Mean of the canary by that of the baseline. */
@@ -50,11 +44,8 @@ export function toReport(answer: Json) {
   const all = objectsOf(judged['results']).map(toMetric)
   const metrics = all.toSorted((a, b) => gravity.indexOf(a.status.kind) - gravity.indexOf(b.status.kind))
   const report = {
-    ...{ metrics, pass, marginal, score: numberOf(score), isComplete: complete === true },
-    groups: objectsOf(judged['groupScores']).map((group) => ({
-      name: textOf(group['name']) ?? '',
-      score: numberOf(group['score']) ?? 0,
-    })),
+    ...{ metrics, pass, marginal, score: numberOf(score) },
+    groups: objectsOf(judged['groupScores']),
     /** Why more measurements would change nothing, or could. */
     outlook: textOf(valueIn(result, 'outlook.reason')),
     failure: complete === true && numberOf(score) === undefined ? (reasonIn(exception) ?? textOf(status)) : undefined,

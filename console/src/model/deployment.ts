@@ -1,5 +1,5 @@
 /** A deployment as its run tells it: which server groups came and went, and when; and how traffic is shared now. */
-import { type Execution, instanceStatus, isComplete, type Stage, type Status } from './execution.ts'
+import { type Execution, instanceStatus, isComplete, type Stage, type Status, stageStatus, titleOf } from './execution.ts'
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 import {
   countsOf,
@@ -26,6 +26,7 @@ const deeds: Readonly<Record<string, readonly [done: string, doing: string]>> = 
   resizeServerGroup: ['resized', 'being resized'],
   enableServerGroup: ['took traffic', 'taking traffic'],
   enableManifest: ['took traffic', 'taking traffic'],
+  shareTraffic: ['serves as any other', 'getting its share'],
 }
 
 /** After these a server group serves no more. */
@@ -34,10 +35,10 @@ const fatal = new Set(['disabled', 'removed', 'scaled down'])
 const creating = new Set(['createServerGroup', 'cloneServerGroup', 'deployManifest'])
 
 /** What a run did to one cluster. */
-export type Deployment = ReturnType<typeof toDeployment>
+export type Deployment = ReturnType<typeof deploymentsOf>[number]
 
 /** @param root Only this stage and those inside it. */
-export function deploymentsOf({ stages }: Execution, root?: Stage): readonly Deployment[] {
+export function deploymentsOf({ stages }: Execution, root?: Stage) {
   const parents = new Map(stages.map(({ id, parentStageId }) => [id, parentStageId]))
   const isInside = (stage: Stage) => {
     for (let id: string | null | undefined = stage.id; id; id = parents.get(id)) if (id === root?.id) return true
@@ -48,7 +49,22 @@ export function deploymentsOf({ stages }: Execution, root?: Stage): readonly Dep
     .filter(isInside)
     .toSorted((a, b) => (a.startTime ?? 0) - (b.startTime ?? 0))
   const byPlace = Map.groupBy(moving, (stage) => Object.values(placeOf(stage)).join('\n'))
-  return [...byPlace.values()].map((some) => toDeployment(some as [Stage, ...Stage[]])).filter(({ cluster }) => cluster !== '')
+  return [...byPlace.values()]
+    .map((some) => ({ ...toDeployment(some as [Stage, ...Stage[]]), steps: stepsAround(some, stages) }))
+    .filter(({ cluster }) => cluster !== '')
+}
+
+/** Steps of a canary that gets more of the traffic with each, also those to come. */
+function stepsAround(some: readonly Stage[], all: readonly Stage[]) {
+  const owners = new Set(some.map(({ parentStageId }) => parentStageId))
+  const parts = all.filter(({ context, parentStageId }) => context['canaryStep'] && owners.has(parentStageId))
+  const byNumber = Map.groupBy(parts, ({ context }) => numberOf(objectOf(context['canaryStep'])['number']) ?? 0)
+  return [...byNumber].map(([number, members]) => {
+    const current = members.find(({ status }) => status !== 'SUCCEEDED') ?? (members.at(-1) as Stage)
+    const isBegun = current.status === 'NOT_STARTED' && members[0]?.status === 'SUCCEEDED'
+    const status: Status = isBegun ? { kind: 'running', word: 'running' } : stageStatus(current)
+    return { number, status, percent: numberOf(objectOf(current.context['canaryStep'])['percent']) ?? 0, name: titleOf(current) }
+  })
 }
 
 function placeOf({ context }: Stage) {
@@ -105,6 +121,8 @@ function isResize({ type, name }: Stage): boolean {
 function deedOf({ type, context }: Stage, at: 0 | 1): string {
   const share = type === 'disableServerGroup' ? numberOf(context['desiredPercentage']) : undefined
   const size = type === 'resizeServerGroup' ? numberOf(objectOf(context['capacity'])['desired']) : undefined
+  const percent = type === 'shareTraffic' ? numberOf(context['percent']) : undefined
+  if (percent !== undefined) return at === 0 ? `takes ${percent} % of the traffic` : `getting ${percent} % of the traffic`
   const ofShare = share === undefined ? '' : ` for ${share} % of its instances`
   return (deeds[type]?.[at] ?? '') + (size === undefined ? ofShare : ` to ${size}`)
 }
@@ -188,10 +206,9 @@ export function picturesOf(
   const quiet = sorted.filter((group) => !isNew(group) && (!isEnabled(group) || countsOf(group).total === 0))
   const dropped = new Set(quiet.slice(0, Math.max(0, sorted.length - 2)))
   const shown = sorted.filter((group) => !dropped.has(group)).slice(-maxGroups)
-  const all = shown.reduce((sum, group) => sum + inServiceOf(group), 0)
   return shown.map((group) => {
     const states = instancesOf(group).map((instance) => ({ ...statusOfInstance(instance), id: instanceId(instance) }))
-    const share = isFronted(...shown) ? inServiceOf(group) / Math.max(1, all) : undefined
+    const share = isFronted(...shown) ? shareOf(group, shown) : undefined
     const fate = isEnabled(group) ? undefined : 'disabled'
     return {
       group,
@@ -205,6 +222,24 @@ export function picturesOf(
     }
   })
 }
+
+/** Its own share of the traffic; what the shares leave goes to the others, by their instances. */
+export function shareOf(group: ServerGroup, groups: readonly ServerGroup[]): number {
+  const own = percentOf(group)
+  if (own !== undefined) return isEnabled(group) ? own / 100 : 0
+  const sharing = groups.filter((other) => isEnabled(other) && percentOf(other) !== undefined)
+  const rest = 1 - sharing.reduce((sum, other) => sum + (percentOf(other) ?? 0) / 100, 0)
+  const others = groups.filter((other) => percentOf(other) === undefined)
+  return (
+    (rest * inServiceOf(group)) /
+    Math.max(
+      1,
+      others.reduce((sum, other) => sum + inServiceOf(other), 0),
+    )
+  )
+}
+
+const percentOf = (group: ServerGroup) => numberOf(group['trafficPercent'])
 
 /** Instances that get requests of a load balancer. */
 function inServiceOf(group: ServerGroup): number {

@@ -4,6 +4,7 @@ import { PendingChip } from '../components/actions.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
 import { StatusMark, Time } from '../components/text.tsx'
+import { percent, shareOf } from '../model/deployment.ts'
 import { countsOf, type Instance, isEnabled, loadBalancersOf, type ServerGroup, versionOf } from '../model/server-groups.ts'
 
 interface GroupLineProps {
@@ -54,8 +55,9 @@ function Traffic({ group, serving }: { group: ServerGroup; serving: readonly Ser
   const isFronted = (one: ServerGroup) => isEnabled(one) && loadBalancersOf(one).length > 0
   const isServing = (one: ServerGroup) => isFronted(one) && countsOf(one).up > 0
   if (isServing(group)) {
-    const isAlone = serving.filter(isServing).length === 1
-    return <span class="traffic is-serving">{isAlone ? '100 % of traffic' : 'shares the traffic'}</span>
+    const isKnown = serving.filter(isServing).length === 1 || serving.some((one) => one['trafficPercent'] !== undefined)
+    const share = `${percent(shareOf(group, serving))} of traffic`
+    return <span class="traffic is-serving">{isKnown ? share : 'shares the traffic'}</span>
   }
   if (isEnabled(group) && !isFronted(group)) return <span class="traffic muted">no load balancer</span>
   return (

@@ -227,9 +227,7 @@ function InstanceRow({ instance, place, application, isFixed }: PartProps & { re
     <li>
       <StatusMark kind={isOut ? 'disabled' : isInService(instance) ? 'succeeded' : 'failed'} label={word} />
       <NameLink href={application && to.instance(application, { account, region, id })} text={id} max={40} />
-      <span class="grow muted">
-        <Name text={isOut ? word : (textOf(description) ?? '')} max={160} />
-      </span>
+      <Name class="grow muted" text={isOut ? word : (textOf(description) ?? '')} max={160} />
       {application !== undefined && !isFixed && <Move {...{ id, isOut, place, application }} />}
     </li>
   )

@@ -137,9 +137,7 @@ function section(title: string, summaryOf: (form: Form) => string | undefined, .
     <details class="form-section">
       <summary>
         <h3>{title}</h3>
-        <span class="muted cut">
-          <Name text={summaryOf(form) ?? ''} max={60} />
-        </span>
+        <Name class="muted cut" text={summaryOf(form) ?? ''} max={60} />
       </summary>
       {content}
     </details>
