@@ -83,7 +83,15 @@ export function isCurrent(dir: string): boolean {
   const builtMs = statSync(manifest).mtimeMs
   // A folder is as young as the last file that was added to it or removed.
   const own = ['console', 'console/src/**', 'console/deck-plugin/**', 'console/*.json']
-  const sources = [...own, 'src/stage-types/**', 'src/settings/standalone.ts', 'package-lock.json', 'scripts/*console*.ts']
+  const sources = [
+    ...own,
+    'src/stage-types/**',
+    'src/settings/standalone.ts',
+    'src/json/**',
+    'src/names/edit-distance.ts',
+    'package-lock.json',
+    'scripts/*console*.ts',
+  ]
   return globSync(sources, { cwd: root }).every((source) => statSync(join(root, source)).mtimeMs < builtMs)
 }
 

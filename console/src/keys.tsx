@@ -1,5 +1,5 @@
 /** Keys that work on every screen, and the list of all keys. */
-import { useEffect } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { applicationHere, basePath, to } from './address.ts'
 import { refreshAll } from './api/live.ts'
@@ -7,7 +7,7 @@ import { copyText } from './components/button.tsx'
 import { Dialog, openDialog } from './components/dialog.tsx'
 import { Check } from './components/form-fields.tsx'
 import { openPalette } from './components/palette.tsx'
-import { chooseSingleKeys, isLetterKey, letterEvent, singleKeys } from './letter-keys.ts'
+import { chooseSingleKeys, isLetterKey, letterEvent, singleKeys, useKeyDown } from './letter-keys.ts'
 import { recents } from './model/recent.ts'
 import { places } from './places.ts'
 
@@ -70,34 +70,30 @@ function KeysDialog() {
 
 export function useKeys(): void {
   const { route: navigate } = useLocation()
-  useEffect(() => {
-    let goAtMs = Number.NEGATIVE_INFINITY
-    const letters: Readonly<Record<string, (at: number) => void>> = {
-      g: (at) => {
-        goAtMs = at
-      },
-      r: refreshAll,
-      y: () => void copyText(location.href),
-      '?': openKeys,
-    }
-    const onKey = (event: KeyboardEvent) => {
-      const { key, ctrlKey, metaKey, shiftKey, altKey, timeStamp } = event
-      const isLetter = isLetterKey(event)
-      // How long `g` waits for its second letter.
-      if (isLetter && timeStamp - goAtMs < 1200) {
-        goAtMs = Number.NEGATIVE_INFINITY
-        // The second letter is no shortcut of the screen.
-        event.stopImmediatePropagation()
-        const address = addressOf(key)
-        if (address !== undefined) navigate(address)
-      } else if ((isLetter && key === '/') || ((ctrlKey || metaKey) && key.toLowerCase() === 'k' && !shiftKey && !altKey)) {
-        event.preventDefault()
-        openPalette()
-      } else if (isLetter && Object.hasOwn(letters, key)) letters[key]?.(timeStamp)
-    }
-    addEventListener('keydown', onKey, { capture: true })
-    return () => removeEventListener('keydown', onKey, { capture: true })
-  }, [navigate])
+  const goAtMs = useRef(Number.NEGATIVE_INFINITY)
+  const letters: Readonly<Record<string, (at: number) => void>> = {
+    g: (at) => {
+      goAtMs.current = at
+    },
+    r: refreshAll,
+    y: () => void copyText(location.href),
+    '?': openKeys,
+  }
+  useKeyDown((event) => {
+    const { key, ctrlKey, metaKey, shiftKey, altKey, timeStamp } = event
+    const isLetter = isLetterKey(event)
+    // How long `g` waits for its second letter.
+    if (isLetter && timeStamp - goAtMs.current < 1200) {
+      goAtMs.current = Number.NEGATIVE_INFINITY
+      // The second letter is no shortcut of the screen.
+      event.stopImmediatePropagation()
+      const address = addressOf(key)
+      if (address !== undefined) navigate(address)
+    } else if ((isLetter && key === '/') || ((ctrlKey || metaKey) && key.toLowerCase() === 'k' && !shiftKey && !altKey)) {
+      event.preventDefault()
+      openPalette()
+    } else if (isLetter && Object.hasOwn(letters, key)) letters[key]?.(timeStamp)
+  }, true)
 }
 
 /** Pipelines and tasks are those of the application in view, else of the one that was opened last. */

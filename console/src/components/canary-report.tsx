@@ -39,7 +39,7 @@ export function CanaryReport({ id, intervals = [], onChoose }: ReportProps) {
     <Loaded live={live} rows={6}>
       {(answer) => {
         const report = toReport(answer)
-        const own: Interval = { number: 1, score: report.score, analysis: id, word: '' }
+        const shown = intervals.length > 0 ? intervals : [{ number: 1, score: report.score, analysis: id, word: '' }]
         return (
           <div class="canary stack">
             <p class={`canary-verdict is-${report.status.kind}`} role="status">
@@ -47,11 +47,7 @@ export function CanaryReport({ id, intervals = [], onChoose }: ReportProps) {
               <Name text={report.sentence} max={600} />
             </p>
             {report.outlook !== undefined && <p class="muted">{report.outlook}</p>}
-            <Scores
-              report={report}
-              intervals={intervals.length > 0 ? intervals : [own]}
-              {...{ id, ...(onChoose && { onChoose }) }}
-            />
+            <Scores report={report} intervals={shown} {...{ id, ...(onChoose && { onChoose }) }} />
             <Metrics report={report} />
           </div>
         )

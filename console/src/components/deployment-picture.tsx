@@ -59,7 +59,7 @@ interface PictureProps {
 
 function Picture({ application, pictures, deployment, endMs }: PictureProps) {
   const balancers = [...new Set(pictures.flatMap(({ group }) => loadBalancersOf(group)))]
-  const events = deployment?.events ?? []
+  const events = [...(deployment?.events ?? []), ...(deployment?.ahead ?? [])]
   const serving = pictures.filter(({ fate }) => fate === undefined).map(({ group }) => group)
   if (pictures.length === 0 && events.length === 0) return null
   return (
@@ -87,24 +87,13 @@ function Picture({ application, pictures, deployment, endMs }: PictureProps) {
           ))}
         </ul>
       </div>
-      {deployment !== undefined && deployment.steps.length > 0 && (
-        <ol class="canary-steps" aria-label="Steps">
-          {deployment.steps.map(({ number, status, percent: share, name }) => (
-            <li key={number} class={`is-${status.kind}`}>
-              <StatusMark kind={status.kind} label={status.word} size={12} />
-              <b class="number">{share} %</b>
-              <Name class="muted cut" text={name} max={40} />
-            </li>
-          ))}
-        </ol>
-      )}
       {deployment === undefined && <GroupCharts groups={serving} />}
       {events.length > 0 && (
         <ol class="deployment-events" aria-label="What happened">
           {events.map(({ atMs, text, kind }) => (
             <li key={`${atMs} ${text}`} class={`is-${kind}`}>
               <StatusMark kind={kind} size={12} />
-              <time dateTime={new Date(atMs).toISOString()}>{formatClock(atMs)}</time>
+              {atMs > 0 && <time dateTime={new Date(atMs).toISOString()}>{formatClock(atMs)}</time>}
               <Name text={text} max={120} />
             </li>
           ))}

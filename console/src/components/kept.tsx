@@ -1,4 +1,4 @@
-/** Draws parts again only where they show something else, and at first only as many as a browser draws without a pause. */
+/** Parts that are drawn again only where they show something else, and values that have settled. */
 import { Component, type ComponentType, type VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { isSameValue } from '../editor/json-path.ts'
@@ -26,18 +26,6 @@ export function useSteady<Arguments extends unknown[]>(call: (...given: Argument
   const present = useRef(call)
   present.current = call
   return useRef((...given: Arguments) => present.current(...given)).current
-}
-
-/** How many of so many parts are drawn by now: a piece at once, and one more after each time the browser has painted; then all. */
-export function useGradually(total: number, piece: number): number {
-  const [count, setCount] = useState(piece)
-  useEffect(() => {
-    if (count === Number.POSITIVE_INFINITY) return
-    const next = count + piece
-    const timer = setTimeout(() => setCount(next < total ? next : Number.POSITIVE_INFINITY))
-    return () => clearTimeout(timer)
-  }, [count, total])
-  return Math.min(count, total)
 }
 
 /** The value of a while ago, once it has stayed. */

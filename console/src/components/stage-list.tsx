@@ -3,7 +3,7 @@ import { durationOf, type Execution, type Stage, type StageTree, stageStatus, ti
 import { stageWord } from '../model/names.ts'
 import { numberOf, objectsOf } from '../model/read.ts'
 import { now } from '../model/time.ts'
-import { kept, useGradually, useSteady } from './kept.tsx'
+import { kept, useSteady } from './kept.tsx'
 import { Duration, Name, rem, StatusMark } from './text.tsx'
 
 export interface StageListProps {
@@ -14,19 +14,15 @@ export interface StageListProps {
   readonly showsTime: boolean
 }
 
-/** Rows that are drawn before the browser paints: a screen full of them. */
-const rowsAtOnce = 40
-
 export function StageList({ execution, tree, selected, onSelect, showsTime }: StageListProps) {
   const select = useSteady(onSelect)
   const rows = tree.top.flatMap((stage) => rowsOf(stage, tree.inner))
-  const count = useGradually(rows.length, rowsAtOnce)
   // Only the axis of time moves with the present.
   const nowMs = execution.endTime ?? (showsTime ? now.value : now.peek())
   const axis = axisOf(execution, nowMs)
   return (
     <ol class="stage-list" aria-label="Stages">
-      {rows.slice(0, count).map(({ stage, depth, within }) => (
+      {rows.map(({ stage, depth, within }) => (
         <StageRow
           key={stage.id}
           {...{ ...lookOf(stage, nowMs), depth, within, isSelected: stage.id === selected, onSelect: select }}

@@ -49,27 +49,19 @@ interface CodeEditorProps {
 /** Begins with the text. */
 export function CodeEditor({ text, label, onChange, original }: CodeEditorProps) {
   const holder = useRef<HTMLDivElement>(null)
-  const shown = useRef<EditorView>(null)
   const changed = useRef(onChange)
   changed.current = onChange
-  useEffect(() => {
-    const onUpdate = EditorView.updateListener.of(({ docChanged, state }) => {
-      if (docChanged) changed.current?.(state.doc.toString())
-    })
-    const difference = original === undefined ? [] : unifiedMergeView({ ...differenceView, original })
-    const extensions = [...codeExtensions(label, onChange === undefined), onUpdate, difference]
-    const view = new EditorView({ parent: holder.current as HTMLDivElement, doc: text, extensions })
-    shown.current = view
-    return () => view.destroy()
-  }, [])
-  useEffect(() => {
-    const before = shown.current?.state.doc.toString() ?? text
-    if (onChange !== undefined || before === text) return
-    // Only what differs, so that the reader stays where they are.
-    let [from, to, end] = [0, before.length, text.length]
-    while (from < to && before[from] === text[from]) from++
-    while (Math.min(to, end) > from && before[to - 1] === text[end - 1]) [to, end] = [to - 1, end - 1]
-    shown.current?.dispatch({ changes: { from, to, insert: text.slice(from, end) } })
-  }, [text])
+  useEffect(
+    () => {
+      const onUpdate = EditorView.updateListener.of(({ docChanged, state }) => {
+        if (docChanged) changed.current?.(state.doc.toString())
+      })
+      const difference = original === undefined ? [] : unifiedMergeView({ ...differenceView, original })
+      const extensions = [...codeExtensions(label, onChange === undefined), onUpdate, difference]
+      const view = new EditorView({ parent: holder.current as HTMLDivElement, doc: text, extensions })
+      return () => view.destroy()
+    },
+    onChange === undefined ? [text] : [],
+  )
   return <div class="code-box" ref={holder} />
 }

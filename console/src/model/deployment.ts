@@ -1,5 +1,14 @@
 /** A deployment as its run tells it: which server groups came and went, and when; and how traffic is shared now. */
-import { type Execution, instanceStatus, isComplete, type Stage, type Status, stageStatus, titleOf } from './execution.ts'
+import {
+  type Execution,
+  instanceStatus,
+  isComplete,
+  type Kind,
+  type Stage,
+  type Status,
+  stageStatus,
+  titleOf,
+} from './execution.ts'
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 import {
   countsOf,
@@ -50,21 +59,16 @@ export function deploymentsOf({ stages }: Execution, root?: Stage) {
     .toSorted((a, b) => (a.startTime ?? 0) - (b.startTime ?? 0))
   const byPlace = Map.groupBy(moving, (stage) => Object.values(placeOf(stage)).join('\n'))
   return [...byPlace.values()]
-    .map((some) => ({ ...toDeployment(some as [Stage, ...Stage[]]), steps: stepsAround(some, stages) }))
+    .map((some) => ({ ...toDeployment(some as [Stage, ...Stage[]]), ahead: aheadOf(some, stages) }))
     .filter(({ cluster }) => cluster !== '')
 }
 
-/** Steps of a canary that gets more of the traffic with each, also those to come. */
-function stepsAround(some: readonly Stage[], all: readonly Stage[]) {
+/** What a canary that gets more of the traffic step by step does now, and what is to come: that has no time yet. */
+function aheadOf(some: readonly Stage[], all: readonly Stage[]): readonly Happening[] {
   const owners = new Set(some.map(({ parentStageId }) => parentStageId))
-  const parts = all.filter(({ context, parentStageId }) => context['canaryStep'] && owners.has(parentStageId))
-  const byNumber = Map.groupBy(parts, ({ context }) => numberOf(objectOf(context['canaryStep'])['number']) ?? 0)
-  return [...byNumber].map(([number, members]) => {
-    const current = members.find(({ status }) => status !== 'SUCCEEDED') ?? (members.at(-1) as Stage)
-    const isBegun = current.status === 'NOT_STARTED' && members[0]?.status === 'SUCCEEDED'
-    const status: Status = isBegun ? { kind: 'running', word: 'running' } : stageStatus(current)
-    return { number, status, percent: numberOf(objectOf(current.context['canaryStep'])['percent']) ?? 0, name: titleOf(current) }
-  })
+  const isAhead = ({ context, parentStageId, status }: Stage) =>
+    context['canaryStep'] !== undefined && owners.has(parentStageId) && status !== 'SUCCEEDED'
+  return all.filter(isAhead).map((stage) => ({ atMs: stage.startTime ?? 0, text: titleOf(stage), kind: stageStatus(stage).kind }))
 }
 
 function placeOf({ context }: Stage) {
@@ -130,7 +134,7 @@ function deedOf({ type, context }: Stage, at: 0 | 1): string {
 interface Happening {
   readonly atMs: number
   readonly text: string
-  readonly kind: 'succeeded' | 'failed' | 'running'
+  readonly kind: Kind
 }
 
 function happeningsOf(stage: Stage): readonly Happening[] {
@@ -227,16 +231,9 @@ export function picturesOf(
 export function shareOf(group: ServerGroup, groups: readonly ServerGroup[]): number {
   const own = percentOf(group)
   if (own !== undefined) return isEnabled(group) ? own / 100 : 0
-  const sharing = groups.filter((other) => isEnabled(other) && percentOf(other) !== undefined)
-  const rest = 1 - sharing.reduce((sum, other) => sum + (percentOf(other) ?? 0) / 100, 0)
-  const others = groups.filter((other) => percentOf(other) === undefined)
-  return (
-    (rest * inServiceOf(group)) /
-    Math.max(
-      1,
-      others.reduce((sum, other) => sum + inServiceOf(other), 0),
-    )
-  )
+  const fixed = groups.reduce((sum, other) => sum + (isEnabled(other) ? (percentOf(other) ?? 0) / 100 : 0), 0)
+  const others = groups.reduce((sum, other) => sum + (percentOf(other) === undefined ? inServiceOf(other) : 0), 0)
+  return ((1 - fixed) * inServiceOf(group)) / Math.max(1, others)
 }
 
 const percentOf = (group: ServerGroup) => numberOf(group['trafficPercent'])

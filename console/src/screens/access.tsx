@@ -167,11 +167,7 @@ function Question({ query }: { query: Query }) {
   )
 }
 
-const maxSuggestions = 500
-
-function suggested(names: readonly string[] = []): readonly string[] {
-  return names.slice(0, maxSuggestions)
-}
+const suggested = (names: readonly string[] = []) => names.slice(0, 500)
 
 /** Users of the login form, for administrators; undefined where there are none. */
 function useFormUsers() {

@@ -13,7 +13,8 @@ type Analysis = Schemas['CanaryResult']
 
 export function Delivery({ params: { application = '' } }: ScreenProps) {
   const analyses = useLive('/v2/canaries/{application}/executions', { path: { application }, query: { limit: 20 } })
-  const configurations = useLive('/v2/canaryConfig', { query: { application } }, { refresh: 'slow' })
+  const configured = useLive('/v2/canaryConfig', { query: { application } }, { refresh: 'slow' }).reading.value.body ?? []
+  const names = configured.map(({ name }) => name).join(', ')
   const none = 'No canary was analysed. A pipeline with a canary analysis compares a new version with the one that runs.'
   return (
     <>
@@ -24,18 +25,9 @@ export function Delivery({ params: { application = '' } }: ScreenProps) {
             {(found) => <DataTable label="Canary analyses" rows={found} keyOf={idOf} columns={columnsOf(application)} />}
           </Loaded>
         </Panel>
-        <Panel title="Canary configurations" flush>
-          <Loaded live={configurations} rows={2} empty={<p class="panel-note">No configuration names this application.</p>}>
-            {(found) => (
-              <DataTable
-                label="Canary configurations"
-                rows={found}
-                keyOf={({ id, name }) => id ?? name ?? ''}
-                columns={ofConfigurations}
-              />
-            )}
-          </Loaded>
-        </Panel>
+        <p class="quiet">
+          {names === '' ? 'No canary configuration names this application.' : `Canary configurations: ${names}.`}
+        </p>
       </div>
     </>
   )
@@ -52,11 +44,6 @@ function columnsOf(application: string): readonly Column<Analysis>[] {
     { head: 'Started', hideBelow: 'phone', cell: (analysis) => <Time at={numberOf(analysis['buildTimeMillis'])} /> },
   ]
 }
-
-const ofConfigurations: readonly Column<Schemas['CanaryConfig']>[] = [
-  { head: 'Name', grow: true, cell: ({ name }) => name ?? '' },
-  { head: 'Changed', cell: (config) => <Time at={numberOf(config['updatedTimestamp'])} /> },
-]
 
 /** One analysis, whichever run it belongs to. */
 export function CanaryScreen({ params: { application = '', id = '' } }: ScreenProps) {

@@ -58,6 +58,7 @@ export function ExecutionScreen({ params, query }: ScreenProps) {
 
 function Run({ execution, query }: { execution: Execution; query: ScreenProps['query'] }) {
   const { id, application, status, stages, canceled, canceledBy, cancellationReason, systemNotifications } = execution
+  const notices = objectsOf(systemNotifications).filter(({ closed }) => closed !== true)
   const change = useQueryChange()
   const tree = useMemo(() => toStageTree(stages), [execution])
   const isWide = useWide()
@@ -92,14 +93,9 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
           <Name text={cancellationReason ? `: ${cancellationReason}` : '.'} max={300} />
         </Banner>
       )}
-      {objectsOf(systemNotifications).map(
-        ({ message, closed }, at) =>
-          closed !== true && (
-            <Banner key={at} tone="warning">
-              <PlainText text={textOf(message) ?? ''} />
-            </Banner>
-          ),
-      )}
+      {notices.map(({ message }, at) => (
+        <Banner key={at} tone="warning" children={<PlainText text={textOf(message) ?? ''} />} />
+      ))}
       {waiting !== undefined && <Judgment key={waiting.id} execution={execution} stage={waiting} />}
       {failure !== undefined && <RunFailure key={failure.child} run={execution} execution={execution} failure={failure} />}
       <Beside label={selected === undefined ? '' : titleOf(selected)} back={{ href: back, label: 'All stages' }} side={side}>

@@ -27,14 +27,7 @@ export function Tokens(screen: ScreenProps) {
   const isOfAll = isAdmin && screen.query['scope'] === 'all'
   const path = isOfAll ? '/auth/apiTokens/admin/users' : '/auth/apiTokens'
   const live = useLive(path, maxDays === undefined ? undefined : {}, { refresh: 'slow' })
-  if (maxDays === undefined) {
-    return (
-      <>
-        <AccessHead tab="Tokens" />
-        <EmptyState icon="lock" text={off} />
-      </>
-    )
-  }
+  if (maxDays === undefined) return [<AccessHead key="head" tab="Tokens" />, <EmptyState key="off" icon="lock" text={off} />]
   const denied = canMintApiTokens ? undefined : mayNot
   const create = (
     <ActionButton action={{ label: 'Create token', icon: 'plus', denied, onSelect: () => createToken(maxDays) }} kind="primary" />
@@ -77,8 +70,8 @@ const columns: readonly Column<Token>[] = [
     cell: ({ applications = [], operations = [], readOnly }) =>
       [...applications, ...operations].join(', ') || `everything you may ${readOnly ? 'read' : 'do'}`,
   },
-  { head: 'Expires', cell: ({ expiresAt }) => <TimeOrNever at={expiresAt} /> },
-  { head: 'Last used', hideBelow: 'phone', cell: ({ lastUsedAt }) => <TimeOrNever at={lastUsedAt} /> },
+  { head: 'Expires', cell: ({ expiresAt: at }) => (at == null ? 'never' : <Time at={at} />) },
+  { head: 'Last used', hideBelow: 'phone', cell: ({ lastUsedAt: at }) => (at == null ? 'never' : <Time at={at} />) },
   menuColumn<Token>(
     ({ name }) => name,
     (token) => [
@@ -87,10 +80,6 @@ const columns: readonly Column<Token>[] = [
     ],
   ),
 ]
-
-function TimeOrNever({ at }: { at: string | null | undefined }) {
-  return at == null ? 'never' : <Time at={at} />
-}
 
 function createToken(maxDays: number): void {
   confirm({

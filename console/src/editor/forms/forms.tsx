@@ -127,11 +127,7 @@ function JudgmentPreview() {
       <p class="muted">What the judge sees</p>
       <strong>{titleOfStage(holder)}</strong>
       <PlainText text={textOf(holder['instructions']) ?? 'No instructions.'} />
-      {answers.map((answer) => (
-        <span key={answer} class="check">
-          <input type="radio" disabled aria-label={answer} /> {answer}
-        </span>
-      ))}
+      {answers.length > 0 && <span class="muted">{`Answers: ${answers.join(' · ')}`}</span>}
     </section>
   )
 }
