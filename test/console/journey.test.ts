@@ -810,7 +810,11 @@ step('edits a pipeline as text and sees the difference', async ({ page, open, cl
 
 step('evaluates its expressions with the last run', async ({ page, click }) => {
   await page.getByRole('tab', { name: 'Dry run' }).click()
-  await page.locator('.part-change', { hasText: 'image id' }).getByText('shop:1.1.0').waitFor()
+  await page
+    .locator('.part-change', { hasText: /\bimage\b/i })
+    .getByText('shop:1.1.0')
+    .first()
+    .waitFor()
   await page.locator('.dry-notes').getByText('There is no function "#nofun".').waitFor()
   await click('button', 'Check with the engine')
   await page.getByText('The engine accepts the draft.').waitFor()
