@@ -192,7 +192,9 @@ test('the report of a canary opens its metrics by keyboard', { timeout: 900_000 
     return path.includes('/executions') ? [analysis] : path.includes('/canaryConfig') ? [{ id: 'c1', name: 'golden' }] : analysis
   })
   const url = await startGateway(t, { services: { kayenta: { baseUrl: kayenta.url, enabled: true } } })
-  const page = await (await openChromium(t)).newPage({ extraHTTPHeaders: { 'X-SPINNAKER-USER': 'alice' } })
+  const browser = await openChromium(t)
+  if (browser === undefined) return
+  const page = await browser.newPage({ extraHTTPHeaders: { 'X-SPINNAKER-USER': 'alice' } })
   await page.goto(`${url}/console/applications/web/delivery`)
   await page
     .getByRole('row', { name: /marginal/ })
