@@ -43,6 +43,9 @@ export function thresholdsOf({ config, request }: Pick<AnalysisOrder, 'config' |
       400,
       'The scores "pass" and "marginal" are missing: set "thresholds" in the request, or in the configuration.',
     )
+  for (const [name, score] of Object.entries({ pass, marginal })) {
+    if (score < 0 || score > 100) throw new BackendError(400, `The score for "${name}" is ${score}: set it from 0 to 100.`)
+  }
   if (marginal > pass) throw new BackendError(400, `The score for "marginal" (${marginal}) is above that for "pass" (${pass}).`)
   return { pass, marginal }
 }

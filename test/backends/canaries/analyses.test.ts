@@ -177,7 +177,9 @@ test('orders that cannot be carried out are rejected', async (t) => {
   const backends = await startBackends(t, [canariesBackend], { settings })
   const scopes = scopesOf('web-baseline', 'web-canary')
   const { classifier: _none, ...withoutScores } = configOf(latency)
+  const tooHigh = { ...configOf(latency), classifier: { scoreThresholds: { pass: 900, marginal: 60 } } }
   const cases: [query: string, config: object, scopes: object, message: RegExp][] = [
+    ['', tooHigh, scopes, /"pass" is 900: set it from 0 to 100/],
     ['', configOf(), scopes, /has no metrics/],
     ['', configOf(latency), {}, /needs the scope "default"/],
     ['', withoutScores, scopes, /"pass" and "marginal" are missing/],

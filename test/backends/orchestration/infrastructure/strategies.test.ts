@@ -156,6 +156,8 @@ test('a share of the traffic is given, and taken away', async (t) => {
     errorOf(await run({ ...job, percent: 101 }, 'TERMINAL')),
     /"101" is no share: set "percent" to a whole number from 0 to 100/,
   )
+  const { target: _dynamic, ...named } = { ...job, serverGroupName: 'shop-main-v009', percent: 5 }
+  assert.match(errorOf(await run(named, 'TERMINAL')), /shop-main-v009 was not found in dev\/east/)
 
   young.trafficPercent = 0
   cloud.guards = [{ account: 'dev', location: 'east', stack: 'main', detail: '*', enabled: true }]
@@ -255,6 +257,7 @@ test('the first deployment of a canary needs no steps, and steps that say nothin
   for (const [step, says] of [
     [{ percent: 0.5 }, /Step 1 of the canary gives no share/],
     [{}, /Step 1 of the canary does nothing/],
+    [{ percent: 5, pauseSeconds: -1 }, /cannot wait -1 s/],
     [{ pauseSeconds: 1 }, /add a step with "percent"/],
   ] as const) {
     assert.match(errorOf(await run(inSteps(step), 'TERMINAL')), says)

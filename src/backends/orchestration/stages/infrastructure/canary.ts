@@ -57,10 +57,12 @@ function toStep(step: JsonObject, index: number): CanaryStep {
   if (step['percent'] !== undefined && !isShare) {
     throw new StageError([`${which} gives no share: set "percent" to a whole number from 0 to 100.`])
   }
+  const pauseSeconds = numberOf(step['pauseSeconds']) ?? 0
+  if (pauseSeconds < 0) throw new StageError([`${which} cannot wait ${pauseSeconds} s: set "pauseSeconds" to 0 or more.`])
   const objectIn = (part: 'analysis' | 'judgment') => (step[part] === undefined ? undefined : objectOf(step[part]))
   return {
     percent,
-    pauseSeconds: numberOf(step['pauseSeconds']) ?? 0,
+    pauseSeconds,
     checks: objectsOf(step['checks']),
     analysis: objectIn('analysis'),
     judgment: objectIn('judgment'),

@@ -42,6 +42,7 @@ const resize = targetStep('resizeServerGroup', async (context, target) => {
 
 const share = targetStep('shareTraffic', async (context, target) => {
   const percent = percentOf(context.stage.context)
+  if (percent !== null && percent > 0) await requireServerGroup(context, target)
   if (percent === 0) await checkTrafficGuards(context, { targets: [target], doing: 'taking the traffic of' })
   return { percent }
 })
