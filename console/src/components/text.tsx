@@ -205,10 +205,10 @@ export function StatusText({ status }: { status: Status }) {
 export type Fact = readonly [name: string, value: ComponentChildren]
 
 /** Facts without a value are left out; a text is shown as a name. */
-export function KeyValue({ facts }: { facts: readonly Fact[] }) {
+export function KeyValue({ facts, look = 'key-value' }: { facts: readonly Fact[]; look?: 'key-value' | 'numbers' }) {
   const given = facts.filter(([, value]) => value !== undefined && value !== null && value !== false && value !== '')
   return (
-    <dl class="key-value">
+    <dl class={look}>
       {given.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

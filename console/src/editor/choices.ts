@@ -77,10 +77,11 @@ const sources: Readonly<Record<string, (place: Place, providers: readonly CloudP
     const isNear = ({ account }: Json) => account === (accountOf(holder) ?? account)
     return ['/securityGroups', (body) => named('name')(securityGroupsOf(body).filter(isNear))]
   },
-  images: ({ holder }, providers) => [
-    imagesPathOf(textOf(holder['cloudProvider']), providers),
-    (body) => imagesOf(body, accountOf(holder)),
-  ],
+  images: ({ holder }, providers) => {
+    // A stage that names no provider runs at the first one that has a list.
+    const isIts = ({ id, imagesPath }: CloudProvider) => (holder['cloudProvider'] ?? id) === id && imagesPath !== undefined
+    return [providers.find(isIts)?.imagesPath as ReadPath | undefined, (body) => imagesOf(body, accountOf(holder))]
+  },
   'base-images': () => {
     const toChoices = named('id', { note: 'shortDescription' })
     return ['/bakery/options', (body) => objectsOf(body).flatMap(({ baseImages }) => toChoices(baseImages))]
@@ -122,12 +123,6 @@ export function useChoices(field: Pick<FieldDescription, 'choices' | 'choicesFro
 
 function accountOf(holder: Json): string | undefined {
   return textOf(holder['credentials']) ?? textOf(holder['account'])
-}
-
-/** Undefined where the provider has no list; a stage that names no provider runs at the first one that has. */
-function imagesPathOf(id: string | undefined, providers: readonly CloudProvider[]): ReadPath | undefined {
-  const found = providers.find((provider) => (id ?? provider.id) === provider.id && provider.imagesPath !== undefined)
-  return found?.imagesPath as ReadPath | undefined
 }
 
 /** The newest first, with their age and where they come from. */

@@ -5,7 +5,7 @@ import { useLive } from '../api/live.ts'
 import { CanaryReport } from '../components/canary-report.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { ApplicationHead, applicationCrumbs, EmptyState, Loaded, PageHead, Panel } from '../components/screen.tsx'
-import { NameLink, StatusText, Time } from '../components/text.tsx'
+import { KeyValue, NameLink, StatusText, Time } from '../components/text.tsx'
 import { toReport } from '../model/canary.ts'
 import { numberOf, textOf } from '../model/read.ts'
 
@@ -20,6 +20,7 @@ export function Delivery({ params: { application = '' } }: ScreenProps) {
     <>
       <ApplicationHead application={application} tab="Delivery" />
       <div class="stack">
+        <Figures application={application} />
         <Panel title="Canary analyses" flush>
           <Loaded live={analyses} rows={4} empty={<EmptyState icon="graph" text={none} />}>
             {(found) => <DataTable label="Canary analyses" rows={found} keyOf={idOf} columns={columnsOf(application)} />}
@@ -30,6 +31,19 @@ export function Delivery({ params: { application = '' } }: ScreenProps) {
         </p>
       </div>
     </>
+  )
+}
+
+function Figures({ application }: { application: string }) {
+  const live = useLive('/applications/{application}/delivery', { path: { application } }, { refresh: 'slow' })
+  return (
+    <Panel title="The last 30 days">
+      <Loaded live={live} rows={4}>
+        {({ figures }) => (
+          <KeyValue facts={Object.values(figures).map(({ title, text, definition }) => [title, `${text}. ${definition}`])} />
+        )}
+      </Loaded>
+    </Panel>
   )
 }
 

@@ -5,7 +5,7 @@ import { user } from '../api/session.ts'
 import { ActionButton, CopyButton } from '../components/button.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { ErrorState, Loaded, Loading, PageHead, Panel, Stale } from '../components/screen.tsx'
-import { Name, StatusBadge, StatusMark, Time } from '../components/text.tsx'
+import { KeyValue, Name, StatusBadge, StatusMark, Time } from '../components/text.tsx'
 import { textsOf } from '../model/read.ts'
 import { formatDuration } from '../model/time.ts'
 import { capital, plural, serviceWord } from '../words.ts'
@@ -222,14 +222,7 @@ function Numbers({ samples }: { samples: readonly Sample[] }) {
   }
   return (
     <Panel title="Numbers">
-      <dl class="numbers">
-        {Object.entries(numbers).map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value ?? <span class="muted">unknown</span>}</dd>
-          </div>
-        ))}
-      </dl>
+      <KeyValue look="numbers" facts={Object.entries(numbers)} />
     </Panel>
   )
 }

@@ -4,7 +4,11 @@ import { alike, optionalTextsModel, TextList } from '../schemas.ts'
 import { BuildModel, CommitModel } from './environments.ts'
 
 const count = z.int()
-const definition = z.string().describe('What the number counts.')
+const words = {
+  title: z.string(),
+  text: z.string().describe('The figure in words.'),
+  definition: z.string().describe('What the number counts.'),
+}
 const medianMs = z.int().nullable().describe('Milliseconds; null where nothing was measured.')
 
 const ChangeModel = z
@@ -29,13 +33,13 @@ export const DeliveryModel = z
     environment: z.string().nullable().describe('Null: deployments anywhere count, because no environment is production.'),
     environments: TextList.describe('Those that the query may name, in the order of promotion.'),
     complete: z.boolean().describe('False: there are more runs than are read; the oldest are missing.'),
-    figures: z.looseObject({
-      deploymentFrequency: z.looseObject({ perDay: z.number(), deployments: count, definition }),
-      leadTime: z.looseObject({ medianMs, of: count.describe('Deployments whose commit is known.'), definition }),
-      changeFailureRate: z.looseObject({ share: z.number().nullable(), failed: count, of: count, definition }),
+    figures: z.object({
+      deploymentFrequency: z.looseObject({ perDay: z.number(), deployments: count, ...words }),
+      leadTime: z.looseObject({ medianMs, of: count.describe('Deployments whose commit is known.'), ...words }),
+      changeFailureRate: z.looseObject({ share: z.number().nullable(), failed: count, of: count, ...words }),
       timeToRestore: z.looseObject({
         ...{ medianMs, of: count.describe('Failures that have ended.') },
-        ...{ open: count.describe('Failures that have not.'), definition },
+        ...{ open: count.describe('Failures that have not.'), ...words },
       }),
     }),
     changes: z.array(ChangeModel).describe('The newest first, at most 500.'),

@@ -1,5 +1,6 @@
 /** Figures of delivery of an application: frequency, lead time, failures, time to restore. */
 
+import { formatDuration } from '../../agent/words.ts'
 import { type Change, changesIn, type DeliveryFigures, figuresOf, productionOf } from '../../environments/delivery.ts'
 import { labelOf } from '../../environments/running.ts'
 import { GatewayError } from '../../errors.ts'
@@ -67,18 +68,39 @@ async function readDelivery(request: OperationRequest, platform: Platform): Prom
   const changes = changesIn(environment, readable)
   return {
     ...{ sinceMs, untilMs, environment: environment?.name ?? null, environments: list.map(({ name }) => name) },
-    ...{ complete: isComplete, figures: withDefinitions(figuresOf(changes, { sinceMs, untilMs })) },
+    ...{ complete: isComplete, figures: describe(figuresOf(changes, { sinceMs, untilMs })) },
     changes: changes.toReversed().slice(0, maxChanges).map(toAnswer),
   }
 }
 
-function withDefinitions(figures: DeliveryFigures): JsonObject {
+/** Each with its name, its value in words, and its definition. */
+function describe(figures: DeliveryFigures): JsonObject {
+  const { deploymentFrequency: often, leadTime, changeFailureRate: failures, timeToRestore } = figures
+  const median = ({ medianMs, of }: DeliveryFigures['leadTime']) =>
+    medianMs === null ? 'nothing measured' : `${formatSpan(medianMs)}, the median of ${of}`
+  const named: Readonly<Record<keyof DeliveryFigures, readonly [title: string, text: string]>> = {
+    deploymentFrequency: ['Deployments', `${often.deployments}, ${often.perDay} a day`],
+    leadTime: ['From commit to deployment', median(leadTime)],
+    changeFailureRate: [
+      'Failed deployments',
+      failures.share === null ? 'nothing to count' : `${failures.failed} of ${failures.of}`,
+    ],
+    timeToRestore: ['Time to restore', median(timeToRestore)],
+  }
+  const names = Object.keys(named) as (keyof DeliveryFigures)[]
   return Object.fromEntries(
-    Object.entries(figures).map(([name, figure]) => [
-      name,
-      { ...figure, definition: definitions[name as keyof DeliveryFigures] },
-    ]),
+    names.map((name) => {
+      const [title, text] = named[name]
+      return [name, { ...figures[name], title, text, definition: definitions[name] }]
+    }),
   )
+}
+
+/** For example `45 s`, `12 min`, `7.5 h` or `3 days`. */
+function formatSpan(ms: number): string {
+  const hours = ms / 3_600_000
+  if (hours < 2) return formatDuration(ms)
+  return hours < 48 ? `${Number(hours.toFixed(1))} h` : `${Number((hours / 24).toFixed(1))} days`
 }
 
 function toAnswer(change: Change): JsonObject {
