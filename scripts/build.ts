@@ -26,6 +26,7 @@ export async function buildPackage(outDir: string): Promise<string[]> {
       'document-worker': 'src/http/document-worker.ts',
       'password-worker': 'src/login/form/password-worker.ts',
       'response-worker': 'src/login/saml/response-worker.ts',
+      'judge-worker': 'src/backends/canaries/judge-worker.ts',
       agent: 'src/agent/main.ts',
       builder: 'src/backends/infrastructure/providers/local/bakes/builder.ts',
       'build-runner': 'src/backends/builds/local/runner.ts',
@@ -138,6 +139,7 @@ const sharedAddresses = [
   "'./document-worker.js'",
   "'./password-worker.js'",
   "'./response-worker.js'",
+  "'./judge-worker.js'",
   "'./agent.js'",
   "'./builder.js'",
   "'./build-runner.js'",
@@ -150,7 +152,7 @@ const sharedAddresses = [
 ]
 
 function checkAddresses(metafile: Metafile): void {
-  const address = /new URL\([^)]*import\.meta\.url\)|import\.meta\.(dirname|filename)/g
+  const address = /new URL\(.*?import\.meta\.url\)|import\.meta\.(dirname|filename)/g
   for (const file of Object.keys(metafile.inputs).filter((input) => !input.includes('node_modules/') && !isReplaced(input))) {
     for (const [text] of readFileSync(join(root, file), 'utf8').matchAll(address)) {
       const isShared = sharedAddresses.some((shared) => text.includes(shared))

@@ -254,8 +254,9 @@ test('bakery-scenario 23: a cancelled bake stays cancelled', async (t) => {
 })
 
 test('bakery-scenario 24: a bake ends at its time limit', async (t) => {
-  const bakery = await startBakery(t, { bakery: { 'local.time-limit-minutes': 0.02 } })
-  const { body } = await bakery.bake({})
+  const bakery = await startBakery(t, { bakery: { 'local.time-limit-minutes': 0.05 } })
+  const { status, body } = await bakery.bake({})
+  assert.equal(status, 200, JSON.stringify(body))
   const ended = await bakery.ended(body['id'])
   assert.deepEqual([ended['state'], ended['result']], ['CANCELED', 'FAILURE'])
   assert.match(await logOf(bakery, body['id']), /time limit/)

@@ -93,11 +93,11 @@ test('figures of delivery of an application', async (t) => {
     assert.equal(status, 200)
     assert.deepEqual([body.environment, body.environments, body.complete], ['production', ['staging', 'production'], true])
     const { definition, ...frequency } = body.figures['deploymentFrequency'] ?? {}
-    assert.deepEqual(frequency, { perDay: 0.07, deployments: 2 })
+    assert.deepEqual(frequency, { perDay: 0.07, deployments: 2, title: 'Deployments', text: '2, 0.07 a day' })
     assert.match(String(definition), /Runs that have deployed to the environment/)
     const [lead, failures, restores] = ['leadTime', 'changeFailureRate', 'timeToRestore'].map((name) => body.figures[name])
-    assert.deepEqual([lead?.['medianMs'], lead?.['of']], [2 * hourMs, 2])
-    assert.deepEqual([failures?.['share'], failures?.['failed']], [0.5, 1])
+    assert.deepEqual([lead?.['medianMs'], lead?.['of'], lead?.['text']], [2 * hourMs, 2, '2 h, the median of 2'])
+    assert.deepEqual([failures?.['share'], failures?.['failed'], failures?.['text']], [0.5, 1, '1 of 2'])
     assert.ok(Math.abs(Number(restores?.['medianMs']) - 3 * hourMs) < 60_000)
   })
 
