@@ -77,13 +77,13 @@ async function readDelivery(request: OperationRequest, platform: Platform): Prom
 function describe(figures: DeliveryFigures): JsonObject {
   const { deploymentFrequency: often, leadTime, changeFailureRate: failures, timeToRestore } = figures
   const median = ({ medianMs, of }: DeliveryFigures['leadTime']) =>
-    medianMs === null ? 'nothing measured' : `${formatSpan(medianMs)}, the median of ${of}`
+    medianMs === null ? 'Nothing measured' : `${formatSpan(medianMs)}, the median of ${of}`
   const named: Readonly<Record<keyof DeliveryFigures, readonly [title: string, text: string]>> = {
     deploymentFrequency: ['Deployments', `${often.deployments}, ${often.perDay} a day`],
     leadTime: ['From commit to deployment', median(leadTime)],
     changeFailureRate: [
       'Failed deployments',
-      failures.share === null ? 'nothing to count' : `${failures.failed} of ${failures.of}`,
+      failures.share === null ? 'Nothing to count' : `${failures.failed} of ${failures.of}`,
     ],
     timeToRestore: ['Time to restore', median(timeToRestore)],
   }
