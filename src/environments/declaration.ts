@@ -9,6 +9,9 @@ const names = z.array(name).min(1)
 /** The field that each kind of constraint cannot be without. */
 const neededFields = { soakTime: 'minutes', verification: 'checks', canary: 'canaryConfig' } as const
 
+const hour = z.int().min(0).max(24)
+const minute = z.int().min(0).max(59).optional()
+
 const Constraint = z
   .looseObject({
     type: z.enum(['judgment', 'soakTime', 'window', 'canary', 'verification']),
@@ -17,11 +20,11 @@ const Constraint = z
     minutes: z.number().positive().optional().describe('soakTime: how long the version must have run in the environment before.'),
     days: z.array(z.int().min(1).max(7)).optional().describe('window: 1 for Sunday to 7; all unless given.'),
     whitelist: z
-      .array(z.looseObject({}))
+      .array(z.looseObject({ startHour: hour, startMin: minute, endHour: hour, endMin: minute }))
       .optional()
       .describe('window: times of day with startHour, startMin, endHour and endMin; all unless given.'),
     checks: z
-      .array(z.looseObject({ type: name }))
+      .array(z.looseObject({ type: z.enum(['http', 'metric', 'logs', 'prometheus', 'command']) }))
       .min(1)
       .optional()
       .describe('verification: those of the stage `verify`.'),

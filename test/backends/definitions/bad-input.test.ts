@@ -5,6 +5,8 @@ import { findCharacterObjection } from '../../../src/names/user-name.ts'
 import { findApplicationNameObjection } from '../../../src/permissions/application-name.ts'
 import { type Fields, startStore } from './store.ts'
 
+const environmentWith = (constraint: string) =>
+  `{"name":"x","email":"a@b","environments":[{"name":"dev","accounts":["a"],"constraints":[${constraint}]}]}`
 const pipeline = '"application":"demo","name":"p"'
 /** One character more than Front50 stores. */
 const long = 'n'.repeat(256)
@@ -36,6 +38,18 @@ const refusedBodies: { method: string; path: string; text: string; status: numbe
   { method: 'POST', path: '/v2/applications', text: '{"name":"x","email":"a@b","trafficGuards":[1]}', status: 400 },
   { method: 'POST', path: '/v2/applications', text: '{"name":"x","email":"a@b","__proto__":{}}', status: 400 },
   { method: 'POST', path: '/v2/applications', text: '{"name":"x","email":"a@b","environments":[{"name":"dev"}]}', status: 400 },
+  {
+    method: 'POST',
+    path: '/v2/applications',
+    text: environmentWith('{"type":"window","whitelist":[{"startHour":99}]}'),
+    status: 400,
+  },
+  {
+    method: 'POST',
+    path: '/v2/applications',
+    text: environmentWith('{"type":"verification","checks":[{"type":"x"}]}'),
+    status: 400,
+  },
   { method: 'PATCH', path: '/v2/applications/x', text: '[]', status: 400 },
   { method: 'PUT', path: '/permissions/applications/x', text: '{"permissions":{"ADMIN":["a"]}}', status: 400 },
   { method: 'PUT', path: '/permissions/applications/x', text: '{"permissions":{"READ":"a"}}', status: 400 },

@@ -84,7 +84,7 @@ function ownServiceName(service: string, { place }: LiveTarget): string {
   return name.length <= longestName ? name : name.slice(0, longestName).replace(/-$/, '')
 }
 
-/** It goes with the server group, whoever deletes that. @returns whether there was none */
+/** It goes with the server group, however that is deleted. @returns whether there was none */
 async function createOwnService(
   running: ManifestRun,
   { live, place }: LiveTarget,
