@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { foldName } from '../names/fold-name.ts'
 import { describeIssue } from '../settings/describe-issue.ts'
+import { checkTypes } from '../stage-types/verification.ts'
 
 const name = z.string().min(1)
 const names = z.array(name).min(1)
@@ -24,7 +25,7 @@ const Constraint = z
       .optional()
       .describe('window: times of day with startHour, startMin, endHour and endMin; all unless given.'),
     checks: z
-      .array(z.looseObject({ type: z.enum(['http', 'metric', 'logs', 'prometheus', 'command']) }))
+      .array(z.looseObject({ type: z.enum(checkTypes) }))
       .min(1)
       .optional()
       .describe('verification: those of the stage `verify`.'),

@@ -2,7 +2,7 @@
 import { fieldAt, fieldOf, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json/values.ts'
 import { parseMoniker } from '../names/moniker.ts'
 import type { Environment } from './declaration.ts'
-import { type Build, type Commit, deploymentsOf } from './pipelines.ts'
+import { accountOfStage, type Build, type Commit, deploymentOf, userOfRun } from './pipelines.ts'
 
 /** What is kept of a run that has ended. */
 export interface RunFacts {
@@ -77,12 +77,12 @@ export function factsOf(run: JsonObject): RunFacts {
   return {
     id: String(run['id']),
     pipeline: textOf(run['name']) ?? textOf(run['description']) ?? '',
-    user: textOf(fieldAt(run, 'authentication', 'user')) ?? textOf(fieldAt(run, 'trigger', 'user')),
+    user: userOfRun(run),
     ...{ commit, build },
     steps: [...found.map(({ step }) => step), ...stages.flatMap(rollbackBy)],
     failure: failed && {
       text: `The stage "${nameOf(failed)}" failed.`,
-      account: isDeploying(failed) ? accountOf(failed) : undefined,
+      account: isDeploying(failed) ? accountOfStage(failed) : undefined,
     },
   }
 }
@@ -105,10 +105,6 @@ function isDeploying({ type }: JsonObject): boolean {
   return deployingTypes.test(String(type))
 }
 
-function accountOf({ context }: JsonObject): string | undefined {
-  return textOf(fieldOf(context, 'account')) ?? textOf(fieldOf(context, 'credentials'))
-}
-
 /** A stage that failed after it had deployed has changed something as well. */
 function deploymentBy(
   run: JsonObject,
@@ -119,11 +115,8 @@ function deploymentBy(
     Object.keys(objectOf(fieldOf(stage['context'], 'deploy.server.groups'))).length > 0 ||
     objectsOf(fieldOf(stage['outputs'], 'manifests')).length > 0
   if (stage['status'] !== 'SUCCEEDED' && !(hasFailed && hasChanged)) return []
-  const only = (from: JsonObject): JsonObject => ({
-    ...from,
-    stages: objectsOf(run['stages']).map((each) => ({ ...each, status: each === stage ? 'SUCCEEDED' : 'NOT_STARTED' })),
-  })
-  const [deployment] = deploymentsOf([only(run)])
+  const done = { ...stage, status: 'SUCCEEDED' }
+  const [deployment] = deploymentOf(run, done)
   if (deployment === undefined) return []
   const { account, images, serverGroups, manifests, run: of } = deployment
   const names = Object.values(serverGroups).flatMap(textsOf)
@@ -136,7 +129,7 @@ function deploymentBy(
   }
   // The build of a run that another one has started is known to that one.
   const source =
-    deployment.commit === undefined ? parentsOf(run).flatMap((parent) => deploymentsOf([only({ ...run, ...parent })])) : []
+    deployment.commit === undefined ? parentsOf(run).flatMap((parent) => deploymentOf({ ...run, ...parent }, done)) : []
   return [deployment, ...source]
     .filter(({ commit, build }, index) => index === 0 || (commit ?? build) !== undefined)
     .slice(-1)
@@ -173,7 +166,7 @@ function clusterOf(serverGroup: string): string {
 
 function rollbackBy(stage: JsonObject): Step[] {
   const { type, status, context, endTime } = stage
-  const account = accountOf(stage)
+  const account = accountOfStage(stage)
   if (!rollbackTypes.includes(String(type)) || status !== 'SUCCEEDED' || account === undefined) return []
   const texts = (...names: string[]) => names.flatMap((name) => textOf(fieldOf(context, name)) ?? textsOf(fieldOf(context, name)))
   const groups = [

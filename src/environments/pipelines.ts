@@ -32,9 +32,15 @@ export function toTarget(fields: JsonObject): Target {
 /** Whether a pipeline brings versions into an environment. */
 export function deploysTo(pipeline: unknown, environment: Environment): boolean {
   const stages = objectsOf(fieldOf(pipeline, 'stages'))
-  const isPromotion = ({ type, to }: JsonObject) =>
-    type === 'promote' && foldName(textOf(to) ?? '') === foldName(environment.name)
-  return stages.some(isPromotion) || targetsOf(pipeline).some((target) => isWithin(target, environment))
+  return (
+    stages.some((stage) => promotesTo(stage, environment)) || targetsOf(pipeline).some((target) => isWithin(target, environment))
+  )
+}
+
+/** @param stage Of a pipeline or of a run */
+export function promotesTo(stage: JsonObject, { name }: Pick<Environment, 'name'>): boolean {
+  const to = textOf(fieldOf(stage['context'], 'to')) ?? textOf(stage['to']) ?? ''
+  return stage['type'] === 'promote' && foldName(to) === foldName(name)
 }
 
 function isWithin({ account = '', regions }: Target, environment: Environment): boolean {
@@ -81,9 +87,10 @@ export function deploymentsOf(runs: readonly unknown[]): Deployment[] {
   return found.toSorted((a, b) => (b.run.atMs ?? 0) - (a.run.atMs ?? 0))
 }
 
-function deploymentOf(run: JsonObject, stage: JsonObject): Deployment[] {
+/** Empty unless the stage of the run has deployed. */
+export function deploymentOf(run: JsonObject, stage: JsonObject): Deployment[] {
   const { context, outputs, status, type } = stage
-  const account = textOf(fieldOf(context, 'account')) ?? textOf(fieldOf(context, 'credentials'))
+  const account = accountOfStage(stage)
   if (status !== 'SUCCEEDED' || account === undefined) return []
   const serverGroups = objectOf(fieldOf(context, 'deploy.server.groups'))
   const manifests = type === 'deployManifest' ? objectsOf(fieldOf(outputs, 'manifests') ?? fieldOf(context, 'manifests')) : []
@@ -91,9 +98,16 @@ function deploymentOf(run: JsonObject, stage: JsonObject): Deployment[] {
   const images = manifests.length > 0 ? imagesIn(manifests) : [image].flatMap((each) => each ?? [])
   if (images.length === 0 || (manifests.length === 0 && Object.keys(serverGroups).length === 0)) return []
   const atMs = [stage['endTime'], stage['startTime']].find((each) => typeof each === 'number')
-  const user = textOf(fieldAt(run, 'authentication', 'user')) ?? textOf(fieldAt(run, 'trigger', 'user'))
-  const shown = { id: String(run['id']), pipeline: textOf(run['name']) ?? '', user, atMs }
+  const shown = { id: String(run['id']), pipeline: textOf(run['name']) ?? '', user: userOfRun(run), atMs }
   return [{ run: shown, account, serverGroups, images, manifests, ...sourceOf(run) }]
+}
+
+export function accountOfStage({ context }: JsonObject): string | undefined {
+  return textOf(fieldOf(context, 'account')) ?? textOf(fieldOf(context, 'credentials'))
+}
+
+export function userOfRun(run: JsonObject): string | undefined {
+  return textOf(fieldAt(run, 'authentication', 'user')) ?? textOf(fieldAt(run, 'trigger', 'user'))
 }
 
 /** The build that a run began with or has waited for, and its commit. */

@@ -14,10 +14,12 @@ import {
   textListField,
 } from './description.ts'
 
+export const checkTypes = ['http', 'metric', 'logs', 'prometheus', 'command'] as const
+
 export const checkFields: readonly Field[] = [
   choice('type', 'What is looked at.', {
     required: true,
-    choices: ['http', 'metric', 'logs', 'prometheus', 'command'],
+    choices: checkTypes,
     onlyChoices: true,
   }),
   text('name', 'What the check shows; made of its fields unless given.'),

@@ -5,12 +5,11 @@ import { environmentsOf } from '../../environments/derivation.ts'
 import { changedImages, changedManifests } from '../../environments/difference.ts'
 import { driftIn } from '../../environments/drift.ts'
 import { describeMissingRole, foreseenHolds } from '../../environments/holds.ts'
-import { type Deployment, deploymentsOf, deploysTo } from '../../environments/pipelines.ts'
+import { type Deployment, deploymentsOf, deploysTo, promotesTo } from '../../environments/pipelines.ts'
 import { accountOf, type Running, type RunningCluster, runningIn, type Version } from '../../environments/running.ts'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { definedOf, fieldAt, fieldOf, type JsonObject, objectsOf, textOf, textsOf } from '../../json/values.ts'
-import { foldName } from '../../names/fold-name.ts'
 import type { PermissionView } from '../../permissions/permissions.ts'
 import { hasRole, isGranted } from '../../permissions/rights.ts'
 import { manifestProvider } from '../../settings/standalone.ts'
@@ -220,11 +219,6 @@ function toPipeline(pipeline: JsonObject, environment: Environment): JsonObject 
     name: String(name),
     promotes: objectsOf(pipeline['stages']).some((stage) => promotesTo(stage, environment)),
   }
-}
-
-function promotesTo(stage: JsonObject, { name }: Environment): boolean {
-  const to = fieldOf(stage['context'], 'to') ?? stage['to']
-  return stage['type'] === 'promote' && foldName(String(to)) === foldName(name)
 }
 
 function toPromotionRun(run: JsonObject, environment: Environment): JsonObject[] {
