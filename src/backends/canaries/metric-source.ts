@@ -40,9 +40,12 @@ export interface MetricSeries {
 }
 
 /** An account at a source, opened. */
-export interface MetricAccount {
+export interface MetricAccount extends OpenAccount {
   readonly name: string
   readonly type: string
+}
+
+export interface OpenAccount {
   /** An empty list where the source knows nothing. @throws {MetricError} */
   fetch(question: MetricQuestion): Promise<readonly MetricSeries[]>
   /** Names of metrics for the editor of configurations. @throws {MetricError} */

@@ -4,16 +4,10 @@ import { fieldAt, fieldOf, type JsonObject, listOf, numberOf, objectsOf, textOf 
 import { signAws } from '../../../net/aws-signature.ts'
 import { httpAddress } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
-import {
-  type MetricAccount,
-  MetricError,
-  type MetricQuestion,
-  type MetricSeries,
-  type MetricSourceType,
-} from '../metric-source.ts'
+import { MetricError, type MetricQuestion, type MetricSeries, type OpenAccount } from '../metric-source.ts'
 import { bindingsOf, expandedTemplate, fillIn } from '../query-template.ts'
 import { toValues } from '../series.ts'
-import { accountFields, accountSecret, createSourceCalls, revealFor, sourceSettings } from './source-accounts.ts'
+import { accountFields, accountSecret, createSourceCalls, metricSource, revealFor } from './source-accounts.ts'
 
 const Account = z.strictObject({
   ...accountFields,
@@ -32,17 +26,11 @@ const target = 'GraniteServiceVersion20100801'
 const mostPages = 20
 const finePeriods: readonly number[] = [1, 5, 10, 30]
 
-export const cloudWatchSource: MetricSourceType = {
-  ...sourceSettings('cloudwatch', 'CloudWatch', Account),
-  open: (accounts, context) => (accounts as readonly Account[]).map((account) => openAccount(account, context)),
-}
+export const cloudWatchSource = metricSource({ id: 'cloudwatch', title: 'CloudWatch', account: Account, open: openAccount })
 
-function openAccount(account: Account, context: BackendContext): MetricAccount {
-  const { name } = account
+function openAccount(account: Account, context: BackendContext): OpenAccount {
   const ask = createAsk(account, context)
   return {
-    name,
-    type: cloudWatchSource.id,
     async fetch(question) {
       const { startMs, endMs, stepMs } = question.scope
       const period = periodOf(stepMs / 1000)

@@ -4,16 +4,10 @@ import { formatQuery } from '../../../http/encode-path.ts'
 import { fieldOf, type JsonObject, listOf, numberOf, objectsOf, textOf, textsOf } from '../../../json/values.ts'
 import { httpAddress } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
-import {
-  type MetricAccount,
-  MetricError,
-  type MetricQuestion,
-  type MetricSeries,
-  type MetricSourceType,
-} from '../metric-source.ts'
+import { MetricError, type MetricQuestion, type MetricSeries, type OpenAccount } from '../metric-source.ts'
 import { expandedTemplate } from '../query-template.ts'
 import { toValues } from '../series.ts'
-import { accountFields, createSourceCalls, revealFor, sourceSettings } from './source-accounts.ts'
+import { accountFields, createSourceCalls, metricSource, revealFor } from './source-accounts.ts'
 
 const Account = z.strictObject({
   ...accountFields,
@@ -28,12 +22,9 @@ type Account = z.infer<typeof Account>
 
 const hourSeconds = 3600
 
-export const datadogSource: MetricSourceType = {
-  ...sourceSettings('datadog', 'Datadog', Account),
-  open: (accounts, context) => (accounts as readonly Account[]).map((account) => openAccount(account, context)),
-}
+export const datadogSource = metricSource({ id: 'datadog', title: 'Datadog', account: Account, open: openAccount })
 
-function openAccount(account: Account, context: BackendContext): MetricAccount {
+function openAccount(account: Account, context: BackendContext): OpenAccount {
   const { name, endpoint } = account
   const headers = async () => {
     const { apiKey, applicationKey } = await revealFor(context, name, account)
@@ -41,8 +32,6 @@ function openAccount(account: Account, context: BackendContext): MetricAccount {
   }
   const { call, close } = createSourceCalls(context, { account: name, title: 'Datadog', baseUrl: endpoint.baseUrl, headers })
   return {
-    name,
-    type: datadogSource.id,
     async fetch(question) {
       const { startMs, endMs } = question.scope
       const query = toQuery(question)

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { parseIfJson } from '../../../json/json.ts'
 import { type JsonObject, numberOf, objectsOf, textOf } from '../../../json/values.ts'
-import { type MetricAccount, MetricError, type MetricQuestion, type MetricSourceType } from '../metric-source.ts'
+import { MetricError, type MetricQuestion, type OpenAccount } from '../metric-source.ts'
 import { type Point, toValues } from '../series.ts'
-import { accountFields, sourceSettings } from './source-accounts.ts'
+import { accountFields, metricSource } from './source-accounts.ts'
 
 const Account = z.strictObject({
   ...accountFields,
@@ -21,15 +21,10 @@ const extensions = ['.csv', '.json'] as const
 /** Smaller numbers are seconds since the epoch, not milliseconds. */
 const firstMs = 100_000_000_000
 
-export const fileSource: MetricSourceType = {
-  ...sourceSettings('file', 'files', Account),
-  open: (accounts) => (accounts as readonly Account[]).map(openAccount),
-}
+export const fileSource = metricSource({ id: 'file', title: 'files', account: Account, open: openAccount })
 
-function openAccount({ name, folder }: Account): MetricAccount {
+function openAccount({ name, folder }: Account): OpenAccount {
   return {
-    name,
-    type: fileSource.id,
     async fetch(question) {
       const metric = textOf(question.query['metricName']) ?? ''
       const { stepMs } = question.scope

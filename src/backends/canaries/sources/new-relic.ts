@@ -4,10 +4,10 @@ import { formatQuery, pathTo } from '../../../http/encode-path.ts'
 import { fieldAt, fieldOf, isObject, type JsonObject, listOf, numberOf, objectsOf, textOf } from '../../../json/values.ts'
 import { httpAddress } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
-import { type MetricAccount, MetricError, type MetricQuestion, type MetricSourceType } from '../metric-source.ts'
+import { MetricError, type MetricQuestion, type OpenAccount } from '../metric-source.ts'
 import { expandedTemplate } from '../query-template.ts'
 import { type Point, toValues } from '../series.ts'
-import { accountFields, accountSecret, createSourceCalls, revealFor, type SourceCall, sourceSettings } from './source-accounts.ts'
+import { accountFields, accountSecret, createSourceCalls, metricSource, revealFor, type SourceCall } from './source-accounts.ts'
 
 const insights = 'https://insights-api.newrelic.com'
 
@@ -39,12 +39,9 @@ const mostPoints = 366
 
 const graphQuery = 'query($id: Int!, $nrql: Nrql!) { actor { account(id: $id) { nrql(query: $nrql, timeout: 25) { results } } } }'
 
-export const newRelicSource: MetricSourceType = {
-  ...sourceSettings('newrelic', 'New Relic', Account),
-  open: (accounts, context) => (accounts as readonly Account[]).map((account) => openAccount(account, context)),
-}
+export const newRelicSource = metricSource({ id: 'newrelic', title: 'New Relic', account: Account, open: openAccount })
 
-function openAccount(account: Account, context: BackendContext): MetricAccount {
+function openAccount(account: Account, context: BackendContext): OpenAccount {
   const { name, endpoint, applicationKey } = account
   const isInsights = endpoint.baseUrl.includes('insights')
   const headers = async () => {
@@ -54,8 +51,6 @@ function openAccount(account: Account, context: BackendContext): MetricAccount {
   const { call, close } = createSourceCalls(context, { account: name, title: 'New Relic', baseUrl: endpoint.baseUrl, headers })
   const ask = isInsights ? askInsights : askNerdGraph
   return {
-    name,
-    type: newRelicSource.id,
     async fetch(question) {
       const stepMs = stepOf(question)
       const query = toNrql(question, account, stepMs)

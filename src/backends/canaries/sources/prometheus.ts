@@ -4,16 +4,10 @@ import { z } from 'zod'
 import { formatQuery } from '../../../http/encode-path.ts'
 import { fieldAt, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '../../../json/values.ts'
 import type { BackendContext } from '../../backend.ts'
-import {
-  type MetricAccount,
-  MetricError,
-  type MetricQuestion,
-  type MetricSeries,
-  type MetricSourceType,
-} from '../metric-source.ts'
+import { MetricError, type MetricQuestion, type MetricSeries, type OpenAccount } from '../metric-source.ts'
 import { expandedTemplate } from '../query-template.ts'
 import { toValues } from '../series.ts'
-import { accountFields, accountSecret, createSourceCalls, endpointField, revealFor, sourceSettings } from './source-accounts.ts'
+import { accountFields, accountSecret, createSourceCalls, endpointField, metricSource, revealFor } from './source-accounts.ts'
 
 const Account = z.strictObject({
   ...accountFields,
@@ -28,19 +22,14 @@ type Account = z.infer<typeof Account>
 
 const completeQuery = 'PromQL:'
 
-export const prometheusSource: MetricSourceType = {
-  ...sourceSettings('prometheus', 'Prometheus', Account),
-  open: (accounts, context) => (accounts as readonly Account[]).map((account) => openAccount(account, context)),
-}
+export const prometheusSource = metricSource({ id: 'prometheus', title: 'Prometheus', account: Account, open: openAccount })
 
-function openAccount(account: Account, context: BackendContext): MetricAccount {
+function openAccount(account: Account, context: BackendContext): OpenAccount {
   const { name, endpoint } = account
   const { baseUrl } = endpoint
   const headers = async () => authorizationOf(await revealFor(context, name, account))
   const { call, close } = createSourceCalls(context, { account: name, title: 'Prometheus', baseUrl, headers })
   return {
-    name,
-    type: prometheusSource.id,
     async fetch(question) {
       const { startMs, endMs, stepMs } = question.scope
       const query = toPromQl(question, account.scopeLabel)

@@ -4,11 +4,11 @@ import https from 'node:https'
 import { z } from 'zod'
 import { parseIfJson } from '../../../json/json.ts'
 import { fieldAt, listOf, textOf } from '../../../json/values.ts'
-import { httpAddress, optionalFlag, type SettingsReport, setting, settings } from '../../../settings/setting.ts'
+import { httpAddress, optionalFlag, setting, settings } from '../../../settings/setting.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
 import { createOutsideCalls, type OutsideAnswer, OutsideError } from '../../outside/call-outside.ts'
 import { defaultOutsideSettings } from '../../outside/settings.ts'
-import { MetricError } from '../metric-source.ts'
+import { MetricError, type MetricSourceType, type OpenAccount } from '../metric-source.ts'
 import type { MetricAccountSettings } from '../settings.ts'
 
 /** Fields of every account. */
@@ -21,8 +21,21 @@ export const accountSecret = z.string().min(1).optional()
 
 export const endpointField = z.strictObject({ baseUrl: httpAddress.describe('Its address.') }).describe('Where the source is.')
 
-/** @param title For people: `Prometheus` */
-export function sourceSettings<Account extends z.ZodObject>(id: string, title: string, account: Account) {
+interface SourceDefinition<Account extends z.ZodObject> {
+  readonly id: string
+  /** For people: `Prometheus`. */
+  readonly title: string
+  readonly account: Account
+  open(account: z.infer<Account>, context: BackendContext): OpenAccount
+}
+
+/** A source whose accounts are settings. */
+export function metricSource<Account extends z.ZodObject>({
+  id,
+  title,
+  account,
+  open,
+}: SourceDefinition<Account>): MetricSourceType {
   const accountsKey = `kayenta.${id}.accounts`
   const group = settings({
     enabled: setting(`kayenta.${id}.enabled`, optionalFlag).describe(
@@ -33,11 +46,13 @@ export function sourceSettings<Account extends z.ZodObject>(id: string, title: s
   return {
     id,
     keys: group.keys,
-    toSettings(keys: object, report: SettingsReport): readonly MetricAccountSettings[] {
+    toSettings(keys, report) {
       const { enabled, accounts } = group.read(keys) as { enabled?: boolean; accounts: MetricAccountSettings[] }
       if (enabled === true && accounts.length === 0) report.notice(`${accountsKey} is empty: there are no metrics of ${title}.`)
       return enabled === false ? [] : accounts
     },
+    open: (accounts, context) =>
+      accounts.map((each) => ({ ...open(each as z.infer<Account>, context), name: each.name, type: id })),
   }
 }
 
