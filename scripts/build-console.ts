@@ -86,9 +86,10 @@ export function isCurrent(dir: string): boolean {
   const sources = [
     ...own,
     'src/stage-types/**',
+    'src/environments/**',
     'src/settings/standalone.ts',
     'src/json/**',
-    'src/names/edit-distance.ts',
+    'src/names/**',
     'package-lock.json',
     'scripts/*console*.ts',
   ]

@@ -1,9 +1,8 @@
 /** Environments of an application, declared or not. */
 import { objectsOf, textOf } from '../json/values.ts'
 import { declaredEnvironments, type Environment } from './declaration.ts'
+import { inOrder } from './order.ts'
 import { targetsOf } from './pipelines.ts'
-
-const usualOrder = [/dev|local|sandbox/i, /test|qa/i, /stag|pre|uat/i, /prod|live/i]
 
 interface Derivation {
   readonly accounts: readonly unknown[]
@@ -28,24 +27,6 @@ function derivedEnvironments({ accounts, pipelines, used }: Derivation): Environ
   const byName = Map.groupBy(meant.size > 0 ? meant : known.keys(), (account) => known.get(account) ?? account)
   const ways = chains.map((chain) => [...new Set(chain.map((account) => known.get(account) ?? account))])
   return inOrder([...byName.keys()], ways).map((each) => ({ name: each, accounts: byName.get(each) ?? [], constraints: [] }))
-}
-
-function inOrder(all: readonly string[], ways: readonly (readonly string[])[]): readonly string[] {
-  const leads = (one: string, other: string) => ways.some((way) => way.includes(one) && way.indexOf(one) < way.indexOf(other))
-  const rank = (each: string) => {
-    const at = usualOrder.findIndex((pattern) => pattern.test(each))
-    return at === -1 ? usualOrder.length - 1.5 : at
-  }
-  const sorted = all.toSorted((a, b) => rank(a) - rank(b) || a.localeCompare(b))
-  const visited = new Set<string>()
-  const visit = (each: string): readonly string[] => {
-    if (visited.has(each)) return []
-    visited.add(each)
-    // Pipelines that go both ways say nothing.
-    const earlier = sorted.filter((one) => leads(one, each) && !leads(each, one))
-    return [...earlier.flatMap(visit), each]
-  }
-  return sorted.flatMap(visit)
 }
 
 export interface Environments {

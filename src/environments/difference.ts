@@ -2,8 +2,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fieldAt, isObject, type JsonObject, textOf } from '../json/values.ts'
 import type { Environment } from './declaration.ts'
+import { repositoryOf } from './images.ts'
 import type { Deployment } from './pipelines.ts'
-import { type Running, repositoryOf } from './running.ts'
+import type { Running } from './running.ts'
 
 interface ChangedImage {
   /** Without tag and digest. */

@@ -2,6 +2,7 @@
 import { fieldAt, fieldOf, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json/values.ts'
 import { foldName } from '../names/fold-name.ts'
 import type { Environment } from './declaration.ts'
+import { imagesIn } from './images.ts'
 
 interface Target {
   readonly account: string | undefined
@@ -148,12 +149,4 @@ export function commitsOf(build: JsonObject): Commit[] {
       },
     ]
   })
-}
-
-/** Of all containers of manifests. */
-export function imagesIn(value: unknown): string[] {
-  if (Array.isArray(value)) return [...new Set(value.flatMap(imagesIn))]
-  if (typeof value !== 'object' || value === null) return []
-  const { image, ...rest } = value as JsonObject
-  return [...new Set([...textsOf([image]), ...Object.values(rest).flatMap(imagesIn)])]
 }

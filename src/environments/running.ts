@@ -2,6 +2,7 @@
 import { fieldOf, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json/values.ts'
 import { parseMoniker } from '../names/moniker.ts'
 import type { Environment } from './declaration.ts'
+import { labelOf } from './images.ts'
 import type { Build, Commit } from './pipelines.ts'
 
 export interface Version {
@@ -42,6 +43,8 @@ export interface RunningCluster {
 
 export interface Running {
   readonly clusters: readonly RunningCluster[]
+  /** Those that serve, without canaries; where none does, all. The newest first. */
+  readonly serving: readonly RunningCluster[]
   /** The newest first. */
   readonly versions: readonly Version[]
   /** Labels of all versions that are kept there, the newest first. */
@@ -52,21 +55,27 @@ export interface Running {
 
 /** @param groups Server groups of the application, as lists have them */
 export function runningIn(environment: Environment, groups: readonly JsonObject[]): Running {
-  const own = groups.filter((group) => isIn(environment, group) && !isJob(group)).toSorted(byAge)
+  return runningOf(groups.filter((group) => isIn(environment, group)))
+}
+
+/** What these server groups run together. */
+export function runningOf(groups: readonly JsonObject[]): Running {
+  const own = groups.filter((group) => !isJob(group)).toSorted(byAge)
   return summaryOf([...Map.groupBy(own, (group) => JSON.stringify(placeOf(group))).values()].map(toCluster))
 }
 
 /** What these clusters run together. */
 export function summaryOf(clusters: readonly RunningCluster[]): Running {
-  const serving = clusters.filter(({ health, isCanary }) => health.state !== 'disabled' && !isCanary)
-  const shown = (serving.length > 0 ? serving : clusters).toSorted((a, b) => (b.sinceMs ?? 0) - (a.sinceMs ?? 0))
+  const good = clusters.filter(({ health, isCanary }) => health.state !== 'disabled' && !isCanary)
+  const serving = (good.length > 0 ? good : clusters).toSorted((a, b) => (b.sinceMs ?? 0) - (a.sinceMs ?? 0))
   const kept = clusters.flatMap(({ all }) => all).toSorted(byAge)
   return {
     clusters,
-    versions: distinct(shown.flatMap(({ versions }) => versions)),
+    serving,
+    versions: distinct(serving.flatMap(({ versions }) => versions)),
     history: [...new Set(kept.flatMap(versionsOf).map(({ label }) => label))],
-    sinceMs: shown[0]?.sinceMs,
-    health: worst(shown.map(({ health }) => health)),
+    sinceMs: serving[0]?.sinceMs,
+    health: worst(serving.map(({ health }) => health)),
   }
 }
 
@@ -168,20 +177,6 @@ export function versionsOf({ buildInfo, image, launchConfig }: JsonObject): Vers
 function toVersion(image: string): Version {
   const [, digest] = image.split('@')
   return { image, label: labelOf(image), ...(digest !== undefined && { digest }) }
-}
-
-/** The tag of an image, else the beginning of its digest, else its name. */
-export function labelOf(image: string): string {
-  const [named = '', digest] = image.slice(image.lastIndexOf('/') + 1).split('@')
-  const tag = named.indexOf(':')
-  return tag !== -1 ? named.slice(tag + 1) : (digest?.slice(digest.indexOf(':') + 1).slice(0, 8) ?? named)
-}
-
-/** Its repository, without tag and digest. */
-export function repositoryOf(image: string): string {
-  const [named = ''] = image.split('@')
-  const tag = named.indexOf(':', named.lastIndexOf('/') + 1)
-  return tag === -1 ? named : named.slice(0, tag)
 }
 
 function sourceOf(info: JsonObject): Pick<Version, 'commit' | 'build'> {

@@ -5,13 +5,14 @@ import {
   deploymentsOf,
   differenceOf,
   environmentOf,
-  inOrder,
   toDeclared,
   toDeployed,
   toEnvironments,
-  versionLabel,
+  wayOf,
 } from '../../console/src/model/deployments.ts'
 import { artifactsFor, pipelinesThatDeploy, whyNoImage } from '../../console/src/model/infrastructure.ts'
+import { labelOf } from '../../src/environments/images.ts'
+import { inOrder } from '../../src/environments/order.ts'
 
 const accounts = ['prod', 'stage', 'test'].map((name) => ({ name, type: 'local', authorized: true, environment: `${name}-1` }))
 const environments = toEnvironments(accounts)
@@ -23,12 +24,13 @@ function deploying(name: string, ...to: readonly string[]) {
 
 test('environments stand in the order of promotion, else by the meaning of their names', () => {
   const names = [...environments.values()]
-  assert.deepEqual(inOrder(names, [], environments), ['test-1', 'stage-1', 'prod-1'])
-  assert.deepEqual(inOrder(names, [deploying('odd', 'prod', 'test')], environments), ['prod-1', 'test-1', 'stage-1'])
+  const ways = (...pipelines: readonly Parameters<typeof wayOf>[0][]) => pipelines.map((each) => wayOf(each, environments))
+  assert.deepEqual(inOrder(names, []), ['test-1', 'stage-1', 'prod-1'])
+  assert.deepEqual(inOrder(names, ways(deploying('odd', 'prod', 'test'))), ['prod-1', 'test-1', 'stage-1'])
   const bothWays = [deploying('odd', 'prod', 'test'), deploying('usual', 'test', 'prod')]
-  assert.deepEqual(inOrder(names, bothWays, environments), ['test-1', 'stage-1', 'prod-1'])
+  assert.deepEqual(inOrder(names, ways(...bothWays)), ['test-1', 'stage-1', 'prod-1'])
   const declared = [['stage-1', 'edge', 'test-1']]
-  assert.deepEqual(inOrder([...names, 'edge'], [], environments, declared), ['stage-1', 'edge', 'test-1', 'prod-1'])
+  assert.deepEqual(inOrder([...names, 'edge'], declared), ['stage-1', 'edge', 'test-1', 'prod-1'])
 })
 
 test('an application has the environments that it declares, and those of accounts for the rest', () => {
@@ -42,7 +44,7 @@ test('an application has the environments that it declares, and those of account
 
 test('a version is the tag, the digest or the name of an image', () => {
   const images = ['web:2.4.0', 'registry:5000/shop/web:1@sha256:abc', 'shop/web@sha256:0123456789ab', 'ami-1']
-  assert.deepEqual(images.map(versionLabel), ['2.4.0', '1', '01234567', 'ami-1'])
+  assert.deepEqual(images.map(labelOf), ['2.4.0', '1', '01234567', 'ami-1'])
 })
 
 function group(account: string, version: string, createdTime: number, isDisabled = false) {

@@ -1,22 +1,22 @@
 /** What environments run of applications: the reads, and a cell for one of each. */
 import type { VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
+import { inOrder } from '../../../src/environments/order.ts'
 import { to } from '../address.ts'
 import { useAccounts } from '../api/cloud-providers.ts'
 import { type Live, useLive } from '../api/live.ts'
 import { useDrift } from '../manifests/notices.tsx'
 import { isFullName } from '../manifests/object.ts'
 import {
-  accountsOf,
   applicationOf,
   type Deployed,
   differenceOf,
   environmentOf,
-  inOrder,
   type Pipeline,
   toDeclared,
   toDeployed,
   toEnvironments,
+  wayOf,
 } from '../model/deployments.ts'
 import { pipelinesThatDeploy, whyNoImage } from '../model/infrastructure.ts'
 import { foresee, foreseen } from '../model/recent.ts'
@@ -45,7 +45,8 @@ export function useLandscape(screen: string) {
     const { declared, claimed } = toDeclared(applications ?? [])
     const ways = [...declared.values()].map((list) => list.map(({ name }) => name))
     const own = [...environments].flatMap(([account, name]) => (claimed.has(account) ? [] : [name]))
-    const names = inOrder([...new Set([...ways.flat(), ...own])], pipelines ?? [], environments, ways)
+    const deploying = (pipelines ?? []).map((pipeline) => wayOf(pipeline, environments))
+    const names = inOrder([...new Set([...ways.flat(), ...own])], [...ways, ...deploying])
     const nameOf = (group: ServerGroup) => environmentOf(group, declared, environments)
     return { screen, environments, declared, nameOf, names, pipelines: pipelines ?? [] }
   }, [screen, accounts, pipelines, applications])
@@ -214,10 +215,9 @@ function DeclaredPromotion({ application, earlier, target, none = <></> }: Omit<
 function DerivedPromotion({ application, earlier, target, landscape: { environments, pipelines }, none }: PromotionProps) {
   const version = earlier.versions[0] ?? ''
   const label = `Promote ${version} of ${application} to ${target}`
-  const environmentOf = (account: string) => environments.get(account) ?? account
   const own = pipelines.filter((pipeline) => pipeline.application.toLowerCase() === application.toLowerCase())
-  const isIn = (environment: string) => (account: string) => environmentOf(account) === environment
-  const reachOf = (pipeline: Pipeline) => [...new Set(accountsOf(pipeline).map(environmentOf))]
+  const isIn = (environment: string) => (account: string) => (environments.get(account) ?? account) === environment
+  const reachOf = (pipeline: Pipeline) => wayOf(pipeline, environments)
   const [way, ...others] = pipelinesThatDeploy(earlier.images[0] ?? '', own, isIn(target), isIn(earlier.environment))
     .map(({ id, name, fills }) => {
       const all = own.filter((one) => one.id === id).flatMap(reachOf)

@@ -1,9 +1,11 @@
 /** Which version an environment runs of an application, how environments differ, and what a run has deployed. */
+import { imagesIn } from '../../../src/environments/images.ts'
+import { runningOf } from '../../../src/environments/running.ts'
 import type { components } from '../api/schema.d.ts'
 import { isKind } from '../manifests/object.ts'
 import type { Execution } from './execution.ts'
-import { type Json, objectOf, objectsOf, splitList, textOf, textsOf } from './read.ts'
-import { accountOf, clusterOf, countsOf, isEnabled, type ServerGroup, versionOf } from './server-groups.ts'
+import { type Json, objectsOf, splitList, textOf } from './read.ts'
+import { accountOf, clusterOf, type ServerGroup } from './server-groups.ts'
 
 type Schemas = components['schemas']
 export type Pipeline = Schemas['Pipeline']
@@ -58,31 +60,21 @@ export function applicationOf({ application, moniker }: ServerGroup): string {
 }
 
 function deployedAs(environment: string, all: readonly ServerGroup[]) {
-  const newest = all.toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))
-  const serving = newest.filter((group) => isEnabled(group) && countsOf(group).total > 0)
-  const groups = serving.length > 0 ? serving : newest.slice(0, 1)
-  const images = [...new Set(groups.flatMap((group) => versionOf(group) ?? []))]
+  const { serving, versions, history, sinceMs, health } = runningOf(all)
   return {
     environment,
     /** Those that serve; where none does, the newest. */
-    groups,
+    groups: serving.flatMap(({ serverGroups }) => serverGroups as readonly ServerGroup[]),
     /** The newest first, as their versions. */
-    images,
-    versions: [...new Set(images.map(versionLabel))],
+    images: versions.map(({ image }) => image),
+    versions: [...new Set(versions.map(({ label }) => label))],
     /** All versions that are kept there, newest first. */
-    history: [...new Set(newest.flatMap((group) => versionOf(group) ?? []).map(versionLabel))],
-    commit: textOf(objectOf(groups[0]?.buildInfo)['commit'])?.slice(0, 7),
-    sinceMs: groups[0]?.createdTime ?? undefined,
-    up: groups.reduce((sum, group) => sum + countsOf(group).up, 0),
-    total: groups.reduce((sum, group) => sum + countsOf(group).total, 0),
+    history,
+    commit: versions[0]?.commit?.sha.slice(0, 7),
+    sinceMs,
+    up: health.up,
+    total: health.total,
   }
-}
-
-/** The tag of an image, else the beginning of its digest, else its name. */
-export function versionLabel(image: string): string {
-  const [named = '', digest] = image.slice(image.lastIndexOf('/') + 1).split('@')
-  const tag = named.indexOf(':')
-  return tag !== -1 ? named.slice(tag + 1) : (digest?.slice(digest.indexOf(':') + 1).slice(0, 8) ?? named)
 }
 
 /** How a deployment stands to that of an earlier environment, in words; undefined where both are the same. */
@@ -114,42 +106,10 @@ export function accountIn({ account, credentials }: Json): string | undefined {
   return textOf(account) ?? textOf(credentials)
 }
 
-/** Accounts to which a pipeline deploys, in the order of its stages. */
-export function accountsOf(pipeline: Pick<Pipeline, 'stages'>): readonly string[] {
-  return [...new Set(targetsOf(pipeline).flatMap((target) => accountIn(target) ?? []))]
-}
-
-const usualOrder = [/dev|local|sandbox/i, /test|qa/i, /stag|pre|uat/i, /prod|live/i]
-
-/**
- * In the order of promotion: as applications declare and pipelines deploy to them, else as their names say.
- *
- * @param declared Names in the order of promotion, of applications
- */
-export function inOrder(
-  names: readonly string[],
-  pipelines: readonly Pipeline[],
-  environments: Environments,
-  declared: readonly (readonly string[])[] = [],
-): readonly string[] {
-  const reached = pipelines.map((pipeline) => [...new Set(accountsOf(pipeline).map((name) => environments.get(name) ?? name))])
-  const chains = [...declared, ...reached]
-  const leads = (one: string, other: string) =>
-    chains.some((chain) => chain.includes(one) && chain.indexOf(one) < chain.indexOf(other))
-  const rank = (name: string) => {
-    const at = usualOrder.findIndex((pattern) => pattern.test(name))
-    return at === -1 ? usualOrder.length - 1.5 : at
-  }
-  const sorted = names.toSorted((a, b) => rank(a) - rank(b) || a.localeCompare(b))
-  const visited = new Set<string>()
-  const visit = (name: string): readonly string[] => {
-    if (visited.has(name)) return []
-    visited.add(name)
-    // Pipelines that go both ways say nothing.
-    const earlier = sorted.filter((one) => leads(one, name) && !leads(name, one))
-    return [...earlier.flatMap(visit), name]
-  }
-  return sorted.flatMap(visit)
+/** Environments to which a pipeline deploys, in the order of its stages. */
+export function wayOf(pipeline: Pick<Pipeline, 'stages'>, environments: Environments): readonly string[] {
+  const accounts = targetsOf(pipeline).flatMap((target) => accountIn(target) ?? [])
+  return [...new Set(accounts.map((account) => environments.get(account) ?? account))]
 }
 
 /** What a run has put where: an image, or the name of a manifest's object, and accounts. */
@@ -164,12 +124,4 @@ export function deploymentsOf({ stages }: Execution) {
   })
   const byImage = Map.groupBy(found, ({ image }) => image)
   return [...byImage].map(([image, all]) => ({ image, accounts: [...new Set(all.map(({ account }) => account))] }))
-}
-
-/** Of all containers of manifests. */
-export function imagesIn(value: unknown): readonly string[] {
-  if (Array.isArray(value)) return [...new Set(value.flatMap(imagesIn))]
-  if (typeof value !== 'object' || value === null) return []
-  const { image, ...rest } = value as Json
-  return [...new Set([...textsOf([image]), ...Object.values(rest).flatMap(imagesIn)])]
 }

@@ -1,6 +1,7 @@
 /** Load balancers and security groups as their forms edit them, and the jobs that store them. */
+import { imagesIn } from '../../../src/environments/images.ts'
 import type { components } from '../api/schema.d.ts'
-import { accountIn, imagesIn, targetsOf } from './deployments.ts'
+import { accountIn, targetsOf } from './deployments.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 
 type Schemas = components['schemas']

@@ -2,6 +2,8 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { labelOf } from '../../../src/environments/images.ts'
+import { inOrder } from '../../../src/environments/order.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { useAccounts } from '../api/cloud-providers.ts'
 import { type Live, refreshAll, useLive } from '../api/live.ts'
@@ -12,7 +14,7 @@ import { Segments } from '../components/tabs.tsx'
 import { Duration, Icon, Name, StatusMark, Time } from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { useLetters } from '../letter-keys.ts'
-import { deploymentsOf, inOrder, toEnvironments, versionLabel } from '../model/deployments.ts'
+import { deploymentsOf, toEnvironments } from '../model/deployments.ts'
 import {
   type Execution,
   failureOf,
@@ -271,14 +273,14 @@ function failedRow([run, ...older]: readonly [Execution, ...Execution[]], succee
 function DeployedLately({ live }: { live: Runs }) {
   const environments = toEnvironments(useAccounts().reading.value.body ?? [])
   const placesOf = (accounts: readonly string[]) =>
-    inOrder([...new Set(accounts.map((name) => environments.get(name) ?? name))], [], environments).join(', ')
+    inOrder([...new Set(accounts.map((name) => environments.get(name) ?? name))], []).join(', ')
   const items = (live.reading.value.body ?? []).flatMap((run) =>
     deploymentsOf(run).map(({ image, accounts }) => ({ id: `${run.id} ${image}`, run, image, accounts })),
   )
   const row = ({ run, image, accounts }: (typeof items)[number]) => {
     const title = [
       <span key="title" class="row-title">
-        <Name text={run.application} max={30} /> <Name text={versionLabel(image)} max={24} />
+        <Name text={run.application} max={30} /> <Name text={labelOf(image)} max={24} />
       </span>,
       <span key="places" class="muted">{` to ${placesOf(accounts)}`}</span>,
     ]

@@ -2,7 +2,7 @@
 
 import { formatDuration } from '../../agent/words.ts'
 import { type Change, changesIn, type DeliveryFigures, figuresOf, productionOf } from '../../environments/delivery.ts'
-import { labelOf } from '../../environments/running.ts'
+import { labelOf } from '../../environments/images.ts'
 import { GatewayError } from '../../errors.ts'
 import { definedOf, type JsonObject } from '../../json/values.ts'
 import { foldName } from '../../names/fold-name.ts'

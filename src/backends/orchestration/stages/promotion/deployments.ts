@@ -1,7 +1,8 @@
 /** Deployments of a promotion: as its target was deployed last, with other images. */
 import type { Environment } from '../../../../environments/declaration.ts'
-import { deploysTo, imagesIn, toTarget } from '../../../../environments/pipelines.ts'
-import { type Running, type RunningCluster, repositoryOf, runningIn, versionsOf } from '../../../../environments/running.ts'
+import { imagesIn, repositoryOf } from '../../../../environments/images.ts'
+import { deploysTo, toTarget } from '../../../../environments/pipelines.ts'
+import { type Running, type RunningCluster, runningIn, versionsOf } from '../../../../environments/running.ts'
 import { pathTo } from '../../../../http/encode-path.ts'
 import { parseIfJson } from '../../../../json/json.ts'
 import { fieldAt, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
