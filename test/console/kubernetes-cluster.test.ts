@@ -1,6 +1,7 @@
 /** The console over a real control plane: what a deployment looks like, why it fails, and the way back. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
 import { openChromium } from '../support/chromium.ts'
 import { configMap, deployment, service } from '../support/kubernetes-manifests.ts'
 import { startPlatform } from '../support/kubernetes-platform.ts'
@@ -74,6 +75,24 @@ test('a rollout that fails is explained and undone at the console', { timeout: 9
     await page.getByText('spec.replicas').first().waitFor()
     await open(objectAt('deployment web'))
     await page.getByText('This object was changed since its deployment.').waitFor()
+  })
+
+  await t.test('a pipeline of the template deploys a manifest', async () => {
+    const click = (name: string | RegExp, within: Page | Locator = page) => within.getByRole('button', { name }).first().click()
+    await open('applications/shop/pipelines/new')
+    await page.getByRole('radio', { name: /^Deploy a manifest/ }).check()
+    await page.getByLabel('Account').selectOption('k8s')
+    const typed = configMap('greeting', { hello: 'world' }, { namespace: place.namespace })
+    await page.getByLabel('Manifests').fill(JSON.stringify(typed))
+    await click('Create pipeline')
+    await click('Save')
+    await click(/^Save/, dialog)
+    await click('Start')
+    await click(/^Start/, dialog)
+    await page.waitForURL(/executions\//)
+    await platform.finish(new URL(page.url()).pathname.split('/').at(-1) ?? '')
+    const found = (await place.list('configmaps')).map(({ data }) => JSON.stringify(data))
+    assert.ok(found.includes('{"hello":"world"}'), found.join())
   })
   assert.deepEqual(complaints, [])
 })
