@@ -5,7 +5,7 @@ import { useLive } from '../api/live.ts'
 import { CanaryReport } from '../components/canary-report.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { ApplicationHead, applicationCrumbs, EmptyState, Loaded, PageHead, Panel } from '../components/screen.tsx'
-import { KeyValue, NameLink, StatusText, Time } from '../components/text.tsx'
+import { KeyValue, Name, NameLink, StatusText, Time } from '../components/text.tsx'
 import { toReport } from '../model/canary.ts'
 import { numberOf, textOf } from '../model/read.ts'
 
@@ -40,7 +40,12 @@ function Figures({ application }: { application: string }) {
     <Panel title="The last 30 days">
       <Loaded live={live} rows={4}>
         {({ figures }) => (
-          <KeyValue facts={Object.values(figures).map(({ title, text, definition }) => [title, `${text}. ${definition}`])} />
+          <KeyValue
+            look="numbers"
+            facts={Object.values(figures).map(({ title, text, definition }) => {
+              return [title, [text, <p key="definition" class="muted" children={definition} />]]
+            })}
+          />
         )}
       </Loaded>
     </Panel>
@@ -54,7 +59,7 @@ function columnsOf(application: string): readonly Column<Analysis>[] {
   return [
     { head: 'Verdict', cell: (analysis) => <StatusText status={toReport(analysis).status} /> },
     { head: 'Configuration', cell: (one) => <NameLink href={to.canary(application, idOf(one))} text={name(one)} max={60} /> },
-    { head: 'Why', grow: true, hideBelow: 'phone', cell: (analysis) => toReport(analysis).sentence },
+    { head: 'Why', grow: true, hideBelow: 'phone', cell: (analysis) => <Name text={toReport(analysis).sentence} max={400} /> },
     { head: 'Started', hideBelow: 'phone', cell: (analysis) => <Time at={numberOf(analysis['buildTimeMillis'])} /> },
   ]
 }

@@ -145,6 +145,7 @@ function Facts({ stage, application, groups }: { stage: Stage; application: stri
   return (
     <KeyValue
       facts={[
+        ['Now', !isComplete(status) && text('waiting.for')],
         ['Left', isLeft && <Duration from={now.value} until={Math.max(now.value, startTime + seconds * 1000)} />],
         ['Judged by', type === 'manualJudgment' && !isWaiting(stage) && judge],
         ['Answer', text('judgmentInput')],
