@@ -5,7 +5,7 @@ import type { JsonObject } from '../../json/values.ts'
 import { askerOf, BackendError } from '../backend.ts'
 import { pathValue, queryValue, requiredQuery } from '../requests/request-values.ts'
 import type { BuildServer } from './build-server.ts'
-import { found, jobOf, numberOf, type Servers, serverOf } from './server-requests.ts'
+import { found, jobOf, numberOf, type Servers, serverOf, toNumber } from './server-requests.ts'
 
 interface NamedBuild {
   readonly request: FastifyRequest
@@ -55,6 +55,13 @@ export function mountBuildReads(app: FastifyInstance, servers: Servers, lookupMs
   }
   app.get('/builds/all/:host', listBuilds)
   app.get('/builds/all/:host/*', listBuilds)
+  const listChanges = async (request: FastifyRequest) => {
+    const [job, server] = [jobOf(request), serverOf(request, servers)]
+    const [after = 0, until = 0] = ['after', 'until'].map((name) => toNumber(requiredQuery(request, name)))
+    return found(await server.changes?.(job, { after, until }, askerOf(request)), `list of changes of "${job}"`)
+  }
+  app.get('/builds/changes/:host', listChanges)
+  app.get('/builds/changes/:host/*', listChanges)
   app.get('/builds/queue/:host/:item', async (request) => {
     const item = pathValue(request, 'item')
     return found(await serverOf(request, servers).queueItem(item, queryValue(request, 'job')), `queue item "${item}"`)

@@ -48,6 +48,8 @@ export interface BuildServer {
   /** Newest first. */
   builds(job: string, user?: string): Promise<readonly JsonObject[] | undefined>
   build(job: string, number: number, user?: string): Promise<JsonObject | undefined>
+  /** Commits that builds after the one up to the other have, the newest first; with the fields of a revision of a build. */
+  changes?(job: string, numbers: BuildRange, user?: string): Promise<readonly JsonObject[] | undefined>
   /** The content of a file of the build that holds properties. */
   properties(job: string, number: number, fileName: string, user?: string): Promise<JsonObject | undefined>
   artifacts(job: string, number: number, user?: string): Promise<readonly JsonObject[] | undefined>
@@ -82,6 +84,11 @@ export interface BuildServer {
   /** Goes on with its background work, once every back end listens. */
   resume?(): void
   close?(): void | Promise<void>
+}
+
+export interface BuildRange {
+  readonly after: number
+  readonly until: number
 }
 
 export interface RecentBuilds {

@@ -30,7 +30,11 @@ export function jobOf(request: FastifyRequest): string {
 
 /** @throws {BackendError} 400 */
 export function numberOf(request: FastifyRequest): number {
-  const text = pathValue(request, 'number')
+  return toNumber(pathValue(request, 'number'))
+}
+
+/** @throws {BackendError} 400 */
+export function toNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new BackendError(400, `The build number "${text}" is not a whole number.`)
   return Number(text)
 }

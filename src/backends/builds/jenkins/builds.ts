@@ -12,6 +12,9 @@ const changes = 'items[commitId,msg,timestamp,author[fullName]]'
 
 export const buildsTree = `builds[${listedFields},actions[${testCounts}]]`
 
+/** What the newest builds of a job have changed. */
+export const changesTree = `builds[number,changeSet[${changes}],changeSets[${changes}]]`
+
 /** Fields of one build, with the commits that the Git plug-in has noted. */
 export const buildFields = [
   listedFields,
@@ -72,7 +75,7 @@ function toTestResult({ failCount, skipCount, totalCount, urlName }: JsonObject)
 
 /** A commit for each branch that the Git plug-in has built; of several with the same commit and origin, the first. */
 function toRevisions(build: JsonObject): JsonObject[] {
-  const logged = [build['changeSet'], ...objectsOf(build['changeSets'])].flatMap((set) => objectsOf(fieldOf(set, 'items')))
+  const logged = loggedIn(build)
   const revisions = objectsOf(build['actions']).flatMap((action) => {
     const [remoteUrl] = textsOf(action['remoteUrls'])
     return objectsOf(fieldAt(action, 'lastBuiltRevision', 'branch')).map((branch) => toRevision(branch, remoteUrl, logged))
@@ -81,19 +84,36 @@ function toRevisions(build: JsonObject): JsonObject[] {
   return revisions.filter((_revision, index) => keys.indexOf(keys[index] as string) === index)
 }
 
+/** Jenkins lists the commits of a build from the oldest. */
+export function toChanges(build: JsonObject): JsonObject[] {
+  return loggedIn(build)
+    .map((commit) => definedOf({ sha1: textOf(commit['commitId']), ...detailsOf(commit) }))
+    .toReversed()
+}
+
+function loggedIn(build: JsonObject): JsonObject[] {
+  return [build['changeSet'], ...objectsOf(build['changeSets'])].flatMap((set) => objectsOf(fieldOf(set, 'items')))
+}
+
 function toRevision(branch: JsonObject, remoteUrl: string | undefined, logged: readonly JsonObject[]): JsonObject {
   const [name, sha1] = [textOf(branch['name']), textOf(branch['SHA1'])]
   const commit = logged.find(({ commitId }) => commitId === sha1)
-  const timestamp = numberOf(commit?.['timestamp'])
   return definedOf({
     name,
     branch: name?.replace(/^(?:refs\/)?(?:heads\/|remotes\/[^/]+\/|origin\/)/, ''),
     sha1,
     remoteUrl,
+    ...detailsOf(commit),
+  })
+}
+
+function detailsOf(commit: JsonObject | undefined): JsonObject {
+  const timestamp = numberOf(commit?.['timestamp'])
+  return {
     committer: textOf(fieldAt(commit, 'author', 'fullName')),
     message: textOf(commit?.['msg']),
     timestamp: timestamp === undefined ? undefined : new Date(timestamp).toISOString(),
-  })
+  }
 }
 
 function textFields(from: JsonObject, ...names: readonly string[]): JsonObject {

@@ -3,11 +3,11 @@ import { encodeSegments, formatQuery, pathTo } from '../../../http/encode-path.t
 import { fieldAt, fieldOf, isObject, type JsonObject, numberOf, objectsOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
 import { maxArtifactBytes } from '../../infrastructure/artifact-accounts/account-type.ts'
-import type { BuildOrder, BuildServer, RecentBuilds } from '../build-server.ts'
+import type { BuildOrder, BuildRange, BuildServer, RecentBuilds } from '../build-server.ts'
 import type { Position } from '../polls/position.ts'
 import { parseProperties } from '../property-file.ts'
 import { createServerCalls, type ServerCalls } from '../server-calls.ts'
-import { buildFields, buildsTree, toArtifacts, toBuild, toListedBuild } from './builds.ts'
+import { buildFields, buildsTree, changesTree, toArtifacts, toBuild, toChanges, toListedBuild } from './builds.ts'
 import { jobFields, jobListMs, jobTree, leafJobs, toJobConfig, toJobPath } from './jobs.ts'
 import { JenkinsPosts } from './posts.ts'
 import { RecentJenkinsBuilds } from './recent-builds.ts'
@@ -67,6 +67,13 @@ export class JenkinsServer implements BuildServer {
   async build(job: string, number: number): Promise<JsonObject | undefined> {
     const build = await this.#load(job, `/${number}`, buildFields)
     return isObject(build) ? toBuild(job, build) : undefined
+  }
+
+  async changes(job: string, { after, until }: BuildRange): Promise<readonly JsonObject[] | undefined> {
+    const builds = objectsOf(fieldOf(await this.#load(job, '', changesTree), 'builds'))
+    const isMeant = ({ number }: JsonObject) => Number(number) > after && Number(number) <= until
+    // Older ones are no longer listed.
+    return builds.some(({ number }) => Number(number) <= after + 1) ? builds.filter(isMeant).flatMap(toChanges) : undefined
   }
 
   async properties(job: string, number: number, fileName: string): Promise<JsonObject | undefined> {

@@ -1,11 +1,13 @@
 /** The build server of this machine. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { BoundedMap } from '../../../caches/bounded-map.ts'
 import type { JsonObject } from '../../../json/values.ts'
 import { describeRefusal, standalone } from '../../../settings/standalone.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
 import { maxArtifactBytes } from '../../infrastructure/artifact-accounts/account-type.ts'
 import type { LocalProvider } from '../../infrastructure/providers/local/local.ts'
 import type { SecretHolder } from '../../secrets/secret-values.ts'
-import type { BuildOrder, BuildServer, RecentBuilds } from '../build-server.ts'
+import type { BuildOrder, BuildRange, BuildServer, RecentBuilds } from '../build-server.ts'
 import type { Position } from '../polls/position.ts'
 import { parseProperties } from '../property-file.ts'
 import type { BuildFiles } from './build-files.ts'
@@ -15,7 +17,8 @@ import type { JobCatalog, KnownJob } from './job-catalog.ts'
 import { JobRights } from './job-rights.ts'
 import type { LocalBuilds } from './local-builds.ts'
 import { checkParameters } from './parameters.ts'
-import type { LocalBuildSettings } from './settings.ts'
+import type { RepositoryReader } from './repository.ts'
+import type { BuildRepository, LocalBuildSettings } from './settings.ts'
 
 interface LocalBuildServerParts {
   readonly type: string
@@ -26,6 +29,7 @@ interface LocalBuildServerParts {
   readonly store: BuildStore
   readonly files: BuildFiles
   readonly builds: LocalBuilds
+  readonly repositories: RepositoryReader
   readonly newId: () => string
 }
 
@@ -34,6 +38,10 @@ const shownLogBytes = 8 * 1024 * 1024
 const liveLogBytes = 1024 * 1024
 const maxPropertyBytes = 1024 * 1024
 const mebibyte = 1024 * 1024
+const keptChanges = 100
+const longestReadMs = 3_000
+/** After a failure. */
+const repeatMs = 60_000
 
 export class LocalBuildServer implements BuildServer {
   readonly type: string
@@ -44,6 +52,7 @@ export class LocalBuildServer implements BuildServer {
   readonly #listeners = new Set<() => void>()
   /** Jobs with builds that have changed since the last poll; undefined before the first one. */
   #changedJobs: Set<string> | undefined
+  readonly #changes = new BoundedMap<string, Promise<JsonObject[]>>(keptChanges)
 
   constructor(parts: LocalBuildServerParts) {
     this.type = parts.type
@@ -88,6 +97,33 @@ export class LocalBuildServer implements BuildServer {
     const build = this.#parts.store.find(job, number)
     if (build !== undefined) await this.#rights.checkFollow(build, user)
     return build && this.#view(build)
+  }
+
+  /** What lies between two commits never changes. Undefined as well while a large repository is read. */
+  async changes(job: string, { after, until }: BuildRange, user?: string): Promise<JsonObject[] | undefined> {
+    const [from, to] = [await this.#readable(job, after, user), await this.#readable(job, until, user)]
+    const { repository } = (await this.#parts.catalog.find(job)) ?? {}
+    if (repository === undefined || from?.commit === undefined || to?.commit === undefined) return undefined
+    const commits = { from: from.commit.sha1, to: to.commit.sha1 }
+    const key = `${repository.url} ${commits.from} ${commits.to}`
+    let changes = this.#changes.get(key)
+    if (changes === undefined) {
+      changes = this.#readChanges(repository, commits)
+      changes.catch(() => setTimeout(() => this.#changes.delete(key), repeatMs).unref())
+      this.#changes.set(key, changes)
+    }
+    return Promise.race([changes, sleep(longestReadMs, undefined, { ref: false })])
+  }
+
+  async #readChanges(repository: BuildRepository, commits: { from: string; to: string }): Promise<JsonObject[]> {
+    const { files, repositories, newId } = this.#parts
+    const id = `changes-${newId().toLowerCase()}`
+    try {
+      const found = await repositories.between(repository, commits, { bare: files.contentOf(id), home: files.gitHomeOf(id) })
+      return found.map(({ timestampMs, ...commit }) => ({ ...commit, timestamp: new Date(timestampMs).toISOString() }))
+    } finally {
+      await files.remove(id)
+    }
   }
 
   async properties(job: string, number: number, fileName: string, user?: string): Promise<JsonObject | undefined> {

@@ -48,8 +48,8 @@ function openLocalBuilds(settings: LocalBuildSettings, context: BackendContext, 
     isUsed: (name) => store.inState('RUNNING').some(({ job }) => cacheOf(job) === name),
   })
   const changed: LocalBuildServer['changed'] = (build) => server.changed(build)
-  const parts = { context, settings, provider, catalog, store, files }
-  const builds = new LocalBuilds({ ...parts, repositories, caches, changed })
+  const parts = { context, settings, provider, catalog, store, files, repositories }
+  const builds = new LocalBuilds({ ...parts, caches, changed })
   const server = new LocalBuildServer({ ...parts, type: standalone.provider, builds, newId: createUlids(now) })
   return server
 }

@@ -50,6 +50,7 @@ const configured: OutsideSettings = {
 const fetchTimeoutMs = 10 * 60_000
 const maxOutputBytes = 1024 * 1024
 const maxMessageLength = 5000
+const mostCommits = 100
 const separator = '%x00'
 /** Unit of `ulimit -f`. */
 const blockBytes = 512
@@ -96,6 +97,27 @@ export class RepositoryReader {
       remoteUrl: withoutUserinfo(repository.url),
       file: (path) => readFile(git, sha1, path),
     }
+  }
+
+  /** Commits that one has and another one has not, the newest first. @throws {BackendError} as `fetch` */
+  async between(
+    repository: BuildRepository,
+    { from, to }: { readonly from: string; readonly to: string },
+    { bare, home }: FetchFolders,
+  ): Promise<Pick<FetchedCommit, 'sha1' | 'committer' | 'message' | 'timestampMs'>[]> {
+    for (const folder of [bare, home]) await mkdir(folder, { recursive: true, mode: 0o700 })
+    const { git, url } = await this.#open(repository, bare, home)
+    await git('init', '--quiet', '--bare', '.')
+    await git('fetch', '--quiet', '--no-tags', '--end-of-options', url, '+refs/heads/*:refs/fetched/*')
+    const fields = ['%H', '%an', '%ct', '%s'].join(separator)
+    const log = await git('log', `--max-count=${mostCommits}`, `--format=${fields}`, `${from}..${to}`, '--')
+    return log
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => {
+        const [sha1 = '', committer = '', seconds = '0', message = ''] = line.split('\0')
+        return { sha1, committer, message: message.slice(0, maxMessageLength), timestampMs: Number(seconds) * 1000 }
+      })
   }
 
   /** Ends what is being fetched. */

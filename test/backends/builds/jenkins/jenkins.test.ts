@@ -103,6 +103,9 @@ test('builds-scenario 10, 11 and 14: one build has its commit and files', async 
       timestamp: '2026-09-21T08:40:00.000Z',
     },
   ])
+  const { name: _name, branch: _branch, remoteUrl: _url, ...commit } = (build['scm'] as JsonObject[])[0] ?? {}
+  assert.deepEqual(await read('/builds/changes/ci-main/app?after=5&until=7'), [commit])
+  assert.equal(await read('/builds/changes/ci-main/app?after=3&until=7'), 404, 'build 4 is no longer listed')
   const [file] = (await read('/builds/artifacts/6/ci-main/app')) as unknown as JsonObject[]
   assert.deepEqual(
     [file?.['type'], file?.['reference'], file?.['name'], file?.['version']],

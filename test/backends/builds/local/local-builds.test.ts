@@ -113,7 +113,11 @@ test('builds of a repository run its steps, and leave files, tests and an image'
   const secondLog = await builds.log('web/main', 2)
   assert.equal(second['result'], 'SUCCESS', secondLog)
   assert.match(secondLog, /asked no[\s\S]*cache was kept/)
-  assert.equal((second['scm'] as JsonObject[])[0]?.['branch'], 'other')
+  const [other] = second['scm'] as JsonObject[]
+  assert.equal(other?.['branch'], 'other')
+  const { body: changes } = await builds.ask('GET', '/builds/changes/local/web/main?after=1&until=2')
+  const { branch: _branch, name: _name, remoteUrl: _url, ...change } = other ?? {}
+  assert.deepEqual(changes, [change], 'commits that the second build has and the first one has not')
 
   const [failed, late] = await Promise.all([builds.build('web/failing'), builds.build('web/slow')])
   assert.equal(failed['result'], 'FAILURE')
