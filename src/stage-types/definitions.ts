@@ -54,6 +54,15 @@ export const definitionStages: readonly StageDescription[] = [
     json('pipelines', 'Pipelines, as a JSON list in base64.', { expression: false }),
     staleCheck,
   ]),
+  definitions.pipeline(
+    'savePipelinesFromArtifact',
+    'Save pipelines from a file',
+    'Stores the pipelines and declared environments of applications that an artifact has, as JSON or YAML.',
+    [
+      text('pipelinesArtifactId', 'The expected artifact with the file.', { choicesFrom: 'artifacts' }),
+      json('pipelinesArtifact', 'An artifact with the file, in place of an expected one.'),
+    ],
+  ),
   definitions.both('updatePipeline', 'Change a pipeline', 'Replaces a stored pipeline.', [payload, staleCheck]),
   definitions.both('deletePipeline', 'Delete a pipeline', 'Deletes a pipeline by application and name.', [payload]),
   definitions.task(

@@ -242,6 +242,33 @@ test('orchestration-scenario 134: several pipelines are saved at once', async (t
   assert.equal(at(variable(view, 'bulksave'), 'failed_pipelines_count'), 1)
 })
 
+test('a file has the pipelines and environments of applications', async (t) => {
+  const { job, store } = await startPlatform(t)
+  await store('POST', '/v2/applications', { name: 'app', email: 'a@example.com' })
+  await store('POST', '/pipelines', { application: 'app', name: 'ship', stages: [] })
+  const save = (status: string, file: string) => {
+    const pipelinesArtifact = { type: 'embedded/base64', reference: Buffer.from(file).toString('base64') }
+    return job(status, { type: 'savePipelinesFromArtifact', pipelinesArtifact })
+  }
+  const stored = async (path: string) => (await store('GET', path)).body as Record<string, unknown>[]
+  await save(
+    'SUCCEEDED',
+    'app:\n  environments: [{ name: prod, accounts: [p] }]\n  pipelines: [{ name: Ship, index: 4 }, { name: new }]',
+  )
+  const named = (await stored('/pipelines/app')).map(({ name }) => name)
+  assert.deepEqual(named.toSorted(), ['Ship', 'new'])
+  assert.deepEqual(at(await stored('/v2/applications/app'), 'environments'), [{ name: 'prod', accounts: ['p'] }])
+  const failed = await save(
+    'TERMINAL',
+    JSON.stringify({ app: { environments: [{ name: 'prod' }] }, other: [{ name: 'third' }, { name: '' }] }),
+  )
+  const [ofEnvironments, ofPipelines] = errorsOf(failed)
+  assert.match(ofEnvironments ?? '', /^app: The body does not fit.*environments\.0\.accounts: it is missing/)
+  assert.match(ofPipelines ?? '', /^ of other: /)
+  assert.equal((await stored('/pipelines/other')).length, 1, 'the rest is stored')
+  assert.match(errorsOf(await save('TERMINAL', 'app: { pipeline: [] }')).join(), /has for app the field "pipeline": write a list/)
+})
+
 test('orchestration-scenario 135: tasks are cancelled, one or several at once', async (t) => {
   const { task, ask, taskEnds } = await startPlatform(t)
   const [one, two, three] = [

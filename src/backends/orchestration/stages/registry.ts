@@ -25,6 +25,7 @@ import { manualJudgmentStage } from './manual-judgment.ts'
 import { dependsOnExecutionStage, monitorPipelineStage } from './other-executions.ts'
 import { pipelineStage } from './pipeline.ts'
 import { pipelineTemplateStages } from './pipeline-templates.ts'
+import { savePipelinesFromArtifactStage } from './pipelines-from-artifact.ts'
 import { projectStages } from './projects.ts'
 import { promoteStage } from './promotion/promote.ts'
 import type { StageType, StageTypes } from './stage-type.ts'
@@ -50,6 +51,7 @@ const types: readonly StageType[] = [
   deleteApplicationStage,
   ...artifactStages,
   ...storedPipelineStages,
+  savePipelinesFromArtifactStage,
   ...projectStages,
   ...upsertApplicationStages,
   ...pipelineTemplateStages,

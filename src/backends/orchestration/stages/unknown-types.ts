@@ -29,7 +29,7 @@ const spinnakerTypes: ReadonlySet<string> = new Set(
     // Jobs, checks and artifacts.
     'runJobConfig preconfiguredJob',
     'canary canaryAnalysis acaTask entityTags',
-    'savePipelinesFromArtifact importDeliveryConfig waitForCondition',
+    'importDeliveryConfig waitForCondition',
     'pageApplicationOwner',
   ].flatMap((line) => line.split(' ')),
 )
