@@ -1,14 +1,26 @@
 /** What an application declares about its environments. */
 import { z } from 'zod'
+import type { JsonObject } from '../json/values.ts'
+import { describeChoice, nearestFirst } from '../names/edit-distance.ts'
 import { foldName } from '../names/fold-name.ts'
 import { describeIssue } from '../settings/describe-issue.ts'
+import { stageDescriptions } from '../stage-types/all.ts'
+import { findFieldProblems, findMisspeltFields } from '../stage-types/check-stage.ts'
+import { stageFields } from '../stage-types/common.ts'
+import { namesOf } from '../stage-types/description.ts'
 import { checkTypes } from '../stage-types/verification.ts'
 
 const name = z.string().min(1)
 const names = z.array(name).min(1)
 
-/** The field that each kind of constraint cannot be without. */
-const neededFields = { soakTime: 'minutes', verification: 'checks', canary: 'canaryConfig' } as const
+/** The fields of each kind of constraint, beside those of the stage that it becomes, and the one that it cannot be without. */
+const kinds = {
+  judgment: { fields: ['roles', 'instructions'] },
+  soakTime: { fields: ['minutes'], needs: 'minutes' },
+  window: { fields: ['days', 'whitelist'] },
+  verification: { fields: [], needs: 'checks', stage: 'verify' },
+  canary: { fields: ['trafficPercent', 'capacity'], needs: 'canaryConfig', stage: 'kayentaCanary' },
+} as const satisfies Record<string, { fields: readonly string[]; needs?: string; stage?: string }>
 
 const hour = z.int().min(0).max(24)
 const minute = z.int().min(0).max(59).optional()
@@ -36,13 +48,32 @@ const Constraint = z
       .describe('canary: that of the stage `kayentaCanary`, whose other fields go beside it.'),
   })
   .superRefine((constraint, { addIssue }) => {
-    const needed = Object.hasOwn(neededFields, constraint.type) && neededFields[constraint.type as keyof typeof neededFields]
-    if (needed !== false && constraint[needed] === undefined) {
-      addIssue({ code: 'custom', path: [needed], message: `a constraint of the type ${constraint.type} needs it` })
-    }
+    for (const { path, message } of faultsOf(constraint)) addIssue({ code: 'custom', path, message })
   })
   .meta({ id: 'EnvironmentConstraint', description: 'What must hold before a version is promoted into the environment.' })
 export type Constraint = z.infer<typeof Constraint>
+
+interface Fault {
+  readonly path: string[]
+  readonly message: string
+}
+
+function faultsOf({ type, ...fields }: JsonObject & { type: keyof typeof kinds }): Fault[] {
+  const { fields: own, needs, stage }: { fields: readonly string[]; needs?: string; stage?: string } = kinds[type]
+  if (needs !== undefined && fields[needs] === undefined) {
+    return [{ path: [needs], message: `a constraint of the type ${type} needs it` }]
+  }
+  const description = stageDescriptions.get(stage ?? '')
+  const known = [...own, ...(description === undefined ? [] : [...stageFields, ...description.fields].flatMap(namesOf))]
+  const unknown = Object.keys(fields).find((key) => !known.includes(key))
+  if (unknown !== undefined) {
+    const message = describeChoice(unknown, `a field of the constraint ${type}`, nearestFirst(known, unknown).slice(0, 5))
+    return [{ path: [], message }]
+  }
+  if (description === undefined) return []
+  const problems = [...findFieldProblems(fields, description, 'plan'), ...findMisspeltFields(fields, description)]
+  return problems.map(({ message }) => ({ path: [], message }))
+}
 
 const fields = {
   name,

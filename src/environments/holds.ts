@@ -34,7 +34,7 @@ export function describeMissingRole({ name, mayPromote = [] }: Environment, user
   return `${user} may not promote to ${name}: only users with the role ${listRoles(mayPromote)} may.`
 }
 
-function listRoles(roles: readonly string[]): string {
+export function listRoles(roles: readonly string[]): string {
   return roles.join(' or ')
 }
 

@@ -14,7 +14,7 @@ import { templateOf } from '../pipeline-templates/references.ts'
 /** What the configuration connects. */
 export interface Surroundings {
   /** Undefined where another service knows them. */
-  readonly accounts: ReadonlySet<string> | undefined
+  readonly accounts: readonly JsonObject[] | undefined
   readonly buildServers: ReadonlySet<string> | undefined
   readonly channels: ReadonlySet<string> | undefined
 }
@@ -22,12 +22,12 @@ export interface Surroundings {
 export function toSurroundings({ backends, upstreams }: Config): Surroundings {
   const { clouddriver, igor, echo } = upstreams.services
   const providers = Object.values(backends.infrastructure?.providers ?? {})
-  const accounts = providers.flatMap((provider) => namesOf(fieldOf(provider, 'accounts')))
+  const accounts = providers.flatMap((provider) => objectsOf(fieldOf(provider, 'accounts')))
   const servers = Object.entries(backends.buildServers ?? {})
   const buildServers = servers.flatMap(([id, settings]) => (Array.isArray(settings) ? namesOf(settings) : [id]))
   const channels = Object.keys(backends.notifications?.types ?? {}).map((id) => id.toLowerCase())
   return {
-    accounts: clouddriver.kind === 'embedded' ? new Set(accounts) : undefined,
+    accounts: clouddriver.kind === 'embedded' ? accounts : undefined,
     buildServers: igor.kind === 'embedded' ? new Set(buildServers) : undefined,
     channels: echo.kind === 'embedded' ? new Set(channels) : undefined,
   }
@@ -65,7 +65,8 @@ export function findMisfits(definitions: Definitions, pipeline: JsonObject, surr
 function missingAccounts(stages: readonly JsonObject[], { accounts }: Surroundings): string[] {
   if (accounts === undefined) return []
   const used = new Set(stages.flatMap((stage) => accountsIn(stage)))
-  const missing = [...used].filter((name) => !accounts.has(name) && !name.includes('${'))
+  const known = namesOf(accounts)
+  const missing = [...used].filter((name) => !known.includes(name) && !name.includes('${'))
   if (missing.length === 0) return []
   return [`Accounts that do not exist here: ${missing.join(', ')}. Configure them under these names, or change the stages.`]
 }

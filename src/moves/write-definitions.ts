@@ -1,5 +1,5 @@
 /** Takes definitions into the store with their histories, and reports what became of each. */
-
+import { environmentMisfits } from '../backends/definitions/declared-environments.ts'
 import { checkNameIsFree, checkPipelineTypes, checkPlace } from '../backends/definitions/pipeline-rules.ts'
 import { checkBody, refusal, refusalOf } from '../backends/definitions/requests.ts'
 import { PermissionFields } from '../backends/rights/application-permissions.ts'
@@ -53,8 +53,14 @@ function take(opened: OpenDefinitions, { kind, versions }: MovedObject, options:
   report.counts.set(kind, counts.set(outcome, (counts.get(outcome) ?? 0) + 1))
   if (problem !== undefined) report.remarks.push(`${title}: refused. ${problem}`)
   if (outcome === 'different') report.remarks.push(`${title}: exists with other content. Use --replace to replace it.`)
-  if (problem === undefined && (kind === 'pipelines' || kind === 'strategies'))
-    report.remarks.push(...findMisfits(opened.definitions, live, surroundings).map((sentence) => `${title}: ${sentence}`))
+  if (problem !== undefined) return
+  const isPipeline = kind === 'pipelines' || kind === 'strategies'
+  const misfits = isPipeline
+    ? findMisfits(opened.definitions, live, surroundings)
+    : kind === 'applications'
+      ? environmentMisfits(live['environments'], surroundings.accounts)
+      : []
+  report.remarks.push(...misfits.map((sentence) => `${title}: ${sentence}`))
 }
 
 function put({ definitions, setTime }: OpenDefinitions, { kind, versions }: MovedObject, { replaces }: MoveOptions): Outcome {

@@ -30,7 +30,12 @@ const older = { ...deploy, stages: [], updateTs: '1600000001000', lastModifiedBy
 const ofFront50 = {
   'GET /serviceAccounts': [{ name: 'deployer', memberOf: ['ops'] }],
   'GET /pipelineTemplates': [],
-  'GET /v2/applications': [{ name: 'SHOP', email: 'shop@example.com', updateTs: '1600000000000', cloudProviders: 'local' }],
+  'GET /v2/applications': [
+    {
+      ...{ name: 'SHOP', email: 'shop@example.com', updateTs: '1600000000000', cloudProviders: 'local' },
+      environments: [{ name: 'production', accounts: ['prod'] }],
+    },
+  ],
   'GET /permissions/applications': [{ name: 'shop', permissions: { READ: ['ops'] } }],
   'GET /v2/projects': [{ id: 'pr-1', name: 'Web', config: { applications: ['shop'] } }],
   'GET /notifications': [
@@ -63,6 +68,7 @@ test('definitions move with their histories, and the report lists what does not 
       /^applications: 1 new$/m,
       /^pipelines: 1 new, 1 refused$/m,
       /does not run stages of the type wercker: replace them/,
+      /^applications \/ SHOP: The environment "production" names the account "prod", which does not exist/m,
       /Accounts that do not exist here: prod\. Configure them/,
       /the build server "ci" is not configured\. Connect it/,
       /The service account "robot" of a trigger does not exist here/,

@@ -36,6 +36,9 @@ test('the guide about environments works', { timeout: longestMs }, async (t) => 
   }
   const [declare = '', ship = '', show = '', promote = ''] = blocksOf(guide, 'bash')
   const [shown = '', promoted = ''] = blocksOf(guide, 'text')
+  const why = 'ended "$task"; api "$task" | jq -r ".execution.stages[0].context.exception.details.errors[0]"'
+  const misspelt = declare.replace('["prod"]', '["prd"]').replace('ended "$task"', why)
+  assert.match(await run(misspelt), /The environment "production" names the account "prd", which does not exist/)
   assert.match(await run(declare), /SUCCEEDED\n$/)
   assert.match(await run(ship), /SUCCEEDED\n$/)
   const soaking = '"waits for 1 more minute of soak time in staging",'

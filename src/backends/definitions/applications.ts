@@ -15,6 +15,7 @@ import { flatMapInTurns } from '../stores/in-turns.ts'
 import { checkNewName } from './application-names.ts'
 import { changeDenied, checkAdministrator, checkWriter, writerAccessOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
+import { checkEnvironments } from './declared-environments.ts'
 import { applicationKey } from './notifications.ts'
 import { isRestricted, removedRestrictions } from './permissions.ts'
 import { removePipeline } from './pipeline-set.ts'
@@ -78,6 +79,7 @@ function applicationWrites(app: FastifyInstance, definitions: Definitions): void
     return definitions.write(() => {
       const key = foldName(body.name ?? '')
       if (key !== '' && applications.has(key)) throw refusal(`An application named "${body.name}" exists already.`)
+      checkEnvironments(definitions, body.environments, undefined)
       return withPermissions(definitions, save(definitions, checkRules(toApplication(body, {})), body, request))
     })
   })
@@ -121,6 +123,7 @@ async function update(
   await checkCreator(definitions, request, key)
   return definitions.write(() => {
     const stored = definitions.applications.get(key) ?? {}
+    checkEnvironments(definitions, body.environments, stored['environments'])
     return withPermissions(definitions, save(definitions, checkRules(toApplication(body, base(stored, body))), body, request))
   })
 }

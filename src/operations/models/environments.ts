@@ -67,6 +67,7 @@ const PromotionModel = z
     commits: z.array(CommitModel),
     authors: TextList,
     builds: z.array(BuildModel),
+    note: z.string().optional().describe('What is not known of the commits, and how it becomes known.'),
     pipelines: z
       .array(
         z.looseObject({ id: z.string(), name: z.string(), promotes: z.boolean().describe('It has a stage `promote` for it.') }),
@@ -89,6 +90,7 @@ const EnvironmentModel = z
     history: TextList.describe('Labels of all versions that are kept there, the newest first.'),
     clusters: z.array(ClusterModel),
     drift: z.array(DriftModel),
+    warnings: TextList.describe('Accounts that do not exist, or to which users may deploy who may not promote.'),
     promotion: PromotionModel.optional().describe('From the environment before; the first one has none.'),
   })
   .meta({ id: 'Environment' })

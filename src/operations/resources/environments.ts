@@ -1,5 +1,5 @@
 /** Environments of an application, composed of what the services answer. */
-
+import { findUnknownPlaces, findWiderAccounts, toAccounts } from '../../environments/accounts.ts'
 import type { Environment } from '../../environments/declaration.ts'
 import { environmentsOf } from '../../environments/derivation.ts'
 import { changedImages, changedManifests } from '../../environments/difference.ts'
@@ -62,6 +62,7 @@ interface Findings {
 interface Place {
   readonly environment: Environment
   readonly running: Running
+  readonly warnings: readonly string[]
 }
 
 async function listEnvironments(request: OperationRequest, platform: Platform): Promise<JsonObject | DirectAnswer> {
@@ -75,7 +76,11 @@ async function listEnvironments(request: OperationRequest, platform: Platform): 
   const accounts = platform.accounts.list().filter(({ name }) => mayRead(name))
   const { isDeclared, problem, list } = environmentsOf(attributes['environments'], { accounts, pipelines, used })
   const shown = list.map((environment) => ({ ...environment, accounts: environment.accounts.filter(mayRead) }))
-  const places = shown.map((environment) => ({ environment, running: runningIn(environment, readable) }))
+  const warningsOf = isDeclared ? createWarnings(platform, mayRead) : () => []
+  const places = shown.map((environment, index) => ({
+    ...{ environment, running: runningIn(environment, readable) },
+    warnings: warningsOf(list[index] as Environment),
+  }))
   const concerned = pipelines.filter((pipeline) => list.some((environment) => deploysTo(pipeline, environment)))
   const [runs, drift, view] = await Promise.all([
     loadRuns(ask, concerned),
@@ -89,6 +94,18 @@ async function listEnvironments(request: OperationRequest, platform: Platform): 
   const body = { declared: isDeclared, ...definedOf({ problem }), environments }
   if (missing.size === 0) return body
   return new DirectAnswer(200, body, { warning: formatMissing([...missing], platform.upstreams) })
+}
+
+/** What is wrong with the accounts of a declaration, as far as the caller may know of them. */
+function createWarnings(platform: Platform, mayRead: (account: string) => boolean): (environment: Environment) => string[] {
+  const known = toAccounts(platform.accounts.list())
+  return (declared) => {
+    const environment = { ...declared, accounts: declared.accounts.filter((name) => mayRead(name) || !known.has(name)) }
+    return [
+      ...(known.size === 0 ? [] : findUnknownPlaces(environment, known)),
+      ...(isDecided(platform) ? findWiderAccounts(environment, known) : []),
+    ]
+  }
 }
 
 /** A service that is switched off, does not know the path or refuses it has no part; others that fail are noted. */
@@ -135,7 +152,7 @@ async function loadDrift(ask: Ask, application: string, places: readonly Place[]
 }
 
 async function toAnswer(place: Place, before: Place | undefined, findings: Findings): Promise<JsonObject> {
-  const { environment, running } = place
+  const { environment, running, warnings } = place
   const { constraints: _constraints, ...declared } = environment
   const { deployments, drift } = findings
   return {
@@ -144,6 +161,7 @@ async function toAnswer(place: Place, before: Place | undefined, findings: Findi
     history: running.history,
     clusters: running.clusters.map((cluster) => toCluster(cluster, deployments)),
     drift: driftIn(environment, running, drift),
+    warnings,
     ...(before !== undefined && { promotion: await toPromotion(before, place, findings) }),
   }
 }
@@ -189,23 +207,29 @@ async function toPromotion(before: Place, { environment, running }: Place, findi
   const from = before.environment.name
   const images = changedImages(before.running, running)
   const [source, target] = [before.running, running].map(({ versions: [version] }) => version && withSource(version, deployments))
-  const between = images.length === 0 ? nothingBetween : await loadBetween(source, target, findings)
+  const earlier = deployments.filter(({ account }) => before.environment.accounts.includes(account))
+  const between = images.length === 0 ? nothingBetween : await loadBetween(source, target, { ...findings, deployments: earlier })
   const { mayPromote } = environment
   const hasAnyRole = view === undefined || (mayPromote?.some((role) => hasRole(view, role)) ?? true)
+  const closed =
+    view === undefined || view.legacyFallback === true
+      ? []
+      : environment.accounts.filter((name) => !isGranted(view, 'account', name, 'WRITE'))
   const mayRun = view === undefined || isGranted(view, 'application', application, 'EXECUTE')
   const { sinceMs } = before.running
   return {
     from,
     images,
     manifests: changedManifests(before.environment, environment, deployments),
-    ...between,
+    ...definedOf(between),
     pipelines: pipelines
       .filter((pipeline) => deploysTo(pipeline, environment))
       .map((pipeline) => toPipeline(pipeline, environment)),
-    mayPromote: hasAnyRole && mayRun,
+    mayPromote: hasAnyRole && mayRun && closed.length === 0,
     holds: [
       ...(hasAnyRole ? [] : [describeMissingRole(environment, user)]),
       ...(mayRun ? [] : [`${user} may not run pipelines of ${application}.`]),
+      ...closed.map((name) => `${user} may not deploy to the account ${name}.`),
       ...(images.length === 0 ? [] : foreseenHolds(environment, { from, sinceMs, now: Date.now() })),
     ],
     runs: runs.flatMap((run) => toPromotionRun(run, environment)),

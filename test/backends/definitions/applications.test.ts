@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { environmentMisfits } from '../../../src/backends/definitions/declared-environments.ts'
 import { at } from '../orchestration/support.ts'
 import { type Fields, namesAt, startStore } from './store.ts'
 
@@ -308,6 +309,11 @@ test('declared environments are stored as they are, and mistakes are named', asy
     mayPromote: ['ops'],
     constraints: [{ type: 'soakTime', minutes: 5 }],
   }
+  const constrained = (constraint: Fields) => ({ ...production, constraints: [constraint] })
+  const canary = (lifetimeDuration: string) => {
+    const canaryConfig = { canaryConfigId: 'c', lifetimeDuration, scopes: [{ scopeName: 'default' }] }
+    return { type: 'canary', trafficPercent: 5, canaryConfig }
+  }
   const environments = [{ name: 'staging', accounts: ['staging'], regions: ['eu'] }, production]
   const created = await store.ok('POST', '/v2/applications', { ...demo, environments })
   assert.deepEqual(created['environments'], environments)
@@ -317,9 +323,33 @@ test('declared environments are stored as they are, and mistakes are named', asy
     [[production, { ...production, name: 'Production' }], /environments\.1\.name: another environment is named "Production" too/],
     [[{ ...production, constraints: [{ type: 'soak' }] }], /constraints\.0\.type: it must be one of judgment, soakTime, /],
     [[{ ...production, constraints: [{ type: 'soakTime' }] }], /minutes: a constraint of the type soakTime needs it/],
+    [
+      [constrained({ type: 'soakTime', minutes: 5, hours: 1 })],
+      /"hours" is not a field of the constraint soakTime. Use one of minutes/,
+    ],
+    [[constrained({ type: 'verification', checks: [{ type: 'metric', bound: 'low' }] })], /"checks\[0\].bound" must be a number/],
+    [[constrained({ type: 'canary', canaryConfig: { lifetimeDuration: 'PT1H' } })], /"canaryConfig.scopes" is missing/],
+    [[constrained(canary('soon'))], /The canary of the environment "production": "lifetimeDuration" is "soon"/],
   ]
+  await store.ok('PATCH', '/v2/applications/demo', { name: 'demo', environments: [constrained(canary('PT1H'))] })
   for (const [declared, message] of mistakes) {
     const refused = await store.fails(400, 'PATCH', '/v2/applications/demo', { name: 'demo', environments: declared })
     assert.match(String(refused['message']), message)
   }
+})
+
+test('accounts and fixed regions of environments must exist', () => {
+  const accounts = [
+    { name: 'prod', regions: [{ name: 'eu' }] },
+    { name: 'cluster', namespaces: ['web'] },
+  ]
+  const declared = [
+    { name: 'staging', accounts: ['cluster', 'gone'], regions: ['new-namespace'] },
+    { name: 'production', accounts: ['prod'], regions: ['eu', 'us'] },
+  ]
+  assert.deepEqual(environmentMisfits(declared, accounts), [
+    'The environment "staging" names the account "gone", which does not exist: correct or add it.',
+    'The environment "production" names the region "us": its accounts have eu only.',
+  ])
+  assert.deepEqual(environmentMisfits(declared, undefined), [], 'another service knows the accounts')
 })

@@ -23,7 +23,7 @@ const declared = [
   { name: 'staging', accounts: ['staging'], regions: ['shop'] },
   {
     name: 'production',
-    accounts: ['prod', 'secret'],
+    accounts: ['prod', 'secret', 'gone'],
     mayPromote: ['release-managers'],
     constraints: [
       { type: 'judgment', roles: ['qa'] },
@@ -91,7 +91,9 @@ const pipelines = [
 
 const answers: Readonly<Record<string, unknown>> = {
   '/fiat/authorize/ann': view,
-  '/clouddriver/credentials': ['staging', 'prod', 'secret'].map((name) => ({ name, environment: `${name}-env` })),
+  '/clouddriver/credentials': ['staging', 'prod', 'secret'].map((name) => {
+    return { name, environment: `${name}-env`, permissions: { READ: ['developers'], WRITE: ['developers', 'release-managers'] } }
+  }),
   '/front50/v2/applications/shop': {
     ...{ name: 'SHOP', email: 'shop@example.org' },
     ...{ environments: declared, repoType: 'github', repoProjectKey: 'acme', repoSlug: 'shop' },
@@ -131,6 +133,10 @@ const answers: Readonly<Record<string, unknown>> = {
   '/igor/github/acme/shop/compareCommits': [
     { id: 'sha11', message: 'One', authorDisplayName: 'Cem', timestamp: 1 },
     { id: 'sha12', message: 'Two', authorDisplayName: 'Dora', timestamp: 2 },
+  ],
+  '/igor/builds/changes/ci/shop': [
+    { sha1: 'sha12', message: 'Two', committer: 'Emil' },
+    { sha1: 'sha11', message: 'One', committer: 'Fay' },
   ],
   '/igor/builds/all/ci/shop': [12, 11, 10].map((number) => ({
     number,
@@ -181,9 +187,15 @@ interface Answer {
 
 test('environments of an application in front of a Spinnaker', async (t) => {
   let failing = ''
+  let absent: string[] = []
   const platform = await startPlatform(t, {
     ...{ off: [], settings },
-    answers: ({ path }) => (failing !== '' && path.startsWith(failing) ? new Reply(500) : answerOf(path)),
+    answers: ({ path }) =>
+      absent.some((each) => path.startsWith(each))
+        ? new Reply(404)
+        : failing !== '' && path.startsWith(failing)
+          ? new Reply(500)
+          : answerOf(path),
   })
 
   await t.test('each says what it runs, of which commit and build, how it is, and what was changed since', async () => {
@@ -207,6 +219,11 @@ test('environments of an application in front of a Spinnaker', async (t) => {
     assert.equal(cluster?.run?.['user'], 'bob')
     assert.equal(production?.drift[0]?.['text'], 'kubectl-edit has changed spec.replicas of deployment web.')
     assert.deepEqual(staging?.drift, [])
+    assert.deepEqual(staging?.['warnings'], [])
+    assert.deepEqual(production?.['warnings'], [
+      'The environment "production" names the account "gone", which does not exist: correct or add it.',
+      'Users with the role developers may deploy to the account "prod" past a promotion to production: give its WRITE to the roles of mayPromote only.',
+    ])
     // An account that the caller may not read.
     assert.deepEqual([production?.accounts, production?.clusters.length], [['prod'], 1])
     assert.equal('promotion' in (staging ?? {}), false)
@@ -247,6 +264,21 @@ test('environments of an application in front of a Spinnaker', async (t) => {
       assert.ok(platform.calls().includes('igor GET /github/acme/shop/compareCommits?to=sha10&from=sha12'))
     },
   )
+
+  await t.test('without a code host the build server lists the commits; else it says what is not known', async () => {
+    absent = ['/igor/github']
+    const between = async () => (await read(platform, 'shop')).body.environments[1]?.promotion ?? {}
+    const { commits: listed, note: none } = await between()
+    assert.deepEqual([(listed as Fields[]).map(({ author }) => author), none], [['Emil', 'Fay'], undefined])
+    absent.push('/igor/builds/changes')
+    const { commits, note } = await between()
+    assert.deepEqual(
+      (commits as Fields[]).map(({ sha }) => sha),
+      ['sha12'],
+    )
+    assert.equal(note, 'Other commits may lie between 1.0 and 1.2: neither the build server nor a code host lists them.')
+    absent = []
+  })
 
   await t.test(
     'an application that declares none has those of its accounts; a declaration that is of no use is named',
