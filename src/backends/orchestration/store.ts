@@ -283,6 +283,14 @@ export class ExecutionStore {
     return rows.map((row) => row['id'] as string)
   }
 
+  /** Ids of the executions of an application that have begun and not ended. */
+  active(application: string): string[] {
+    const rows = this.#sql.all`
+      SELECT id FROM orchestration_executions
+      WHERE complete = 0 AND status IN ('RUNNING', 'PAUSED') AND application = ${application}`
+    return rows.map((row) => row['id'] as string)
+  }
+
   /** Those that wait for their turn, with their places in the row. */
   parked(configId: string): { id: string; parkedAt: string }[] {
     return this.#sql.all`

@@ -37,6 +37,8 @@ export function createTaskContext(engine: EngineParts, { execution, stage }: Sta
       const newest = options.store.newestOfConfig(configId, 2, statuses).find(({ id }) => id !== execution.id)
       return newest && options.store.load(newest.id)
     },
+    activeRuns: () =>
+      options.store.active(execution.application).flatMap((id) => (id === execution.id ? [] : (options.store.load(id) ?? []))),
     prepareExecution: (definition) => prepareChild(definition, execution, headersOf(), options),
     cancelExecution: (id, canceledBy, reason) =>
       engine.transact((unit) => {

@@ -11,6 +11,7 @@ import { at, createClock, type SettableClock, startEngine, type TestEngine } fro
 type Fields = Readonly<Record<string, unknown>>
 
 const minute = 60
+const scopes = [{ scopeName: 'default' }]
 const roles: Readonly<Record<string, readonly string[]>> = { ann: ['release-managers'], bob: ['developers'] }
 
 interface Rig {
@@ -188,6 +189,28 @@ test('without a pipeline it clones: what runs there by red/black, else what the 
   assert.deepEqual(imagesOf(rig, 'prod'), ['shop:3'])
 })
 
+test('of two promotions to one environment, the later one takes what runs after the earlier one', async (t) => {
+  const rig = await startRig(t, [{ type: 'judgment' }])
+  const { engine, cloud } = rig
+  const source = cloud.add('shop-main-v004', { imageId: 'shop:2' })
+  const judge = async (id: string) => {
+    await rig.waitsFor(id, /^waits for the judgment of a user$/)
+    const judgment = (await engine.execution(id)).stages.find(({ type }) => type === 'manualJudgment')
+    await engine.ask('PATCH', `/pipelines/${id}/stages/${judgment?.id}`, { judgmentStatus: 'continue' }, 'ann')
+  }
+  const first = await rig.promote()
+  await rig.waitsFor(first, /^waits for the judgment/)
+  const second = await rig.promote()
+  await rig.waitsFor(second, new RegExp(`^waits for the promotion by \\S+ \\(${first}\\), which began before$`))
+  source.imageId = 'shop:3'
+  await judge(first)
+  await ended(rig, first)
+  assert.deepEqual(imagesOf(rig, 'prod'), ['shop:2'])
+  await judge(second)
+  await ended(rig, second)
+  assert.deepEqual(imagesOf(rig, 'prod'), ['shop:3'])
+})
+
 test('a canary runs beside what runs there, in clusters of its own, before the deployment', async (t) => {
   const cluster = {
     account: 'prod',
@@ -200,7 +223,7 @@ test('a canary runs beside what runs there, in clusters of its own, before the d
   const stages = [
     { refId: '1', type: 'deploy', clusters: [{ ...cluster, capacity: { min: 3, max: 3, desired: 3 }, imageId: 'shop:0' }] },
   ]
-  const canary = { type: 'canary', canaryConfig: { canaryConfigId: 'c1', lifetimeDuration: 'PT5M' }, trafficPercent: 5 }
+  const canary = { type: 'canary', canaryConfig: { canaryConfigId: 'c1', lifetimeDuration: 'PT5M', scopes }, trafficPercent: 5 }
   const rig = await startRig(t, [canary], [{ id: 'p1', name: 'release', application: 'shop', stages }])
   rig.cloud.add('shop-main-v004', { imageId: 'shop:2' })
   rig.cloud.add('shop-main-v001', { account: 'prod', imageId: 'shop:1' })
@@ -297,7 +320,7 @@ test('on Kubernetes, the manifests that were deployed last get the images of the
   answer('/applications/shop/serverGroups', [group('staging', 'example.org/web:3'), group('prod', 'example.org/web:2')])
   assert.deepEqual(await promote(), [workload('example.org/web:3', 4)])
 
-  environments[1] = { ...environments[1], constraints: [{ type: 'canary', canaryConfig: { canaryConfigId: 'c1' } }] }
+  environments[1] = { ...environments[1], constraints: [{ type: 'canary', canaryConfig: { canaryConfigId: 'c1', scopes } }] }
   answer('/applications/shop/serverGroups', [group('staging', 'example.org/web:4'), group('prod', 'example.org/web:3')])
   const { stages } = await engine.ends(await engine.run({ application: 'shop', stages: [promotion] }, 'ann'), 'TERMINAL')
   const [pair] = at(stages[1], 'context', 'deployments', 'serverGroupPairs') as { experiment: Fields }[]
@@ -309,6 +332,7 @@ test('on Kubernetes, the manifests that were deployed last get the images of the
 test('what cannot be promoted is refused in words', async (t) => {
   const rig = await startRig(t, [{ type: 'soakTime', minutes: 30 }])
   const { cloud, clock } = rig
+  const stored = cloud.stored.get('/v2/applications/shop')
   cloud.add('shop-main-v001', { account: 'prod', imageId: 'shop:1' })
   const refused: [fields: Fields, user: string, message: RegExp][] = [
     [{}, 'bob', /^bob may not promote to production: only users with the role release-managers may\.$/],
@@ -320,6 +344,15 @@ test('what cannot be promoted is refused in words', async (t) => {
   for (const [fields, user, message] of refused) {
     assert.match(errorOf(await ended(rig, await rig.promote(fields, user), 'TERMINAL')).split('\n')[0] ?? '', message)
   }
+  cloud.stored.set('/v2/applications/shop', {
+    name: 'SHOP',
+    environments: ['moved', 'prod'].map((account) => ({ name: account, accounts: [account] })),
+  })
+  assert.match(
+    errorOf(await ended(rig, await rig.promote({ to: 'prod' }), 'TERMINAL')),
+    /\nThe environment "moved" names the account "moved", which does not exist/,
+  )
+  cloud.stored.set('/v2/applications/shop', stored)
   cloud.add('shop-main-v004', { imageId: 'shop:2', createdTime: clock.now() })
   const second = cloud.add('shop-main-v005', { imageId: 'shop:3', createdTime: clock.now() + 1 })
   const several = errorOf(await ended(rig, await rig.promote(), 'TERMINAL'))

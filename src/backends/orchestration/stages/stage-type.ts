@@ -143,6 +143,8 @@ export interface TaskContext {
   findExecution(id: string): Execution | undefined
   /** The newest run of a stored pipeline that is not this one. Whether the stage may know of it is for the step to find out. */
   newestRunOf(configId: string, statuses?: readonly Status[]): Execution | undefined
+  /** Other executions of the application that have begun and not ended. */
+  activeRuns(): readonly Execution[]
   /** Builds a run of a stored pipeline, not yet started: hand it to `TaskResult.start`. */
   prepareExecution(definition: JsonObject): Promise<Execution>
   cancelExecution(id: string, canceledBy: string, reason: string | undefined): void

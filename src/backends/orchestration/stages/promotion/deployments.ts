@@ -1,4 +1,5 @@
 /** Deployments of a promotion: as its target was deployed last, with other images. */
+import { findUnknownPlaces } from '../../../../environments/accounts.ts'
 import type { Environment } from '../../../../environments/declaration.ts'
 import { imagesIn, repositoryOf } from '../../../../environments/images.ts'
 import { deploysTo, toTarget } from '../../../../environments/pipelines.ts'
@@ -40,6 +41,8 @@ export async function plannedDeployments(context: TaskContext, places: Places, r
   const there = runningIn(places.to, places.groups)
   const targets = running.clusters.flatMap((source) => targetsOfCluster(source, places, there))
   const changed = targets.filter(({ source, present }) => present === undefined || !runsSame(source, present))
+  const gone = changed.find(({ account }) => !places.accounts.has(account))
+  if (gone !== undefined) throw new StageError(findUnknownPlaces({ ...places.to, accounts: [gone.account] }, places.accounts))
   const former = formerDeployments(context, places)
   const toStage = (target: Target) =>
     target.source.provider === kubernetes ? manifestStage(context, target, former) : serverGroupStage(context, target, former)

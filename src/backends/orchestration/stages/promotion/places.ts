@@ -1,4 +1,5 @@
 /** The environments of a promotion, and what they run of the application. */
+import { type Accounts, toAccounts } from '../../../../environments/accounts.ts'
 import type { Environment } from '../../../../environments/declaration.ts'
 import { environmentsOf } from '../../../../environments/derivation.ts'
 import { accountOf, type Running, type RunningCluster, runningIn, summaryOf } from '../../../../environments/running.ts'
@@ -14,6 +15,7 @@ export interface Places {
   readonly to: Environment
   /** Stored pipelines of the application. */
   readonly pipelines: readonly JsonObject[]
+  readonly accounts: Accounts
   /** Its server groups. */
   readonly groups: readonly JsonObject[]
 }
@@ -42,7 +44,7 @@ export async function loadPlaces(context: TaskContext): Promise<Places> {
   })
   if (problem !== undefined) throw new StageError([problem])
   const { from, to } = chosen(list, context)
-  return { from, to, pipelines, groups }
+  return { from, to, pipelines, groups, accounts: toAccounts(objectsOf(accounts)) }
 }
 
 /** The one before `to`, unless the stage names another. */

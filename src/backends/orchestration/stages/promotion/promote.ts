@@ -1,7 +1,9 @@
 /** `promote`: takes what one environment runs to the next, once the constraints of that one hold. */
+import { findUnknownPlaces } from '../../../../environments/accounts.ts'
 import { describeJudgment, describeMissingRole, describeSoak, soakedAt } from '../../../../environments/holds.ts'
 import { type Running, runningIn } from '../../../../environments/running.ts'
-import { isObject, listOf, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { foldName } from '../../../../names/fold-name.ts'
 import { executionIdentityOf } from '../../identity.ts'
 import { StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
@@ -13,13 +15,14 @@ import { plannedStages } from './constraints.ts'
 import { plannedDeployments } from './deployments.ts'
 import { applicationOf, chosenClusters, loadPlaces, loadRunning, type Places, readEnvironment } from './places.ts'
 
+const turnStep: Step = { name: 'waitForPromotions', decide: waitForPromotions, pollMs: 5_000 }
 const resolveStep: Step = { name: 'resolvePromotion', execute: resolve, readsOnly: true, timeoutMs: 5 * 60_000 }
 const soakStep: Step = { name: 'waitForSoakTime', execute: waitForSoakTime, readsOnly: true }
 
 export const promoteStage: StageType = {
   type: 'promote',
-  steps: [resolveStep, soakStep],
-  chooseSteps: (stage) => [isSoak(stage) ? soakStep : resolveStep],
+  steps: [turnStep, resolveStep, soakStep],
+  chooseSteps: (stage) => (isSoak(stage) ? [soakStep] : [turnStep, resolveStep]),
   afterStages: (stage) => (isSoak(stage) ? [] : promotionOf(stage).stages),
   describeWait,
   forgets: ['promotion'],
@@ -32,15 +35,38 @@ function isSoak({ context }: Stage): boolean {
   return isObject(context['soak'])
 }
 
+/** Of two promotions to one environment, the later one takes what runs once the earlier one has ended. */
+function waitForPromotions(context: TaskContext): TaskResult {
+  const ahead = context.activeRuns().find((run) => isAhead(run, context))
+  const words = ahead && `waits for the promotion by ${ahead.name ?? 'another run'} (${ahead.id}), which began before`
+  return { status: words === undefined ? 'SUCCEEDED' : 'RUNNING', context: { [waitingKey]: words } }
+}
+
+function isAhead(run: Execution, { execution, stage }: TaskContext): boolean {
+  const startedMs = execution.startTime ?? 0
+  const isEarlier = (run.startTime ?? 0) < startedMs || (run.startTime === startedMs && run.id < execution.id)
+  return (
+    isEarlier && run.stages.some((each) => each.type === 'promote' && isActive(each.status) && meets(each.context, stage.context))
+  )
+}
+
+/** Whether both promote to the same clusters. */
+function meets(one: JsonObject, other: JsonObject): boolean {
+  const [some, others] = [textsOf(one['clusters']), textsOf(other['clusters'])]
+  const isSame = foldName(textOf(one['to']) ?? '') === foldName(textOf(other['to']) ?? '')
+  return isSame && (some.length === 0 || others.length === 0 || some.some((cluster) => others.includes(cluster)))
+}
+
 /** Finds what is promoted, and how it is deployed; both stay as they are from here on. */
 async function resolve(context: TaskContext): Promise<TaskResult> {
   const places = await loadPlaces(context)
-  const { from, to, groups } = places
+  const { from, to, groups, accounts } = places
   await checkMayPromote(context, places)
   const running = chosenClusters(runningIn(from, groups), context.stage.context['clusters'])
   const version = describeVersions(running)
   if (version === '') {
-    throw new StageError([`${from.name} runs nothing of ${applicationOf(context)} at present, so there is nothing to promote.`])
+    const nothing = `${from.name} runs nothing of ${applicationOf(context)} at present, so there is nothing to promote.`
+    throw new StageError([nothing, ...findUnknownPlaces(from, accounts)])
   }
   const application = applicationOf(context)
   const deployments = await plannedDeployments(context, places, running)
