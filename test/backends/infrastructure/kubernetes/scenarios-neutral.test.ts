@@ -211,6 +211,46 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
     await platform.pipeline([{ type: 'deploy', clusters: [cluster(place, { imageId: 'app:2', strategy: 'redblack' })] }])
     assert.deepEqual(await groupsOf(platform, place), ['shop-main-v000', 'shop-main-v001'])
   },
+  'a deployment is promoted to another namespace, as it was deployed there, and its drift is seen': async (platform, place) => {
+    const { pipeline, read, until, plane } = platform
+    const production = await platform.place()
+    const environments = [place, production].map(({ namespace }) => {
+      return { name: `in-${namespace}`, accounts: ['k8s'], regions: [namespace] }
+    })
+    await platform.run({ type: 'updateApplication', application: { name: 'shop', environments } })
+    interface Answer {
+      readonly environments: readonly {
+        versions: JsonObject[]
+        drift: JsonObject[]
+        promotion?: JsonObject
+        health: JsonObject
+      }[]
+    }
+    const list = '/applications/shop/environments'
+    await place.deploy([deployment('promoted', 'app:2', 1)])
+    await pipeline([production.stage([deployment('promoted', 'app:1', 2)])])
+    const { environments: before } = await until<Answer>(list, (answer) => answer.environments[1]?.versions[0]?.['label'] === '1')
+    assert.deepEqual(before[1]?.promotion?.['images'], [{ image: 'app', from: '1', to: '2' }])
+
+    const { execution } = await pipeline([{ type: 'promote', to: environments[1]?.name }])
+    assert.deepEqual(execution.stages[0]?.outputs['promotedImages'], ['app:2'])
+    const { spec } = await production.get('deployments/promoted')
+    assert.equal(spec['replicas'], 2, 'as it was deployed there')
+    assert.equal(fieldAt(objectsOf(fieldAt(spec, 'template', 'spec', 'containers'))[0], 'image'), 'app:2')
+    const isPromoted = ({ environments: [, after] }: Answer) =>
+      after?.versions[0]?.['label'] === '2' && after.versions.length === 1
+    const promoted = (await until<Answer>(list, isPromoted)).environments[1]
+    assert.deepEqual([promoted?.drift, promoted?.promotion?.['images']], [[], []])
+
+    await plane.kubectl('scale', 'deployment/promoted', '--replicas=3', '-n', production.namespace)
+    const { environments: drifted } = await until<Answer>(list, (answer) => (answer.environments[1]?.drift.length ?? 0) > 0)
+    assert.match(String(drifted[1]?.drift[0]?.['text']), /has changed spec\.replicas of deployment promoted\.$/)
+    assert.deepEqual(drifted[0]?.drift, [])
+
+    const again = await pipeline([{ type: 'promote', to: environments[1]?.name }])
+    assert.equal(again.execution.stages[0]?.outputs['isPromoted'], false, 'it runs there already')
+    assert.equal((await read<Answer>(list)).environments.length, 2)
+  },
   'a replica set is resized, disabled, enabled and destroyed': async (platform, place) => {
     await withFirst(platform, place)
     const on = (type: string, fields: JsonObject = {}) =>
