@@ -1,7 +1,8 @@
 /** Takes definitions into the store with their histories, and reports what became of each. */
 import { environmentMisfits } from '../backends/definitions/declared-environments.ts'
 import { checkNameIsFree, checkPipelineTypes, checkPlace } from '../backends/definitions/pipeline-rules.ts'
-import { checkBody, refusal, refusalOf } from '../backends/definitions/requests.ts'
+import { refusal, refusalOf } from '../backends/definitions/requests.ts'
+import { checkBody } from '../backends/requests/check-body.ts'
 import { PermissionFields } from '../backends/rights/application-permissions.ts'
 import { type JsonObject, objectsOf, textsOf } from '../json/values.ts'
 import { contentOf, type Kind, keyOf, kinds, type MovedObject, writtenMs } from './kinds.ts'

@@ -3,11 +3,12 @@ import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { JsonObject } from '../../json/values.ts'
 import { userOf } from '../backend.ts'
+import { checkBody } from '../requests/check-body.ts'
 import { describeMissing } from '../rights/access.ts'
 import { type DocumentStore, foldName } from '../stores/document-store.ts'
 import { checkWriter, writerAccessOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { checkBody, incomplete, missingDefinition, nameText, optionalTextField, refusal } from './requests.ts'
+import { incomplete, missingDefinition, nameText, optionalTextField, refusal } from './requests.ts'
 import { compareValues } from './search.ts'
 
 /** Those with an index first, by index; ties and the others by name ignoring case, or by id when there is no name. */

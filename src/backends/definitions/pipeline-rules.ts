@@ -13,20 +13,11 @@ import type { BackendError } from '../backend.ts'
 import { describeBatch, describeExcess, describeLongList, describeOversize, pipelineLimitsOf } from '../limits.ts'
 import { describeStageCycle } from '../orchestration/submission/stage-cycle.ts'
 import { unmaskDefinition } from '../pipelines/trigger-secrets.ts'
+import { checkBody, optionalFlagField } from '../requests/check-body.ts'
 import { type DocumentStore, foldName } from '../stores/document-store.ts'
 import { checkApplicationName } from './application-names.ts'
 import type { Definitions } from './collections.ts'
-import {
-  checkArray,
-  checkBody,
-  incomplete,
-  nameText,
-  objectField,
-  optionalFlagField,
-  optionalName,
-  optionalTextField,
-  refusal,
-} from './requests.ts'
+import { checkArray, incomplete, nameText, objectField, optionalName, optionalTextField, refusal } from './requests.ts'
 import { checkStages } from './runnable-stages.ts'
 import { checkTriggers } from './usable-triggers.ts'
 

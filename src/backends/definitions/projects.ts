@@ -5,11 +5,12 @@ import { z } from 'zod'
 import { type JsonObject, objectOf } from '../../json/values.ts'
 import { ProjectClusterRule, ProjectConfig, Project as ProjectModel } from '../../operations/models/applications.ts'
 import { userOf } from '../backend.ts'
+import { checkBody } from '../requests/check-body.ts'
 import { pathValue, queryCount, queryValues } from '../requests/request-values.ts'
 import { foldName } from '../stores/document-store.ts'
 import type { Definitions } from './collections.ts'
 import { checkLists } from './pipeline-rules.ts'
-import { checkBody, incomplete, keyIn, nameText, optionalName, refusal, storedAt } from './requests.ts'
+import { incomplete, keyIn, nameText, optionalName, refusal, storedAt } from './requests.ts'
 import { containment, rankByCloseness } from './search.ts'
 
 const names = z.array(nameText).nullish()

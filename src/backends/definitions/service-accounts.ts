@@ -3,10 +3,11 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { JsonObject } from '../../json/values.ts'
 import { anonymous, userOf } from '../backend.ts'
+import { checkBody } from '../requests/check-body.ts'
 import { foldName } from '../stores/document-store.ts'
 import { checkAdministrator } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { checkBody, keyIn, nameText, refusal, sendAll, storedAt } from './requests.ts'
+import { keyIn, nameText, refusal, sendAll, storedAt } from './requests.ts'
 import { refreshRoles } from './role-refresh.ts'
 
 const ServiceAccountFields = z.looseObject({ name: nameText, memberOf: z.array(nameText).nullish() })

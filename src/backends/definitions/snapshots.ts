@@ -3,21 +3,13 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { SnapshotModel } from '../../operations/models/applications.ts'
 import { userOf } from '../backend.ts'
+import { checkBody } from '../requests/check-body.ts'
 import { pathValue, queryCount } from '../requests/request-values.ts'
 import { foldName, parseDocument } from '../stores/document-store.ts'
 import { checkApplicationName } from './application-names.ts'
 import { checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import {
-  checkBody,
-  incomplete,
-  keyIn,
-  missingDefinition,
-  optionalTextField,
-  refusal,
-  sendHistory,
-  sendStored,
-} from './requests.ts'
+import { incomplete, keyIn, missingDefinition, optionalTextField, refusal, sendHistory, sendStored } from './requests.ts'
 
 const SnapshotFields = SnapshotModel.extend({
   id: optionalTextField,

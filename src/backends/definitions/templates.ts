@@ -7,13 +7,13 @@ import { pipelineOf } from '../../pipeline-templates/inheritance.ts'
 import { parentOf, templateOf } from '../../pipeline-templates/references.ts'
 import { userOf } from '../backend.ts'
 import { unmaskDefinition } from '../pipelines/trigger-secrets.ts'
+import { checkBody } from '../requests/check-body.ts'
 import { pathValue, queryFlag, queryValues } from '../requests/request-values.ts'
 import { foldName } from '../stores/document-store.ts'
 import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { checkBounds, checkLists } from './pipeline-rules.ts'
 import {
-  checkBody,
   checkSameId,
   incomplete,
   keyIn,

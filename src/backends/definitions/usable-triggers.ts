@@ -6,8 +6,9 @@ import { validateCron } from '../events/cron/validation.ts'
 import { triggerTypes } from '../events/kinds/all.ts'
 import { completionWords } from '../orchestration/statuses.ts'
 import { repositoryPattern, withoutUserinfo } from '../outside/git-repository.ts'
+import { optionalFlagField } from '../requests/check-body.ts'
 import type { Definitions } from './collections.ts'
-import { optionalFlagField, refusal, refusalOf } from './requests.ts'
+import { refusal, refusalOf } from './requests.ts'
 
 /** A type of Spinnaker's UI that no embedded service fires. */
 const firedElsewhere = 'wercker'
