@@ -5,6 +5,7 @@ import { backOffMs } from '../../concurrency/back-off.ts'
 import { formatJson } from '../../json/json.ts'
 import { type JsonObject, objectOf } from '../../json/values.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
+import { checkBody } from '../requests/check-body.ts'
 import { WorkLine } from '../stores/in-turns.ts'
 import type { MetricAccounts } from './accounts.ts'
 import {
@@ -17,6 +18,7 @@ import {
   wantedMetrics,
 } from './analysis-order.ts'
 import { type Analysis, type AnalysisOutcome, AnalysisStore } from './analysis-store.ts'
+import { JudgedConfiguration } from './configuration-schema.ts'
 import { judgeAside } from './judge-thread.ts'
 import { pairSeries, type SeriesPair } from './metric-sets.ts'
 import { type MetricAccount, MetricError, type MetricSeries } from './metric-source.ts'
@@ -59,6 +61,7 @@ export class Analyses {
   #start(order: AnalysisOrder): string {
     thresholdsOf(order)
     progressOf(order.request)
+    checkBody(JudgedConfiguration, order.config)
     for (const { name, query } of wantedMetrics(order)) this.#accounts.forMetric(name, query, order.metricsAccountName)
     const id = randomUUID()
     const nowMs = this.#context.now()

@@ -33,6 +33,7 @@ export interface WantedMetric {
 /** As many points as Prometheus answers with. */
 const mostPoints = 11_000
 const mostMetrics = 1000
+const mostIntervals = 1000
 
 /** Of the request, else of the configuration. @throws {BackendError} 400 */
 export function thresholdsOf({ config, request }: Pick<AnalysisOrder, 'config' | 'request'>): Thresholds {
@@ -76,17 +77,27 @@ function toScope(given: unknown, place: string): MetricScope {
   if (scope === undefined) throw new BackendError(400, `"${place}" has no "scope", such as the name of a server group.`)
   const [startMs, endMs] = [toInstant(field('start'), `${place}.start`), toInstant(field('end'), `${place}.end`)]
   if (endMs <= startMs) throw new BackendError(400, `"${place}.end" must be after its start.`)
-  const step = numberOf(field('step')) ?? 60
-  if (step < 1) throw new BackendError(400, `"${place}.step" must be at least 1 second.`)
+  const step = numberOf(field('step') ?? 60)
+  if (step === undefined || step < 1) throw new BackendError(400, `"${place}.step" must be at least 1 second.`)
   if ((endMs - startMs) / 1000 / step > mostPoints)
     throw new BackendError(400, `"${place}" has more than ${mostPoints} points: choose a larger "step".`)
-  const parameters = Object.entries(objectOf(field('extendedScopeParams'))).flatMap(([name, value]) =>
-    isObject(value) || value === null || value === undefined ? [] : [[name, String(value)] as const],
-  )
   return {
-    ...{ scope, location: textOf(field('location')) ?? textOf(field('region')) },
-    ...{ startMs, endMs, stepMs: step * 1000, parameters: Object.fromEntries(parameters) },
+    ...{ scope, location: locationOf(field('location') ?? field('region'), place) },
+    ...{ startMs, endMs, stepMs: step * 1000, parameters: toParameters(field('extendedScopeParams') ?? {}, place) },
   }
+}
+
+/** An empty one is none. */
+function locationOf(given: unknown, place: string): string | undefined {
+  if (given === undefined || given === null || typeof given === 'string') return textOf(given)
+  throw new BackendError(400, `"${place}.location" must be a text, such as the region of a server group.`)
+}
+
+function toParameters(given: unknown, place: string): Record<string, string> {
+  const parameters = Object.entries(objectOf(given)).filter(([, value]) => value !== null)
+  if (isObject(given) && !parameters.some(([, value]) => isObject(value) || Array.isArray(value)))
+    return Object.fromEntries(parameters.map(([name, value]) => [name, String(value)]))
+  throw new BackendError(400, `"${place}.extendedScopeParams" must be an object of texts.`)
 }
 
 function toInstant(given: unknown, place: string): number {
@@ -109,7 +120,8 @@ export function progressOf(request: JsonObject): { done: number; left: number; l
   const given = request['progress']
   if (given === undefined) return undefined
   const [done, left, lookback] = ['done', 'left', 'lookback'].map((name) => numberOf(fieldAt(given, name)))
-  if (done === undefined || left === undefined)
-    throw new BackendError(400, '"progress" needs the numbers of intervals "done" and "left".')
-  return { done, left, ...definedOf({ lookback }) }
+  const isCount = (number: number | undefined, least: number): number is number =>
+    number !== undefined && number >= least && number <= mostIntervals
+  if (isCount(done, 1) && isCount(left, 0) && (lookback ?? 1) > 0) return { done, left, ...definedOf({ lookback }) }
+  throw new BackendError(400, '"progress" needs the numbers of intervals "done", from 1, and "left", from 0.')
 }

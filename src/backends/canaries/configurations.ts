@@ -5,7 +5,9 @@ import { formatJson, parseJson } from '../../json/json.ts'
 import { fieldOf, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../json/values.ts'
 import { foldName } from '../../names/fold-name.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
+import { checkBody } from '../requests/check-body.ts'
 import { pathValue, queryValues } from '../requests/request-values.ts'
+import { StoredConfiguration } from './configuration-schema.ts'
 
 export const configurationMigrations = [
   `
@@ -18,9 +20,6 @@ export const configurationMigrations = [
   CREATE INDEX canaries_configurations_by_name ON canaries_configurations (name);
   `,
 ]
-
-/** As kayenta allows them. */
-const nameForm = /^[A-Za-z0-9,_-]+$/
 
 export class Configurations {
   readonly #now: () => number
@@ -52,8 +51,9 @@ export class Configurations {
     return found
   }
 
-  /** @returns its id @throws {BackendError} 400 for one that exists, or that lacks something */
-  create(given: JsonObject): string {
+  /** @returns its id @throws {BackendError} 400 for one that exists, or that no analysis could use */
+  create(body: unknown): string {
+    const given = checkBody(StoredConfiguration, body)
     const nowMs = this.#now()
     const id = textOf(given['id']) ?? randomUUID()
     if (this.find(id) !== undefined)
@@ -64,7 +64,8 @@ export class Configurations {
   }
 
   /** @throws {BackendError} 400 */
-  update(id: string, given: JsonObject): void {
+  update(id: string, body: unknown): void {
+    const given = checkBody(StoredConfiguration, body)
     const stored = this.find(id)
     // Kayenta answers so, and its clients rely on it.
     if (stored === undefined) throw new BackendError(400, `There is no canary configuration "${id}". Create it with POST.`)
@@ -80,7 +81,6 @@ export class Configurations {
 
   #save(config: JsonObject): void {
     const { id, name } = config
-    checkConfiguration(config)
     const applications = textsOf(config['applications'])
     const taken = this.#statements.named
       .all(foldName(String(name)))
@@ -103,21 +103,6 @@ function prepareStatements(db: BackendContext['db']) {
     named: db.prepare('SELECT document FROM canaries_configurations WHERE name = ?'),
     put: db.prepare('INSERT OR REPLACE INTO canaries_configurations (id, name, document) VALUES (?, ?, ?)'),
     remove: db.prepare('DELETE FROM canaries_configurations WHERE id = ?'),
-  }
-}
-
-/** @throws {BackendError} 400 */
-function checkConfiguration(config: JsonObject): void {
-  const name = textOf(config['name'])
-  if (name === undefined) throw new BackendError(400, 'A canary configuration needs a "name".')
-  if (textsOf(config['applications']).length === 0) {
-    throw new BackendError(400, 'A canary configuration needs at least one application in "applications".')
-  }
-  if (!nameForm.test(name)) {
-    throw new BackendError(
-      400,
-      `A canary configuration cannot be named "${name}": names have only letters, digits, hyphens and underscores.`,
-    )
   }
 }
 
@@ -149,10 +134,10 @@ export function mountConfigurations(app: FastifyInstance, configurations: Config
       .map((config) => Object.fromEntries(listed.map((field) => [field, fieldOf(config, field)]))),
   )
   app.get('/canaryConfig/:id', (request) => configurations.require(pathValue(request, 'id')))
-  app.post('/canaryConfig', (request) => ({ canaryConfigId: configurations.create(objectOf(request.body)) }))
+  app.post('/canaryConfig', (request) => ({ canaryConfigId: configurations.create(request.body) }))
   app.put('/canaryConfig/:id', (request) => {
     const id = pathValue(request, 'id')
-    configurations.update(id, objectOf(request.body))
+    configurations.update(id, request.body)
     return { canaryConfigId: id }
   })
   app.delete('/canaryConfig/:id', (request, reply) => {

@@ -158,8 +158,10 @@ test('an analysis of several says whether its verdict is certain', async (t) => 
   const { result } = await endedAnalysis(backends, await startAnalysis(backends, order))
   assert.equal(result?.judgeResult.score.classification, 'Fail')
   assert.equal(result?.outlook?.verdict, 'Fail')
-  const incomplete = { canaryConfig, executionRequest: { ...executionRequest, progress: { done: 1 } } }
-  assert.equal((await backends.ask('kayenta', 'POST', '/canary', incomplete)).status, 400)
+  for (const progress of [{ done: 1 }, { done: -1, left: 2 }, { done: 1, left: 1e9 }]) {
+    const wrong = { canaryConfig, executionRequest: { ...executionRequest, progress } }
+    assert.equal((await backends.ask('kayenta', 'POST', '/canary', wrong)).status, 400)
+  }
 })
 
 test('a cancelled analysis stays cancelled', async (t) => {
@@ -187,6 +189,11 @@ test('orders that cannot be carried out are rejected', async (t) => {
     ['', configOf(latency), scopesOf('a', 'b', { start: 'yesterday' }), /must be a time such as/],
     ['', configOf(latency), scopesOf('', 'b'), /controlScope" has no "scope"/],
     ['', configOf(latency), scopesOf('a', 'b', { step: 0.01 }), /at least 1 second/],
+    ['', configOf(latency), scopesOf('a', 'b', { step: 'often' }), /at least 1 second/],
+    ['', configOf(latency), scopesOf('a', 'b', { location: 5 }), /"scopes.default.controlScope.location" must be a text/],
+    ['', configOf(latency), scopesOf('a', 'b', { extendedScopeParams: [] }), /extendedScopeParams" must be an object of texts/],
+    ['', { ...configOf(latency), metrics: [{ ...latency, groups: 5 }] }, scopes, /metrics\.0\.groups: it must be a list/],
+    ['', configOf(latency, latency), scopes, /another metric is named "latency"/],
     [
       '',
       configOf({ name: 'x', query: { type: 'datadog' } }),

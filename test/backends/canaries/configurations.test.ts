@@ -44,9 +44,10 @@ test('a canary configuration that kayenta rejects is rejected', async (t) => {
   const backends = await startBackends(t, [canariesBackend])
   await backends.ask('kayenta', 'POST', '/canaryConfig', { ...given, id: 'first' })
   const cases: [request: string, body: object, message: RegExp][] = [
-    ['POST /canaryConfig', { applications: ['web'] }, /needs a "name"/],
-    ['POST /canaryConfig', { name: 'a' }, /at least one application/],
-    ['POST /canaryConfig', { ...given, name: 'a b' }, /cannot be named "a b"/],
+    ['POST /canaryConfig', { applications: ['web'] }, /name: it is missing/],
+    ['POST /canaryConfig', { name: 'a' }, /applications: it is missing/],
+    ['POST /canaryConfig', { ...given, applications: [] }, /applications: it must have at least 1 entries/],
+    ['POST /canaryConfig', { ...given, name: 'a b' }, /name: it may have only letters, digits/],
     ['POST /canaryConfig', { ...given, id: 'first' }, /"first" exists already/],
     ['POST /canaryConfig', { ...given, name: 'Web-Golden' }, /named "Web-Golden" exists already in web/],
     ['PUT /canaryConfig/second', given, /no canary configuration "second"/],
@@ -56,6 +57,52 @@ test('a canary configuration that kayenta rejects is rejected', async (t) => {
     const { status, body: answer } = await backends.ask('kayenta', method, path, body)
     assert.equal(status, 400, request)
     assert.match((answer as { message: string }).message, message)
+  }
+})
+
+const judgedBy = (canary: object) => ({ metrics: [{ name: 'a', query: {}, analysisConfigurations: { canary } }] })
+const inGroups = (...groups: string[]) => groups.map((group) => ({ name: group, query: {}, groups: [group] }))
+const weighed = (groupWeights: object, ...groups: string[]) => ({ metrics: inGroups(...groups), classifier: { groupWeights } })
+
+test('a canary configuration that no judge could use is rejected', async (t) => {
+  const backends = await startBackends(t, [canariesBackend])
+  const save = (body: unknown) => backends.ask('kayenta', 'POST', '/canaryConfig', body)
+  const cases: [fields: object, message: RegExp][] = [
+    [{ metrics: 5 }, /metrics: it must be a list, not a number/],
+    [{ metrics: [null] }, /metrics\.0: it must be an object/],
+    [{ metrics: [{ query: {} }] }, /metrics\.0\.name: it is missing/],
+    [{ metrics: [{ name: 'a' }] }, /metrics\.0\.query: it is missing/],
+    [{ metrics: inGroups('a', 'a') }, /metrics\.1\.name: another metric is named "a" too/],
+    [{ judge: { name: 'dredd-v1.0' } }, /judge\.name: it must be one of NetflixACAJudge-v1\.0/],
+    [judgedBy({ direction: 'sideways' }), /canary\.direction: it must be one of increase, decrease, either/],
+    [judgedBy({ outliers: { strategy: 'remove', outlierFactor: 0 } }), /outlierFactor: it must be above 0/],
+    [judgedBy({ effectSize: { allowedIncrease: 'much' } }), /allowedIncrease: it must be a number/],
+    [weighed({ a: 300 }, 'a'), /groupWeights\.a: it must be at most 100/],
+    [weighed({ a: 60, b: 30 }, 'a', 'b'), /groupWeights: they add up to 90, not 100/],
+    [weighed({ a: 60, b: 50 }, 'c'), /groupWeights: they add up to 110, more than 100/],
+    [{ classifier: { scoreThresholds: { pass: 60, marginal: 75 } } }, /"marginal" must not be above "pass"/],
+    [{ id: '../x' }, /id: it must not have slashes/],
+    [{ createdTimestamp: 1e300 }, /createdTimestamp: it must be at most/],
+    [{ templates: { filter: 5 } }, /templates\.filter: it must be text/],
+  ]
+  for (const [fields, message] of cases) {
+    const { status, body } = await save({ ...given, ...fields })
+    assert.equal(status, 400, String(message))
+    assert.match((body as { message: string }).message, message)
+  }
+  assert.equal((await save([])).status, 400)
+
+  const kept = [
+    weighed({}, 'a', 'b'),
+    weighed({ a: '70' }, 'a', 'b'),
+    weighed({ a: 33.3, b: 33.3, c: 33.3 }, 'a', 'b', 'c'),
+    judgedBy({ direction: 'either', nanStrategy: 'default', critical: 'true', effectSize: { allowedIncrease: '1.2' } }),
+    { metrics: [{ name: 'a', query: { type: 'stackdriver', metricType: 'x' }, id: '#0' }], isNew: true, configVersion: '1' },
+    { classifier: { groupWeights: {}, scoreThresholds: null }, judge: null, templates: null, description: '', services: {} },
+  ]
+  for (const [index, fields] of kept.entries()) {
+    const { status, body } = await save({ ...given, name: `kept-${index}`, ...fields })
+    assert.equal(status, 200, JSON.stringify(body))
   }
 })
 
