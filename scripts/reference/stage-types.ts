@@ -38,11 +38,17 @@ function rowsOf(fields: readonly Field[], path: string): string[] {
     const names = [field.name, ...(field.otherNames ?? [])].map((name) => `\`${path}${name}\``).join(' \\| ')
     const choices =
       field.choices === undefined ? '' : ` ${field.onlyChoices ? 'One of' : 'Such as'} ${field.choices.map(show).join(', ')}.`
+    const range = field.range === undefined ? '' : ` ${formatRange(field.range)}`
     const asWritten = field.expression === false ? ' *As written.*' : ''
-    const row = `| ${names}${field.required ? '*' : ''} | ${field.kind} | ${field.default === undefined ? '' : show(field.default)} | ${field.help.replaceAll('|', '\\|')}${choices}${asWritten} |`
+    const row = `| ${names}${field.required ? '*' : ''} | ${field.kind} | ${field.default === undefined ? '' : show(field.default)} | ${field.help.replaceAll('|', '\\|')}${choices}${range}${asWritten} |`
     const suffix = field.kind === 'objects' ? '[].' : '.'
     return [row, ...rowsOf(field.fields ?? [], `${path}${field.name}${suffix}`)]
   })
+}
+
+function formatRange({ from, to, above }: NonNullable<Field['range']>): string {
+  if (above !== undefined) return `Above ${above}.`
+  return to === undefined ? `At least ${from}.` : `From ${from} to ${to}.`
 }
 
 function show(value: unknown): string {

@@ -46,6 +46,12 @@ const Constraint = z
       .looseObject({})
       .optional()
       .describe('canary: that of the stage `kayentaCanary`, whose other fields go beside it.'),
+    trafficPercent: z
+      .number()
+      .min(1)
+      .max(50)
+      .optional()
+      .describe('canary: share of the requests that it and its baseline get each.'),
   })
   .superRefine((constraint, { addIssue }) => {
     for (const { path, message } of faultsOf(constraint)) addIssue({ code: 'custom', path, message })

@@ -27,7 +27,7 @@ export function toStageTypesAnswer(
   }
 }
 
-function toFieldView({ required, expression, onlyChoices, fields, ...field }: Field): object {
+function toFieldView({ required, expression, onlyChoices, fields, hiddenFields: _hidden, ...field }: Field): object {
   return {
     ...field,
     required: required ?? false,

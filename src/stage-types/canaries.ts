@@ -1,4 +1,5 @@
 /** Descriptions of canary analysis and of its parts. */
+import { optional } from './common.ts'
 import { choice, type Field, json, map, number, object, objects, type StageDescription, stagesOf, text } from './description.ts'
 
 const scope = [
@@ -7,16 +8,23 @@ const scope = [
   text('controlLocation', 'Its region or namespace.'),
   text('experimentScope', 'What is judged, such as the server group of the canary. Not with `deployments`.'),
   text('experimentLocation', 'Its region or namespace.'),
-  number('step', 'Seconds between two points.', { default: 60 }),
+  number('step', 'Seconds between two points.', { default: 60, range: { from: 1 } }),
   text('startTimeIso', 'Begin of a time that is over: 2026-01-31T08:00:00Z. That of the first scope counts.'),
   text('endTimeIso', 'Its end. The stage then waits for nothing.'),
   map('extendedScopeParams', 'What the metrics store needs besides.'),
 ]
 
-const thresholds: Field = object('scoreThresholds', 'From 0 to 100; without any, every score is good.', [
-  number('pass', 'Score of the last interval from which the canary is good.', { default: 75 }),
-  number('marginal', 'An interval whose score is not above it ends the stage at once.', { default: 50 }),
-])
+const score = { range: { from: 0, to: 100 } }
+
+const thresholds: Field = object(
+  'scoreThresholds',
+  'Without any, every score is good.',
+  [
+    number('pass', 'Score of the last interval from which the canary is good.', { default: 75, ...score }),
+    number('marginal', 'An interval whose score is not above it ends the stage at once.', { default: 50, ...score }),
+  ],
+  { rising: ['marginal', 'pass'] },
+)
 
 const configuration: readonly Field[] = [
   text('canaryConfigId', 'The configuration: metrics and their weights.', { choicesFrom: 'canary-configs' }),
@@ -32,17 +40,22 @@ const analysis: readonly Field[] = [
   map('siteLocal', 'Passed on to kayenta as it is.'),
 ]
 
+const usuallyNone = { default: 0, range: { from: 0 } }
+
 const canaryConfig: Field = object(
   'canaryConfig',
   'What is compared, for how long, and which score is enough.',
   [
     ...analysis,
     objects('scopes', 'Pairs of baseline and canary.', scope, { required: true }),
-    text('lifetimeDuration', 'How long to watch, such as PT1H30M. Without it, `endTimeIso` says how long.'),
-    number('lifetimeHours', 'The same in hours, as older pipelines have it.'),
-    number('beginCanaryAnalysisAfterMins', 'Minutes to warm up, which no judgment looks at.', { default: 0 }),
-    number('canaryAnalysisIntervalMins', 'Minutes between two judgments; 0: one judgment at the end.', { default: 0 }),
-    number('lookbackMins', 'Minutes that each judgment looks at; 0: everything since the begin.', { default: 0 }),
+    text('lifetimeDuration', 'How long to watch, such as PT1H30M. Without it, `endTimeIso` says how long.', {
+      form: 'duration',
+      range: { above: 0 },
+    }),
+    number('lifetimeHours', 'The same in hours, as older pipelines have it.', { range: { above: 0 } }),
+    number('beginCanaryAnalysisAfterMins', 'Minutes to warm up, which no judgment looks at.', usuallyNone),
+    number('canaryAnalysisIntervalMins', 'Minutes between two judgments; 0: one judgment at the end.', usuallyNone),
+    number('lookbackMins', 'Minutes that each judgment looks at; 0: everything since the begin.', usuallyNone),
     number('baselineAnalysisOffsetInMins', 'Minutes by which the time of the baseline is earlier.', { default: 0 }),
   ],
   { required: true },
@@ -61,12 +74,31 @@ const deployments: Field = object('deployments', 'Baseline and canary that the s
     [
       json('control', 'The baseline, with the fields of a cluster of `deploy`.', { required: true }),
       json('experiment', 'The canary; without an image of its own, it has that of a stage ahead.', { required: true }),
-      number('trafficPercent', 'Share of the traffic that each of the two gets, from 1 to 50.'),
+      number('trafficPercent', 'Share of the traffic that each of the two gets.', { range: { from: 1, to: 50 } }),
     ],
     { required: true },
   ),
-  text('delayBeforeCleanup', 'How long they stay without traffic before they are removed: seconds, or PT10M.', { default: '0' }),
+  text('delayBeforeCleanup', 'How long they stay without traffic before they are removed: seconds, or PT10M.', {
+    default: '0',
+    form: 'duration',
+    range: { from: 0 },
+  }),
 ])
+
+const stage: readonly Field[] = [
+  choice('analysisType', 'Whether the time to compare is still to come, and who deploys what is compared.', {
+    choices: ['realTime', 'realTimeAutomatic', 'retrospective'],
+    default: 'realTime',
+  }),
+  canaryConfig,
+  deployments,
+]
+
+/** The same where scopes and deployments follow from what is deployed. */
+export const analysisFields: readonly Field[] = stage.map((field) => ({
+  ...field,
+  ...(field.fields && { fields: field.fields.map(optional) }),
+}))
 
 const control = stagesOf('Control')
 
@@ -75,14 +107,7 @@ export const canaryStages: readonly StageDescription[] = [
     'kayentaCanary',
     'Canary analysis',
     'Compares metrics of a new version with those of a baseline, and fails when the new one is worse.',
-    [
-      choice('analysisType', 'Whether the time to compare is still to come, and who deploys what is compared.', {
-        choices: ['realTime', 'realTimeAutomatic', 'retrospective'],
-        default: 'realTime',
-      }),
-      canaryConfig,
-      deployments,
-    ],
+    stage,
   ),
   control.task('runCanaryIntervals', 'Judge a canary repeatedly', 'Waits and judges, interval by interval.', [canaryConfig]),
   control.task('runCanary', 'Judge a canary', 'Judges one interval of a canary analysis.', [

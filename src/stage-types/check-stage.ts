@@ -3,6 +3,7 @@ import { isObject, isTrue, type JsonObject, numberOf } from '../json/values.ts'
 import { nearestFirst, nearestName, shorten } from '../names/edit-distance.ts'
 import { stageFields } from './common.ts'
 import { type Field, namesOf, type StageDescription } from './description.ts'
+import { secondsOf } from './duration.ts'
 
 export type Occasion = 'save' | 'start' | 'plan'
 
@@ -107,9 +108,10 @@ function problemsOfValue(value: unknown, field: Field, place: Place): FieldProbl
   const name = path + field.name
   const wrong = isExpression(value) ? undefined : describeWrong(value, field)
   if (wrong !== undefined) return [{ field: name, message: `"${name}" ${wrong}` }]
-  const { fields } = field
+  const fields = field.fields ?? field.hiddenFields
   if (fields === undefined) return []
-  if (field.kind === 'object' && isObject(value)) return problemsOf(value, fields, { ...place, path: `${name}.` })
+  if (field.kind === 'object' && isObject(value))
+    return [...problemsOf(value, fields, { ...place, path: `${name}.` }), ...fallsIn(value, field, name)]
   if (field.kind !== 'objects' || !Array.isArray(value)) return []
   return value.flatMap((each, index) =>
     isObject(each) ? problemsOf(each, fields, { ...place, path: `${name}[${index}].` }) : [],
@@ -123,7 +125,9 @@ function describeWrong(value: unknown, field: Field): string | undefined {
   switch (kind) {
     case 'number':
     case 'moment':
-      return numberOf(value) === undefined ? `must be a number, not ${show(value)}.` : undefined
+      return describeNumber(value, numberOf(value), field)
+    case 'text':
+      return field.form === undefined ? undefined : describeNumber(value, secondsOf(value), field)
     case 'object':
     case 'map':
       return isObject(value) ? undefined : `must be an object, not ${show(value)}.`
@@ -138,6 +142,30 @@ function describeWrong(value: unknown, field: Field): string | undefined {
     default:
       return undefined
   }
+}
+
+/** @param number The value, or the seconds of it */
+function describeNumber(value: unknown, number: number | undefined, { form, range = {} }: Field): string | undefined {
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, above = Number.NEGATIVE_INFINITY } = range
+  if (number === undefined)
+    return `must be ${form === undefined ? 'a number' : 'a duration such as PT1H30M'}, not ${show(value)}.`
+  if (number >= from && number <= to && number > above) return undefined
+  const bounds =
+    range.above !== undefined ? `above ${above}` : range.to === undefined ? `at least ${from}` : `from ${from} to ${to}`
+  return `must be ${bounds}; it is ${show(value)}.`
+}
+
+function fallsIn(holder: JsonObject, { rising = [] }: Field, path: string): FieldProblem[] {
+  const given = rising.flatMap((name) => {
+    const number = numberOf(holder[name])
+    return number === undefined ? [] : [{ field: `${path}.${name}`, number }]
+  })
+  return given.flatMap(({ field, number }, index) => {
+    const next = given[index + 1]
+    return next === undefined || number <= next.number
+      ? []
+      : [{ field, message: `"${field}" must not be above "${next.field}"; they are ${number} and ${next.number}.` }]
+  })
 }
 
 function describeMisspeltChoice(value: string, choices: readonly string[]): string | undefined {

@@ -38,6 +38,12 @@ export interface Field {
   readonly rejectsNear?: true
   /** Upper-case values that the engine rejects in any case. */
   readonly rejected?: readonly string[]
+  /** A text that is a number of seconds, or a duration of ISO 8601. */
+  readonly form?: 'duration'
+  /** Numbers, or seconds of a duration, that the engine takes; `above` excludes its bound. */
+  readonly range?: { readonly from?: number; readonly to?: number; readonly above?: number }
+  /** Members of an object whose values must not fall in this order. */
+  readonly rising?: readonly string[]
   /** Where the values to choose from come from. */
   readonly choicesFrom?: ChoicesSource
   /** One sentence or two. */
@@ -48,6 +54,8 @@ export interface Field {
   readonly otherNames?: readonly string[]
   /** Fields of an object, or of each object of a list. */
   readonly fields?: readonly Field[]
+  /** Fields of an object that forms and pages show as a whole. */
+  readonly hiddenFields?: readonly Field[]
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Descriptions of the stage types that work on infrastructure. */
 import { standalone } from '../settings/standalone.ts'
+import { analysisFields } from './canaries.ts'
 import {
   account,
   accountFields,
@@ -56,12 +57,14 @@ const strategyFields: readonly Field[] = [
   ]),
   object('canary', 'canary: what must go well before the new server group gets all of the traffic.', [
     objects('steps', 'One after another. A step has one or more of these fields, which count in this order.', [
-      number('percent', 'Share of the traffic that the new server group gets from now on.'),
-      number('pauseSeconds', 'Seconds to wait.'),
+      number('percent', 'Share of the traffic that the new server group gets from now on.', { range: { from: 0, to: 100 } }),
+      number('pauseSeconds', 'Seconds to wait.', { range: { from: 0 } }),
       objects('checks', 'Checks of the new server group that must hold, as of the stage verify.', checkFields),
       object(
         'analysis',
         'A canary analysis that must pass, as the stage kayentaCanary. Scopes without names compare with the previous server group.',
+        undefined,
+        { hiddenFields: analysisFields },
       ),
       object('judgment', 'Waits until a user continues or stops, as the stage manualJudgment with these fields; {} is enough.'),
     ]),

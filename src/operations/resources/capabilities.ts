@@ -26,6 +26,11 @@ const StageField = z
     default: z.unknown().optional().describe('What the engine takes without the field.'),
     choices: z.array(z.string()).optional().describe('Values to offer.'),
     onlyChoices: z.boolean().describe('Other values are errors.'),
+    form: z.literal('duration').optional().describe('The text is a number of seconds, or a duration such as PT1H30M.'),
+    range: z
+      .looseObject(alike(z.number().optional(), 'from', 'to', 'above'))
+      .optional()
+      .describe('Other numbers are errors, and other seconds of a duration.'),
     choicesFrom: z.string().optional().describe('What the values are names of: accounts, clusters, pipelines, and so on.'),
     help: z.string(),
     expression: z.boolean().describe('Whether an expression in it is evaluated when the stage runs.'),

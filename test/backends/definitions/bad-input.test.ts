@@ -50,6 +50,12 @@ const refusedBodies: { method: string; path: string; text: string; status: numbe
     text: environmentWith('{"type":"verification","checks":[{"type":"x"}]}'),
     status: 400,
   },
+  {
+    method: 'POST',
+    path: '/v2/applications',
+    text: environmentWith('{"type":"canary","canaryConfig":{"scoreThresholds":{"pass":900}}}'),
+    status: 400,
+  },
   { method: 'PATCH', path: '/v2/applications/x', text: '[]', status: 400 },
   { method: 'PUT', path: '/permissions/applications/x', text: '{"permissions":{"ADMIN":["a"]}}', status: 400 },
   { method: 'PUT', path: '/permissions/applications/x', text: '{"permissions":{"READ":"a"}}', status: 400 },

@@ -86,6 +86,7 @@ test('descriptions are complete sentences and consistent', () => {
   }
 })
 
+const canaryWith = (canaryConfig: object) => ({ canaryConfig: { scopes: [], ...canaryConfig } })
 const problems: [type: string, stage: Record<string, unknown>, expected: string[]][] = [
   ['wait', { waitTime: 'soon' }, ['"waitTime" must be a number, not "soon".']],
   ['wait', { waitTime: '30' }, []],
@@ -109,6 +110,40 @@ const problems: [type: string, stage: Record<string, unknown>, expected: string[
     'checkPreconditions',
     { preconditions: [{ type: 'expressions' }, {}] },
     ['"preconditions[0].type" must be one of expression, ', '"preconditions[1].type" is missing. What is checked.'],
+  ],
+  [
+    'kayentaCanary',
+    canaryWith({ lifetimeDuration: 'PT1H30M', lookbackMins: 5, scoreThresholds: { pass: '95', marginal: 95 } }),
+    [],
+  ],
+  ['kayentaCanary', canaryWith({ lifetimeDuration: '${parameters.time}', scoreThresholds: { pass: '${parameters.pass}' } }), []],
+  [
+    'kayentaCanary',
+    canaryWith({ scoreThresholds: { pass: 101, marginal: -1 } }),
+    [
+      '"canaryConfig.scoreThresholds.pass" must be from 0 to 100; it is 101.',
+      '"canaryConfig.scoreThresholds.marginal" must be from 0',
+    ],
+  ],
+  [
+    'kayentaCanary',
+    canaryWith({ scoreThresholds: { pass: 60, marginal: '90' } }),
+    ['"canaryConfig.scoreThresholds.marginal" must not be above "canaryConfig.scoreThresholds.pass"; they are 90 and 60.'],
+  ],
+  [
+    'kayentaCanary',
+    canaryWith({ lifetimeDuration: '1 hour', lifetimeHours: 0, canaryAnalysisIntervalMins: -1, lookbackMins: -5 }),
+    [
+      '"canaryConfig.lifetimeDuration" must be a duration such as PT1H30M, not "1 hour".',
+      '"canaryConfig.lifetimeHours" must be above 0; it is 0.',
+      '"canaryConfig.canaryAnalysisIntervalMins" must be at least 0; it is -1.',
+      '"canaryConfig.lookbackMins" must be at least 0; it is -5.',
+    ],
+  ],
+  [
+    'createServerGroup',
+    { credentials: 'a', region: 'r', canary: { steps: [{ analysis: { canaryConfig: { lifetimeDuration: 'PT0S' } } }] } },
+    ['"canary.steps[0].analysis.canaryConfig.lifetimeDuration" must be above 0; it is "PT0S".'],
   ],
 ]
 for (const [type, stage, expected] of problems) {

@@ -628,7 +628,6 @@ test('a canary goes on after a restart of the engine, and is restarted as a whol
   const id = await before.run({ application: 'shop', stages: [{ refId: '1', type: 'kayentaCanary', ...automatic }] })
   assert.ok(await before.eventually(async () => kayenta.started.length === 1))
   await before.backends.stop()
-  kayenta.verdicts.push({ score: 10 })
   const after = await startEngine(t, options)
   const stage = await after.stage(id, '1')
   assert.deepEqual([stage.status, left(cloud).length], ['RUNNING', 3])
@@ -636,6 +635,8 @@ test('a canary goes on after a restart of the engine, and is restarted as a whol
   assert.ok(await after.eventually(async () => left(cloud).length === 1))
   await after.ends(id, 'CANCELED')
 
+  // An analysis whose start was not recorded has begun a second time.
+  kayenta.verdicts.push({ score: 10 })
   await after.ask('PUT', `/pipelines/${id}/stages/${stage.id}/restart`, {})
   const restarted = await after.ends(id, 'TERMINAL')
   assert.match(String(failureOf(canaryOf(restarted))), /^Interval 1 of 2 has the score 10, /)
@@ -646,7 +647,7 @@ const lacking: [what: string, stage: Fields, says: RegExp][] = [
   ['no scope', { canaryConfig: { ...canaryConfig, scopes: [] } }, /add a scope to "canaryConfig.scopes"/],
   ['no lifetime', { canaryConfig: { ...canaryConfig, lifetimeDuration: undefined } }, /set "canaryConfig.lifetimeDuration"/],
   ['too many intervals', { canaryConfig: { ...canaryConfig, lifetimeDuration: 'P2D' } }, /would have 2880000 intervals/],
-  ['a wrong lifetime', { canaryConfig: { ...canaryConfig, lifetimeDuration: '1 hour' } }, /write it as PT1H30M/],
+  ['a wrong lifetime', { canaryConfig: { ...canaryConfig, lifetimeDuration: '${"1 hour"}' } }, /write it as PT1H30M/],
   ['no configuration', { canaryConfig: { ...canaryConfig, canaryConfigId: '' } }, /set "canaryConfig.canaryConfigId"/],
   [
     'an unknown configuration',

@@ -1,5 +1,6 @@
 /** Settings of a canary analysis, as the context of a stage has them. */
 import { definedOf, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { secondsOf } from '../../../../stage-types/duration.ts'
 import { StageError } from '../../machine/failure.ts'
 
 export interface Thresholds {
@@ -72,17 +73,12 @@ export function thresholdsOf({ scoreThresholds }: JsonObject): Thresholds {
   return definedOf({ pass: numberOf(pass), marginal: numberOf(marginal) })
 }
 
-const duration = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/i
-
-/** Of ISO 8601, such as PT1H30M, or in seconds. @throws {StageError} when it is neither */
+/** @throws {StageError} when it is no duration */
 export function durationMs(value: unknown, field: string): number | undefined {
   if (value === undefined || value === null || value === '') return undefined
-  const seconds = numberOf(value)
+  const seconds = secondsOf(value)
   if (seconds !== undefined) return seconds * 1000
-  const parts = duration.exec(String(value))
-  if (parts === null) throw new StageError([`"${field}" is "${String(value)}", which is no duration: write it as PT1H30M.`])
-  const [days = 0, hours = 0, minutes = 0, rest = 0] = parts.slice(1).map((part) => Number(part ?? 0))
-  return ((days * 24 + hours) * 60 + minutes) * minuteMs + rest * 1000
+  throw new StageError([`"${field}" is "${String(value)}", which is no duration: write it as PT1H30M.`])
 }
 
 /** @throws {StageError} when the field holds no moment */
