@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Browser } from '../login/browser.ts'
 import { createHome, type ServeProcess, startServe } from '../support/serve.ts'
+import { waitFor } from '../support/wait-until.ts'
 
 const rounds = 3
 const password = 'correct-horse-battery'
@@ -25,7 +28,8 @@ const stages = {
 }
 
 function start(t: TestContext, home: string): ServeProcess {
-  return startServe(t, { anonymous: { enabled: false } }, { home, embedded: true, env: { FAIRLEAD_ADMIN_PASSWORD: password } })
+  const settings = { anonymous: { enabled: false }, kayenta: { file: { accounts: [{ name: 'files', folder: home }] } } }
+  return startServe(t, settings, { home, embedded: true, env: { FAIRLEAD_ADMIN_PASSWORD: password } })
 }
 
 /** Logs in, saves definitions and runs them, until the gateway dies; whatever was answered is noted. */
@@ -45,6 +49,35 @@ async function work(url: string, name: string, acknowledged: Acknowledged): Prom
     assert.equal(started.status, 202, started.text)
     acknowledged[kind].push(String((JSON.parse(started.text) as { ref: string }).ref.split('/').at(-1)))
   }
+}
+
+/** Three intervals, each judged for itself; the figures are lost once the first is. @returns the id of the execution */
+async function analyze(url: string, home: string): Promise<string> {
+  const browser = new Browser(url)
+  await browser.login('admin', password)
+  const post = async (path: string, body: object) => {
+    const { status, text } = await browser.visit(path, { method: 'POST', headers: json, body: JSON.stringify(body) })
+    assert.ok(status < 300, text)
+    return JSON.parse(text || '{}') as { ref: string }
+  }
+  const file = join(home, 'latency.csv')
+  const seconds = Array.from({ length: 120 }, (_, index) => Math.floor(Date.now() / 1000) + index - 30)
+  writeFileSync(file, ['timestamp,value', ...seconds.map((time) => `${time},20`)].join('\n'))
+  const metric = { name: 'latency', groups: ['all'], query: { type: 'file', metricName: 'latency' } }
+  await post('/v2/canaryConfig', { id: 'latency', name: 'latency', applications: ['web'], metrics: [metric] })
+  const scopes = [{ controlScope: 'a', experimentScope: 'b', step: 1 }]
+  const times = { lifetimeDuration: 'PT6S', canaryAnalysisIntervalMins: 1 / 30, lookbackMins: 1 / 30 }
+  const stage = { refId: '1', type: 'kayentaCanary', canaryConfig: { canaryConfigId: 'latency', scopes, ...times } }
+  await post('/pipelines', { application: 'web', name: 'canary', stages: [stage] })
+  const id = String((await post('/pipelines/web/canary', { type: 'manual' })).ref.split('/').at(-1))
+  await waitFor(async () => (await scoresOf(url, browser.cookie, id)).length > 0 || undefined, 'the first judgment')
+  writeFileSync(file, 'timestamp,value')
+  return id
+}
+
+async function scoresOf(url: string, cookie: string, id: string): Promise<unknown[]> {
+  const { stages } = await read<Execution>(url, cookie, `/pipelines/${id}`)
+  return stages.flatMap(({ type, context }) => (type === 'runCanary' ? (context['canaryScore'] ?? []) : []))
 }
 
 /** Kills the process while three clients work. */
@@ -71,7 +104,7 @@ async function dieAtWork(gateway: ServeProcess, round: number, acknowledged: Ack
 
 interface Execution {
   status: string
-  stages: { id: string; status: string }[]
+  stages: { id: string; status: string; type: string; context: Record<string, unknown> }[]
 }
 
 async function read<T>(url: string, cookie: string, path: string): Promise<T> {
@@ -119,6 +152,7 @@ test('after kill -9 the acknowledged state is there', {
   const home = createHome(t)
   const acknowledged: Acknowledged = { sessions: [], definitions: [], waiting: [], judged: [] }
   let gateway = start(t, home)
+  const canary = await analyze(await gateway.listening, home)
   for (let round = 0; round < rounds; round++) {
     await dieAtWork(gateway, round, acknowledged)
     gateway = start(t, home)
@@ -131,6 +165,8 @@ test('after kill -9 the acknowledged state is there', {
   const executions = [...acknowledged.waiting, ...acknowledged.judged]
   const ends = await Promise.all(executions.map((id) => finish(url, cookie, id)))
   assert.deepEqual(new Set(ends), new Set(['SUCCEEDED']))
+  assert.equal(await finish(url, cookie, canary), 'SUCCEEDED', 'an interval without data is no evidence against a canary')
+  assert.deepEqual(new Set(await scoresOf(url, cookie, canary)), new Set([100]))
   t.diagnostic(
     `${acknowledged.sessions.length} sessions, ${acknowledged.definitions.length} definitions, ${executions.length} executions`,
   )

@@ -82,11 +82,14 @@ function plannedIntervals(stage: Stage, execution: Execution): NewStage[] {
   return intervalStages({ ...config, ...(canaryConfigId && { canaryConfigId }) }, startOf(stage, execution), pair)
 }
 
-/** The last score decides; each interval before was above the marginal threshold. */
+/** The last score decides; each one before was above the marginal threshold. Intervals without data have none. */
 function aggregateResults({ execution, stage }: TaskContext): TaskResult {
   const runs = judgedIntervals({ execution, stage })
   const last = runs.at(-1)
-  if (last === undefined) throw new StageError(['No interval of the canary was judged.'])
+  if (last === undefined)
+    throw new StageError([
+      'No interval was judged: neither baseline nor canary had data. Send requests to both, or watch longer.',
+    ])
   const canaryScores = runs.map(({ context }) => context['canaryScore'])
   const { pass } = thresholdsOf(objectOf(stage.context['canaryConfig']))
   const score = numberOf(last.context['canaryScore']) ?? 0

@@ -137,10 +137,17 @@ function judged(stage: Stage, analysis: JsonObject): TaskResult {
     throw new StageError([`${intervalOf(stage)} was judged without a score: look at the analysis of kayenta.`])
   const ended = textOf(analysis['endTimeIso'])
   const metrics = objectsOf(fieldAt(result, 'judgeResult', 'results'))
-  const context = {
+  const times = {
     canaryPipelineStatus: 'SUCCEEDED',
     ...(ended !== undefined && { lastUpdated: Date.parse(ended), lastUpdatedIso: ended }),
     ...definedOf({ durationString: textOf(result['canaryDuration']) }),
+  }
+  if (provesNothing(metrics)) {
+    const canaryScoreMessage = `${intervalOf(stage)} is not judged: neither the baseline nor the canary has data.`
+    return { status: 'SUCCEEDED', context: { ...times, canaryScoreMessage } }
+  }
+  const context = {
+    ...times,
     canaryScore: score,
     canaryScoreReason: describeMetrics(metrics),
     canaryOutlook: textOf(fieldAt(result, 'outlook', 'reason')),
@@ -157,6 +164,27 @@ function judged(stage: Stage, analysis: JsonObject): TaskResult {
   const verdict = fieldAt(result, 'outlook', 'verdict')
   if (pass !== undefined && verdict === 'Fail') return failed(describeEarly(stage, context, comparedWithPass(score, pass)))
   return { status: 'SUCCEEDED', context, skipsRest: verdict === 'Pass' }
+}
+
+/**
+ * Whether so many metrics have no data that the score is 0, and none on either side: before the first request, or after figures were
+ * lost. Metrics that must have data fail by themselves, and a side that alone has none is a difference.
+ */
+function provesNothing(metrics: readonly JsonObject[]): boolean {
+  const counted = metrics.filter(({ muted }) => !isTrue(muted))
+  const classOf = ({ classification }: JsonObject) => String(classification).toLowerCase()
+  const [passed, missing] = ['pass', 'nodata'].map((wanted) => counted.filter((metric) => classOf(metric) === wanted))
+  return (
+    missing !== undefined &&
+    missing.length > 0 &&
+    missing.length >= counted.length / 2 &&
+    missing.length + (passed?.length ?? 0) === counted.length &&
+    missing.every((metric) => !isTrue(metric['critical']) && hasNoData(metric))
+  )
+}
+
+function hasNoData(metric: JsonObject): boolean {
+  return ['controlMetadata', 'experimentMetadata'].every((side) => numberOf(fieldAt(metric, side, 'stats', 'count')) === 0)
 }
 
 export function comparedWithPass(score: number, pass: number): string {
