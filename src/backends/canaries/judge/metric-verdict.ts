@@ -154,6 +154,8 @@ function compare(
 function sideOf(experiment: Float64Array, control: Float64Array, direction: string): 'High' | 'Low' | undefined {
   const values = [experiment[0], experiment.at(-1), control[0], control.at(-1)]
   if (!values.every(Number.isFinite)) throw new RangeError('Infinite values have no distance from each other.')
+  // At their shift both are the same, and ties alone have no variance.
+  if (experiment.length + control.length === 2) throw new RangeError('One value against one other has no interval.')
   const shift = shiftBetween(experiment, control, confidence)
   const isClear = (bound: number): boolean => bound > 0 && bound > tolerance * Math.abs(shift.estimate())
   if (direction !== 'decrease' && shift.mayBeHigher() && isClear(shift.low())) return 'High'

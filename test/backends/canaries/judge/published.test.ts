@@ -188,6 +188,7 @@ const verdicts: readonly Verdict[] = [
   },
   { name: 'one value above the others', experiment: [1, 1, 1, 1, 10], control: flat(1), is: 'Pass' },
   { name: 'two samples of two values that lie apart', experiment: [10, 11], control: [1, 2], is: 'High' },
+  { name: 'one value against one other', experiment: [20], control: [10], is: 'Error' },
   { name: 'two constants', experiment: flat(10), control: flat(1), is: 'High', ratio: 10 },
   { name: 'a constant and zeros', experiment: flat(10), control: flat(0), is: 'High', ratio: Number.NaN },
   {
