@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds what some tests need of Kubernetes: the API server, the controllers, kubectl, and Helm; and Litestream. Go fetches the sources
-# of go.mod in scripts/kubernetes, scripts/helm and scripts/litestream through its proxy. Takes about fifteen minutes, once: the programs stay in the user's
-# cache, where test/support/kubernetes-programs.ts looks for them.
+# Builds what some tests need of Kubernetes: the API server, the controllers, kubectl, and Helm; Litestream; and an S3-compatible store.
+# Go fetches the sources of go.mod in scripts/kubernetes, helm, litestream and s3-store through its proxy. Takes about fifteen minutes,
+# once: the programs stay in the user's cache, where test/support/kubernetes-programs.ts looks for them.
 set -euo pipefail
 cd "$(dirname "$0")"
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/fairlead
@@ -56,3 +56,4 @@ fi
 build helm "$cache/helm-$(version_of helm.sh/helm/v3 helm)" '' helm.sh/helm/v3/cmd/helm
 litestream=github.com/benbjohnson/litestream
 build litestream "$cache/litestream-$(version_of $litestream litestream)" '' $litestream/cmd/litestream
+build s3-store "$cache/s3-store-$(version_of github.com/rclone/gofakes3 s3-store)" '' fairlead.test/s3-store

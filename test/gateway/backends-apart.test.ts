@@ -12,6 +12,7 @@ import { createAuthority } from '../support/authority.ts'
 import { freePort } from '../support/free-port.ts'
 import type { GatewaySettings } from '../support/gateway.ts'
 import { needsLitestream } from '../support/kubernetes-programs.ts'
+import { startObjectStore } from '../support/object-store.ts'
 import { startRedis } from '../support/redis.ts'
 import { createHome, type ServeOptions, type ServeProcess, startServe } from '../support/serve.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -282,19 +283,21 @@ test('an engine that cannot renew its lease ends, and only the latest directory 
 })
 
 test('a standby takes over from the copy when machine and volume are lost', async (t) => {
-  const [litestream, redis] = [needsLitestream(t), await startRedis(t)]
-  if (litestream === undefined || redis === undefined) return
+  const [litestream, redis, store] = [needsLitestream(t), await startRedis(t), await startObjectStore(t)]
+  if (litestream === undefined || redis === undefined || store === undefined) return
   await redis.ask('hset', leaseKey, 'version', '0', 'record', noHolder)
-  const store = createHome(t)
   const [first, second] = [await freePort(), await freePort()]
   const baseUrls = [first, second].map((port) => `http://127.0.0.1:${port}`)
-  const env = { PATH: `${litestream}:${process.env['PATH']}` }
-  const start = (port: number, options: EngineOptions) => {
-    const backends = { port, key, lease: 'redis', copy: `file://${store}/copy` }
-    return startEngine(t, { port, env, ...options, settings: { redis: { connection: redis.url }, backends } })
+  const start = (port: number, { env, ...options }: EngineOptions) => {
+    const backends = { port, key, lease: 'redis', copy: store.copyUrl('fairlead') }
+    const all = { PATH: `${litestream}:${process.env['PATH']}`, ...env }
+    return startEngine(t, { port, env: all, ...options, settings: { redis: { connection: redis.url }, backends } })
   }
   const [home, empty] = [createHome(t), createHome(t)]
-  const lost = start(first, { home })
+  const lost = start(first, {
+    home,
+    env: { LITESTREAM_ACCESS_KEY_ID: store.keyId, LITESTREAM_SECRET_ACCESS_KEY: store.secret },
+  })
   await lost.listening
   const gateway = await startGateway(t, baseUrls[0] as string, { services: { embedded: { baseUrls, baseUrl: null } } })
   await runJob(gateway.browser, { type: 'createApplication', application: { name: 'web', email: 'a@example.com' } })
@@ -306,7 +309,13 @@ test('a standby takes over from the copy when machine and volume are lost', asyn
     async () => (await recordOf()).copy?.startsWith('term-1-') === true,
     () => JSON.stringify(lost.log()),
   )
-  const standby = start(second, { home: empty, words: ['backends', '--standby'] })
+  const keysFile = join(empty, 'store-keys')
+  writeFileSync(keysFile, `[default]\naws_access_key_id = ${store.keyId}\naws_secret_access_key = ${store.secret}\n`)
+  const standby = start(second, {
+    home: empty,
+    words: ['backends', '--standby'],
+    env: { AWS_SHARED_CREDENTIALS_FILE: keysFile },
+  })
   await waitUntil(
     () => standby.log().some(({ msg }) => String(msg).includes('holds the lease, term 1')),
     () => standby.errors(),

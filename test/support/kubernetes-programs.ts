@@ -1,4 +1,4 @@
-/** Programs of the control plane that `scripts/install-test-kubernetes.sh` builds, Helm, etcd, and Litestream. */
+/** Programs that `scripts/install-test-kubernetes.sh` builds: the control plane, Helm, Litestream, a store; and etcd. */
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -40,6 +40,12 @@ export function needsLitestream(t: TestContext): string | undefined {
 export function findLitestream(): string | undefined {
   const folder = join(cache, `litestream-${versionOf('litestream', 'github.com/benbjohnson/litestream')}`)
   return isExecutable(join(folder, 'litestream')) ? folder : undefined
+}
+
+/** The program of an S3-compatible store, under the rule of `needsKubernetes`. */
+export function needsObjectStore(t: TestContext): string | undefined {
+  const path = join(cache, `s3-store-${versionOf('s3-store', 'github.com/rclone/gofakes3')}`, 's3-store')
+  return isExecutable(path) ? path : isMissing(t, 'The S3-compatible store')
 }
 
 export function findHelm(): string | undefined {
