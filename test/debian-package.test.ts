@@ -1,7 +1,8 @@
 /** The Debian package on a machine with systemd: installed, upgraded below a deployed program, removed and purged. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { writeDebianPackage } from '../scripts/package.ts'
@@ -13,6 +14,7 @@ import { waitFor, waitUntil } from './support/wait-until.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const password = 'correct-horse-battery'
+const dropIns = '/etc/systemd/system/fairlead.service.d'
 const place = { cloudProvider: 'local', credentials: 'local', account: 'local', region: 'local' }
 
 test('the Debian package serves, and its upgrade leaves deployed programs running', async (t) => {
@@ -58,11 +60,19 @@ test('the Debian package serves, and its upgrade leaves deployed programs runnin
     const accounts = [{ name: 'local', ports: `${ports.first}-${ports.last}` }]
     const variables = {
       SERVER_PORT: port,
-      FAIRLEAD_ADMIN_PASSWORD: password,
       SPRING_APPLICATION_JSON: JSON.stringify({ local: { accounts } }),
     }
     const lines = Object.entries(variables).map(([name, value]) => `${name}='${value}'\n`)
     writeFileSync(machine.path('/etc/fairlead/environment'), lines.join(''), { mode: 0o600 })
+    const credentials = {
+      '/etc/credstore/secrets.key': randomBytes(32).toString('base64'),
+      '/etc/fairlead/password': `${password}\n`,
+    }
+    mkdirSync(machine.path('/etc/credstore'), { recursive: true })
+    for (const [file, text] of Object.entries(credentials)) writeFileSync(machine.path(file), text, { mode: 0o600 })
+    mkdirSync(machine.path(dropIns))
+    const more = '[Service]\nLoadCredential=fairlead.admin.password:/etc/fairlead/password\n'
+    writeFileSync(machine.path(join(dropIns, 'password.conf')), more)
     await inside('dpkg', '--install', former)
     assert.equal(await show('fairlead', 'StatusText'), 'serving')
     assert.equal(await show('fairlead-agent', 'StatusText'), 'running')
@@ -89,6 +99,16 @@ test('the Debian package serves, and its upgrade leaves deployed programs runnin
     await waitUntil(async () => (await greeting()).startsWith('Hello'), 'the program')
   })
 
+  await t.test('its credentials are settings: the password, and the key of secrets', async () => {
+    const { status } = await fetch(`http://127.0.0.1:${port}/applications/web/secrets/token`, {
+      method: 'PUT',
+      headers: { ...login, 'content-type': 'application/json' },
+      body: JSON.stringify({ value: 'hunter2' }),
+    })
+    assert.equal(status, 200)
+    assert.ok(!existsSync(machine.path('/var/lib/fairlead/data/secrets.key')))
+  })
+
   await t.test('it applies its configuration again', async () => {
     await inside('systemctl', 'reload', 'fairlead')
     await until('journalctl --unit=fairlead', 'the configuration was read again')
@@ -105,7 +125,8 @@ test('the Debian package serves, and its upgrade leaves deployed programs runnin
   })
 
   await t.test('purged, it ends everything and leaves its data only', async () => {
-    rmSync(machine.path('/etc/fairlead/environment'))
+    for (const file of ['/etc/fairlead/environment', '/etc/fairlead/password', dropIns])
+      rmSync(machine.path(file), { recursive: true })
     const said = await inside('dpkg', '--purge', 'fairlead')
     assert.match(said, /The deployed programs and load balancers are stopped\./)
     assert.equal(await inside('find', '/proc', '-maxdepth', '1', '-user', 'fairlead'), '')

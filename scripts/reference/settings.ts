@@ -24,8 +24,9 @@ Each source overrides those before it:
 4. \`/opt/spinnaker/config/\`
 5. locations in \`SPRING_CONFIG_ADDITIONAL_LOCATION\`
 6. files named with \`--config\`
-7. environment variables
-8. \`SPRING_APPLICATION_JSON\`
+7. credentials of systemd, each a file of \`$CREDENTIALS_DIRECTORY\` that is named like a key, such as \`backends.key\`
+8. environment variables
+9. \`SPRING_APPLICATION_JSON\`
 
 \`SPRING_CONFIG_LOCATION\` replaces 1 to 4. From a directory, Fairlead reads \`spinnaker.yml\`, \`gate.yml\` and
 \`fairlead.yml\`, in this order, then the same three with \`-<profile>\` for each active profile. \`SPRING_PROFILES_ACTIVE\` sets

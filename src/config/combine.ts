@@ -1,6 +1,7 @@
 /** Puts files, environment and given settings together into one tree, and reports unknown keys. */
 import { editDistance } from '../names/edit-distance.ts'
 import { canonicalPath, createFindings, type Findings, toCanonical, type UnknownKey } from './canonical.ts'
+import { loadCredentials } from './credentials.ts'
 import { fromPlain, readEnvironment, readJsonVariable, toVariable } from './environment.ts'
 import { type KnownKey, nearestKey, uniformName } from './known-keys.ts'
 import type { Places } from './locations.ts'
@@ -29,8 +30,9 @@ export async function combineSources(
   const { problems, notices } = findings
   const environment = readEnvironment(places.env, known, findings)
   const json = readJsonVariable(places.env, known, findings)
+  const credentials = readEnvironment(loadCredentials(places.env, notices), known, findings, 'credential')
   const given = toCanonical(fromPlain(places.settings, { source: 'given settings' }) as MapNode, known, findings)
-  const surroundings = [environment, ...(json ? [json] : []), given]
+  const surroundings = [credentials, environment, ...(json ? [json] : []), given]
 
   const ofEnvironment = new Placeholders((name) => lookUpEnvironment(name, places))
   const named = mergeAll(surroundings)
@@ -47,7 +49,11 @@ export async function combineSources(
     placeholders: new Placeholders(lookUpIn(root, known, places, referenced)),
     problems,
     notices,
-    sources: [...files, ...(environment.entries.size > 0 ? ['environment variables'] : [])],
+    sources: [
+      ...files,
+      ...(credentials.entries.size > 0 ? ['credentials of systemd'] : []),
+      ...(environment.entries.size > 0 ? ['environment variables'] : []),
+    ],
     profiles,
     reportUnknown: (tolerant) => {
       const unknown = reportUnknown([...documents, { shared: false, findings }], known, referenced, notices)

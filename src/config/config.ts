@@ -108,8 +108,8 @@ const knownKeys = createKnownKeys(Object.assign({}, ...Object.values(settingGrou
  * Reads and checks the configuration. Sources, each of which wins over those before it:
  *
  * 1. `config/` in the working directory, 2. `fairlead.yml` in the working directory, 3. `~/.spinnaker/`,
- * 4. `/opt/spinnaker/config`, 5. what SPRING_CONFIG_ADDITIONAL_LOCATION names, 6. what `files` names,
- * 7. environment variables, 8. SPRING_APPLICATION_JSON, 9. `settings`. SPRING_CONFIG_LOCATION replaces 1 to 4.
+ * 4. `/opt/spinnaker/config`, 5. what SPRING_CONFIG_ADDITIONAL_LOCATION names, 6. what `files` names, 7. credentials of systemd,
+ * 8. environment variables, 9. SPRING_APPLICATION_JSON, 10. `settings`. SPRING_CONFIG_LOCATION replaces 1 to 4.
  *
  * In a directory count `spinnaker.yml`, `gate.yml`, `fairlead.yml` in this order, then the same with `-<profile>` for each
  * active profile. In a file, later documents win. Maps are merged, lists and values are replaced, an empty value is none.

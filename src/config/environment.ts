@@ -19,10 +19,15 @@ interface EnvironmentFindings extends Findings {
   notices: string[]
 }
 
-/** All variables that name a setting, as one source. */
-export function readEnvironment(env: Environment, known: KnownKey, findings: EnvironmentFindings): MapNode {
+/** All variables that name a setting, as one source. @param what What messages call one of them */
+export function readEnvironment(
+  env: Environment,
+  known: KnownKey,
+  findings: EnvironmentFindings,
+  what: 'environment variable' | 'credential' = 'environment variable',
+): MapNode {
   const byShortName = shortNamesOf(known)
-  let root: Node = createMap({ source: 'environment' })
+  let root: Node = createMap({ source: what })
   const names = Object.keys(env).sort()
   for (const name of names) {
     const text = env[name]
@@ -31,10 +36,10 @@ export function readEnvironment(env: Environment, known: KnownKey, findings: Env
     const path = byShortName.get(name) ?? walk(tokens, known, [])
     const linked = serviceLink.test(name) && /^(?:tcp|udp|sctp):\/\//.test(text)
     if (path !== undefined && !linked) {
-      root = mergeNodes(root, nest(path, text, { source: `environment variable ${name}` }))
+      root = mergeNodes(root, nest(path, text, { source: `${what} ${name}` }))
       if (isWithoutEffect(placeOf(path, known))) findings.foreign.add(path.join('.'))
     } else if (ownPrefixes.test(name) && !serviceLink.test(name)) {
-      noteUnfit(name, known, findings)
+      noteUnfit(name, known, { ...findings, what })
     }
   }
   return root as MapNode
@@ -115,13 +120,13 @@ function collectShortNames(known: KnownKey, names: Map<string, string[]>): Map<s
 }
 
 /** A foreign variable cannot be told from a typing mistake with certainty, so only FAIRLEAD_… is an error. */
-function noteUnfit(name: string, known: KnownKey, findings: EnvironmentFindings): void {
+function noteUnfit(name: string, known: KnownKey, { problems, notices, what }: EnvironmentFindings & { what: string }): void {
   const near = nearestVariable(name, known)
   const hint = near === undefined ? '' : `; did you mean ${near}?`
   if (name.startsWith('FAIRLEAD_')) {
-    findings.problems.push({ origin: { source: `environment variable ${name}` }, message: `fits no setting${hint}` })
+    problems.push({ origin: { source: `${what} ${name}` }, message: `fits no setting${hint}` })
   } else if (near !== undefined) {
-    findings.notices.push(`The environment variable ${name} fits no setting and is ignored${hint}`)
+    notices.push(`The ${what} ${name} fits no setting and is ignored${hint}`)
   }
 }
 

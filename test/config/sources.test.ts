@@ -262,6 +262,27 @@ test('a directory of files is imported as one setting each', async (t) => {
   )
 })
 
+test('a credential of systemd is the setting of its name', async (t) => {
+  const places = write(t, {
+    'config/gate.yml': port(1),
+    'credentials/server.port': '8087\n',
+    'credentials/FAIRLEAD_BACKENDS_KEY': 'a-key-of-more-than-24-characters\n',
+    'credentials/secrets.key': Buffer.alloc(32, 7).toString('base64'),
+    'credentials/ldap': 'for a reference',
+  })
+  const CREDENTIALS_DIRECTORY = join(places.cwd ?? '', 'credentials')
+  const loadWith = (env: Record<string, string>) => loadConfig({ ...places, env: { CREDENTIALS_DIRECTORY, ...env } })
+  const { config, sources } = await loadWith({})
+  assert.equal(config.http.port, 8087)
+  assert.equal(config.upstreams.embedded.listener.key, 'a-key-of-more-than-24-characters')
+  assert.equal(config.backends.secrets?.keyFile, join(CREDENTIALS_DIRECTORY, 'secrets.key'))
+  assert.deepEqual(sources, ['config/gate.yml', 'credentials of systemd'])
+  assert.equal((await loadWith({ SERVER_PORT: '2' })).config.http.port, 2)
+  assert.equal((await loadWith({ CREDENTIALS_DIRECTORY: '/nowhere' })).config.http.port, 1)
+  writeFileSync(join(CREDENTIALS_DIRECTORY, 'server.port'), 'secret')
+  await assert.rejects(loadWith({}), /credential server\.port: /)
+})
+
 for (const [what, line] of [
   ['a text and a map', 'server.port.x=2'],
   ['a gap in a list', 'cors.allowed-origins[7]=https://a.example.com'],
