@@ -21,6 +21,8 @@ export type Kind = keyof typeof kinds
 export interface MovedObject {
   readonly kind: Kind
   readonly versions: readonly JsonObject[]
+  /** The source has one, and does not show it. */
+  readonly lacksHistory?: boolean
 }
 
 export function isKind(text: unknown): text is Kind {
@@ -37,10 +39,11 @@ export function keyOf(kind: Kind, document: JsonObject): string | undefined {
   return id && foldName(kind === 'templates' ? templateVersion(id, document) : id)
 }
 
+/** As in Front50, whose copy under a digest has a tag, too. */
 function templateVersion(id: string, { tag, digest }: JsonObject): string {
   if (/[:@]/.test(id)) return id
-  if (typeof tag === 'string') return `${id}:${tag}`
-  return typeof digest === 'string' ? `${id}@sha256:${digest}` : id
+  if (textOf(digest)) return `${id}@sha256:${digest}`
+  return textOf(tag) ? `${id}:${tag}` : id
 }
 
 /** When a version was written, in milliseconds since the epoch. */

@@ -13,33 +13,50 @@ export interface RemoteSource {
 
 const answerMs = 60_000
 
-/** Lists of Front50; histories are below the second path. */
-const lists: readonly { kind: Kind; path: string; historyPath?: string }[] = [
-  { kind: 'serviceAccounts', path: '/serviceAccounts' },
-  { kind: 'templates', path: '/pipelineTemplates' },
-  { kind: 'applications', path: '/v2/applications' },
+interface List {
+  readonly kind: Kind
+  readonly path: string
+  /** Histories are below it. */
+  readonly historyPath?: string
+  /** Some storages of Front50 do not keep them. */
+  readonly isOptional?: true
+}
+
+const applicationsPath = '/v2/applications'
+/** Everything, whatever Fiat permits: Front50 compares the names of pipelines with those of applications otherwise. */
+const unrestricted = '?restricted=false'
+
+const lists: readonly List[] = [
+  { kind: 'serviceAccounts', path: '/serviceAccounts', isOptional: true },
+  { kind: 'templates', path: '/pipelineTemplates', isOptional: true },
+  { kind: 'applications', path: applicationsPath + unrestricted, historyPath: applicationsPath },
   { kind: 'permissions', path: '/permissions/applications' },
   { kind: 'projects', path: '/v2/projects' },
   { kind: 'notifications', path: '/notifications' },
-  { kind: 'pipelines', path: '/pipelines', historyPath: '/pipelines' },
+  { kind: 'pipelines', path: `/pipelines${unrestricted}`, historyPath: '/pipelines' },
   { kind: 'strategies', path: '/strategies', historyPath: '/strategies' },
 ]
 
 /** Whether the address is that of a Front50; otherwise it is a Gate. @throws {Error} when it does not answer */
 export async function isFront50(source: RemoteSource): Promise<boolean> {
-  return Array.isArray(await read(source, '/v2/applications'))
+  return Array.isArray(await read(source, applicationsPath + unrestricted))
 }
 
 /** @throws {Error} when a list cannot be read; nothing is passed over */
 export async function* readFront50(source: RemoteSource): AsyncGenerator<MovedObject, void> {
-  for (const { kind, path, historyPath } of lists) {
-    for (const document of await readList(source, path)) {
-      // Permissions are records of their own.
-      const { permissions: _shown, ...application } = document
-      const live = kind === 'applications' ? application : document
-      yield { kind, versions: historyPath === undefined ? [live] : await readVersions(source, historyPath, live) }
+  for (const list of lists) {
+    for (const document of await readList(source, list.path, list.isOptional)) {
+      // Front50 makes them up for applications without permissions.
+      if (list.kind === 'permissions' && document['lastModifiedBy'] === 'auto-generated') continue
+      yield { kind: list.kind, ...(await readVersions(source, list, withoutPermissions(list.kind, document))) }
     }
   }
+}
+
+/** Permissions are records of their own. */
+function withoutPermissions(kind: Kind, document: JsonObject): JsonObject {
+  const { permissions: _shown, ...application } = document
+  return kind === 'applications' ? application : document
 }
 
 /** What the public API shows: neither service accounts nor snapshots, and histories of pipelines only. */
@@ -57,31 +74,43 @@ export async function* readGate(source: RemoteSource): AsyncGenerator<MovedObjec
     if (Object.keys(notifications).length > 0)
       yield { kind: 'notifications', versions: [{ ...notifications, application: name }] }
     for (const pipeline of await readList(source, `/applications/${path}/pipelineConfigs`))
-      yield { kind: 'pipelines', versions: await readVersions(source, '/pipelineConfigs', pipeline) }
+      yield {
+        kind: 'pipelines',
+        ...(await readVersions(source, { kind: 'pipelines', historyPath: '/pipelineConfigs' }, pipeline)),
+      }
     for (const strategy of await readList(source, `/applications/${path}/strategyConfigs`))
       yield { kind: 'strategies', versions: [strategy] }
   }
 }
 
-async function readVersions(source: RemoteSource, path: string, live: JsonObject): Promise<JsonObject[]> {
-  const id = textOf(live['id'])
-  if (id === undefined) return [live]
+async function readVersions(
+  source: RemoteSource,
+  { kind, historyPath }: Pick<List, 'kind' | 'historyPath'>,
+  live: JsonObject,
+): Promise<Pick<MovedObject, 'versions' | 'lacksHistory'>> {
+  const key = kind === 'applications' ? textOf(live['name'])?.toLowerCase() : textOf(live['id'])
+  if (historyPath === undefined || key === undefined) return { versions: [live] }
   // A limit of 1 asks for the live object.
   const limit = Math.max(source.mostVersions, 2)
-  const versions = objectsOf(await read(source, `${path}/${encodeURIComponent(id)}/history?limit=${limit}`)).reverse()
-  const newest = versions.at(-1)
-  return newest !== undefined && contentOf(newest) === contentOf(live) ? versions : [...versions, live]
+  // Servers such as Tomcat reject a slash in a path, however it is written.
+  const isReadable = !/[/\\]/.test(key)
+  const found = isReadable ? await read(source, `${historyPath}/${encodeURIComponent(key)}/history?limit=${limit}`) : undefined
+  const [newest, ...older] = objectsOf(found).map((version) => withoutPermissions(kind, version))
+  if (newest === undefined) return { versions: [live], lacksHistory: true }
+  const isWhole = contentOf(newest) === contentOf(live)
+  return { versions: [...older.reverse(), newest, ...(isWhole ? [] : [live])] }
 }
 
-async function readList(source: RemoteSource, path: string): Promise<JsonObject[]> {
-  const list = await read(source, path)
+async function readList(source: RemoteSource, path: string, isOptional = false): Promise<JsonObject[]> {
+  const list = await read(source, path, isOptional)
+  if (list === undefined && isOptional) return []
   if (!Array.isArray(list))
     throw new Error(`${source.url}${path} has no list. Check that --from is the address of Front50 or Gate.`)
   return objectsOf(list)
 }
 
-/** Undefined for 404. */
-async function read({ url, headers }: RemoteSource, path: string): Promise<unknown> {
+/** Undefined for 404, and for 400 where a storage may not support the list. */
+async function read({ url, headers }: RemoteSource, path: string, isOptional = false): Promise<unknown> {
   let response: Response
   try {
     // With a token, no other host is followed to.
@@ -90,7 +119,7 @@ async function read({ url, headers }: RemoteSource, path: string): Promise<unkno
     throw new Error(`${url}${path} cannot be read: ${describeCause(cause)}. Check the address of --from.`, { cause })
   }
   const text = await response.text()
-  if (response.status === 404) return undefined
+  if (response.status === 404 || (isOptional && response.status === 400)) return undefined
   if (response.status === 401 || response.status === 403 || response.status === 302)
     throw new Error(`${url}${path} needs a login (${response.status}): put an API token into FAIRLEAD_TOKEN, or name --user.`)
   if (!response.ok) throw new Error(`${url}${path} answered ${response.status}. Nothing is moved; try again once it answers.`)

@@ -1,10 +1,12 @@
 /** Takes definitions into the store with their histories, and reports what became of each. */
+import type { Definitions } from '../backends/definitions/collections.ts'
 import { environmentMisfits } from '../backends/definitions/declared-environments.ts'
 import { checkNameIsFree, checkPipelineTypes, checkPlace } from '../backends/definitions/pipeline-rules.ts'
 import { refusal, refusalOf } from '../backends/definitions/requests.ts'
 import { checkBody } from '../backends/requests/check-body.ts'
 import { PermissionFields } from '../backends/rights/application-permissions.ts'
-import { type JsonObject, objectsOf, textsOf } from '../json/values.ts'
+import { type JsonObject, objectsOf, textOf, textsOf } from '../json/values.ts'
+import { foldName } from '../names/fold-name.ts'
 import { contentOf, type Kind, keyOf, kinds, type MovedObject, writtenMs } from './kinds.ts'
 import { findMisfits, type Surroundings } from './misfits.ts'
 import type { OpenDefinitions } from './open-definitions.ts'
@@ -16,6 +18,8 @@ export interface MoveReport {
   readonly counts: Map<Kind, Map<Outcome, number>>
   /** A line for each object that needs attention. */
   readonly remarks: string[]
+  /** Objects whose history the source does not show. */
+  withoutHistory: number
 }
 
 interface MoveOptions {
@@ -24,6 +28,8 @@ interface MoveOptions {
   readonly replaces: boolean
 }
 
+type Reporting = MoveOptions & { readonly report: MoveReport }
+
 /** Everything or nothing is written. @throws what reading throws */
 export async function writeDefinitions(
   opened: OpenDefinitions,
@@ -31,7 +37,7 @@ export async function writeDefinitions(
   options: MoveOptions,
 ): Promise<MoveReport> {
   const { db } = opened.definitions.context
-  const report: MoveReport = { counts: new Map(), remarks: [] }
+  const report: MoveReport = { counts: new Map(), remarks: [], withoutHistory: 0 }
   db.exec('BEGIN IMMEDIATE')
   try {
     for await (const object of objects) take(opened, object, { ...options, report })
@@ -43,7 +49,7 @@ export async function writeDefinitions(
   }
 }
 
-function take(opened: OpenDefinitions, { kind, versions }: MovedObject, options: MoveOptions & { report: MoveReport }): void {
+function take(opened: OpenDefinitions, { kind, versions, lacksHistory }: MovedObject, options: Reporting): void {
   const { report, surroundings } = options
   const sent = versions.at(-1) ?? {}
   const title = `${kinds[kind]} / ${nameOf(sent)}`
@@ -55,13 +61,19 @@ function take(opened: OpenDefinitions, { kind, versions }: MovedObject, options:
   if (problem !== undefined) report.remarks.push(`${title}: refused. ${problem}`)
   if (outcome === 'different') report.remarks.push(`${title}: exists with other content. Use --replace to replace it.`)
   if (problem !== undefined) return
-  const isPipeline = kind === 'pipelines' || kind === 'strategies'
-  const misfits = isPipeline
-    ? findMisfits(opened.definitions, live, surroundings)
-    : kind === 'applications'
-      ? environmentMisfits(live['environments'], surroundings.accounts)
-      : []
-  report.remarks.push(...misfits.map((sentence) => `${title}: ${sentence}`))
+  if (lacksHistory === true) report.withoutHistory++
+  const { definitions } = opened
+  const sentences = orphaned(definitions, kind, live)
+  if (kind === 'pipelines' || kind === 'strategies') sentences.push(...findMisfits(definitions, live, surroundings))
+  if (kind === 'applications') sentences.push(...environmentMisfits(live['environments'], surroundings.accounts))
+  report.remarks.push(...sentences.map((sentence) => `${title}: ${sentence}`))
+}
+
+/** Front50 keeps what belonged to an application that was deleted, where the deletion failed. */
+function orphaned({ applications }: Definitions, kind: Kind, live: JsonObject): string[] {
+  const name = textOf(live[kind === 'permissions' ? 'name' : 'application'])
+  if (kind === 'applications' || name === undefined || applications.has(foldName(name))) return []
+  return [`The application "${name}" does not exist: create it, or delete this.`]
 }
 
 function put({ definitions, setTime }: OpenDefinitions, { kind, versions }: MovedObject, { replaces }: MoveOptions): Outcome {
@@ -124,10 +136,12 @@ function nameOf({ application, name, id }: JsonObject): string {
 }
 
 /** A line for each kind, then the remarks. */
-export function formatReport({ counts, remarks }: MoveReport): string {
+export function formatReport({ counts, remarks, withoutHistory }: MoveReport): string {
   const lines = [...counts].map(([kind, ofKind]) => {
     const parts = outcomes.flatMap((outcome) => (ofKind.has(outcome) ? [`${ofKind.get(outcome)} ${outcome}`] : []))
     return `${kinds[kind]}: ${parts.join(', ')}`
   })
+  if (withoutHistory > 0)
+    lines.push(`The source does not show the history of ${withoutHistory} objects. Name an administrator with --user.`)
   return `${[...lines, ...remarks].join('\n')}\n`
 }

@@ -27,23 +27,45 @@ const deploy = {
   ],
 }
 const older = { ...deploy, stages: [], updateTs: '1600000001000', lastModifiedBy: 'bob' }
+const shop = {
+  ...{ name: 'SHOP', email: 'shop@example.com', updateTs: '1600000000000', cloudProviders: 'local' },
+  environments: [{ name: 'production', accounts: ['prod'] }],
+}
+/** Nothing that Front50 would not have let in. */
+const odd = [
+  {
+    id: 'a/b',
+    application: 'shop',
+    name: 'release/1.0 für Köln',
+    triggers: [],
+    index: 3,
+    'x-team': { any: [1.0, null] },
+    stages: [],
+  },
+  { id: 'p-4', application: 'gone', name: 'left over', triggers: [] },
+  { id: 'p-5', application: 'shop', name: ' Deploy ', triggers: [] },
+]
 const ofFront50 = {
   'GET /serviceAccounts': [{ name: 'deployer', memberOf: ['ops'] }],
-  'GET /pipelineTemplates': [],
-  'GET /v2/applications': [
-    {
-      ...{ name: 'SHOP', email: 'shop@example.com', updateTs: '1600000000000', cloudProviders: 'local' },
-      environments: [{ name: 'production', accounts: ['prod'] }],
-    },
+  // As one save of Front50 leaves them: the copy under the digest has the tag, too.
+  'GET /pipelineTemplates': [
+    { id: 'base', schema: 'v2' },
+    { id: 'base', schema: 'v2', tag: 'latest' },
+    { id: 'base', schema: 'v2', tag: 'latest', digest: 'abc' },
   ],
-  'GET /permissions/applications': [{ name: 'shop', permissions: { READ: ['ops'] } }],
+  'GET /v2/applications': [{ ...shop, permissions: { READ: ['ops'] } }],
+  'GET /v2/applications/shop/history': [shop, { ...shop, email: 'old@example.com', updateTs: '1500000000000' }],
+  'GET /permissions/applications': [
+    { name: 'shop', permissions: { READ: ['ops'] } },
+    { name: 'SHOP-2', permissions: {}, lastModified: -1, lastModifiedBy: 'auto-generated' },
+  ],
   'GET /v2/projects': [{ id: 'pr-1', name: 'Web', config: { applications: ['shop'] } }],
   'GET /notifications': [
     { application: 'shop', email: [{ type: 'email', address: 'a@example.com', when: ['pipeline.failed'] }] },
   ],
-  'GET /pipelines': [deploy, { id: 'p-2', application: 'shop', triggers: [] }],
+  'GET /pipelines': [deploy, { id: 'p-2', application: 'shop', triggers: [] }, ...odd],
   'GET /pipelines/p-1/history': [deploy, older],
-  'GET /pipelines/p-2/history': [],
+  'GET /pipelines/p-4/history': [odd[1]],
   'GET /strategies': [],
 }
 
@@ -65,8 +87,13 @@ test('definitions move with their histories, and the report lists what does not 
     const { status, out, errors } = await move('one', '--from', front50.url, '--dry-run')
     assert.equal(status, 0, errors)
     for (const line of [
+      /^templates: 3 new$/m,
       /^applications: 1 new$/m,
-      /^pipelines: 1 new, 1 refused$/m,
+      /^permissions: 1 new$/m,
+      /^pipelines: 3 new, 2 refused$/m,
+      /^The source does not show the history of 1 objects\. Name an administrator/m,
+      /left over of gone: The application "gone" does not exist/,
+      / {2}Deploy {2}of shop: refused\. /,
       /does not run stages of the type wercker: replace them/,
       /^applications \/ SHOP: The environment "production" names the account "prod", which does not exist/m,
       /Accounts that do not exist here: prod\. Configure them/,
@@ -77,19 +104,22 @@ test('definitions move with their histories, and the report lists what does not 
       /Nothing is written/,
     ])
       assert.match(out, line)
-    assert.match((await move('one', '--from', front50.url)).out, /^pipelines: 1 new, 1 refused$/m)
+    assert.match((await move('one', '--from', front50.url)).out, /^pipelines: 3 new, 2 refused$/m)
   })
 
   await t.test('a second run changes nothing; other content is replaced on demand only', async () => {
-    assert.match((await move('one', '--from', front50.url)).out, /^pipelines: 1 equal, 1 refused$/m)
-    front50.answer({ ...ofFront50, 'GET /pipelines': [{ ...deploy, description: 'changed' }] })
+    const { out } = await move('one', '--from', front50.url)
+    assert.match(out, /^pipelines: 3 equal, 2 refused$/m)
+    assert.doesNotMatch(out, /\d (new|different)/)
+    const { 'GET /serviceAccounts': _absent, ...others } = ofFront50
+    front50.answer({ ...others, 'GET /pipelines': [{ ...deploy, description: 'changed' }] })
     assert.match((await move('one', '--from', front50.url)).out, /^pipelines: 1 different$/m)
     assert.match((await move('one', '--from', front50.url, '--replace')).out, /^pipelines: 1 replaced$/m)
   })
 
   await t.test('a file carries everything to another instance, whose API shows authors and times', async (t) => {
     assert.equal((await move('one', '--to', file)).status, 0)
-    assert.match((await move('two', '--from', file)).out, /^pipelines: 1 new$/m)
+    assert.match((await move('two', '--from', file)).out, /^pipelines: 3 new$/m)
     const { url } = await runGateway(t, {}, { embedded: true, dataDir: join(home, 'two') })
     const history = (await (await fetch(`${url}/pipelineConfigs/p-1/history`)).json()) as JsonObject[]
     assert.deepEqual(
@@ -101,12 +131,19 @@ test('definitions move with their histories, and the report lists what does not 
     )
     const application = (await (await fetch(`${url}/applications/shop`)).json()) as { attributes: JsonObject }
     assert.deepEqual(application.attributes['permissions'], { READ: ['ops'] })
+    const ofShop = (await (await fetch(`${url}/applications/shop/history`)).json()) as JsonObject[]
+    assert.deepEqual(
+      ofShop.map(({ email }) => email),
+      ['shop@example.com', 'old@example.com'],
+    )
+    const pipelines = (await (await fetch(`${url}/applications/shop/pipelineConfigs`)).json()) as JsonObject[]
+    assert.deepEqual(pipelines.find(({ id }) => id === 'a/b')?.['x-team'], { any: [1, null] })
     const refused = await move('two', '--from', file)
     assert.equal(refused.status, 1)
     assert.match(refused.errors, /Another Fairlead uses the data directory/)
     const third = await move('three', '--from', url)
     assert.equal(third.status, 0, third.errors)
-    assert.match(third.out, /^pipelines: 1 new$/m)
+    assert.match(third.out, /^pipelines: 2 new$/m)
     assert.match(third.errors, /A Gate shows neither service accounts/)
   })
 
