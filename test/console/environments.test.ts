@@ -40,6 +40,8 @@ test('an application has the environments that it declares, and those of account
   const nameOf = (account: string) => environmentOf(group(account, '1', 100), declared, environments)
   assert.deepEqual(['test', 'stage', 'prod'].map(nameOf), ['lab', 'stage-1', 'eu'])
   assert.deepEqual([[...declared.keys()], [...claimed]], [['web'], ['prod']])
+  const reaching = { ...deploying('release', 'prod'), application: 'other' }
+  assert.deepEqual([...toDeclared([web, { name: 'OTHER' }], [reaching, deploying('own', 'test')]).claimed], ['test'])
 })
 
 test('a version is the tag, the digest or the name of an image', () => {

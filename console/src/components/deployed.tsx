@@ -42,7 +42,7 @@ export function useLandscape(screen: string) {
   const applications = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body
   return useMemo(() => {
     const environments = toEnvironments(accounts ?? [])
-    const { declared, claimed } = toDeclared(applications ?? [])
+    const { declared, claimed } = toDeclared(applications ?? [], pipelines ?? [])
     const ways = [...declared.values()].map((list) => list.map(({ name }) => name))
     const own = [...environments].flatMap(([account, name]) => (claimed.has(account) ? [] : [name]))
     const deploying = (pipelines ?? []).map((pipeline) => wayOf(pipeline, environments))

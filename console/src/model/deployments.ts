@@ -22,11 +22,13 @@ export function toEnvironments(accounts: readonly Schemas['Account'][]): Environ
 
 type Declared = ReadonlyMap<string, readonly Schemas['DeclaredEnvironment'][]>
 
-/** Environments that applications declare, by their names in small letters, and accounts that no others use. */
-export function toDeclared(applications: readonly Schemas['ApplicationAttributes'][]) {
+/** Environments that applications declare, by their names in small letters, and accounts that no others use or deploy to. */
+export function toDeclared(applications: readonly Schemas['ApplicationAttributes'][], pipelines: readonly Pipeline[] = []) {
   const [declaring, others] = [true, false].map((wanted) => applications.filter((each) => !!each.environments?.length === wanted))
   const declared: Declared = new Map(declaring?.map(({ name, environments }) => [name.toLowerCase(), environments ?? []]))
-  const open = new Set(others?.flatMap(({ accounts }) => splitList(accounts ?? '')))
+  const free = pipelines.filter(({ application }) => !declared.has(application.toLowerCase()))
+  const reached = free.flatMap((pipeline) => wayOf(pipeline, new Map()))
+  const open = new Set([...(others?.flatMap(({ accounts }) => splitList(accounts ?? '')) ?? []), ...reached])
   const claimed = [...declared.values()].flat().flatMap(({ accounts }) => accounts)
   return { declared, claimed: new Set(claimed.filter((account) => !open.has(account))) }
 }
