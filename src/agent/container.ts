@@ -60,5 +60,11 @@ export async function removeContainer(container: ContainerIdentity): Promise<voi
   }
 }
 
+/** What it has written beside its volumes; 0 while the runtime does not say. */
+export async function writtenBytes(container: ContainerIdentity): Promise<number> {
+  const args = ['container', 'inspect', '--size', '--format', '{{.SizeRw}}', container.name]
+  return Number.parseInt(await callRuntime(container, args).catch(() => ''), 10) || 0
+}
+
 /** It has gone by itself. A runtime that does not work fails the next start, which says why. */
 function passOver(): void {}

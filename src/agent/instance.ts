@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { tryPort } from '../net/try-port.ts'
 import { measureTree } from '../storage/directory-trees.ts'
 import { isCutOff } from './console.ts'
-import { type ContainerIdentity, removeContainer, stopContainer } from './container.ts'
+import { type ContainerIdentity, removeContainer, stopContainer, writtenBytes } from './container.ts'
 import { createGroup, joinGroup, removeGroup } from './control-groups.ts'
 import {
   filesOf,
@@ -174,7 +174,7 @@ export class ProgramInstance {
         memory: limits?.memoryBytes === undefined ? 'none' : enforced,
         processes: limits?.processes === undefined ? 'none' : enforced,
         openFiles: limits?.openFiles === undefined ? 'none' : 'prlimit',
-        disk: limits?.diskBytes === undefined || isContainer ? 'none' : 'watched',
+        disk: limits?.diskBytes === undefined ? 'none' : 'watched',
       },
       events: this.#record.events,
     }
@@ -367,7 +367,7 @@ export class ProgramInstance {
     const over = new AbortController()
     this.#run = run
     const { timeLimitMs, restart, program } = this.#desired as DesiredInstance
-    const diskBytes = program.container === undefined ? program.limits.diskBytes : undefined
+    const { diskBytes } = program.limits
     const background = [this.#insist(() => this.#watchReadiness(run, over.signal), over.signal)]
     if (diskBytes !== undefined) background.push(this.#insist(() => this.#watchDisk(run, diskBytes, over.signal), over.signal))
     void run.drained.then((pumpEnd) => {
@@ -528,7 +528,10 @@ export class ProgramInstance {
   async #watchDisk(run: Run, diskBytes: number, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const startMs = performance.now()
-      const verdict = describeDiskExcess(await measureTree(this.#files.work), diskBytes)
+      const { container } = run.record
+      const size =
+        container === undefined ? await measureTree(this.#files.work) : { bytes: await writtenBytes(container), entries: 0 }
+      const verdict = describeDiskExcess(size, diskBytes, container !== undefined)
       if (verdict !== undefined && !signal.aborted) {
         this.#mustRefill = true
         return this.#condemn(run, verdict)

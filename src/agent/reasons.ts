@@ -74,8 +74,8 @@ export function describeProgramExcess(
 /** What an empty file counts for at least: a block, as one with a single byte takes. */
 const bytesPerEntry = 4096
 
-export function describeDiskExcess({ bytes, entries }: TreeSize, diskBytes: number): string | undefined {
-  const limit = `Its working directory exceeded its limit of ${formatBytes(diskBytes)}`
+export function describeDiskExcess({ bytes, entries }: TreeSize, diskBytes: number, isContainer: boolean): string | undefined {
+  const limit = `Its ${isContainer ? 'container' : 'working directory'} exceeded its limit of ${formatBytes(diskBytes)}`
   if (bytes > diskBytes) return `${limit}, and it was ended.`
   if (entries * bytesPerEntry <= diskBytes) return undefined
   return `${limit} with ${entries} files, each of which counts for 4 KiB at least, and it was ended.`

@@ -71,9 +71,9 @@ export async function startProgram({ program, files, mark, keepsStatus }: StartO
 
 /** The shell waits for a line, so that nothing runs that no record names; end of file means that the agent has died. */
 function toScript({ limits, container }: Program, keepsStatus: boolean): string {
+  const openFiles = limits.openFiles === undefined ? '' : `ulimit -n ${Math.floor(limits.openFiles)} || exit 126; `
   // Helpers of podman that outlive a container, and serve others, must not look like a part of it.
-  if (container !== undefined) return `read -r go || exit 125; unset ${markName}; exec "$@" </dev/null`
-  const limit = limits.openFiles === undefined ? '' : `ulimit -n ${Math.floor(limits.openFiles)} || exit 126; `
+  const limit = container === undefined ? openFiles : `unset ${markName}; `
   if (!keepsStatus) return `read -r go || exit 125; ${limit}exec "$@" </dev/null`
   // Traps with a command, unlike ignored signals, are not passed on to the program.
   const begin = `trap : TERM INT HUP QUIT; read -r go || { echo ${unstarted} >&3; exit 125; }; ${limit}`

@@ -56,7 +56,12 @@ echo "started as $FAIRLEAD_INSTANCE_ID"
 `
 
 /** @returns the digest of the image */
-export async function pushWebImage(registry: OciRegistry, repository: string, tag: string, version = tag): Promise<string> {
+export async function pushWebImage(
+  registry: OciRegistry,
+  repository: string,
+  tag: string,
+  { version = tag, user = '65534' } = {},
+): Promise<string> {
   const folder = mkdtempSync('/var/tmp/fairlead-image-')
   const head = String.raw`Content-Type: text/plain\r\nConnection: close\r\n\r\n`
   for (const name of ['bin', 'www/cgi-bin']) mkdirSync(join(folder, name), { recursive: true })
@@ -72,7 +77,7 @@ export async function pushWebImage(registry: OciRegistry, repository: string, ta
     os: 'linux',
     rootfs: { type: 'layers', diff_ids: [digestOf(layer)] },
     config: {
-      User: '65534',
+      User: user,
       Env: [`VERSION=${version}`],
       Cmd: ['/bin/busybox', 'sh', '-c', script],
       ExposedPorts: { '8080/tcp': {} },

@@ -9,7 +9,7 @@ import { askAgent } from '../../../src/agent/agent-request.ts'
 import type { ObservedState } from '../../../src/agent/protocol.ts'
 import { Containers } from '../../../src/backends/infrastructure/providers/local/containers.ts'
 import type { LocalInstance } from '../../../src/backends/infrastructure/providers/local/desired.ts'
-import type { JsonObject } from '../../../src/json/values.ts'
+import { type JsonObject, objectsOf, textsOf } from '../../../src/json/values.ts'
 import { socketPathFor } from '../../../src/storage/socket-path.ts'
 import { pushWebImage, startPodman } from '../../support/container-runtime.ts'
 import { findProgram } from '../../support/debian.ts'
@@ -81,7 +81,7 @@ test('containers are deployed, adopted, limited, stopped and pruned', async (t) 
       assert.match(environment, new RegExp(`^${line}$`, 'm'))
     }
     assert.doesNotMatch(environment, /FAIRLEAD_PROCESS/)
-    await pushWebImage(registry, 'shop/web', '1.0', '1.0-changed')
+    await pushWebImage(registry, 'shop/web', '1.0', { version: '1.0-changed' })
     await infra.succeed({ resizeServerGroup: { ...place, serverGroupName: first, capacity: { min: 2, max: 2, desired: 2 } } })
     await infra.until<Group>(groupPath(first), isUp(2))
     assert.deepEqual([data('current/data/0'), data('current/data/1')], ['started 1.0\n', 'started 1.0\n'])
@@ -153,6 +153,24 @@ test('containers are deployed, adopted, limited, stopped and pruned', async (t) 
       return now.length === 1 && now[0] !== before
     }, 'another container')
     await infra.until<Group>(groupPath(second), isUp(1))
+  })
+
+  await t.test('a job is a container that ends by itself, or at its limits', async () => {
+    await pushWebImage(registry, 'shop/job', '1.0', { user: '0' })
+    const start = async (command: string, more: JsonObject = {}) => {
+      const image = { imageId: `${registry.host}/shop/job:1.0`, command: ['/bin/busybox', 'sh', '-c', command] }
+      const { resultObjects } = await infra.succeed({ runJob: { ...place, application: 'shop', ...image, ...more } })
+      return `/applications/shop/jobs/local/local/${textsOf(objectsOf(resultObjects)[0]?.['deployedNames'])[0]}`
+    }
+    const isOver = ({ jobState }: JsonObject) => jobState === 'Failed' || jobState === 'Succeeded'
+    const paths = [
+      await start('test "$GREETING" = hello && exit 3', { environment: { GREETING: 'hello' } }),
+      await start('/bin/busybox dd if=/dev/zero of=/large bs=1M count=3; sleep 3600', { limits: { diskMb: 1 } }),
+    ]
+    const ends: JsonObject[] = []
+    for (const path of paths) ends.push((await infra.until<JsonObject>(path, isOver))['completionDetails'] as JsonObject)
+    assert.equal(ends[0]?.['exitCode'], 3)
+    assert.match(String(ends[1]?.['message']), /^Its container exceeded its limit of 1 MiB, and it was ended/)
   })
 
   await t.test('what Fairlead has pulled goes with its last server group', async () => {

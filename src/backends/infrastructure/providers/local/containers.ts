@@ -65,7 +65,7 @@ export class Containers {
    *
    * @throws {Error} that says what to do
    */
-  async resolve(account: string, file: ContainerFile, signal: AbortSignal): Promise<ResolvedContainer> {
+  async resolve(account: string, file: ContainerPlan, signal: AbortSignal): Promise<ResolvedContainer> {
     const caller = this.callerOf(account)
     const image = withoutTag(file.image)
     const before = await inspect(caller, image)
@@ -77,7 +77,8 @@ export class Containers {
     const reference =
       found.digests.find((each) => each.startsWith(`${repository}@`)) ??
       (image.includes('@') ? image : (found.digests[0] ?? found.id))
-    const container = { image: file.image, reference, port: portOf(file, found.ports) }
+    const isOwn = file.network === 'own'
+    const container = { image: file.image, reference, port: portOf(file, found.ports), ...(isOwn && { network: 'own' as const }) }
     return { container, digest: reference.split('@')[1] ?? found.id, pulledId: before?.id === found.id ? undefined : found.id }
   }
 
@@ -91,7 +92,7 @@ export class Containers {
   }
 
   /** How podman and docker, which both have these options, start an instance; the environment is of the command itself. */
-  commandOf(instance: LocalInstance, container: GroupContainer, given: ContainerStart) {
+  commandOf(instance: ContainerOwner, container: GroupContainer, given: ContainerStart) {
     const { environment, limits, mounts, stopMs } = given
     const { runtime, environment: runtimeEnvironment } = this.callerOf(instance.account)
     const name = `fairlead-${instance.id}`
@@ -127,6 +128,12 @@ export class Containers {
   }
 }
 
+/** A container of `own` network publishes nothing. */
+export type ContainerPlan = Omit<ContainerFile, 'network'> & { readonly network?: 'host' | 'own' | undefined }
+
+/** An instance, or a job, which has no port. */
+type ContainerOwner = Pick<LocalInstance, 'id' | 'account'> & Partial<Pick<LocalInstance, 'host' | 'port'>>
+
 export interface ContainerStart {
   /** Replaces the command of the image, unless it is empty. */
   readonly command: readonly string[]
@@ -136,7 +143,8 @@ export interface ContainerStart {
   readonly stopMs: number
 }
 
-function networkOptions({ host, port }: LocalInstance, container: GroupContainer): string[] {
+function networkOptions({ host, port }: ContainerOwner, container: GroupContainer): string[] {
+  if (container.network === 'own') return []
   return container.port === undefined ? ['--network', 'host'] : ['--publish', `${host}:${port}:${container.port}`]
 }
 
@@ -189,8 +197,8 @@ async function pull(caller: RuntimeCaller, image: string, signal: AbortSignal): 
 }
 
 /** @throws {Error} when neither the file nor the image says it */
-function portOf({ image, port, network }: ContainerFile, exposed: readonly number[]): number | undefined {
-  if (network === 'host') return undefined
+function portOf({ image, port, network }: ContainerPlan, exposed: readonly number[]): number | undefined {
+  if (network !== undefined) return undefined
   const [only, ...others] = exposed
   const chosen = port ?? (others.length === 0 ? only : undefined)
   if (chosen !== undefined) return chosen

@@ -1,4 +1,4 @@
-/** Images of containers that Fairlead has pulled: removed once no server group and no instance uses them. */
+/** Images of containers that Fairlead has pulled: removed once no server group, instance or job uses them. */
 import type { BackendContext } from '../../../backend.ts'
 import type { Containers } from './containers.ts'
 import { type Desired, type LocalPull, placeKey } from './desired.ts'
@@ -36,7 +36,8 @@ export class PulledImages {
     const { desired } = this.#options
     const pulls = [...desired.all('pulls')]
     if (pulls.length === 0) return []
-    const users = [...desired.all('groups'), ...desired.all('instances')]
+    const jobs = [...desired.all('jobs')].filter(({ end }) => end === undefined)
+    const users = [...desired.all('groups'), ...desired.all('instances'), ...jobs]
     const used = new Set(users.map(({ account, program }) => `${account} ${program.container?.reference}`))
     const isUsed = ({ account, name }: LocalPull) => used.has(`${account} ${name}`)
     for (const pull of pulls.filter(isUsed)) this.#tried.delete(placeKey(pull))

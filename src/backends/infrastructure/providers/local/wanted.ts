@@ -10,7 +10,7 @@ import type {
 } from '../../../../agent/protocol.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
 import type { ImageStore } from '../../../images/image-store.ts'
-import type { Containers } from './containers.ts'
+import type { ContainerStart, Containers } from './containers.ts'
 import { type Desired, type LocalBalancer, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
 import { allowedSources } from './firewalls.ts'
 import { type GroupProgram, toLimits } from './program.ts'
@@ -98,7 +98,7 @@ function toInstance(instance: LocalInstance, parts: WantedParts): DesiredInstanc
     generation,
     restart: 'always',
     program: {
-      ...toStart(instance, parts),
+      ...toStart(instance, toInstanceStart(instance, parts), parts),
       user: parts.users.of(account),
       limits: toLimits(program, typeOf(program.instanceType, parts)),
       volumes: toProgramVolumes(instance, parts.dataDir),
@@ -109,18 +109,27 @@ function toInstance(instance: LocalInstance, parts: WantedParts): DesiredInstanc
   }
 }
 
+type Start = Omit<ContainerStart, 'command' | 'stopMs'> & Pick<Program, 'content'>
+
+function toInstanceStart(instance: LocalInstance, parts: WantedParts): Start {
+  const { program } = instance
+  return {
+    environment: toInstanceEnvironment(instance, parts),
+    limits: toLimits(program, typeOf(program.instanceType, parts)),
+    mounts: volumesOf(instance, parts.dataDir),
+    content: parts.images.folderOf(program),
+  }
+}
+
 /** As a program of this machine or as a container. */
 function toStart(
-  instance: LocalInstance,
-  parts: WantedParts,
+  owner: LocalInstance | LocalJob,
+  { content, ...start }: Start,
+  { containers }: WantedParts,
 ): Pick<Program, 'command' | 'content' | 'environment' | 'container'> {
-  const { program } = instance
-  const { container, command, stopMs } = program
-  const environment = toInstanceEnvironment(instance, parts)
-  if (container === undefined) return { command, content: parts.images.folderOf(program), environment }
-  const limits = toLimits(program, typeOf(program.instanceType, parts))
-  const given = { command, environment, limits, stopMs, mounts: volumesOf(instance, parts.dataDir) }
-  return { ...parts.containers.commandOf(instance, container, given), content: undefined }
+  const { container, command, stopMs } = owner.program
+  if (container === undefined) return { command, content, environment: start.environment }
+  return { ...containers.commandOf(owner, container, { ...start, command, stopMs }), content: undefined }
 }
 
 /** What an instance finds about itself in its environment, beside `PORT` and `HOST`. */
@@ -152,21 +161,21 @@ function toProbe({ ready }: GroupProgram, host: string, port: number): Probe {
 function toJobInstance(job: LocalJob, parts: WantedParts): DesiredInstance {
   const { id, program, digest, account, instanceType, content, consoleBytes } = job
   const limits = toLimits(program, typeOf(instanceType, parts))
+  const environment = {
+    ...parts.secrets.environmentOf(job),
+    FAIRLEAD_JOB_ID: id,
+    FAIRLEAD_JOB: job.name,
+    FAIRLEAD_ACCOUNT: account,
+    FAIRLEAD_REGION: job.region,
+    FAIRLEAD_APPLICATION: job.application,
+  }
+  const start = { environment, limits, mounts: [], content: digest === undefined ? content : parts.images.folderOf({ digest }) }
   return {
     id,
     generation: 0,
     restart: 'once',
     program: {
-      command: program.command,
-      content: digest === undefined ? content : parts.images.folderOf({ digest }),
-      environment: {
-        ...parts.secrets.environmentOf(job),
-        FAIRLEAD_JOB_ID: id,
-        FAIRLEAD_JOB: job.name,
-        FAIRLEAD_ACCOUNT: account,
-        FAIRLEAD_REGION: job.region,
-        FAIRLEAD_APPLICATION: job.application,
-      },
+      ...toStart(job, start, parts),
       user: parts.users.of(account),
       limits: { ...limits, consoleBytes: consoleBytes ?? limits.consoleBytes },
     },

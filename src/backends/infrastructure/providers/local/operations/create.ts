@@ -5,7 +5,7 @@ import { definedOf, fieldOf, type JsonObject, listOf, objectOf, textOf } from '.
 import { clusterName, describeNameProblem, type NameParts, parseMoniker, serverGroupName } from '../../../../../names/moniker.ts'
 import { Command, ContainerNetwork, ImageFile, Readiness, Volumes } from '../../../../images/image-file.ts'
 import type { StoredImage } from '../../../../images/image-store.ts'
-import { isContainerImage } from '../containers.ts'
+import { type ContainerPlan, isContainerImage } from '../containers.ts'
 import { type LocalCapacity, type LocalGroup, type Place, placeKey } from '../desired.ts'
 import { buildInfoOf, findImage, hasImage } from '../local-images.ts'
 import { type ProgramImage, type ProgramOverrides, toProgram } from '../program.ts'
@@ -137,9 +137,13 @@ function imageIdOf({ imageId, image, amiName }: GroupFields): string | undefined
   return imageId ?? textOf(image) ?? textOf(objectOf(image)['imageId']) ?? textOf(objectOf(image)['name']) ?? amiName
 }
 
-function checkImage({ fields, containers, ...parts }: LocalSubmission<GroupFields>, place: TargetPlace): string | undefined {
-  const id = imageIdOf(fields)
-  if (id === undefined) return 'imageId: it is missing. Name an image such as shop:1.0.0.'
+function checkImage(submission: LocalSubmission<GroupFields>, place: TargetPlace): string | undefined {
+  const id = imageIdOf(submission.fields)
+  return id === undefined ? 'imageId: it is missing. Name an image such as shop:1.0.0.' : problemOfImage(id, place, submission)
+}
+
+/** Why the account cannot run it, a sentence. */
+export function problemOfImage(id: string, place: TargetPlace, { containers, ...parts }: OperationParts): string | undefined {
   const image = findImageAt(id, place, parts)
   if (image === undefined && !isContainerImage(id)) return describeMissingImage(id, place)
   const isContainer = image === undefined || image.program.container !== undefined
@@ -223,7 +227,7 @@ async function create(plan: Plan, running: Running): Promise<void> {
   const account = place.account.name
   const region = place.region.name
   const capacity = capacityOf(plan)
-  const image = await loadImage(imageIdOf(fields) ?? source?.image.id ?? '', plan, running)
+  const image = await loadImage(imageIdOf(fields) ?? source?.image.id ?? '', { ...plan, given: fields.container }, running)
   const base = toGroup(plan, image, running)
   await backUpVolumes(base, newestOf(groupsOfCluster(running, place, cluster)), {
     ...running,
@@ -247,12 +251,15 @@ async function create(plan: Plan, running: Running): Promise<void> {
     const problem = problemOfShare(running.desired, group)
     if (problem !== undefined) throw new Error(problem)
     run.note(`Creating server group ${name} in ${account}/${region} of image ${image.id} with ${capacity.desired} instances.`)
-    const { pulledId: imageId, program } = image
-    if (imageId !== undefined)
-      running.desired.put('pulls', { account, region: '', name: program.resolved?.reference ?? '', imageId })
+    notePull(image, account, running)
     fit(running, group, supplies, `The server group ${name} was created.`)
     run.report(toDeployResult(group))
   })
+}
+
+/** What was pulled is removed after its last use. */
+export function notePull({ pulledId: imageId, program }: GivenImage, account: string, { desired }: OperationParts): void {
+  if (imageId !== undefined) desired.put('pulls', { account, region: '', name: program.resolved?.reference ?? '', imageId })
 }
 
 /** Before another version writes into them. @throws {Error} when they cannot be copied */
@@ -267,25 +274,35 @@ async function backUpVolumes(
   if (copy !== undefined) run.note(`The volumes of ${cluster.name} are backed up in ${copy}.`)
 }
 
-/** What is deployed: an image of this machine, or one of a registry. */
-interface GivenImage extends Pick<StoredImage, 'id' | 'name' | 'version' | 'digest'> {
+/** What is deployed or run: an image of this machine, or one of a registry. */
+export interface GivenImage extends Pick<StoredImage, 'id' | 'name' | 'version' | 'digest'> {
   readonly program: ProgramImage
   readonly buildInfo: JsonObject | undefined
   /** Id of what was pulled for it. */
   readonly pulledId?: string | undefined
 }
 
+interface ImageUse {
+  readonly place: TargetPlace
+  /** Of a container, where the image does not say it. */
+  readonly usually?: Pick<ContainerPlan, 'network'>
+  /** Wins over what the image says. */
+  readonly given?: Pick<ContainerPlan, 'network' | 'port'> | undefined
+  readonly cloned?: LocalGroup | undefined
+}
+
 /**
- * As the account of the server group has it, also for a clone from another account. A tag is resolved here, once.
+ * As the account of the server group or job has it, also for a clone from another account. A tag is resolved here, once.
  *
  * @throws {Error} that says what to do
  */
-async function loadImage(id: string, { fields, place, cloned }: Plan, running: Running): Promise<GivenImage> {
+export async function loadImage(id: string, use: ImageUse, running: Running): Promise<GivenImage> {
+  const { place, usually, given, cloned } = use
   const stored = findImageAt(id, place, running)
   if (stored !== undefined && stored.program.container === undefined) return { ...stored, buildInfo: buildInfoOf(stored) }
   if (stored === undefined && !isContainerImage(id)) throw new Error(describeMissingImage(id, place))
   const program = stored?.program ?? ImageFile.parse({ container: { image: id } })
-  const file = { image: id, ...program.container, ...definedOf({ ...fields.container }) }
+  const file = { image: id, ...usually, ...program.container, ...definedOf({ ...given }) }
   const { containers, run } = running
   const kept = cloned?.image.id === id && cloned.account === place.account.name ? cloned.program.container : undefined
   const { container, digest, pulledId } = await run.aside(() =>

@@ -4,12 +4,10 @@ import { objectOf, textOf } from '../../../../../json/values.ts'
 import { describeNameProblem } from '../../../../../names/moniker.ts'
 import { describeRefusal } from '../../../../../settings/standalone.ts'
 import { Command, ImageFile } from '../../../../images/image-file.ts'
-import type { StoredImage } from '../../../../images/image-store.ts'
 import type { LocalJob } from '../desired.ts'
-import { hasImage } from '../local-images.ts'
 import { toProgram } from '../program.ts'
 import { sealSecrets } from '../program-secrets.ts'
-import { checkInstanceType, defaultInstanceType } from './create.ts'
+import { checkInstanceType, defaultInstanceType, type GivenImage, loadImage, notePull, problemOfImage } from './create.ts'
 import {
   defineOperation,
   type LocalOperations,
@@ -51,7 +49,7 @@ const runJob = defineOperation({
     const isCommand = imageIdOf(fields) === undefined
     return [
       fields.application === undefined ? 'application: it is missing.' : describeNameProblem({ app: fields.application }),
-      checkImage(submission, place),
+      !isCommand && problemOfImage(imageIdOf(fields) ?? '', place, submission),
       isCommand && commandOf(fields) === undefined && 'command: it is missing, and no image says what is to run.',
       isCommand && context.settings.bakery?.allowsCommands !== true && `command: ${describeRefusal('A job without an image')}`,
       checkInstanceType(fields, place),
@@ -60,12 +58,16 @@ const runJob = defineOperation({
   },
   run: async (running) => {
     const { desired, run, change, context } = running
-    const order = toJob(running, placeOf(running))
+    const place = placeOf(running)
+    const imageId = imageIdOf(running.fields)
+    const image = imageId === undefined ? undefined : await loadImage(imageId, { place, usually: { network: 'own' } }, running)
+    const order = toJob(running, place, image)
     const { id, account, region, application, program, name } = order
     const use = { application, account, user: run.user, place: `job ${name} in ${account}/${region}` }
     const sealed = await sealSecrets(program, use, { secrets: context.secrets, run })
     const job = { ...order, sealed }
     change(() => {
+      if (image !== undefined) notePull(image, account, running)
       desired.put('jobs', job)
       run.note(`Starting the job ${id} in ${account}/${region}.`)
       run.report({
@@ -109,28 +111,12 @@ function imageIdOf({ imageId, image }: JobFields): string | undefined {
   return imageId ?? textOf(image) ?? textOf(objectOf(image)['imageId'])
 }
 
-function findImage({ fields, images }: LocalSubmission<JobFields>, { account }: TargetPlace): StoredImage | undefined {
-  const id = imageIdOf(fields)
-  return id === undefined ? undefined : images.get(id, account.name)
-}
-
-function checkImage(submission: LocalSubmission<JobFields>, place: TargetPlace): string | undefined {
-  const id = imageIdOf(submission.fields)
-  const image = findImage(submission, place)
-  const { account, region } = place
-  if (image?.program.container !== undefined) return `imageId: "${id}" is a container; jobs run programs only.`
-  if (id === undefined || (image !== undefined && hasImage(image, account.name, region.name, submission.settings)))
-    return undefined
-  return `imageId: the account ${account.name} does not have the image "${id}" in ${region.name}.`
-}
-
 function commandOf({ command: given, cmd }: JobFields): string[] | undefined {
   return given ?? cmd
 }
 
-function toJob(submission: LocalSubmission<JobFields>, place: TargetPlace): LocalJob {
+function toJob(submission: LocalSubmission<JobFields>, place: TargetPlace, image: GivenImage | undefined): LocalJob {
   const { fields, settings, context, newId } = submission
-  const image = findImage(submission, place)
   const id = `job-${newId().toLowerCase()}`
   const given = commandOf(fields)
   return {
