@@ -278,7 +278,7 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
       { type: 'command', command: ['true'], name: 'Smoke test' },
     ]
     if (program !== undefined) {
-      const url = await startPrometheus(t, program, { job: 'nothing', url: new URL('http://127.0.0.1:1/') })
+      const url = await startPrometheus(t, program, {})
       const isReady = () =>
         fetch(`${url}/-/ready`).then(
           ({ ok }) => ok,

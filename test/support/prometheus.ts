@@ -1,4 +1,4 @@
-/** A Prometheus that reads one target each second, or knows a history. */
+/** A Prometheus that reads targets each second, or knows a history. */
 import { execFileSync, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -9,7 +9,13 @@ import { createFolder, removeFolder } from './temporary-folder.ts'
 interface Target {
   readonly job: string
   /** Of its metrics. */
-  readonly url?: URL
+  readonly url: URL
+  /** Of the target; a metric's own label of that name becomes `exported_…`. */
+  readonly labels?: Readonly<Record<string, string>>
+}
+
+interface PrometheusOptions {
+  readonly targets?: readonly Target[]
   readonly ruleFiles?: readonly string[]
   /** What it has measured before, in the text format of OpenMetrics. */
   readonly history?: string
@@ -19,7 +25,7 @@ interface Target {
 export async function startPrometheus(
   t: TestContext,
   program: string,
-  { job, url, ruleFiles = [], history }: Target,
+  { targets = [], ruleFiles = [], history }: PrometheusOptions,
 ): Promise<string> {
   const home = createFolder('prometheus')
   t.after(() => removeFolder(home))
@@ -30,8 +36,11 @@ export async function startPrometheus(
     JSON.stringify({
       global: { scrape_interval: '1s', evaluation_interval: '1s' },
       rule_files: ruleFiles,
-      scrape_configs:
-        url === undefined ? [] : [{ job_name: job, metrics_path: url.pathname, static_configs: [{ targets: [url.host] }] }],
+      scrape_configs: targets.map(({ job, url, labels }) => ({
+        job_name: job,
+        metrics_path: url.pathname,
+        static_configs: [{ targets: [url.host], labels }],
+      })),
     }),
   )
   if (history !== undefined) {

@@ -131,8 +131,7 @@ test('a Prometheus evaluates all of them over an instance that has run pipelines
   execFileSync(join(dirname(program), 'promtool'), ['check', 'rules', '--lint-fatal', rulesFile])
   const { url } = await runGateway(t, { local: { enabled: true, accounts: [{ name: 'dev' }] } }, { embedded: true })
   const prometheus = await startPrometheus(t, program, {
-    job: 'gate',
-    url: new URL('/spectator/metrics', url),
+    targets: [{ job: 'gate', url: new URL('/spectator/metrics', url) }],
     ruleFiles: [rulesFile],
   })
   const ask = async (expr: string) => {

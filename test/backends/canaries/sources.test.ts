@@ -106,7 +106,7 @@ test('spin canary finds a slow server group in the history of Prometheus', async
   const program = needs(t, 'prometheus')
   if (program === undefined) return
   const startMs = Math.floor(Date.now() / minute) * minute - 4 * 60 * minute
-  const baseUrl = await startPrometheus(t, program, { job: 'none', history: historyFrom(startMs / 1000) })
+  const baseUrl = await startPrometheus(t, program, { history: historyFrom(startMs / 1000) })
   const { url } = await runGateway(
     t,
     {

@@ -181,20 +181,26 @@ test('a server group has metrics of its pods and of a Prometheus', async (t) => 
   if (program === undefined) return
   const place = { namespace: '' }
   let scrapes = 0
-  const mesh = createServer((_request, response) => {
-    scrapes++
-    response.setHeader('content-type', 'text/plain; version=0.0.4').end(meshMetrics(place.namespace, scrapes))
+  const counting = createServer(({ url }, response) => {
+    const print = url === '/ingress' ? ingressMetrics : meshMetrics
+    response.setHeader('content-type', 'text/plain; version=0.0.4').end(print(place.namespace, ++scrapes))
   }).listen(0, '127.0.0.1')
-  t.after(() => mesh.close())
-  await once(mesh, 'listening')
-  const url = new URL(`http://127.0.0.1:${(mesh.address() as AddressInfo).port}/metrics`)
-  const baseUrl = await startPrometheus(t, program, { job: 'mesh', url })
+  t.after(() => counting.close())
+  await once(counting, 'listening')
+  const url = new URL(`http://127.0.0.1:${(counting.address() as AddressInfo).port}/metrics`)
+  // As a ServiceMonitor reads the controller.
+  const ofController = { namespace: 'ingress-nginx', service: 'ingress-nginx-controller-metrics' }
+  const targets = [
+    { job: 'mesh', url },
+    { job: 'ingress', url: new URL('/ingress', url), labels: ofController },
+  ]
+  const baseUrl = await startPrometheus(t, program, { targets })
   const operations = await startOperations(t, { account: { prometheus: { baseUrl, queries: { cpu: 'absent(nothing)' } } } })
   if (operations === undefined) return
   const { infrastructure, namespace, deploy, plane } = operations
   place.namespace = namespace
   await serveUsage(plane)
-  await deploy([workload('ReplicaSet', 'web', { namespace, replicas: 2 })])
+  await deploy([service('web-front', { app: 'web' }, { namespace }), workload('ReplicaSet', 'web', { namespace, replicas: 2 })])
   await untilListed(operations, `${shop}/serverGroups`, isUp(2))
   for (const name of await operations.names('pods')) {
     await plane.api.create(`/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods`, {
@@ -213,12 +219,25 @@ test('a server group has metrics of its pods and of a Prometheus', async (t) => 
 
   assert.equal((await latest('memory'))?.['average'], 6 * 1024 ** 2)
   assert.equal((await latest('cpu'))?.['average'], 1, 'a query of the account')
-  const [requests, errors] = [Number((await latest('requests'))?.['sum']), Number((await latest('errors'))?.['sum'])]
-  assert.ok(requests > 0 && Math.abs(errors / requests - 1 / 5) < 0.01, `${errors} of ${requests}`)
-  assert.ok(Math.abs(Number((await latest('latency'))?.['average']) - 40) < 0.01)
+  /** As counted in the same moment. */
+  const traffic = async () => {
+    const [requests, errors] = [Number((await latest('requests'))?.['sum']), Number((await latest('errors'))?.['sum'])]
+    return { share: errors / requests, latencyMs: Number((await latest('latency'))?.['average']) }
+  }
+  const isNear = (one: number, other: number) => Math.abs(one - other) < 0.01
+  const inMesh = await traffic()
+  assert.ok(isNear(inMesh.share, 1 / 5) && isNear(inMesh.latencyMs, 40), JSON.stringify(inMesh))
   assert.equal((await infrastructure.ask('GET', pathOf('constructor'))).status, 404)
   const [account] = await infrastructure.read<JsonObject[]>('/credentials?expand=true')
   assert.deepEqual(account?.['metrics'], ['requests', 'errors', 'latency', 'memory', 'cpu'])
+
+  infrastructure.reload([
+    { name: 'k8s', kubeconfigContents: plane.kubeconfig(), prometheus: { baseUrl, source: 'ingress-nginx' } },
+  ])
+  await waitUntil(async () => {
+    const { share, latencyMs } = await traffic()
+    return isNear(share, 1 / 4) && isNear(latencyMs, 50)
+  }, 'what the ingress counts')
 })
 
 /** The API server itself answers in place of what measures. */
@@ -254,6 +273,27 @@ function meshMetrics(namespace: string, count: number): string {
         `istio_requests_total${labels} ${requests * count}`,
         `istio_request_duration_milliseconds_sum${labels} ${requests * count * latency}`,
         `istio_request_duration_milliseconds_count${labels} ${requests * count}\n`,
+      ]
+    })
+    .join('\n')
+}
+
+/** As ingress-nginx counts: of eight requests to the service two fail, and all take 50 ms; those to another one take a second. */
+function ingressMetrics(namespace: string, count: number): string {
+  const series = [
+    ['web-front', 200, 6, 0.05],
+    ['web-front', 503, 2, 0.05],
+    ['web-front-2', 500, 9, 1],
+  ] as const
+  const controller =
+    'canary="",controller_class="k8s.io/ingress-nginx",controller_namespace="ingress-nginx",controller_pod="controller-0",host="shop.test"'
+  return series
+    .flatMap(([name, status, requests, seconds]) => {
+      const labels = `{${controller},ingress="shop",method="GET",namespace="${namespace}",path="/",service="${name}",status="${status}"}`
+      return [
+        `nginx_ingress_controller_requests${labels} ${requests * count}`,
+        `nginx_ingress_controller_request_duration_seconds_sum${labels} ${requests * count * seconds}`,
+        `nginx_ingress_controller_request_duration_seconds_count${labels} ${requests * count}\n`,
       ]
     })
     .join('\n')
