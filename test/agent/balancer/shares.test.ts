@@ -1,9 +1,15 @@
 /** Shares of the traffic, request by request, with real instances. */
 import assert from 'node:assert/strict'
-import { connect } from 'node:net'
+import { writeFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:https'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import type { DesiredMember } from '../../../src/agent/protocol.ts'
+import { keyPairOf } from '../../support/self-signed.ts'
+import { createFolder } from '../../support/temporary-folder.ts'
 import { openRig, type Rig, startInstance, startRawInstance } from './support.ts'
 
 const shared = (member: DesiredMember, percent: number): DesiredMember => ({
@@ -112,4 +118,37 @@ test('connections of plain TCP are shared, too', async (t) => {
   const names = []
   for (let turn = 0; turn < 20; turn++) names.push(await text(connect(rig.port, '127.0.0.1')))
   assert.equal(countOf(names, 'young'), 5)
+})
+
+/** Name of the instance that accepts a WebSocket over TLS. */
+function upgraded(port: number): Promise<unknown> {
+  const headers = { connection: 'upgrade', upgrade: 'websocket' }
+  const asked = request({ host: '127.0.0.1', port, agent: false, rejectUnauthorized: false, headers })
+  return new Promise((resolve, reject) => {
+    asked.on('error', reject).on('upgrade', ({ headers }: IncomingMessage, socket: Socket) => {
+      resolve(headers['x-name'])
+      socket.destroy()
+    })
+    asked.end()
+  })
+}
+
+test('WebSockets over TLS are shared, too', async (t) => {
+  const folder = createFolder('shares')
+  const certificate = { certificateFile: join(folder, 'certificate.pem'), keyFile: join(folder, 'key.pem') }
+  const pair = keyPairOf('shares', 'ec')
+  writeFileSync(certificate.certificateFile, pair.certificate)
+  writeFileSync(certificate.keyFile, pair.keyPem)
+  const start = async (name: string) => {
+    const { member, server } = await startInstance(t, name)
+    const head = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nX-Name: ${name}\r\n\r\n`
+    server.on('upgrade', (_request, socket: Socket) => socket.on('error', () => {}).write(head))
+    return member
+  }
+  const [old, young] = await Promise.all([start('old'), start('young')])
+  const rig = await openRig(t, { listeners: [{ protocol: 'https', certificate }], members: [old, shared(young, 25)] })
+  await rig.untilUp('old', 'young')
+  const names = []
+  for (let turn = 0; turn < 8; turn++) names.push(String(await upgraded(rig.port)))
+  assert.deepEqual([countOf(names, 'old'), countOf(names, 'young')], [6, 2])
 })

@@ -277,6 +277,10 @@ async function sharesTraffic(infra: TestInfrastructure, port: number, old: strin
     return groups.filter((group) => group === name).length
   }
   const share = (serverGroupName: string, percent: number | null) => ({ shareTraffic: { ...place, serverGroupName, percent } })
+  const young = {
+    ...{ ...place, application: 'shop', stack: 'main', imageId: 'shop:1.0.0', capacity: { min: 1, max: 1, desired: 1 } },
+    ...{ loadBalancers: ['shop-front'], trafficPercent: 0 },
+  }
   assert.equal(await count(10), 0)
 
   await infra.succeed(share(name, 10))
@@ -299,8 +303,19 @@ async function sharesTraffic(infra: TestInfrastructure, port: number, old: strin
 
   await infra.succeed(share(name, 100))
   assert.equal(await count(5), 5)
-  await infra.succeed(share(name, null))
+  await infra.succeed({ disableServerGroup: { ...place, serverGroupName: name } })
+  await infra.succeed(share(name, 0))
   assert.equal((await infra.read(groupPath(name)))['trafficPercent'], undefined)
+  const refusals: [JsonObject, RegExp][] = [
+    [share(name, 5), /shop-main-v\d+ is disabled and takes no requests\. Enable it first/],
+    [{ createServerGroup: { ...young, startDisabled: true } }, /trafficPercent: .* Leave startDisabled out/],
+    [{ createServerGroup: { ...young, loadBalancers: [] } }, /trafficPercent: .* Name one in loadBalancers/],
+  ]
+  for (const [operation, says] of refusals) {
+    const refused = await infra.ask('POST', '/local/ops', [operation])
+    assert.equal(refused.status, 400)
+    assert.match(JSON.stringify(refused.body), says)
+  }
   await infra.succeed({ destroyServerGroup: { ...place, serverGroupName: name } })
 }
 
@@ -430,12 +445,20 @@ test('infrastructure-scenario 179: after a restart everything is found again, an
   const port = await createBalancer(first, 'shop-front')
   const name = await createGroup(first, 'main', 1, { loadBalancers: ['shop-front'] })
   const before = await first.until<Group>(groupPath(name), isUp(1))
+  const young = await createGroup(first, 'main', 1, { loadBalancers: ['shop-front'], trafficPercent: 25 })
+  await first.until<Group>(groupPath(young), isUp(1))
+  const shared = async () => {
+    const names = []
+    for (let request = 0; request < 8; request++) names.push((await ask(port))['group'])
+    return names.filter((each) => each === young).length
+  }
   await first.stop()
-  assert.equal((await ask(port))['id'], before.instances[0]?.id)
+  assert.equal(await shared(), 2)
 
   const second = await startInfrastructure(t, { local, dataDir })
   const after = await second.until<Group>(groupPath(name), isUp(1))
   assert.deepEqual(after.instances[0]?.['process'], before.instances[0]?.['process'])
+  assert.deepEqual([(await second.read(groupPath(young)))['trafficPercent'], await shared()], [25, 2])
   assert.equal((await second.read<JsonObject[]>('/local/images/find?q=shop')).length, 1)
   assert.equal((await second.read<JsonObject>('/local/loadBalancers/shop-front'))['name'], 'shop-front')
 })

@@ -98,6 +98,7 @@ function creation({ isClone }: { readonly isClone: boolean }): LocalOperation {
         !(isClone && imageIdOf(fields) === undefined) && checkImage(submission, place),
         !isClone && !usesSourceCapacity(fields) && checkCapacity(toLocalCapacity(fields.capacity)),
         checkNamed(submission, place),
+        !isClone && problemOfNewShare({ ...fields, isDisabled: fields.startDisabled }),
       ]
     },
     run: (running) => create(planOf(running, isClone), running),
@@ -169,6 +170,22 @@ function usesSourceCapacity({ source, useSourceCapacity }: GroupFields): boolean
   return source?.useSourceCapacity === true || useSourceCapacity
 }
 
+/** Undefined: it can have one, or none is given. */
+function problemOfNewShare({
+  loadBalancers,
+  isDisabled,
+  trafficPercent,
+}: {
+  readonly loadBalancers?: readonly string[] | undefined
+  readonly isDisabled: boolean
+  readonly trafficPercent?: number | undefined
+}): string | undefined {
+  if (trafficPercent === undefined) return undefined
+  if (isDisabled) return 'trafficPercent: a server group that starts disabled takes no requests. Leave startDisabled out.'
+  if (loadBalancers?.length) return undefined
+  return 'trafficPercent: there is no load balancer that could give the share. Name one in loadBalancers.'
+}
+
 /** What the description names besides its image. */
 function checkNamed({ fields, desired, users }: LocalSubmission<GroupFields>, place: TargetPlace): Problems {
   const [account, region] = [place.account.name, place.region.name]
@@ -229,6 +246,8 @@ async function create(plan: Plan, running: Running): Promise<void> {
   const capacity = capacityOf(plan)
   const image = await loadImage(imageIdOf(fields) ?? source?.image.id ?? '', { ...plan, given: fields.container }, running)
   const base = toGroup(plan, image, running)
+  const misplaced = problemOfNewShare(base)
+  if (misplaced !== undefined) throw new Error(misplaced)
   await backUpVolumes(base, newestOf(groupsOfCluster(running, place, cluster)), {
     ...running,
     cluster: { name: cluster, account, region },

@@ -135,7 +135,7 @@ const disableServerGroup = onServerGroup({
     change(() => {
       if (fields.desiredPercentage < 100) return disableSome(group, fields.desiredPercentage, running)
       run.note(`Disabling ${group.name}: its instances keep running and take no traffic.`)
-      desired.put('groups', { ...group, isDisabled: true })
+      desired.put('groups', { ...withShare(group, null), isDisabled: true })
       for (const instance of desired.stayingInstances(group)) desired.put('instances', { ...instance, isOut: false })
     })
   },
@@ -157,7 +157,8 @@ const destroyServerGroup = onServerGroup({
     const { desired, run, change } = running
     change(() => {
       run.note(`Destroying ${group.name}: its instances finish their last requests and are stopped.`)
-      desired.put('groups', { ...group, isLeaving: true, isDisabled: true, capacity: { min: 0, max: 0, desired: 0 } })
+      const empty = { min: 0, max: 0, desired: 0 }
+      desired.put('groups', { ...withShare(group, null), isLeaving: true, isDisabled: true, capacity: empty })
       for (const instance of desired.stayingInstances(group)) dismiss(running, instance)
     })
   },
@@ -197,16 +198,19 @@ const shareTraffic = onServerGroup({
   },
 })
 
+/** A disabled one has none, so that it can be enabled again like any other. */
 function withShare({ trafficPercent: _before, ...group }: LocalGroup, percent: number | null): LocalGroup {
-  return { ...group, ...(percent !== null && { trafficPercent: percent }) }
+  const isKept = percent !== null && !(group.isDisabled && percent === 0)
+  return { ...group, ...(isKept && { trafficPercent: percent }) }
 }
 
 /** Why the load balancers of a server group cannot give it its share; undefined: they can. */
 export function problemOfShare(
   desired: Desired,
-  { account, region, name, loadBalancers, trafficPercent = 0 }: Omit<LocalGroup, 'createdMs' | 'capacity'>,
+  { account, region, name, loadBalancers, isDisabled, trafficPercent = 0 }: Omit<LocalGroup, 'createdMs' | 'capacity'>,
 ): string | undefined {
   if (trafficPercent === 0) return undefined
+  if (isDisabled) return `${name} is disabled and takes no requests. Enable it first, or deploy another one with trafficPercent.`
   if (loadBalancers.length === 0) {
     return `${name} is registered with no load balancer that could give it a share. Connect one with mapLoadBalancers first.`
   }
