@@ -10,6 +10,7 @@ export const switches = [
   'ticks',
   'collection',
   'malloc-trim',
+  'program-pages',
   'start-options',
 ] as const
 

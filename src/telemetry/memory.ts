@@ -1,7 +1,7 @@
 /** Memory of the process: when what only the start or a load needed is collected and given back. */
 import { getHeapStatistics } from 'node:v8'
 import { isMainThread } from 'node:worker_threads'
-import { collectGarbage, trimMalloc } from '../runtime/memory.ts'
+import { collectGarbage, dropProgramPages, trimMalloc } from '../runtime/memory.ts'
 
 /** By then the first lists, or the first state, have been loaded. */
 const settledMs = 2500
@@ -20,6 +20,7 @@ interface MemoryWatch {
   readonly everyMs?: number
   readonly collect?: () => void
   readonly trim?: () => void
+  readonly drop?: () => void
   /** Share of the time since the call before that the thread was busy, 0 to 1. */
   readonly busyShare?: () => number
   /** What the heap of the thread takes, with its buffers, garbage included. */
@@ -28,18 +29,26 @@ interface MemoryWatch {
 
 /**
  * Collects garbage once what is loaded at the start is there, and again after each load, always when the thread has been idle for a
- * while: requests would wait for it. The main thread also trims what the C library keeps for all threads, under load, too.
+ * while: requests would wait for it. The main thread also drops pages of the program then, and trims what the C library keeps for all threads,
+ * under load, too.
  */
 export function keepMemorySmall(watch: MemoryWatch = {}): void {
-  const { everyMs = settledMs, trim = isMainThread ? trimMalloc : () => {} } = watch
+  const { everyMs = settledMs, trim = inMainThread(trimMalloc), drop = inMainThread(dropProgramPages) } = watch
   const collector = new IdleCollector(watch)
   let untrimmedTimes = 0
   setInterval(() => {
     untrimmedTimes++
-    if (!collector.collects() && untrimmedTimes < trimTimes) return
+    const hasCollected = collector.collects()
+    if (hasCollected) drop()
+    if (!hasCollected && untrimmedTimes < trimTimes) return
     trim()
     untrimmedTimes = 0
   }, everyMs).unref()
+}
+
+/** Of what all threads share. */
+function inMainThread(work: () => void): () => void {
+  return isMainThread ? work : () => {}
 }
 
 class IdleCollector {

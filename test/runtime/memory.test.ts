@@ -45,9 +45,28 @@ for (const options of [['--no-experimental-ffi'], ['--permission', '--allow-fs-r
   test(`Node with ${options[0]} keeps freed memory and reports nothing`, { skip: glibcVersionRuntime === undefined }, () => {
     const { before, after, errors } = runFragmenting(100, options)
     assert.ok(after > before - 75, `${before} MB before, ${after} MB afterwards`)
-    assert.equal(errors, '')
+    assert.equal(errors + runDropping(options).errors, '')
   })
 }
+
+/** Megabytes of files that are resident, before and after their pages are dropped. */
+function runDropping(options: readonly string[] = []): { before: number; after: number; errors: string } {
+  const program = `
+    import { readFileSync } from 'node:fs'
+    import { dropProgramPages } from ${memoryFile}
+    const resident = () => Number(/^RssFile:\\s+(\\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))[1]) / 1024
+    const before = resident()
+    dropProgramPages()
+    console.log(JSON.stringify({ before, after: resident(), answer: JSON.parse('{"a":1}') }))`
+  const { stdout, stderr } = spawnSync(process.execPath, [...options, '--input-type=module', '-e', program], { encoding: 'utf8' })
+  return { ...JSON.parse(stdout), errors: stderr }
+}
+
+test('pages of the program that only the start needs are unmapped', { skip: process.platform !== 'linux' }, () => {
+  const { before, after, errors } = runDropping()
+  assert.ok(after < before - 10, `${before} MB before, ${after} MB afterwards`)
+  assert.equal(errors, '')
+})
 
 /** Whether objects that a function makes are young, after all of the former ones have survived. */
 function allocatesYoung(preparation: string): unknown {

@@ -17,7 +17,7 @@ const program = `
   import { declareHeaders, SingleClient } from ${urlOf('runtime/undici-client.ts')}
   import { writeLine } from ${urlOf('runtime/log-line.ts')}
   import http from 'node:http'
-  import { collectGarbage, trimMalloc } from ${urlOf('runtime/memory.ts')}
+  import { collectGarbage, dropProgramPages, trimMalloc } from ${urlOf('runtime/memory.ts')}
   import { prepareHead, responseOptions } from ${urlOf('runtime/response-head.ts')}
   import { keepTickShape } from ${urlOf('runtime/ticks.ts')}
   import { allocateYoung, shrinkLate } from ${urlOf('runtime/v8-options.ts')}
@@ -47,6 +47,7 @@ const program = `
   }
   const first = await read()
   collectGarbage()
+  dropProgramPages()
   trimMalloc()
   await sleep(1200)
   console.log(JSON.stringify([first, await read(), head, lines, client.maxIdleMs]))

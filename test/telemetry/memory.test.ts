@@ -14,11 +14,12 @@ test('a busy thread collects garbage once it is idle', { timeout: 60_000 }, asyn
   }
   const heapBytes = () => 100
   const collect = () => steps.push('collect')
-  keepMemorySmall({ everyMs: 1, collect, trim: () => steps.push('trim'), busyShare, heapBytes })
+  const drop = () => steps.push('drop')
+  keepMemorySmall({ everyMs: 1, collect, drop, trim: () => steps.push('trim'), busyShare, heapBytes })
   while (!steps.includes('collect')) await sleep(1)
   await sleep(10)
-  const expected = ['busy 1', 'busy 0.5', 'busy 0.2', 'busy 0.01', 'collect', 'trim', 'busy 0']
-  assert.deepEqual(steps.slice(0, 7), expected)
+  const expected = ['busy 1', 'busy 0.5', 'busy 0.2', 'busy 0.01', 'collect', 'drop', 'trim', 'busy 0']
+  assert.deepEqual(steps.slice(0, 8), expected)
 })
 
 interface LoadStep {
@@ -39,6 +40,7 @@ async function runLoad(load: readonly LoadStep[]): Promise<{ collected: number[]
   keepMemorySmall({
     everyMs: 1,
     collect: () => collected.push(step),
+    drop: () => {},
     trim: () => trimmed.push(step),
     busyShare: () => {
       if (++step === load.length) resolve()
@@ -94,7 +96,7 @@ test('buffers count as growth of the heap', { timeout: 60_000 }, async () => {
   const trim = () => {
     buffer ??= Buffer.alloc(size)
   }
-  keepMemorySmall({ everyMs: 1, collect: () => collected.push(times), trim, busyShare })
+  keepMemorySmall({ everyMs: 1, collect: () => collected.push(times), drop: () => {}, trim, busyShare })
   while (times < 20) await sleep(1)
   assert.deepEqual([collected, buffer?.length], [[1, 13], size])
 })
