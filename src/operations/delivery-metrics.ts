@@ -63,7 +63,10 @@ export class DeliveryMetrics {
           : { delivery: await reader.read(call, application, { sinceMs, accounts: accounts.list() }) }
       const production = productionOf(delivery.environments?.list ?? [], delivery.environments?.isDeclared ?? false)
       known.set(application, { state, delivery })
-      figures.set(application, figuresOf(changesIn(production, delivery.runs), { sinceMs, untilMs }))
+      figures.set(
+        application,
+        figuresOf(changesIn(production, delivery.runs), { sinceMs: Math.max(sinceMs, delivery.sinceMs), untilMs }),
+      )
     }
     this.#known = known
     this.#figures = figures

@@ -3,7 +3,7 @@ import { BoundedMap } from '../caches/bounded-map.ts'
 import { factsOf, mayDeploy, type RunFacts } from '../environments/delivery.ts'
 import { type Environments, environmentsOf } from '../environments/derivation.ts'
 import { pathTo } from '../http/encode-path.ts'
-import { fieldOf, type JsonObject, objectOf, textOf } from '../json/values.ts'
+import { fieldOf, type JsonObject, numberOf, objectOf, textOf } from '../json/values.ts'
 import { readJson, type UpstreamAnswer } from '../upstreams/read-answer.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 import type { UpstreamCall } from '../upstreams/upstream-call.ts'
@@ -15,21 +15,34 @@ export interface Delivery {
   /** Undefined: neither the definition store nor the orchestrator knows the application. */
   readonly environments: Environments | undefined
   readonly runs: readonly RunFacts[]
-  /** False: there are more runs than are read. */
+  /** False: there are more runs than are read, which are the newest. */
   readonly isComplete: boolean
+  /** Since when all runs are known, milliseconds since the epoch. */
+  readonly sinceMs: number
+}
+
+/** Runs and tasks that may have deployed. */
+interface Listed extends Pick<Delivery, 'isComplete' | 'sinceMs'> {
+  readonly ids: readonly string[]
+  readonly tasks: readonly RunFacts[]
 }
 
 const endedStatuses = 'SUCCEEDED,TERMINAL,CANCELED,STOPPED,FAILED_CONTINUE'
 const maxKept = 20_000
-const runsOfPage = 200
-const maxPages = 10
+const runsOfPage = 50
+const maxPages = 40
 /** Records with the contexts of their stages are large. */
 const runsOfBatch = 20
 const maxTasks = 200
+const hourMs = 3_600_000
+const keptLists = 100
+/** Times the duration of a read for which its list is kept: readers cost the orchestrator a tenth of its time at most. */
+const keptFactor = 10
 
 /** Runs that have ended do not change, so each is read once. */
 export class DeliveryReader {
   readonly #facts = new BoundedMap<string, RunFacts>(maxKept)
+  readonly #lists = new BoundedMap<string, { readonly listed: Listed; readonly untilMs: number }>(keptLists)
 
   /** @throws {GatewayError} when a service cannot be asked */
   async read(
@@ -37,25 +50,40 @@ export class DeliveryReader {
     application: string,
     { sinceMs, accounts }: { sinceMs: number; accounts: readonly unknown[] },
   ): Promise<Delivery> {
-    const [stored, pipelines, ended, tasks] = await Promise.all([
+    const [stored, pipelines, listed] = await Promise.all([
       call('front50', { path: pathTo`/v2/applications/${application}` }),
       call('front50', { path: pathTo`/pipelines/${application}`, query: { refresh: 'false' } }),
-      listRuns(call, application, sinceMs),
-      listTasks(call, application, sinceMs),
+      this.#list(call, application, sinceMs - (sinceMs % hourMs)),
     ])
-    const runs = [...(await this.#readRuns(call, ended.runs)), ...tasks.map((task) => this.#keep(task))].filter(
-      ({ steps }) => steps.length > 0,
-    )
+    const runs = [...(await this.#readRuns(call, listed.ids)), ...listed.tasks].filter(({ steps }) => steps.length > 0)
     const isKnown = stored.status !== 404
     const { environments: attribute } = isKnown ? checkObject(readJson(stored, 'front50'), 'front50') : ({} as JsonObject)
     const definitions = pipelines.status === 404 ? [] : checkList(readJson(pipelines, 'front50'), 'front50')
     const used = [...new Set(runs.flatMap(({ steps }) => steps.map(({ account }) => account)))]
     const environments = environmentsOf(attribute, { accounts, pipelines: definitions, used })
-    return { environments: isKnown || runs.length > 0 ? environments : undefined, runs, isComplete: ended.isComplete }
+    const { isComplete } = listed
+    const known = { runs, isComplete, sinceMs: isComplete ? sinceMs : listed.sinceMs }
+    return { environments: isKnown || runs.length > 0 ? environments : undefined, ...known }
   }
 
-  async #readRuns(call: CallService, listed: readonly JsonObject[]): Promise<RunFacts[]> {
-    const ids = listed.filter(mayDeploy).map(({ id }) => String(id))
+  async #list(call: CallService, application: string, sinceMs: number): Promise<Listed> {
+    const key = `${application} ${sinceMs}`
+    const begunMs = performance.now()
+    const kept = this.#lists.get(key)
+    if (kept !== undefined && begunMs < kept.untilMs) return kept.listed
+    const [{ runs, isComplete }, tasks] = await Promise.all([
+      listRuns(call, application, sinceMs),
+      listTasks(call, application, sinceMs),
+    ])
+    const ids = runs.filter(mayDeploy).map(({ id }) => String(id))
+    const oldestMs = numberOf(runs.at(-1)?.['buildTime']) ?? sinceMs
+    const listed = { ids, isComplete, sinceMs: isComplete ? sinceMs : oldestMs, tasks: tasks.map((task) => this.#keep(task)) }
+    const endedMs = performance.now()
+    this.#lists.set(key, { listed, untilMs: endedMs + keptFactor * (endedMs - begunMs) })
+    return listed
+  }
+
+  async #readRuns(call: CallService, ids: readonly string[]): Promise<RunFacts[]> {
     const unknown = ids.filter((id) => !this.#facts.has(id))
     for (let at = 0; at < unknown.length; at += runsOfBatch) {
       const query = { executionIds: unknown.slice(at, at + runsOfBatch).join(','), expand: true }

@@ -32,7 +32,7 @@ export const DeliveryModel = z
     untilMs: count,
     environment: z.string().nullable().describe('Null: deployments anywhere count, because no environment is production.'),
     environments: TextList.describe('Those that the query may name, in the order of promotion.'),
-    complete: z.boolean().describe('False: there are more runs than are read; the oldest are missing.'),
+    complete: z.boolean().describe('False: there are more runs than are read, so that the time begins with the oldest of them.'),
     figures: z.object({
       deploymentFrequency: z.looseObject({ perDay: z.number(), deployments: count, ...words }),
       leadTime: z.looseObject({ medianMs, of: count.describe('Deployments whose commit is known.'), ...words }),

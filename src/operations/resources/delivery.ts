@@ -51,10 +51,11 @@ export const deliveryOperations: Operation[] = [
 async function readDelivery(request: OperationRequest, platform: Platform): Promise<JsonObject> {
   const application = request.path['application'] as string
   const untilMs = Date.now()
-  const sinceMs = (request.query['since'] as number | undefined) ?? untilMs - deliveryWindowMs
+  const askedMs = (request.query['since'] as number | undefined) ?? untilMs - deliveryWindowMs
   const mayRead = await createAccountFilter(request, platform)
   const accounts = platform.accounts.list().filter(({ name }) => mayRead(name))
-  const { environments, runs, isComplete } = await platform.delivery.read(request.call, application, { sinceMs, accounts })
+  const read = await platform.delivery.read(request.call, application, { sinceMs: askedMs, accounts })
+  const { environments, runs, isComplete, sinceMs } = read
   if (environments === undefined) throw new GatewayError('NOT_FOUND', `There is no application "${application}".`)
   const { list, isDeclared } = environments
   const wanted = request.query['environment'] as string | undefined
@@ -69,7 +70,11 @@ async function readDelivery(request: OperationRequest, platform: Platform): Prom
   return {
     ...{ sinceMs, untilMs, environment: environment?.name ?? null, environments: list.map(({ name }) => name) },
     ...{ complete: isComplete, figures: describe(figuresOf(changes, { sinceMs, untilMs })) },
-    changes: changes.toReversed().slice(0, maxChanges).map(toAnswer),
+    changes: changes
+      .filter(({ atMs }) => atMs >= sinceMs)
+      .toReversed()
+      .slice(0, maxChanges)
+      .map(toAnswer),
   }
 }
 

@@ -10,7 +10,7 @@ const view = {
   name: 'ann',
   admin: false,
   accounts: ['staging', 'prod'].map((name) => ({ name, authorizations: ['READ'] })),
-  applications: ['shop', 'plain'].map((name) => ({ name, authorizations: ['READ'] })),
+  applications: ['shop', 'plain', 'busy'].map((name) => ({ name, authorizations: ['READ'] })),
   roles: [],
 }
 const settings = {
@@ -36,6 +36,8 @@ function deployed(id: string, account: string, version: string, hoursAgo: number
 
 const runs = [deployed('r2', 'prod', '2', 10), deployed('r1', 'prod', '1', 30), deployed('r0', 'hidden', '0', 40)]
 const waiting = { id: 'w', name: 'wait', status: 'SUCCEEDED', stages: [{ type: 'wait', status: 'SUCCEEDED' }] }
+
+const oldestMs = Date.now() - hourMs
 
 const undone = {
   ...{ id: 't1', name: 'Rollback', status: 'SUCCEEDED', startTime: Date.now() - 8 * hourMs },
@@ -63,6 +65,10 @@ const answers: Readonly<Record<string, unknown>> = {
     ...run,
     stages: run.stages.map(({ type, status }) => ({ type, status, context: {} })),
   })),
+  '/front50/v2/applications/busy': { name: 'BUSY' },
+  '/orca/applications/busy/pipelines/search': Array.from({ length: 50 }, (_, index) => {
+    return { ...waiting, id: `w${index}`, buildTime: oldestMs + 49 - index }
+  }),
   '/orca/applications/shop/tasks': [undone],
   '/orca/pipelines': runs,
 }
@@ -76,6 +82,7 @@ interface Answer {
   readonly environment: string | null
   readonly environments: readonly string[]
   readonly complete: boolean
+  readonly sinceMs: number
   readonly message?: string
   readonly figures: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly changes: readonly Readonly<Record<string, unknown>>[]
@@ -129,6 +136,16 @@ test('figures of delivery of an application', async (t) => {
     const { status, body: refusal } = await read('?environment=qa')
     assert.equal(status, 404)
     assert.match(refusal.message ?? '', /has no environment "qa", only staging, production/)
+  })
+
+  await t.test('of more runs than are read, the time of the figures begins with the oldest', async () => {
+    const { body } = await read('', 'busy')
+    assert.deepEqual([body.complete, body.sinceMs], [false, oldestMs])
+    const listings = () =>
+      platform.calls().filter((call) => call.startsWith('orca GET /applications/busy/pipelines/search')).length
+    const before = listings()
+    assert.equal((await read('', 'busy')).status, 200)
+    assert.equal(listings(), before, 'a list that took long is kept for a while')
   })
 
   await t.test('an application that no service knows is 404', async () => {
