@@ -1,4 +1,6 @@
 /** `fairlead serve`: starts the gateway, logs its login methods, reloads it on SIGHUP, and stops it gracefully. */
+import { loadThread } from '../src/backends/hosting/embedded.ts'
+import type { Config } from '../src/config/config.ts'
 import type { Gateway } from '../src/gateway/context.ts'
 import { shellWord } from '../src/names/shell-word.ts'
 import { keepCompiledCode } from '../src/runtime/compile-cache.ts'
@@ -31,13 +33,14 @@ export async function run(args: readonly string[]): Promise<number | undefined> 
   readArguments(args, { command: 'serve', options: configOption, hint: settingsHint })
   shrinkLate()
   const { config, notices } = await readConfig(args)
+  const startThread = embedsServices(config) ? loadThread() : undefined
   const { log, missing, passOn } = openLog(config.telemetry.logLevel, config.telemetry.logFormat)
   for (const notice of notices) log.warn(notice)
   try {
     const reread = async () => (await readConfig(args)).config
     const files = configFilesOf(args).map((file) => ` --config ${shellWord(file)}`)
     const logged = (words: string) => command(words + files.join(''), config.backends)
-    const common = { config, notices, log, missingLogLines: missing, version: packageVersion(), consoleDir }
+    const common = { config, notices, log, startThread, missingLogLines: missing, version: packageVersion(), consoleDir }
     const gateway =
       config.http.workers === 1 && config.http.reload === 'partial'
         ? await (await import('../src/gateway.ts')).createGateway({ ...common, command: logged, reread })
@@ -64,6 +67,11 @@ export async function run(args: readonly string[]): Promise<number | undefined> 
     // The worker of the back ends may be running already.
     process.exit(1)
   }
+}
+
+/** Whether this process has back ends. */
+function embedsServices({ upstreams }: Config): boolean {
+  return upstreams.embedded.remote === undefined && Object.values(upstreams.services).some(({ kind }) => kind === 'embedded')
 }
 
 interface StopOptions {

@@ -43,7 +43,7 @@ export interface GatewayOptions {
   /** How often; twice a minute unless given. */
   rereadMs?: number
   /** Starts the embedded back ends, unless in a worker with the program of the package. */
-  startThread?: StartThread
+  startThread?: StartThread | undefined
   /** Folder of the built web console, with a slash at its end. */
   consoleDir?: URL
   /** Plug-ins of Deck; those that the package contains unless given. */

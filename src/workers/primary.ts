@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { type AuditLog, openAuditLog } from '../audit/audit-log.ts'
 import type { AuditSink } from '../audit/audit-sink.ts'
 import { openAuditSink } from '../audit/open-sink.ts'
-import type { Embedded } from '../backends/hosting/embedded.ts'
+import type { Embedded, StartThread } from '../backends/hosting/embedded.ts'
 import { lockDataDir } from '../backends/hosting/lock.ts'
 import { type BannerStore, createFileBannerStore } from '../banners/banner-store.ts'
 import { BackOff } from '../concurrency/back-off.ts'
@@ -33,6 +33,8 @@ export interface PrimaryOptions {
   passOn: (lines: string) => void
   notices: readonly string[]
   version: string
+  /** Starts the thread of the embedded back ends. */
+  startThread?: StartThread | undefined
   program: URL
   /** See `WorkerStart`. */
   args: readonly string[]
@@ -77,6 +79,7 @@ async function openPrimary(options: PrimaryOptions, keep: Keep): Promise<WorkerS
       config,
       log,
       version,
+      startThread: options.startThread,
       services,
       socketPath,
       onChanged: () => primary.tellState(),

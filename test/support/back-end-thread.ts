@@ -1,12 +1,11 @@
 /** Threads for the embedded back ends of a gateway under test. */
 import { EventEmitter } from 'node:events'
-import { Worker } from 'node:worker_threads'
-import type { BackendThread, StartThread } from '../../src/backends/hosting/embedded.ts'
+import { type BackendThread, loadThread, type StartThread } from '../../src/backends/hosting/embedded.ts'
 import { serveBackends, type WorkerOrder } from '../../src/backends/hosting/worker.ts'
 import { worker } from './program.ts'
 
 /** A worker thread, as outside of tests. */
-export const startInOwnThread: StartThread = (input, options) => new Worker(worker, { ...options, workerData: input })
+export const startInOwnThread: StartThread = (input) => loadThread(worker)(input)
 
 /** The thread of the test, which has loaded all modules; a worker would load them anew for each gateway. Only clones cross. */
 export const startInThisThread: StartThread = (input) => {

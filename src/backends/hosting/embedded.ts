@@ -1,7 +1,7 @@
 /** Start, supervision and restart of the worker thread of the embedded back ends. */
 import type { EventEmitter } from 'node:events'
 import { rmSync } from 'node:fs'
-import { Worker, type WorkerOptions } from 'node:worker_threads'
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Level } from 'pino'
 import { BackOff } from '../../concurrency/back-off.ts'
@@ -28,7 +28,7 @@ export interface EmbeddedOptions extends Omit<WorkerInput, 'logLevel' | 'stateCo
 }
 
 /** Starts the thread of the back ends; by default a worker with the program beside this file. */
-export type StartThread = (input: WorkerInput, options: WorkerOptions) => BackendThread
+export type StartThread = (input: WorkerInput) => BackendThread
 
 /** The part of a worker that its supervision needs. */
 export type BackendThread = Pick<EventEmitter, 'on' | 'once'> & Pick<Worker, 'postMessage' | 'terminate' | 'threadId'>
@@ -62,8 +62,36 @@ export function startEmbedded(options: EmbeddedOptions): EmbeddedThread {
   return embedded
 }
 
+interface LoadingThread {
+  readonly worker: Worker
+  readonly inputPort: MessagePort
+}
+
+const threadProgram = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
+
+/** Has a worker load the program at once, which takes as long as loading the gateway; the first start has only to hand over the input. */
+export function loadThread(program = threadProgram): StartThread {
+  let loading: LoadingThread | undefined = loadProgram(program)
+  return (input) => {
+    const { worker, inputPort } = loading ?? loadProgram(program)
+    loading = undefined
+    inputPort.postMessage(input)
+    inputPort.close()
+    return worker
+  }
+}
+
+function loadProgram(program: URL): LoadingThread {
+  const { port1: inputPort, port2: workerData } = new MessageChannel()
+  const env = { ...process.env, ...compileCacheVariable() }
+  const resourceLimits = { maxYoungGenerationSizeMb }
+  const worker = new Worker(program, { name: 'backends', resourceLimits, env, workerData, transferList: [workerData] })
+  return { worker, inputPort }
+}
+
 export class EmbeddedThread implements Embedded {
   readonly #options: EmbeddedOptions
+  readonly #startThread: StartThread
   #input: WorkerInput
   /** The worker has serialized its errors already. */
   readonly #workerLog: FastifyBaseLogger
@@ -77,8 +105,9 @@ export class EmbeddedThread implements Embedded {
   #asked: PromiseWithResolvers<BackendState | undefined> | undefined
 
   constructor(options: EmbeddedOptions) {
-    const { log, startThread: _start, onChanged: _onChanged, onPermissionsChanged: _onPermissions, ...input } = options
+    const { log, startThread = loadThread(), onChanged: _onChanged, onPermissionsChanged: _onPermissions, ...input } = options
     this.#options = options
+    this.#startThread = startThread
     this.#input = { ...input, logLevel: log.level ?? 'info', stateCounts: createStateCounts() }
     this.#workerLog = log.child({}, { serializers: { err: (error: unknown) => error } })
     this.#first.promise.catch(() => {})
@@ -89,8 +118,7 @@ export class EmbeddedThread implements Embedded {
   }
 
   start(): void {
-    const { startThread = startWorker } = this.#options
-    const worker = startThread(this.#input, { name: 'backends', resourceLimits: { maxYoungGenerationSizeMb } })
+    const worker = this.#startThread(this.#input)
     let failure: unknown
     worker.on('message', (message: WorkerMessage) => this.#take(message))
     worker.on('error', (error: unknown) => {
@@ -190,11 +218,6 @@ export class EmbeddedThread implements Embedded {
     const pauseMs = this.#backOff.startLater(() => this.start())
     log.error({ err: failure, pauseMs }, 'the embedded back ends stopped and are started again')
   }
-}
-
-function startWorker(input: WorkerInput, options: WorkerOptions): Worker {
-  const file = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
-  return new Worker(file, { ...options, workerData: input, env: { ...process.env, ...compileCacheVariable() } })
 }
 
 function writeLog(log: FastifyBaseLogger, line: string): void {

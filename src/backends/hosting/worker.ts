@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { parentPort, workerData } from 'node:worker_threads'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { FastifyInstance } from 'fastify'
 import pino, { type Logger } from 'pino'
 import { definedOf } from '../../json/values.ts'
@@ -71,7 +71,8 @@ const copiedCheckpointPages = 100_000
 
 const port = parentPort
 if (port !== null) {
-  await serveBackends(workerData as WorkerInput, {
+  const [input] = (await once(workerData as MessagePort, 'message')) as [WorkerInput]
+  await serveBackends(input, {
     tell: (message) => port.postMessage(message),
     onOrder: (obey) => port.on('message', obey),
     onClosed: () => port.close(),
