@@ -27,13 +27,10 @@ export function checkServices({ upstreams, backends }: Config, timeouts: Timeout
     if (kind === 'disabled') return []
     const subject = `Service ${service}`
     if (kind === 'embedded' && isEmbeddable(service)) {
-      const { remote } = upstreams.embedded
-      const { tls } = upstreams.okHttpClient
       return [
         createCheck(subject, async (report) => {
-          const means = { report, ...timeouts }
-          if (remote === undefined) return [await checkEmbedded(service, backends.dataDir, means)]
-          return [await checkHealth({ service, address: { kind, service, remote }, tls }, remote.baseUrls.join(', '), means)]
+          const target = await findEmbedded(service, { upstreams, backends })
+          return [target === undefined ? notRunning(report) : await checkHealth(target, target.name, { report, ...timeouts })]
         }),
       ]
     }
@@ -56,16 +53,25 @@ interface Means extends Timeouts {
   readonly report: Reporter
 }
 
-/** It runs with the gateway, which need not run now. */
-async function checkEmbedded(service: EmbeddableService, dataDir: string, means: Means): Promise<Finding> {
-  const socketPath = socketPathFor(dataDir, 'backends.sock')
-  if (!(await isListening(socketPath))) {
-    return means.report.ok('look for the embedded back end', 'it starts with the gateway, which is not running here')
-  }
-  return checkHealth({ service, address: { kind: 'embedded', socketPath, service } }, 'the embedded back end', means)
+/** Where it answers; undefined while the gateway does not run, with which it does. */
+export async function findEmbedded(
+  service: EmbeddableService,
+  { upstreams, backends }: Pick<Config, 'upstreams' | 'backends'>,
+): Promise<(Target & { readonly name: string }) | undefined> {
+  const { remote } = upstreams.embedded
+  const { tls } = upstreams.okHttpClient
+  if (remote !== undefined)
+    return { service, address: { kind: 'embedded', service, remote }, tls, name: remote.baseUrls.join(', ') }
+  const socketPath = socketPathFor(backends.dataDir, 'backends.sock')
+  if (!(await isListening(socketPath))) return undefined
+  return { service, address: { kind: 'embedded', socketPath, service }, name: 'the embedded back end' }
 }
 
-interface Target {
+export function notRunning(report: Reporter): Finding {
+  return report.ok('look for the embedded back end', 'it starts with the gateway, which is not running here')
+}
+
+export interface Target {
   readonly service: ServiceName
   readonly address: ServiceAddress
   readonly tls?: ServiceTls | undefined

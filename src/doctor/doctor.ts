@@ -17,6 +17,7 @@ import { listAddresses } from '../login/settings.ts'
 import { simulateBalancer } from './balancer.ts'
 import { checkClock } from './check-clock.ts'
 import { checkDataDir } from './check-data-dir.ts'
+import { checkMetricsAccounts } from './check-metrics-accounts.ts'
 import { checkPeerCertificates } from './check-peer-certificates.ts'
 import { checkProviders } from './check-providers.ts'
 import { checkRedis } from './check-redis.ts'
@@ -78,6 +79,7 @@ async function checksOf(
     ...(await checkRedis(config, timeouts, now)),
     ...checkServices(config, timeouts),
     ...checkProviders(config, timeouts),
+    ...checkMetricsAccounts(config, timeouts),
     ...checkPeerCertificates(config, timeouts, now()),
     checkDataDir(backends.dataDir),
     checkNextStart(config),

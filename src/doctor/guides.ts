@@ -11,6 +11,7 @@ const guides: readonly (readonly [subject: RegExp, guide: string])[] = [
   [/^Redis/, 'replicas'],
   [/^(Certificate|TLS|Balancer|Public address)/, 'tls'],
   [/^Kubernetes/, 'deploy-to-kubernetes'],
+  [/^Metrics account/, 'canary-analysis'],
   [/^Secrets/, 'secrets'],
   [/^(Data directory|Next start)/, 'first-start'],
   [/^Service/, 'run-in-front-of-spinnaker'],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import type { ServiceCall } from '../../../src/backends/backend.ts'
 import { canariesBackend } from '../../../src/backends/canaries/canaries.ts'
 import { startBackends } from '../../support/backends.ts'
@@ -10,6 +10,7 @@ import { runGateway } from '../../support/gateway.ts'
 import { blocksOf, readGuide } from '../../support/guide.ts'
 import { startPrometheus } from '../../support/prometheus.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
+import { Reply, startUpstream } from '../../support/upstream.ts'
 import { waitFor } from '../../support/wait-until.ts'
 import { measureFirst } from './measure.ts'
 
@@ -167,15 +168,56 @@ test('spin canary finds a slow server group in the history of Prometheus', async
   )
 })
 
-test('a judgment by hand works as the guide says', async (t) => {
+/** Accounts of which some work, and what the doctor finds out about them. */
+async function manyAccounts(t: TestContext, folder: string) {
+  const names = [{ 'uniques.metricName': ['a', 'b'] }]
+  const newRelic = await startUpstream(t, () => ({ data: { actor: { account: { nrql: { results: names } } } } }))
+  const datadog = await startUpstream(t, () => new Reply(403, { errors: ['Forbidden'] }))
+  const keys = { apiKey: 'k', applicationKey: '77' }
+  const kayenta = {
+    prometheus: { accounts: [{ name: 'away', endpoint: { baseUrl: 'http://127.0.0.1:1' } }] },
+    datadog: { accounts: [{ name: 'locked', ...keys, endpoint: { baseUrl: datadog.url } }] },
+    newrelic: { accounts: [{ name: 'relic', ...keys, endpoint: { baseUrl: newRelic.url } }] },
+    file: { accounts: [{ name: 'files', folder }] },
+  }
+  const examined = [
+    /^problem away: .*"away" \(Prometheus\) cannot be asked: 127.0.0.1:1 .*; correct its address .* kayenta.prometheus.accounts/,
+    /^problem locked: .*"locked" \(Datadog\) answered with 403: Forbidden\. Correct its credentials, or allow them to read metrics/,
+    /^ok relic: it names 2;/,
+    /^ok files: it names 1;/,
+  ]
+  return { kayenta, examined }
+}
+
+interface Found {
+  readonly subject: string
+  readonly verdict: string
+  readonly found: string
+  readonly advice?: string
+}
+
+test('a judgment by hand works as the guide says, and the doctor tries its accounts', async (t) => {
   const folder = createFolder('judgment')
   t.after(() => removeFolder(folder))
   const [guide, [functions = '']] = [readGuide('canary-analysis'), blocksOf(readGuide('recipes'), 'bash')]
-  const accounts = [{ name: 'files', folder: join(folder, 'measurements') }]
-  const fairlead = { admin: { password: 'correct-horse-battery' } }
-  const { url } = await runGateway(t, { kayenta: { file: { accounts } }, fairlead }, { embedded: true })
+  const { kayenta, examined } = await manyAccounts(t, join(folder, 'measurements'))
+  const password = 'correct-horse-battery'
+  const { url } = await runGateway(t, { kayenta, fairlead: { admin: { password } } }, { embedded: true })
   const commands = [functions, ...blocksOf(guide, 'bash')].join('\n').replaceAll('http://localhost:8084', url)
   const { code, output, errors } = await runInBash(t, `set -eo pipefail\n${commands}`, { cwd: folder })
   assert.equal(code, 0, `${output}\n${errors}`)
   assert.equal(output, `{"canaryConfigId":"shop-latency"}${blocksOf(guide, 'text')[0]}`)
+
+  const authorization = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`
+  const { findings } = (await (await fetch(`${url}/doctor`, { headers: { authorization } })).json()) as { findings: Found[] }
+  const lines = findings.flatMap(({ subject, verdict, found, advice }) => {
+    const [, name] = subject.split('Metrics account ')
+    return name === undefined ? [] : [`${verdict} ${name}: ${found}; ${advice}`]
+  })
+  assert.equal(lines.length, examined.length)
+  for (const wanted of examined)
+    assert.ok(
+      lines.some((line) => wanted.test(line)),
+      `${wanted} in ${lines.join('\n')}`,
+    )
 })

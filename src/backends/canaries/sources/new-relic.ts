@@ -1,7 +1,17 @@
 /** Metrics of New Relic by queries in NRQL: over NerdGraph, or over the older query API of Insights. */
 import { z } from 'zod'
 import { formatQuery, pathTo } from '../../../http/encode-path.ts'
-import { fieldAt, fieldOf, isObject, type JsonObject, listOf, numberOf, objectsOf, textOf } from '../../../json/values.ts'
+import {
+  fieldAt,
+  fieldOf,
+  isObject,
+  type JsonObject,
+  listOf,
+  numberOf,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '../../../json/values.ts'
 import { httpAddress } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
 import { MetricError, type MetricQuestion, type OpenAccount } from '../metric-source.ts'
@@ -57,16 +67,20 @@ function openAccount(account: Account, context: BackendContext): OpenAccount {
       const points = (await ask(call, applicationKey, query)).flatMap(toPoints)
       return points.length === 0 ? [] : [{ ...toValues(points, { stepMs }), stepMs, tags: {}, query }]
     },
-    metricNames: async () => [],
+    async metricNames() {
+      const [found] = await ask(call, applicationKey, 'SELECT uniques(metricName) FROM Metric SINCE 1 hour ago')
+      return Object.values(found ?? {}).flatMap(textsOf)
+    },
     close,
   }
 }
 
-/** @returns an object for each point @throws {MetricError} */
+/** @returns an object for each point, or one for the whole time @throws {MetricError} */
 async function askInsights(call: SourceCall, account: string, nrql: string): Promise<JsonObject[]> {
   const body = await call({ path: pathTo`/v1/accounts/${account}/query` + formatQuery({ nrql }) })
   if (fieldOf(body, 'facets') !== undefined) throw noFacets()
-  return objectsOf(fieldOf(body, 'timeSeries')).map(({ results, ...times }) => ({ ...times, ...objectsOf(results)[0] }))
+  const series = objectsOf(fieldOf(body, 'timeSeries')).map(({ results, ...times }) => ({ ...times, ...objectsOf(results)[0] }))
+  return series.length > 0 ? series : objectsOf(fieldOf(body, 'results'))
 }
 
 /** @throws {MetricError} */

@@ -1,0 +1,58 @@
+/** The metrics accounts of canary analysis, as the embedded service reaches them with their secrets. */
+import type { Config } from '../config/config.ts'
+import { GatewayError } from '../errors.ts'
+import { type Check, createCheck, type Finding, type Reporter, type Timeouts } from '../findings/finding.ts'
+import { formatQuery } from '../http/encode-path.ts'
+import { parseIfJson } from '../json/json.ts'
+import { fieldOf, listOf, textOf } from '../json/values.ts'
+import { anonymousIdentity } from '../upstreams/identity.ts'
+import { findEmbedded, notRunning, type Target } from './check-services.ts'
+import { openQuestions } from './open-questions.ts'
+
+export function checkMetricsAccounts(config: Pick<Config, 'upstreams' | 'backends'>, { checkMs }: Timeouts): Check[] {
+  if (config.upstreams.services.kayenta.kind !== 'embedded') return []
+  return Object.entries(config.backends.canaries?.accounts ?? {}).flatMap(([source, accounts]) =>
+    accounts.map(({ name }) =>
+      createCheck(`Metrics account ${name}`, async (report) => {
+        const target = await findEmbedded('kayenta', config)
+        // Its own timeout says more than that of the check.
+        return [
+          target === undefined
+            ? notRunning(report)
+            : await tryAccount(target, { name, source, report, answerMs: checkMs - 1000 }),
+        ]
+      }),
+    ),
+  )
+}
+
+interface Account {
+  readonly name: string
+  /** The id of its source. */
+  readonly source: string
+  readonly report: Reporter
+  readonly answerMs: number
+}
+
+async function tryAccount({ service, address, tls }: Target, { name, source, report, answerMs }: Account): Promise<Finding> {
+  const upstreams = openQuestions({ okHttpClient: { tls } }, { [service]: address }, answerMs)
+  const tried = 'list its metrics, with its credentials'
+  const problem = (found: string) =>
+    report.problem(
+      tried,
+      found,
+      `correct its address and credentials below kayenta.${source}.accounts, or see whether it can be reached from here`,
+    )
+  try {
+    const path = `/metadata/metricsService${formatQuery({ metricsAccountName: name })}`
+    const { status, text } = await upstreams.call(service, { path }, anonymousIdentity)
+    const body = parseIfJson(text)
+    if (status !== 200) return problem(textOf(fieldOf(body, 'message')) ?? `the canary service answers ${status}`)
+    return report.ok(tried, `it names ${listOf(body).length}`)
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    return problem(`no answer within ${answerMs / 1000} s: ${error.message}`)
+  } finally {
+    await upstreams.close()
+  }
+}
