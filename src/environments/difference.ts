@@ -63,9 +63,11 @@ function latestManifests({ accounts, regions }: Environment, deployments: readon
   return found
 }
 
-/** Without what the place, the cluster or a promotion decides. */
-function comparable({ metadata: _metadata, status: _status, ...rest }: JsonObject): unknown {
-  return withoutImages(rest)
+const compared = new WeakMap<JsonObject, unknown>()
+
+/** Without what the place, the cluster or a promotion decides. Each is compared with both of its neighbours. */
+function comparable(manifest: JsonObject): unknown {
+  return compared.getOrInsertComputed(manifest, ({ metadata: _metadata, status: _status, ...rest }) => withoutImages(rest))
 }
 
 function withoutImages(value: unknown): unknown {

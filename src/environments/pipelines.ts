@@ -82,14 +82,19 @@ export interface Deployment {
   readonly build: Build | undefined
 }
 
-/** The latest first. */
-export function deploymentsOf(runs: readonly unknown[]): Deployment[] {
-  const found = objectsOf(runs).flatMap((run) => objectsOf(run['stages']).flatMap((stage) => deploymentOf(run, stage)))
-  return found.toSorted((a, b) => (b.run.atMs ?? 0) - (a.run.atMs ?? 0))
+export function deploymentsOf(runs: readonly JsonObject[]): Deployment[] {
+  return runs.flatMap((run) => {
+    const source = sourceOf(run)
+    return objectsOf(run['stages']).flatMap((stage) => deploymentOf(run, stage, source))
+  })
+}
+
+export function latestFirst(one: Deployment, other: Deployment): number {
+  return (other.run.atMs ?? 0) - (one.run.atMs ?? 0)
 }
 
 /** Empty unless the stage of the run has deployed. */
-export function deploymentOf(run: JsonObject, stage: JsonObject): Deployment[] {
+export function deploymentOf(run: JsonObject, stage: JsonObject, source = sourceOf(run)): Deployment[] {
   const { context, outputs, status, type } = stage
   const account = accountOfStage(stage)
   if (status !== 'SUCCEEDED' || account === undefined) return []
@@ -100,7 +105,7 @@ export function deploymentOf(run: JsonObject, stage: JsonObject): Deployment[] {
   if (images.length === 0 || (manifests.length === 0 && Object.keys(serverGroups).length === 0)) return []
   const atMs = [stage['endTime'], stage['startTime']].find((each) => typeof each === 'number')
   const shown = { id: String(run['id']), pipeline: textOf(run['name']) ?? '', user: userOfRun(run), atMs }
-  return [{ run: shown, account, serverGroups, images, manifests, ...sourceOf(run) }]
+  return [{ run: shown, account, serverGroups, images, manifests, ...source }]
 }
 
 export function accountOfStage({ context }: JsonObject): string | undefined {

@@ -23,7 +23,7 @@ interface Context {
   readonly ask: Ask
 }
 
-interface Between {
+export interface Between {
   readonly commits: readonly Commit[]
   readonly authors: readonly string[]
   readonly builds: readonly Build[]

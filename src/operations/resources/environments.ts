@@ -1,11 +1,12 @@
 /** Environments of an application, composed of what the services answer. */
+import { setImmediate } from 'node:timers/promises'
 import { findUnknownPlaces, findWiderAccounts, toAccounts } from '../../environments/accounts.ts'
 import type { Environment } from '../../environments/declaration.ts'
 import { environmentsOf } from '../../environments/derivation.ts'
 import { changedImages, changedManifests } from '../../environments/difference.ts'
 import { driftIn } from '../../environments/drift.ts'
 import { describeMissingRole, foreseenHolds } from '../../environments/holds.ts'
-import { type Deployment, deploymentsOf, deploysTo, promotesTo } from '../../environments/pipelines.ts'
+import { type Deployment, deploymentsOf, deploysTo, latestFirst, promotesTo } from '../../environments/pipelines.ts'
 import { accountOf, type Running, type RunningCluster, runningIn, type Version } from '../../environments/running.ts'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
@@ -24,11 +25,12 @@ import { DirectAnswer, type Operation, type OperationRequest } from '../operatio
 import type { Platform } from '../platform.ts'
 import { formatMissing } from '../staleness.ts'
 import { checkList, checkObject } from '../upstream-shape.ts'
-import { type Ask, loadBetween, nothingBetween } from './between-versions.ts'
+import { type Ask, type Between, loadBetween, nothingBetween } from './between-versions.ts'
 
 /** Pipelines whose runs are looked at, and runs of each. */
 const mostPipelines = 20
 const runsOfPipeline = 3
+const pipelinesOfCall = 5
 
 export const environmentOperations: Operation[] = [
   get('getApplicationEnvironments', '/applications/{application}/environments', {
@@ -51,13 +53,18 @@ interface Findings {
   readonly attributes: JsonObject
   readonly pipelines: readonly JsonObject[]
   readonly runs: readonly JsonObject[]
+  /** The latest first, here and below. */
   readonly deployments: readonly Deployment[]
+  readonly byAccount: ReadonlyMap<string, readonly Deployment[]>
+  readonly sources: ReadonlyMap<string, Source>
   readonly drift: readonly JsonObject[]
   /** Undefined: the caller's permissions limit nothing. */
   readonly view: PermissionView | undefined
   readonly user: string
   readonly ask: Ask
 }
+
+type Source = Pick<Version, 'build' | 'commit'>
 
 interface Place {
   readonly environment: Environment
@@ -82,15 +89,22 @@ async function listEnvironments(request: OperationRequest, platform: Platform): 
     warnings: warningsOf(list[index] as Environment),
   }))
   const concerned = pipelines.filter((pipeline) => list.some((environment) => deploysTo(pipeline, environment)))
-  const [runs, drift, view] = await Promise.all([
+  const [{ runs, deployments }, drift, view] = await Promise.all([
     loadRuns(ask, concerned),
     loadDrift(ask, application, places),
     isDecided(platform) ? platform.permissions.loadView(request.state.user) : undefined,
   ])
   const user = view?.name ?? 'anonymous'
-  const deployments = deploymentsOf(runs)
-  const findings = { application, attributes, pipelines: concerned, runs, deployments, drift, view, user, ask }
-  const environments = await Promise.all(places.map((place, index) => toAnswer(place, places[index - 1], findings)))
+  const byAccount = Map.groupBy(deployments, ({ account }) => account)
+  const known = { deployments, byAccount, sources: sourcesOf(deployments) }
+  const findings = { application, attributes, pipelines: concerned, runs, ...known, drift, view, user, ask }
+  const between = await Promise.all(places.map((place, index) => loadPromotion(place, places[index - 1], findings)))
+  const environments: JsonObject[] = []
+  for (const [index, place] of places.entries()) {
+    environments.push(toAnswer(place, between[index], findings))
+    // Applications may have many: other requests are answered in between.
+    await setImmediate()
+  }
   const body = { declared: isDeclared, ...definedOf({ problem }), environments }
   if (missing.size === 0) return body
   return new DirectAnswer(200, body, { warning: formatMissing([...missing], platform.upstreams) })
@@ -138,11 +152,20 @@ async function loadFoundation(
   return [{}, groups, pipelines]
 }
 
-async function loadRuns(ask: Ask, pipelines: readonly JsonObject[]): Promise<JsonObject[]> {
+/** A few pipelines at a time: runs with all their manifests are large, and other requests are answered in between. */
+async function loadRuns(ask: Ask, pipelines: readonly JsonObject[]): Promise<Pick<Findings, 'runs' | 'deployments'>> {
   const ids = pipelines.flatMap(({ id }) => textOf(id) ?? []).slice(0, mostPipelines)
-  if (ids.length === 0) return []
-  const query = { pipelineConfigIds: ids.join(','), limit: runsOfPipeline, statuses: 'RUNNING,PAUSED,SUCCEEDED', expand: true }
-  return objectsOf(await ask('orca', { path: '/pipelines', query }))
+  const query = { limit: runsOfPipeline, statuses: 'RUNNING,PAUSED,SUCCEEDED', expand: true }
+  const batches = Array.from({ length: Math.ceil(ids.length / pipelinesOfCall) }, async (_, index) => {
+    const some = ids.slice(index * pipelinesOfCall, (index + 1) * pipelinesOfCall).join(',')
+    const runs = objectsOf(await ask('orca', { path: '/pipelines', query: { pipelineConfigIds: some, ...query } }))
+    return { runs, deployments: deploymentsOf(runs) }
+  })
+  const read = await Promise.all(batches)
+  return {
+    runs: read.flatMap(({ runs }) => runs),
+    deployments: read.flatMap(({ deployments }) => deployments).toSorted(latestFirst),
+  }
 }
 
 /** Only providers with manifests know of drift. */
@@ -151,64 +174,81 @@ async function loadDrift(ask: Ask, application: string, places: readonly Place[]
   return isConcerned ? objectsOf(await ask('clouddriver', { path: pathTo`/applications/${application}/drift` })) : []
 }
 
-async function toAnswer(place: Place, before: Place | undefined, findings: Findings): Promise<JsonObject> {
+function toAnswer(place: Place, promotion: PromotionParts | undefined, findings: Findings): JsonObject {
   const { environment, running, warnings } = place
   const { constraints: _constraints, ...declared } = environment
-  const { deployments, drift } = findings
+  const { drift } = findings
   return {
     ...declared,
-    ...toRunning(running, deployments),
+    ...toRunning(running, findings),
     history: running.history,
-    clusters: running.clusters.map((cluster) => toCluster(cluster, deployments)),
+    clusters: running.clusters.map((cluster) => toCluster(cluster, findings)),
     drift: driftIn(environment, running, drift),
     warnings,
-    ...(before !== undefined && { promotion: await toPromotion(before, place, findings) }),
+    ...(promotion !== undefined && { promotion: toPromotion(promotion, place, findings) }),
   }
 }
 
-function toRunning(
-  { versions, sinceMs, health }: Pick<Running, 'versions' | 'sinceMs' | 'health'>,
-  deployments: readonly Deployment[],
-) {
-  return { versions: versions.map((version) => withSource(version, deployments)), sinceMs, health }
+function toRunning({ versions, sinceMs, health }: Pick<Running, 'versions' | 'sinceMs' | 'health'>, { sources }: Findings) {
+  return { versions: versions.map((version) => withSource(version, sources)), sinceMs, health }
 }
 
 /** The build and the commit of an image, where a run that has deployed it knows them. */
-function withSource(version: Version, deployments: readonly Deployment[]): Version {
-  const known = deployments.filter(
-    ({ images, build, commit }) => images.includes(version.image) && (build ?? commit) !== undefined,
-  )
-  const commit = version.commit ?? known.find((each) => each.commit !== undefined)?.commit
-  const build = version.build ?? known.find((each) => each.build !== undefined)?.build
-  return { ...version, ...definedOf({ commit, build }) }
+function withSource(version: Version, sources: Findings['sources']): Version {
+  return { ...sources.get(version.image), ...version }
 }
 
-function toCluster(cluster: RunningCluster, deployments: readonly Deployment[]): JsonObject {
+/** By image; the latest run that knows it wins. */
+function sourcesOf(deployments: readonly Deployment[]): Findings['sources'] {
+  const found = new Map<string, Source>()
+  for (const { images, build, commit } of deployments) {
+    for (const image of images) found.set(image, { ...definedOf({ build, commit }), ...found.get(image) })
+  }
+  return found
+}
+
+function toCluster(cluster: RunningCluster, findings: Findings): JsonObject {
   const { provider, account, region, serverGroups } = cluster
   const names = serverGroups.map(({ name }) => String(name))
-  const run = deployments.find((each) => hasDeployed(each, cluster))?.run
+  const run = findings.byAccount.get(account)?.find((each) => hasDeployed(each, cluster))?.run
   return {
     ...{ provider, account, region, cluster: cluster.cluster, serverGroups: names },
-    ...toRunning(cluster, deployments),
+    ...toRunning(cluster, findings),
     ...definedOf({ run }),
   }
 }
 
-function hasDeployed(deployment: Deployment, { account, region, serverGroups, versions }: RunningCluster): boolean {
-  if (deployment.account !== account) return false
+function hasDeployed(deployment: Deployment, { region, serverGroups, versions }: RunningCluster): boolean {
   const names = textsOf(deployment.serverGroups[region])
   if (names.length > 0) return serverGroups.some(({ name }) => names.includes(String(name)))
   const isThere = (manifest: JsonObject) => fieldAt(manifest, 'metadata', 'namespace') === region
   return deployment.manifests.some(isThere) && versions.some(({ image }) => deployment.images.includes(image))
 }
 
-async function toPromotion(before: Place, { environment, running }: Place, findings: Findings): Promise<JsonObject> {
-  const { pipelines, runs, deployments, view, user, application } = findings
-  const from = before.environment.name
+interface PromotionParts {
+  readonly before: Place
+  readonly images: ReturnType<typeof changedImages>
+  readonly between: Between
+}
+
+/** Undefined for the first environment. */
+async function loadPromotion(
+  { running }: Place,
+  before: Place | undefined,
+  findings: Findings,
+): Promise<PromotionParts | undefined> {
+  if (before === undefined) return undefined
+  const { deployments, sources } = findings
   const images = changedImages(before.running, running)
-  const [source, target] = [before.running, running].map(({ versions: [version] }) => version && withSource(version, deployments))
+  const [source, target] = [before.running, running].map(({ versions: [version] }) => version && withSource(version, sources))
   const earlier = deployments.filter(({ account }) => before.environment.accounts.includes(account))
   const between = images.length === 0 ? nothingBetween : await loadBetween(source, target, { ...findings, deployments: earlier })
+  return { before, images, between }
+}
+
+function toPromotion({ before, images, between }: PromotionParts, { environment }: Place, findings: Findings): JsonObject {
+  const { pipelines, runs, deployments, view, user, application } = findings
+  const from = before.environment.name
   const { mayPromote } = environment
   const hasAnyRole = view === undefined || (mayPromote?.some((role) => hasRole(view, role)) ?? true)
   const closed =
