@@ -343,6 +343,7 @@ function watchEmbedded(set: MetricSet, embedded: NonNullable<MetricSources['embe
     if (state?.executions !== undefined) for (const status of commonStatuses) executions.set({ status }, 0)
     for (const [status, count] of Object.entries(state?.executions ?? {})) executions.set({ status }, count)
     for (const [queue, ageMs] of Object.entries(state?.queueAgesMs ?? {})) ages.set({ queue }, ageMs / 1000)
+    if (state?.executions !== undefined) for (const { level, ...labels } of awaitedEnds) ended[level].inc(labels, 0)
     for (const { level, type, status, count } of state?.ended ?? []) ended[level].inc({ type, status }, count)
     for (const { provider, account, isReachable } of state?.accounts ?? [])
       accounts.set({ provider, account }, isReachable ? 1 : 0)
@@ -350,6 +351,24 @@ function watchEmbedded(set: MetricSet, embedded: NonNullable<MetricSources['embe
     copy.set(state?.copiedUntil === undefined ? Number.NaN : (Date.now() - state.copiedUntil) / 1000)
   })
 }
+
+const awaitedTypes = {
+  execution: ['PIPELINE', 'ORCHESTRATION'],
+  stage: [
+    'deploy',
+    'createServerGroup',
+    'cloneServerGroup',
+    'deployManifest',
+    'rollbackCluster',
+    'rollbackServerGroup',
+    'undoRolloutManifest',
+  ],
+} as const
+
+/** Shown from the start: a counter that appears with its first event hides that one from `increase`. */
+const awaitedEnds = (['execution', 'stage'] as const).flatMap((level) =>
+  awaitedTypes[level].flatMap((type) => ['SUCCEEDED', 'TERMINAL'].map((status) => ({ level, type, status }))),
+)
 
 function countersOfEnds(set: MetricSet) {
   return {

@@ -21,7 +21,11 @@ const { groups } = parse(readFileSync(rulesFile, 'utf8')) as {
 const rules = groups.flatMap((group) => group.rules)
 
 interface Panel {
+  readonly id: number
+  readonly type: string
   readonly title: string
+  readonly datasource?: { readonly uid: string }
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number }
   readonly targets?: readonly { readonly expr: string }[]
 }
 
@@ -54,6 +58,24 @@ test('dashboards and alerts name metrics and labels that exist', async () => {
       assert.ok(known.has(name), `${place}: ${name}`)
       for (const [, label = ''] of selector.matchAll(/(\w+)\s*(?:=|!)/g)) {
         assert.ok(label === 'job' || labels.get(name)?.has(label), `${place}: ${name} has no label ${label}`)
+      }
+    }
+  }
+})
+
+test('a Grafana of any name for its data source shows every panel, none above another', () => {
+  assert.equal(new Set(dashboards.map(({ uid }) => uid)).size, dashboards.length)
+  for (const { file, panels } of dashboards) {
+    assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length, file)
+    const taken = new Set<string>()
+    for (const { title, type, datasource, gridPos } of panels) {
+      assert.equal(datasource?.uid, type === 'row' ? undefined : '${datasource}', title)
+      for (let column = gridPos.x; column < gridPos.x + gridPos.w; column++) {
+        for (let line = gridPos.y; line < gridPos.y + gridPos.h; line++) {
+          const cell = `${column}/${line}`
+          assert.ok(column < 24 && !taken.has(cell), `${file}: ${title}`)
+          taken.add(cell)
+        }
       }
     }
   }
@@ -125,6 +147,16 @@ test('every alert fires in the trouble that it is about, and not without it', (t
   assert.equal(status, 0, stdout + stderr)
 })
 
+/** Panels about what this instance has none of: services and Redis apart, logins, limits and clusters. */
+const idle = new Set([
+  'accounts.json: Kubernetes accounts',
+  'gateway.json: Calls without an answer',
+  'gateway.json: Circuits',
+  'gateway.json: Logins',
+  'gateway.json: Beyond the rate limit',
+  'gateway.json: Redis',
+])
+
 test('a Prometheus evaluates all of them over an instance that has run pipelines', async (t) => {
   const program = needs(t, 'prometheus')
   if (program === undefined) return
@@ -172,6 +204,17 @@ test('a Prometheus evaluates all of them over an instance that has run pipelines
     const { status, error } = await ask(expr)
     assert.equal(status, 'success', `${place}: ${error}`)
   }
+  let empty = panels.filter(({ place }) => !idle.has(place))
+  await waitUntil(
+    async () => {
+      await fetch(`${url}/applications`)
+      const answers = await Promise.all(empty.map(({ expr }) => ask(expr)))
+      const isShown = (index: number) => answers[index]?.data?.result.some(({ value }) => value[1] !== 'NaN')
+      empty = empty.filter((_panel, index) => !isShown(index))
+      return empty.length === 0
+    },
+    () => `series in ${empty.map(({ place }) => place).join(', ')}`,
+  )
   const firing = (await (await fetch(`${prometheus}/api/v1/rules`)).json()) as {
     data: { groups: { rules: { name: string; health: string }[] }[] }
   }
