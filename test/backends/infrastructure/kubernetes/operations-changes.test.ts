@@ -309,8 +309,8 @@ const routeDefinition: JsonObject = {
   },
 }
 
-const behindFront = (name: string, replicas: number) => {
-  const labels = { app: name, lb: 'front' }
+const behindFront = (name: string, replicas: number, lb = 'front') => {
+  const labels = { app: name, lb }
   return workload('Deployment', name, {
     replicas,
     selector: { matchLabels: { app: name } },
@@ -353,7 +353,7 @@ test('a share of the traffic without routes is a number of replicas', async (t) 
 test('a canary of a deployment gets its share by weights of a route', async (t) => {
   const operations = await startOperations(t)
   if (operations === undefined) return
-  const { deploy, run, get, find, names, plane, path, namespace: region } = operations
+  const { deploy, run, fail, get, find, names, plane, path, namespace: region } = operations
   await plane.api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', routeDefinition).catch(() => {})
   const routes = `/apis/gateway.networking.k8s.io/v1/namespaces/${region}/httproutes`
   await waitUntil(async () => (await plane.api.find(`${routes}?limit=1`)) !== undefined, 'routes')
@@ -394,6 +394,10 @@ test('a canary of a deployment gets its share by weights of a route', async (t) 
   assert.equal((await get('deployments/shop')).spec['replicas'], 1)
 
   const target = { serverGroupName: `replicaSet ${canary}`, region }
+  assert.match(
+    await fail('shareTraffic', { ...target, percent: 98 }),
+    /would be 103 % together, as replicaSet shop--base.* has 5 %/,
+  )
   await run('shareTraffic', { ...target, percent: 0 })
   assert.deepEqual((await weights())[0], ['front 95', `front-${baseline} 5`, `front-${canary} 0`, 'other 300'])
   await run('disableServerGroup', target)
@@ -401,12 +405,52 @@ test('a canary of a deployment gets its share by weights of a route', async (t) 
     [(await weights())[0], await find(`services/front-${canary}`)],
     [['front 95', `front-${baseline} 5`, 'other 300'], undefined],
   )
+  assert.match(await fail('shareTraffic', { ...target, percent: 5 }), /is disabled and takes no requests\. Enable it first/)
   await run('shareTraffic', { serverGroupName: `replicaSet ${baseline}`, region, percent: null })
   assert.deepEqual(await weights(), [['front 1', 'other 3'], ['else -']])
   assert.equal(fieldAt(await get(`replicasets/${baseline}`), 'spec', 'template', 'metadata', 'labels', 'lb'), 'front')
   await run('shareTraffic', { serverGroupName: `replicaSet ${baseline}`, region, percent: 10 })
-  await run('destroyServerGroup', { serverGroupName: `replicaSet ${baseline}`, region })
-  assert.deepEqual([(await weights())[0], await names('services')], [['front 1', 'other 3'], ['front']])
+  // By hand: its service goes with it, and no request may go there any more.
+  await plane.api.delete(path(`replicasets/${baseline}`))
+  await run('shareTraffic', { serverGroupName: `replicaSet ${baseline}`, region, percent: 0 })
+  await waitUntil(async () => (await names('services')).join() === 'front', 'the end of its service')
+  assert.deepEqual((await weights())[0], ['front 1', 'other 3'])
+  assert.match(
+    await fail('createServerGroup', { ...made, source: undefined, manifest: workload('ReplicaSet', 'lone') }),
+    /trafficPercent: no service could give the share/,
+  )
+  assert.equal(await find('replicasets/lone-v000'), undefined)
+
+  // Two services of two deployments, as other tools want them.
+  await plane.api.patch(`${routes}/web`, {
+    spec: {
+      rules: [
+        {
+          backendRefs: [
+            { name: 'front', port: 80 },
+            { name: 'next', port: 80, weight: 0 },
+          ],
+        },
+      ],
+    },
+  })
+  await deploy([service('next', { lb: 'next' }), behindFront('shop-next', 1, 'next')])
+  const next = { serverGroupName: 'deployment shop-next', region }
+  const { template } = (await get('deployments/shop-next')).spec
+  const { trafficShare } = await run('shareTraffic', { ...next, percent: 10 })
+  assert.deepEqual([fieldAt(trafficShare, 'by'), await weights()], ['routes', [['front 90', 'next 10']]])
+  await run('shareTraffic', { ...next, percent: 100 })
+  assert.deepEqual(await weights(), [['front 0', 'next 1']])
+  await run('shareTraffic', { ...next, percent: null })
+  assert.deepEqual(await weights(), [['front 1', 'next 0']])
+  assert.deepEqual(
+    [(await get('deployments/shop-next')).spec['template'], await names('services')],
+    [template, ['front', 'next']],
+  )
+  await run('shareTraffic', { ...next, percent: 10 })
+  await plane.api.delete(path('deployments/shop-next'))
+  await run('shareTraffic', { ...next, percent: null })
+  assert.deepEqual(await weights(), [['front 1', 'next 0']])
 })
 
 test('pods are terminated by id and by name', async (t) => {

@@ -133,6 +133,30 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
   },
   'kubernetes-scenario 65: blue/green takes the traffic of the old version': strategyCase('bluegreen'),
   'kubernetes-scenario 66: red/black is the same': strategyCase('redblack'),
+  'a canary gets its part in steps, then all, and goes when a step fails': async (platform, place) => {
+    const inSteps = (...steps: JsonObject[]) => traffic({ strategy: 'canary', canary: { steps } })
+    const noted = async () =>
+      (await place.list('replicasets')).filter(({ metadata }) => metadata.annotations?.['fairlead/traffic-share'] !== undefined)
+    const { error: refused } = await place.deploy([deployment('web')], inSteps({ percent: 50 }), 'TERMINAL')
+    assert.match(refused, /deploys one ReplicaSet, and the manifests have 0/)
+    await place.deploy([front, api()], inSteps({ percent: 50 }))
+    assert.deepEqual(await statesOf(platform, place), ['api-v000'])
+
+    const failing = inSteps({ percent: 50, checks: [{ type: 'guess' }] })
+    const stopped = await place.deploy([api('app:2')], failing, 'TERMINAL')
+    assert.match(
+      stopped.error,
+      /^The canary replicaSet api-v001 was stopped at 50 % of the traffic by step 1 of 1, "Verify at 50 %": .*no check of the type/m,
+    )
+    assert.deepEqual(await statesOf(platform, place), ['api-v000', '(api-v001)'])
+    assert.deepEqual(await noted(), [])
+
+    const good = inSteps({ percent: 50 }, { percent: 10, pauseSeconds: 0.01 })
+    const fewest = await fewestServing(platform, place, () => place.deploy([api('app:3')], good))
+    assert.ok(fewest > 0)
+    assert.deepEqual(await statesOf(platform, place), ['(api-v000)', '(api-v001)', 'api-v002'])
+    assert.deepEqual([await noted(), (await place.pods(attached)).length], [[], 1])
+  },
   'kubernetes-scenario 67: highlander disables and deletes the old versions': async (platform, place) => {
     await withFirst(place)
     const ended = await place.deploy([api('app:2')], traffic({ strategy: 'highlander' }))

@@ -1,14 +1,5 @@
 /** Shares of traffic: their notes on server groups and routes, weights of routes, numbers of replicas. */
-import {
-  definedOf,
-  fieldAt,
-  isObject,
-  type JsonObject,
-  numberOf,
-  objectOf,
-  objectsOf,
-  textOf,
-} from '../../../../../json/values.ts'
+import { definedOf, fieldAt, isObject, type JsonObject, numberOf, objectOf, objectsOf } from '../../../../../json/values.ts'
 import { annotationOf } from './annotations.ts'
 
 /** What a server group has of the traffic, and how. */
@@ -21,7 +12,7 @@ export const shareLabel = 'fairlead/traffic-share'
 export interface GroupShare {
   /** Undefined: its number of replicas makes room for the share of another one. */
   readonly percent?: number
-  /** With weights of routes: its own service by the service that it is behind. */
+  /** With weights of routes: the service that takes its requests by the one that it is behind, which may be the same. */
   readonly services?: Readonly<Record<string, string>>
   /** With numbers of replicas: how many it had, and how many it was given. */
   readonly before?: number
@@ -47,18 +38,18 @@ function parsed(text: string | undefined): unknown {
 const mostWeight = 1_000_000
 
 export interface RouteShare {
-  /** The service that the server group is behind, and that of its own. */
   readonly service: string
-  readonly own: string
-  /** Undefined: the share ends. */
-  readonly percent: number | undefined
+  /** Percentages of its requests, by the services that take them; undefined: that share ends. For itself: those of its route. */
+  readonly percents: Readonly<Record<string, number | undefined>>
 }
+
+type RouteShares = Readonly<Record<string, Readonly<Record<string, number>>>>
 
 interface RouteNotes {
   /** Weights of the backends before the first share, by the positions of rule and backend. */
   readonly weights: Readonly<Record<string, number>>
-  /** Percentages of own services, by the service whose requests they take. */
-  readonly shares: Readonly<Record<string, Readonly<Record<string, number>>>>
+  /** Percentages of services that take requests, by the service whose requests they take. */
+  readonly shares: RouteShares
 }
 
 export interface SharedRoute {
@@ -69,57 +60,78 @@ export interface SharedRoute {
 
 /** Whether a route of the namespace sends requests to the service. */
 export function routesTo(route: JsonObject, service: string): boolean {
-  return objectsOf(fieldAt(route, 'spec', 'rules')).some(({ backendRefs }) =>
-    objectsOf(backendRefs).some((ref) => isService(ref, service)),
-  )
+  return rulesOf(route).some(({ refs }) => refs.some((ref) => isService(ref, service, route)))
 }
 
-function isService({ name, kind, group, namespace }: JsonObject, service: string): boolean {
-  return name === service && (kind ?? 'Service') === 'Service' && !group && namespace === undefined
+/** Whether all its rules with the service have other backends, which get the rest of the requests. */
+export function hasOthersBeside(route: JsonObject, service: string): boolean {
+  const rules = rulesOf(route).filter(({ refs }) => refs.some((ref) => isService(ref, service, route)))
+  return rules.every(({ refs }) => refs.some((ref) => !isService(ref, service, route)))
 }
 
-/** A route in which the own service takes its percentage of what the service got. */
-export function withShare(route: JsonObject, { service, own, percent }: RouteShare): SharedRoute {
+function rulesOf(route: JsonObject): { readonly rule: JsonObject; readonly refs: readonly JsonObject[] }[] {
+  return objectsOf(fieldAt(route, 'spec', 'rules')).map((rule) => ({ rule, refs: objectsOf(rule['backendRefs']) }))
+}
+
+function isService({ name, kind, group, namespace }: JsonObject, service: string, route: JsonObject): boolean {
+  const isHere = namespace === undefined || namespace === fieldAt(route, 'metadata', 'namespace')
+  return name === service && (kind ?? 'Service') === 'Service' && !group && isHere
+}
+
+/** A route in which services take their percentages of what the service got. */
+export function withShare(route: JsonObject, { service, percents }: RouteShare): SharedRoute {
   const before = notesOf(route)
-  const { [own]: _former, ...others } = before.shares[service] ?? {}
-  const shares = { ...before.shares, [service]: { ...others, ...(percent !== undefined && { [own]: percent }) } }
-  const owned = new Set(Object.values(before.shares).flatMap((each) => Object.keys(each)))
+  const shares = { ...before.shares, [service]: definedOf({ ...before.shares[service], ...percents }) as Record<string, number> }
+  const added = new Set(Object.entries(before.shares).flatMap(([of, each]) => Object.keys(each).filter((own) => own !== of)))
   const hasShares = Object.values(shares).some((each) => Object.keys(each).length > 0)
   const weights: Record<string, number> = {}
-  const rules = objectsOf(fieldAt(route, 'spec', 'rules')).map((rule, index) => {
-    const originals = objectsOf(rule['backendRefs']).filter(({ name }) => !owned.has(String(name)))
-    if (!originals.some((ref) => isService(ref, String(ref['name'])) && Object.hasOwn(shares, String(ref['name'])))) return rule
+  const rules = rulesOf(route).map(({ rule, refs }, index) => {
+    const originals = refs.filter(({ name }) => !added.has(String(name)))
+    const isShared = (ref: JsonObject) => Object.keys(shares).some((name) => isService(ref, name, route))
+    if (!originals.some(isShared)) return rule
     const weighed = originals.map((ref, position) => {
       const key = `${index}/${position}`
       const weight = before.weights[key] ?? numberOf(ref['weight']) ?? 1
       weights[key] = weight
-      return { ref, weight }
+      return { ref, weight, taken: isShared(ref) ? (shares[String(ref['name'])] ?? {}) : {} }
     })
-    const backendRefs = hasShares ? sharedRefs(weighed, shares) : weighed.map(({ ref, weight }) => ({ ...ref, weight }))
+    const backendRefs = hasShares ? sharedRefs(weighed) : weighed.map(({ ref, weight }) => ({ ...ref, weight }))
     return { ...rule, backendRefs }
   })
   return { rules, notes: hasShares ? JSON.stringify({ weights, shares }) : undefined }
 }
 
-function notesOf(route: JsonObject): RouteNotes {
+export function notesOf(route: JsonObject): RouteNotes {
   const noted = parsed(annotationOf(route, routeAnnotation))
   return { weights: objectOf(fieldAt(noted, 'weights')), shares: objectOf(fieldAt(noted, 'shares')) } as unknown as RouteNotes
 }
 
-function sharedRefs(
-  weighed: readonly { readonly ref: JsonObject; readonly weight: number }[],
-  shares: RouteNotes['shares'],
-): JsonObject[] {
-  const refs = weighed.flatMap(({ ref, weight }) => {
-    const name = textOf(ref['name']) ?? ''
-    const taken = isService(ref, name) ? Object.entries(shares[name] ?? {}) : []
-    const left = taken.reduce((rest, [, percent]) => rest - percent, 100)
+interface WeighedRef {
+  readonly ref: JsonObject
+  readonly weight: number
+  readonly taken: Readonly<Record<string, number>>
+}
+
+function sharedRefs(weighed: readonly WeighedRef[]): JsonObject[] {
+  const ownOf = ({ ref, taken }: WeighedRef) => taken[String(ref['name'])]
+  const others = weighed.filter((each) => ownOf(each) === undefined)
+  const rest = others.reduce((sum, { weight }) => sum + weight, 0) || 1
+  const room = 100 - weighed.reduce((sum, each) => sum + (ownOf(each) ?? 0), 0)
+  const refs = weighed.flatMap((each) => {
+    const { ref, weight, taken } = each
+    const own = ownOf(each)
+    if (own !== undefined) return [{ ref, weight: rest * own * 100 }]
+    const left = Object.values(taken).reduce((all, percent) => all - percent, 100)
     return [
-      { ref, weight: weight * Math.max(0, left) },
-      ...taken.map(([own, percent]) => ({ ref: { ...ref, name: own }, weight: weight * percent })),
+      { ref, weight: weight * Math.max(0, left) * Math.max(0, room) },
+      ...Object.entries(taken).map(([name, percent]) => ({
+        ref: { ...ref, name },
+        weight: weight * percent * Math.max(0, room),
+      })),
     ]
   })
-  const scale = Math.min(1, mostWeight / Math.max(...refs.map(({ weight }) => weight), 1))
+  const hundreds = refs.every(({ weight }) => weight % 10_000 === 0) ? 10_000 : 100
+  const scale = Math.min(1 / hundreds, mostWeight / Math.max(...refs.map(({ weight }) => weight), 1))
   return refs.map(({ ref, weight }) => ({ ...ref, weight: Math.round(weight * scale) }))
 }
 

@@ -11,6 +11,7 @@ import { type ChangedName, defineManifestOperation, type ManifestRun } from './p
 import { startRemoval } from './remove.ts'
 import { namesByNamespace } from './results.ts'
 import { checkChanges, toChange } from './rights.ts'
+import { endShare } from './share-traffic.ts'
 import {
   aboutObject,
   checkNamespace,
@@ -19,7 +20,7 @@ import {
   describeTarget,
   describeTargetProblems,
   findKind,
-  findManifestTarget,
+  findManifestByName,
   type LiveTarget,
   namedManifest,
   toNamespace,
@@ -97,13 +98,6 @@ function wordOf(value: unknown): string | undefined {
   return String(value).trim().toLowerCase() || undefined
 }
 
-/** None where it does not exist. */
-export async function findManifestByName(running: ManifestRun, changed: ChangedName): Promise<LiveTarget[]> {
-  const target = await findManifestTarget(running, changed)
-  const live = await aboutObject(describeTarget(running.account, target), () => running.account.api.get(target.place))
-  return live === undefined ? [] : [{ ...target, live }]
-}
-
 async function findByLabels(running: ManifestRun): Promise<LiveTarget[]> {
   const { account, description } = running
   const labelSelector = checkLabelQuery(description)
@@ -128,13 +122,14 @@ async function findByLabels(running: ManifestRun): Promise<LiveTarget[]> {
   return found
 }
 
-/** Rights on all of them are checked first; the task ends when all are gone. */
+/** Rights on all of them are checked first, and shares of the traffic end; the task ends when all are gone. */
 export async function deleteAll(
   running: ManifestRun,
   found: readonly LiveTarget[],
   options: Pick<DeleteOptions, 'propagation' | 'gracePeriodSeconds'>,
 ): Promise<void> {
   await checkChanges(running, found.map(toChange))
+  for (const target of found) await endShare(running, target, 'goes')
   const removal = { ...options, limitMs: deletionMs, awaitsOwned: true }
   const waits = await callInTurns(found, async (each) => {
     const wait = await aboutObject(describeTarget(running.account, each), () => startRemoval(running, each, removal))

@@ -4,11 +4,9 @@ import type { OperationType } from '../../../operation-type.ts'
 import { parseFullName } from '../full-name.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesParts } from '../parts.ts'
-import { deleteAll, findManifestByName } from './delete.ts'
+import { deleteAll } from './delete.ts'
 import { defineManifestOperation, type ManifestRun } from './parts.ts'
-import { checkChanges, toChange } from './rights.ts'
-import { endShare } from './share-traffic.ts'
-import { describeNamespaceProblem, describeTargetProblems, findKind, namedServerGroup } from './targets.ts'
+import { describeNamespaceProblem, describeTargetProblems, findKind, findManifestByName, namedServerGroup } from './targets.ts'
 
 export function destroyServerGroup(parts: KubernetesParts): OperationType {
   return defineManifestOperation(parts, {
@@ -17,8 +15,6 @@ export function destroyServerGroup(parts: KubernetesParts): OperationType {
     changes: (description) => [namedServerGroup(description)],
     run: async (running) => {
       const found = await findManifestByName(running, namedServerGroup(running.description))
-      await checkChanges(running, found.map(toChange))
-      for (const target of found) await endShare(running, target, 'goes')
       await deleteAll(running, found, { propagation: 'Background' })
     },
   })

@@ -53,6 +53,9 @@ function creation(parts: KubernetesParts, { isClone }: { readonly isClone: boole
       describeNamespaceProblem(account, namespaceOf(description)),
       describeManifestProblem(description),
       description['trafficPercent'] !== undefined && describePercentProblem(description['trafficPercent'], 'trafficPercent'),
+      hasShare(description) &&
+        isTrue(description['startDisabled']) &&
+        'trafficPercent: a server group that starts disabled takes no requests. Leave startDisabled out.',
       isClone &&
         textOf(sourceNameOf(description)) === undefined &&
         clusterOf(description) === undefined &&
@@ -120,6 +123,7 @@ async function create(running: ManifestRun): Promise<void> {
   const template = isObject(manifest) ? manifest : await manifestOf(running, ancestor, namespace)
   const inherited = ancestor === undefined ? [] : await balancersOf(running, ancestor)
   const fields = fieldsOf(running, { template, ancestor, namespace, inherited })
+  await requireServices(running, fields)
   const { written, results } = await deploy(running, fields)
   const [group] = written
   if (group === undefined) return
@@ -141,6 +145,18 @@ async function create(running: ManifestRun): Promise<void> {
       },
     ],
   })
+}
+
+/** Before anything is deployed. @throws {Error} where no service could give the share */
+async function requireServices(running: ManifestRun, { services, manifests }: DeployFields): Promise<void> {
+  if (!hasShare(running.description) || services.length > 0) return
+  const found = await Promise.all(objectsOf(manifests).map((each) => selectingServices(running, each as KubeObject)))
+  if (found.flat().length > 0) return
+  throw new Error('trafficPercent: no service could give the share. Name one in loadBalancers, such as "service web".')
+}
+
+function hasShare({ trafficPercent }: JsonObject): boolean {
+  return numberOf(trafficPercent) !== undefined
 }
 
 /** The share that the description gives. */
@@ -184,7 +200,7 @@ function fieldsOf({ description }: ManifestRun, { template, ancestor, namespace,
     isVersioned: true,
     services: services.length > 0 ? services : [...balancers],
     // With a share, its traffic comes with that.
-    enablesTraffic: !isTrue(startDisabled) && numberOf(description['trafficPercent']) === undefined,
+    enablesTraffic: !isTrue(startDisabled) && !hasShare(description),
     rolloutStrategy: '',
   }
 }

@@ -1,24 +1,28 @@
 /** Shares of the traffic by numbers of replicas, where no route has weights. */
-import { fieldAt, numberOf } from '../../../../../json/values.ts'
-import { type GroupShare, type SizedGroup, shareOf, sizedByShares } from '../manifests/shares.ts'
-import { annotatedLoadBalancers } from '../manifests/traffic.ts'
+import { type GroupShare, type SizedGroup, sizedByShares } from '../manifests/shares.ts'
 import { selects } from '../reads/selectors.ts'
 import type { ManifestRun } from './parts.ts'
 import { type Labels, setPodLabels } from './pod-labels.ts'
 import { checkChanges, toChange } from './rights.ts'
-import { allLabels, awaitReady, isSwitchable, noteShare, podLabelsOf, type SharedService, servicesOf } from './sharing.ts'
+import {
+  allLabels,
+  awaitReady,
+  groupsBehind,
+  isSwitchable,
+  isTarget,
+  noteShare,
+  podLabelsOf,
+  type SharedService,
+  type SharingTarget,
+  servicesOf,
+  sharingGroups,
+} from './sharing.ts'
 import { describeTarget, type LiveTarget } from './targets.ts'
-
-export const sharingKinds = ['replicaSet', 'deployment', 'statefulSet'] as const
-
-interface SharingTarget {
-  readonly target: LiveTarget
-  readonly replicas: number
-  readonly share: GroupShare | undefined
-}
 
 interface ReplicaSharing {
   readonly services: readonly SharedService[]
+  /** Workloads behind them, with the target. */
+  readonly groups: readonly SharingTarget[]
   readonly percent: number | undefined
   readonly isNew: boolean
 }
@@ -26,7 +30,11 @@ interface ReplicaSharing {
 export async function shareByReplicas(running: ManifestRun, target: LiveTarget, sharing: ReplicaSharing): Promise<void> {
   const { run, account } = running
   const { percent } = sharing
-  const plan = await planReplicas(running, target, sharing)
+  const plan = planReplicas(target, sharing)
+  await checkChanges(
+    running,
+    sharing.groups.map((each) => toChange(each.target)),
+  )
   await carryOut(running, target, plan)
   if (percent === undefined) return
   const served = plan.leaves ? 0 : plan.own.replicas
@@ -47,30 +55,21 @@ interface ReplicaPlan {
   readonly leaves: boolean
 }
 
-async function planReplicas(
-  running: ManifestRun,
-  target: LiveTarget,
-  { services, percent, isNew }: ReplicaSharing,
-): Promise<ReplicaPlan> {
+function planReplicas(target: LiveTarget, { services, groups: behind, percent, isNew }: ReplicaSharing): ReplicaPlan {
   const shared = { ...(percent !== undefined && { percent }), ...(isNew && { isNew }) }
-  const groups = (await groupsBehind(running, target, services)).map((each) =>
+  const groups = behind.map((each) =>
     isTarget(each, target) ? { ...each, share: { ...withoutPercent(each.share), ...shared } } : each,
-  )
-  await checkChanges(
-    running,
-    groups.map((each) => toChange(each.target)),
   )
   const sizes = sizedByShares(groups)
   const sized = groups.map((group, index): Sizing => ({ group, ...(sizes[index] as SizedGroup) }))
   const own = sized.find(({ group }) => isTarget(group, target)) as Sizing
   const leaves = percent === 0 && isSwitchable(target, services)
   const { replicas } = own.group
-  const labels = allLabels(services)
   return {
     own: leaves ? { ...own, replicas, share: { ...own.share, given: replicas } } : own,
     others: sized.filter((each) => each !== own),
-    labels,
-    isServing: selects(labels, podLabelsOf(target.live)),
+    labels: allLabels(services),
+    isServing: selects(allLabels(services), podLabelsOf(target.live)),
     leaves,
   }
 }
@@ -89,10 +88,6 @@ async function carryOut(running: ManifestRun, target: LiveTarget, plan: ReplicaP
   if (rest.some(({ group, replicas }) => replicas < group.replicas)) await awaitReady(running, target, own.replicas)
   await resize(running, rest)
   if (!isFirst) await resize(running, [own])
-}
-
-function isTarget({ target: { live } }: SharingTarget, { live: wanted }: LiveTarget): boolean {
-  return live.metadata.uid === wanted.metadata.uid
 }
 
 function withoutPercent({ percent: _former, ...share }: GroupShare = {}): GroupShare {
@@ -114,53 +109,35 @@ async function resize(running: ManifestRun, sizings: readonly Sizing[]): Promise
   for (const { group, replicas } of sizings) if (replicas > group.replicas) await awaitReady(running, group.target, replicas)
 }
 
-/** Workloads that services of the target send requests to, with the target. */
-async function groupsBehind(
-  running: ManifestRun,
-  target: LiveTarget,
-  services: readonly SharedService[],
-): Promise<SharingTarget[]> {
-  const { account } = running
-  const { namespace } = target.place
-  const found = await Promise.all(
-    sharingKinds.map(async (kindName): Promise<SharingTarget[]> => {
-      const resource = await account.api.find({ kind: kindName, group: 'apps' })
-      const all = resource === undefined ? [] : await account.api.list(resource, { namespace })
-      return all.flatMap((live) => {
-        const isItself = live.metadata.uid === target.live.metadata.uid
-        const isManaged = live.metadata.ownerReferences?.some(({ controller }) => controller === true) === true
-        const replicas = numberOf(fieldAt(live, 'spec', 'replicas')) ?? 1
-        const share = shareOf(live)
-        const noted = share === undefined ? [] : annotatedLoadBalancers(live)
-        const isBehind = services.some(
-          ({ name, selector }) => selects(selector, podLabelsOf(live)) || noted.includes(`service ${name}`),
-        )
-        if (resource === undefined || (!isItself && (isManaged || !isBehind || (replicas === 0 && share === undefined))))
-          return []
-        const { name } = live.metadata
-        const kind = account.kinds.kindOf({ kind: kindName, group: undefined })
-        return [{ target: { name: `${kindName} ${name}`, kind, place: { resource, namespace, name }, live }, replicas, share }]
-      })
-    }),
-  )
-  return found.flat()
-}
-
 /** Others have the numbers that they had without it. @param fate `stays`: so has it */
 export async function endReplicaShare(running: ManifestRun, target: LiveTarget, fate: 'stays' | 'goes'): Promise<void> {
   const groups = await groupsBehind(running, target, await servicesOf(running, target))
-  const others = groups.filter((each) => !isTarget(each, target))
-  await checkChanges(
+  await resizeTogether(
     running,
-    others.map((each) => toChange(each.target)),
-  )
-  const sized = sizedByShares(others)
-  await resize(
-    running,
-    others.map((group, index) => ({ group, ...(sized[index] as SizedGroup) })),
+    groups.filter((each) => !isTarget(each, target)),
   )
   const own = groups.find((each) => isTarget(each, target))
   if (own === undefined || fate === 'goes') return
   const [alone] = sizedByShares([{ ...own, share: withoutPercent(own.share) }])
   if (alone !== undefined) await noteShare(running, target, undefined, alone.replicas)
+}
+
+/** Numbers of replicas of a namespace that had made room for a server group which has been deleted. */
+export async function forgetReplicaShares(running: ManifestRun, namespace: string): Promise<void> {
+  for (const { target, share } of await sharingGroups(running, namespace)) {
+    if (share?.before === undefined) continue
+    await resizeTogether(running, await groupsBehind(running, target, await servicesOf(running, target)))
+  }
+}
+
+async function resizeTogether(running: ManifestRun, groups: readonly SharingTarget[]): Promise<void> {
+  await checkChanges(
+    running,
+    groups.map((each) => toChange(each.target)),
+  )
+  const sized = sizedByShares(groups)
+  await resize(
+    running,
+    groups.map((group, index) => ({ group, ...(sized[index] as SizedGroup) })),
+  )
 }

@@ -1,14 +1,21 @@
 /** shareTraffic: a percentage of the requests for a server group, by weights of Gateway API routes or by numbers of replicas. */
-import { numberOf } from '../../../../../json/values.ts'
+import { isTrue, numberOf } from '../../../../../json/values.ts'
 import type { OperationType } from '../../../operation-type.ts'
 import { shareOf } from '../manifests/shares.ts'
 import type { KubernetesParts } from '../parts.ts'
 import { type ChangedName, defineManifestOperation, type ManifestRun } from './parts.ts'
 import { requireChangeable } from './rights.ts'
-import { endReplicaShare, shareByReplicas, sharingKinds } from './share-by-replicas.ts'
-import { endRouteShare, routesOf, shareByRoutes } from './share-by-routes.ts'
-import { isSwitchable, servicesOf } from './sharing.ts'
-import { describeTarget, describeTargetProblems, type LiveTarget, namedServerGroup } from './targets.ts'
+import { endReplicaShare, forgetReplicaShares, shareByReplicas } from './share-by-replicas.ts'
+import { endRouteShare, forgetRouteShares, ownServicesOf, routesOf, shareByRoutes } from './share-by-routes.ts'
+import { groupsBehind, isSelected, isTarget, type SharingTarget, servicesOf, sharingKinds } from './sharing.ts'
+import {
+  describeObjectPlace,
+  describeTarget,
+  describeTargetProblems,
+  findManifestByName,
+  type LiveTarget,
+  namedServerGroup,
+} from './targets.ts'
 
 export function shareTraffic(parts: KubernetesParts): OperationType {
   return defineManifestOperation(parts, {
@@ -19,11 +26,11 @@ export function shareTraffic(parts: KubernetesParts): OperationType {
     changes: (description) => [namedServerGroup(description), sharesOf(namedServerGroup(description))],
     run: async (running) => {
       const { description } = running
-      const target = await requireChangeable(running, namedServerGroup(description), {
-        kinds: sharingKinds,
-        operation: 'share traffic with',
-      })
-      await applyShare(running, target, numberOf(description['percent']))
+      const named = namedServerGroup(description)
+      const percent = numberOf(description['percent'])
+      if (!percent && (await findManifestByName(running, named)).length === 0) return forgetShare(running, named)
+      const target = await requireChangeable(running, named, { kinds: sharingKinds, operation: 'share traffic with' })
+      await applyShare(running, target, percent, isTrue(description['isNew']))
     },
   })
 }
@@ -63,14 +70,36 @@ export async function applyShare(
       `${describeTarget(running.account, target)} is behind no service: deploy it with a load balancer that can share its requests.`,
     )
   }
+  if (percent && share === undefined && !isNew && !isSelected(target, services)) {
+    throw new Error(`${describeTarget(running.account, target)} is disabled and takes no requests. Enable it first.`)
+  }
+  const groups = await groupsBehind(running, target, services)
+  checkSum(running, target, groups, percent)
   const names = services.map(({ name }) => name)
   const routes = share?.before !== undefined ? [] : await routesOf(running, target, names)
-  if (share?.services !== undefined || (routes.length > 0 && isSwitchable(target, services))) {
-    if (percent === undefined) await endRouteShare(running, target, { isServing: true })
-    else await shareByRoutes(running, target, { services, routes, percent })
-    return
-  }
-  await shareByReplicas(running, target, { services, percent, isNew })
+  const own = ownServicesOf(target, { services, groups, routes })
+  if (own === undefined) await shareByReplicas(running, target, { services, groups, percent, isNew })
+  else if (percent === undefined) await endRouteShare(running, target, { isServing: true })
+  else await shareByRoutes(running, target, { services, routes, own, percent })
+}
+
+/** @throws {Error} where nothing would be left for another share */
+function checkSum({ account }: ManifestRun, target: LiveTarget, groups: readonly SharingTarget[], percent = 0): void {
+  const sharing = groups.filter((each) => !isTarget(each, target) && each.share?.percent)
+  const sum = sharing.reduce((total, each) => total + (each.share?.percent ?? 0), percent)
+  if (percent === 0 || sum <= 100) return
+  const known = sharing.map((each) => `${each.target.name} has ${each.share?.percent} %`).join(', ')
+  throw new Error(
+    `The shares with ${describeTarget(account, target)} would be ${sum} % together, as ${known}. Lower those first.`,
+  )
+}
+
+/** The server group has been deleted: others get what it had. */
+async function forgetShare(running: ManifestRun, named: ChangedName): Promise<void> {
+  const { namespace = '', name } = named
+  running.run.note(`${describeObjectPlace(running.account, name, namespace)} does not exist: its share goes to the others.`)
+  await forgetRouteShares(running, named)
+  await forgetReplicaShares(running, namespace)
 }
 
 /**

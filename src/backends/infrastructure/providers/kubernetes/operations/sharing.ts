@@ -16,21 +16,85 @@ export interface SharedService {
   readonly selector: Labels
 }
 
-/** Services that the server group is behind, also while their labels are taken off. */
-export async function servicesOf(running: ManifestRun, target: LiveTarget): Promise<SharedService[]> {
-  const { account } = running
-  const { live, place } = target
-  const resource = await account.api.find({ kind: 'service', group: '' })
-  const all = resource === undefined ? [] : await account.api.list(resource, { namespace: place.namespace })
-  const annotated = new Set(annotatedLoadBalancers(live).map((name) => parseLoadBalancer(name).name))
+/** Services that the server group is behind, also while their labels are taken off. @throws {Error} where one has no selector */
+export async function servicesOf(running: ManifestRun, { live, place }: LiveTarget): Promise<SharedService[]> {
+  const noted = balancersOf(live)
   const labels = podLabelsOf(live)
   const own = new Set(Object.values(shareOf(live)?.services ?? {}))
-  return all.flatMap((service) => {
-    const { name } = service.metadata
-    const selector = objectOf(fieldAt(service, 'spec', 'selector')) as Labels
-    const isBehind = annotated.has(name) || (!own.has(name) && selects(selector, labels))
-    return isBehind ? [{ name, live: service, selector: selectorOf(service, `service ${name}`) }] : []
+  const all = await allServices(running, place.namespace)
+  return all
+    .filter(({ name, selector }) => noted.has(name) || (!own.has(name) && selects(selector, labels)))
+    .map((service) => ({ ...service, selector: selectorOf(service.live, `service ${service.name}`) }))
+}
+
+export async function allServices({ account }: ManifestRun, namespace: string): Promise<SharedService[]> {
+  const resource = await account.api.find({ kind: 'service', group: '' })
+  const all = resource === undefined ? [] : await account.api.list(resource, { namespace })
+  return all.map((live) => ({
+    name: live.metadata.name,
+    live,
+    selector: objectOf(fieldAt(live, 'spec', 'selector')) as Labels,
+  }))
+}
+
+export const sharingKinds = ['replicaSet', 'deployment', 'statefulSet'] as const
+
+export interface SharingTarget {
+  readonly target: LiveTarget
+  readonly replicas: number
+  readonly share: GroupShare | undefined
+}
+
+export function isTarget({ target: { live } }: SharingTarget, { live: wanted }: Pick<LiveTarget, 'live'>): boolean {
+  return live.metadata.uid === wanted.metadata.uid
+}
+
+/** Workloads that services of the target send requests to, with the target. */
+export async function groupsBehind(
+  running: ManifestRun,
+  target: LiveTarget,
+  services: readonly SharedService[],
+): Promise<SharingTarget[]> {
+  const groups = await sharingGroups(running, target.place.namespace)
+  return groups.filter((group) => {
+    if (isTarget(group, target)) return true
+    const isEmpty = group.replicas === 0 && group.share === undefined
+    return !isEmpty && services.some((service) => isBehind(group, service))
   })
+}
+
+/** Workloads of a namespace that can have a share: those that no other one controls. */
+export async function sharingGroups({ account }: ManifestRun, namespace: string): Promise<SharingTarget[]> {
+  const found = await Promise.all(
+    sharingKinds.map(async (kindName): Promise<SharingTarget[]> => {
+      const resource = await account.api.find({ kind: kindName, group: 'apps' })
+      if (resource === undefined) return []
+      const kind = account.kinds.kindOf({ kind: kindName, group: undefined })
+      const all = await account.api.list(resource, { namespace })
+      return all.flatMap((live) => {
+        const { name, ownerReferences } = live.metadata
+        if (ownerReferences?.some(({ controller }) => controller === true)) return []
+        const target = { name: `${kindName} ${name}`, kind, place: { resource, namespace, name }, live }
+        return [{ target, replicas: numberOf(fieldAt(live, 'spec', 'replicas')) ?? 1, share: shareOf(live) }]
+      })
+    }),
+  )
+  return found.flat()
+}
+
+/** Also while a share takes its labels off. */
+export function isBehind({ target: { live }, share }: SharingTarget, { name, selector }: SharedService): boolean {
+  return selects(selector, podLabelsOf(live)) || (share !== undefined && balancersOf(live).has(name))
+}
+
+export function isSelected({ live }: LiveTarget, services: readonly SharedService[]): boolean {
+  return services.some(({ selector }) => selects(selector, podLabelsOf(live)))
+}
+
+/** Names of services that it is behind whatever its labels are. */
+function balancersOf(live: KubeObject): Set<string> {
+  const annotated = annotatedLoadBalancers(live).map((name) => parseLoadBalancer(name).name)
+  return new Set([...annotated, ...Object.keys(shareOf(live)?.services ?? {})])
 }
 
 export function podLabelsOf(live: KubeObject): Labels {
@@ -41,9 +105,11 @@ export function allLabels(services: readonly SharedService[]): Labels {
   return Object.assign({}, ...services.map(({ selector }) => selector)) as Labels
 }
 
-/** Whether services can stop sending requests to it: its own selector needs none of the labels by which they select. */
+/** Whether services can stop sending requests to it, and start again: it names them, and its own selector needs none of their labels. */
 export function isSwitchable({ kind, live }: LiveTarget, services: readonly SharedService[]): boolean {
   const needed = objectOf(fieldAt(live, 'spec', 'selector', 'matchLabels'))
+  const noted = balancersOf(live)
+  if (!services.every(({ name }) => noted.has(name))) return false
   return kind.name === 'replicaSet' && !Object.keys(allLabels(services)).some((key) => Object.hasOwn(needed, key))
 }
 

@@ -89,6 +89,13 @@ export async function findManifestTarget(running: ManifestRun, { name, namespace
   return { name: formatFullName(kind, full.name), kind, place }
 }
 
+/** None where it does not exist. */
+export async function findManifestByName(running: ManifestRun, changed: ChangedName): Promise<LiveTarget[]> {
+  const target = await findManifestTarget(running, changed)
+  const live = await aboutObject(describeTarget(running.account, target), () => running.account.api.get(target.place))
+  return live === undefined ? [] : [{ ...target, live }]
+}
+
 /** @throws {Error} where the account may not use the namespace, which may be the object itself */
 export function checkNamespace(account: KubernetesAccount, kind: Kind, { namespace, name }: Omit<ObjectPlace, 'resource'>): void {
   const problem = describeNamespaceProblem(account, kind.name === 'namespace' ? name : namespace)
