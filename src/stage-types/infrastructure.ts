@@ -34,6 +34,25 @@ import {
 } from './description.ts'
 import { checkFields } from './verification.ts'
 
+export const canarySteps: Field = object(
+  'canary',
+  'canary: what must go well before the new server group gets all of the traffic.',
+  [
+    objects('steps', 'One after another. A step has one or more of these fields, which count in this order.', [
+      number('percent', 'Share of the traffic that the new server group gets from now on.', { range: { from: 0, to: 100 } }),
+      number('pauseSeconds', 'Seconds to wait.', { range: { from: 0 } }),
+      objects('checks', 'Checks of the new server group that must hold, as of the stage verify.', checkFields),
+      object(
+        'analysis',
+        'A canary analysis that must pass, as the stage kayentaCanary. Scopes without names compare with the previous server group.',
+        undefined,
+        { hiddenFields: analysisFields },
+      ),
+      object('judgment', 'Waits until a user continues or stops, as the stage manualJudgment with these fields; {} is enough.'),
+    ]),
+  ],
+)
+
 const strategyFields: readonly Field[] = [
   choice(
     'strategy',
@@ -55,20 +74,7 @@ const strategyFields: readonly Field[] = [
     text('pipelineId', 'Id of the pipeline.', { choicesFrom: 'pipelines' }),
     map('pipelineParameters', 'Values of its parameters.'),
   ]),
-  object('canary', 'canary: what must go well before the new server group gets all of the traffic.', [
-    objects('steps', 'One after another. A step has one or more of these fields, which count in this order.', [
-      number('percent', 'Share of the traffic that the new server group gets from now on.', { range: { from: 0, to: 100 } }),
-      number('pauseSeconds', 'Seconds to wait.', { range: { from: 0 } }),
-      objects('checks', 'Checks of the new server group that must hold, as of the stage verify.', checkFields),
-      object(
-        'analysis',
-        'A canary analysis that must pass, as the stage kayentaCanary. Scopes without names compare with the previous server group.',
-        undefined,
-        { hiddenFields: analysisFields },
-      ),
-      object('judgment', 'Waits until a user continues or stops, as the stage manualJudgment with these fields; {} is enough.'),
-    ]),
-  ]),
+  canarySteps,
   text('strategyApplication', 'custom: application of the strategy.', { choicesFrom: 'applications' }),
   text('strategyPipeline', 'custom: id of the strategy.'),
   map('pipelineParameters', 'custom: values of its parameters.'),

@@ -15,6 +15,7 @@ import {
   text,
   textListField,
 } from './description.ts'
+import { canarySteps } from './infrastructure.ts'
 
 const provider: Field = text('cloudProvider', 'The provider.', {
   default: manifestProvider,
@@ -105,10 +106,12 @@ const plannedFields: readonly Field[] = [
     object('options', 'How.', [
       textListField('services', 'Services, such as `service web`.', { choicesFrom: 'load-balancers' }),
       flag('enableTraffic', 'Sends traffic to the new version. With a strategy it is the default.'),
-      choice('strategy', 'What happens to older versions: bluegreen disables them, highlander deletes them.', {
-        choices: ['none', 'bluegreen', 'redblack', 'highlander'],
-        default: 'none',
-      }),
+      choice(
+        'strategy',
+        'What happens to older versions: bluegreen disables them, highlander deletes them. canary sends the new one more of the traffic step by step, and none once a step fails.',
+        { choices: ['none', 'bluegreen', 'redblack', 'highlander', 'canary'], default: 'none' },
+      ),
+      canarySteps,
     ]),
   ]),
   flag('versioned', 'Whether names get a version; unless given, the kind decides.'),

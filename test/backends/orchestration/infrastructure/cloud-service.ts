@@ -141,7 +141,7 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
       const group = find(fields['serverGroupName'], fields['region'])
       const share = Number(fields['desiredPercentage'] ?? 100)
       if (group === undefined) return undefined
-      if (share === 100) group.isDisabled = true
+      if (share === 100) Object.assign(group, { isDisabled: true, trafficPercent: undefined })
       const ids = instancesOf(group)
         .map(({ id }) => id)
         .slice(0, Math.ceil((group.capacity.desired * share) / 100))
@@ -160,6 +160,11 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
     },
   }
 
+  const problemOf = (name: string, fields: Fields): string | undefined => {
+    const isOff = find(fields['serverGroupName'], fields['region'])?.isDisabled === true
+    return name === 'shareTraffic' && isOff && Number(fields['percent']) > 0 ? 'It is disabled and takes no requests.' : undefined
+  }
+
   function submit(query: URLSearchParams, body: Fields[]): ServiceAnswer {
     const requestId = query.get('clientRequestId') ?? ''
     const known = requests.get(requestId)
@@ -170,7 +175,7 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
     for (const operation of body) {
       for (const [name, fields] of Object.entries(operation)) {
         operations.push([name, fields as Fields])
-        const problem = service.failing.get(name)
+        const problem = service.failing.get(name) ?? problemOf(name, fields as Fields)
         if (problem !== undefined) {
           const status = { phase: 'DONE', status: 'failed', completed: true, failed: true }
           const exception = { type: 'EXCEPTION', operation: name, message: problem, cause: 'Error', details: ['quota: 3 of 3'] }

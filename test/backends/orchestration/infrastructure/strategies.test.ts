@@ -249,6 +249,50 @@ test('a canary that is cancelled aborts, too', async (t) => {
   ])
 })
 
+const meanwhile: [what: string, change: (cloud: CloudService) => void, judged: string, ends: string, left: string[][]][] = [
+  ['the previous one deleted', ({ groups }) => void groups.shift(), 'continue', 'SUCCEEDED', [['shop-main-v001']]],
+  ['the canary deleted', ({ groups }) => void groups.pop(), 'stop', 'TERMINAL', [['shop-main-v000']]],
+  [
+    'the canary disabled, and another one serving',
+    (cloud) => {
+      for (const group of cloud.groups) Object.assign(group, { isDisabled: true, trafficPercent: undefined })
+      cloud.add('shop-main-v002')
+    },
+    'continue',
+    'TERMINAL',
+    [['shop-main-v002'], ['shop-main-v000', 'shop-main-v001']],
+  ],
+]
+for (const [what, change, judgmentStatus, ends, left] of meanwhile) {
+  test(`a canary ends well with ${what} by hand meanwhile`, async (t) => {
+    const cloud = createCloudService()
+    const engine = await startEngine(t, { others: cloud.call, clock: realClock })
+    cloud.add('shop-main-v000', { capacity: { min: 1, max: 4, desired: 2 } })
+    const stages = [{ refId: '1', ...inSteps({ percent: 20, judgment: {} }, { percent: 10 }) }]
+    const id = await engine.run({ application: 'shop', stages })
+    const judgment = await engine.eventually(async () =>
+      (await engine.execution(id)).stages.find(({ type, status }) => type === 'manualJudgment' && status === 'RUNNING'),
+    )
+    change(cloud)
+    await engine.ask('PATCH', `/pipelines/${id}/stages/${judgment?.id}`, { judgmentStatus })
+    await engine.ends(id, ends)
+    const [on, off = []] = left
+    assert.deepEqual([cloud.enabled(), cloud.groups.flatMap(({ name, isDisabled }) => (isDisabled ? [name] : []))], [on, off])
+    assert.ok(cloud.groups.every(({ trafficPercent }) => trafficPercent === undefined))
+    const [first] = cloud.groups
+    if (first?.name === 'shop-main-v000') assert.equal(first.capacity.min, 1)
+  })
+}
+
+test('a deployment beside a canary follows what serves, and not the canary', async (t) => {
+  const { cloud, run } = await startRig(t)
+  cloud.add('shop-main-v000', { capacity: { min: 3, max: 3, desired: 3 } })
+  cloud.add('shop-main-v001', { trafficPercent: 10 })
+  await run({ ...create, strategy: 'redblack', useSourceCapacity: true })
+  assert.equal(at(cloud.operations, 0, 1, 'source', 'serverGroupName'), 'shop-main-v000')
+  assert.deepEqual([cloud.enabled(), cloud.groups[1]?.trafficPercent], [['shop-main-v002'], undefined])
+})
+
 test('the first deployment of a canary needs no steps, and steps that say nothing create nothing', async (t) => {
   const { cloud, run } = await startRig(t)
   await run(inSteps({ percent: 5, checks }))

@@ -161,14 +161,15 @@ function isDestroyed({ context }: Stage): boolean {
   return isTrue(objectOf(context['rollback'])['destroyLatest'])
 }
 
+const handovers: ReadonlySet<string> = new Set(['disableCluster', 'disableManifest', 'deleteManifest'])
+
 /** The server groups before it may already be out of traffic: from then on, nothing goes back to them by itself. */
 export function hasHandedOver({ execution, stage }: StagePlace): boolean {
   return graphOf(execution)
     .childrenOf(stage, 'STAGE_AFTER')
     .some(
       ({ type, status, context }) =>
-        status !== 'NOT_STARTED' &&
-        (type === 'disableCluster' || (type === 'shrinkCluster' && isTrue(context['allowDeleteActive']))),
+        status !== 'NOT_STARTED' && (handovers.has(type) || (type === 'shrinkCluster' && isTrue(context['allowDeleteActive']))),
     )
 }
 

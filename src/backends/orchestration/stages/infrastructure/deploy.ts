@@ -228,7 +228,9 @@ async function findSource(context: TaskContext, region: string, byCapacity: bool
   const loaded = await Promise.all(sourceClusters(context).map((each) => loadCluster(context, each)))
   const groups = newestFirst(inPlace(loaded.find((each) => each !== undefined && each.length > 0) ?? [], region))
   const enabled = groups.filter(({ isDisabled }) => !isDisabled)
-  const candidates = enabled.length > 0 ? enabled : groups
+  // A canary that is under way does not tell what serves.
+  const whole = enabled.filter(({ all }) => all['trafficPercent'] === undefined)
+  const candidates = [whole, enabled, groups].find(({ length }) => length > 0) ?? []
   if (!byCapacity) return candidates[0]
   return candidates.toSorted((one, other) => other.instances.length - one.instances.length)[0]
 }

@@ -6,11 +6,12 @@ import { inheritedContext, type NewStage, type StageType, type Step, type TaskCo
 import { locationOf, type ServerGroupTarget, stageTargetFields, targetContext, targetOf } from './cloud-context.ts'
 import { monitorStep, refreshStep, submitStep } from './cloud-task.ts'
 import { resizedCapacity } from './resize.ts'
-import { requireServerGroup } from './server-groups.ts'
+import { loadServerGroup, requireServerGroup } from './server-groups.ts'
 import { splitByRegion } from './targets.ts'
 import { checkTrafficGuards, isWhole } from './traffic-guard.ts'
 import {
   itsTarget,
+  mayBeMissing,
   type TargetsOf,
   waitCapacityStep,
   waitDisabledStep,
@@ -35,6 +36,7 @@ const destroy = targetStep('destroyServerGroup', (context, target) =>
 )
 
 const resize = targetStep('resizeServerGroup', async (context, target) => {
+  if (mayBeMissing(context.stage) && (await loadServerGroup(context, target)) === undefined) return nothing
   const capacity = await resizedCapacity(context, await requireServerGroup(context, target), target)
   if (capacity.desired === 0) await checkTrafficGuards(context, { targets: [target], doing: 'resizing to 0' })
   return { capacity }
@@ -57,11 +59,16 @@ function percentOf({ percent }: JsonObject): number | null {
   ])
 }
 
+/** There is nothing to do. */
+const nothing = Symbol('nothing')
+
 /** Submits an operation on the stage's target. @param prepare Refuses it, or returns fields that it has besides */
 function targetStep(operation: string, prepare: (context: TaskContext, target: ServerGroupTarget) => Promise<unknown>): Step {
   return submitStep(operation, operation.toLowerCase(), async (context) => {
     const target = targetOf(context)
-    const changes = objectOf(await prepare(context, target))
+    const prepared = await prepare(context, target)
+    if (prepared === nothing) return { operations: [], context: targetContext(target) }
+    const changes = objectOf(prepared)
     return {
       operations: [{ [operation]: { ...operationFields(context, target), ...changes } }],
       context: { ...targetContext(target), ...trafficContext(operation, target), ...changes },

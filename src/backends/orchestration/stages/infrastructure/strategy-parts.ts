@@ -67,9 +67,10 @@ export function pin({ name, capacity: { max, desired } }: Source, place: Strateg
   return resizeStage('Pin', place, name, { min: desired, max, desired })
 }
 
-/** Restores the minimum that the source had before the deployment. */
+/** Restores the minimum that the source had before the deployment, unless it has been deleted meanwhile. */
 export function unpin({ name, capacity: { min, max, desired } }: Source, place: StrategyPlace): NewStage {
-  return resizeStage('Unpin', place, name, { min, max, desired })
+  const capacity = { min, max, desired }
+  return serverGroupStage('resizeServerGroup', 'Unpin', place, name, { capacity, 'source.mayBeMissing': true })
 }
 
 /** @param place With what all its stages have in common */

@@ -1,5 +1,5 @@
 /** Steps that wait until server groups and instances are as wished (docs/contracts/infrastructure.md#waiting). */
-import { isObject, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { isObject, isTrue, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { passedMs, pausedMs } from '../../machine/timeout.ts'
 import { type Stage, waitingKey } from '../../model.ts'
@@ -93,11 +93,17 @@ export function waitDisabledStep(): Step {
   })
 }
 
+/** Whether a target that has been deleted meanwhile is no error. */
+export function mayBeMissing({ context }: Pick<Stage, 'context'>): boolean {
+  return isTrue(context['source.mayBeMissing'])
+}
+
 /** Waits until the target has exactly the instances that it should, and, while it is enabled, until they are up. */
 export function waitCapacityStep(): Step {
   return waitStep('waitForCapacityMatch', 2 * hourMs, async (context) => {
     const target = targetOf(context)
     const group = await loadServerGroup(context, target)
+    if (group === undefined && mayBeMissing(context.stage)) return undefined
     if (group === undefined) throw new StageError([`The server group ${target.name} does not exist in ${target.region}.`])
     const total = group.instances.length
     const { desired } = group.capacity

@@ -2,9 +2,11 @@
 import { isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { failureRecord } from '../../machine/failure.ts'
 import { isFalse, type Stage } from '../../model.ts'
+import { canaryStepsOf } from '../infrastructure/canary.ts'
 import { kubernetes } from '../infrastructure/cloud-context.ts'
 import { monitorStep, submitStep } from '../infrastructure/cloud-task.ts'
 import type { StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
+import { cancelManifestCanary, checkCanaryManifests, describeManifestStop, trafficOptionsOf } from './canary.ts'
 import { cleanUpSteps } from './clean-up.ts'
 import { manifestStage, operationFields } from './manifest-context.ts'
 import { isFromArtifact, resolveStep } from './manifest-source.ts'
@@ -31,11 +33,13 @@ function submitDeployment(operation: 'deployManifest' | 'planManifest'): Step {
 function description(context: TaskContext): JsonObject {
   const { plan: _plan, rollback: _rollback, trafficManagement: _traffic, ...fields } = operationFields(context)
   const moniker = objectOf(fields['moniker'])
+  const settings = context.stage.context
+  if (trafficStrategyOf(settings) === 'CANARY') checkCanaryManifests(objectsOf(fields['manifests']), settings)
   return {
     ...fields,
     moniker: { ...moniker, app: textOf(moniker['app']) ?? context.execution.application },
     source: 'text',
-    ...trafficFields(context.stage.context),
+    ...trafficFields(settings),
   }
 }
 
@@ -86,15 +90,21 @@ export function deployManifestStage(absenceMs: number): StageType {
   return manifestStage({
     type: 'deployManifest',
     steps: [resolve, ...plan, ...main, bindStep, findOldStep, clearOutputsStep],
-    chooseSteps: ({ context }) => [
-      resolve,
-      ...(isTrue(context['plan']) ? plan : []),
-      ...main,
-      ...(expectsArtifacts(context) ? [bindStep] : []),
-      ...(trafficStrategyOf(context) === 'NONE' ? [] : [findOldStep]),
-      ...(isTrue(context['noOutput']) ? [clearOutputsStep] : []),
-    ],
+    chooseSteps: ({ context }) => {
+      // Before anything is deployed.
+      if (trafficStrategyOf(context) === 'CANARY') canaryStepsOf(trafficOptionsOf(context))
+      return [
+        resolve,
+        ...(isTrue(context['plan']) ? plan : []),
+        ...main,
+        ...(expectsArtifacts(context) ? [bindStep] : []),
+        ...(trafficStrategyOf(context) === 'NONE' ? [] : [findOldStep]),
+        ...(isTrue(context['noOutput']) ? [clearOutputsStep] : []),
+      ]
+    },
     afterStages: oldVersionStages,
     onFailureStages: undoStages,
+    describeFailure: describeManifestStop,
+    onCancel: cancelManifestCanary,
   })
 }

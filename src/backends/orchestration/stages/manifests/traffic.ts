@@ -1,21 +1,23 @@
 /** Traffic of replica sets: what a strategy does with older versions, and what a failed deployment undoes. */
 import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldAt, isTrue, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
-import type { Stage } from '../../model.ts'
+import type { Execution, Stage } from '../../model.ts'
 import { isHalt } from '../../statuses.ts'
 import { kubernetes, requireAccount } from '../infrastructure/cloud-context.ts'
 import { inSequence, type NewStage, type Step, type TaskContext, type TaskResult } from '../stage-type.ts'
+import { abortManifestCanary, canaryNotes, manifestCanaryStages, trafficOptionsOf } from './canary.ts'
 import { kindOf, toPathLocation } from './manifest-context.ts'
 import { deployedNames } from './promote-outputs.ts'
 import { loadManifest, stabilizeStepName } from './stabilize.ts'
 import { toFullName } from './target.ts'
 
-type Strategy = 'NONE' | 'RED_BLACK' | 'BLUE_GREEN' | 'HIGHLANDER'
+type Strategy = 'NONE' | 'RED_BLACK' | 'BLUE_GREEN' | 'HIGHLANDER' | 'CANARY'
 
 const strategies: Readonly<Record<string, Strategy>> = {
   redblack: 'RED_BLACK',
   bluegreen: 'BLUE_GREEN',
   highlander: 'HIGHLANDER',
+  canary: 'CANARY',
 }
 const oldKey = 'deploy.old.manifests'
 const prefix = 'moniker.spinnaker.io/'
@@ -35,8 +37,10 @@ export function trafficStrategyOf(context: JsonObject): Strategy {
 export function trafficFields(context: JsonObject): JsonObject {
   const management = objectOf(context['trafficManagement'])
   if (!isTrue(management['enabled'])) return { enableTraffic: true }
-  const options = objectOf(management['options'])
+  const options = trafficOptionsOf(context)
   const strategy = trafficStrategyOf(context)
+  // Its share comes step by step; both versions stay meanwhile.
+  if (strategy === 'CANARY') return { services: listOf(options['services']), enableTraffic: false, strategy: 'BLUE_GREEN' }
   // A strategy takes the traffic of older versions away, so that the new one must have it.
   const { enableTraffic = strategy !== 'NONE' } = options
   return { services: listOf(options['services']), enableTraffic: isTrue(enableTraffic), strategy }
@@ -57,7 +61,9 @@ export const findOldStep: Step = {
   execute: async (context): Promise<TaskResult> => {
     const deployed = objectsOf(context.stage.context['outputs.manifests']).filter(({ kind }) => kind === 'ReplicaSet')
     const found = await Promise.all(deployed.map((manifest) => findOld(context, manifest, deployed)))
-    return { status: 'SUCCEEDED', context: { [oldKey]: found.flat() } }
+    const [first] = trafficStrategyOf(context.stage.context) === 'CANARY' ? deployed : []
+    const notes = first === undefined ? {} : await canaryNotes(context, first)
+    return { status: 'SUCCEEDED', context: { [oldKey]: found.flat(), ...notes } }
   },
 }
 
@@ -95,20 +101,38 @@ function isBroken(body: JsonObject | undefined): boolean {
 }
 
 /** Stages that run, one after another, once the new versions are stable. */
-export function oldVersionStages(stage: Stage): NewStage[] {
+export function oldVersionStages(stage: Stage, execution: Execution): NewStage[] {
   const old = listOf(stage.context[oldKey]) as OldVersion[]
   const strategy = trafficStrategyOf(stage.context)
   if (strategy === 'NONE') return []
+  if (strategy === 'CANARY') {
+    const retired = retire(stage, old)
+    return inSequence(manifestCanaryStages(stage, execution, retired) ?? [...enableDeployed(stage), ...retired])
+  }
   if (strategy === 'HIGHLANDER') {
     return inSequence([
       ...old.map((each) => stageOn(stage, 'disableManifest', each)),
       ...old.map((each) => stageOn(stage, 'deleteManifest', each)),
     ])
   }
-  return inSequence(old.map((each) => stageOn(stage, each.isBroken ? 'deleteManifest' : 'disableManifest', each)))
+  return inSequence(retire(stage, old))
+}
+
+/** The first version, or one that follows disabled ones, gets all of the traffic at once. */
+function enableDeployed(stage: Stage): NewStage[] {
+  const { context } = stage
+  const app = String(fieldAt(context, 'moniker', 'app') ?? '')
+  return deployedNames(context)
+    .filter(({ name }) => kindOf(name) === 'replicaset')
+    .map(({ location, name }) => stageOn(stage, 'enableManifest', { location, manifestName: name, app }))
+}
+
+function retire(stage: Stage, old: readonly OldVersion[]): NewStage[] {
+  return old.map((each) => stageOn(stage, each.isBroken ? 'deleteManifest' : 'disableManifest', each))
 }
 
 const verbs: Readonly<Record<string, string>> = {
+  enableManifest: 'Enable',
   disableManifest: 'Disable',
   deleteManifest: 'Delete',
   undoRolloutManifest: 'Undo rollout of',
@@ -129,9 +153,11 @@ function stageOn(
 
 const rolledOut: ReadonlySet<string> = new Set(['deployment', 'statefulset', 'daemonset'])
 
-/** Stages that bring back what ran before, when what was deployed has not become stable. */
-export function undoStages(stage: Stage): NewStage[] {
+/** Stages that bring back what ran before, when what was deployed has not become stable, or was stopped as a canary. */
+export function undoStages(stage: Stage, execution: Execution): NewStage[] {
   const { context, tasks } = stage
+  const stopped = trafficStrategyOf(context) === 'CANARY' ? abortManifestCanary(stage, execution) : []
+  if (stopped.length > 0) return inSequence(stopped)
   const hasFailed = tasks.some(
     ({ name, status }) => name === stabilizeStepName && (isHalt(status) || status === 'FAILED_CONTINUE'),
   )
