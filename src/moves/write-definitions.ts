@@ -14,10 +14,18 @@ import type { OpenDefinitions } from './open-definitions.ts'
 const outcomes = ['new', 'equal', 'different', 'replaced', 'refused'] as const
 type Outcome = (typeof outcomes)[number]
 
+/** What needs attention. */
+interface Remark {
+  readonly title: string
+  readonly sentence: string
+}
+
+/** So many objects with the same remark have a line each. */
+const listedAlike = 3
+
 export interface MoveReport {
   readonly counts: Map<Kind, Map<Outcome, number>>
-  /** A line for each object that needs attention. */
-  readonly remarks: string[]
+  readonly remarks: Remark[]
   /** Objects whose history the source does not show. */
   withoutHistory: number
 }
@@ -58,15 +66,16 @@ function take(opened: OpenDefinitions, { kind, versions, lacksHistory }: MovedOb
   const outcome = problem === undefined ? put(opened, { kind, versions: [...versions.slice(0, -1), live] }, options) : 'refused'
   const counts = report.counts.get(kind) ?? new Map<Outcome, number>()
   report.counts.set(kind, counts.set(outcome, (counts.get(outcome) ?? 0) + 1))
-  if (problem !== undefined) report.remarks.push(`${title}: refused. ${problem}`)
-  if (outcome === 'different') report.remarks.push(`${title}: exists with other content. Use --replace to replace it.`)
+  const note = (sentence: string) => void report.remarks.push({ title, sentence })
+  if (problem !== undefined) note(`refused. ${problem}`)
+  if (outcome === 'different') note('exists with other content. Use --replace to replace it.')
   if (problem !== undefined) return
   if (lacksHistory === true) report.withoutHistory++
   const { definitions } = opened
   const sentences = orphaned(definitions, kind, live)
   if (kind === 'pipelines' || kind === 'strategies') sentences.push(...findMisfits(definitions, live, surroundings))
   if (kind === 'applications') sentences.push(...environmentMisfits(live['environments'], surroundings.accounts))
-  report.remarks.push(...sentences.map((sentence) => `${title}: ${sentence}`))
+  sentences.forEach(note)
 }
 
 /** Front50 keeps what belonged to an application that was deleted, where the deletion failed. */
@@ -143,5 +152,13 @@ export function formatReport({ counts, remarks, withoutHistory }: MoveReport): s
   })
   if (withoutHistory > 0)
     lines.push(`The source does not show the history of ${withoutHistory} objects. Name an administrator with --user.`)
-  return `${[...lines, ...remarks].join('\n')}\n`
+  return `${[...lines, ...formatRemarks(remarks)].join('\n')}\n`
+}
+
+function formatRemarks(remarks: readonly Remark[]): string[] {
+  return [...Map.groupBy(remarks, ({ sentence }) => sentence).values()].flatMap((alike) => {
+    const shown = alike.slice(0, alike.length > listedAlike ? 1 : listedAlike)
+    const others = alike.length > shown.length ? ` and ${alike.length - shown.length} more` : ''
+    return shown.map(({ title, sentence }) => `${title}${others}: ${sentence}`)
+  })
 }
