@@ -10,7 +10,9 @@ import { type Chromium, openChromium, startCountingClicks } from '../support/chr
 import { type Deployments, startDeployments } from '../support/deployments.ts'
 import { freePort } from '../support/free-port.ts'
 import { startGateway } from '../support/gateway.ts'
+import { startGitServer } from '../support/git-server.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
+import type { TestEnd } from '../support/test-end.ts'
 import { Reply, startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -40,6 +42,7 @@ async function visit(browser: Chromium, url: string, options: Parameters<Chromiu
 }
 
 interface Journey extends Visitor {
+  readonly t: TestEnd
   readonly browser: Chromium
   readonly fleet: Deployments
   /** Where the load balancer `web-front` listens. */
@@ -371,10 +374,9 @@ step('creates, restricts and deletes an application', async ({ fleet, page, open
 
 step('bakes, judges and deploys red/black from a template, in at most 15 clicks', async ({ fleet, page, open, heading }) => {
   const folder = createFolder('template')
-  writeFileSync(join(folder, 'fairlead-image.yml'), 'command: [node, server.mjs]\n')
-  writeFileSync(join(folder, 'server.mjs'), "import('node:http').then((http) => http.createServer().listen(process.env.PORT))\n")
+  for (const [name, content] of Object.entries(program)) writeFileSync(join(folder, name), content)
   let clicks = 0
-  const click = async (role: 'button' | 'link' | 'radio', name: string | RegExp, within: Page | Locator = page) => {
+  const click: Click = async (role, name, within = page) => {
     clicks++
     await within.getByRole(role, { name }).first().click()
   }
@@ -391,19 +393,49 @@ step('bakes, judges and deploys red/black from a template, in at most 15 clicks'
   clicks++
   await page.getByRole('combobox', { name: 'Account' }).selectOption('dev')
   await page.getByLabel('Folder or repository').fill(folder)
+  await createAndRun(page, fleet, click)
+  assert.ok(clicks <= 15, `${clicks} clicks`)
+  removeFolder(folder)
+})
+
+step('goes from a push to production by a template', async ({ t, fleet, page, open }) => {
+  const repository = await startGitServer(t)
+  repository.commit(program)
+  await open('applications/ship/pipelines/new')
+  const click: Click = (role, name, within = page) => within.getByRole(role, { name }).first().click()
+  await click('radio', /^Push to production/)
+  const accounts = page.getByRole('combobox', { name: /^Account/ })
+  await accounts.nth(1).waitFor()
+  assert.deepEqual(await Promise.all((await accounts.all()).map((one) => one.inputValue())), ['dev', 'prod'])
+  await page.getByRole('textbox', { name: /^Repository/ }).fill(repository.url)
+  await page.getByLabel('Branch').fill('main')
+  await createAndRun(page, fleet, click)
+  const groups = await fleet.read<{ name: string; account: string }[]>('/applications/ship/serverGroups')
+  const names = groups.map(({ account, name }) => `${account} ${name}`)
+  assert.deepEqual(names.sort(), ['dev ship-test-v000', 'dev ship-v000', 'prod ship-prod-v000'])
+})
+
+/** As an image. */
+const program = {
+  'fairlead-image.yml': 'command: [node, server.mjs]\n',
+  'server.mjs': "import('node:http').then((http) => http.createServer().listen(process.env.PORT))\n",
+}
+
+type Click = (role: 'button' | 'link' | 'radio', name: string | RegExp, within?: Page | Locator) => Promise<void>
+
+/** A pipeline whose beginning is filled in: creates, saves and starts it, and agrees to its judgment. */
+async function createAndRun(page: Page, fleet: Deployments, click: Click): Promise<void> {
   await click('button', 'Create pipeline')
   await click('button', 'Save')
-  await click('button', /^Save/, dialog)
+  await click('button', /^Save/, page.getByRole('dialog'))
   await click('button', 'Start')
-  await click('button', /^Start/, dialog)
+  await click('button', /^Start/, page.getByRole('dialog'))
   await page.waitForURL(/executions\//)
   await click('button', 'Continue')
   const id = new URL(page.url()).pathname.split('/').at(-1)
   const status = async () => (await fleet.read<{ status: string }>(`/pipelines/${id}`)).status
   await waitUntil(async () => (await status()) === 'SUCCEEDED', 'the end of the run')
-  assert.ok(clicks <= 15, `${clicks} clicks`)
-  removeFolder(folder)
-})
+}
 
 step('walks a graph with folded stages by keyboard', async ({ page, open, click }) => {
   await open('applications/web/pipelines/wide/start')
@@ -962,6 +994,7 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
   const { page } = visitor
   const journey: Journey = {
     ...visitor,
+    t,
     browser,
     fleet,
     port,

@@ -55,6 +55,10 @@ test('more than six siblings become a stack, without those that failed', () => {
   assert.deepEqual(ids(toGraph(given, { opened: ['stack:sr0'] })).length, 11)
 })
 
+test('siblings stand in the order of the definition', () => {
+  assert.deepEqual(ids(toGraph(['1', '10', '2'].map((refId) => ({ refId })))), ['s1', 's2', 's10'])
+})
+
 test('six siblings, or siblings with other followers, stay apart', () => {
   const six = Array.from({ length: 6 }, (_, at): Given => ({ refId: `r${at}`, after: ['a'] }))
   assert.equal(toGraph([{ refId: 'a' }, ...six]).nodes.length, 7)

@@ -18,7 +18,9 @@ export function toStageTree(stages: readonly Stage[]) {
   const inner = Object.entries(others).map(([id, children = []]) => {
     return [id, children.toSorted((one, other) => isAfter(one) - isAfter(other)) as readonly Stage[]] as const
   })
-  const ordered = levelsOf(top).flat()
+  // The API sorts them by their references as text.
+  const byReference = (a: Stage, b: Stage) => (a.refId ?? '').localeCompare(b.refId ?? '', 'en', { numeric: true })
+  const ordered = levelsOf(top.toSorted(byReference)).flat()
   return { top: ordered, inner: new Map(inner), links: linksOf(ordered) }
 }
 

@@ -84,7 +84,7 @@ function describe(figures: DeliveryFigures): JsonObject {
   const median = ({ medianMs, of }: DeliveryFigures['leadTime']) =>
     medianMs === null ? 'Nothing measured' : `${formatSpan(medianMs)}, the median of ${of}`
   const named: Readonly<Record<keyof DeliveryFigures, readonly [title: string, text: string]>> = {
-    deploymentFrequency: ['Deployments', `${often.deployments}, ${often.perDay} a day`],
+    deploymentFrequency: ['Deployments', often.deployments === 0 ? 'None' : `${often.deployments}, ${often.perDay} a day`],
     leadTime: ['From commit to deployment', median(leadTime)],
     changeFailureRate: [
       'Failed deployments',
