@@ -8,9 +8,10 @@ import { ErrorState, Loading } from './screen.tsx'
 interface OutputProps extends OutputPlace {
   /** The first byte of the line that is marked, as the address has it. */
   readonly line: string | undefined
+  readonly isEnded?: boolean
 }
 
-export function ProgramOutput({ line, ...place }: OutputProps) {
+export function ProgramOutput({ line, isEnded = false, ...place }: OutputProps) {
   const byte = line !== undefined && /^\d+$/.test(line) ? Number(line) : undefined
   const { output, error, readEarlier, readAt } = useOutput(place, byte)
   if (output === undefined)
@@ -22,7 +23,7 @@ export function ProgramOutput({ line, ...place }: OutputProps) {
       {byte !== undefined && byte < output.startByte && <p class="muted">The line of this address is no longer kept.</p>}
       <LogView
         {...shown}
-        name={place.id}
+        {...{ name: place.id, isEnded }}
         readEarlier={() => act(`Read earlier output of ${place.id}`, readEarlier)}
         readAt={readAt}
         find={nextByte === undefined ? undefined : (query) => findInOutput(place, query)}

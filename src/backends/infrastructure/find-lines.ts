@@ -17,9 +17,11 @@ interface FoundLines {
 }
 
 const mostMatches = 1000
+/** Colours and weights, as programs write them for terminals. */
+const style = /\p{Cc}\[[\d;:]*[A-Za-z]/gu
 
 /**
- * Letters of either case are alike. A provider without offsets answers with all that it has, and its reader searches that.
+ * Letters of either case are alike, and colours of terminals are no part of the text. A provider without offsets answers with all that it has, and its reader searches that.
  *
  * @param first The oldest output that is kept
  */
@@ -41,7 +43,7 @@ export async function findLines(
     const isLast: boolean = part.output === '' || next >= (first.endOffset ?? 0)
     rest = isLast ? '' : (lines.pop() ?? '')
     for (const one of lines) {
-      if (one.toLowerCase().includes(wanted)) matches.push({ offset, line })
+      if (one.replace(style, '').toLowerCase().includes(wanted)) matches.push({ offset, line })
       if (matches.length > mostMatches) return { output: '', matches: matches.slice(0, mostMatches), hasMoreMatches: true }
       offset += Buffer.byteLength(one) + 1
       line++

@@ -28,6 +28,11 @@ test('lines are found in letters of either case, also where a part ends within o
   }
 })
 
+test('colours are no part of the text', async () => {
+  const find = reader('one\n\u001b[31mline\u001b[0m 12\n', 1000)
+  assert.deepEqual((await find('line 12')).matches, [{ offset: 4, line: 2 }])
+})
+
 test('no more than a thousand lines are answered', async () => {
   const found = await reader('für alle\n'.repeat(1200), 900)('alle')
   assert.equal(found.matches?.length, 1000)
