@@ -258,6 +258,8 @@ test('a file has the pipelines and environments of applications', async (t) => {
   const named = (await stored('/pipelines/app')).map(({ name }) => name)
   assert.deepEqual(named.toSorted(), ['Ship', 'new'])
   assert.deepEqual(at(await stored('/v2/applications/app'), 'environments'), [{ name: 'prod', accounts: ['p'] }])
+  await save('SUCCEEDED', '{ "app": { "environments": [] } }')
+  assert.deepEqual(at(await stored('/v2/applications/app'), 'environments'), [])
   const failed = await save(
     'TERMINAL',
     JSON.stringify({ app: { environments: [{ name: 'prod' }] }, other: [{ name: 'third' }, { name: '' }] }),

@@ -13,7 +13,7 @@ const changes = 'items[commitId,msg,timestamp,author[fullName]]'
 export const buildsTree = `builds[${listedFields},actions[${testCounts}]]`
 
 /** What the newest builds of a job have changed. */
-export const changesTree = `builds[number,changeSet[${changes}],changeSets[${changes}]]`
+export const changesTree = `builds[number,building,changeSet[${changes}],changeSets[${changes}]]`
 
 /** Fields of one build, with the commits that the Git plug-in has noted. */
 export const buildFields = [

@@ -1,4 +1,5 @@
 /** One Jenkins server, over its JSON API. docs/contracts/builds.md#jenkins. */
+import { BoundedMap } from '../../../caches/bounded-map.ts'
 import { encodeSegments, formatQuery, pathTo } from '../../../http/encode-path.ts'
 import { fieldAt, fieldOf, isObject, type JsonObject, numberOf, objectsOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
@@ -20,6 +21,7 @@ interface ArchivedFile {
 }
 
 const maxPropertyBytes = 1024 * 1024
+const keptChanges = 100
 
 export class JenkinsServer implements BuildServer {
   readonly type = 'jenkins'
@@ -30,6 +32,7 @@ export class JenkinsServer implements BuildServer {
   readonly #calls: ServerCalls
   readonly #posts: JenkinsPosts
   readonly #recent: RecentJenkinsBuilds
+  readonly #changes = new BoundedMap<string, readonly JsonObject[]>(keptChanges)
 
   constructor(settings: JenkinsSettings, context: BackendContext) {
     const { name, address, authorization, permissions, itemUpperThreshold, tls, skipHostnameVerification } = settings
@@ -69,11 +72,18 @@ export class JenkinsServer implements BuildServer {
     return isObject(build) ? toBuild(job, build) : undefined
   }
 
+  /** Those of builds that have ended stay as they are. */
   async changes(job: string, { after, until }: BuildRange): Promise<readonly JsonObject[] | undefined> {
+    const key = `${job} ${after} ${until}`
+    const known = this.#changes.get(key)
+    if (known !== undefined) return known
     const builds = objectsOf(fieldOf(await this.#load(job, '', changesTree), 'builds'))
-    const isMeant = ({ number }: JsonObject) => Number(number) > after && Number(number) <= until
     // Older ones are no longer listed.
-    return builds.some(({ number }) => Number(number) <= after + 1) ? builds.filter(isMeant).flatMap(toChanges) : undefined
+    if (!builds.some(({ number }) => Number(number) <= after + 1)) return undefined
+    const meant = builds.filter(({ number }) => Number(number) > after && Number(number) <= until)
+    const changes = meant.flatMap(toChanges)
+    if (!meant.some(({ building }) => building === true)) this.#changes.set(key, changes)
+    return changes
   }
 
   async properties(job: string, number: number, fileName: string): Promise<JsonObject | undefined> {

@@ -31,7 +31,8 @@ async function saveFromArtifact(context: TaskContext): Promise<TaskResult> {
   const faults: string[] = []
   for (const each of declared) if (each.environments !== undefined) faults.push(...(await saveEnvironments(context, each)))
   const entries = (await Promise.all(declared.map((each) => toEntries(context, each)))).flat()
-  const { body } = await context.call('front50', { method: 'POST', path: '/pipelines/batchUpdate', body: entries })
+  const save = () => context.call('front50', { method: 'POST', path: '/pipelines/batchUpdate', body: entries })
+  const body = entries.length === 0 ? undefined : (await save()).body
   const failed = objectsOf(fieldOf(body, 'failed_pipelines'))
   faults.push(
     ...failed.map(({ application, name, errorMsg }) => `${String(name)} of ${String(application)}: ${String(errorMsg)}`),

@@ -2,12 +2,12 @@
 import { findUnknownPlaces } from '../../../../environments/accounts.ts'
 import { describeJudgment, describeMissingRole, describeSoak, soakedAt } from '../../../../environments/holds.ts'
 import { type Running, runningIn } from '../../../../environments/running.ts'
-import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { isObject, listOf, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { foldName } from '../../../../names/fold-name.ts'
 import { executionIdentityOf } from '../../identity.ts'
 import { StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
-import { type Execution, type Stage, waitingKey } from '../../model.ts'
+import { type Execution, type Stage, type StagePlace, waitingKey } from '../../model.ts'
 import { isActive } from '../../statuses.ts'
 import { mayJudge, requiredRoles } from '../manual-judgment.ts'
 import type { NewStage, StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
@@ -46,15 +46,16 @@ function isAhead(run: Execution, { execution, stage }: TaskContext): boolean {
   const startedMs = execution.startTime ?? 0
   const isEarlier = (run.startTime ?? 0) < startedMs || (run.startTime === startedMs && run.id < execution.id)
   return (
-    isEarlier && run.stages.some((each) => each.type === 'promote' && isActive(each.status) && meets(each.context, stage.context))
+    isEarlier && run.stages.some((each) => isActive(each.status) && meets({ execution: run, stage: each }, { execution, stage }))
   )
 }
 
-/** Whether both promote to the same clusters. */
-function meets(one: JsonObject, other: JsonObject): boolean {
-  const [some, others] = [textsOf(one['clusters']), textsOf(other['clusters'])]
-  const isSame = foldName(textOf(one['to']) ?? '') === foldName(textOf(other['to']) ?? '')
-  return isSame && (some.length === 0 || others.length === 0 || some.some((cluster) => others.includes(cluster)))
+/** Whether both promote the same clusters to the same environment. */
+function meets(one: StagePlace, other: StagePlace): boolean {
+  const keyOf = (place: StagePlace) => [applicationOf(place), textOf(place.stage.context['to']) ?? ''].map(foldName).join('\n')
+  const [some, others] = [one, other].map(({ stage }) => textsOf(stage.context['clusters'])) as [string[], string[]]
+  const areShared = some.length === 0 || others.length === 0 || some.some((cluster) => others.includes(cluster))
+  return one.stage.type === other.stage.type && keyOf(one) === keyOf(other) && areShared
 }
 
 /** Finds what is promoted, and how it is deployed; both stay as they are from here on. */
