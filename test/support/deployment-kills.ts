@@ -48,7 +48,10 @@ const changes: [name: string, job: (live: string) => JsonObject][] = [
   ],
   ['rolling red/black', () => ({ ...creation, strategy: 'rollingredblack', targetPercentages: [50, 100] })],
   ['deployment without a strategy', () => creation],
-  ['highlander', () => ({ ...creation, strategy: 'highlander' })],
+  [
+    'canary',
+    () => ({ ...creation, strategy: 'canary', canary: { steps: [{ percent: 10, pauseSeconds: 0.2 }, { percent: 60 }] } }),
+  ],
 ]
 
 /** Killed in this order. */
@@ -178,6 +181,8 @@ async function differenceOf(fleet: Deployments, port: number): Promise<string | 
   const groups = await fleet.groups()
   const sizes = groups.filter(({ capacity, instances }) => capacity.desired !== instances.length)
   if (sizes.length > 0) return `sizes: ${JSON.stringify(sizes)}`
+  const shares = groups.filter(({ trafficPercent }) => trafficPercent !== undefined)
+  if (shares.length > 0) return `shares: ${JSON.stringify(shares)}`
   const wrong = groups.flatMap(({ isDisabled, instances }) =>
     instances.filter(({ healthState }) => healthState !== (isDisabled ? 'OutOfService' : 'Up')),
   )
