@@ -323,8 +323,13 @@ test('rolling a cluster back restores the next newest server group', async (t) =
   const { cloud, run } = await startRig(t)
   cloud.add('shop-main-v000', { isDisabled: true })
   cloud.add('shop-main-v001')
-  await run({ type: 'rollbackCluster', ...place, regions: ['east'], cluster: 'shop-main', serverGroup: 'shop-main-v001' })
+  const job = { type: 'rollbackCluster', ...place, regions: ['east'], cluster: 'shop-main', serverGroup: 'shop-main-v001' }
+  await run(job)
   assert.deepEqual(cloud.enabled(), ['shop-main-v000'])
+
+  cloud.add('shop-main-v002', { trafficPercent: 10 })
+  await run(job)
+  assert.deepEqual([cloud.enabled(), cloud.groups[2]?.trafficPercent], [['shop-main-v000'], undefined])
 })
 
 test('dynamic targets are looked up when the stage runs', async (t) => {

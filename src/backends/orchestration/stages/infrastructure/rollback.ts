@@ -220,7 +220,10 @@ async function planFor(
     ({ rollbackType: 'EXPLICIT', rollbackContext: { restoreServerGroupName } }) as const
   const named = textOf(context.stage.context['originalServerGroup'])
   if (named !== undefined && groups.some(({ name }) => name === named)) return explicit(named)
-  const others = groups.filter(({ name }) => name !== rolledBack.name)
+  // Beside a canary, what serves comes before what an earlier one has left.
+  const others = groups
+    .filter(({ name }) => name !== rolledBack.name)
+    .toSorted((one, other) => Number(one.isDisabled) - Number(other.isDisabled))
   const previous = await previousImage(context, rolledBack)
   const imageOf = ({ image }: CloudServerGroup) => textOf(image['imageId'])
   if (previous !== undefined) {
