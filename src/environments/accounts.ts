@@ -15,21 +15,33 @@ export function toAccounts(listed: readonly JsonObject[]): Accounts {
  * Accounts that do not exist, and regions that none of the accounts has: a sentence for each. Namespaces are not looked for, as
  * deployments make them.
  */
-export function findUnknownPlaces({ name, accounts, regions = [] }: Environment, known: Accounts): string[] {
+export function findUnknownPlaces(environment: Environment, known: Accounts): string[] {
+  const { name, accounts } = environment
+  const regionsOf = (account: string) =>
+    objectsOf(known.get(account)?.['regions']).flatMap((region) => textOf(region['name']) ?? [])
   const missing = accounts.filter((account) => !known.has(account))
-  const lists = accounts.map((account) =>
-    objectsOf(known.get(account)?.['regions']).flatMap((region) => textOf(region['name']) ?? []),
-  )
-  const there = lists.flat()
-  const strange = lists.some((list) => list.length === 0) ? [] : regions.filter((region) => !there.includes(region))
+  const there = accounts.flatMap(regionsOf).join(', ')
   return [
     ...missing.map(
       (account) => `The environment "${name}" names the account "${account}", which does not exist: correct or add it.`,
     ),
-    ...strange.map(
-      (region) => `The environment "${name}" names the region "${region}": its accounts have ${there.join(', ')} only.`,
+    ...strangeRegions(environment, regionsOf).map(
+      (region) => `The environment "${name}" names the region "${region}": its accounts have ${there} only.`,
     ),
   ]
+}
+
+/** Namespaces that none of the accounts has at the moment: a sentence for each. */
+export function findMissingNamespaces(environment: Environment, known: Accounts): string[] {
+  return strangeRegions(environment, (account) => textsOf(known.get(account)?.['namespaces'])).map(
+    (namespace) => `The namespace "${namespace}" of the environment "${environment.name}" does not exist at present.`,
+  )
+}
+
+/** None where one of the accounts does not say which it has. */
+function strangeRegions({ accounts, regions = [] }: Environment, regionsOf: (account: string) => string[]): string[] {
+  const lists = accounts.map(regionsOf)
+  return lists.some((list) => list.length === 0) ? [] : regions.filter((region) => !lists.flat().includes(region))
 }
 
 /** Accounts in which users may deploy who may not promote: a sentence for each. */

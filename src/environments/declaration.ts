@@ -74,11 +74,11 @@ function faultsOf({ type, ...fields }: JsonObject & { type: keyof typeof kinds }
   const unknown = Object.keys(fields).find((key) => !known.includes(key))
   if (unknown !== undefined) {
     const message = describeChoice(unknown, `a field of the constraint ${type}`, nearestFirst(known, unknown).slice(0, 5))
-    return [{ path: [], message }]
+    return [{ path: [], message: message.replace(/\.$/, '') }]
   }
   if (description === undefined) return []
   const problems = [...findFieldProblems(fields, description, 'plan'), ...findMisspeltFields(fields, description)]
-  return problems.map(({ message }) => ({ path: [], message }))
+  return problems.map(({ message }) => ({ path: [], message: message.replace(/\.$/, '') }))
 }
 
 const fields = {

@@ -90,7 +90,9 @@ const EnvironmentModel = z
     history: TextList.describe('Labels of all versions that are kept there, the newest first.'),
     clusters: z.array(ClusterModel),
     drift: z.array(DriftModel),
-    warnings: TextList.describe('Accounts that do not exist, or to which users may deploy who may not promote.'),
+    warnings: TextList.describe(
+      'Accounts and namespaces that do not exist, and accounts to which users may deploy who may not promote.',
+    ),
     promotion: PromotionModel.optional().describe('From the environment before; the first one has none.'),
   })
   .meta({ id: 'Environment' })

@@ -1,6 +1,6 @@
 /** Environments of an application, composed of what the services answer. */
 import { setImmediate } from 'node:timers/promises'
-import { findUnknownPlaces, findWiderAccounts, toAccounts } from '../../environments/accounts.ts'
+import { findMissingNamespaces, findUnknownPlaces, findWiderAccounts, toAccounts } from '../../environments/accounts.ts'
 import type { Environment } from '../../environments/declaration.ts'
 import { environmentsOf } from '../../environments/derivation.ts'
 import { changedImages, changedManifests } from '../../environments/difference.ts'
@@ -117,6 +117,7 @@ function createWarnings(platform: Platform, mayRead: (account: string) => boolea
     const environment = { ...declared, accounts: declared.accounts.filter((name) => mayRead(name) || !known.has(name)) }
     return [
       ...(known.size === 0 ? [] : findUnknownPlaces(environment, known)),
+      ...findMissingNamespaces(environment, known),
       ...(isDecided(platform) ? findWiderAccounts(environment, known) : []),
     ]
   }

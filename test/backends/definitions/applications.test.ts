@@ -329,7 +329,11 @@ test('declared environments are stored as they are, and mistakes are named', asy
     ],
     [[constrained({ type: 'verification', checks: [{ type: 'metric', bound: 'low' }] })], /"checks\[0\].bound" must be a number/],
     [[constrained({ type: 'canary', canaryConfig: { lifetimeDuration: 'PT1H' } })], /"canaryConfig.scopes" is missing/],
-    [[constrained(canary('soon'))], /The canary of the environment "production": "lifetimeDuration" is "soon"/],
+    [
+      [constrained({ type: 'canary', canaryConfig: { lifetimeDuration: 'PT1H', scopes: [{}] } })],
+      /The canary of the environment "production": The stage names no canary configuration/,
+    ],
+    [[constrained(canary('soon'))], /"canaryConfig.lifetimeDuration" must be a duration such as PT1H30M, not "soon"\.$/],
   ]
   await store.ok('PATCH', '/v2/applications/demo', { name: 'demo', environments: [constrained(canary('PT1H'))] })
   for (const [declared, message] of mistakes) {

@@ -20,7 +20,7 @@ const settings = { header: { enabled: true } }
 const asAnn = { 'x-spinnaker-user': 'ann' }
 
 const declared = [
-  { name: 'staging', accounts: ['staging'], regions: ['shop'] },
+  { name: 'staging', accounts: ['staging'], regions: ['shop', 'moon'] },
   {
     name: 'production',
     accounts: ['prod', 'secret', 'gone'],
@@ -92,7 +92,12 @@ const pipelines = [
 const answers: Readonly<Record<string, unknown>> = {
   '/fiat/authorize/ann': view,
   '/clouddriver/credentials': ['staging', 'prod', 'secret'].map((name) => {
-    return { name, environment: `${name}-env`, permissions: { READ: ['developers'], WRITE: ['developers', 'release-managers'] } }
+    return {
+      name,
+      environment: `${name}-env`,
+      namespaces: ['shop'],
+      permissions: { READ: ['developers'], WRITE: ['developers', 'release-managers'] },
+    }
   }),
   '/front50/v2/applications/shop': {
     ...{ name: 'SHOP', email: 'shop@example.org' },
@@ -219,7 +224,7 @@ test('environments of an application in front of a Spinnaker', async (t) => {
     assert.equal(cluster?.run?.['user'], 'bob')
     assert.equal(production?.drift[0]?.['text'], 'kubectl-edit has changed spec.replicas of deployment web.')
     assert.deepEqual(staging?.drift, [])
-    assert.deepEqual(staging?.['warnings'], [])
+    assert.deepEqual(staging?.['warnings'], ['The namespace "moon" of the environment "staging" does not exist at present.'])
     assert.deepEqual(production?.['warnings'], [
       'The environment "production" names the account "gone", which does not exist: correct or add it.',
       'Users with the role developers may deploy to the account "prod" past a promotion to production: give its WRITE to the roles of mayPromote only.',
