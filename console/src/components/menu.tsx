@@ -107,6 +107,7 @@ function useOpenList(list: RefObject<HTMLElement | null>, isOpen: boolean, close
     // It ends where its button ends, unless that leaves no room for it.
     if (box && box.getBoundingClientRect().left < edge) box.classList.add('is-start')
     moveFocus(list.current, 'Home')
+    box?.scrollIntoView({ block: 'nearest' })
     const onPointer = ({ target }: PointerEvent) => {
       if (!menu.contains(target as Node)) close()
     }
