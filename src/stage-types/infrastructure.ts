@@ -94,6 +94,9 @@ const newGroupFields: readonly Field[] = [
     choicesFrom: 'images',
     otherNames: ['amiName', 'image'],
   }),
+  text('imageAccount', 'Account that has the image, if its own does not: that one gets it, too. Needs WRITE on both.', {
+    choicesFrom: 'accounts',
+  }),
   text('imageArtifactId', 'In place of an image: the expected artifact that is one.', { choicesFrom: 'artifacts' }),
   capacity,
   flag('useSourceCapacity', 'Takes the capacity of the previous server group; fails without one.'),

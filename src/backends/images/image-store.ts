@@ -177,6 +177,13 @@ export class ImageStore {
     this.#put({ ...image, tags: { ...image.tags, ...tags } })
   }
 
+  /** Another account has it from now on, too. */
+  share(image: StoredImage, account: string): void {
+    if (this.get(image.id, account) !== undefined) return
+    this.#forget(image)
+    this.#put({ ...image, accounts: [...(image.accounts ?? []), account] })
+  }
+
   /** The caller has checked that nothing uses it. */
   remove(image: StoredImage): void {
     this.#forget(image)

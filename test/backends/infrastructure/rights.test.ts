@@ -41,6 +41,7 @@ const foreign: Record<string, [description: JsonObject, denied: string][]> = {
     [{ ...created, application: 'vault' }, vault],
     [{ ...created, loadBalancers: ['vault-web'] }, vault],
     [{ ...created, securityGroups: ['vault'] }, vault],
+    [{ ...created, imageAccount: ' prod' }, prod],
   ],
   cloneServerGroup: [
     [{ source: ofGroup }, vault],
@@ -144,6 +145,28 @@ test('accounts have images of one name without blocking each other', async (t) =
   assert.equal(await remove('eve', '?accounts=staging'), 204)
   assert.equal((await details('prod')).length, 1)
   assert.equal((await infra.ask('GET', '/local/images/staging/east/shop:1.2.0')).status, 404)
+})
+
+test('a deployment gives its account the image of another one', async (t) => {
+  const infra = await startShared(t)
+  const push = async (version: string, account: string, content: string) =>
+    infra.putImage('shop', version, `command: [echo, ${content}]`, `accounts=${account}`)
+  for (const version of ['1', '2']) await push(version, 'staging', 'new')
+  await push('2', 'prod', 'other')
+  const deploy = { ...place, application: 'shop', imageId: 'shop:1', capacity: { desired: 0 } }
+  const refused = async (description: JsonObject) =>
+    (await infra.ask('POST', '/judge/local', [{ createServerGroup: { ...deploy, credentials: 'prod', ...description } }])).body
+  assert.match(JSON.stringify(await refused({})), /does not exist for the account prod .* Another account has it/)
+  const conflict = await refused({ imageId: 'shop:2', imageAccount: 'staging' })
+  assert.match(JSON.stringify(conflict), /of prod has another content than that of staging: give the new one another version/)
+
+  await infra.succeed({ createServerGroup: deploy })
+  const clone = { ...place, credentials: 'prod', source: { account: 'staging', region: 'east', serverGroupName: 'shop-v000' } }
+  await infra.succeed({ cloneServerGroup: clone })
+  assert.deepEqual((await infra.read<JsonObject>('/local/images/shop/1'))['accounts'], ['staging', 'prod'])
+  await push('3', 'staging', 'new')
+  await infra.succeed({ createServerGroup: { ...deploy, credentials: 'prod', imageId: 'shop:3', imageAccount: 'staging' } })
+  assert.equal((await infra.read<JsonObject[]>('/local/images/prod/east/shop:3')).length, 1)
 })
 
 test('images are artifacts for those who may read them', async (t) => {

@@ -235,7 +235,7 @@ test('a canary runs beside what runs there, in clusters of its own, before the d
     serverGroupPairs: [
       {
         control: { ...own, freeFormDetails: 'baseline' },
-        experiment: { ...own, imageId: 'shop:2', freeFormDetails: 'canary' },
+        experiment: { ...own, imageId: 'shop:2', imageAccount: 'dev', freeFormDetails: 'canary' },
         trafficPercent: 5,
       },
     ],

@@ -36,6 +36,8 @@ export interface LocalBuild {
   readonly number: number | undefined
   readonly application: string
   readonly account: string
+  /** Those that get its image. */
+  readonly imageAccounts?: readonly string[]
   /** No other build of the job may run at the same time. */
   readonly isExclusive?: boolean
   /** Values of secret parameters are masked once the build has ended. */

@@ -87,7 +87,7 @@ async function keepImage(
   { folder: work }: BuilderState,
   { images, context, settings }: FinishParts,
 ): Promise<StoredImage | undefined> {
-  const { id, imageName, account, job, number, commit, user } = build
+  const { id, imageName, account, imageAccounts = [account], job, number, commit, user } = build
   if (imageName === undefined) return undefined
   // The build could not be recorded as complete before, since Fairlead ended or its disk was full.
   const stored = images.all().find(({ origin }) => origin['build'] === id)
@@ -103,7 +103,7 @@ async function keepImage(
       host: settings.name,
     }) as Record<string, string>,
     tags: {},
-    accounts: [account],
+    accounts: imageAccounts,
     origin: { kind: 'build', build: id, job, number, user, ...definedOf({ git: commit?.remoteUrl, revision: commit?.sha1 }) },
   }
   return adoptFolder(images, { work, name: imageFolder, what: 'build' }, { description })

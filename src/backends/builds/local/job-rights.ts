@@ -29,6 +29,12 @@ export class JobRights {
     if (isOwned(application)) checkOnApplication(access, application, 'EXECUTE')
   }
 
+  /** Which accounts get the image of a build that the user starts, as with a bake. @throws {BackendError} 503 */
+  async changeable(accounts: readonly string[], user: string | undefined): Promise<string[]> {
+    const access = await this.#accessOf(user)
+    return accounts.filter((account) => access?.mayOnAccount(account, 'WRITE') ?? true)
+  }
+
   /** For what a build has written: its log, files and properties. @throws {BackendError} 403, 503 */
   async checkRead({ application }: Owned, user: string | undefined): Promise<void> {
     const access = await this.#accessOf(user)

@@ -161,7 +161,7 @@ export class LocalBuildServer implements BuildServer {
 
   /** @returns the number of the queue item */
   async start(name: string, order: BuildOrder): Promise<string> {
-    const { context, store, builds } = this.#parts
+    const { context, store, builds, provider } = this.#parts
     const job = await this.#requireJob(name, order.user)
     this.#checkPlace(job)
     checkParameters(name, job.definition, order.parameters, job.repository !== undefined)
@@ -169,6 +169,8 @@ export class LocalBuildServer implements BuildServer {
     const key = orderKeyOf(name, order)
     const known = key === undefined ? undefined : store.ofOrder(key, context.now())
     if (known !== undefined) return String(known.item)
+    const accounts = provider.parts.settings.accounts.map((account) => account.name)
+    const imageAccounts = await this.#rights.changeable(accounts, order.user)
     this.#checkRoom(job.application)
     const queued: LocalBuild = {
       id: `build-${this.#parts.newId().toLowerCase()}`,
@@ -177,6 +179,7 @@ export class LocalBuildServer implements BuildServer {
       number: undefined,
       application: job.application ?? '',
       account: job.account,
+      imageAccounts,
       isExclusive: !job.definition.isConcurrent,
       parameters: order.parameters,
       user: order.user ?? 'anonymous',

@@ -75,12 +75,12 @@ function canaryDeployments(
         `Nothing says how a canary of ${cluster} is deployed: deploy it once by a stage "deploy", or give the constraint "deployments".`,
       ])
     }
-    const { imageId, ...others } = canary
+    const { imageId, imageAccount, ...others } = canary
     const group = { ...others, strategy: '', capacity }
     const detailed = (word: string) => [textOf(canary['freeFormDetails']), word].flatMap((part) => part ?? []).join('-')
     return {
       control: { ...group, freeFormDetails: detailed('baseline') },
-      experiment: { ...group, imageId, freeFormDetails: detailed('canary') },
+      experiment: { ...group, imageId, imageAccount, freeFormDetails: detailed('canary') },
       trafficPercent,
     }
   })

@@ -120,7 +120,10 @@ async function serverGroupStage(context: TaskContext, target: Target, former: Fo
   const { source, account, region, cluster } = target
   const application = applicationOf(context)
   const image = await imageOf(context, source)
-  const place = { application, account, credentials: account, region, regions: [region], cloudProvider: source.provider }
+  const place = {
+    ...{ application, account, credentials: account, region, regions: [region], cloudProvider: source.provider },
+    imageAccount: source.account,
+  }
   const name = `Deploy ${cluster} in ${account}/${region}`
   const created = former.done.find((stage) => hasCreated(stage, target))
   if (created !== undefined && created.type !== 'createServerGroup') {

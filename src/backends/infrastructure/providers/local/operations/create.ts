@@ -4,10 +4,10 @@ import { z } from 'zod'
 import { definedOf, fieldOf, type JsonObject, listOf, objectOf, textOf } from '../../../../../json/values.ts'
 import { clusterName, describeNameProblem, type NameParts, parseMoniker, serverGroupName } from '../../../../../names/moniker.ts'
 import { Command, ContainerNetwork, ImageFile, Readiness, Volumes } from '../../../../images/image-file.ts'
-import type { StoredImage } from '../../../../images/image-store.ts'
+import type { ImageStore, StoredImage } from '../../../../images/image-store.ts'
 import { type ContainerPlan, isContainerImage } from '../containers.ts'
 import { type LocalCapacity, type LocalGroup, type Place, placeKey } from '../desired.ts'
-import { buildInfoOf, findImage, hasImage } from '../local-images.ts'
+import { buildInfoOf, findImage } from '../local-images.ts'
 import { type ProgramImage, type ProgramOverrides, toProgram } from '../program.ts'
 import { StartLimits } from '../settings.ts'
 import { capacityField, checkCapacity, findSupplies, fit, toLocalCapacity } from './fleet.ts'
@@ -38,6 +38,8 @@ const GroupFields = z.object({
   stack: optionalTextPart,
   freeFormDetails: optionalTextPart,
   imageId: optionalTextPart,
+  /** Has the image, if the account of the server group does not: that one gets it, too. */
+  imageAccount: optionalTextPart,
   amiName: optionalTextPart,
   image: z.unknown().optional(),
   instanceType: optionalTextPart,
@@ -89,13 +91,13 @@ function creation({ isClone }: { readonly isClone: boolean }): LocalOperation {
       ...listOf(securityGroups),
     ],
     // The secrets of a source go with its program.
-    accounts: ({ source }) => (isClone ? [fieldOf(source, 'account')] : []),
+    accounts: ({ source, imageAccount }) => [imageAccount, ...(isClone ? [fieldOf(source, 'account')] : [])],
     check: (submission) => {
       const { fields } = submission
       const place = placeFor(submission, isClone)
       return [
         checkNames(namesOf(fields, isClone), isClone),
-        !(isClone && imageIdOf(fields) === undefined) && checkImage(submission, place),
+        !(isClone && imageIdOf(fields) === undefined) && checkImage(submission, place, imageAccountOf(fields, isClone)),
         !isClone && !usesSourceCapacity(fields) && checkCapacity(toLocalCapacity(fields.capacity)),
         checkNamed(submission, place),
         !isClone && problemOfNewShare({ ...fields, isDisabled: fields.startDisabled }),
@@ -138,32 +140,55 @@ function imageIdOf({ imageId, image, amiName }: GroupFields): string | undefined
   return imageId ?? textOf(image) ?? textOf(objectOf(image)['imageId']) ?? textOf(objectOf(image)['name']) ?? amiName
 }
 
-function checkImage(submission: LocalSubmission<GroupFields>, place: TargetPlace): string | undefined {
+function checkImage(submission: LocalSubmission<GroupFields>, place: TargetPlace, imageAccount?: string): string | undefined {
   const id = imageIdOf(submission.fields)
-  return id === undefined ? 'imageId: it is missing. Name an image such as shop:1.0.0.' : problemOfImage(id, place, submission)
+  if (id === undefined) return 'imageId: it is missing. Name an image such as shop:1.0.0.'
+  return problemOfImage(id, place, submission, imageAccount)
 }
 
 /** Why the account cannot run it, a sentence. */
-export function problemOfImage(id: string, place: TargetPlace, { containers, ...parts }: OperationParts): string | undefined {
-  const image = findImageAt(id, place, parts)
-  if (image === undefined && !isContainerImage(id)) return describeMissingImage(id, place)
+export function problemOfImage(
+  id: string,
+  place: TargetPlace,
+  { containers, images }: OperationParts,
+  imageAccount?: string,
+): string | undefined {
+  const image = findImageAt(id, place, images, imageAccount)
+  if (image === undefined && !isContainerImage(id)) return describeMissingImage(id, place, images)
   const isContainer = image === undefined || image.program.container !== undefined
   const problem = isContainer ? containers.problemOf(place.account.name) : undefined
   return problem && `imageId: "${id}" is the image of a container. ${problem}`
 }
 
+/** As the account has it, else as the one that is named. @throws {Error} when they have different contents */
 function findImageAt(
   id: string,
   { account, region }: TargetPlace,
-  { images, settings }: Pick<OperationParts, 'images' | 'settings'>,
+  images: ImageStore,
+  imageAccount = account.name,
 ): StoredImage | undefined {
-  const image = findImage(images, id, account.name)
-  return image !== undefined && hasImage(image, account.name, region.name, settings) ? image : undefined
+  const own = findImage(images, id, account.name)
+  const given = findImage(images, id, imageAccount)
+  if (own !== undefined && given !== undefined && own.digest !== given.digest) {
+    throw new Error(
+      `imageId: "${id}" of ${account.name} has another content than that of ${imageAccount}: give the new one another version.`,
+    )
+  }
+  const image = own ?? given
+  return image?.regions?.includes(region.name) === false ? undefined : image
 }
 
-function describeMissingImage(id: string, { account, region }: TargetPlace): string {
-  const hint = 'An image of a registry is named in full, such as docker.io/library/nginx:1.27.'
+function describeMissingImage(id: string, { account, region }: TargetPlace, images: ImageStore): string {
+  const hint =
+    images.named(id).length > 0
+      ? 'Another account has it: promote it from there, or name that account in "imageAccount".'
+      : 'An image of a registry is named in full, such as docker.io/library/nginx:1.27.'
   return `imageId: the image "${id}" does not exist for the account ${account.name} in ${region.name}. ${hint}`
+}
+
+/** A clone takes the image of its source along. */
+function imageAccountOf({ imageAccount, source }: GroupFields, isClone: boolean): string | undefined {
+  return imageAccount ?? (isClone ? source?.account : undefined)
 }
 
 function usesSourceCapacity({ source, useSourceCapacity }: GroupFields): boolean {
@@ -244,7 +269,9 @@ async function create(plan: Plan, running: Running): Promise<void> {
   const account = place.account.name
   const region = place.region.name
   const capacity = capacityOf(plan)
-  const image = await loadImage(imageIdOf(fields) ?? source?.image.id ?? '', { ...plan, given: fields.container }, running)
+  const imageAccount = imageAccountOf(fields, plan.cloned !== undefined)
+  const use = { ...plan, given: fields.container, imageAccount }
+  const image = await loadImage(imageIdOf(fields) ?? source?.image.id ?? '', use, running)
   const base = toGroup(plan, image, running)
   const misplaced = problemOfNewShare(base)
   if (misplaced !== undefined) throw new Error(misplaced)
@@ -270,6 +297,7 @@ async function create(plan: Plan, running: Running): Promise<void> {
     const problem = problemOfShare(running.desired, group)
     if (problem !== undefined) throw new Error(problem)
     run.note(`Creating server group ${name} in ${account}/${region} of image ${image.id} with ${capacity.desired} instances.`)
+    if (image.stored !== undefined) running.images.share(image.stored, account)
     notePull(image, account, running)
     fit(running, group, supplies, `The server group ${name} was created.`)
     run.report(toDeployResult(group))
@@ -296,7 +324,7 @@ async function backUpVolumes(
 /** What is deployed or run: an image of this machine, or one of a registry. */
 export interface GivenImage extends Pick<StoredImage, 'id' | 'name' | 'version' | 'digest'> {
   readonly program: ProgramImage
-  readonly buildInfo: JsonObject | undefined
+  readonly stored: StoredImage | undefined
   /** Id of what was pulled for it. */
   readonly pulledId?: string | undefined
 }
@@ -308,6 +336,8 @@ interface ImageUse {
   /** Wins over what the image says. */
   readonly given?: Pick<ContainerPlan, 'network' | 'port'> | undefined
   readonly cloned?: LocalGroup | undefined
+  /** Has the image, if the account of the place does not. */
+  readonly imageAccount?: string | undefined
 }
 
 /**
@@ -316,10 +346,10 @@ interface ImageUse {
  * @throws {Error} that says what to do
  */
 export async function loadImage(id: string, use: ImageUse, running: Running): Promise<GivenImage> {
-  const { place, usually, given, cloned } = use
-  const stored = findImageAt(id, place, running)
-  if (stored !== undefined && stored.program.container === undefined) return { ...stored, buildInfo: buildInfoOf(stored) }
-  if (stored === undefined && !isContainerImage(id)) throw new Error(describeMissingImage(id, place))
+  const { place, usually, given, cloned, imageAccount } = use
+  const stored = findImageAt(id, place, running.images, imageAccount)
+  if (stored !== undefined && stored.program.container === undefined) return { ...stored, stored }
+  if (stored === undefined && !isContainerImage(id)) throw new Error(describeMissingImage(id, place, running.images))
   const program = stored?.program ?? ImageFile.parse({ container: { image: id } })
   const file = { image: id, ...usually, ...program.container, ...definedOf({ ...given }) }
   const { containers, run } = running
@@ -331,7 +361,7 @@ export async function loadImage(id: string, use: ImageUse, running: Running): Pr
   const name = basename(id).split(/[:@]/)[0] ?? id
   return {
     ...(stored ?? { id, name, version: digest, digest }),
-    buildInfo: stored && buildInfoOf(stored),
+    stored,
     program: { ...program, resolved: { ...container, image: file.image } },
     pulledId,
   }
@@ -363,7 +393,7 @@ function toGroup(
     zones: (hasAllZones ? beside?.zones : undefined) ?? zones,
     isDisabled: fields.startDisabled,
     image: { id: image.id, name: image.name, version: image.version, digest: image.digest },
-    buildInfo: image.buildInfo,
+    buildInfo: image.stored && buildInfoOf(image.stored),
     program: toProgram(image.program, overridesOfGroup(fields), cloned?.program),
     instanceType: fields.instanceType ?? cloned?.instanceType ?? defaultInstanceType(place, settings.defaultInstanceType),
     loadBalancers: fields.loadBalancers ?? beside?.loadBalancers ?? [],
