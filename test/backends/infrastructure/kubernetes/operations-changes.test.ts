@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fieldAt, type JsonObject, numberOf, objectsOf } from '../../../../src/json/values.ts'
 import { configMap, type Operations, service, startOperations, workload } from '../../../support/kubernetes-operations.ts'
+import { createRoute } from '../../../support/kubernetes-routes.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 
 function imageOf(object: JsonObject): unknown {
@@ -288,27 +289,6 @@ test('server groups are created, cloned, and destroyed', async (t) => {
   assert.match(await fail('cloneServerGroup', { application: 'shop', region, source }), /belongs to deployment web/)
 })
 
-/** As the Gateway API defines them, with any fields. */
-const routeDefinition: JsonObject = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: {
-    name: 'httproutes.gateway.networking.k8s.io',
-    annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes-sigs/gateway-api' },
-  },
-  spec: {
-    group: 'gateway.networking.k8s.io',
-    scope: 'Namespaced',
-    names: { plural: 'httproutes', singular: 'httproute', kind: 'HTTPRoute' },
-    versions: [
-      {
-        ...{ name: 'v1', served: true, storage: true },
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
-  },
-}
-
 const behindFront = (name: string, replicas: number, lb = 'front') => {
   const labels = { app: name, lb }
   return workload('Deployment', name, {
@@ -354,24 +334,16 @@ test('a canary of a deployment gets its share by weights of a route', async (t) 
   const operations = await startOperations(t)
   if (operations === undefined) return
   const { deploy, run, fail, get, find, names, plane, path, namespace: region } = operations
-  await plane.api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', routeDefinition).catch(() => {})
-  const routes = `/apis/gateway.networking.k8s.io/v1/namespaces/${region}/httproutes`
-  await waitUntil(async () => (await plane.api.find(`${routes}?limit=1`)) !== undefined, 'routes')
   const backendRefs = [
     { name: 'front', port: 80 },
     { name: 'other', port: 80, weight: 3 },
   ]
-  await plane.api.create(routes, {
-    apiVersion: 'gateway.networking.k8s.io/v1',
-    kind: 'HTTPRoute',
-    metadata: { name: 'web', namespace: region },
-    spec: { rules: [{ backendRefs }, { backendRefs: [{ name: 'else', port: 80 }] }] },
-  })
+  const route = await createRoute(plane.api, region, [{ backendRefs }, { backendRefs: [{ name: 'else', port: 80 }] }])
   await deploy([service('front', { lb: 'front' }), behindFront('shop', 1)])
   await waitUntil(async () => (await names('replicasets')).length === 1, 'the replica set of the deployment')
   const source = { account: 'k8s', region, serverGroupName: `replicaSet ${(await names('replicasets'))[0]}` }
   const weights = async () =>
-    objectsOf(fieldAt(await plane.api.get(`${routes}/web`), 'spec', 'rules')).map(({ backendRefs }) =>
+    objectsOf(fieldAt(await plane.api.get(route), 'spec', 'rules')).map(({ backendRefs }) =>
       objectsOf(backendRefs).map(({ name, weight }) => `${name} ${weight ?? '-'}`),
     )
   const made = { application: 'shop', region, capacity: { desired: 1 }, trafficPercent: 5, source }
@@ -422,7 +394,7 @@ test('a canary of a deployment gets its share by weights of a route', async (t) 
   assert.equal(await find('replicasets/lone-v000'), undefined)
 
   // Two services of two deployments, as other tools want them.
-  await plane.api.patch(`${routes}/web`, {
+  await plane.api.patch(route, {
     spec: {
       rules: [
         {

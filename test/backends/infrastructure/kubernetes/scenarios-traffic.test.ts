@@ -6,6 +6,7 @@ import type { KubernetesObject } from '../../../support/kubernetes-client.ts'
 import { deployment, ingress, replicaSet, service } from '../../../support/kubernetes-manifests.ts'
 import type { Place } from '../../../support/kubernetes-place.ts'
 import { type Ended, type Platform, startPlatform } from '../../../support/kubernetes-platform.ts'
+import { createRoute } from '../../../support/kubernetes-routes.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 
 const attached = { lb: 'front' }
@@ -151,11 +152,21 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
     assert.deepEqual(await statesOf(platform, place), ['api-v000', '(api-v001)'])
     assert.deepEqual(await noted(), [])
 
+    const waysOf = ({ execution }: Ended) =>
+      execution.stages
+        .flatMap(({ context }) => objectsOf(context['kato.tasks']))
+        .flatMap(({ resultObjects }) => objectsOf(resultObjects))
+        .flatMap(({ trafficShare }) => fieldAt(trafficShare, 'by') ?? [])
+    assert.deepEqual([...new Set(waysOf(stopped))], ['replicas'])
+    const route = await createRoute(platform.api, place.namespace, [{ backendRefs: [{ name: 'front', port: 80 }] }])
+
     const good = inSteps({ percent: 50 }, { percent: 10, pauseSeconds: 0.01 })
-    const fewest = await fewestServing(platform, place, () => place.deploy([api('app:3')], good))
-    assert.ok(fewest > 0)
+    assert.deepEqual([...new Set(waysOf(await place.deploy([api('app:3')], good)))], ['routes'])
     assert.deepEqual(await statesOf(platform, place), ['(api-v000)', '(api-v001)', 'api-v002'])
-    assert.deepEqual([await noted(), (await place.pods(attached)).length], [[], 1])
+    assert.deepEqual([await noted(), (await place.pods(attached)).length, await place.names('services')], [[], 1, ['front']])
+    const { spec, metadata } = await platform.api.get(route)
+    assert.deepEqual(spec['rules'], [{ backendRefs: [{ name: 'front', port: 80, weight: 1 }] }])
+    assert.equal(metadata.annotations?.['fairlead/traffic-shares'], undefined)
   },
   'kubernetes-scenario 67: highlander disables and deletes the old versions': async (platform, place) => {
     await withFirst(place)
