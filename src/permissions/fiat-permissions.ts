@@ -317,7 +317,9 @@ export class Permissions {
     if (answer.kind === 'unavailable') throw answer.cause
   }
 
-  async #report(call: UpstreamCall, attempts: number): Promise<void> {
+  async #report(call: UpstreamCall, wanted: number): Promise<void> {
+    // An embedded one may be restarting, and to report twice changes nothing.
+    const attempts = this.#upstreams.isEmbedded('fiat') ? Math.max(wanted, 2) : wanted
     const signal = this.#within(this.#settings.loginTimeoutMs)
     for (let attempt = 1; ; attempt++) {
       try {

@@ -202,7 +202,11 @@ test('requests wait while a standby takes over, and nothing is lost or done twic
   const baseUrls = ports.map((port) => `http://127.0.0.1:${port}`)
   let serving = startEngine(t, { home, port: first })
   await serving.listening
-  const gateway = await startGateway(t, baseUrls[0] as string, { services: { embedded: { baseUrls, baseUrl: null } } })
+  const gateway = await startGateway(t, baseUrls[0] as string, {
+    services: { embedded: { baseUrls, baseUrl: null } },
+    // Its password takes no time to check.
+    spring: { security: { user: { name: 'admin', password } } },
+  })
   await runJob(gateway.browser, { type: 'createApplication', application: { name: 'web', email: 'a@example.com' } })
   const stages = [
     { refId: '1', type: 'wait', name: 'Wait', waitTime: 2, requisiteStageRefIds: [] },
@@ -220,7 +224,9 @@ test('requests wait while a standby takes over, and nothing is lost or done twic
     const hasSaved = (count: number) => waitUntil(() => load.saved.length >= count, 'definitions that are saved')
     await hasSaved(5)
     serving.signal(name)
+    const login = fetch(`${gateway.url}/applications/web`, { headers: { authorization: `Basic ${btoa(`admin:${password}`)}` } })
     await standby.listening
+    assert.equal((await login).status, 200, 'a login waits, too')
     await hasSaved(load.saved.length + 5)
     await load.stop()
     // What was under way at a kill has no known outcome, and says so; a read is asked again, and a proper stop takes nothing away.

@@ -43,8 +43,8 @@ export class RemoteBackends implements Embedded {
   #isClosed = false
   #version = 0
   #turn = 0
-  /** The failure that was logged, so that the next equal one is not. */
-  #logged: string | undefined
+  /** The failures that were logged since the last link, so that equal ones are not. */
+  readonly #logged = new Set<string>()
 
   constructor(options: RemoteOptions) {
     this.#options = options
@@ -106,8 +106,8 @@ export class RemoteBackends implements Embedded {
 
   #retry(reason: string): void {
     if (this.#isClosed) return
-    if (reason !== this.#logged) this.#options.log.warn({ reason }, 'the back ends are not there; requests wait for them')
-    this.#logged = reason
+    if (!this.#logged.has(reason)) this.#options.log.warn({ reason }, 'the back ends are not there; requests wait for them')
+    this.#logged.add(reason)
     this.#backOff.startLater(() => this.#connect())
   }
 
@@ -135,7 +135,7 @@ export class RemoteBackends implements Embedded {
     clearTimeout(this.#grace)
     this.#grace = undefined
     this.#backOff.reset()
-    this.#logged = undefined
+    this.#logged.clear()
     this.#link = link
     this.#isListening = true
     log.info({ address: baseUrl, version }, 'connected with the back ends')
