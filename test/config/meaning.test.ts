@@ -9,6 +9,16 @@ import { settingsOf } from '../../src/login/settings.ts'
 import { serviceNames } from '../../src/upstreams/services.ts'
 import { type Given, load, problemsOf, write } from './given.ts'
 
+test('users of the form that replicas do not share are a notice', async (t) => {
+  const redis = { 'anonymous.enabled': false, 'redis.connection': 'redis://r.example' }
+  const about = async (settings: Record<string, unknown>) =>
+    (await load(t, { settings })).notices.filter((notice) =>
+      notice.startsWith('Sessions are shared by Redis, users of the form are not'),
+    )
+  assert.equal((await about(redis)).length, 1)
+  assert.equal((await about({ ...redis, 'spring.security.user.password': 'correct-horse-battery' })).length, 0)
+})
+
 test('load balancers and instances get no port that Fairlead listens on', async (t) => {
   const { config } = await load(t, { settings: { 'server.port': 8099 } })
   assert.deepEqual((config.backends.infrastructure?.providers['local'] as LocalSettings | undefined)?.ownPorts, [8099])
