@@ -227,17 +227,18 @@ test('a canary that is cancelled aborts, too', async (t) => {
   const cloud = createCloudService()
   const engine = await startEngine(t, { others: cloud.call, clock: realClock })
   cloud.add('shop-main-v000', { capacity: { min: 1, max: 4, desired: 2 } })
-  const id = await engine.task(inSteps({ percent: 20 }, { judgment: { instructions: 'Look at it.' } }))
+  const stages = [{ refId: '1', ...inSteps({ percent: 20 }, { judgment: { instructions: 'Look at it.' } }) }]
+  const id = await engine.run({ application: 'shop', stages })
   const judged = async () =>
-    (await engine.view(id)).execution.stages.find(({ type, status }) => type === 'manualJudgment' && status === 'RUNNING')
+    (await engine.execution(id)).stages.find(({ type, status }) => type === 'manualJudgment' && status === 'RUNNING')
   const judgment = await engine.eventually(judged)
   assert.deepEqual(judgment?.context['canaryStep'], { number: 2, of: 2, percent: 20 })
 
-  await engine.ask('PUT', `/tasks/${id}/cancel`)
+  await engine.ask('PUT', `/pipelines/${id}/cancel`)
 
-  const view = await engine.taskEnds(id, 'CANCELED')
+  const ended = await engine.ends(id, 'CANCELED')
   assert.match(
-    String(at(view.execution.stages[0], 'context', 'exception', 'details', 'error')),
+    String(at(ended.stages[0], 'context', 'exception', 'details', 'error')),
     /at 20 % .* by step 2 of 2, "Judge at 20 %": it was cancelled\./,
   )
   assert.ok(await engine.eventually(async () => cloud.groups[1]?.isDisabled && cloud.groups[1].trafficPercent === undefined))
@@ -303,6 +304,7 @@ test('the first deployment of a canary needs no steps, and steps that say nothin
     [{}, /Step 1 of the canary does nothing/],
     [{ percent: 5, pauseSeconds: -1 }, /cannot wait -1 s/],
     [{ pauseSeconds: 1 }, /add a step with "percent"/],
+    [{ percent: 5, judgment: {} }, /Tasks cannot be judged: use "pauseSeconds"/],
   ] as const) {
     assert.match(errorOf(await run(inSteps(step), 'TERMINAL')), says)
   }

@@ -3,7 +3,7 @@ import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldOf, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { errorTexts, RetryableError, StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
-import type { Stage, StagePlace } from '../../model.ts'
+import type { Execution, Stage, StagePlace } from '../../model.ts'
 import { isFine } from '../../statuses.ts'
 import type { NewStage, TaskContext } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
@@ -40,8 +40,14 @@ interface Canary {
 
 const parts = ['percent', 'pauseSeconds', 'checks', 'analysis', 'judgment'] as const
 
-/** @throws {StageError} that says what to write */
-export function canaryStepsOf(context: JsonObject): CanaryStep[] {
+/** Before anything is created. @throws {StageError} that says what to write */
+export function checkCanarySteps(context: JsonObject, { type }: Execution): void {
+  const isJudged = canaryStepsOf(context).some(({ judgment }) => judgment !== undefined)
+  if (!isJudged || type === 'PIPELINE') return
+  throw new StageError(['Tasks cannot be judged: use "pauseSeconds" in place of "judgment", or deploy by a pipeline.'])
+}
+
+function canaryStepsOf(context: JsonObject): CanaryStep[] {
   const steps = objectsOf(objectOf(context['canary'])['steps']).map(toStep)
   if (steps.some(({ percent }) => percent !== undefined)) return steps
   throw new StageError(['The canary would get no traffic: add a step with "percent" to "canary.steps".'])

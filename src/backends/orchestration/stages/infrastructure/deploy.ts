@@ -14,7 +14,7 @@ import { artifactsSeenBy, expectedArtifactsById } from '../../artifacts-at-hand.
 import { StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'
 import type { NewStage, StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
-import { canaryStepsOf, cancelCanary, describeStop, rivalOf } from './canary.ts'
+import { cancelCanary, checkCanarySteps, describeStop, rivalOf } from './canary.ts'
 import {
   createdClustersOf,
   kubernetes,
@@ -75,9 +75,8 @@ function creating(type: string, notification: string): StageType {
   return {
     type,
     steps,
-    chooseSteps: ({ context }) => {
-      // Before anything is created.
-      if (strategyOf(context) === 'canary') canaryStepsOf(context)
+    chooseSteps: ({ context }, execution) => {
+      if (strategyOf(context) === 'canary') checkCanarySteps(context, execution)
       return strategyOf(context) === 'custom' ? [] : steps
     },
     afterStages: strategyStages,

@@ -2,7 +2,7 @@
 import { isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { failureRecord } from '../../machine/failure.ts'
 import { isFalse, type Stage } from '../../model.ts'
-import { canaryStepsOf } from '../infrastructure/canary.ts'
+import { checkCanarySteps } from '../infrastructure/canary.ts'
 import { kubernetes } from '../infrastructure/cloud-context.ts'
 import { monitorStep, submitStep } from '../infrastructure/cloud-task.ts'
 import type { StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
@@ -90,9 +90,8 @@ export function deployManifestStage(absenceMs: number): StageType {
   return manifestStage({
     type: 'deployManifest',
     steps: [resolve, ...plan, ...main, bindStep, findOldStep, clearOutputsStep],
-    chooseSteps: ({ context }) => {
-      // Before anything is deployed.
-      if (trafficStrategyOf(context) === 'CANARY') canaryStepsOf(trafficOptionsOf(context))
+    chooseSteps: ({ context }, execution) => {
+      if (trafficStrategyOf(context) === 'CANARY') checkCanarySteps(trafficOptionsOf(context), execution)
       return [
         resolve,
         ...(isTrue(context['plan']) ? plan : []),
