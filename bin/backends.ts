@@ -3,6 +3,7 @@ import { withReloaded } from '../src/backends/infrastructure/setting-keys.ts'
 import type { Config } from '../src/config/config.ts'
 import { isLoopback } from '../src/net/loopback.ts'
 import { keepCompiledCode } from '../src/runtime/compile-cache.ts'
+import { setServerOptions } from '../src/runtime/v8-options.ts'
 import { type Turn, takeTurn } from '../src/standby/turn.ts'
 import { socketPathFor } from '../src/storage/socket-path.ts'
 import { openLog } from '../src/telemetry/log.ts'
@@ -100,6 +101,7 @@ async function serve(config: Config, { args, log, manager, stopping, turn }: Ser
   await turn.startCopy((untilMs) => backends.noteCopied(untilMs))
   recordServer(dataDir)
   keepCompiledCode()
+  setServerOptions()
   keepMemorySmall()
   reloadOnSignal({
     read: () => readConfig(args, { servesBackends: true }),

@@ -1,13 +1,11 @@
 /** The command line: picks the command, hands it its arguments, and tells how it ended. */
 import { enableCompileCache } from 'node:module'
 import { keepTickShape } from '../src/runtime/ticks.ts'
-import { allocateYoung } from '../src/runtime/v8-options.ts'
 import { choose, Misuse } from './arguments.ts'
 import { command } from './command-name.ts'
 
 // Compiled code is kept between starts, which halves the time of the second one.
 enableCompileCache()
-allocateYoung()
 keepTickShape()
 
 const usage = `Usage: fairlead <command> [options]

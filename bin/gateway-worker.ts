@@ -4,8 +4,9 @@ import { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import type { Gateway } from '../src/gateway/context.ts'
 import { createGateway } from '../src/gateway.ts'
+import { keepCompiledCode } from '../src/runtime/compile-cache.ts'
 import { keepTickShape } from '../src/runtime/ticks.ts'
-import { shrinkLate } from '../src/runtime/v8-options.ts'
+import { setServerOptions } from '../src/runtime/v8-options.ts'
 import { openLog } from '../src/telemetry/log.ts'
 import { keepMemorySmall } from '../src/telemetry/memory.ts'
 import { fromWorkerConfig, type HandedConnection, type WorkerStart, wordsMark } from '../src/workers/protocol.ts'
@@ -14,7 +15,6 @@ import { explainFailure } from './failure.ts'
 import { readConfig } from './read-config.ts'
 
 keepTickShape()
-shrinkLate()
 
 /** Where `fork` has put the stream of the channel. */
 const channelDescriptor = 4
@@ -54,6 +54,8 @@ async function work(start: WorkerStart): Promise<void> {
     })
     await gateway.listen()
     link.ready()
+    keepCompiledCode()
+    setServerOptions()
     keepMemorySmall()
   } catch (error) {
     await link.fail(explainFailure(error, config.http))

@@ -4,7 +4,7 @@ import type { Config } from '../src/config/config.ts'
 import type { Gateway } from '../src/gateway/context.ts'
 import { shellWord } from '../src/names/shell-word.ts'
 import { keepCompiledCode } from '../src/runtime/compile-cache.ts'
-import { shrinkLate } from '../src/runtime/v8-options.ts'
+import { setServerOptions } from '../src/runtime/v8-options.ts'
 import { openLog } from '../src/telemetry/log.ts'
 import { keepMemorySmall } from '../src/telemetry/memory.ts'
 import { wordsMark } from '../src/workers/protocol.ts'
@@ -31,7 +31,6 @@ const workerProgram = new URL(import.meta.url.endsWith('.ts') ? './gateway-worke
 
 export async function run(args: readonly string[]): Promise<number | undefined> {
   readArguments(args, { command: 'serve', options: configOption, hint: settingsHint })
-  shrinkLate()
   const { config, notices } = await readConfig(args)
   const startThread = embedsServices(config) ? loadThread() : undefined
   const { log, missing, passOn } = openLog(config.telemetry.logLevel, config.telemetry.logFormat)
@@ -58,6 +57,7 @@ export async function run(args: readonly string[]): Promise<number | undefined> 
     await gateway.listen()
     void manager.ready('serving')
     keepCompiledCode()
+    setServerOptions()
     keepMemorySmall()
     return undefined
   } catch (error) {

@@ -14,6 +14,8 @@ export function collectGarbage(): void {
   if (!isOn('collection')) return
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('globalThis.gc') as Collect | undefined
+  // Otherwise V8 would not take compiled code any more.
+  setFlagsFromString('--no-expose-gc')
   collect?.({ type: 'major', flavor: 'last-resort' })
 }
 

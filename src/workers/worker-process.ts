@@ -6,7 +6,6 @@ import type { Duplex, Readable } from 'node:stream'
 import type { PortKind } from '../http/request-state.ts'
 import { Channel } from '../net/channel.ts'
 import { compileCacheVariable } from '../runtime/compile-cache.ts'
-import { youngNodeOptions } from '../runtime/v8-options.ts'
 import type { MetricSnapshot } from '../telemetry/metric-set.ts'
 import type { HandedConnection, PrimaryDuties, WorkerDuties, WorkerStart } from './protocol.ts'
 
@@ -181,7 +180,6 @@ function startProcess(program: URL): ChildProcess {
   return fork(program, [], {
     // An inherited standard error that is the same open file as standard output would make writes to both wait for their reader.
     stdio: ['ignore', writesToFile() ? 'inherit' : 'pipe', 'pipe', 'ipc', 'pipe'],
-    execArgv: [...process.execArgv, ...youngNodeOptions],
     // Settings contain more than JSON can express.
     serialization: 'advanced',
     env: {

@@ -20,10 +20,10 @@ const program = `
   import { collectGarbage, dropProgramPages, trimMalloc } from ${urlOf('runtime/memory.ts')}
   import { prepareHead, responseOptions } from ${urlOf('runtime/response-head.ts')}
   import { keepTickShape } from ${urlOf('runtime/ticks.ts')}
-  import { allocateYoung, shrinkLate } from ${urlOf('runtime/v8-options.ts')}
+  import { allocateYoung, setServerOptions } from ${urlOf('runtime/v8-options.ts')}
   allocateYoung()
   keepTickShape()
-  shrinkLate()
+  setServerOptions()
   const server = http.createServer(responseOptions, (_request, response) => {
     prepareHead(response, { pragma: 'no-cache', expires: '0' })
     prepareHead(response, { 'x-frame-options': 'DENY' })
