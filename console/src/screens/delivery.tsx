@@ -13,8 +13,8 @@ type Analysis = Schemas['CanaryResult']
 
 export function Delivery({ params: { application = '' } }: ScreenProps) {
   const analyses = useLive('/v2/canaries/{application}/executions', { path: { application }, query: { limit: 20 } })
-  const configured = useLive('/v2/canaryConfig', { query: { application } }, { refresh: 'slow' }).reading.value.body ?? []
-  const names = configured.map(({ name }) => name).join(', ')
+  const configured = useLive('/v2/canaryConfig', { query: { application } }, { refresh: 'slow' }).reading.value.body
+  const names = configured?.map(({ name }) => name).join(', ')
   const none = 'No canary was analysed. A pipeline with a canary analysis compares a new version with the one that runs.'
   return (
     <>
@@ -27,7 +27,8 @@ export function Delivery({ params: { application = '' } }: ScreenProps) {
           </Loaded>
         </Panel>
         <p class="quiet">
-          {names === '' ? 'No canary configuration names this application.' : `Canary configurations: ${names}.`}
+          {names !== undefined &&
+            (names === '' ? 'No canary configuration names this application.' : `Canary configurations: ${names}.`)}
         </p>
       </div>
     </>
