@@ -1,6 +1,6 @@
 /** Canary analyses: each fetches metrics of baseline and canary, has them judged, and keeps the result. */
 import { randomUUID } from 'node:crypto'
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { backOffMs } from '../../concurrency/back-off.ts'
 import { formatJson } from '../../json/json.ts'
 import { type JsonObject, objectOf } from '../../json/values.ts'
@@ -55,7 +55,11 @@ export class Analyses {
 
   /** @returns its id @throws {BackendError} 400 for an order that cannot be carried out */
   start(order: AnalysisOrder): Promise<string> {
-    return this.#starts.run(async () => this.#start(order))
+    return this.#starts.run(async () => {
+      // Requests that have arrived together would all find the line free.
+      await setImmediate()
+      return this.#start(order)
+    })
   }
 
   #start(order: AnalysisOrder): string {

@@ -1,6 +1,7 @@
 /** Accounts at sources of metrics: their settings, by the names of kayenta, and their calls over HTTP. */
 import http from 'node:http'
 import https from 'node:https'
+import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import { parseIfJson } from '../../../json/json.ts'
 import { fieldAt, listOf, textOf } from '../../../json/values.ts'
@@ -8,6 +9,7 @@ import { httpAddress, optionalFlag, setting, settings } from '../../../settings/
 import { type BackendContext, BackendError } from '../../backend.ts'
 import { createOutsideCalls, type OutsideAnswer, OutsideError } from '../../outside/call-outside.ts'
 import { defaultOutsideSettings } from '../../outside/settings.ts'
+import { WorkLine } from '../../stores/in-turns.ts'
 import { MetricError, type MetricSourceType, type OpenAccount } from '../metric-source.ts'
 import type { MetricAccountSettings } from '../settings.ts'
 
@@ -86,12 +88,15 @@ export function createSourceCalls(context: BackendContext, { account, title, bas
   const trusted = (url: URL) => (url.origin === origin ? {} : undefined)
   const callOutside = createOutsideCalls(context.settings.outside ?? defaultOutsideSettings, { ...bounds, trusted, agents })
   const name = `The metrics account "${account}" (${title})`
+  // Answers that come together are each read for milliseconds, in which others would wait.
+  const reading = new WorkLine(1)
   const call: SourceCall = async ({ path, method = 'GET', body, headers = {} }) => {
     const sent = { accept: 'application/json', ...headers, ...(await own?.()) }
     const answer = await callOutside({ method, url: baseUrl + path, headers: sent, body }).catch((error: unknown) => {
       if (!(error instanceof OutsideError)) throw error
       throw new MetricError(`${name} cannot be asked: ${error.message}`, error.fault !== 'forbidden')
     })
+    await reading.run(() => setImmediate())
     return parseAnswer(answer, name)
   }
   return { call, close: () => Object.values(agents).forEach((agent) => void agent.destroy()) }
