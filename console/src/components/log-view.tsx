@@ -214,7 +214,11 @@ function Line({ line: { number, byte, text, time, opens, within }, look }: { lin
     </span>
   ))
   return (
-    <div class={`log-line ${within ? 'is-within' : ''}`} data-byte={byte} aria-current={byte === look.chosen || undefined}>
+    <div
+      class={`log-line ${within ? 'is-within' : ''} ${byte === look.hit ? 'is-hit' : ''}`}
+      data-byte={byte}
+      aria-current={byte === look.chosen || undefined}
+    >
       <button
         type="button"
         class="log-number"
