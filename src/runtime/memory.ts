@@ -36,12 +36,20 @@ export function trimMalloc(): void {
   }
 }
 
+interface MemoryRange {
+  readonly start: bigint
+  readonly end: bigint
+}
+
 type Advise = (start: bigint, length: bigint, advice: number) => unknown
 
 /** Of `madvise(2)` on Linux: the pages are read from the file again when they are used. */
 const dontNeed = 4
 
 let advise: Advise | undefined = isOn('program-pages') ? undefined : () => {}
+
+/** Found once: a program stays where it is. */
+let programPages: readonly MemoryRange[] | undefined
 
 /**
  * Unmaps the pages of Node's own program, most of which only the start needs. Those in use come back from the page cache of the system, a
@@ -50,14 +58,15 @@ let advise: Advise | undefined = isOn('program-pages') ? undefined : () => {}
 export function dropProgramPages(): void {
   try {
     advise ??= findFunction('madvise', ['uint64', 'uint64', 'int32'])
-    for (const { start, end } of programPages()) advise(start, end - start, dontNeed)
+    programPages ??= [...findProgramPages()]
+    for (const { start, end } of programPages) advise(start, end - start, dontNeed)
   } catch {
     advise = () => {}
   }
 }
 
 /** Ranges of the program that are as in its file: read-only, and no page of them was ever written, not even by the loader. */
-function* programPages(): Generator<{ start: bigint; end: bigint }> {
+function* findProgramPages(): Generator<MemoryRange> {
   for (const mapping of readFileSync('/proc/self/smaps', 'utf8').split(/^(?=[\da-f]+-)/m)) {
     const [, start, end, file] = /^([\da-f]+)-([\da-f]+) r-[x-]p \S+ \S+ \S+ +(\/.*)$/m.exec(mapping) ?? []
     if (file !== process.execPath || !/^Anonymous: +0 kB$/m.test(mapping)) continue

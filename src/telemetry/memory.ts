@@ -11,7 +11,7 @@ const idleShare = 0.05
 const quietTimes = 12
 /** Five minutes: between loads, the time until the next collection doubles up to that. */
 const longestPauseTimes = 120
-/** Ten seconds: what the C library keeps by then is a few megabytes, which take a millisecond. */
+/** Ten seconds: what the C library keeps by then is a few megabytes, which take a millisecond, as do the pages of the program. */
 const trimTimes = 4
 /** How much the heap has grown since the last collection. V8 itself may wait until it has doubled, which without load it never does. */
 const leastGrowth = 1.25
@@ -20,7 +20,6 @@ interface MemoryWatch {
   readonly everyMs?: number
   readonly collect?: () => void
   readonly trim?: () => void
-  readonly drop?: () => void
   /** Share of the time since the call before that the thread was busy, 0 to 1. */
   readonly busyShare?: () => number
   /** What the heap of the thread takes, with its buffers, garbage included. */
@@ -29,26 +28,25 @@ interface MemoryWatch {
 
 /**
  * Collects garbage once what is loaded at the start is there, and again after each load, always when the thread has been idle for a
- * while: requests would wait for it. The main thread also drops pages of the program then, and trims what the C library keeps for all threads,
- * under load, too.
+ * while: requests would wait for it. The main thread also trims what the C library keeps for all threads, and drops pages of the program, under
+ * load, too.
  */
 export function keepMemorySmall(watch: MemoryWatch = {}): void {
-  const { everyMs = settledMs, trim = inMainThread(trimMalloc), drop = inMainThread(dropProgramPages) } = watch
+  const { everyMs = settledMs, trim = isMainThread ? trimProcess : () => {} } = watch
   const collector = new IdleCollector(watch)
   let untrimmedTimes = 0
   setInterval(() => {
     untrimmedTimes++
-    const hasCollected = collector.collects()
-    if (hasCollected) drop()
-    if (!hasCollected && untrimmedTimes < trimTimes) return
+    if (!collector.collects() && untrimmedTimes < trimTimes) return
     trim()
     untrimmedTimes = 0
   }, everyMs).unref()
 }
 
-/** Of what all threads share. */
-function inMainThread(work: () => void): () => void {
-  return isMainThread ? work : () => {}
+/** What all threads share. */
+function trimProcess(): void {
+  trimMalloc()
+  dropProgramPages()
 }
 
 class IdleCollector {
