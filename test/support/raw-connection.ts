@@ -20,6 +20,8 @@ export interface RawConnection {
   readonly socket: Socket
 }
 
+const firstRoomBytes = 65_536
+
 export async function openRawConnection(t: TestContext, base: string): Promise<RawConnection> {
   const { hostname: host, port, protocol } = new URL(base)
   const isSecure = protocol === 'https:'
@@ -27,11 +29,19 @@ export async function openRawConnection(t: TestContext, base: string): Promise<R
   const socket: Socket = isSecure ? connectTls({ ...target, rejectUnauthorized: false }) : connect(target)
   const ready = isSecure ? 'secureConnect' : 'connect'
   await new Promise<void>((resolve, reject) => socket.once(ready, resolve).once('error', reject))
-  let received = Buffer.alloc(0)
+  // Of twice the size when it is full: an answer of megabytes is not copied with each piece.
+  let room = Buffer.alloc(firstRoomBytes)
+  let [begin, end] = [0, 0]
   let over = false
   let wake = () => {}
   socket.on('data', (chunk: Buffer) => {
-    received = Buffer.concat([received, chunk])
+    if (end + chunk.length > room.length) {
+      const larger = Buffer.alloc(2 * (end - begin + chunk.length))
+      room.copy(larger, 0, begin, end)
+      room = larger
+      ;[begin, end] = [0, end - begin]
+    }
+    end += chunk.copy(room, end)
     wake()
   })
   socket.on('error', () => {})
@@ -46,13 +56,13 @@ export async function openRawConnection(t: TestContext, base: string): Promise<R
 
   async function next({ toHead = false } = {}): Promise<RawAnswer> {
     for (;;) {
-      const parsed = parse(received, toHead)
+      const parsed = parse(room.subarray(begin, end), toHead)
       if (parsed !== undefined) {
-        received = received.subarray(parsed.length)
+        begin += parsed.length
         if (parsed.answer.status >= 200) return parsed.answer
         continue
       }
-      if (over) throw new Error(`the connection ended within an answer: ${JSON.stringify(received.toString('latin1'))}`)
+      if (over) throw new Error(`the connection ended within an answer: ${JSON.stringify(room.toString('latin1', begin, end))}`)
       await new Promise<void>((resolve) => {
         wake = resolve
       })
