@@ -135,11 +135,14 @@ test('several gateways are one, whichever takes a request', async (t) => {
     const stranger = startServe(
       t,
       { anonymous: { enabled: false }, services: { embedded: { baseUrl } }, backends: { key: `${key}-other` } },
-      { embedded: true },
+      { embedded: true, env: { NOTIFY_SOCKET: '/nowhere/notify' } },
     )
     assert.equal((await fetch(`${await stranger.listening}/readyz`)).status, 503)
     const isTold = () => stranger.log().some(({ reason }) => /answers with 401: set the same backends\.key/.test(String(reason)))
     await waitUntil(isTold, () => JSON.stringify(stranger.log()))
+    // A service manager that waited for the back ends would end the gateway.
+    const isStarted = () => stranger.log().some(({ msg }) => String(msg).startsWith('systemd cannot be notified'))
+    await waitUntil(isStarted, () => JSON.stringify(stranger.log()))
   })
 
   await t.test('a gateway that checks no permissions is not connected with back ends that do', async () => {

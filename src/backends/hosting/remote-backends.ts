@@ -33,7 +33,6 @@ const graceMs = 20_000
 
 export class RemoteBackends implements Embedded {
   readonly #options: RemoteOptions
-  readonly #first = Promise.withResolvers<void>()
   readonly #backOff = new BackOff(pauses)
   #link: Link | undefined
   #socket: Socket | undefined
@@ -51,9 +50,8 @@ export class RemoteBackends implements Embedded {
     this.#connect()
   }
 
-  get ready(): Promise<void> {
-    return this.#first.promise
-  }
+  /** They may come much later, after a start that a service manager would give up: until then requests wait, and `/readyz` answers 503. */
+  readonly ready = Promise.resolve()
 
   isListening(): boolean {
     return this.#isListening
@@ -140,7 +138,6 @@ export class RemoteBackends implements Embedded {
     this.#isListening = true
     log.info({ address: baseUrl, version }, 'connected with the back ends')
     void this.#notePermissions()
-    this.#first.resolve()
     onChanged?.()
   }
 
