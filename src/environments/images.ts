@@ -21,3 +21,9 @@ export function imagesIn(value: unknown): string[] {
   const { image, ...rest } = value as Readonly<Record<string, unknown>>
   return [...new Set([...(typeof image === 'string' ? [image] : []), ...Object.values(rest).flatMap(imagesIn)])]
 }
+
+/** Of a stage that has created a server group: given, or what it found among what ran before. */
+export function imageOfStage(context: Readonly<Record<string, unknown>>): string | undefined {
+  const named = [context['imageId'], context['amiName'], context['deploy.image']]
+  return named.find((image): image is string => typeof image === 'string' && image !== '')
+}

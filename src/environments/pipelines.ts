@@ -2,7 +2,7 @@
 import { fieldAt, fieldOf, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json/values.ts'
 import { foldName } from '../names/fold-name.ts'
 import type { Environment } from './declaration.ts'
-import { imagesIn } from './images.ts'
+import { imageOfStage, imagesIn } from './images.ts'
 
 interface Target {
   readonly account: string | undefined
@@ -100,7 +100,7 @@ export function deploymentOf(run: JsonObject, stage: JsonObject, source = source
   if (status !== 'SUCCEEDED' || account === undefined) return []
   const serverGroups = objectOf(fieldOf(context, 'deploy.server.groups'))
   const manifests = type === 'deployManifest' ? objectsOf(fieldOf(outputs, 'manifests') ?? fieldOf(context, 'manifests')) : []
-  const image = textOf(fieldOf(context, 'imageId')) ?? textOf(fieldOf(context, 'amiName'))
+  const image = imageOfStage(objectOf(context))
   const images = manifests.length > 0 ? imagesIn(manifests) : [image].flatMap((each) => each ?? [])
   if (images.length === 0 || (manifests.length === 0 && Object.keys(serverGroups).length === 0)) return []
   const atMs = [stage['endTime'], stage['startTime']].find((each) => typeof each === 'number')

@@ -1,4 +1,5 @@
 /** A deployment as its run tells it: which server groups came and went, and when; and how traffic is shared now. */
+import { imageOfStage } from '../../../src/environments/images.ts'
 import {
   type Execution,
   instanceStatus,
@@ -103,7 +104,7 @@ function toDeployment(stages: readonly [Stage, ...Stage[]]) {
     startMs: stages[0].startTime ?? 0,
     /** Instances of the new server group at the end. */
     desired: numberOf(objectOf((resized?.context ?? settings)['capacity'])['desired']),
-    version: textOf(settings['imageId']) ?? textOf(settings['amiName']),
+    version: imageOfStage(settings),
     isOver: stages.every(({ status }) => isComplete(status)),
     hasFailed: stages.some(({ status }) => status === 'TERMINAL'),
     events: stages.flatMap(happeningsOf).toSorted((a, b) => a.atMs - b.atMs),

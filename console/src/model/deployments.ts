@@ -1,5 +1,5 @@
 /** Which version an environment runs of an application, how environments differ, and what a run has deployed. */
-import { imagesIn } from '../../../src/environments/images.ts'
+import { imageOfStage, imagesIn } from '../../../src/environments/images.ts'
 import { runningOf } from '../../../src/environments/running.ts'
 import type { components } from '../api/schema.d.ts'
 import { isKind } from '../manifests/object.ts'
@@ -121,7 +121,7 @@ export function deploymentsOf({ stages }: Execution) {
     if (status !== 'SUCCEEDED' || account === undefined) return []
     if (type === 'deployManifest')
       return imagesIn(outputs['manifests'] ?? context['manifests']).map((image) => ({ image, account }))
-    const image = textOf(context['imageId'])
+    const image = imageOfStage(context)
     return image !== undefined && context['deploy.server.groups'] !== undefined ? [{ image, account }] : []
   })
   const byImage = Map.groupBy(found, ({ image }) => image)

@@ -161,12 +161,14 @@ function created({ stage }: TaskContext): ServerGroupTarget[] {
   )
 }
 
-function readDeployment(results: readonly JsonObject[], { stage }: TaskContext): JsonObject {
+function readDeployment(results: readonly JsonObject[], context: TaskContext): JsonObject {
+  const { stage } = context
   const groups = serverGroupNamesByRegion(results)
   const [first] = Object.values(groups).flat()
   return {
     'deploy.server.groups': groups,
     'deploy.account.name': stageAccountOf(stage.context),
+    ...definedOf({ 'deploy.image': imageFields(context)['imageId'] }),
     ...(first !== undefined && { serverGroupName: first, asgName: first }),
   }
 }
