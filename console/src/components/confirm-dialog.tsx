@@ -69,9 +69,7 @@ function ConfirmDialog<Values extends Json, Answer>(question: Question<Values, A
       {question.note?.(values)}
       <div aria-live="polite">
         {objections.map((objection) => (
-          <Banner key={objection} tone="warning">
-            {objection}
-          </Banner>
+          <Banner key={objection} tone="warning" children={objection} />
         ))}
       </div>
       {asked !== undefined && (

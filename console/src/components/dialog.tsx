@@ -50,11 +50,9 @@ export function Dialog({ title, children, footer, onClose = closeDialog, class: 
     const dialog = element.current
     dialog?.showModal()
     // A field, else the button that changes nothing, which comes first.
-    const focused = ['.dialog-body :is(input, select, textarea)', '.dialog-foot :is(button, a)']
-    focused
-      .map((place) => dialog?.querySelector<HTMLElement>(place))
-      .find(Boolean)
-      ?.focus()
+    const field = dialog?.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea)')
+    const focused = field ?? dialog?.querySelector<HTMLElement>('.dialog-foot :is(button, a)')
+    focused?.focus()
     return () => dialog?.close()
   }, [])
   const onCancel = (event: Event) => {

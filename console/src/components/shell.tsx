@@ -120,7 +120,6 @@ function Rail() {
   const { path, query } = useLocation()
   const isHome = `${path}/`.replace('//', '/') === basePath
   const isWaiting = isHome && query['show'] === 'waiting'
-  const count = waitingOf(useActiveExecutions('steady', usePhone()).reading.value.body).length
   const shown = places.filter(({ adminOnly }) => adminOnly !== true || user.value?.isAdmin === true)
   const isHere = (place: string) => (place === '' ? isHome && !isWaiting : path.startsWith(basePath + place))
   const more = shown.slice(2).map(({ path: place, label, icon }) => ({ label, icon, href: basePath + place }))
@@ -142,10 +141,7 @@ function Rail() {
           </button>
         </li>
         <li class="phone-only">
-          <a href={to.home({ show: 'waiting' })} aria-current={isWaiting ? 'page' : undefined}>
-            <Icon name="user" size={20} />
-            <span>Waiting {count > 0 && <span class="count">{count.toLocaleString()}</span>}</span>
-          </a>
+          <Waiting isHere={isWaiting} />
         </li>
         <li class="phone-only more-menu">
           <Menu label="More" class="" items={more}>
@@ -155,6 +151,17 @@ function Rail() {
         </li>
       </ul>
     </nav>
+  )
+}
+
+/** What waits for the reader, counted. */
+function Waiting({ isHere }: { isHere: boolean }) {
+  const count = waitingOf(useActiveExecutions('steady', usePhone()).reading.value.body).length
+  return (
+    <a href={to.home({ show: 'waiting' })} aria-current={isHere ? 'page' : undefined}>
+      <Icon name="user" size={20} />
+      <span>Waiting {count > 0 && <span class="count">{count.toLocaleString()}</span>}</span>
+    </a>
   )
 }
 

@@ -124,9 +124,7 @@ function Instances({ group, context }: GroupProps) {
                 cell: (instance) => <NameLink href={toInstance(instanceId(instance))} text={instanceId(instance)} max={40} />,
               },
               {
-                head: 'Why',
-                grow: true,
-                hideBelow: 'phone',
+                ...{ head: 'Why', grow: true, hideBelow: 'phone' },
                 cell: (instance) => <Name text={healthReason(instance) ?? ''} max={200} />,
               },
               { head: 'Zone', cell: ({ zone }) => zone, hideBelow: 'narrow' },
