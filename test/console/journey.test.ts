@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import type { Locator, Page } from 'playwright-core'
-import { findBarriers, findBarriersAt } from '../support/barriers.ts'
+import { findBarriers, findBarriersAt, showAddress } from '../support/barriers.ts'
 import { type Chromium, openChromium, startCountingClicks } from '../support/chromium.ts'
 import { type Deployments, startDeployments } from '../support/deployments.ts'
 import { freePort } from '../support/free-port.ts'
@@ -22,7 +22,7 @@ const hostile = `<script>alert(1)</script>\u202e\u0007 “🚢” ${'x'.repeat(2
 interface Visitor {
   readonly page: Page
   readonly complaints: readonly string[]
-  /** Opens an address below the console. */
+  /** Opens an address below the console: the first one from outside, the next ones as links do, without loading the page again. */
   open(path: string): Promise<void>
 }
 
@@ -38,7 +38,11 @@ async function visit(browser: Chromium, url: string, options: Parameters<Chromiu
     complaints.push(`a script ran: ${dialog.message()}`)
     void dialog.dismiss()
   })
-  return { page, complaints, open: async (path) => void (await page.goto(`${url}/console/${path}`)) }
+  const open = async (path: string) => {
+    if (page.url().startsWith(`${url}/console`)) await showAddress(page, path)
+    else await page.goto(`${url}/console/${path}`)
+  }
+  return { page, complaints, open }
 }
 
 interface Journey extends Visitor {
@@ -82,7 +86,7 @@ step('deploys the example of a new installation, in two clicks', async ({ fleet,
   await page.getByText('2 of 2 up').waitFor()
   const [pipeline] = await fleet.read<[{ id: string }]>('/applications/hello/pipelineConfigs')
   const read = page.waitForResponse(/\/applications\/hello\/loadBalancers$/)
-  await open(`applications/hello/pipelines/${pipeline.id}/edit?stage=1`)
+  await page.goto(`${fleet.url()}/console/applications/hello/pipelines/${pipeline.id}/edit?stage=1`)
   await (await read).finished()
   const chip = page.locator('.removable-chips .chip')
   await chip.first().waitFor()
