@@ -140,6 +140,10 @@ test('a run tells how its deployment went', () => {
     sentenceOf(picturesOf(now)),
     'v001 takes 33 % of the traffic, 1 up, 1 starting; v000 takes 67 % of the traffic, 2 up.',
   )
+  const [serving] = now
+  assert.ok(serving)
+  const all = [serving, { ...group('shop-canary-v000', 20, ['Up']), trafficPercent: 10 }]
+  assert.equal(sentenceOf(picturesOf([serving], { all })), 'v000 takes 90 % of the traffic, 2 up.')
   const later = [group('shop-v001', 15, ['Up'], true), group('shop-v002', 90, ['Up'])]
   assert.equal(sentenceOf(picturesThen(deployment, later)), 'v001 takes all traffic, 2 up; v000 is disabled.')
 })

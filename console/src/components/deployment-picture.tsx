@@ -16,12 +16,14 @@ interface DeploymentPictureProps {
   readonly deployments?: readonly Deployment[]
   /** Server groups of one cluster in one region, as they are now. */
   readonly groups?: readonly ServerGroup[]
+  /** Of the application: others may have a share of the same traffic. */
+  readonly all?: readonly ServerGroup[]
 }
 
-export function DeploymentPicture({ application, deployments = [], groups }: DeploymentPictureProps) {
+export function DeploymentPicture({ application, deployments = [], groups, all }: DeploymentPictureProps) {
   return (
     <ErrorBoundary>
-      {groups && <Picture application={application} pictures={picturesOf(groups)} />}
+      {groups && <Picture application={application} pictures={picturesOf(groups, { all })} />}
       {deployments.map((deployment) => (
         <RunPicture
           key={[deployment.account, deployment.region, deployment.cluster].join('/')}
@@ -45,7 +47,7 @@ function RunPicture({ application, deployment }: { application: string; deployme
   // Where a run names no server group, the cluster shows its end only until the next one comes.
   const createdFrom = (ms: number) => groups.filter(({ createdTime }) => (createdTime ?? 0) >= ms).map(({ name }) => name)
   const isPast = isOver && fresh.length === 0 && createdFrom((endMs ?? 0) + 1).length > 0
-  const pictures = isPast ? [] : picturesOf(groups, fresh.length > 0 ? fresh : createdFrom(startMs), old)
+  const pictures = isPast ? [] : picturesOf(groups, { fresh: fresh.length > 0 ? fresh : createdFrom(startMs), old })
   return <Picture {...{ application, deployment, pictures }} />
 }
 

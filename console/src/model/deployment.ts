@@ -19,6 +19,7 @@ import {
   isEnabled,
   loadBalancersOf,
   type ServerGroup,
+  sharersOf,
   statusOfInstance,
   versionIn,
   versionOf,
@@ -191,17 +192,18 @@ function isFronted(...groups: readonly ServerGroup[]): boolean {
 
 const maxGroups = 3
 
-/**
- * As things are now: newest last.
- *
- * @param fresh Names of the new ones; without any, the newest of several counts as new.
- * @param old Of those that serve nothing, only these are shown, where given.
- */
-export function picturesOf(
-  groups: readonly ServerGroup[],
-  fresh: readonly string[] = [],
-  old?: readonly string[],
-): readonly PictureGroup[] {
+interface PictureParts {
+  /** Names of the new ones; without any, the newest of several counts as new. */
+  readonly fresh?: readonly string[]
+  /** Of those that serve nothing, only these are shown, where given. */
+  readonly old?: readonly string[]
+  /** Among which those of other clusters may share the traffic. */
+  readonly all?: readonly ServerGroup[] | undefined
+}
+
+/** As things are now: newest last. */
+export function picturesOf(groups: readonly ServerGroup[], parts: PictureParts = {}): readonly PictureGroup[] {
+  const { fresh = [], old, all = groups } = parts
   const sorted = groups
     .filter((group) => isEnabled(group) || fresh.includes(group.name) || (old?.includes(group.name) ?? true))
     .toSorted((a, b) => (a.createdTime ?? 0) - (b.createdTime ?? 0) || a.name.localeCompare(b.name))
@@ -213,7 +215,7 @@ export function picturesOf(
   const shown = sorted.filter((group) => !dropped.has(group)).slice(-maxGroups)
   return shown.map((group) => {
     const states = instancesOf(group).map((instance) => ({ ...statusOfInstance(instance), id: instanceId(instance) }))
-    const share = isFronted(...shown) ? shareOf(group, shown) : undefined
+    const share = isFronted(...shown) ? shareOf(group, sharersOf(group, all)) : undefined
     const fate = isEnabled(group) ? undefined : 'disabled'
     return {
       group,

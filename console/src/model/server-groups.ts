@@ -143,6 +143,13 @@ export function siblingsOf(group: ServerGroup, all: readonly ServerGroup[]): rea
   return all.filter((other) => other.name !== group.name && key(other) === key(group))
 }
 
+/** Those that share a load balancer with it, whatever their cluster, and itself. */
+export function sharersOf(group: ServerGroup, all: readonly ServerGroup[]): readonly ServerGroup[] {
+  const key = (one: ServerGroup) => [accountOf(one), one.region].join('\n')
+  const fronts = new Set(loadBalancersOf(group))
+  return all.filter((other) => key(other) === key(group) && loadBalancersOf(other).some((name) => fronts.has(name)))
+}
+
 /** One that ends again and again before it is ready is no starting one, and a pod that has done its work is not down. */
 export function statusOfInstance({ health, healthState }: Instance): Status {
   const checks = healthState === 'Up' ? [] : objectsOf(health)

@@ -35,7 +35,7 @@ import {
   matches,
   matchesCluster,
   type ServerGroup,
-  siblingsOf,
+  sharersOf,
   statusOfInstance,
   toClusterNames,
   toClusters,
@@ -274,7 +274,7 @@ function ClusterCard(props: Omit<CardProps, 'isChanging'> & { readonly cluster: 
       {regions
         .filter(([, some]) => isWhole || isMoving(some, thisMinute.value))
         .map(([region, some]) => (
-          <Lazy key={region} load={loadPicture} props={{ application, groups: some }} />
+          <Lazy key={region} load={loadPicture} props={{ application, groups: some, all: context.groups }} />
         ))}
       {isOfManifests ? (
         <Lazy load={loadManifestRows} props={{ cluster, application, isAlone }} />
@@ -340,7 +340,7 @@ function GroupRow({ group, context, isAlone }: { group: ServerGroup; context: Se
       href={to.serverGroup(context.application, place)}
       hrefOf={(instance) => to.instance(context.application, { ...place, id: instanceId(instance) })}
       actions={useServerGroupActions(group, context)}
-      serving={[group, ...siblingsOf(group, context.groups)]}
+      serving={sharersOf(group, context.groups)}
     />
   )
 }
