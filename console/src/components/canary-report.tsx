@@ -28,13 +28,17 @@ interface ReportProps {
   readonly onChoose?: (analysis: string) => void
 }
 
-export function CanaryReport({ id, intervals = [], onChoose }: ReportProps) {
-  const live = useLive(
+export function useAnalysis(id: string) {
+  return useLive(
     '/v2/canaries/canary/{canaryConfigId}',
     // Of the analysis: another operation below this path gives the name.
     { path: { canaryConfigId: id }, query: {} },
     { refresh: 'live', isBusy: ({ complete }) => complete !== true },
   )
+}
+
+export function CanaryReport({ id, intervals = [], onChoose }: ReportProps) {
+  const live = useAnalysis(id)
   return (
     <Loaded live={live} rows={6}>
       {(answer) => {

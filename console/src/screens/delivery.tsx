@@ -2,7 +2,7 @@
 import { type ScreenProps, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
-import { CanaryReport } from '../components/canary-report.tsx'
+import { CanaryReport, useAnalysis } from '../components/canary-report.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { ApplicationHead, applicationCrumbs, EmptyState, Loaded, PageHead, Panel } from '../components/screen.tsx'
 import { KeyValue, Name, NameLink, StatusText, Time } from '../components/text.tsx'
@@ -67,10 +67,12 @@ function columnsOf(application: string): readonly Column<Analysis>[] {
 
 /** One analysis, whichever run it belongs to. */
 export function CanaryScreen({ params: { application = '', id = '' } }: ScreenProps) {
+  const { body } = useAnalysis(id).reading.value
+  const name = body && toReport(body).name
   return (
     <>
       <PageHead
-        tab="Canary analysis"
+        tab={['Canary analysis', name].filter(Boolean).join(' ')}
         crumbs={[...applicationCrumbs(application), { label: 'Delivery', href: to.delivery(application) }]}
       />
       <CanaryReport id={id} />
