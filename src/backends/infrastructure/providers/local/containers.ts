@@ -46,6 +46,9 @@ interface ContainersOptions {
 
 export class Containers {
   readonly #options: ContainersOptions
+  #holders = 0
+  /** The last one, which an image that is looked for must wait for. */
+  #removal: Promise<unknown> = Promise.resolve()
 
   constructor(options: ContainersOptions) {
     this.#options = options
@@ -66,6 +69,7 @@ export class Containers {
    * @throws {Error} that says what to do
    */
   async resolve(account: string, file: ContainerPlan, signal: AbortSignal): Promise<ResolvedContainer> {
+    await this.#removal
     const caller = this.callerOf(account)
     const image = withoutTag(file.image)
     const before = await inspect(caller, image)
@@ -82,8 +86,29 @@ export class Containers {
     return { container, digest: reference.split('@')[1] ?? found.id, pulledId: before?.id === found.id ? undefined : found.id }
   }
 
+  /** Whether an operation may have found an image that nothing uses yet. */
+  get areHeld(): boolean {
+    return this.#holders > 0
+  }
+
+  /** Meanwhile no image may be removed. */
+  async holding<T>(work: () => Promise<T>): Promise<T> {
+    this.#holders += 1
+    try {
+      return await work()
+    } finally {
+      this.#holders -= 1
+    }
+  }
+
   /** Whether it is gone. One that another container uses, or that has several names, stays. */
-  async removeImage(account: string, id: string): Promise<boolean> {
+  removeImage(account: string, id: string): Promise<boolean> {
+    const removal = this.#remove(account, id)
+    this.#removal = removal.catch(() => {})
+    return removal
+  }
+
+  async #remove(account: string, id: string): Promise<boolean> {
     if (this.problemOf(account) !== undefined) return false
     const caller = this.callerOf(account)
     // By its id, since a tag that has moved leaves an image without a name.

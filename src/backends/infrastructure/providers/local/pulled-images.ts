@@ -5,7 +5,7 @@ import { type Desired, type LocalPull, placeKey } from './desired.ts'
 
 interface PulledImagesOptions {
   readonly desired: Desired
-  readonly containers: Pick<Containers, 'removeImage'>
+  readonly containers: Pick<Containers, 'removeImage' | 'areHeld'>
   readonly log: BackendContext['log']
 }
 
@@ -22,32 +22,34 @@ export class PulledImages {
   /** @param change As of the reconciler */
   prune(change: (work: () => void) => void): void {
     const { desired, log } = this.#options
-    const unused = this.#findUnused()
+    const unused = this.#findUnused([...desired.all('pulls')]).filter((pull) => !this.#tried.has(placeKey(pull)))
     if (unused.length === 0 || this.#running !== undefined) return
     this.#running = this.#removeAll(unused)
       .then((gone) => {
         this.#running = undefined
-        if (gone.length > 0) change(() => gone.forEach((pull) => void desired.remove('pulls', pull)))
+        const stillUnused = new Set(this.#findUnused(gone))
+        if (stillUnused.size > 0) change(() => stillUnused.forEach((pull) => void desired.remove('pulls', pull)))
       })
       .catch((err: unknown) => log.warn({ err }, 'images of containers cannot be removed'))
   }
 
-  #findUnused(): LocalPull[] {
+  #findUnused(pulls: readonly LocalPull[]): LocalPull[] {
     const { desired } = this.#options
-    const pulls = [...desired.all('pulls')]
     if (pulls.length === 0) return []
     const jobs = [...desired.all('jobs')].filter(({ end }) => end === undefined)
     const users = [...desired.all('groups'), ...desired.all('instances'), ...jobs]
     const used = new Set(users.map(({ account, program }) => `${account} ${program.container?.reference}`))
     const isUsed = ({ account, name }: LocalPull) => used.has(`${account} ${name}`)
     for (const pull of pulls.filter(isUsed)) this.#tried.delete(placeKey(pull))
-    return pulls.filter((pull) => !isUsed(pull) && !this.#tried.has(placeKey(pull)))
+    return pulls.filter((pull) => !isUsed(pull))
   }
 
   async #removeAll(pulls: readonly LocalPull[]): Promise<LocalPull[]> {
     const { containers } = this.#options
     const gone: LocalPull[] = []
     for (const pull of pulls) {
+      // It may be used again by now.
+      if (containers.areHeld || this.#findUnused([pull]).length === 0) continue
       this.#tried.add(placeKey(pull))
       if (await containers.removeImage(pull.account, pull.imageId)) gone.push(pull)
     }

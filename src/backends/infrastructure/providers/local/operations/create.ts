@@ -103,7 +103,7 @@ function creation({ isClone }: { readonly isClone: boolean }): LocalOperation {
         !isClone && problemOfNewShare({ ...fields, isDisabled: fields.startDisabled }),
       ]
     },
-    run: (running) => create(planOf(running, isClone), running),
+    run: (running) => running.containers.holding(() => create(planOf(running, isClone), running)),
   })
 }
 

@@ -18,6 +18,7 @@ import {
   overridesOf,
   placeOf,
   programFields,
+  type Running,
   type TargetPlace,
   textMap,
 } from './parts.ts'
@@ -56,32 +57,34 @@ const runJob = defineOperation({
       users.problemOf(place.account.name),
     ]
   },
-  run: async (running) => {
-    const { desired, run, change, context } = running
-    const place = placeOf(running)
-    const imageId = imageIdOf(running.fields)
-    const image = imageId === undefined ? undefined : await loadImage(imageId, { place, usually: { network: 'own' } }, running)
-    const order = toJob(running, place, image)
-    const { id, account, region, application, program, name } = order
-    const use = { application, account, user: run.user, place: `job ${name} in ${account}/${region}` }
-    const sealed = await sealSecrets(program, use, { secrets: context.secrets, run })
-    const job = { ...order, sealed }
-    change(() => {
-      if (image !== undefined) notePull(image, account, running)
-      desired.put('jobs', job)
-      run.note(`Starting the job ${id} in ${account}/${region}.`)
-      run.report({
-        serverGroupNames: [],
-        serverGroupNameByRegion: {},
-        messages: [],
-        deployedNames: [id],
-        deployedNamesByLocation: { [region]: [id] },
-        createdArtifacts: [],
-        deployments: [],
-      })
-    })
-  },
+  run: (running) => running.containers.holding(() => startJob(running)),
 })
+
+async function startJob(running: Running<JobFields>): Promise<void> {
+  const { desired, run, change, context } = running
+  const place = placeOf(running)
+  const imageId = imageIdOf(running.fields)
+  const image = imageId === undefined ? undefined : await loadImage(imageId, { place, usually: { network: 'own' } }, running)
+  const order = toJob(running, place, image)
+  const { id, account, region, application, program, name } = order
+  const use = { application, account, user: run.user, place: `job ${name} in ${account}/${region}` }
+  const sealed = await sealSecrets(program, use, { secrets: context.secrets, run })
+  const job = { ...order, sealed }
+  change(() => {
+    if (image !== undefined) notePull(image, account, running)
+    desired.put('jobs', job)
+    run.note(`Starting the job ${id} in ${account}/${region}.`)
+    run.report({
+      serverGroupNames: [],
+      serverGroupNameByRegion: {},
+      messages: [],
+      deployedNames: [id],
+      deployedNamesByLocation: { [region]: [id] },
+      createdArtifacts: [],
+      deployments: [],
+    })
+  })
+}
 
 const destroyJob = defineOperation({
   fields: { jobName: optionalTextPart, jobId: optionalTextPart },
