@@ -119,6 +119,9 @@ test('a run tells how its deployment went', () => {
     stage('1', 'deploy', {}),
     stage('2', 'createServerGroup', created, { tasks }),
     stage('3', 'disableCluster', { cluster: 'shop', chosenServerGroups: [{ name: 'shop-v000' }] }),
+    // What an analysis compared has gone with it.
+    stage('4', 'kayentaCanary', {}),
+    stage('5', 'createServerGroup', { 'deploy.server.groups': { east: ['shop-canary-v000'] } }, { parentStageId: '4' }),
   ]
   const [deployment, ...others] = deploymentsOf({ stages } as unknown as Execution)
   assert.ok(deployment)

@@ -50,9 +50,13 @@ export type Deployment = ReturnType<typeof deploymentsOf>[number]
 
 /** @param root Only this stage and those inside it. */
 export function deploymentsOf({ stages }: Execution, root?: Stage) {
-  const parents = new Map(stages.map(({ id, parentStageId }) => [id, parentStageId]))
+  const byId = new Map(stages.map((stage) => [stage.id, stage]))
   const isInside = (stage: Stage) => {
-    for (let id: string | null | undefined = stage.id; id; id = parents.get(id)) if (id === root?.id) return true
+    for (let at: Stage | undefined = stage; at; at = byId.get(at.parentStageId ?? '')) {
+      // Baseline and canary go with their analysis.
+      if (at.type === 'kayentaCanary' && isComplete(at.status)) return false
+      if (at.id === root?.id) return true
+    }
     return root === undefined
   }
   const moving = stages
