@@ -40,7 +40,7 @@ function regionsOf(image: StoredImage, settings: LocalSettings): string[] {
   return [...new Set(names)].filter((name) => image.regions === undefined || image.regions.includes(name))
 }
 
-export function hasImage(image: StoredImage, account: string, region: string, settings: LocalSettings): boolean {
+function hasImage(image: StoredImage, account: string, region: string, settings: LocalSettings): boolean {
   return accountsOf(image, settings, region).includes(account) && regionsOf(image, settings).includes(region)
 }
 

@@ -7,7 +7,8 @@ import { Command, ImageFile } from '../../../../images/image-file.ts'
 import type { LocalJob } from '../desired.ts'
 import { toProgram } from '../program.ts'
 import { sealSecrets } from '../program-secrets.ts'
-import { checkInstanceType, defaultInstanceType, type GivenImage, loadImage, notePull, problemOfImage } from './create.ts'
+import { checkInstanceType, defaultInstanceType } from './create.ts'
+import { type GivenImage, loadImage, noteImage, problemOfImage } from './given-image.ts'
 import {
   defineOperation,
   type LocalOperations,
@@ -71,7 +72,7 @@ async function startJob(running: Running<JobFields>): Promise<void> {
   const sealed = await sealSecrets(program, use, { secrets: context.secrets, run })
   const job = { ...order, sealed }
   change(() => {
-    if (image !== undefined) notePull(image, account, running)
+    if (image !== undefined) noteImage(image, account, running)
     desired.put('jobs', job)
     run.note(`Starting the job ${id} in ${account}/${region}.`)
     run.report({
