@@ -125,7 +125,7 @@ function MoreFields({ shown }: { shown: readonly string[] }) {
   )
 }
 
-/** The problem of a field; what is missing is told once the user was there. */
+/** The problem of a field; what is missing is said once the user was there. */
 function useProblem(draft: Draft, path: Path) {
   const [isTouched, setTouched] = useState(false)
   const problem = draft.problems.value.find((each) => isSamePath(each.path, path))

@@ -22,7 +22,7 @@ export interface Problem {
   readonly message: string
   /** The stage that it belongs to, as `StageNode.key`. */
   readonly stage?: string | undefined
-  /** What is missing is told after the user was there. */
+  /** What is missing is said after the user was there. */
   readonly kind: 'missing' | 'wrong'
   /** Whether the definition can be saved and run all the same. */
   readonly isWarning?: boolean
