@@ -7,14 +7,14 @@ import { describeUndeliveredTypes, typesOfDefinition, typesOfRecord } from './wa
 const mostNamed = 5
 
 /** Logs a line for each kind, with some of the places that name it. */
-export async function logUndelivered({ call, log, ...context }: BackendContext): Promise<void> {
-  const { types } = settingsOf({ call, log, ...context })
-  const found = Map.groupBy(await readPlaces(call), ({ type }) => type.toLowerCase())
+export async function logUndelivered(context: BackendContext): Promise<void> {
+  const { types } = settingsOf(context)
+  const found = Map.groupBy(await readPlaces(context.call), ({ type }) => type.toLowerCase())
   for (const [type, places] of found) {
     const [problem] = describeUndeliveredTypes([type], types)
     if (problem === undefined) continue
     const names = [...new Set(places.map(({ place }) => place))]
-    log.warn({ problem, count: names.length, examples: names.slice(0, mostNamed) }, 'notifications are not delivered')
+    context.log.warn({ problem, count: names.length, examples: names.slice(0, mostNamed) }, 'notifications are not delivered')
   }
 }
 

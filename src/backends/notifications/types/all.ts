@@ -2,10 +2,8 @@
 import { z } from 'zod'
 import type { SettingsReport } from '../../../settings/setting.ts'
 import type { NotificationType, SharedValues } from '../notification-type.ts'
+import { commitStatusNotifications } from './commit-status.ts'
 import { emailNotifications } from './email.ts'
-import { giteaStatusNotifications } from './gitea-status.ts'
-import { githubStatusNotifications } from './github-status.ts'
-import { gitlabStatusNotifications } from './gitlab-status.ts'
 import { googleChatNotifications } from './google-chat.ts'
 import { microsoftTeamsNotifications } from './microsoft-teams.ts'
 import { slackNotifications } from './slack.ts'
@@ -17,9 +15,7 @@ export const notificationTypes: readonly NotificationType[] = [
   microsoftTeamsNotifications,
   googleChatNotifications,
   webhookNotifications,
-  githubStatusNotifications,
-  gitlabStatusNotifications,
-  giteaStatusNotifications,
+  ...commitStatusNotifications,
 ]
 
 export const NotificationTypeKeys = z.strictObject(

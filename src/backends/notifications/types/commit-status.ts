@@ -1,19 +1,62 @@
-/** Statuses of commits, as far as GitHub, GitLab and Gitea have them alike. */
+/** Statuses of commits at GitHub (with the keys of Spinnaker's echo), GitLab, and Gitea or Forgejo. */
+import { encodeSegment } from '../../../http/encode-path.ts'
 import { httpAddress, off, optionalText, setting, settings } from '../../../settings/setting.ts'
 import { postJson } from '../http-delivery.ts'
-import { type ChannelTools, DeliveryError, type Notice, type NotificationType } from '../notification-type.ts'
+import { type ChannelTools, DeliveryError, type Notice, type NoticePhase, type NotificationType } from '../notification-type.ts'
 
 interface StatusHost {
   readonly id: string
   readonly label: string
   /** Prefix of its keys: `github-status`. */
   readonly prefix: string
-  readonly endpoint: string | undefined
+  readonly endpoint?: string
   readonly headers: (token: string) => Readonly<Record<string, string>>
   /** @param repository Owner and name */
   readonly path: (repository: string, hash: string) => string
-  readonly body: (notice: Notice, context: string) => object
+  readonly states: Readonly<Record<NoticePhase, string>>
+  /** Field with the name of the check. */
+  readonly nameField: string
 }
+
+const states = { starting: 'pending', waiting: 'pending', complete: 'success', failed: 'failure' } as const
+
+const hosts: readonly StatusHost[] = [
+  {
+    id: 'githubStatus',
+    label: 'GitHub',
+    prefix: 'github-status',
+    endpoint: 'https://api.github.com',
+    headers: (token) => ({
+      authorization: `Bearer ${token}`,
+      accept: 'application/vnd.github+json',
+      'x-github-api-version': '2022-11-28',
+    }),
+    path: (repository, hash) => `/repos/${repository}/statuses/${hash}`,
+    states,
+    nameField: 'context',
+  },
+  {
+    id: 'gitlabStatus',
+    label: 'GitLab',
+    prefix: 'gitlab-status',
+    endpoint: 'https://gitlab.com',
+    headers: (token) => ({ 'private-token': token }),
+    path: (repository, hash) => `/api/v4/projects/${encodeSegment(repository)}/statuses/${hash}`,
+    states: { starting: 'running', waiting: 'running', complete: 'success', failed: 'failed' },
+    nameField: 'name',
+  },
+  {
+    id: 'giteaStatus',
+    label: 'Gitea',
+    prefix: 'gitea-status',
+    headers: (token) => ({ authorization: `token ${token}` }),
+    path: (repository, hash) => `/api/v1/repos/${repository}/statuses/${hash}`,
+    states,
+    nameField: 'context',
+  },
+]
+
+export const commitStatusNotifications: readonly NotificationType[] = hosts.map(commitStatusType)
 
 interface StatusSettings {
   readonly token: string
@@ -21,9 +64,9 @@ interface StatusSettings {
 }
 
 /** What each of them shows of a description. */
-export const mostDescription = 140
+const mostDescription = 140
 
-export function commitStatusType(host: StatusHost): NotificationType {
+function commitStatusType(host: StatusHost): NotificationType {
   const { prefix, label } = host
   const keys = settings({
     enabled: setting(`${prefix}.enabled`, off).describe(`Set the status of commits at ${label}.`),
@@ -60,7 +103,13 @@ function openStatus(host: StatusHost, { token, endpoint }: StatusSettings, tools
   return {
     async send(notice: Notice): Promise<void> {
       const { repository, hash } = commitOf(notice)
-      const body = host.body(notice, contextOf(notice))
+      const { phase, subject, link } = notice
+      const body = {
+        state: host.states[phase],
+        [host.nameField]: checkNameOf(notice),
+        description: subject.slice(0, mostDescription),
+        ...(link !== undefined && { target_url: link }),
+      }
       await postJson(call, { url: endpoint + host.path(repository, hash), headers: host.headers(token), body })
     },
   }
@@ -84,8 +133,8 @@ function commitOf({ address, commit }: Notice): { repository: string; hash: stri
   return { repository, hash }
 }
 
-/** Names the check among those of the commit; the same for all statuses of a pipeline or stage. */
-function contextOf({ execution, stage, application }: Notice): string {
+/** Name among the checks of the commit; the same for all statuses of a pipeline or stage. */
+function checkNameOf({ execution, stage, application }: Notice): string {
   const pipeline = execution?.name ?? application
   return stage === undefined ? `pipeline/${pipeline}` : `stage/${pipeline}/${stage.name}`
 }

@@ -1,28 +1,14 @@
 /** Microsoft Teams, by the webhook of a channel. */
-import { off, setting, settings } from '../../../settings/setting.ts'
-import { postJson } from '../http-delivery.ts'
-import type { Notice, NotificationType } from '../notification-type.ts'
+import type { Notice } from '../notification-type.ts'
 import { detailsOf } from './chat-text.ts'
+import { chatWebhookType } from './chat-webhook.ts'
 
-const teamsKeys = settings({
-  enabled: setting('microsoftteams.enabled', off).describe(
-    'Send notifications to Microsoft Teams, to the webhooks that notifications name.',
-  ),
-})
-
-export const microsoftTeamsNotifications: NotificationType = {
+export const microsoftTeamsNotifications = chatWebhookType({
   id: 'microsoftteams',
   label: 'Microsoft Teams',
-  enabledBy: 'microsoftteams.enabled',
-  keys: teamsKeys.keys,
-  address: { label: 'Webhook', description: 'Address of the webhook of a channel.' },
-  isKnownToDeck: true,
-  toSettings: (keys) => (teamsKeys.read(keys).enabled ? {} : undefined),
-  open(_settings, tools) {
-    const call = tools.callsTo()
-    return { send: async (notice) => void (await postJson(call, { url: notice.address, body: toCard(notice) })) }
-  },
-}
+  room: 'channel',
+  toBody: toCard,
+})
 
 const colors = { starting: 'accent', complete: 'good', failed: 'attention', waiting: 'warning' } as const
 

@@ -1,5 +1,5 @@
 /** Slack, by the token of a bot or an incoming webhook, with the keys of Spinnaker's echo. */
-import { parseJson } from '../../../json/json.ts'
+import { parseIfJson } from '../../../json/json.ts'
 import { fieldOf, textOf } from '../../../json/values.ts'
 import { httpAddress, off, optionalText, type SettingsOf, setting, settings } from '../../../settings/setting.ts'
 import { postJson } from '../http-delivery.ts'
@@ -75,21 +75,13 @@ function openSlack(settings: SlackSettings, tools: ChannelTools): Channel {
 
 /** Slack answers with 200 also when it refuses. @throws {DeliveryError} */
 function checkAnswer(text: string): void {
-  const body = jsonOf(text)
+  const body = parseIfJson(text)
   if (fieldOf(body, 'ok') === true) return
   const error = textOf(fieldOf(body, 'error')) ?? 'no error'
   const word = /^[a-z_]{1,60}$/.test(error) ? error : 'an unknown error'
   throw new DeliveryError(`Slack refused the message: ${word}.`, {
     isFinal: !passingErrors.has(word) && word !== 'an unknown error',
   })
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return parseJson(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** As Spinnaker does: what is neither an id nor a name with its mark is the name of a channel. */
