@@ -1,5 +1,5 @@
-/** Podman with a store of its own, and images of a small web program for it. */
-import { execFile } from 'node:child_process'
+/** Podman and Docker with stores of their own, and images of a small web program for them. */
+import { execFile, execFileSync } from 'node:child_process'
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
@@ -7,13 +7,14 @@ import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { create } from 'tar'
 import { needs } from './debian.ts'
+import { startProcess } from './logged-process.ts'
 import { digestOf, type OciRegistry } from './oci-registry.ts'
 
 export interface TestRuntime {
-  /** A program that calls Podman with the store of the test. */
+  /** A program that calls it with the store of the test. */
   readonly path: string
   /** What it prints, without the line break at its end. */
-  call(...args: readonly string[]): Promise<string>
+  readonly call: (...args: readonly string[]) => Promise<string>
   /** Removes everything; after the agent has ended. */
   close(): Promise<void>
 }
@@ -21,14 +22,8 @@ export interface TestRuntime {
 /** Undefined where the test is skipped. */
 export function startPodman(t: TestContext, registry: OciRegistry): TestRuntime | undefined {
   const [podman, ...others] = [needs(t, 'podman'), needs(t, 'runc'), needs(t, 'slirp4netns'), needs(t, 'busybox')]
-  if (podman === undefined || others.includes(undefined)) return undefined
-  if (process.getuid?.() !== 0) {
-    t.skip('only root can run containers without settings of the machine')
-    return undefined
-  }
-  // Larger than a temporary folder in memory may be.
-  const folder = mkdtempSync('/var/tmp/fairlead-podman-')
-  const path = join(folder, 'podman')
+  if (podman === undefined || others.includes(undefined) || !isRoot(t)) return undefined
+  const folder = createStore()
   const files = { CONTAINERS_CONF: join(folder, 'containers.conf'), CONTAINERS_REGISTRIES_CONF: join(folder, 'registries.conf') }
   // Locks in memory would be those of all stores of the machine.
   writeFileSync(files.CONTAINERS_CONF, '[containers]\nnetns = "slirp4netns"\n[engine]\nlock_type = "file"\n')
@@ -37,14 +32,70 @@ export function startPodman(t: TestContext, registry: OciRegistry): TestRuntime 
   const options = `--root ${folder}/store --runroot ${folder}/run --tmpdir ${folder}/tmp --storage-driver vfs --runtime runc`
   // Its usual limits are above those of an ordinary machine of tests, where not even root may raise them.
   const limited = 'case $1 in run) shift; set -- run --ulimit nproc=4096:4096 --ulimit nofile=4096:4096 "$@" ;; esac'
-  const lines = ['#!/bin/sh', `export ${variables.join(' ')}`, limited, `exec ${podman} ${options} "$@"`, '']
-  writeFileSync(path, lines.join('\n'), { mode: 0o755 })
-  const call = async (...args: readonly string[]) => (await promisify(execFile)(path, args)).stdout.trim()
+  const caller = writeCaller(join(folder, 'podman'), `export ${variables.join(' ')}\n${limited}\nexec ${podman} ${options} "$@"`)
   const close = async () => {
-    await call('rm', '--all', '--force', '--time', '0').catch(() => {})
+    await caller.call('rm', '--all', '--force', '--time', '0').catch(() => {})
     rmSync(folder, { recursive: true, force: true })
   }
-  return { path, call, close }
+  return { ...caller, close }
+}
+
+/** With a daemon and a bridge of its own; the firewall of the machine stays as it is. Undefined where the test is skipped. */
+export async function startDocker(t: TestContext): Promise<TestRuntime | undefined> {
+  const [docker, dockerd, ip, busybox] = [needs(t, 'docker'), needs(t, 'dockerd'), needs(t, 'ip'), needs(t, 'busybox')]
+  if (docker === undefined || dockerd === undefined || ip === undefined || busybox === undefined || !isRoot(t)) return undefined
+  const folder = createStore()
+  const socket = `unix://${folder}/docker.sock`
+  const bridge = `fairlead${process.pid}`
+  execFileSync(ip, ['link', 'add', bridge, 'type', 'bridge'])
+  // Addresses for measurements, which no network of the machine has.
+  execFileSync(ip, ['address', 'add', `198.18.${process.pid % 256}.1/24`, 'dev', bridge])
+  execFileSync(ip, ['link', 'set', bridge, 'up'])
+  const places = [
+    '--data-root',
+    `${folder}/data`,
+    '--exec-root',
+    `${folder}/exec`,
+    '--pidfile',
+    `${folder}/pid`,
+    '--host',
+    socket,
+  ]
+  const network = ['--bridge', bridge, '--iptables=false', '--ip6tables=false', '--ip-forward=false']
+  // Its mounts end with it.
+  const daemon = startProcess(folder, 'unshare', ['--mount', dockerd, ...places, ...network, '--storage-driver', 'vfs'])
+  const caller = writeCaller(join(folder, 'docker'), `exec ${docker} --host ${socket} "$@"`)
+  const close = async () => {
+    const containers = (await caller.call('ps', '--all', '--quiet').catch(() => '')).split('\n').filter(Boolean)
+    if (containers.length > 0) await caller.call('rm', '--force', ...containers).catch(() => {})
+    await daemon.kill()
+    execFileSync(ip, ['link', 'delete', bridge])
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const answers = () => caller.call('version').then(Boolean, () => false)
+  try {
+    await daemon.until(answers, 'the daemon of Docker')
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { ...caller, close }
+}
+
+function isRoot(t: TestContext): boolean {
+  if (process.getuid?.() === 0) return true
+  t.skip('only root can run containers without settings of the machine')
+  return false
+}
+
+/** Larger than a temporary folder in memory may be. */
+function createStore(): string {
+  return mkdtempSync('/var/tmp/fairlead-containers-')
+}
+
+function writeCaller(path: string, script: string): Pick<TestRuntime, 'path' | 'call'> {
+  writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  return { path, call: async (...args) => (await promisify(execFile)(path, args)).stdout.trim() }
 }
 
 /** It records its starts and its stop signal in its volume `data`, and shows its environment to visitors. */

@@ -1,9 +1,9 @@
-/** Programs that tests start but npm does not bring: a directory, Redis, a browser, nginx, etcd, sshd, buildah, Podman, Prometheus, systemd. */
+/** Programs that tests start but npm does not bring: a directory, Redis, a browser, nginx, etcd, sshd, buildah, Podman, Docker, Prometheus, systemd. */
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 
-/** `scripts/install-test-packages.sh` installs the packages that hold them, except for the whole Chromium and Docker. */
+/** `scripts/install-test-packages.sh` installs the packages that hold them, except for the whole Chromium. */
 export type Program =
   | 'buildah'
   | 'podman'
@@ -11,6 +11,8 @@ export type Program =
   | 'slirp4netns'
   | 'busybox'
   | 'docker'
+  | 'dockerd'
+  | 'ip'
   | 'prometheus'
   | 'slapd'
   | 'ldapadd'

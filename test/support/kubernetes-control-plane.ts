@@ -8,8 +8,8 @@ import { type Authority, createAuthority, type Issued } from './authority.ts'
 import { freePort } from './free-port.ts'
 import { createClient, createDispatcher, type KubernetesClient } from './kubernetes-client.ts'
 import { type Nodes, startNodes } from './kubernetes-nodes.ts'
-import { type ControlPlaneProcess, startProcess } from './kubernetes-process.ts'
 import type { KubernetesPrograms } from './kubernetes-programs.ts'
+import { type LoggedProcess, startProcess } from './logged-process.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
 
 /** All of it, as one process of tests shares it. */
@@ -90,8 +90,8 @@ export async function openProcesses(programs: KubernetesPrograms): Promise<Proce
 }
 
 interface Running {
-  apiServer: ControlPlaneProcess
-  controllers: ControlPlaneProcess
+  apiServer: LoggedProcess
+  controllers: LoggedProcess
 }
 
 /** Controllers that lost their watches would wait longer and longer before they ask again, so they end, too. */
@@ -126,7 +126,7 @@ async function writeFiles(folder: string, ca: Authority, tokens: ReadonlyMap<str
   return serving
 }
 
-async function startEtcd(folder: string, program: string): Promise<ControlPlaneProcess> {
+async function startEtcd(folder: string, program: string): Promise<LoggedProcess> {
   const urls = ['--listen-client-urls', '--advertise-client-urls'].map((name) => `${name}=unix://${etcdSocket}`)
   const peers = ['--listen-peer-urls', '--initial-advertise-peer-urls'].map((name) => `${name}=unix://peer:1`)
   const data = [
@@ -156,7 +156,7 @@ async function startOnFreePort(folder: string, program: string, token: string, d
   }
 }
 
-function startApiServer(folder: string, program: string, port: number): ControlPlaneProcess {
+function startApiServer(folder: string, program: string, port: number): LoggedProcess {
   return startProcess(folder, program, [
     `--etcd-servers=unix://${join(folder, etcdSocket)}`,
     '--bind-address=127.0.0.1',
@@ -181,7 +181,7 @@ function startApiServer(folder: string, program: string, port: number): ControlP
   ])
 }
 
-function startControllers(folder: string, program: string): ControlPlaneProcess {
+function startControllers(folder: string, program: string): LoggedProcess {
   return startProcess(folder, program, [
     '--kubeconfig=controllers.kubeconfig',
     `--controllers=${controllers.join(',')}`,

@@ -137,7 +137,10 @@ class Registry implements OciRegistry {
     else if (kind === 'tags') this.#page(url, 'tags', [...(this.#tags.get(repository)?.keys() ?? [])], response)
     else if (found === undefined || !isAccepted) response.writeHead(404).end('{"errors":[{"code":"MANIFEST_UNKNOWN"}]}')
     else if (kind === 'blobs' && storage !== undefined) response.writeHead(307, { location: `${storage}/${digest}` }).end()
-    else response.writeHead(200, { 'content-type': manifestType, 'docker-content-digest': digest }).end(found)
+    else {
+      const headers = { 'content-length': Buffer.byteLength(found), 'docker-content-digest': digest }
+      response.writeHead(200, { 'content-type': manifestType, ...headers }).end(found)
+    }
   }
 
   /** Pages follow one another by the header Link. */

@@ -1,11 +1,11 @@
-/** Processes of the control plane, which end with the process of the tests at the latest. */
+/** Daemons that log into a file, and end with the process of the tests at the latest. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { waitUntil } from './wait-until.ts'
 
-export interface ControlPlaneProcess {
+export interface LoggedProcess {
   readonly pid: number
   /** The end of its log. */
   log(): string
@@ -19,7 +19,7 @@ export interface ControlPlaneProcess {
 const shownOfLog = 4_000
 
 /** Starts a program in a folder, which also receives its log. */
-export function startProcess(folder: string, program: string, args: readonly string[]): ControlPlaneProcess {
+export function startProcess(folder: string, program: string, args: readonly string[]): LoggedProcess {
   const name = basename(program)
   const file = join(folder, `${name}.log`)
   const child = spawnBound(program, args, folder, file)
@@ -29,7 +29,7 @@ export function startProcess(folder: string, program: string, args: readonly str
   // Before the folder is removed.
   process.prependOnceListener('exit', endNow)
   child.once('exit', () => process.off('exit', endNow))
-  const until: ControlPlaneProcess['until'] = async (holds, what) => {
+  const until: LoggedProcess['until'] = async (holds, what) => {
     await waitUntil(
       async () => {
         if (isOver(child)) throw new Error(`${name} ended with ${child.exitCode ?? child.signalCode}:\n${log()}`)
