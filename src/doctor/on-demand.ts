@@ -1,4 +1,5 @@
 /** The doctor as administrators ask for it while the gateway runs. */
+import { sharedWork } from '../concurrency/shared-work.ts'
 import type { Config } from '../config/config.ts'
 import type { ExaminationModel } from '../operations/examination.ts'
 
@@ -11,15 +12,8 @@ interface ExaminerOptions {
 
 /** The doctor is loaded when it is asked; examinations at the same time are one. */
 export function createExaminer({ config, notices = [], now }: ExaminerOptions): () => Promise<ExaminationModel> {
-  let running: Promise<ExaminationModel> | undefined
-  const examine = async () => {
+  return sharedWork(async () => {
     const doctor = await import('./doctor.ts')
     return doctor.examine({ config, notices, publicUrl: undefined, proxyAddress: doctor.usualProxyAddress, now })
-  }
-  return () => {
-    running ??= examine().finally(() => {
-      running = undefined
-    })
-    return running
-  }
+  })
 }

@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { createCache, type ExpiringCache } from '../caches/expiring-cache.ts'
 import type { Changes } from '../concurrency/changes.ts'
+import { sharedWork } from '../concurrency/shared-work.ts'
 import { within } from '../concurrency/within.ts'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
@@ -64,7 +65,7 @@ export class Permissions {
   readonly #switches: SwitchPositions
   readonly #lookups: ViewLookups
   readonly #onSynchronised: (outcome: 'done' | 'failed') => void
-  #synchronising: Promise<void> | undefined
+  readonly #synchroniseOnce = sharedWork(() => this.#synchronise())
   /** Digests of the answers that views were parsed from. */
   readonly #digests = new WeakMap<PermissionView, string>()
   readonly #closing = new AbortController()
@@ -256,12 +257,10 @@ export class Permissions {
    */
   async syncRoles(): Promise<void> {
     if (!this.enabled) return
-    this.#synchronising ??= this.#synchronise().finally(() => {
-      this.#synchronising = undefined
-    })
+    const synchronising = this.#synchroniseOnce()
     // The waiting request may have ended before it fails.
-    this.#synchronising.catch(() => {})
-    await within(syncAnswerMs, this.#synchronising)
+    synchronising.catch(() => {})
+    await within(syncAnswerMs, synchronising)
   }
 
   close(): void {

@@ -1,5 +1,6 @@
 /** Switches of an external permission service, read again twice a minute. */
 import type { FastifyBaseLogger } from 'fastify'
+import { sharedWork } from '../concurrency/shared-work.ts'
 
 export interface SwitchPositions {
   readonly enabled: boolean
@@ -24,21 +25,14 @@ export class PermissionSwitches implements SwitchPositions {
   enabled: boolean
   legacyFallback: boolean
   #complaint = ''
-  #refreshing: Promise<void> | undefined
+  /** What cannot be read leaves the switches as they are. One reading at a time: an older one never wins. */
+  readonly refresh = sharedWork(() => this.#refresh())
 
   constructor(options: SwitchOptions) {
     this.#options = options
     this.enabled = options.positions.enabled
     this.legacyFallback = options.positions.legacyFallback
     this.#timer = setInterval(() => void this.refresh(), options.intervalMs ?? everyMs).unref()
-  }
-
-  /** What cannot be read leaves the switches as they are. One reading at a time: an older one never wins. */
-  refresh(): Promise<void> {
-    this.#refreshing ??= this.#refresh().finally(() => {
-      this.#refreshing = undefined
-    })
-    return this.#refreshing
   }
 
   close(): void {

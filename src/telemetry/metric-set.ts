@@ -1,5 +1,6 @@
 /** A set of metrics: declared once for the exposition and for the reference, printed as text or as plain data. */
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { sharedWork } from '../concurrency/shared-work.ts'
 import { QuickCounter, QuickHistogram } from './quick-metrics.ts'
 
 /** A metric as the reference describes it. */
@@ -54,7 +55,6 @@ export class MetricSet {
   readonly descriptions: MetricDescription[] = []
   readonly #registry = new Registry()
   readonly #samplers: (() => void | Promise<void>)[] = []
-  #printing: Promise<PrintedMetrics> | undefined
 
   constructor() {
     collectDefaultMetrics({ register: this.#registry })
@@ -100,12 +100,7 @@ export class MetricSet {
   }
 
   /** Scrapes at the same time share one. */
-  print(): Promise<PrintedMetrics> {
-    this.#printing ??= this.#print().finally(() => {
-      this.#printing = undefined
-    })
-    return this.#printing
-  }
+  readonly print = sharedWork(() => this.#print())
 
   async #print(): Promise<PrintedMetrics> {
     await Promise.all(this.#samplers.map((set) => set()))

@@ -2,6 +2,7 @@
 import type { AuditSink } from '../audit/audit-sink.ts'
 import type { BannerStore } from '../banners/banner-store.ts'
 import { BoundedMap } from '../caches/bounded-map.ts'
+import { sharedWork } from '../concurrency/shared-work.ts'
 import { MemoryCounters } from '../limits/counters.ts'
 import { CompletedLogins } from '../login/completed-logins.ts'
 import { type GuessDecision, GuessLimit } from '../login/form/guess-limit.ts'
@@ -27,7 +28,6 @@ export function createDuties({ sink, bannerStore, printMetrics }: DutyParts): ()
   const limit = new GuessLimit(now)
   const logins = new CompletedLogins({ redis: undefined, now })
   const noSink = () => Promise.reject(new Error('nothing is recorded here'))
-  let printing: Promise<PrintedMetrics> | undefined
   const common: CommonDuties = {
     append: (events) => sink?.append(events) ?? noSink(),
     findAudit: (query) => sink?.find?.(query) ?? noSink(),
@@ -37,12 +37,7 @@ export function createDuties({ sink, bannerStore, printMetrics }: DutyParts): ()
     completeLogin: (id) => logins.complete(id),
     loadBanners: async () => (await bannerStore.load()) ?? null,
     replaceBanners: ({ before, after }) => bannerStore.replace(before ?? undefined, after),
-    printMetrics: () => {
-      printing ??= printMetrics().finally(() => {
-        printing = undefined
-      })
-      return printing
-    },
+    printMetrics: sharedWork(printMetrics),
   }
   return () => ({ ...common, ...createGuessDuties(limit) })
 }

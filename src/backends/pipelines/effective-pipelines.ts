@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { createCache, type ExpiringCache } from '../../caches/expiring-cache.ts'
+import { sharedWork } from '../../concurrency/shared-work.ts'
 import { formatJson } from '../../json/json.ts'
 import { isObject, isTrue, type JsonObject, objectsOf } from '../../json/values.ts'
 import { inheritLists, isTemplateInstance, referenceOf, storedTemplate } from '../../pipeline-templates/inheritance.ts'
@@ -42,7 +43,7 @@ export class EffectivePipelines {
   readonly #warned = new Set<string>()
   #instances: JsonObject[] = []
   #instancesUntilMs = Number.NEGATIVE_INFINITY
-  #readingAll: Promise<JsonObject[]> | undefined
+  readonly #readAllOnce = sharedWork(() => this.#readAll())
 
   constructor(context: BackendContext) {
     this.#context = context
@@ -73,10 +74,7 @@ export class EffectivePipelines {
     const { isEmbedded, now } = this.#context
     if (isEmbedded('front50')) return []
     if (isRunning(now(), this.#instancesUntilMs, readAllEveryMs)) return this.#instances
-    this.#readingAll ??= this.#readAll().finally(() => {
-      this.#readingAll = undefined
-    })
-    return this.#readingAll
+    return this.#readAllOnce()
   }
 
   async #readAll(): Promise<JsonObject[]> {

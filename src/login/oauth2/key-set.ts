@@ -1,5 +1,6 @@
 /** Signing keys of a provider: cached, reloaded for unknown keys, with a rate limit. */
 import { type CompactVerifyGetKey, compactVerify, createLocalJWKSet, errors, type JSONWebKeySet } from 'jose'
+import { sharedWork } from '../../concurrency/shared-work.ts'
 import { elapsedMs } from '../../settings/time-span.ts'
 import { LoginFailure } from './login-failure.ts'
 import { type CallProvider, readObject } from './provider-http.ts'
@@ -18,7 +19,7 @@ export class KeySet {
   readonly #call: CallProvider
   readonly #now: () => number
   #keys: { find: CompactVerifyGetKey; loadedAtMs: number } | undefined
-  #loading: Promise<CompactVerifyGetKey> | undefined
+  readonly #load = sharedWork(() => this.#ask())
   #askedForUnknownAtMs = Number.NEGATIVE_INFINITY
 
   /** @param now Milliseconds since the epoch. */
@@ -63,14 +64,6 @@ export class KeySet {
     const known = this.#keys
     if (known !== undefined && elapsedMs(this.#now(), known.loadedAtMs) < maxAgeMs) return known.find
     return this.#load()
-  }
-
-  /** Asked once, however many logins wait for it. */
-  #load(): Promise<CompactVerifyGetKey> {
-    this.#loading ??= this.#ask().finally(() => {
-      this.#loading = undefined
-    })
-    return this.#loading
   }
 
   async #ask(): Promise<CompactVerifyGetKey> {

@@ -1,4 +1,5 @@
 /** Projects of a GitLab server, and the jobs that they are: `shop/web`, `shop/web/main` for its branch, or by number: `42`. */
+import { sharedWork } from '../../../concurrency/shared-work.ts'
 import { encodeSegment, formatQuery } from '../../../http/encode-path.ts'
 import { fieldOf, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
 import type { BackendContext } from '../../backend.ts'
@@ -22,7 +23,7 @@ export class Projects {
   readonly #calls: ServerCalls
   readonly #context: Pick<BackendContext, 'log' | 'steady'>
   #listed: { readonly paths: readonly string[]; readonly atMs: number } | undefined
-  #loading: Promise<readonly string[]> | undefined
+  readonly #loadOnce = sharedWork(() => this.#load())
   /** Paths by the number of the project. */
   readonly #numbered = new Map<string, string>()
 
@@ -37,11 +38,8 @@ export class Projects {
     if (this.#host.projects.length > 0) return this.#host.projects
     const listed = this.#listed
     if (listed !== undefined && this.#context.steady() - listed.atMs < freshMs) return listed.paths
-    this.#loading ??= this.#load().finally(() => {
-      this.#loading = undefined
-    })
     try {
-      return await this.#loading
+      return await this.#loadOnce()
     } catch (error) {
       if (listed === undefined) throw error
       return listed.paths

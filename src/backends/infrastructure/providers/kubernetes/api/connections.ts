@@ -1,6 +1,7 @@
 /** The connections to one API server: one that all requests share, further ones where it is full, none where nothing is asked. */
 import type { Socket } from 'node:net'
 import type { SecureContext, TLSSocket } from 'node:tls'
+import { sharedWork } from '../../../../../concurrency/shared-work.ts'
 import type { ClientCertificate } from './cluster-access.ts'
 import { type ConnectableCluster, createTlsContext, openSocket } from './connect.ts'
 import { ApiConnection } from './connection.ts'
@@ -30,7 +31,7 @@ export class ServerConnections {
   readonly #open = new Set<ApiConnection>()
   /** Multiplexed ones. */
   readonly #sockets = new Map<Socket, Watched>()
-  #opening: Promise<void> | undefined
+  readonly #connectOnce = sharedWork(() => this.#connect())
   #context: { readonly certificate: ClientCertificate | undefined; readonly tls: SecureContext } | undefined
   #pulse: NodeJS.Timeout | undefined
   #isClosed = false
@@ -54,10 +55,7 @@ export class ServerConnections {
         await fresh.settled
         continue
       }
-      this.#opening ??= this.#connect().finally(() => {
-        this.#opening = undefined
-      })
-      await this.#opening
+      await this.#connectOnce()
     }
   }
 

@@ -1,5 +1,6 @@
 /** What requests to an API server log in with: headers, and a client certificate. */
 import { readFile } from 'node:fs/promises'
+import { sharedWork } from '../../../../../concurrency/shared-work.ts'
 import type { ClientCertificate, ClusterAccess, Impersonation } from './cluster-access.ts'
 import { runPlugin } from './exec-plugin.ts'
 
@@ -35,7 +36,7 @@ export class ClusterCredentials {
   readonly #access: ClusterAccess
   readonly #options: CredentialsOptions
   #loaded: Loaded | undefined
-  #loading: Promise<Credential> | undefined
+  readonly #loadOnce = sharedWork(() => this.#load())
   #failed: { readonly error: CredentialFault; readonly untilMs: number } | undefined
 
   constructor(access: ClusterAccess, options: CredentialsOptions) {
@@ -48,10 +49,7 @@ export class ClusterCredentials {
     const nowMs = this.#options.now()
     if (this.#loaded !== undefined && nowMs < this.#loaded.untilMs) return Promise.resolve(this.#loaded.credential)
     if (this.#failed !== undefined && nowMs < this.#failed.untilMs) return Promise.reject(this.#failed.error)
-    this.#loading ??= this.#load().finally(() => {
-      this.#loading = undefined
-    })
-    return this.#loading
+    return this.#loadOnce()
   }
 
   /** @returns whether another attempt may have another credential than the one that was rejected */

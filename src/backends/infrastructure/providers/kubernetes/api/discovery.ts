@@ -1,4 +1,5 @@
 /** Kinds that an API server serves, by its discovery documents. */
+import { sharedWork } from '../../../../../concurrency/shared-work.ts'
 import { fieldAt, fieldOf, isObject, isTrue, type JsonObject, objectsOf, textOf, textsOf } from '../../../../../json/values.ts'
 import { isBuiltInGroup } from '../kinds.ts'
 import { type ApiError, isApiError } from './api-error.ts'
@@ -32,7 +33,7 @@ export class Discovery {
   readonly #options: DiscoveryOptions
   #served: readonly Served[] | undefined
   #loadedAtMs = Number.NEGATIVE_INFINITY
-  #loading: Promise<readonly Served[]> | undefined
+  readonly #loadOnce = sharedWork(() => this.#load())
 
   constructor(options: DiscoveryOptions) {
     this.#options = options
@@ -55,10 +56,7 @@ export class Discovery {
 
   async #table(maxAgeMs: number): Promise<readonly Served[]> {
     if (this.#served !== undefined && this.#options.now() - this.#loadedAtMs < maxAgeMs) return this.#served
-    this.#loading ??= this.#load().finally(() => {
-      this.#loading = undefined
-    })
-    return await this.#loading
+    return await this.#loadOnce()
   }
 
   /** A failed lookup keeps what was known. */

@@ -1,4 +1,5 @@
 /** Names of stored applications, for lists that show no others. */
+import { sharedWork } from '../../../../../concurrency/shared-work.ts'
 import { objectsOf, textOf } from '../../../../../json/values.ts'
 import { foldName } from '../../../../../names/fold-name.ts'
 import type { BackendContext } from '../../../../backend.ts'
@@ -12,7 +13,7 @@ export class StoredApplications {
   readonly #underWay: ReadsUnderWay
   #names: ReadonlySet<string> | undefined
   #loadedAtMs = Number.NEGATIVE_INFINITY
-  #loading: Promise<void> | undefined
+  readonly #loadOnce = sharedWork(() => this.#load())
 
   constructor(context: Pick<BackendContext, 'call' | 'log' | 'now'>, underWay: ReadsUnderWay) {
     this.#context = context
@@ -28,10 +29,8 @@ export class StoredApplications {
 
   #refresh(): void {
     if (this.#context.now() - this.#loadedAtMs < freshMs) return
-    this.#loading ??= this.#load().finally(() => {
-      this.#loading = undefined
-    })
-    if (this.#names === undefined) this.#underWay.miss(this.#loading)
+    const loading = this.#loadOnce()
+    if (this.#names === undefined) this.#underWay.miss(loading)
   }
 
   async #load(): Promise<void> {
