@@ -9,6 +9,7 @@ import { toUserKey } from '../../names/user-name.ts'
 import { requireAdministrator } from '../access/application-access.ts'
 import { get, operationsWith, post } from '../declare.ts'
 import { adminOnly, demandsNothing, ownAffair } from '../demands.ts'
+import { parseMoment } from '../moment.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { nothing } from '../schemas.ts'
@@ -158,7 +159,7 @@ async function create(request: OperationRequest, platform: Platform): Promise<z.
     principal,
     method: principal.type === 'USER' ? caller.method : undefined,
     createdBy: caller.username,
-    expiresAtMs: parseMoment(wanted.expiresAt ?? ''),
+    expiresAtMs: parseMoment('expiresAt', wanted.expiresAt),
     limits: {
       readOnly: wanted.readOnly ?? false,
       applications: wanted.applications ?? undefined,
@@ -253,18 +254,6 @@ function checkOperations(ids: readonly string[] | undefined, platform: Platform)
   const unknown = ids?.find((id) => !platform.operationIds.has(id.trim()))
   if (unknown === undefined) return ids
   throw new GatewayError('BAD_ARGUMENT', `There is no operation "${unknown.slice(0, 100)}". GET /openapi.json lists all of them.`)
-}
-
-/** @throws {GatewayError} BAD_ARGUMENT */
-function parseMoment(text: string): number | undefined {
-  if (text.trim() === '') return undefined
-  const parsed = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/.test(text)
-    ? Date.parse(text)
-    : Number.NaN
-  if (Number.isNaN(parsed)) {
-    throw new GatewayError('BAD_ARGUMENT', '"expiresAt" must be a moment with time zone, such as 2030-01-31T12:00:00Z.')
-  }
-  return parsed
 }
 
 function toToken({ secret, limits, principal, ...token }: StoredToken): Token {

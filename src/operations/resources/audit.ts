@@ -5,6 +5,7 @@ import type { AuditRecord } from '../../audit/event.ts'
 import { GatewayError } from '../../errors.ts'
 import { get } from '../declare.ts'
 import { adminOnly } from '../demands.ts'
+import { parseMoment } from '../moment.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { alike, textModel } from '../schemas.ts'
@@ -129,14 +130,6 @@ async function reading<T>(read: () => Promise<T>): Promise<T> {
   } catch (cause) {
     throw new GatewayError('AUDIT_UNAVAILABLE', 'The audit log cannot be read at present. Try again later.', { cause })
   }
-}
-
-/** @throws {GatewayError} BAD_ARGUMENT */
-function parseMoment(name: string, moment: string | undefined): number | undefined {
-  if (moment === undefined) return undefined
-  const parsed = z.iso.datetime({ offset: true }).safeParse(moment).success ? Date.parse(moment) : Number.NaN
-  if (!Number.isNaN(parsed)) return parsed
-  throw new GatewayError('BAD_ARGUMENT', `"${name}" must be a moment with time zone, such as 2030-01-31T12:00:00Z.`)
 }
 
 /** @throws {GatewayError} BAD_ARGUMENT */

@@ -1,0 +1,13 @@
+/** Moments in requests. */
+import { z } from 'zod'
+import { GatewayError } from '../errors.ts'
+
+const moment = z.iso.datetime({ offset: true })
+
+/** Milliseconds since the epoch; undefined where none is given. @throws {GatewayError} BAD_ARGUMENT */
+export function parseMoment(name: string, text: string | null | undefined): number | undefined {
+  if (text === undefined || text === null || text.trim() === '') return undefined
+  const parsed = moment.safeParse(text).success ? Date.parse(text) : Number.NaN
+  if (!Number.isNaN(parsed)) return parsed
+  throw new GatewayError('BAD_ARGUMENT', `"${name}" must be a moment with time zone, such as 2030-01-31T12:00:00Z.`)
+}
