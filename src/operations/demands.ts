@@ -257,7 +257,8 @@ function formatDemand(demand: Demand): string {
   }
 }
 
-function placeOf(of: ApplicationSource): string {
+/** Where the application is that a demand is about. */
+export function placeOf(of: ApplicationSource): string {
   if (of === 'path' || of === 'query' || of === 'body') return `in the ${of}`
   return of === 'started' ? 'of the definition that is started' : `of the ${of.replace('canary-config', 'canary configuration')}`
 }

@@ -240,7 +240,7 @@ test('an incomplete question names what is missing', async (t) => {
     'serviceAccount=NAME: a service account that a trigger of a definition runs as',
   ])
   const execution = await explain({ operation: 'GET /pipelines/{id}' })
-  assert.deepEqual(execution.open, ['application=NAME: the application to which the execution belongs'])
+  assert.deepEqual(execution.open, ['application=NAME: the application of the execution'])
   const clusters = await explain({ operation: 'GET /applications/{application}/clusters/{account}' })
   assert.deepEqual(clusters.open, ['application=NAME: the application in the path', 'account=NAME: the account'])
   const builds = await explain({ operation: 'GET /v3/builds/{buildMaster}/jobs' })

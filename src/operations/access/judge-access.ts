@@ -1,7 +1,7 @@
 /** Decision on an operation's demands by the permissions of a user, without a call. */
 import { decide, describeNeed, type Need } from '../../permissions/decide.ts'
 import type { Authorization, Enforcement, PermissionView } from '../../permissions/permissions.ts'
-import { type ApplicationSource, checksAtGateway, type Demand, isAlwaysDemanded } from '../demands.ts'
+import { checksAtGateway, type Demand, isAlwaysDemanded, placeOf } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { routeOf } from '../route.ts'
@@ -143,11 +143,6 @@ function addNamed(
 function addServiceAccount(found: Findings, name: string | undefined): void {
   if (name !== undefined) found.needs.push({ kind: 'service-account', name })
   else found.optional.add('serviceAccount=NAME: a service account that a trigger of a definition runs as')
-}
-
-function placeOf(of: ApplicationSource): string {
-  if (of === 'path' || of === 'query' || of === 'body') return `in the ${of}`
-  return of === 'started' ? 'of the definition that is started' : `to which the ${of} belongs`
 }
 
 /** Who refuses what is denied; undefined where nothing is demanded. */

@@ -120,6 +120,6 @@ export function ownersBySelectors(labelSelectors: unknown): string[] {
 
 export function applicationsIn(key: string, value: unknown): string[] {
   if (key === 'application') return textsIn(isObject(value) ? value['name'] : value)
-  if (key === 'applications') return Array.isArray(value) ? value.flatMap(textsIn) : textsIn(value)
+  if (key === 'applications') return namesIn(value)
   return key === 'moniker' && isObject(value) ? textsIn(value['app']) : []
 }
