@@ -17,10 +17,7 @@ import { toBase64Json } from './task-polling.ts'
 
 const statuses = textModel.optional().describe('Execution statuses, comma-separated; all unless given.')
 const unknownExecution = { 404: 'There is no execution with this id.' }
-const notFound = { message: ({ path }: OperationRequest) => `There is no execution with the id "${path['id']}".` }
-
-/** A body that the orchestrator expects and does not read. */
-const emptyText = ''
+const notFound = { message: describeUnknownExecution }
 
 const ActiveExecutions = z.looseObject({ overdue: z.boolean(), count: z.int() }).meta({ id: 'ActiveExecutions' })
 
@@ -227,12 +224,17 @@ function isOf(execution: unknown, user: unknown): boolean {
   return fieldAt(execution, 'authentication', 'user') === user || fieldAt(execution, 'trigger', 'user') === user
 }
 
+export function describeUnknownExecution({ path }: OperationRequest): string {
+  return `There is no execution with the id "${path['id']}".`
+}
+
 async function cancelAtOlderAddress(request: OperationRequest): Promise<void> {
   const answer = await request.call('orca', {
     method: 'PUT',
     path: pathTo`/pipelines/${request.path['id'] as string}/cancel`,
     query: { reason: request.query['reason'], force: 'false' },
-    body: emptyText,
+    // One is expected, and not read.
+    body: '',
   })
   checkDone(answer, 'orca')
 }

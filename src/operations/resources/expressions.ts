@@ -8,6 +8,7 @@ import { application, readsExecution } from '../demands.ts'
 import { Evaluation } from '../models/executions.ts'
 import { DirectAnswer, type Method, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { AnyObject, textModel } from '../schemas.ts'
+import { describeUnknownExecution } from './executions.ts'
 
 const Variable = z
   .looseObject({ key: z.string(), value: z.unknown(), description: z.string().optional() })
@@ -54,7 +55,7 @@ function formOf(method: Method): Partial<Operation> {
             : evaluate(request, request.query['expression']),
       }
     default:
-      return { query: { expression }, forward: { service: 'orca', method: 'GET' }, on404: { message: unknownExecution } }
+      return { query: { expression }, forward: { service: 'orca', method: 'GET' }, on404: { message: describeUnknownExecution } }
   }
 }
 
@@ -95,7 +96,7 @@ async function evaluate(request: OperationRequest, wanted: unknown): Promise<unk
     .json('orca', { path: pathTo`/pipelines/${id}/evaluateExpression`, query: { expression: wanted } })
     .catch((error) => {
       if (error instanceof GatewayError && error.status === 404)
-        throw new GatewayError('NOT_FOUND', unknownExecution(request), error.details)
+        throw new GatewayError('NOT_FOUND', describeUnknownExecution(request), error.details)
       throw error
     })
 }
@@ -103,10 +104,6 @@ async function evaluate(request: OperationRequest, wanted: unknown): Promise<unk
 function expressionOf({ body, search }: OperationRequest): unknown {
   if (typeof body === 'string') return body
   return isObject(body) && body['expression'] !== undefined ? body['expression'] : search.get('expression')
-}
-
-function unknownExecution(request: OperationRequest): string {
-  return `There is no execution with the id "${request.path['id']}".`
 }
 
 /** Older clients name the execution in the query only, and write anything into the path. */

@@ -2,15 +2,13 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
-import { listOf } from '../../json/values.ts'
-import { toHeaderText } from '../../upstreams/header-text.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import { get, operationsWith, post } from '../declare.ts'
 import { provedBySender, readsApplication, sharedKnowledge, writesNotifications } from '../demands.ts'
 import { NotificationSettings } from '../models/pipelines.ts'
-import { DirectAnswer, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import type { Platform } from '../platform.ts'
+import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { AnyObject, nothing } from '../schemas.ts'
+import { withWarnings } from './save-warnings.ts'
 
 const settingsPath = '/notifications/{type}/{application}'
 
@@ -49,7 +47,7 @@ export const notificationOperations: Operation[] = [
     body: { schema: AnyObject, shown: NotificationSettings, required: true },
     handle: async (request, platform) => {
       await changeSettings(request, { method: 'POST', body: request.body })
-      return withWarnings(request, platform)
+      return withWarnings(request, platform, { service: 'echo', path: '/notifications/warnings', document: request.body })
     },
   }),
   change.post('testNotificationUsingPOST', `${settingsPath}/test`, {
@@ -83,15 +81,6 @@ export const notificationOperations: Operation[] = [
     answer: z.unknown(),
   }),
 ]
-
-/** An external event service cannot be asked. */
-async function withWarnings(request: OperationRequest, { upstreams }: Platform): Promise<unknown> {
-  if (!upstreams.isEmbedded('echo')) return undefined
-  const body = request.body
-  const warnings = await request.json('echo', { method: 'POST', path: '/notifications/warnings', body }).catch(() => [])
-  const texts = listOf(warnings).map((each) => toHeaderText(String(each)))
-  return texts.length === 0 ? undefined : new DirectAnswer(200, undefined, { 'x-fairlead-warnings': texts.join(' ') })
-}
 
 async function sendTest(request: OperationRequest): Promise<unknown> {
   const { type, address, commit } = request.body as z.infer<typeof NotificationTest>

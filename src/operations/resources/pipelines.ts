@@ -2,9 +2,8 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
-import { type JsonObject, listOf } from '../../json/values.ts'
+import type { JsonObject } from '../../json/values.ts'
 import { misfit, noPage } from '../../upstreams/answer-form.ts'
-import { toHeaderText } from '../../upstreams/header-text.ts'
 import { checkDone, readJson } from '../../upstreams/read-answer.ts'
 import { findByName, findDefinition, listDefinitions } from '../access/find-definition.ts'
 import { get, operationsWith, polledByUsers, post } from '../declare.ts'
@@ -20,11 +19,12 @@ import {
 } from '../demands.ts'
 import { TaskModel } from '../models/executions.ts'
 import { DefinitionMove, Pipeline } from '../models/pipelines.ts'
-import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, flagModel, integer, nothing, ObjectList, textModel } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 import { usernameOf } from './caller.ts'
+import { withWarnings } from './save-warnings.ts'
 import { type FinishedTask, runTask, type TaskSubmission, taskVariable, toBase64Json } from './task-polling.ts'
 
 const Definition = z.looseObject({
@@ -152,7 +152,7 @@ async function saveDefinition(request: OperationRequest, platform: Platform): Pr
   const { staleCheck } = request.query
   const definition = request.body as JsonObject
   await runTask(request, platform, toChange(request, 'save', definition, { staleCheck }))
-  return withWarnings(request, platform, definition, undefined)
+  return withWarnings(request, platform, toJudge(definition))
 }
 
 async function updateDefinition(request: OperationRequest, platform: Platform): Promise<unknown> {
@@ -161,20 +161,11 @@ async function updateDefinition(request: OperationRequest, platform: Platform): 
   await runTask(request, platform, toChange(request, 'update', definition))
   const stored = await listDefinitions(request, definition['application'] as string)
   const saved = stored.find((one) => one['id'] === id)
-  return withWarnings(request, platform, definition, saved)
+  return withWarnings(request, platform, toJudge(definition), saved)
 }
 
-/** In a header, which clients of Gate ignore. An external orchestrator cannot be asked. */
-async function withWarnings(
-  request: OperationRequest,
-  { upstreams }: Platform,
-  body: JsonObject,
-  answer: JsonObject | undefined,
-): Promise<unknown> {
-  if (!upstreams.isEmbedded('orca')) return answer
-  const warnings = await request.json('orca', { method: 'POST', path: '/definitions/warnings', body }).catch(() => [])
-  const texts = listOf(warnings).map((each) => toHeaderText(String(each)))
-  return texts.length === 0 ? answer : new DirectAnswer(200, answer, { 'x-fairlead-warnings': texts.join(' ') })
+function toJudge(document: JsonObject) {
+  return { service: 'orca', path: '/definitions/warnings', document } as const
 }
 
 /** The id of the path decides what is updated; a body that names another one would update something else. */

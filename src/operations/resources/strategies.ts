@@ -16,8 +16,6 @@ import type { Operation, OperationRequest } from '../operation.ts'
 import { AnyObject, integer, nothing } from '../schemas.ts'
 import { checkList } from '../upstream-shape.ts'
 
-const Move = z.looseObject({ application: z.string(), from: z.string(), to: z.string() })
-
 const change = operationsWith({ forward: 'front50', answer: nothing })
 const ofApplication = operationsWith({ core: true, demands: readsApplication })
 
@@ -60,7 +58,7 @@ export const strategyOperations: Operation[] = [
   change.post('moveStrategyUsingPOST', '/strategies/move', {
     demands: writesApplicationInBody,
     summary: 'Rename a strategy',
-    body: { schema: Move, shown: DefinitionMove, required: true },
+    body: { schema: DefinitionMove, required: true },
   }),
   change.put('updateStrategyUsingPUT', '/strategies/{id}', {
     demands: writesDefinitions,

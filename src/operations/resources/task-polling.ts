@@ -33,7 +33,7 @@ interface PollLimits {
 }
 
 /** The orchestrator's object form of POST /ops is chosen by this content type. */
-const submissionType = { 'content-type': 'application/context+json' }
+export const submissionType = { 'content-type': 'application/context+json' }
 const firstPollMs = 50
 /** A timer may end so much early, which must not lead to one look more. */
 const timerSlackMs = 1

@@ -19,9 +19,8 @@ import { AnyObject, integer, nonEmptyList, nothing, Ref, textModel } from '../sc
 import { checkObject } from '../upstream-shape.ts'
 import { withDisplayedUser } from './caller.ts'
 import { startModeOf } from './pipeline-starts.ts'
+import { submissionType } from './task-polling.ts'
 
-/** The orchestrator's object form of POST /ops is chosen by this content type. */
-const submissionType = { 'content-type': 'application/context+json' }
 /** About the time after which a task that changes an application has ended. */
 const applicationChangeMs = 1000
 const orPlan =
