@@ -205,7 +205,8 @@ const folderMode = 0o755
 /** Judges each entry by its header, before anything of it is written. */
 class EntryGuard {
   readonly #bounds: UnpackBounds
-  readonly #files = new Set<string>()
+  /** Sizes. */
+  readonly #files = new Map<string, number>()
   readonly #folders = new Set<string>(['.'])
   #bytes = 0
   #refusal: BackendError | undefined
@@ -234,9 +235,10 @@ class EntryGuard {
   }
 
   #check(path: string, entry: ReadEntry): void {
-    const { type, size, linkpath = '' } = entry
+    const { type, linkpath = '' } = entry
     this.entries++
-    this.#bytes += size
+    // A copy of the image has a file of its own for each name.
+    this.#bytes += type === 'Link' ? (this.#files.get(normalize(linkpath)) ?? 0) : entry.size
     // Folders that no entry names are made all the same.
     for (let folder = dirname(normalize(path)); !this.#folders.has(folder) && isInside(folder); folder = dirname(folder)) {
       this.#folders.add(folder)
@@ -250,7 +252,7 @@ class EntryGuard {
     if (type === 'Link' && !this.#files.has(normalize(linkpath)))
       throw hostile(path, `is a link to ${linkpath}, which is no file of it`)
     if (type === 'SymbolicLink' && isAbsolute(linkpath)) throw hostile(path, `is a link to the absolute path ${linkpath}`)
-    if (type.endsWith('File')) this.#files.add(normalize(path))
+    if (type.endsWith('File')) this.#files.set(normalize(path), entry.size)
     // No set-user-ID and the like, and always removable by its owner.
     entry.mode = folderTypes.has(type) || ((entry.mode ?? 0) & 0o100) !== 0 ? folderMode : 0o644
   }

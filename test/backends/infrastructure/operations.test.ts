@@ -386,6 +386,15 @@ test('hostile archives are refused and leave nothing behind', async (t) => {
     ],
     ['a device', archive(image, entry('disk', { type: 'BlockDevice' })), /BlockDevice/],
     ['too much content', archive(image, entry('big', {}, Buffer.alloc(200_000))), /more than \d+ bytes/],
+    [
+      'too many names of one file',
+      archive(
+        image,
+        entry('big', {}, Buffer.alloc(40_000)),
+        ...['a', 'b', 'c'].map((path) => entry(path, { type: 'Link', linkpath: 'big' })),
+      ),
+      /more than \d+ bytes/,
+    ],
     ['too many files', archive(image, ...Array.from({ length: 60 }, (_, index) => entry(`f${index}`))), /more than 50 entries/],
     ['too many folders', archive(image, entry(`${'d/'.repeat(48)}f`), entry('e/f')), /more than 50 entries/],
     ['zeros behind the end', gzipSync(Buffer.concat([archive(image), Buffer.alloc(5_000_000)])), /more than \d+ bytes/],
