@@ -51,14 +51,14 @@ const removalPauseMs = 200
 
 /**
  * Copies a tree that users cannot change to a place that no user can reach yet. The copy shares its blocks with the original where the
- * file system and `cp` can. Links stay links; special rights and owners are not kept.
+ * file system and `cp` can. Links stay links; special rights and owners are not kept. No other user gets past its root.
  *
  * @param user Owner of the copy; undefined: the user of this process
  * @throws as the file system does; ENOENT when there is no such tree
  */
 export async function copyTree(from: string, to: string, user: FileUser | undefined): Promise<void> {
   await lstat(from)
-  const script = 'umask 022; cp -R -P "$1" "$2" && chmod u+rwx "$2" && if [ -n "$3" ]; then chown -R -h "$3" "$2"; fi'
+  const script = 'umask 022; cp -R -P "$1" "$2" && chmod 700 "$2" && if [ -n "$3" ]; then chown -R -h "$3" "$2"; fi'
   await runTool(script, [from, to, user === undefined ? '' : `${user.uid}:${user.gid}`], { cwd: '/' })
 }
 

@@ -36,7 +36,7 @@ test('a removal deletes nothing that the user of the program may not', { skip: n
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('a working directory belongs to its user, and links in it stay links', { skip: needsRoot }, async (t) => {
+test('a working directory is for its user alone, and links in it stay links', { skip: needsRoot }, async (t) => {
   const folder = openFolder(t)
   const secret = join(folder, 'secret')
   writeFileSync(secret, 'own', { mode: 0o600 })
@@ -54,6 +54,8 @@ test('a working directory belongs to its user, and links in it stay links', { sk
     [user.uid, user.uid, user.uid],
   )
   assert.equal(statSync(join(work, 'deep/run')).mode & 0o7777, 0o755)
+  // Ids of instances are no secret: commands of processes name them.
+  assert.equal(statSync(work).mode & 0o7777, 0o700)
   assert.deepEqual([statSync(secret).uid, statSync(secret).mode & 0o777], [0, 0o600])
 })
 
