@@ -38,4 +38,6 @@ test('a port that is listened on, or that Fairlead has itself, is left out', asy
   await new Promise<void>((listening) => server.listen(taken, '127.0.0.1', listening))
   t.after(() => server.close())
   assert.deepEqual(await openPorts(folder, [own]).find(account, 1), [third])
+  const only = { ...account, ports: { first: taken, last: taken } }
+  await assert.rejects(openPorts(folder).find(only, 1), /has 0 free ports .* Other programs listen on 1 of them; "ss -tlnp"/)
 })

@@ -40,13 +40,17 @@ export class InstancePorts {
     for (const port of this.#ownPorts) used.add(port)
     const size = ports.last - ports.first + 1
     const start = this.#latest.get(name) ?? this.#highest(ports) ?? this.#placeOfOwn(ports)
+    let foreign = 0
     for (let step = 1; step <= size && found.length < count; step++) {
       const port = ports.first + ((start - ports.first + step) % size)
-      if (!used.has(port) && (await tryPort(loopback, port)) === undefined) found.push(port)
+      if (used.has(port)) continue
+      if ((await tryPort(loopback, port)) === undefined) found.push(port)
+      else foreign += 1
     }
     if (found.length < count) {
+      const others = foreign === 0 ? '' : `Other programs listen on ${foreign} of them; "ss -tlnp" names them. `
       throw new Error(
-        `The account ${name} has ${found.length} free ports in ${ports.first}-${ports.last}, and ${count} are needed. ` +
+        `The account ${name} has ${found.length} free ports in ${ports.first}-${ports.last}, and ${count} are needed. ${others}` +
           'Remove server groups that are no longer needed, or widen its range (local.accounts, ports).',
       )
     }
