@@ -53,7 +53,12 @@ export class AgentWork {
     this.#options = options
     this.#socketPath = socketPathFor(dataDir, 'agent.sock')
     this.#control = new Control(this)
-    this.#supervisor = new Supervisor({ dataDir, log, onChange: () => this.onTraffic() })
+    this.#supervisor = new Supervisor({
+      dataDir,
+      log,
+      onChange: () => this.onTraffic(),
+      onDown: (instanceId) => balancers.noteDown(instanceId),
+    })
     this.#standby = new Standby({
       program: toAgentProgram(dataDir, version, ownAgentFile()),
       traffic: () => balancers.traffic(),

@@ -22,7 +22,7 @@ import {
 import { endProcesses, findMembers, isOfItsUser, isSameProcess, type ProcessOwner } from './instance-processes.ts'
 import type { AgentLog } from './log.ts'
 import type { Mark, Marks } from './marks.ts'
-import { probe } from './probe.ts'
+import { probe, strangerAnswers, type Unhealthy } from './probe.ts'
 import { memoryOf, type ProcessEntry, type ProcessTable } from './processes.ts'
 import type { DesiredInstance, InstanceEvent, InstancePhase, ObservedInstance, Probe, Program } from './protocol.ts'
 import {
@@ -52,6 +52,8 @@ export interface InstanceContext {
   readonly log: AgentLog
   /** Called after every change of what `observe` returns. */
   readonly changed: () => void
+  /** Called with its id when the program of an instance has ended, whatever else its processes do. */
+  readonly wentDown: (id: string) => void
   /** The processes belong to another agent from now on. */
   readonly isOver: () => boolean
 }
@@ -70,6 +72,8 @@ const faultPauseMs = 1_000
 const longestDiskIntervalMs = 10_000
 /** Measuring a folder may take this part of the time, unless the pause would be longer. */
 const diskShare = 0.05
+/** A reading of who listens may be as old, unless the program is younger. */
+const portAgeMs = 1_000
 const defaultGraceMs = 10_000
 const longestDrainMs = 2_000
 /** For podman or docker, which kills what does not end within its time. */
@@ -116,9 +120,21 @@ export class ProgramInstance {
     return this.#removal !== undefined
   }
 
-  /** None of its processes can listen, so what answers on its port is another program. */
+  /** None of its processes listens: what answers on its port is another program. */
   get isDown(): boolean {
-    return this.#isDown
+    return this.#isDown || (this.#run !== undefined && this.#hasStranger(this.#run))
+  }
+
+  /** Another user of this machine may take the port between the start of the program and the moment when that listens. */
+  #hasStranger(run: Run): boolean {
+    const { readiness } = this.#desired ?? {}
+    if (readiness === undefined || run.hasPort) return false
+    const { table } = this.#context
+    const known = table.usersOnPort(readiness.port, Math.min(run.ageMs, portAgeMs))
+    const users = known.length > 0 ? known : table.usersOnPort(readiness.port, 0)
+    // Root may listen for a container.
+    run.hasPort = users.some((user) => [0, process.getuid?.(), run.record.uid].includes(user))
+    return !run.hasPort && users.length > 0
   }
 
   /** What the agent measures is all of it; the rest of a container is the runtime's. */
@@ -426,11 +442,12 @@ export class ProgramInstance {
   async #settle(run: Run, signal: AbortSignal): Promise<void> {
     const end = await run.ended
     const endedAt = Date.now()
+    this.#isDown = true
+    this.#context.wentDown(this.id)
     const left = run.record.container === undefined ? this.#findMembers().length : 0
     await this.#endAll(0)
     const { restart } = this.#desired as DesiredInstance
     this.#run = undefined
-    this.#isDown = true
     const verdict = run.verdict ?? (run.wasKilledForMemory ? describeMemory(this.#desired) : undefined)
     if (signal.aborted) {
       this.#end = { ...end, endedAt }
@@ -483,11 +500,12 @@ export class ProgramInstance {
     for (let pauseMs = firstProbePauseMs; !signal.aborted; ) {
       const target = this.#desired?.readiness
       if (target === undefined) return this.#becomeReady(run, before)
-      const result = await probe(target, signal)
+      const found = await probe(target, signal)
+      const result = found.kind === 'healthy' && this.isDown ? strangerAnswers(target.port) : found
       if (result.kind === 'cancelled' || this.#phase === 'stopping') return
       failures = result.kind === 'healthy' ? 0 : failures + 1
       if (result.kind === 'healthy') this.#becomeReady(run, before)
-      else if (run.readyAt === undefined) this.#show('starting', this.#explainSlowStart(run, target, result.reason))
+      else if (run.readyAt === undefined) this.#show('starting', this.#explainSlowStart(run, target, result))
       else if (failures >= failuresUntilUnready) this.#show('unready', `It was ready, and now ${result.reason}.`)
       pauseMs = run.readyAt === undefined ? Math.min(pauseMs * 2, target.intervalMs) : target.intervalMs
       await sleep(pauseMs, undefined, { signal }).catch(() => {})
@@ -505,11 +523,14 @@ export class ProgramInstance {
     this.#show('ready', before === undefined || isStable ? undefined : `It was started again ${times}. ${before}`)
   }
 
-  #explainSlowStart(run: Run, target: Probe, fault: string): string {
+  #explainSlowStart(run: Run, target: Probe, { reason: fault, refused }: Unhealthy): string {
     const readinessTimeoutMs = target.intervalMs * readinessIntervals
     if (run.ageMs < readinessTimeoutMs) return `It is not ready yet: ${fault}.`
-    const others = this.#findPorts(run, target).filter((port) => port !== target.port)
-    const instead = others.length === 0 ? '' : `; it listens on port ${others.join(', ')} instead`
+    const ports = this.#findPorts(run, target)
+    const others = ports.filter((port) => port !== target.port)
+    const isElsewhere = refused && ports.includes(target.port)
+    const address = isElsewhere ? `; it listens there on another address than ${target.host}, the value of HOST` : ''
+    const instead = others.length === 0 ? address : `; it listens on port ${others.join(', ')} instead`
     return `It did not become ready within ${formatDuration(readinessTimeoutMs)}: ${fault}${instead}.`
   }
 

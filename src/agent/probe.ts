@@ -3,10 +3,16 @@ import { connect } from 'node:net'
 import { http } from '../runtime/node-http.ts'
 import type { ProbeTarget } from './protocol.ts'
 
+/** `refused`: nothing listens on the port. `reason` is for people. */
+export interface Unhealthy {
+  readonly kind: 'unhealthy'
+  readonly reason: string
+  readonly refused: boolean
+}
+
 export type ProbeResult =
   | { readonly kind: 'healthy' }
-  /** `refused`: nothing listens on the port. `reason` is for people. */
-  | { readonly kind: 'unhealthy'; readonly reason: string; readonly refused: boolean }
+  | Unhealthy
   /** The signal ended the probe. */
   | { readonly kind: 'cancelled' }
 
@@ -58,6 +64,11 @@ function toFailure(target: ProbeTarget, error: NodeJS.ErrnoException): ProbeResu
   return unhealthy(
     error.code === 'ECONNRESET' ? `${name} closed the connection without an answer` : `${name} failed: ${error.message}`,
   )
+}
+
+/** In place of a success, where none of the instance's own processes listens. */
+export function strangerAnswers(port: number): Unhealthy {
+  return { kind: 'unhealthy', refused: true, reason: `another program answers on port ${port}` }
 }
 
 function unhealthy(reason: string): ProbeResult {

@@ -21,6 +21,8 @@ export interface ProcessTable {
   find(pid: number): ProcessEntry | undefined
   /** TCP ports on which one of the processes listens, ascending; none where the system does not tell. @param maxAgeMs as for `recent` */
   listeningPorts(pids: readonly number[], maxAgeMs: number): number[]
+  /** Ids of the users who listen on a TCP port of the loopback address; none where the system does not tell. @param maxAgeMs as for `recent` */
+  usersOnPort(port: number, maxAgeMs: number): number[]
   /** Value of `markName` in the environment that the process was started with; undefined also where it cannot be read. */
   markOf(entry: ProcessEntry): string | undefined
   /** Id of the user who runs the process; undefined when it has ended. */
@@ -45,10 +47,11 @@ export function openProcessTable(): ProcessTable {
     return latest
   }
   const recent = (maxAgeMs: number) => (performance.now() - listedMs <= maxAgeMs ? latest : list())
-  return { ...source, list, recent, listeningPorts: openPortReader() }
+  return { ...source, list, recent, ...openPortReader() }
 }
 
-type Source = Omit<ProcessTable, 'recent' | 'listeningPorts'>
+type PortReader = Pick<ProcessTable, 'listeningPorts' | 'usersOnPort'>
+type Source = Omit<ProcessTable, 'recent' | keyof PortReader>
 
 function openLinuxSource(): Source {
   const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().slice(0, 8)
@@ -162,24 +165,45 @@ export function memoryOf(pid: number): number {
   }
 }
 
+interface Listener {
+  readonly inode: string
+  readonly address: string
+  readonly port: number
+  readonly user: number
+}
+
 /** The system tells of all connections at once, so one reading serves the searches for many instances. */
-export function openPortReader(read: (file: string) => readonly string[] = readLines): ProcessTable['listeningPorts'] {
-  let ports = new Map<string, number>()
+export function openPortReader(read: (file: string) => readonly string[] = readLines): PortReader {
+  let listeners: readonly Listener[] = []
   let readMs = Number.NEGATIVE_INFINITY
-  return (pids, maxAgeMs) => {
-    const inodes = pids.flatMap(socketsOf)
+  const recent = (maxAgeMs: number) => {
     if (performance.now() - readMs > maxAgeMs) {
-      ports = new Map(['/proc/net/tcp', '/proc/net/tcp6'].flatMap(read).flatMap(parseListener))
+      listeners = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap(read).flatMap(parseListener)
       readMs = performance.now()
     }
-    return [...new Set(inodes.flatMap((inode) => ports.get(inode) ?? []))].sort((a, b) => a - b)
+    return listeners
+  }
+  return {
+    listeningPorts(pids, maxAgeMs) {
+      const inodes = new Set(pids.flatMap(socketsOf))
+      const found = recent(maxAgeMs).filter(({ inode }) => inodes.has(inode))
+      return [...new Set(found.map(({ port }) => port))].sort((a, b) => a - b)
+    },
+    usersOnPort(port, maxAgeMs) {
+      const found = recent(maxAgeMs).filter((listener) => listener.port === port && loopback.test(listener.address))
+      return found.map(({ user }) => user)
+    },
   }
 }
 
-/** Inode and port, if the line is about a socket that listens. @see proc_net_tcp(5) */
-function parseListener(line: string): [string, number][] {
-  const [, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/, 10)
-  return state === '0A' ? [[inode, Number.parseInt(local.split(':')[1] ?? '', 16)]] : []
+/** 127.0.0.1, as IPv6 writes it too, and what stands for all addresses; the last byte comes first on most machines. */
+const loopback = /^(?:0{24}|0{16}(?:FFFF0000|0000FFFF))?(?:0{8}|0100007F|7F000001)$/
+
+/** None, unless the line is about a socket that listens. @see proc_net_tcp(5) */
+function parseListener(line: string): Listener[] {
+  const [, local = '', , state, , , , user, , inode = ''] = line.trim().split(/\s+/, 10)
+  const [address = '', port = ''] = local.split(':')
+  return state === '0A' ? [{ inode, address, port: Number.parseInt(port, 16), user: Number(user) }] : []
 }
 
 function socketsOf(pid: number): string[] {

@@ -15,6 +15,8 @@ export class Run {
   /** As of the started program; resolves at once for an adopted one. */
   readonly drained: Promise<string | undefined>
   readyAt: number | undefined
+  /** Its program, and no other user's, was seen to listen on its port. */
+  hasPort = false
   /** Why the agent has ended it. */
   verdict: string | undefined
   /** On which it listens, as of the last search; until this age of the run. */

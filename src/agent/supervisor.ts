@@ -14,6 +14,8 @@ export interface SupervisorOptions {
   readonly dataDir: string
   readonly log: AgentLog
   readonly onChange: () => void
+  /** The program of an instance has ended. */
+  readonly onDown?: (instanceId: string) => void
   /** By default the processes of this machine. */
   readonly table?: ProcessTable
 }
@@ -34,7 +36,7 @@ export class Supervisor {
   #sweeps = 0
   #isOver = false
 
-  constructor({ dataDir, log, onChange, table = openProcessTable() }: SupervisorOptions) {
+  constructor({ dataDir, log, onChange, onDown = () => {}, table = openProcessTable() }: SupervisorOptions) {
     const marks = openMarks(dataDir)
     this.#context = {
       dataDir,
@@ -44,6 +46,7 @@ export class Supervisor {
       table,
       log,
       changed: onChange,
+      wentDown: onDown,
       isOver: () => this.#isOver,
     }
   }

@@ -1,7 +1,10 @@
 /** The agent keeps programs running, runs commands once, and goes on after its own end. */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { askAgent } from '../../src/agent/agent-request.ts'
@@ -237,6 +240,59 @@ test('a program whose port another one has waits for it, and the other one gets 
   stranger.close()
   stranger.closeAllConnections()
   await waitUntil(isServed, 'a response of the program')
+})
+
+const needsRoot = process.getuid?.() === 0 ? false : 'only root can start a program as another user'
+
+test('another user who takes the port of a program that starts gets no requests', { skip: needsRoot }, async (t) => {
+  const agent = openTestAgent(t)
+  const { instance, balancer, place, file, isServed } = await toService(agent.dataDir)
+  const starts = `until [ -e '${file}' ]; do sleep 0.02; done; exec "$@"`
+  const command = ['sh', '-c', starts, 'sh', ...instance.program.command]
+  await agent.desire([{ ...instance, program: { ...instance.program, command } }], [balancer])
+  await agent.until('web', ({ pid }) => pid !== undefined)
+  const stranger = spawn(process.execPath, ['-e', `process.setuid(65534)\n${server(place.port, file)}`], { cwd: '/' })
+  t.after(() => stranger.kill('SIGKILL'))
+
+  const answers = `another program answers on port ${place.port}`
+  const { phase } = await agent.until('web', ({ reason }) => reason?.includes(answers) === true)
+  const member = () => agent.client.observed()?.loadBalancers[0]?.members[0]
+  await waitUntil(
+    () => member()?.reason === answers,
+    () => JSON.stringify(member()),
+  )
+  assert.deepEqual([phase, member()?.health], ['starting', 'starting'])
+
+  const ended = once(stranger, 'exit')
+  stranger.kill('SIGKILL')
+  await ended
+  writeFileSync(file, '')
+  await waitUntil(isServed, 'a response of the program')
+  await agent.until('web', isReady)
+})
+
+test('a program that ends gets no requests any more, although another one takes its port at once', async (t) => {
+  const agent = openTestAgent(t)
+  const { instance, balancer, place, file, isServed } = await toService(agent.dataDir)
+  // Nothing but its end says that it is down.
+  const healthCheck = { ...balancer.healthCheck, intervalMs: 3_600_000 }
+  const listensOnce = `[ ! -e '${file}' ] || exec sleep 1000; touch '${file}'; exec "$@"`
+  const program = { ...instance.program, command: ['sh', '-c', listensOnce, 'sh', ...instance.program.command] }
+  await agent.desire([{ ...instance, program }], [{ ...balancer, healthCheck }])
+  await waitUntil(isServed, 'a response of the program')
+  const stranger = createTcpServer()
+  const listen = () => void stranger.listen(place.port, place.host)
+  stranger.on('error', () => setImmediate(listen))
+  t.after(() => stranger.close())
+  listen()
+
+  process.kill(agent.instance('web')?.pid as number, 'SIGKILL')
+
+  const member = () => agent.client.observed()?.loadBalancers[0]?.members[0]
+  await waitUntil(
+    () => member()?.health === 'down',
+    () => JSON.stringify(member()),
+  )
 })
 
 test('agents of two data directories do not disturb each other', async (t) => {

@@ -65,6 +65,18 @@ const hostilePrograms: HostileProgram[] = [
       /^It did not become ready within 200 ms: nothing listens on port \d+; it listens on port \d+ instead\.$/.test(reason ?? ''),
   },
   {
+    title: 'that listens on another address is told so',
+    instance: toInstance(
+      'beside',
+      [process.execPath, '-e', serverElsewhere.replace("0, '127.0.0.1'", `${otherPort}, '127.0.0.2'`)],
+      {
+        readiness: { ...httpProbe, port: otherPort },
+      },
+    ),
+    reaches: ({ phase, reason }) =>
+      phase === 'starting' && /: nothing listens on port \d+; it listens there on another address than 127/.test(reason ?? ''),
+  },
+  {
     title: 'that never becomes ready says what its probe gets',
     instance: toInstance('broken', [process.execPath, '-e', serverBroken], { readiness: httpProbe }),
     reaches: ({ phase, reason }) =>

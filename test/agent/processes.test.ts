@@ -16,7 +16,7 @@ test('ports of many instances are read once', { skip: !hasProc && 'needs /proc' 
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   let readings = 0
-  const listeningPorts = openPortReader((file) => {
+  const { listeningPorts } = openPortReader((file) => {
     readings += 1
     return readFileSync(file, 'utf8').split('\n')
   })

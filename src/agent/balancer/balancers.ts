@@ -112,6 +112,11 @@ export class Balancers {
     for (const listener of this.#retired) if (listener.isIdle) this.#retired.delete(listener)
   }
 
+  /** The program of an instance has ended. */
+  noteDown(instanceId: string): void {
+    for (const balancer of this.#balancers.values()) balancer.noteDown(instanceId)
+  }
+
   observe(): ObservedLoadBalancer[] {
     return this.#desired.map(({ id, listeners }) => ({
       id,

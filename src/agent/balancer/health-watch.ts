@@ -1,6 +1,6 @@
 /** The health of one instance: probed at intervals, down at once when it refuses connections. */
 import { isDeepStrictEqual } from 'node:util'
-import { type ProbeResult, probe } from '../probe.ts'
+import { type ProbeResult, probe, strangerAnswers } from '../probe.ts'
 import type { HealthCheck, ObservedMember } from '../protocol.ts'
 import type { Bounds } from './bounds.ts'
 
@@ -10,7 +10,7 @@ export interface HealthWatchOptions {
   readonly place: { readonly host: string; readonly port: number }
   readonly check: HealthCheck
   readonly bounds: Bounds
-  /** The program does not run, so another one has the port if anything answers there. */
+  /** If anything answers on its port, it is another program. */
   readonly isDown: () => boolean
   /** It was healthy a moment ago. */
   readonly isBelieved: boolean
@@ -126,8 +126,4 @@ export class HealthWatch {
     this.reason = reason
     this.#options.onChange()
   }
-}
-
-function strangerAnswers(port: number): ProbeResult {
-  return { kind: 'unhealthy', refused: true, reason: `another program answers on port ${port}` }
 }

@@ -138,6 +138,11 @@ export class RunningBalancer {
     return pool.pick(tried) ?? this.#eligible.pick(tried)
   }
 
+  /** Its program has ended. Another one may have its port already, so that no connection is refused. */
+  noteDown(instanceId: string): void {
+    for (const { instanceId: id, health } of this.#members) if (id === instanceId && health.state === 'up') health.noteRefused()
+  }
+
   /** Why no instance can be picked, for clients: without names and addresses. */
   explain(): string {
     if (this.#members.length === 0) return 'No instance is registered with this load balancer.'
