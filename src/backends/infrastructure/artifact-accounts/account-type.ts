@@ -3,8 +3,8 @@
  *
  * To add one, export an `ArtifactAccountType` from a file of this folder and list it in `all.ts`.
  */
-import type { z } from 'zod'
-import type { SettingsReport } from '../../../settings/setting.ts'
+import { z } from 'zod'
+import { off, type SettingsReport, setting, settings } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
 
@@ -23,3 +23,39 @@ export interface ArtifactAccountType<Keys extends z.ZodObject = z.ZodObject, Set
 export const maxArtifactBytes = 64 * 1024 * 1024
 /** The caller waits for the content, and stops after two minutes without a byte. */
 export const fetchTimeoutMs = 50_000
+
+interface ListedAccounts<Account> {
+  readonly id: string
+  /** Description of the setting `artifacts.<id>.enabled`. */
+  readonly enabled: string
+  /** Description of the setting `artifacts.<id>.accounts`. */
+  readonly accounts: string
+  readonly account: z.ZodType<Account>
+  /** Beyond the names, which have to differ. @param key Of the list */
+  check?(accounts: readonly Account[], key: string, report: SettingsReport): void
+  open(accounts: readonly Account[], context: BackendContext): readonly ArtifactAccount[]
+}
+
+/** A type whose accounts are listed in the settings, and which is off unless it is switched on. */
+export function listedAccounts<Account extends { readonly name: string }>(type: ListedAccounts<Account>): ArtifactAccountType {
+  const { id, enabled, accounts, account, check, open } = type
+  const key = `artifacts.${id}.accounts`
+  const group = settings({
+    isEnabled: setting(`artifacts.${id}.enabled`, off).describe(enabled),
+    listed: setting(key, z.array(account).default([])).describe(accounts),
+  })
+  return {
+    id,
+    keys: group.keys,
+    toSettings(keys: object, report: SettingsReport) {
+      const { isEnabled, listed } = group.read(keys) as { isEnabled: boolean; listed: Account[] }
+      if (!isEnabled) return undefined
+      const names = listed.map(({ name }) => name)
+      for (const name of names.filter((each, index) => names.indexOf(each) < index))
+        report.problem(key, `the account "${name}" is listed twice`)
+      check?.(listed, key, report)
+      return listed
+    },
+    open: (opened, context) => open(opened as readonly Account[], context),
+  }
+}

@@ -4,13 +4,10 @@ import type { SettingsReport } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { ArtifactAccountType } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
-import { bitbucketArtifacts } from './bitbucket.ts'
 import { buildFileArtifacts } from './build-files.ts'
 import { embeddedArtifacts } from './embedded.ts'
+import { fileHostArtifacts } from './file-hosts.ts'
 import { gitArtifacts } from './git.ts'
-import { giteaArtifacts } from './gitea.ts'
-import { githubArtifacts } from './github.ts'
-import { gitlabArtifacts } from './gitlab.ts'
 import { helmArtifacts } from './helm.ts'
 import { httpArtifacts } from './http.ts'
 import { mavenArtifacts } from './maven.ts'
@@ -23,10 +20,7 @@ export const artifactAccountTypes: readonly ArtifactAccountType[] = [
   buildFileArtifacts,
   gitArtifacts,
   httpArtifacts,
-  bitbucketArtifacts,
-  giteaArtifacts,
-  githubArtifacts,
-  gitlabArtifacts,
+  ...fileHostArtifacts,
   helmArtifacts,
   mavenArtifacts,
   npmArtifacts,

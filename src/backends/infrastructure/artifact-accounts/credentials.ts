@@ -38,21 +38,11 @@ export interface AccountCredentials {
   readonly hosts?: readonly string[] | undefined
 }
 
-/** Names have to differ, and credentials without a list of hosts are worth a line. */
-export function checkArtifactAccounts(key: string, accounts: readonly AccountCredentials[], report: SettingsReport): void {
-  checkAccountNames(key, accounts, report)
+/** Credentials without a list of hosts are worth a line. */
+export function checkHosts(accounts: readonly AccountCredentials[], key: string, report: SettingsReport): void {
   for (const account of accounts) {
     if (hasCredentials(account) && account.hosts === undefined)
       report.notice(`${key}: "${account.name}" sends its credentials to each host that a pipeline names; list its hosts.`)
-  }
-}
-
-/** All that is to be checked where settings name the address, and no pipeline does. */
-export function checkAccountNames(key: string, accounts: readonly { readonly name: string }[], report: SettingsReport): void {
-  const names = new Set<string>()
-  for (const { name } of accounts) {
-    if (names.has(name)) report.problem(key, `the account "${name}" is listed twice`)
-    names.add(name)
   }
 }
 

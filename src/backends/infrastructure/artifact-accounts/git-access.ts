@@ -1,15 +1,17 @@
 /** Access of Git to a repository that a pipeline names: within the restrictions, with the credentials of an account. */
-import { writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { shellWord } from '../../../names/shell-word.ts'
 import { BackendError } from '../../backend.ts'
 import { checkOutsideAddress } from '../../outside/call-outside.ts'
-import { repositoryPattern, withoutUserinfo } from '../../outside/git-repository.ts'
+import { gitEnvironment, repositoryPattern, withoutUserinfo } from '../../outside/git-repository.ts'
+import { runProgram } from '../../outside/run-program.ts'
 import type { OutsideSettings } from '../../outside/settings.ts'
 import { type AccountCredentials, authorizationFor } from './credentials.ts'
-import { toFetchError } from './fetch-error.ts'
+import { toFetchError } from './source-calls.ts'
 
 const text = z.string().min(1).optional()
 
@@ -36,6 +38,38 @@ interface AccessOptions {
   readonly outside: OutsideSettings
   /** For files that Git needs. */
   readonly folder: string
+}
+
+interface GitRun extends Omit<AccessOptions, 'folder'> {
+  /** Of all calls together. */
+  readonly timeLimitMs: number
+  readonly maxOutputBytes: number
+}
+
+/**
+ * Calls Git for a repository in an empty folder, which is removed afterwards.
+ *
+ * @param use Gets what runs Git, and the address for it
+ * @throws {BackendError} as `openGitAccess`, {ProgramError}, and what `use` throws
+ */
+export async function withGit<T>(
+  reference: string,
+  { timeLimitMs: limitMs, maxOutputBytes, ...options }: GitRun,
+  use: (git: (...args: string[]) => Promise<Buffer>, url: string) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'fairlead-git-'))
+  try {
+    const access = await openGitAccess(reference, { ...options, folder })
+    const environment = { ...gitEnvironment, ...access.environment, HOME: folder, GIT_LITERAL_PATHSPECS: '1' }
+    const endMs = performance.now() + limitMs
+    const git = (...args: string[]) => {
+      const timeLimitMs = Math.max(1, Math.round(endMs - performance.now()))
+      return runProgram({ program: 'git', args, folder, environment, timeLimitMs, maxOutputBytes })
+    }
+    return await use(git, access.url)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
 }
 
 const caller = 'Artifact accounts'

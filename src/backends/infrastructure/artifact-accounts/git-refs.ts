@@ -1,21 +1,18 @@
 /** Branches and tags of Git repositories, as their servers list them: over HTTP without a process, over SSH by Git. */
 import { createHash } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { BackendError } from '../../backend.ts'
 import { type CallOutside, createOutsideCalls, type OutsideAnswer } from '../../outside/call-outside.ts'
-import { gitEnvironment, withoutUserinfo } from '../../outside/git-repository.ts'
-import { ProgramError, runProgram } from '../../outside/run-program.ts'
+import { withoutUserinfo } from '../../outside/git-repository.ts'
+import { ProgramError } from '../../outside/run-program.ts'
 import type { OutsideSettings } from '../../outside/settings.ts'
 import { authorizationFor } from './credentials.ts'
-import { toFetchError } from './fetch-error.ts'
-import { type GitAccount, openGitAccess, repositoryUrl } from './git-access.ts'
+import { type GitAccount, repositoryUrl, withGit } from './git-access.ts'
 import { formatCommand, parsePktLines } from './pkt-lines.ts'
+import { toFetchError } from './source-calls.ts'
 
 /** Commits by the names of branches and tags; of a tag with a message, the commit that it leads to. */
-export type GitRefs = Readonly<Record<string, string>>
+type GitRefs = Readonly<Record<string, string>>
 
 export interface GitRepository {
   readonly url: string
@@ -24,7 +21,7 @@ export interface GitRepository {
 
 /** Of refs, some hundred thousand. */
 const maxBytes = 32 * 1024 * 1024
-export const gitTimeoutMs = 20_000
+const gitTimeoutMs = 20_000
 const prefixes = ['refs/heads/', 'refs/tags/']
 /** Servers that list only some refs, on request: what they need is known from their first answer. */
 const mostServers = 1000
@@ -160,24 +157,13 @@ function refsOf(listed: readonly Listed[]): GitRefs {
 }
 
 async function readByGit({ url, account }: GitRepository, outside: OutsideSettings): Promise<GitRefs> {
-  const folder = await mkdtemp(join(tmpdir(), 'fairlead-refs-'))
+  const run = { account, outside, timeLimitMs: gitTimeoutMs, maxOutputBytes: maxBytes }
   try {
-    const access = await openGitAccess(url, { account, outside, folder })
-    const args = ['ls-remote', '--heads', '--tags', '--end-of-options', access.url]
-    const environment = { ...gitEnvironment, ...access.environment, HOME: folder }
-    const output = await runProgram({
-      program: 'git',
-      args,
-      folder,
-      environment,
-      timeLimitMs: gitTimeoutMs,
-      maxOutputBytes: maxBytes,
-    })
+    const list = ['ls-remote', '--heads', '--tags', '--end-of-options']
+    const output = await withGit(url, run, (git, address) => git(...list, address))
     return refsOf(output.toString('utf8').split('\n').map(parseAdvertised))
   } catch (error) {
     throw toRepositoryError(toGitFailure(error, url))
-  } finally {
-    await rm(folder, { recursive: true, force: true })
   }
 }
 

@@ -1,44 +1,25 @@
 /** Artifacts in Git repositories: `git/repo`, an archive of a commit, and `git/file`, a file of it. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { z } from 'zod'
 import { fieldOf, type JsonObject, textOf } from '../../../json/values.ts'
-import { off, type SettingsReport, setting, settings } from '../../../settings/setting.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
-import { fetchCommit, gitEnvironment, isRevision, withoutUserinfo } from '../../outside/git-repository.ts'
-import { ProgramError, runProgram } from '../../outside/run-program.ts'
+import { fetchCommit, isRevision, withoutUserinfo } from '../../outside/git-repository.ts'
+import { ProgramError } from '../../outside/run-program.ts'
 import { defaultOutsideSettings, type OutsideSettings } from '../../outside/settings.ts'
-import { type ArtifactAccountType, fetchTimeoutMs, maxArtifactBytes } from './account-type.ts'
+import { fetchTimeoutMs, listedAccounts, maxArtifactBytes } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
-import { artifactTokenKeys, checkArtifactAccounts, credentialKeys } from './credentials.ts'
-import { type GitAccess, type GitAccount, openGitAccess, sshKeys } from './git-access.ts'
+import { artifactTokenKeys, checkHosts, credentialKeys } from './credentials.ts'
+import { type GitAccount, sshKeys, withGit } from './git-access.ts'
 
-const accountsKey = 'artifacts.git-repo.accounts'
-
-const gitKeys = settings({
-  enabled: setting('artifacts.git-repo.enabled', off).describe(
-    'Fetch artifacts from Git repositories: `git/repo` and `git/file`. Git must be installed.',
-  ),
-  accounts: setting(
-    accountsKey,
-    z.array(z.strictObject({ ...credentialKeys, ...artifactTokenKeys, ...sshKeys })).default([]),
-  ).describe('Accounts for repositories; one without credentials reads public repositories.'),
+export const gitArtifacts = listedAccounts({
+  id: 'git-repo',
+  enabled: 'Fetch artifacts from Git repositories: `git/repo` and `git/file`. Git must be installed.',
+  accounts: 'Accounts for repositories; one without credentials reads public repositories.',
+  account: z.strictObject({ ...credentialKeys, ...artifactTokenKeys, ...sshKeys }),
+  check: checkHosts,
+  open: openAccounts,
 })
 
-export const gitArtifacts: ArtifactAccountType = {
-  id: 'git-repo',
-  keys: gitKeys.keys,
-  toSettings(keys: object, report: SettingsReport): readonly GitAccount[] | undefined {
-    const { enabled, accounts } = gitKeys.read(keys)
-    if (!enabled) return undefined
-    checkArtifactAccounts(accountsKey, accounts, report)
-    return accounts
-  },
-  open: (accounts, context) => openGitAccounts(accounts as readonly GitAccount[], context),
-}
-
-function openGitAccounts(accounts: readonly GitAccount[], { settings: { outside } }: BackendContext): ArtifactAccount[] {
+function openAccounts(accounts: readonly GitAccount[], { settings: { outside } }: BackendContext): ArtifactAccount[] {
   return accounts.map((account) => ({
     name: account.name,
     types: ['git/repo', 'git/file'],
@@ -71,32 +52,20 @@ function parseArtifact({ type, name, version, reference, metadata }: JsonObject)
   return { url, revision, path: path?.replace(/^(?:\.\/+)+|(?<!\/)\/+$/g, '') || undefined, isFile }
 }
 
-async function fetchFromRepository(artifact: RepositoryArtifact, account: GitAccount, outside: OutsideSettings): Promise<Buffer> {
-  const folder = await mkdtemp(join(tmpdir(), 'fairlead-git-'))
-  try {
-    const access = await openGitAccess(artifact.url, { account, outside, folder })
-    return await readArtifact(artifact, access, folder)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-}
-
 /** The commit is never checked out: nothing of it becomes a file. */
-async function readArtifact({ url, revision, path, isFile }: RepositoryArtifact, access: GitAccess, folder: string) {
-  const environment = { ...gitEnvironment, ...access.environment, HOME: folder, GIT_LITERAL_PATHSPECS: '1' }
-  const endMs = performance.now() + fetchTimeoutMs
-  const git = async (...args: string[]) => {
-    const timeLimitMs = Math.max(1, Math.round(endMs - performance.now()))
-    try {
-      return await runProgram({ program: 'git', args, folder, environment, timeLimitMs, maxOutputBytes: maxArtifactBytes })
-    } catch (error) {
-      throw toGitError(error, { url, revision })
-    }
+async function fetchFromRepository(artifact: RepositoryArtifact, account: GitAccount, outside: OutsideSettings): Promise<Buffer> {
+  const { url, revision, path, isFile } = artifact
+  const run = { account, outside, timeLimitMs: fetchTimeoutMs, maxOutputBytes: maxArtifactBytes }
+  try {
+    return await withGit(url, run, async (git, address) => {
+      await git('init', '--quiet', '--bare', '.')
+      const commit = await fetchCommit(git, { url: address, revision })
+      if (isFile) return git('cat-file', 'blob', `${commit}:${path}`)
+      return git('archive', '--format=tar.gz', commit, ...(path === undefined ? [] : ['--', path]))
+    })
+  } catch (error) {
+    throw toGitError(error, artifact)
   }
-  await git('init', '--quiet', '--bare', '.')
-  const commit = await fetchCommit(git, { url: access.url, revision })
-  if (isFile) return git('cat-file', 'blob', `${commit}:${path}`)
-  return git('archive', '--format=tar.gz', commit, ...(path === undefined ? [] : ['--', path]))
 }
 
 const missingPattern =

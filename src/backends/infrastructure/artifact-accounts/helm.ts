@@ -2,17 +2,15 @@
 import semver from 'semver'
 import { z } from 'zod'
 import { type JsonObject, textOf, textsOf } from '../../../json/values.ts'
-import { httpAddress, off, type SettingsReport, setting, settings } from '../../../settings/setting.ts'
+import { httpAddress } from '../../../settings/setting.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
-import type { ArtifactAccountType } from './account-type.ts'
+import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
 import { ContentCache } from './content-cache.ts'
-import { authorizationHeader, checkAccountNames, loadLogin, loginKeys } from './credentials.ts'
+import { authorizationHeader, loadLogin, loginKeys } from './credentials.ts'
 import { parseDigest } from './digests.ts'
 import { type HelmIndex, HelmIndexError, parseHelmIndex } from './helm-index.ts'
 import { createSource, type SourceGet, shownAddress } from './source-calls.ts'
-
-const accountsKey = 'artifacts.helm.accounts'
 
 const HelmAccount = z.strictObject({
   ...loginKeys,
@@ -20,22 +18,13 @@ const HelmAccount = z.strictObject({
 })
 type HelmAccount = z.infer<typeof HelmAccount>
 
-const helmKeys = settings({
-  enabled: setting('artifacts.helm.enabled', off).describe('Fetch artifacts of type `helm/chart`.'),
-  accounts: setting(accountsKey, z.array(HelmAccount).default([])).describe('Helm repositories, each with its login.'),
-})
-
-export const helmArtifacts: ArtifactAccountType = {
+export const helmArtifacts = listedAccounts({
   id: 'helm',
-  keys: helmKeys.keys,
-  toSettings(keys: object, report: SettingsReport): readonly HelmAccount[] | undefined {
-    const { enabled, accounts } = helmKeys.read(keys)
-    if (!enabled) return undefined
-    checkAccountNames(accountsKey, accounts, report)
-    return accounts
-  },
-  open: (accounts, context) => openAccounts(accounts as readonly HelmAccount[], context),
-}
+  enabled: 'Fetch artifacts of type `helm/chart`.',
+  accounts: 'Helm repositories, each with its login.',
+  account: HelmAccount,
+  open: openAccounts,
+})
 
 function openAccounts(accounts: readonly HelmAccount[], { settings: { outside } }: BackendContext): ArtifactAccount[] {
   const cache = new ContentCache()

@@ -1,17 +1,15 @@
 /** Files of Maven repositories: `maven/file`. */
 import { z } from 'zod'
 import { type JsonObject, textOf } from '../../../json/values.ts'
-import { httpAddress, off, type SettingsReport, setting, settings } from '../../../settings/setting.ts'
+import { httpAddress } from '../../../settings/setting.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
-import type { ArtifactAccountType } from './account-type.ts'
+import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
 import { ContentCache } from './content-cache.ts'
-import { authorizationHeader, checkAccountNames, loadLogin, loginKeys } from './credentials.ts'
+import { authorizationHeader, loadLogin, loginKeys } from './credentials.ts'
 import { type Digest, parseDigest } from './digests.ts'
 import { fileOf, folderOf, type MavenCoordinates, parseCoordinates, parseMetadata, snapshotVersion } from './maven-coordinates.ts'
 import { createSource, type SourceGet, shownAddress } from './source-calls.ts'
-
-const accountsKey = 'artifacts.maven.accounts'
 
 const MavenAccount = z.strictObject({
   ...loginKeys,
@@ -19,22 +17,13 @@ const MavenAccount = z.strictObject({
 })
 type MavenAccount = z.infer<typeof MavenAccount>
 
-const mavenKeys = settings({
-  enabled: setting('artifacts.maven.enabled', off).describe('Fetch artifacts of type `maven/file`.'),
-  accounts: setting(accountsKey, z.array(MavenAccount).default([])).describe('Maven repositories, each with its login.'),
-})
-
-export const mavenArtifacts: ArtifactAccountType = {
+export const mavenArtifacts = listedAccounts({
   id: 'maven',
-  keys: mavenKeys.keys,
-  toSettings(keys: object, report: SettingsReport): readonly MavenAccount[] | undefined {
-    const { enabled, accounts } = mavenKeys.read(keys)
-    if (!enabled) return undefined
-    checkAccountNames(accountsKey, accounts, report)
-    return accounts
-  },
-  open: (accounts, context) => openAccounts(accounts as readonly MavenAccount[], context),
-}
+  enabled: 'Fetch artifacts of type `maven/file`.',
+  accounts: 'Maven repositories, each with its login.',
+  account: MavenAccount,
+  open: openAccounts,
+})
 
 function openAccounts(accounts: readonly MavenAccount[], { settings: { outside } }: BackendContext): ArtifactAccount[] {
   const cache = new ContentCache()

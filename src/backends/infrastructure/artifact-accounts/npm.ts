@@ -3,16 +3,14 @@ import semver from 'semver'
 import { z } from 'zod'
 import { parseJson } from '../../../json/json.ts'
 import { fieldAt, type JsonObject, objectOf, textOf } from '../../../json/values.ts'
-import { httpAddress, off, type SettingsReport, setting, settings } from '../../../settings/setting.ts'
+import { httpAddress } from '../../../settings/setting.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
-import type { ArtifactAccountType } from './account-type.ts'
+import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
 import { ContentCache } from './content-cache.ts'
-import { artifactTokenKeys, authorizationHeader, checkAccountNames, loadLogin, loginKeys } from './credentials.ts'
+import { artifactTokenKeys, authorizationHeader, loadLogin, loginKeys } from './credentials.ts'
 import { parseDigest } from './digests.ts'
 import { createSource, type SourceGet, shownAddress } from './source-calls.ts'
-
-const accountsKey = 'artifacts.npm.accounts'
 
 const NpmAccount = z.strictObject({
   ...loginKeys,
@@ -21,22 +19,13 @@ const NpmAccount = z.strictObject({
 })
 type NpmAccount = z.infer<typeof NpmAccount>
 
-const npmKeys = settings({
-  enabled: setting('artifacts.npm.enabled', off).describe('Fetch artifacts of type `npm/package`.'),
-  accounts: setting(accountsKey, z.array(NpmAccount).default([])).describe('Accounts at npm registries.'),
-})
-
-export const npmArtifacts: ArtifactAccountType = {
+export const npmArtifacts = listedAccounts({
   id: 'npm',
-  keys: npmKeys.keys,
-  toSettings(keys: object, report: SettingsReport): readonly NpmAccount[] | undefined {
-    const { enabled, accounts } = npmKeys.read(keys)
-    if (!enabled) return undefined
-    checkAccountNames(accountsKey, accounts, report)
-    return accounts
-  },
-  open: (accounts, context) => openAccounts(accounts as readonly NpmAccount[], context),
-}
+  enabled: 'Fetch artifacts of type `npm/package`.',
+  accounts: 'Accounts at npm registries.',
+  account: NpmAccount,
+  open: openAccounts,
+})
 
 function openAccounts(accounts: readonly NpmAccount[], { settings: { outside } }: BackendContext): ArtifactAccount[] {
   const cache = new ContentCache()

@@ -2,19 +2,17 @@
 import { z } from 'zod'
 import { parseJson } from '../../../json/json.ts'
 import { fieldAt, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
-import { httpAddress, off, type SettingsReport, setting, settings } from '../../../settings/setting.ts'
+import { httpAddress } from '../../../settings/setting.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
-import type { ArtifactAccountType } from './account-type.ts'
+import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
 import { ContentCache } from './content-cache.ts'
-import { artifactTokenKeys, checkAccountNames, loadLogin, loginKeys } from './credentials.ts'
+import { artifactTokenKeys, loadLogin, loginKeys } from './credentials.ts'
 import { parseDigest } from './digests.ts'
 import { type ImageReference, isImageDigest, parseImageReference } from './image-reference.ts'
 import { RegistryClient } from './registry-client.ts'
 import { RegistryTokens } from './registry-token.ts'
 import { createSource } from './source-calls.ts'
-
-const accountsKey = 'artifacts.oci.accounts'
 
 const RegistryAccount = z.strictObject({
   ...loginKeys,
@@ -24,24 +22,13 @@ const RegistryAccount = z.strictObject({
 })
 type RegistryAccount = z.infer<typeof RegistryAccount>
 
-const ociKeys = settings({
-  enabled: setting('artifacts.oci.enabled', off).describe(
-    'Fetch artifacts from OCI and Docker registries: `helm/image`, `oci/file`, and manifests of `docker/image`.',
-  ),
-  accounts: setting(accountsKey, z.array(RegistryAccount).default([])).describe('Registries, each with its login.'),
-})
-
-export const ociArtifacts: ArtifactAccountType = {
+export const ociArtifacts = listedAccounts({
   id: 'oci',
-  keys: ociKeys.keys,
-  toSettings(keys: object, report: SettingsReport): readonly RegistryAccount[] | undefined {
-    const { enabled, accounts } = ociKeys.read(keys)
-    if (!enabled) return undefined
-    checkAccountNames(accountsKey, accounts, report)
-    return accounts
-  },
-  open: (accounts, context) => openAccounts(accounts as readonly RegistryAccount[], context),
-}
+  enabled: 'Fetch artifacts from OCI and Docker registries: `helm/image`, `oci/file`, and manifests of `docker/image`.',
+  accounts: 'Registries, each with its login.',
+  account: RegistryAccount,
+  open: openAccounts,
+})
 
 function openAccounts(accounts: readonly RegistryAccount[], { settings: { outside } }: BackendContext): ArtifactAccount[] {
   const cache = new ContentCache()

@@ -5,17 +5,13 @@ const flush = '0000'
 /** Separates the capabilities of a request from its arguments. */
 const delimiter = '0001'
 
-export function formatPktLine(line: string): string {
-  return (Buffer.byteLength(line) + 4).toString(16).padStart(4, '0') + line
-}
-
 /** A command of version 2 of the protocol. */
 export function formatCommand(capabilities: readonly string[], args: readonly string[]): string {
   return [...capabilities.map(formatLine), delimiter, ...args.map(formatLine), flush].join('')
 }
 
 function formatLine(line: string): string {
-  return formatPktLine(`${line}\n`)
+  return `${(Buffer.byteLength(line) + 5).toString(16).padStart(4, '0')}${line}\n`
 }
 
 /**

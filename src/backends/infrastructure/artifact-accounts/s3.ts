@@ -2,16 +2,14 @@
 import { z } from 'zod'
 import { type JsonObject, textOf } from '../../../json/values.ts'
 import { encodeForAws, signAws } from '../../../net/aws-signature.ts'
-import { httpAddress, off, type SettingsReport, setting, settings } from '../../../settings/setting.ts'
+import { httpAddress } from '../../../settings/setting.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
 import type { OutsideAnswer } from '../../outside/call-outside.ts'
-import type { ArtifactAccountType } from './account-type.ts'
+import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
-import { checkAccountNames } from './credentials.ts'
 import { checkDigest, parseDigest } from './digests.ts'
 import { createSource, type SourceGet } from './source-calls.ts'
 
-const accountsKey = 'artifacts.s3.accounts'
 const text = z.string().min(1).optional()
 
 const S3Account = z.strictObject({
@@ -25,25 +23,18 @@ const S3Account = z.strictObject({
 })
 type S3Account = z.infer<typeof S3Account>
 
-const s3Keys = settings({
-  enabled: setting('artifacts.s3.enabled', off).describe('Fetch artifacts of type `s3/object`.'),
-  accounts: setting(accountsKey, z.array(S3Account).default([])).describe('Accounts at S3, or at stores compatible with it.'),
-})
-
-export const s3Artifacts: ArtifactAccountType = {
+export const s3Artifacts = listedAccounts({
   id: 's3',
-  keys: s3Keys.keys,
-  toSettings(keys: object, report: SettingsReport): readonly S3Account[] | undefined {
-    const { enabled, accounts } = s3Keys.read(keys)
-    if (!enabled) return undefined
-    checkAccountNames(accountsKey, accounts, report)
+  enabled: 'Fetch artifacts of type `s3/object`.',
+  accounts: 'Accounts at S3, or at stores compatible with it.',
+  account: S3Account,
+  check(accounts, key, report) {
     for (const { name, awsAccessKeyId, awsSecretAccessKey } of accounts)
       if ((awsAccessKeyId === undefined) !== (awsSecretAccessKey === undefined))
-        report.problem(accountsKey, `"${name}" needs both awsAccessKeyId and awsSecretAccessKey, or neither`)
-    return accounts
+        report.problem(key, `"${name}" needs both awsAccessKeyId and awsSecretAccessKey, or neither`)
   },
-  open: (accounts, context) => (accounts as readonly S3Account[]).map((account) => openAccount(account, context)),
-}
+  open: (accounts, context) => accounts.map((account) => openAccount(account, context)),
+})
 
 function openAccount(account: S3Account, { settings: { outside }, now }: BackendContext): ArtifactAccount {
   const region = account.apiRegion ?? account.region ?? 'us-east-1'

@@ -2,10 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { numberOf } from '../../../json/values.ts'
 import { BackendError } from '../../backend.ts'
-import { createOutsideCalls, type OutsideAnswer } from '../../outside/call-outside.ts'
+import { createOutsideCalls, type OutsideAnswer, OutsideError } from '../../outside/call-outside.ts'
 import { defaultOutsideSettings, type OutsideSettings } from '../../outside/settings.ts'
 import { fetchTimeoutMs, maxArtifactBytes } from './account-type.ts'
-import { toFetchError } from './fetch-error.ts'
 
 export interface SourceSettings {
   readonly outside: OutsideSettings | undefined
@@ -68,6 +67,14 @@ export function createSource(settings: SourceSettings): () => SourceGet {
       }
     }
   }
+}
+
+const statuses = { forbidden: 400, 'unknown-host': 400, timeout: 504, failed: 502 } as const
+
+/** The failure of a call, as an answer. */
+export function toFetchError(error: unknown): unknown {
+  if (!(error instanceof OutsideError)) return error
+  return new BackendError(statuses[error.fault], `The artifact cannot be fetched: ${error.message}`)
 }
 
 type GetOnce = (url: string, headers: Readonly<Record<string, string>>, method: 'GET' | 'HEAD') => Promise<OutsideAnswer>
