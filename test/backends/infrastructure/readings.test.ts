@@ -145,6 +145,13 @@ test('a server group reads the same until a report or a change', () => {
   assert.equal(read().instanceCounts.outOfService, 1)
 })
 
+test('lists show the image of a server group with a share of the traffic', () => {
+  const { desired, read } = openReadings()
+  desired.transact(() => desired.put('groups', { ...group, trafficPercent: 20 }))
+  const image = { imageId: 'shop:1', name: 'shop', digest: 'd' }
+  assert.deepEqual(read().reading.summary, { image, trafficPercent: 20 })
+})
+
 test('a reading follows everything that it shows', () => {
   const { desired, agent, read, report } = openReadings()
   report({ inFlight: 7 })

@@ -41,7 +41,10 @@ export function toServerGroup(
     instanceType: group.instanceType,
     vpcId: undefined,
     buildInfo: group.buildInfo,
-    summary: { image: { imageId: image.id, name: image.name, digest: image.digest } },
+    summary: {
+      image: { imageId: image.id, name: image.name, digest: image.digest },
+      ...definedOf({ trafficPercent: group.trafficPercent }),
+    },
     image: { id: image.id, name: `${image.name}-${image.version}`, details: { digest: image.digest, version: image.version } },
     launchConfig: {
       imageId: image.id,
@@ -51,7 +54,6 @@ export function toServerGroup(
     },
     tags: group.tags,
     labels: group.labels,
-    ...(group.trafficPercent !== undefined && { summary: { trafficPercent: group.trafficPercent } }),
     // Sizes of volumes change without the server group.
     get details() {
       return {
