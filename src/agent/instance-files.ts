@@ -37,8 +37,8 @@ export interface ProcessIdentity {
 
 export interface RunRecord extends ProcessIdentity {
   readonly id: string
-  /** Moves its output; undefined: a former agent recorded none. */
-  readonly pump?: ProcessIdentity | undefined
+  /** Moves its output. */
+  readonly pump: ProcessIdentity
   /** User of the account; undefined: the agent's own. */
   readonly uid?: number | undefined
   /** Milliseconds since the epoch. */

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { membersOfGroup } from './control-groups.ts'
 import type { ProcessIdentity, RunRecord } from './instance-files.ts'
-import { type Marks, parseMark } from './marks.ts'
+import type { Marks } from './marks.ts'
 import { bootOf, type ProcessEntry, type ProcessTable, signalProcess } from './processes.ts'
 
 export interface ProcessOwner {
@@ -27,8 +27,8 @@ export function isSameProcess(table: ProcessTable, { pid, start }: ProcessIdenti
 export function findMembers(owner: ProcessOwner, table: ProcessTable, entries = table.list()): ProcessEntry[] {
   const { run } = owner
   const grouped = new Set(run?.controlGroup === undefined ? [] : membersOfGroup(run.controlGroup))
-  const leader = run && entries.find(({ pid }) => pid === run.pid)
   const beginning = `${owner.marks.agentMark}:${owner.instanceId}:`
+  const leader = run && entries.find(({ pid }) => pid === run.pid)
   // While a group has members, the system gives its id to no other process.
   const ownsGroup = run !== undefined && (leader === undefined || leader.start === run.start)
   return entries.filter((entry) => {
@@ -37,9 +37,7 @@ export function findMembers(owner: ProcessOwner, table: ProcessTable, entries = 
     if (isInGroup && bootOf(entry.start) === bootOf(run.start)) return true
     if (grouped.has(entry.pid)) return true
     const mark = table.markOf(entry)
-    if (mark?.startsWith(beginning) !== true || !isOfItsUser(run, table, entry)) return false
-    // Agents before protocol 4 signed nothing; the id of the run is as hard to guess.
-    return owner.marks.check(mark) !== undefined || parseMark(mark)?.runId === run?.id
+    return mark?.startsWith(beginning) === true && owner.marks.check(mark) !== undefined && isOfItsUser(run, table, entry)
   })
 }
 

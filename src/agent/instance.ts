@@ -212,7 +212,7 @@ export class ProgramInstance {
   }
 
   #hasLostPump({ pump }: RunRecord): boolean {
-    return pump !== undefined && !isSameProcess(this.#context.table, pump) && isCutOff(this.#files.console, pump.pid)
+    return !isSameProcess(this.#context.table, pump) && isCutOff(this.#files.console, pump.pid)
   }
 
   /** Whether `measure` has something to do. */
@@ -604,8 +604,8 @@ export class ProgramInstance {
     this.#context.changed()
   }
 
-  async #persist(): Promise<void> {
-    await writeRecord(this.#files, this.#record)
+  #persist(): Promise<void> {
+    return writeRecord(this.#files, this.#record)
   }
 
   /** A fault of the agent's own, such as a full disk below it. */

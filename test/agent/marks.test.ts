@@ -37,17 +37,6 @@ test('a process with a guessed mark belongs to no instance', async (t) => {
   await assertSpared(agent, child)
 })
 
-test('an unsigned mark of the recorded run, as older agents made, belongs to it', async (t) => {
-  const agent = openTestAgent(t)
-  await agent.desire([toInstance('web', ['sleep', '1000'])])
-  const { pid } = await agent.until('web', ({ phase }) => phase === 'ready')
-  const [agentMark, id, runId] = markIn(pid).split(':')
-  const child = await claim(t, `${agentMark}:${id}:${runId}`)
-  const ended = once(child, 'exit')
-  await agent.desire([])
-  assert.equal((await ended)[0], null)
-})
-
 test('a process of another user belongs to no instance', { skip: !isRoot && 'needs root' }, async (t) => {
   const agent = openTestAgent(t)
   await agent.desire([toInstance('web', ['sleep', '1000'], { program: { user: { uid: owner, gid: owner } } })])
