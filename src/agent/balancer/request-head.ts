@@ -24,9 +24,6 @@ export interface ClientSide {
   readonly forwardedLines: string
 }
 
-/** Headers of these lengths may be ones that are not passed on as they are. */
-const specialLengths = new Set([2, 4, 6, 7, 9, 10, 14, 15, 16, 17])
-
 /** What the headers of a request say to the load balancer, and the lines that are passed on. */
 interface ReadHeaders {
   host: string | undefined
@@ -93,7 +90,7 @@ const dropped = new Set([
 ])
 
 function readHeader(read: ReadHeaders, name: string, value: string, httpVersionMinor: number): HeadProblem | undefined {
-  const known = specialLengths.has(name.length) ? name.toLowerCase() : ''
+  const known = name.toLowerCase()
   switch (known) {
     case 'host':
       if (read.host !== undefined) return { status: 400, problem: 'The request has more than one Host header.' }

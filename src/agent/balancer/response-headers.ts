@@ -1,17 +1,14 @@
 /** Headers and trailers of a response to the client, without the hop-by-hop ones. */
 import type { ResponseHead } from './response-reader.ts'
 
-/** Lengths of the names that are looked at. */
-const specialLengths = new Set([7, 10, 14, 16, 17])
-
 /** @param trailers Trailers may follow. @returns names and values in turn */
 export function toClientHeaders({ status, headers, connectionHeaders }: ResponseHead, trailers: boolean): string[] {
   const passed: string[] = []
   const hasLength = status >= 200 && status !== 204
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] as string
-    if (specialLengths.has(name.length) && isWithheld(name.toLowerCase(), hasLength, trailers)) continue
-    if (connectionHeaders?.includes(name.toLowerCase())) continue
+    const known = name.toLowerCase()
+    if (isWithheld(known, hasLength, trailers) || connectionHeaders?.includes(known)) continue
     passed.push(name, headers[at + 1] as string)
   }
   return passed

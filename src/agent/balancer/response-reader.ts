@@ -253,17 +253,14 @@ function parseHeaders(text: string, begin: number) {
     const name = header.slice(0, colon)
     const value = trimmed(header, colon + 1)
     headers.push(name, value)
-    // Names of other lengths need not be looked at.
-    if (colon === 10) {
-      const lower = name.toLowerCase()
-      if (lower === 'connection') connection = connection === undefined ? value : `${connection},${value}`
-      else if (lower === 'keep-alive') keepAlive = value
-    } else if (colon === 14 && name.toLowerCase() === 'content-length') {
+    const known = name.toLowerCase()
+    if (known === 'connection') connection = connection === undefined ? value : `${connection},${value}`
+    else if (known === 'keep-alive') keepAlive = value
+    else if (known === 'transfer-encoding') encoding = encoding === undefined ? value : `${encoding},${value}`
+    else if (known === 'content-length') {
       if (length !== undefined && length !== value) throw new ResponseError('The lengths of the body contradict each other.')
       if (length !== undefined) headers.length -= 2
       length = value
-    } else if (colon === 17 && name.toLowerCase() === 'transfer-encoding') {
-      encoding = encoding === undefined ? value : `${encoding},${value}`
     }
   }
   return { headers, length, encoding, connection, keepAlive }
