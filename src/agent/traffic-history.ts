@@ -9,6 +9,8 @@ export interface TrafficCounts {
   readonly latencyUs: number
 }
 
+export type InstanceCounts = readonly [instanceId: string, counts: TrafficCounts]
+
 export interface TrafficSample extends TrafficCounts {
   /** End of its period, in milliseconds since the epoch. */
   readonly atMs: number
@@ -32,7 +34,7 @@ export class TrafficHistory {
   /** Of the period that goes on. */
   #open = new Map<string, TrafficCounts>()
 
-  count(counts: ReadonlyMap<string, TrafficCounts>): void {
+  count(counts: Iterable<InstanceCounts>): void {
     for (const [id, { requests, errors, latencyUs }] of counts) {
       const before = this.#open.get(id) ?? nothing
       this.#open.set(id, {
@@ -44,7 +46,7 @@ export class TrafficHistory {
   }
 
   /** Ends a period. Instances that are named in neither have ended: their samples go with time. */
-  record(atMs: number, counts: ReadonlyMap<string, TrafficCounts>, memory: ReadonlyMap<string, number>): void {
+  record(atMs: number, counts: Iterable<InstanceCounts>, memory: ReadonlyMap<string, number>): void {
     this.count(counts)
     for (const id of new Set([...this.#open.keys(), ...memory.keys()])) {
       const samples = this.#samples.get(id) ?? []
@@ -60,10 +62,9 @@ export class TrafficHistory {
     }
   }
 
-  /** @param nowMs Given, with what was counted since the last period ended */
-  samples(nowMs?: number): TrafficSamples {
+  /** With what was counted since the last period ended. */
+  samples(nowMs: number): TrafficSamples {
     const all: Record<string, readonly TrafficSample[]> = Object.fromEntries(this.#samples)
-    if (nowMs === undefined) return all
     for (const [id, counts] of this.#open) {
       all[id] = [...(all[id] ?? []), { atMs: nowMs, ...counts, memoryBytes: undefined, isOpen: true }]
     }

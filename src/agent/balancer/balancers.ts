@@ -3,7 +3,7 @@ import { closeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentLog } from '../log.ts'
 import type { DesiredListener, DesiredLoadBalancer, ObservedListener, ObservedLoadBalancer } from '../protocol.ts'
-import type { TrafficCounts } from '../traffic-history.ts'
+import type { InstanceCounts } from '../traffic-history.ts'
 import { type Bounds, defaultBounds } from './bounds.ts'
 import { addressKeyOf, type ListenerOptions, listenerKeyOf, PortListener } from './listener.ts'
 import { RunningBalancer } from './load-balancer.ts'
@@ -133,14 +133,9 @@ export class Balancers {
     return { port: listener.port, open: false, reason: `Port ${listener.port} belongs to the load balancer ${owner}.` }
   }
 
-  /** What the instances have worked on since the last call, by their ids. */
-  takeCounts(): Map<string, TrafficCounts> {
-    const all = new Map<string, TrafficCounts>()
-    for (const [id, { requests, errors, latencyUs }] of [...this.#balancers.values()].flatMap((one) => one.takeCounts())) {
-      const { requests: r, errors: e, latencyUs: l } = all.get(id) ?? { requests: 0, errors: 0, latencyUs: 0 }
-      all.set(id, { requests: r + requests, errors: e + errors, latencyUs: l + latencyUs })
-    }
-    return all
+  /** What the instances have worked on since the last call; one may be behind several load balancers. */
+  takeCounts(): InstanceCounts[] {
+    return [...this.#balancers.values()].flatMap((balancer) => balancer.takeCounts())
   }
 
   /** Descriptors of the listening sockets, by host and port. */

@@ -1,6 +1,6 @@
 /** The instances of one load balancer, and which of them gets the next request. */
 import type { DesiredLoadBalancer, DesiredMember, HealthCheck, ObservedMember } from '../protocol.ts'
-import type { TrafficCounts } from '../traffic-history.ts'
+import type { InstanceCounts } from '../traffic-history.ts'
 import { Member, type MemberOptions } from './member.ts'
 import { Pool, Shares } from './pools.ts'
 
@@ -162,7 +162,7 @@ export class RunningBalancer {
   }
 
   /** What each has worked on since the last call. */
-  takeCounts(): (readonly [instanceId: string, counts: TrafficCounts])[] {
+  takeCounts(): InstanceCounts[] {
     return [...this.#members, ...this.#leaving].map((member) => [member.instanceId, member.takeCounts()])
   }
 

@@ -19,14 +19,14 @@ test('values of instances are put together by their period', () => {
   )
   history.record(20_001, new Map([['a', counts(0, 0)]]), new Map())
 
-  const valuesOf = (name: string) => toStatistics(name, history.samples(), ['a', 'b', 'gone'])?.['datapoints']
+  const valuesOf = (name: string) => toStatistics(name, history.samples(0), ['a', 'b', 'gone'])?.['datapoints']
   assert.deepEqual(valuesOf('requests'), [
     { timestamp: 10_001, sum: 4 },
     { timestamp: 20_001, sum: 0 },
   ])
   assert.deepEqual(valuesOf('latency'), [{ timestamp: 10_001, average: 3 }], 'without requests there is no latency')
   assert.deepEqual(valuesOf('memory'), [{ timestamp: 10_001, average: 5 }], 'unknown memory is not zero')
-  assert.equal(toStatistics('constructor', history.samples(), []), undefined)
+  assert.equal(toStatistics('constructor', history.samples(0), []), undefined)
 })
 
 test('what was counted since the last period is known at once, and belongs to the next one', () => {
@@ -53,22 +53,22 @@ test('two samples soon after one another are not one, and a clock that is set ba
   const history = new TrafficHistory()
   const memory = new Map([['a', 7]])
   for (const atMs of [15_001, 24_999]) history.record(atMs, new Map(), memory)
-  assert.deepEqual(toStatistics('memory', history.samples(), ['a'])?.['datapoints'], [
+  assert.deepEqual(toStatistics('memory', history.samples(0), ['a'])?.['datapoints'], [
     { timestamp: 15_001, average: 7 },
     { timestamp: 24_999, average: 7 },
   ])
 
   history.record(600 * minuteMs, new Map(), memory)
   for (let atMs = 0; atMs < 60 * minuteMs; atMs += 10_000) history.record(atMs, new Map(), memory)
-  assert.equal(history.samples()['a']?.length, 90)
+  assert.equal(history.samples(0)['a']?.length, 90)
 })
 
 test('a quarter of an hour is kept', () => {
   const history = new TrafficHistory()
   const memory = new Map([['a', 1]])
   for (let atMs = 0; atMs < 60 * minuteMs; atMs += 10_000) history.record(atMs, new Map(), memory)
-  assert.equal(history.samples()['a']?.length, 90)
+  assert.equal(history.samples(0)['a']?.length, 90)
 
   history.record(90 * minuteMs, new Map(), new Map())
-  assert.deepEqual(history.samples(), {})
+  assert.deepEqual(history.samples(0), {})
 })
