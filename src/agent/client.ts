@@ -109,11 +109,9 @@ export class AgentClient {
     this.#listeners.add(listener)
   }
 
-  /** None of an agent that keeps none. @throws {Error} when it cannot be reached */
+  /** None where no agent runs. @throws {Error} when it cannot be reached */
   async samples(): Promise<TrafficSamples> {
-    const answer = await this.#find('/samples').catch((cause: unknown) => {
-      throw new Error(this.#explainAbsence(cause), { cause })
-    })
+    const answer = await this.#explained(this.#find('/samples'))
     return answer?.status === 200 ? (JSON.parse(answer.text) as TrafficSamples) : {}
   }
 
@@ -124,21 +122,14 @@ export class AgentClient {
 
   /** A part of it, in at most `maxBytes`; undefined as for `console`. */
   async consolePart(instanceId: string, wish: ConsoleWish, maxBytes: number): Promise<ConsolePart | undefined> {
-    const wanted = 'tail' in wish ? `tail=${wish.tail}` : `offset=${wish.offset}`
-    const name = encodeURIComponent(instanceId.toWellFormed())
-    const answer = await this.#find(`/console-part/${name}?${wanted}&maxBytes=${maxBytes}`).catch((cause: unknown) => {
-      throw new Error(this.#explainAbsence(cause), { cause })
-    })
+    const answer = await this.#explained(this.#find(consolePath(instanceId, wish, maxBytes)))
     return answer?.status === 200 ? (JSON.parse(answer.text) as ConsolePart) : undefined
   }
 
   /** The same for a reader that must not miss any of it: undefined only when the agent has no such console. @throws {Error} */
   async consolePartFrom(instanceId: string, offset: number, maxBytes: number): Promise<ConsolePart | undefined> {
-    const path = `/console-part/${encodeURIComponent(instanceId.toWellFormed())}?offset=${offset}&maxBytes=${maxBytes}`
-    const ask = (place: string) =>
-      this.#ask('GET', place).catch((cause: unknown) => {
-        throw new Error(this.#explainAbsence(cause), { cause })
-      })
+    const path = consolePath(instanceId, { offset }, maxBytes)
+    const ask = (place: string) => this.#explained(this.#ask('GET', place))
     let answer = await ask(path)
     if (answer.status === 404) {
       // An agent that has just begun knows of no instance yet.
@@ -304,6 +295,14 @@ export class AgentClient {
     }
   }
 
+  async #explained<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer
+    } catch (cause) {
+      throw new Error(this.#explainAbsence(cause), { cause })
+    }
+  }
+
   #tell(): void {
     for (const listener of this.#listeners) listener()
   }
@@ -320,6 +319,11 @@ export class AgentClient {
     const log = join(this.#dataDir, agentLogName)
     return `The agent, which runs the deployed programs, cannot be reached: ${cause}. Its log is ${log}.`
   }
+}
+
+function consolePath(instanceId: string, wish: ConsoleWish, maxBytes: number): string {
+  const wanted = 'tail' in wish ? `tail=${wish.tail}` : `offset=${wish.offset}`
+  return `/console-part/${encodeURIComponent(instanceId.toWellFormed())}?${wanted}&maxBytes=${maxBytes}`
 }
 
 /** @throws {Error} in words when the time is over, as `run` otherwise */
