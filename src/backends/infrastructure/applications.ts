@@ -11,7 +11,7 @@ import {
   type Answer,
   accessOf,
   checkReadable,
-  denied,
+  checkRight,
   get,
   type Infrastructure,
   type InfrastructureRoute,
@@ -186,10 +186,8 @@ const removeJob: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const { job: found, provider } = requireJob(request, infrastructure)
   const { account, moniker } = found
-  const application = moniker.app ?? ''
-  if (!access.mayOnApplication(application, 'EXECUTE'))
-    throw denied(access, { kind: 'application', name: application, right: 'EXECUTE' })
-  if (!access.mayOnAccount(account, 'WRITE')) throw denied(access, { kind: 'account', name: account, right: 'WRITE' })
+  checkRight(access, { kind: 'application', name: moniker.app ?? '', right: 'EXECUTE' })
+  checkRight(access, { kind: 'account', name: account, right: 'WRITE' })
   await provider.removeJob(found)
   return ''
 }

@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import { formatJson } from '../../json/json.ts'
 import { BackendError } from '../backend.ts'
-import { pathValue, queryFlag, queryValue } from '../requests/request-values.ts'
+import { pathValue, queryFlag, requiredQuery } from '../requests/request-values.ts'
 import type { LoadBalancer, ServerGroup } from './model.ts'
 import {
   type Answer,
@@ -146,8 +146,7 @@ const clusterBalancers: Answer = (request, infrastructure) =>
   balancersOfGroups(groupsAtProvider(request, infrastructure), loadBalancersOf(infrastructure)).map(toLoadBalancerView)
 
 const scalingActivities: Answer = (request, infrastructure) => {
-  const region = queryValue(request, 'region')
-  if (region === undefined) throw new BackendError(400, 'The query parameter "region" is required.')
+  const region = requiredQuery(request, 'region')
   const name = pathValue(request, 'name')
   const group = groupsAtProvider(request, infrastructure).find((one) => one.name === name && one.region === region)
   const provider = providerOf(infrastructure, pathValue(request, 'provider'))

@@ -1,9 +1,8 @@
 /** What deployments of manifests would change, and what has changed since. */
-import type { FastifyRequest } from 'fastify'
 import { objectOf, textOf } from '../../json/values.ts'
 import { BackendError, userOf } from '../backend.ts'
 import { pathValue, queryValue } from '../requests/request-values.ts'
-import { type Answer, accessOf, denied, get, type Infrastructure, type InfrastructureRoute, isReadable } from './route.ts'
+import { type Answer, accessOf, checkRight, get, type InfrastructureRoute, isReadable } from './route.ts'
 
 /** Drift of an application's deployed objects, by a query for account and namespace. */
 const drift: Answer = async (request, infrastructure) => {
@@ -28,26 +27,15 @@ const plan: Answer = async (request, infrastructure) => {
   if (account === undefined || application === undefined) {
     throw new BackendError(400, 'A plan needs "account", "application" and "manifests", a list of objects.')
   }
-  await checkChangeable(request, infrastructure, { account, application })
+  const access = await accessOf(request, infrastructure)
+  checkRight(access, { kind: 'account', name: account, right: 'WRITE' })
+  checkRight(access, { kind: 'application', name: application, right: 'WRITE' })
   for (const { accounts, manifests } of infrastructure.providers) {
     if (manifests !== undefined && accounts.some(({ name }) => name === account)) {
       return manifests.plan({ ...description, account, moniker: { app: application } }, userOf(request))
     }
   }
   throw new BackendError(400, `The account "${account}" does not exist at a provider that deploys manifests.`)
-}
-
-/** @throws {BackendError} 403 */
-async function checkChangeable(
-  request: FastifyRequest,
-  infrastructure: Infrastructure,
-  { account, application }: { readonly account: string; readonly application: string },
-): Promise<void> {
-  const access = await accessOf(request, infrastructure)
-  if (!access.mayOnAccount(account, 'WRITE')) throw denied(access, { kind: 'account', name: account, right: 'WRITE' })
-  if (!access.mayOnApplication(application, 'WRITE')) {
-    throw denied(access, { kind: 'application', name: application, right: 'WRITE' })
-  }
 }
 
 export const manifestChangeRoutes: InfrastructureRoute[] = [

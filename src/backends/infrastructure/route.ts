@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { type BackendContext, BackendError, userOf } from '../backend.ts'
 import { pathValue } from '../requests/request-values.ts'
-import { type Access, requireAccess } from '../rights/access.ts'
+import { type Access, type ApplicationRight, requireAccess } from '../rights/access.ts'
 import type { ArtifactAccount } from './artifact-accounts/artifact-account.ts'
 import type { EntityTagStore } from './entity-tag-store.ts'
 import type { Job, LoadBalancer, Owned, SecurityGroup, ServerGroup } from './model.ts'
@@ -81,25 +81,24 @@ export function accessOf(request: FastifyRequest, { context }: Infrastructure): 
 }
 
 /** @throws {BackendError} 403 */
-export function checkReadable(access: Access, name: string, kind: Denied['kind']): void {
-  if (!mayRead(access, name, kind)) throw denied(access, { kind, name, right: 'READ' })
+export function checkReadable(access: Access, name: string, kind: NeededRight['kind']): void {
+  checkRight(access, { kind, name, right: 'READ' })
 }
 
-interface Denied {
-  readonly kind: 'application' | 'account'
-  /** As the caller has named it: the text repeats it, whether or not it exists. */
-  readonly name: string
-  readonly right: 'READ' | 'WRITE' | 'EXECUTE'
+/** Its name is as the caller has written it: the text repeats it, whether or not it exists. */
+type NeededRight =
+  | { readonly kind: 'application'; readonly name: string; readonly right: ApplicationRight }
+  | { readonly kind: 'account'; readonly name: string; readonly right: 'READ' | 'WRITE' }
+
+/** @throws {BackendError} 403 */
+export function checkRight(access: Access, { kind, name, right }: NeededRight): void {
+  if (kind === 'application' ? access.mayOnApplication(name, right) : access.mayOnAccount(name, right)) return
+  const advice = access.user === 'anonymous' ? ` ${anonymousAdvice}` : ''
+  const text = `Access denied to ${kind} ${name}: ${access.user} has no ${right}.${advice}`
+  throw new BackendError(403, text, { exception: 'AccessDenied' })
 }
 
-export function denied({ user }: Access, { kind, name, right }: Denied): BackendError {
-  const advice = user === 'anonymous' ? ` ${anonymousAdvice}` : ''
-  return new BackendError(403, `Access denied to ${kind} ${name}: ${user} has no ${right}.${advice}`, {
-    exception: 'AccessDenied',
-  })
-}
-
-export function mayRead(access: Access, name: string, kind: Denied['kind']): boolean {
+export function mayRead(access: Access, name: string, kind: NeededRight['kind']): boolean {
   return kind === 'application' ? access.mayOnApplication(name, 'READ') : access.mayOnAccount(name, 'READ')
 }
 
