@@ -2,7 +2,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { formatJson, parseJson } from '../../../../json/json.ts'
 import { objectOf, textsOf } from '../../../../json/values.ts'
-import { parseMoniker } from '../../../../names/moniker.ts'
 import { withoutSecrets } from '../../../pipelines/secret-names.ts'
 import { referencesIn } from '../../../secrets/references.ts'
 import type { Revealed, SecretHolder, SecretUse, SecretValues, SecretVersion } from '../../../secrets/secret-values.ts'
@@ -147,9 +146,4 @@ export function secretHoldersOf(desired: Desired): SecretHolder[] {
   for (const { account, region, name, end, sealed } of desired.all('jobs'))
     if (end === undefined) add(sealed?.versions, `job ${name} in ${account}/${region}`)
   return [...holders.values()]
-}
-
-/** @param name Of a server group or cluster */
-export function applicationOf(name: string): string | undefined {
-  return parseMoniker(name).app ?? undefined
 }

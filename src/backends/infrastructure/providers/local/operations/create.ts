@@ -158,11 +158,7 @@ function problemOfNewShare({
   loadBalancers,
   isDisabled,
   trafficPercent,
-}: {
-  readonly loadBalancers?: readonly string[] | undefined
-  readonly isDisabled: boolean
-  readonly trafficPercent?: number | undefined
-}): string | undefined {
+}: Partial<Pick<LocalGroup, 'loadBalancers' | 'isDisabled' | 'trafficPercent'>>): string | undefined {
   if (trafficPercent === undefined) return undefined
   if (isDisabled) return 'trafficPercent: a server group that starts disabled takes no requests. Leave startDisabled out.'
   if (loadBalancers?.length) return undefined

@@ -1,11 +1,12 @@
 /** Instances of a server group: as many as desired, spread over its zones. */
 import { z } from 'zod'
+import { parseMoniker } from '../../../../../names/moniker.ts'
 import type { BackendContext } from '../../../../backend.ts'
 import type { OperationRun } from '../../../operation-type.ts'
 import type { Activity, LocalCapacity, LocalGroup, LocalInstance } from '../desired.ts'
 import { loopback } from '../machine.ts'
 import type { GroupProgram, SealedSecrets } from '../program.ts'
-import { applicationOf, referringVariables, sealSecrets } from '../program-secrets.ts'
+import { referringVariables, sealSecrets } from '../program-secrets.ts'
 import { countField, type OperationParts, optionalField } from './parts.ts'
 
 const keptActivities = 100
@@ -77,7 +78,7 @@ export function sealFor(
   { run, context }: { readonly run: OperationRun; readonly context: BackendContext },
 ): Promise<SealedSecrets | undefined> {
   const place = `server group ${name} in ${account}/${region}`
-  const use = { application: applicationOf(name), account, user: run.user, place }
+  const use = { application: parseMoniker(name).app ?? undefined, account, user: run.user, place }
   return sealSecrets(program, use, { secrets: context.secrets, run })
 }
 

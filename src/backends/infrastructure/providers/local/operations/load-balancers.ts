@@ -38,16 +38,25 @@ const protocol = optionalField(
     .pipe(z.enum(protocols)),
 )
 
-const ListenerFields = z.looseObject({
-  externalProtocol: protocol,
-  protocol: protocol,
-  externalPort: port,
-  port: port,
-  internalProtocol: protocol,
-  internalPort: port,
-  sslCertificateId: optionalTextPart,
-  sslCertificateName: optionalTextPart,
-})
+/** Clients have two names for most of them. */
+const ListenerFields = z
+  .looseObject({
+    externalProtocol: protocol,
+    protocol: protocol,
+    externalPort: port,
+    port: port,
+    internalProtocol: protocol,
+    internalPort: port,
+    sslCertificateId: optionalTextPart,
+    sslCertificateName: optionalTextPart,
+  })
+  .transform(({ internalProtocol, internalPort, ...external }) => ({
+    protocol: external.externalProtocol ?? external.protocol ?? 'HTTP',
+    port: external.externalPort ?? external.port,
+    internalProtocol,
+    internalPort,
+    certificate: external.sslCertificateId ?? external.sslCertificateName,
+  }))
 
 const BalancerFields = z.object({
   name: optionalTextPart,
@@ -159,14 +168,6 @@ function at({ account, region }: TargetPlace, name: string) {
   return { account: account.name, region: region.name, name }
 }
 
-function portOf({ externalPort, port: other }: ListenerFields): number | undefined {
-  return externalPort ?? other
-}
-
-function protocolOf({ externalProtocol, protocol: other }: ListenerFields): (typeof protocols)[number] {
-  return externalProtocol ?? other ?? 'HTTP'
-}
-
 /** Each is a server of the agent, and every change compares all of them. */
 const maxListeners = 100
 
@@ -189,12 +190,12 @@ function checkListeners(
   const others = [...desired.all('balancers')].filter((other) => placeKey(other) !== own)
   const range = place.account.loadBalancerPorts
   return listeners.map((listener, index) => {
-    const number = portOf(listener)
+    const number = listener.port
     if (number === undefined) return 'listeners: a listener has no externalPort.'
     const taker = others.find((other) => other.listeners.some((each) => each.port === number))
     const owner = settings.accounts.find(({ ports }) => isWithin(number, ports))
     return [
-      listeners.findIndex((each) => portOf(each) === number) < index && `listeners: the port ${number} is listed twice.`,
+      listeners.findIndex((each) => each.port === number) < index && `listeners: the port ${number} is listed twice.`,
       taker && `listeners: the port ${number} belongs to the load balancer ${taker.name}.`,
       settings.ownPorts.includes(number) && `listeners: the port ${number} belongs to Fairlead.`,
       owner && `listeners: the port ${number} belongs to the instances of the account ${owner.name}.`,
@@ -205,20 +206,17 @@ function checkListeners(
   })
 }
 
-function checkProtocol(listener: ListenerFields, certificates: readonly { readonly name: string }[]): string | undefined {
-  const external = protocolOf(listener)
-  const internal = listener.internalProtocol ?? 'HTTP'
+function checkProtocol(
+  { protocol: external, internalProtocol: internal, certificate = '' }: ListenerFields,
+  certificates: readonly { readonly name: string }[],
+): string | undefined {
   if (external === 'SSL') return 'listeners: SSL is not offered; use HTTPS, or TCP where instances encrypt themselves.'
   if ((internal === 'HTTPS' || internal === 'SSL') && external !== 'TCP') {
     return 'listeners: requests go to instances unencrypted, on the loopback address: use internalProtocol HTTP or TCP.'
   }
   const known = certificates.map(({ name }) => name)
-  if (external !== 'HTTPS' || known.includes(certificateOf(listener) ?? '')) return undefined
+  if (external !== 'HTTPS' || known.includes(certificate)) return undefined
   return `listeners: HTTPS needs sslCertificateId, one of ${known.join(', ') || 'the certificates of local.certificates, which is empty'}.`
-}
-
-function certificateOf({ sslCertificateId, sslCertificateName }: ListenerFields): string | undefined {
-  return sslCertificateId ?? sslCertificateName
 }
 
 /** `HTTP:7001/path`, `HTTP:/path`, `TCP:7001`; the port is the instance's own, whatever is written. */
@@ -237,18 +235,14 @@ function toBalancer({ fields, desired, context }: Running<BalancerFields>, place
   return {
     ...at(place, name),
     createdMs: before?.createdMs ?? context.now(),
-    listeners: fields.listeners.map((listener): BalancerListener => {
-      const external = protocolOf(listener)
-      const isPlain = external === 'TCP' || external === 'SSL'
-      return {
-        protocol: isPlain ? 'tcp' : external === 'HTTPS' ? 'https' : 'http',
-        port: portOf(listener) as number,
-        host,
-        certificate: external === 'HTTPS' ? certificateOf(listener) : undefined,
-        internalProtocol: listener.internalProtocol ?? (isPlain ? 'TCP' : 'HTTP'),
-        internalPort: listener.internalPort,
-      }
-    }),
+    listeners: fields.listeners.map(({ protocol: external, port: number, certificate, internalProtocol, internalPort }) => ({
+      protocol: toProtocol(external),
+      port: number as number,
+      host,
+      certificate: external === 'HTTPS' ? certificate : undefined,
+      internalProtocol: internalProtocol ?? (external === 'TCP' ? 'TCP' : 'HTTP'),
+      internalPort,
+    })),
     health: {
       kind: kind.toUpperCase().startsWith('HTTP') ? 'http' : 'tcp',
       path: path ?? '/',
@@ -261,6 +255,10 @@ function toBalancer({ fields, desired, context }: Running<BalancerFields>, place
     vpcId: fields.vpcId,
     securityGroups: fields.securityGroups ?? before?.securityGroups ?? [],
   }
+}
+
+function toProtocol(external: ListenerFields['protocol']): BalancerListener['protocol'] {
+  return external === 'TCP' ? 'tcp' : external === 'HTTPS' ? 'https' : 'http'
 }
 
 /** A port that the load balancer has already is its own. @throws {Error} when another process listens */
