@@ -185,10 +185,10 @@ export class AgentWork {
   }
 
   /** Connections that are open stay with this process, which ends with the last of them. */
-  handOver(program: AgentProgram | undefined): number | undefined {
+  handOver(program: AgentProgram): number | undefined {
     const { log, balancers, lock } = this.#options
     const { server } = this.#control
-    const successor = program && startAgent(program, balancers.descriptors()).pid
+    const successor = startAgent(program, balancers.descriptors()).pid
     if (successor === undefined) {
       this.#end('another agent takes over')
       return undefined

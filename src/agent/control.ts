@@ -5,7 +5,7 @@ import { readAnswerText } from '../net/read-answer.ts'
 import { http } from '../runtime/node-http.ts'
 import type { ConsolePart, ConsoleWish } from './console.ts'
 import { type ObservedHead, ObservedLedger } from './observed-lines.ts'
-import type { DesiredInstance, DesiredState, ObservedState } from './protocol.ts'
+import type { DesiredState, ObservedState } from './protocol.ts'
 import { type AgentProgram, checkAgentProgram } from './start-agent.ts'
 import type { TrafficSamples } from './traffic-history.ts'
 
@@ -21,10 +21,10 @@ interface ControlledAgent {
   /**
    * Leaves processes and ports to another agent, and ends after the answer.
    *
-   * @param program Starts it; undefined: Fairlead does, and the ports close for a moment
-   * @returns process id of the successor
+   * @param program Starts it
+   * @returns process id of the successor; undefined: it could not be started, and Fairlead starts one
    */
-  handOver(program: AgentProgram | undefined): number | undefined
+  handOver(program: AgentProgram): number | undefined
 }
 
 interface ControlRequest {
@@ -84,9 +84,8 @@ export class Control {
       send(response, 200, {})
     },
     'POST /hand-over': async ({ request, response }) => {
-      const text = await readText(request)
-      const pid = this.#agent.handOver(text === '' ? undefined : checkAgentProgram(JSON.parse(text)))
-      send(response, 200, { successor: pid })
+      const successor = this.#agent.handOver(checkAgentProgram(JSON.parse(await readText(request))))
+      send(response, 200, { successor })
     },
   }
 
@@ -142,28 +141,12 @@ const idPattern = /^[A-Za-z0-9][A-Za-z0-9-]{0,127}$/
 function checkDesiredState(body: unknown): DesiredState {
   const state = body as DesiredState
   if (!Number.isSafeInteger(state?.revision) || state.revision < 1) throw new SyntaxError('revision is no positive integer.')
-  if (!Array.isArray(state.instances) || !Array.isArray(state.loadBalancers)) {
-    throw new SyntaxError('instances and loadBalancers have to be lists.')
-  }
   const ids = new Set<string>()
-  for (const instance of state.instances as DesiredInstance[]) {
-    checkInstance(instance)
-    if (ids.has(instance.id)) throw new SyntaxError(`The instance ${instance.id} is listed twice.`)
-    ids.add(instance.id)
+  for (const { id } of state.instances) {
+    if (!idPattern.test(id))
+      throw new SyntaxError(`The instance id ${JSON.stringify(id)} has other characters than letters, digits and hyphens.`)
+    if (ids.has(id)) throw new SyntaxError(`The instance ${id} is listed twice.`)
+    ids.add(id)
   }
   return state
-}
-
-function checkInstance({ id, generation, program, stopGraceMs }: DesiredInstance): void {
-  if (typeof id !== 'string' || !idPattern.test(id)) {
-    throw new SyntaxError(`The instance id ${JSON.stringify(id)} has other characters than letters, digits and hyphens.`)
-  }
-  const isWhole =
-    Number.isSafeInteger(generation) &&
-    Number.isFinite(stopGraceMs) &&
-    Array.isArray(program?.command) &&
-    program.command.every((word) => typeof word === 'string' && !word.includes('\0')) &&
-    Number.isFinite(program.limits?.consoleBytes) &&
-    Object.values(program.environment ?? { '': undefined }).every((value) => typeof value === 'string')
-  if (!isWhole) throw new SyntaxError(`The instance ${id} is incomplete.`)
 }
