@@ -1,5 +1,6 @@
-/** Digests of contents: in the forms of registries, of packages and of checksum files. */
+/** Digests of contents in the forms of registries, packages and checksum files, and a cache of contents by them. */
 import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { BackendError } from '../../backend.ts'
 
 export interface Digest {
@@ -39,4 +40,32 @@ export function checkDigest(content: Buffer, expected: Digest, place: string): B
     502,
     `The artifact is not what was expected: ${place} has the digest ${found}, and not ${formatDigest(expected)}.`,
   )
+}
+
+const maxKeptBytes = 16 * 1024 * 1024
+const maxEntryBytes = 4 * 1024 * 1024
+
+/** Contents of artifacts that were fetched, by account and digest. */
+export class ContentCache {
+  readonly #contents = new LRUCache<string, Buffer>({
+    maxSize: maxKeptBytes,
+    maxEntrySize: maxEntryBytes,
+    sizeCalculation: ({ length }) => Math.max(1, length),
+  })
+
+  /**
+   * The content with a digest: as it is kept, or else loaded and checked.
+   *
+   * @param account Another account gets nothing of it
+   * @param place For messages
+   * @throws {BackendError} 502 when what was loaded has another digest
+   */
+  async fetch(account: string, digest: Digest, place: string, load: () => Promise<Buffer>): Promise<Buffer> {
+    const key = JSON.stringify([account, formatDigest(digest)])
+    const kept = this.#contents.get(key)
+    if (kept !== undefined) return kept
+    const content = checkDigest(await load(), digest, place)
+    this.#contents.set(key, content)
+    return content
+  }
 }

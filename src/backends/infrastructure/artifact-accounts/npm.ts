@@ -7,9 +7,8 @@ import { httpAddress } from '../../../settings/setting.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
 import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
-import { ContentCache } from './content-cache.ts'
 import { artifactTokenKeys, authorizationHeader, loadLogin, loginKeys } from './credentials.ts'
-import { parseDigest } from './digests.ts'
+import { ContentCache, parseDigest } from './digests.ts'
 import { createSource, type SourceGet, shownAddress } from './source-calls.ts'
 
 const NpmAccount = z.strictObject({

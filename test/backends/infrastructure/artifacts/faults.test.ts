@@ -4,8 +4,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { BackendError } from '../../../../src/backends/backend.ts'
-import { ContentCache } from '../../../../src/backends/infrastructure/artifact-accounts/content-cache.ts'
-import { checkDigest, formatDigest, parseDigest } from '../../../../src/backends/infrastructure/artifact-accounts/digests.ts'
+import {
+  ContentCache,
+  checkDigest,
+  formatDigest,
+  parseDigest,
+} from '../../../../src/backends/infrastructure/artifact-accounts/digests.ts'
 import { createSource } from '../../../../src/backends/infrastructure/artifact-accounts/source-calls.ts'
 import { defaultOutsideSettings } from '../../../../src/backends/outside/settings.ts'
 import { InTurn, Reply, silence, startUpstream } from '../../../support/upstream.ts'
