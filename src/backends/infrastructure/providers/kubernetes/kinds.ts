@@ -1,14 +1,16 @@
 /** Kinds of Kubernetes objects: spelling, group, and what they are to Spinnaker (docs/contracts/kubernetes.md#kinds). */
 import { textOf } from '../../../../json/values.ts'
 
-export type SpinnakerKind =
-  | 'instances'
-  | 'configs'
-  | 'serverGroups'
-  | 'loadBalancers'
-  | 'securityGroups'
-  | 'serverGroupManagers'
-  | 'unclassified'
+export const spinnakerKinds = [
+  'instances',
+  'configs',
+  'serverGroups',
+  'loadBalancers',
+  'securityGroups',
+  'serverGroupManagers',
+  'unclassified',
+] as const
+export type SpinnakerKind = (typeof spinnakerKinds)[number]
 
 export interface Kind {
   /** As answers spell it: `replicaSet`, and `Widget.example.test` where it is not built in. */

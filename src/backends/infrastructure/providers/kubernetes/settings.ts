@@ -11,18 +11,8 @@ import {
   settings,
   texts,
 } from '../../../../settings/setting.ts'
-import { type Kind, priorities, type SpinnakerKind } from './kinds.ts'
+import { type Kind, priorities, spinnakerKinds } from './kinds.ts'
 import { PrometheusSettings } from './reads/metric-queries.ts'
-
-const spinnakerKinds = [
-  'instances',
-  'configs',
-  'serverGroups',
-  'loadBalancers',
-  'securityGroups',
-  'serverGroupManagers',
-  'unclassified',
-] as const satisfies readonly SpinnakerKind[]
 
 const CustomResource = z
   .strictObject({
@@ -91,7 +81,6 @@ const AccountKeys = z.strictObject({
     .describe('Kinds of custom resources that Fairlead treats in a certain way.'),
   onlySpinnakerManaged: off.describe('Lists show only what was deployed by Fairlead or Spinnaker.'),
   cacheAllApplicationRelationships: off.describe('Raw resources include kinds that no other list has.'),
-  checkPermissionsOnStartup: on.describe('False: every kind counts as readable, until the API server refuses it.'),
   apply: z
     .enum(['server', 'client'])
     .default('server')
@@ -130,6 +119,7 @@ const AccountKeys = z.strictObject({
   namingStrategy: z.literal('kubernetesAnnotations').optional().describe('The only strategy.'),
   cacheIntervalSeconds: z.int().min(1).optional().describe('Shown in the account; lists are watched and need no interval.'),
   cacheThreads: z.int().min(1).default(1).meta({ description: 'Shown in the account.' }),
+  checkPermissionsOnStartup: ignored('A kind counts as readable until the API server refuses it.'),
   cachingPolicies: ignored('Lists are watched.'),
   oAuthServiceAccount: ignored('Use an exec credential of the kubeconfig.'),
   oAuthScopes: ignored('Use an exec credential of the kubeconfig.'),
