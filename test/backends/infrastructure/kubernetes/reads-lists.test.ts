@@ -5,7 +5,7 @@ import { OpenAccount } from '../../../../src/backends/infrastructure/providers/k
 import { SharedConnections } from '../../../../src/backends/infrastructure/providers/kubernetes/api/shared-connections.ts'
 import { ReadsUnderWay } from '../../../../src/backends/infrastructure/providers/kubernetes/reads/reads-under-way.ts'
 import { Sharing } from '../../../../src/backends/infrastructure/providers/kubernetes/reads/sharing.ts'
-import { Slots } from '../../../../src/backends/infrastructure/providers/kubernetes/reads/slots.ts'
+import { WorkLine } from '../../../../src/backends/stores/in-turns.ts'
 import { fieldAt, fieldOf, type JsonObject, objectsOf } from '../../../../src/json/values.ts'
 import { type FakeKubernetes, startFakeKubernetes } from '../../../support/fake-kubernetes.ts'
 import { kubernetesSettings, startKubernetesInfrastructure } from '../../../support/kubernetes-infrastructure.ts'
@@ -423,7 +423,7 @@ test('what no read has needed for an hour is let go', async (t) => {
   const log = pino({ level: 'silent' })
   const told = { changed: () => {}, rejected: () => {} }
   const connections = new SharedConnections()
-  const general = { provider, underWay, sharing: new Sharing(), connections, slots: new Slots(10), log, ...told }
+  const general = { provider, underWay, sharing: new Sharing(), connections, loads: new WorkLine(10), log, ...told }
   const account = new OpenAccount({ ...general, settings: accounts[0]!, now: () => nowMs })
   t.after(() => account.close())
   const read = async () => {

@@ -2,8 +2,10 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { BackOff } from '../../../../concurrency/back-off.ts'
 import type { JsonObject } from '../../../../json/values.ts'
+import type { WorkLine } from '../../../stores/in-turns.ts'
 import type { Account } from '../../model.ts'
 import { AccountClient } from './account-client.ts'
+import { apiVersionOf } from './api/api-path.ts'
 import type { ApiResource } from './api/cluster-api.ts'
 import type { SharedConnections } from './api/shared-connections.ts'
 import { builtInKinds, type Kind, KindTable } from './kinds.ts'
@@ -19,7 +21,6 @@ import { KindCatalog } from './reads/listed-kinds.ts'
 import { Namespaces } from './reads/namespaces.ts'
 import type { ReadsUnderWay } from './reads/reads-under-way.ts'
 import type { Sharing } from './reads/sharing.ts'
-import type { Slots } from './reads/slots.ts'
 import type { KubernetesAccountSettings, KubernetesSettings } from './settings.ts'
 
 export interface AccountOptions {
@@ -28,7 +29,8 @@ export interface AccountOptions {
   readonly underWay: ReadsUnderWay
   readonly sharing: Sharing
   readonly connections: SharedConnections
-  readonly slots: Slots
+  /** First lists that run at a time. */
+  readonly loads: WorkLine
   readonly log: FastifyBaseLogger
   readonly now: () => number
   /** Called after each change of what lists show, and of the state of the account. */
@@ -55,7 +57,7 @@ export class OpenAccount implements KubernetesAccount {
   #isAway = false
 
   constructor(options: AccountOptions) {
-    const { settings, provider, sharing, connections, slots, underWay, log, now } = options
+    const { settings, provider, sharing, connections, loads, underWay, log, now } = options
     const changed = () => this.#changed()
     this.#options = options
     this.settings = settings
@@ -69,7 +71,7 @@ export class OpenAccount implements KubernetesAccount {
       kinds: () => this.#catalog.all,
       api: this.api,
       namespaces: settings.namespaces,
-      slots,
+      loads,
       now,
       underWay,
       refused: (kind, problem) =>
@@ -90,7 +92,7 @@ export class OpenAccount implements KubernetesAccount {
 
   /** Reads the namespaces once, and again later while the API server does not answer. */
   async loadNamespaces(): Promise<void> {
-    const isLoaded = await this.#options.slots.run(() => this.#namespaces.load())
+    const isLoaded = await this.#options.loads.run(() => this.#namespaces.load())
     if (isLoaded) this.#retry.reset()
     else this.#retry.startLater(() => void this.loadNamespaces())
     if (!this.#watches.isInUse) await this.api.rest()
@@ -158,7 +160,7 @@ export class OpenAccount implements KubernetesAccount {
   }
 
   #watch(kind: Kind, resource: ApiResource, namespace: string | undefined) {
-    const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`
+    const apiVersion = apiVersionOf(resource)
     return this.api.watch<KeptObject>({
       resource,
       namespace,

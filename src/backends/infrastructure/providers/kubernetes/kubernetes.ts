@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { ConsoleWish } from '../../../../agent/console.ts'
 import type { JsonObject } from '../../../../json/values.ts'
 import type { BackendContext } from '../../../backend.ts'
+import { WorkLine } from '../../../stores/in-turns.ts'
 import type { Account, Instance, Job, LoadBalancer, Owned, OwnHit, OwnResource, SecurityGroup, ServerGroup } from '../../model.ts'
 import type { OperationTypes } from '../../operation-type.ts'
 import type { CloudProvider, ConsoleView, LogChoice, ManifestReads, MetricReads } from '../../provider.ts'
@@ -16,11 +17,9 @@ import type { KubernetesParts } from './parts.ts'
 import { createMetricReads } from './reads/group-metrics.ts'
 import { createManifestReads } from './reads/manifest-reads.ts'
 import { removeObject } from './reads/object-lookup.ts'
-import { readConsole, readProperties } from './reads/pod-logs.ts'
-import { podRoutes } from './reads/pod-routes.ts'
+import { podRoutes, readConsole, readProperties } from './reads/pod-logs.ts'
 import { ReadsUnderWay } from './reads/reads-under-way.ts'
 import { Sharing } from './reads/sharing.ts'
-import { Slots } from './reads/slots.ts'
 import { StoredApplications } from './reads/stored-applications.ts'
 import type { KubernetesAccountSettings, KubernetesSettings } from './settings.ts'
 
@@ -39,7 +38,7 @@ export class KubernetesProvider implements CloudProvider {
   readonly #underWay = new ReadsUnderWay()
   readonly #sharing = new Sharing()
   readonly #connections = new SharedConnections()
-  readonly #slots = new Slots(maxLoads)
+  readonly #loads = new WorkLine(maxLoads)
   readonly #stored: StoredApplications
   readonly #accounts = new Map<string, OpenAccount>()
   #settings: KubernetesSettings
@@ -207,7 +206,7 @@ export class KubernetesProvider implements CloudProvider {
       sharing: this.#sharing,
       connections: this.#connections,
       rejected: () => void this.#renew(settings.name),
-      slots: this.#slots,
+      loads: this.#loads,
       log: this.#context.log,
       now: this.#context.now,
       changed: () => this.#changed(),

@@ -1,6 +1,7 @@
 /** Kinds that an API server serves, by its discovery documents. */
 import { sharedWork } from '../../../../../concurrency/shared-work.ts'
 import { fieldAt, fieldOf, isObject, isTrue, type JsonObject, objectsOf, textOf, textsOf } from '../../../../../json/values.ts'
+import { WorkLine } from '../../../../stores/in-turns.ts'
 import { isBuiltInGroup } from '../kinds.ts'
 import { type ApiError, isApiError } from './api-error.ts'
 import type { ApiResource, KindName } from './cluster-api.ts'
@@ -132,15 +133,9 @@ class DiscoveryReader {
     const document = await this.#document(root)
     if (fieldOf(document, 'kind') === 'APIGroupDiscoveryList') return this.#aggregated(document)
     const groupVersions = root === '/api' ? textsOf(fieldOf(document, 'versions')) : groupVersionsOf(document)
-    const found: Found[][] = []
-    let next = 0
-    const work = async () => {
-      for (let index = next++; index < groupVersions.length; index = next++) {
-        found[index] = await this.#one(root, groupVersions[index] ?? '')
-      }
-    }
-    await Promise.all(Array.from({ length: readers }, work))
-    return found.flat()
+    const line = new WorkLine(readers)
+    const found = groupVersions.map((groupVersion) => line.run(() => this.#one(root, groupVersion)))
+    return (await Promise.all(found)).flat()
   }
 
   async #document(root: string): Promise<unknown> {

@@ -1,5 +1,6 @@
 /** Errors of requests to an API server, in words. */
 import type { IncomingHttpHeaders } from 'node:http'
+import { parseIfJson } from '../../../../../json/json.ts'
 import { isObject, numberOf, objectOf } from '../../../../../json/values.ts'
 import { ApiError, toApiError } from './api-error.ts'
 import { ConnectFault } from './connections.ts'
@@ -59,7 +60,8 @@ export function isLost({ cause }: ApiError): boolean {
 
 /** @param text The body. Its `details` have `retryAfterSeconds` where the server names a pause */
 export function toResponseError(status: number, headers: IncomingHttpHeaders, text: string): ApiError {
-  const error = toApiError(status, parsed(text))
+  const body = parseIfJson(text)
+  const error = toApiError(status, isObject(body) ? body : text)
   const seconds = numberOf(headers['retry-after'])
   if (seconds === undefined || error.details['retryAfterSeconds'] !== undefined) return error
   const { message, reason } = error
@@ -70,13 +72,4 @@ export function toResponseError(status: number, headers: IncomingHttpHeaders, te
 export function retryAfterMs({ details }: ApiError): number | undefined {
   const seconds = numberOf(objectOf(details)['retryAfterSeconds'])
   return seconds === undefined || seconds <= 0 ? undefined : seconds * 1000
-}
-
-function parsed(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : text
-  } catch {
-    return text
-  }
 }

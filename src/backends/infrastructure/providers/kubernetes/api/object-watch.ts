@@ -1,12 +1,12 @@
 /** The objects of one resource, kept current in memory by a list and a watch. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { backOffMs } from '../../../../../concurrency/back-off.ts'
 import type { KubeObject } from '../objects.ts'
 import type { ApiError } from './api-error.ts'
-import { Contact } from './contact.ts'
 import { retryAfterMs, toFault } from './faults.ts'
 import type { ObjectPage } from './lists.ts'
 import { ObjectStore } from './object-store.ts'
-import { pause } from './recovery.ts'
+import { Contact } from './recovery.ts'
 import { type ObjectWatchOptions, usualTimings, type WatchState, type WatchTimings } from './watch-options.ts'
 import type { WatchListener } from './watch-stream.ts'
 
@@ -35,7 +35,6 @@ export class ObjectWatch<Entry> {
   /** Since the connection was lost, until it watches again. */
   #isRecovering = false
   #openedAtMs: number | undefined
-  #hasStarted = false
 
   constructor(options: ObjectWatchOptions<Entry>) {
     this.#options = options
@@ -44,8 +43,6 @@ export class ObjectWatch<Entry> {
   }
 
   start(): void {
-    if (this.#hasStarted) return
-    this.#hasStarted = true
     void this.#run()
   }
 
@@ -107,8 +104,8 @@ export class ObjectWatch<Entry> {
       const isScout = await recovery.enter(this.#signal)
       const contact = new Contact(recovery, isScout)
       const pauseMs = this.#signal.aborted ? 0 : await this.#stay(contact)
-      contact.end()
-      if (pauseMs > 0) await pause(pauseMs, this.#signal)
+      contact.failed()
+      if (pauseMs > 0) await sleep(pauseMs, undefined, { signal: this.#signal, ref: false }).catch(() => {})
     }
     recovery.watches--
   }
@@ -139,7 +136,7 @@ export class ObjectWatch<Entry> {
       for (const object of objects) this.#store.set(object)
       version = resourceVersion ?? version
     }
-    await source.recovery.list(() => source.pages(resource, query, take))
+    await source.recovery.lists.run(() => source.pages(resource, query, take))
     this.#store.endList(version)
     this.#version = version ?? '0'
     this.#refusals = 0

@@ -1,5 +1,7 @@
 /** How the watches of one cluster come back after a loss: one goes ahead, the others follow, and not all at once. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { backOffMs } from '../../../../../concurrency/back-off.ts'
+import { WorkLine } from '../../../../stores/in-turns.ts'
 
 export interface RecoveryLimits {
   /** Pauses between attempts to reach the cluster again. */
@@ -12,12 +14,9 @@ export interface RecoveryLimits {
 
 const usualRecovery: RecoveryLimits = { firstMs: 100, longestMs: 5000, maxRequests: 55, windowMs: 10_000 }
 
-/** Lists of watches that run at once. */
 const maxLists = 4
 
-interface Waiting {
-  readonly go: (isScout: boolean) => void
-}
+type Go = (isScout: boolean) => void
 
 /** It has no timers while nothing waits. */
 export class Recovery {
@@ -29,10 +28,10 @@ export class Recovery {
   #isOpen = true
   #failures = 0
   #hasScout = false
-  #waiting: Waiting[] = []
+  #waiting: Go[] = []
   #timer: NodeJS.Timeout | undefined
-  #lists = 0
-  readonly #waitingLists: (() => void)[] = []
+  /** Lists of watches. */
+  readonly lists = new WorkLine(maxLists)
   /** Requests that followed a loss, of the last window. */
   #sentAtMs: number[] = []
 
@@ -52,10 +51,9 @@ export class Recovery {
   enter(signal: AbortSignal): Promise<boolean> {
     if (this.#isOpen || signal.aborted) return Promise.resolve(false)
     const { promise, resolve } = Promise.withResolvers<boolean>()
-    const waiting = { go: resolve }
-    this.#waiting.push(waiting)
+    this.#waiting.push(resolve)
     const leave = () => {
-      this.#waiting = this.#waiting.filter((each) => each !== waiting)
+      this.#waiting = this.#waiting.filter((each) => each !== resolve)
       resolve(false)
     }
     signal.addEventListener('abort', leave)
@@ -70,7 +68,7 @@ export class Recovery {
     this.isExpired = isExpired
     const waiting = this.#waiting
     this.#waiting = []
-    for (const { go } of waiting) go(false)
+    for (const go of waiting) go(false)
   }
 
   failed(): void {
@@ -89,20 +87,8 @@ export class Recovery {
         this.#sentAtMs.push(nowMs)
         return
       }
-      await pause((this.#sentAtMs[0] ?? nowMs) + windowMs - nowMs, signal)
-    }
-  }
-
-  /** Runs a list once fewer than some others run. */
-  async list<T>(read: () => Promise<T>): Promise<T> {
-    if (this.#lists >= maxLists) await new Promise<void>((resolve) => this.#waitingLists.push(resolve))
-    else this.#lists++
-    try {
-      return await read()
-    } finally {
-      const next = this.#waitingLists.shift()
-      if (next === undefined) this.#lists--
-      else next()
+      const pauseMs = (this.#sentAtMs[0] ?? nowMs) + windowMs - nowMs
+      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => {})
     }
   }
 
@@ -117,19 +103,48 @@ export class Recovery {
       this.#timer = undefined
       const scout = this.#waiting.shift()
       this.#hasScout = scout !== undefined
-      scout?.go(true)
+      scout?.(true)
     }, pauseMs).unref()
   }
 }
 
-/** Ends early, without error, when the signal fires. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const end = () => resolve()
-  const timer = setTimeout(end, ms).unref()
-  signal.addEventListener('abort', end)
-  await promise
-  clearTimeout(timer)
-  signal.removeEventListener('abort', end)
+/** What a watch that goes ahead after a loss tells the others, once. */
+export class Contact {
+  readonly #recovery: Recovery
+  #isOpen: boolean
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(recovery: Recovery, isScout: boolean) {
+    this.#recovery = recovery
+    this.#isOpen = isScout
+  }
+
+  reached(isExpired: boolean): void {
+    if (this.#settle()) this.#recovery.reached(isExpired)
+  }
+
+  /** Unless something else is told before. */
+  reachedSoon(ms: number): void {
+    if (this.#isOpen) this.#timer = setTimeout(() => this.reached(false), ms).unref()
+  }
+
+  /** Unless something else was told before. */
+  failed(): void {
+    if (this.#settle()) this.#recovery.failed()
+  }
+
+  /** @returns whether this one had gone ahead */
+  lost(): boolean {
+    const wasScout = this.#settle()
+    if (wasScout) this.#recovery.failed()
+    else this.#recovery.lost()
+    return wasScout
+  }
+
+  #settle(): boolean {
+    clearTimeout(this.#timer)
+    const wasOpen = this.#isOpen
+    this.#isOpen = false
+    return wasOpen
+  }
 }

@@ -40,7 +40,6 @@ export interface AskOptions {
 const connectTimeoutMs = 10_000
 const longestPauseMs = 10_000
 export const maxAnswerBytes = 64 * 1024 * 1024
-const maxErrorBytes = 64 * 1024
 
 export class ApiRequests {
   readonly #options: RequestsOptions
@@ -69,13 +68,16 @@ export class ApiRequests {
         if (attempt >= maxAttempts || bound.aborted || !isRepeatable(request, fault)) throw fault
         const wantedMs = retryAfterMs(fault) ?? backOffMs({ firstMs: pauseMs, longestMs: longestPauseMs }, attempt - 1)
         if (wantedMs > this.#options.requestTimeoutMs) throw fault
-        await this.#pause(wantedMs, bound, fault)
+        // With jitter: of requests that are rejected together, not all come back together.
+        await sleep(wantedMs * (1 + Math.random() / 2), undefined, { signal: bound }).catch(() => {
+          throw fault
+        })
       }
     }
   }
 
   /**
-   * A response without end. What `handler` gets begins with a status below 400.
+   * A response without end.
    *
    * @throws {ApiError}
    */
@@ -86,11 +88,17 @@ export class ApiRequests {
       this.#options.requestTimeoutMs,
     ).unref()
     const whole = AbortSignal.any([start.signal, this.#closing.signal, signal])
+    const timed: StreamHandler = {
+      start: () => {
+        clearTimeout(limit)
+        handler.start()
+      },
+      data: (piece) => handler.data(piece),
+    }
     try {
       await this.#withLogin(request, async (full) => {
-        const reader = new StreamStart(handler, () => clearTimeout(limit))
-        await this.#transport.stream(full, reader, whole)
-        reader.check()
+        const { status, headers, text } = await this.#transport.stream(full, timed, whole)
+        if (status >= 400) throw toResponseError(status, headers, text)
       })
     } catch (error) {
       throw toFault(error, this.#options.requestTimeoutMs)
@@ -147,15 +155,6 @@ export class ApiRequests {
     }
     return credential
   }
-
-  /** With jitter: of requests that are rejected together, not all come back together. */
-  async #pause(ms: number, bound: AbortSignal, fault: ApiError): Promise<void> {
-    try {
-      await sleep(ms * (1 + Math.random() / 2), undefined, { signal: bound })
-    } catch {
-      throw fault
-    }
-  }
 }
 
 function withHeaders(request: ApiRequest, { headers }: Credential): ApiRequest {
@@ -167,41 +166,4 @@ function isRepeatable({ method }: ApiRequest, fault: ApiError): boolean {
   if (fault.status === 429 || isUnsent(fault)) return true
   if (method !== 'GET') return false
   return isLost(fault) || (fault.status === 503 && retryAfterMs(fault) !== undefined)
-}
-
-/** Collects the body of an error, and passes on any other. */
-class StreamStart implements StreamHandler {
-  readonly #handler: StreamHandler
-  readonly #started: () => void
-  readonly #pieces: Buffer[] = []
-  #bytes = 0
-  #status = 0
-  #headers: IncomingHttpHeaders = {}
-
-  constructor(handler: StreamHandler, started: () => void) {
-    this.#handler = handler
-    this.#started = started
-  }
-
-  start(status: number, headers: IncomingHttpHeaders): void {
-    this.#status = status
-    this.#headers = headers
-    if (status >= 400) return
-    this.#started()
-    this.#handler.start(status, headers)
-  }
-
-  data(piece: Buffer): void {
-    if (this.#status < 400) {
-      this.#handler.data(piece)
-      return
-    }
-    this.#bytes += piece.length
-    if (this.#bytes <= maxErrorBytes) this.#pieces.push(piece)
-  }
-
-  /** Once the response is over. @throws {ApiError} */
-  check(): void {
-    if (this.#status >= 400) throw toResponseError(this.#status, this.#headers, Buffer.concat(this.#pieces).toString('utf8'))
-  }
 }

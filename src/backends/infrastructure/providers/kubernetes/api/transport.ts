@@ -19,12 +19,22 @@ interface SendBounds {
   readonly signal: AbortSignal
 }
 
+/** Receiver of a response with a status below 400. */
 export interface StreamHandler {
   /** Called once, before the first piece. */
-  start(status: number, headers: IncomingHttpHeaders): void
+  start(): void
   /** What it throws ends the request. */
   data(piece: Buffer): void
 }
+
+export interface StreamEnd {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** The body of an error. */
+  readonly text: string
+}
+
+const maxErrorBytes = 64 * 1024
 
 /** Without HTTP/2 there are no pings: watches have bookmarks each minute. */
 const plainSilenceMs = 150_000
@@ -48,7 +58,7 @@ export class Transport {
   }
 
   /** Resolves when the response is over. @throws as `send` */
-  stream(request: ApiRequest, handler: StreamHandler, signal: AbortSignal): Promise<void> {
+  stream(request: ApiRequest, handler: StreamHandler, signal: AbortSignal): Promise<StreamEnd> {
     return this.#give(signal, (connection) => {
       const reader = new StreamReader(handler, signal)
       const bodyTimeout = connection.isMultiplexed ? 0 : plainSilenceMs
@@ -92,10 +102,14 @@ export class Transport {
 }
 
 class StreamReader implements Dispatcher.DispatchHandler {
-  readonly over = Promise.withResolvers<void>()
+  readonly over = Promise.withResolvers<StreamEnd>()
   readonly #handler: StreamHandler
   readonly #signal: AbortSignal
   #controller: Dispatcher.DispatchController | undefined
+  #status = 0
+  #headers: IncomingHttpHeaders = {}
+  readonly #error: Buffer[] = []
+  #errorBytes = 0
 
   constructor(handler: StreamHandler, signal: AbortSignal) {
     this.#handler = handler
@@ -114,16 +128,21 @@ class StreamReader implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status >= 200) this.#handler.start(status, headers)
+    if (status < 200) return
+    this.#status = status
+    this.#headers = headers
+    if (status < 400) this.#handler.start()
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
-    this.#handler.data(piece)
+    if (this.#status < 400) return void this.#handler.data(piece)
+    this.#errorBytes += piece.length
+    if (this.#errorBytes <= maxErrorBytes) this.#error.push(piece)
   }
 
   onResponseEnd(): void {
     this.#leave()
-    this.over.resolve()
+    this.over.resolve({ status: this.#status, headers: this.#headers, text: Buffer.concat(this.#error).toString('utf8') })
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

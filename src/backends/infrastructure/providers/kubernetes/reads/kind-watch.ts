@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backOffMs } from '../../../../../concurrency/back-off.ts'
 import { within } from '../../../../../concurrency/within.ts'
+import type { WorkLine } from '../../../../stores/in-turns.ts'
 import type { ApiResource, ClusterApi } from '../api/cluster-api.ts'
 import type { ObjectWatch } from '../api/object-watch.ts'
 import { type Kind, parseKind } from '../kinds.ts'
 import type { KubeObject } from '../objects.ts'
-import type { Slots } from './slots.ts'
 
 /** Of an `ObjectWatch`. */
 export type ResourceWatch = Pick<
@@ -20,7 +20,7 @@ export interface KindWatchOptions {
   /** Empty: all. */
   readonly namespaces: readonly string[]
   /** Opens watches when few others are loading. */
-  readonly slots: Slots
+  readonly loads: WorkLine
   readonly now: () => number
   readonly open: (resource: ApiResource, namespace: string | undefined) => Promise<ResourceWatch>
   /** Called where the API server refuses the first list. */
@@ -110,7 +110,7 @@ export class KindWatch {
 
   /** Resolves when answers need not wait any longer; a kind that cannot be looked up is looked up again meanwhile. */
   async #load(): Promise<void> {
-    const loading = this.#options.slots.run(async () => {
+    const loading = this.#options.loads.run(async () => {
       if (!(await this.#attempt())) return void this.#retry()
       await Promise.all(this.#watches.map(({ loaded }) => loaded))
       const { kind, refused } = this.#options
