@@ -1,14 +1,16 @@
 /** Drift: what other managers have changed in deployed objects since Fairlead applied them. */
-import { fieldAt, isObject, type JsonObject, objectsOf, textOf } from '../../../../json/values.ts'
+import { parseIfJson } from '../../../../json/json.ts'
+import { fieldAt, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import type { OwnResource } from '../../model.ts'
 import type { DriftQuery } from '../../provider.ts'
 import { isApiError } from './api/api-error.ts'
 import type { ApiResource } from './api/cluster-api.ts'
 import { formatFullName } from './full-name.ts'
 import { kindOfManifest, parseKind } from './kinds.ts'
-import { annotationOf, fieldManager, lastAppliedAnnotation, trafficAnnotation } from './manifests/annotations.ts'
+import { annotationOf, fieldManager, trafficAnnotation } from './manifests/annotations.ts'
 import { diffObjects } from './manifests/diff.ts'
 import { monikerOf } from './manifests/moniker.ts'
+import { lastAppliedOf } from './manifests/versions.ts'
 import type { KubeObject } from './objects.ts'
 import { applicationAnnotation, managerLabel } from './owner.ts'
 import type { KubernetesAccount } from './parts.ts'
@@ -94,7 +96,7 @@ function driftOf(object: KubeObject): Drift[] {
   const applied = own.find(({ operation }) => operation === 'Apply') ?? own[0]
   if (applied === undefined) return []
   const appliedAt = textOf(applied['time']) ?? ''
-  const manifest = parsed(object.metadata.annotations?.[lastAppliedAnnotation])
+  const manifest = lastAppliedOf(object)
   const foreign = entries.flatMap((entry): Drift[] => {
     const manager = textOf(entry['manager']) ?? ''
     // The API server notes no time for the scale subresource. A deployment that sets the number takes it over.
@@ -125,16 +127,6 @@ function isEmpty(value: unknown): boolean {
   return Array.isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0
 }
 
-function parsed(text: string | undefined): JsonObject | undefined {
-  if (text === undefined) return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
 /**
  * The leaves of a set of fields: `f:` names a field, `k:` an entry of a list by its keys, `v:` one by its value.
  *
@@ -154,8 +146,7 @@ function segmentOf(key: string, prefix: string): string {
   const value = key.slice(2)
   if (key.startsWith('f:')) return prefix === '' ? value : `.${value}`
   if (!key.startsWith('k:')) return `[${value}]`
-  const keys = parsed(value) ?? {}
-  return `[${Object.entries(keys)
+  return `[${Object.entries(objectOf(parseIfJson(value)))
     .map(([name, each]) => `${name}=${String(each)}`)
     .join(',')}]`
 }

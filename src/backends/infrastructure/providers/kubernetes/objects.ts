@@ -1,5 +1,5 @@
 /** Objects of Kubernetes, as its API server reports them. */
-import type { JsonObject } from '../../../../json/values.ts'
+import { fieldAt, type JsonObject, objectsOf, textOf } from '../../../../json/values.ts'
 
 export interface KubeObject extends JsonObject {
   readonly apiVersion: string
@@ -28,4 +28,26 @@ export interface OwnerReference {
   readonly name: string
   readonly uid: string
   readonly controller?: boolean
+}
+
+type Described = Pick<KubeObject, 'metadata'>
+
+/** What creates and removes it, as a deployment does its replica sets. */
+export function controllerOf({ metadata }: Described): OwnerReference | undefined {
+  return metadata.ownerReferences?.find(({ controller }) => controller === true)
+}
+
+export function isOwnedBy({ metadata }: Described, owner: Described): boolean {
+  return metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true
+}
+
+/** A condition of its status, such as `Ready`. */
+export function conditionOf(object: JsonObject, type: string): JsonObject | undefined {
+  return objectsOf(fieldAt(object, 'status', 'conditions')).find((condition) => condition['type'] === type)
+}
+
+/** Milliseconds since the epoch of an RFC 3339 time; undefined for anything else. */
+export function millisecondsOf(time: unknown): number | undefined {
+  const ms = Date.parse(textOf(time) ?? '')
+  return Number.isNaN(ms) ? undefined : ms
 }

@@ -1,4 +1,5 @@
 /** Sets of fields as `metadata.managedFields` has them: who wrote which field. */
+import { parseIfJson } from '../../../../../json/json.ts'
 import { fieldOf, isObject, type JsonObject, listOf, objectsOf } from '../../../../../json/values.ts'
 
 /**
@@ -62,7 +63,7 @@ export function missingFields(set: FieldSet, manifest: unknown): FieldSet | unde
 function entryOf(value: unknown, key: string): unknown {
   const rest = key.slice(2)
   if (key.startsWith('f:')) return fieldOf(value, rest)
-  const wanted = parsed(rest)
+  const wanted = parseIfJson(rest)
   if (key.startsWith('v:')) return listOf(value).find((entry) => entry === wanted)
   if (key.startsWith('i:')) return listOf(value)[Number(rest)]
   if (!isObject(wanted)) return undefined
@@ -70,14 +71,6 @@ function entryOf(value: unknown, key: string): unknown {
   return objectsOf(value).find((entry) =>
     Object.entries(wanted).every(([name, each]) => entry[name] === undefined || String(entry[name]) === String(each)),
   )
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 export interface ManagedFields extends JsonObject {

@@ -1,6 +1,6 @@
 /** Reasons why an object does not become stable, a sentence each: from its pods, their owners and events. */
 import { fieldAt, fieldOf, isObject, type JsonObject, numberOf, objectsOf, textOf } from '../../../../../json/values.ts'
-import type { KubeObject } from '../objects.ts'
+import { conditionOf, type KubeObject } from '../objects.ts'
 
 export interface WaitReason {
   readonly text: string
@@ -66,11 +66,12 @@ function cause(text: string, { key = text, isHopeless = false }: { key?: string;
   return { text, key, isHopeless }
 }
 
-function isAbout(event: JsonObject, { kind, metadata }: KubeObject): boolean {
+/** An object of the same name that existed before has events, too. */
+export function isAbout(event: JsonObject, { kind, metadata }: KubeObject): boolean {
   const about = fieldOf(event, 'involvedObject')
   const uid = textOf(fieldOf(about, 'uid'))
-  if (uid !== undefined && metadata.uid !== undefined) return uid === metadata.uid
-  return fieldOf(about, 'name') === metadata.name && textOf(fieldOf(about, 'kind'))?.toLowerCase() === kind.toLowerCase()
+  if (textOf(fieldOf(about, 'kind'))?.toLowerCase() !== kind.toLowerCase()) return false
+  return uid === undefined || metadata.uid === undefined ? fieldOf(about, 'name') === metadata.name : uid === metadata.uid
 }
 
 function newestFirst(one: JsonObject, other: JsonObject): number {
@@ -87,10 +88,6 @@ function messageOf(events: readonly JsonObject[], reason: string, pattern = /./s
     .filter((event) => event['reason'] === reason)
     .map((event) => textOf(event['message']))
     .find((message) => message !== undefined && pattern.test(message))
-}
-
-function conditionOf(object: KubeObject, type: string): JsonObject | undefined {
-  return objectsOf(fieldAt(object, 'status', 'conditions')).find((condition) => condition['type'] === type)
 }
 
 /** Reasons of a deployment, a replica set, a job and the like. */

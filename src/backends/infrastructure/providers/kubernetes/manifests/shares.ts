@@ -1,4 +1,5 @@
 /** Shares of traffic: their notes on server groups and routes, weights of routes, numbers of replicas. */
+import { parseIfJson } from '../../../../../json/json.ts'
 import { definedOf, fieldAt, isObject, type JsonObject, numberOf, objectOf, objectsOf } from '../../../../../json/values.ts'
 import { annotationOf } from './annotations.ts'
 
@@ -22,16 +23,8 @@ export interface GroupShare {
 }
 
 export function shareOf(object: JsonObject): GroupShare | undefined {
-  const noted = parsed(annotationOf(object, shareAnnotation))
+  const noted = parseIfJson(annotationOf(object, shareAnnotation) ?? '')
   return isObject(noted) ? (noted as GroupShare) : undefined
-}
-
-function parsed(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** The most that a route may give. */
@@ -102,7 +95,7 @@ export function withShare(route: JsonObject, { service, percents }: RouteShare):
 }
 
 export function notesOf(route: JsonObject): RouteNotes {
-  const noted = parsed(annotationOf(route, routeAnnotation))
+  const noted = parseIfJson(annotationOf(route, routeAnnotation) ?? '')
   return { weights: objectOf(fieldAt(noted, 'weights')), shares: objectOf(fieldAt(noted, 'shares')) } as unknown as RouteNotes
 }
 

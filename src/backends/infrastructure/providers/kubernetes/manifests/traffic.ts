@@ -1,5 +1,6 @@
 /** Load balancers of workloads: the services whose selectors their pods match (docs/contracts/kubernetes.md#deployments). */
 import { isDeepStrictEqual } from 'node:util'
+import { parseIfJson } from '../../../../../json/json.ts'
 import { fieldAt, isObject, type JsonObject, textsOf } from '../../../../../json/values.ts'
 import { type FullName, parseFullName } from '../full-name.ts'
 import { builtInKind } from '../kinds.ts'
@@ -15,19 +16,11 @@ export const trafficReceivers: ReadonlySet<string> = new Set([
 export function annotatedLoadBalancers(manifest: JsonObject): string[] {
   const text = annotationOf(manifest, trafficAnnotation)
   if (text === undefined) return []
-  const names = parsed(text)
+  const names = parseIfJson(text)
   if (!Array.isArray(names) || !names.every((name) => typeof name === 'string')) {
     throw new Error(`The annotation ${trafficAnnotation} should be a list of full names, such as ["service web"]; it is ${text}.`)
   }
   return textsOf(names)
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** @throws {Error} where the manifest names others already */

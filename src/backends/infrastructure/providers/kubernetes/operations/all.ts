@@ -1,10 +1,11 @@
 /** All operations of the provider `kubernetes`, by the names that clients send. */
-import type { OperationType, OperationTypes } from '../../../operation-type.ts'
+import type { OperationTypes } from '../../../operation-type.ts'
 import type { KubernetesParts } from '../parts.ts'
 import { cleanupArtifacts } from './cleanup.ts'
 import { deleteManifest } from './delete.ts'
 import { deployManifest, runJob } from './deploy.ts'
 import { destroyServerGroup, terminateInstances } from './instances.ts'
+import type { KubernetesOperation } from './parts.ts'
 import { patchManifest } from './patch.ts'
 import { planManifest } from './plan.ts'
 import { pauseRolloutManifest, resumeRolloutManifest, rollingRestartManifest, undoRolloutManifest } from './rollouts.ts'
@@ -13,7 +14,7 @@ import { cloneServerGroup, createServerGroup } from './server-groups.ts'
 import { shareTraffic } from './share-traffic.ts'
 import { disableManifest, disableServerGroup, enableManifest, enableServerGroup } from './traffic.ts'
 
-const all: Readonly<Record<string, (parts: KubernetesParts) => OperationType>> = {
+const all: Readonly<Record<string, KubernetesOperation>> = {
   deployManifest,
   planManifest,
   deleteManifest,

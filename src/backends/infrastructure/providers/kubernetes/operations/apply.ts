@@ -7,14 +7,14 @@ import { annotationOf, fieldManager, writtenByAnnotation } from '../manifests/an
 import { withField } from '../manifests/edit.ts'
 import { lastAppliedOf } from '../manifests/versions.ts'
 import type { KubeObject } from '../objects.ts'
+import type { KubernetesAccount } from '../parts.ts'
 import { applyFromClient } from './client-apply.ts'
 import { whenServed } from './custom-resources.ts'
 import type { ManifestRun } from './parts.ts'
-import type { PreparedManifest } from './prepared.ts'
+import { type PreparedManifest, toWire } from './prepared.ts'
 import { removeManifest } from './remove.ts'
 import { isPassingOrConflict, retrying } from './retry.ts'
 import { planTakeover } from './take-over.ts'
-import { toWire } from './wire.ts'
 
 /** An apply with it creates, and never changes: the version of every object is higher. */
 const versionOfNone = '1'
@@ -73,6 +73,11 @@ async function makeRoom(running: ManifestRun, prepared: PreparedManifest, live: 
 
 export function preparedPlace({ resource, namespace, objectName = '' }: PreparedManifest): ObjectPlace {
   return { resource, namespace, name: objectName }
+}
+
+/** As it is now; undefined where it does not exist, or the API server makes its name. */
+export async function loadLive({ api }: KubernetesAccount, prepared: PreparedManifest): Promise<KubeObject | undefined> {
+  return prepared.objectName === undefined ? undefined : api.get(preparedPlace(prepared))
 }
 
 async function replaceOrCreate(

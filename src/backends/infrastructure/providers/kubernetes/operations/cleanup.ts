@@ -1,13 +1,11 @@
 /** cleanupArtifacts: deletes old versions of what was deployed. */
 import { fieldAt, type JsonObject, textOf } from '../../../../../json/values.ts'
-import type { OperationType } from '../../../operation-type.ts'
 import { formatFullName } from '../full-name.ts'
 import { kindOfManifest, printKind } from '../kinds.ts'
 import { annotationOf, artifactAnnotations, manifestStrategyOf } from '../manifests/annotations.ts'
 import { manifestsOf, nameOf } from '../manifests/input.ts'
 import { toPriorVersion } from '../manifests/versions.ts'
 import type { KubeObject } from '../objects.ts'
-import type { KubernetesParts } from '../parts.ts'
 import { defineManifestOperation, type ManifestRun } from './parts.ts'
 import { removeManifest } from './remove.ts'
 import { namesByNamespace } from './results.ts'
@@ -24,19 +22,17 @@ import {
 /** Old versions are rarely in use, so that they are gone at once. */
 const cleanupMs = 60_000
 
-export function cleanupArtifacts(parts: KubernetesParts): OperationType {
-  return defineManifestOperation(parts, {
-    check: (description, account) => [
-      ...new Set(manifestsOf(description).map((manifest) => describeNamespaceProblem(account, namespaceOf(manifest)))),
-    ],
-    changes: (description) =>
-      manifestsOf(description).map((manifest) => ({
-        namespace: namespaceOf(manifest),
-        name: `${printKind(kindOfManifest(manifest))} ${artifactOf(manifest)}`,
-      })),
-    run: cleanUp,
-  })
-}
+export const cleanupArtifacts = defineManifestOperation({
+  check: (description, account) => [
+    ...new Set(manifestsOf(description).map((manifest) => describeNamespaceProblem(account, namespaceOf(manifest)))),
+  ],
+  changes: (description) =>
+    manifestsOf(description).map((manifest) => ({
+      namespace: namespaceOf(manifest),
+      name: `${printKind(kindOfManifest(manifest))} ${artifactOf(manifest)}`,
+    })),
+  run: cleanUp,
+})
 
 function namespaceOf(manifest: JsonObject): string {
   return textOf(fieldAt(manifest, 'metadata', 'namespace')) ?? ''

@@ -9,8 +9,7 @@ import { lastAppliedOf } from '../manifests/versions.ts'
 import type { KubeObject } from '../objects.ts'
 import { whenServed } from './custom-resources.ts'
 import type { ManifestRun } from './parts.ts'
-import type { PreparedManifest } from './prepared.ts'
-import { toWire } from './wire.ts'
+import { type PreparedManifest, toWire } from './prepared.ts'
 
 /** Fails with 409 when the live object has changed since it was read. */
 export async function applyFromClient(

@@ -2,7 +2,7 @@
 import { fieldAt, isTrue, type JsonObject, objectsOf, textOf, textsOf } from '../../../../../json/values.ts'
 import { isApiError } from '../api/api-error.ts'
 import type { ApiResource } from '../api/cluster-api.ts'
-import type { KubeObject } from '../objects.ts'
+import { conditionOf } from '../objects.ts'
 import type { ManifestRun } from './parts.ts'
 import type { PreparedManifest } from './prepared.ts'
 import { pollUntil } from './retry.ts'
@@ -40,18 +40,13 @@ export async function waitUntilEstablished(
 ): Promise<void> {
   const found = await pollUntil(running, { limitMs: establishedMs, longestPauseMs: 500 }, async () => {
     const definition = await running.account.api.get({ resource, namespace: '', name: objectName })
-    return definition !== undefined && isEstablished(definition) ? definition : undefined
+    return definition !== undefined && isTrue(conditionOf(definition, 'Established')?.['status']) ? definition : undefined
   })
   if (found === undefined) {
     throw new Error(
       `${name} was deployed, and the API server does not serve it after ${establishedMs / 1000} s. Look at the conditions of its status.`,
     )
   }
-}
-
-function isEstablished(definition: KubeObject): boolean {
-  const conditions = objectsOf(fieldAt(definition, 'status', 'conditions'))
-  return conditions.some(({ type, status }) => type === 'Established' && status === 'True')
 }
 
 /** The path of a new kind answers 404 for a moment after its definition is established. */

@@ -1,12 +1,10 @@
 /** deleteManifest, by name and by labels. */
 import { fieldOf, type JsonObject, numberOf, textOf, textsOf } from '../../../../../json/values.ts'
 import { callInTurns } from '../../../../stores/in-turns.ts'
-import type { OperationType } from '../../../operation-type.ts'
 import type { DeleteOptions } from '../api/cluster-api.ts'
 import { formatFullName } from '../full-name.ts'
 import { parseKind } from '../kinds.ts'
 import { hasSelectors, parseSelectors } from '../manifests/selectors.ts'
-import type { KubernetesParts } from '../parts.ts'
 import { type ChangedName, defineManifestOperation, type ManifestRun } from './parts.ts'
 import { startRemoval } from './remove.ts'
 import { namesByNamespace } from './results.ts'
@@ -29,26 +27,24 @@ import {
 /** Finalizers may take long. */
 const deletionMs = 3_600_000
 
-export function deleteManifest(parts: KubernetesParts): OperationType {
-  return defineManifestOperation(parts, {
-    check: (description, account) => {
-      deleteOptionsOf(description['options'])
-      if (!isByLabel(description)) return describeTargetProblems(account, namedManifest(description))
-      checkLabelQuery(description)
-      return [describeNamespaceProblem(account, toNamespace(description['location']))]
-    },
-    changes: (description) => (isByLabel(description) ? labelNames(description) : [namedManifest(description)]),
-    run: async (running) => {
-      const { description } = running
-      const found = isByLabel(description)
-        ? await findByLabels(running)
-        : await findManifestByName(running, namedManifest(description))
-      await deleteAll(running, found, deleteOptionsOf(description['options']))
-      const names = found.map(({ name, place }) => ({ name, namespace: place.namespace }))
-      running.run.report({ manifestNamesByNamespace: namesByNamespace(names) })
-    },
-  })
-}
+export const deleteManifest = defineManifestOperation({
+  check: (description, account) => {
+    deleteOptionsOf(description['options'])
+    if (!isByLabel(description)) return describeTargetProblems(account, namedManifest(description))
+    checkLabelQuery(description)
+    return [describeNamespaceProblem(account, toNamespace(description['location']))]
+  },
+  changes: (description) => (isByLabel(description) ? labelNames(description) : [namedManifest(description)]),
+  run: async (running) => {
+    const { description } = running
+    const found = isByLabel(description)
+      ? await findByLabels(running)
+      : await findManifestByName(running, namedManifest(description))
+    await deleteAll(running, found, deleteOptionsOf(description['options']))
+    const names = found.map(({ name, place }) => ({ name, namespace: place.namespace }))
+    running.run.report({ manifestNamesByNamespace: namesByNamespace(names) })
+  },
+})
 
 function isByLabel({ manifestName, kinds }: JsonObject): boolean {
   return textOf(manifestName) === undefined && textsOf(kinds).length > 0

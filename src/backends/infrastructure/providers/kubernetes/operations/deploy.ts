@@ -1,15 +1,14 @@
 /** deployManifest and runJob. */
 import { fieldAt, isObject, type JsonObject, objectOf, textOf } from '../../../../../json/values.ts'
 import { callInTurns } from '../../../../stores/in-turns.ts'
-import type { OperationType } from '../../../operation-type.ts'
 import { formatFullName } from '../full-name.ts'
 import { builtInKind, kindOfManifest, printKind } from '../kinds.ts'
 import { claimedApplications } from '../manifests/annotations.ts'
 import { describeManifestProblem, isGenerated, manifestsOf, nameOf } from '../manifests/input.ts'
 import { parseSelectors } from '../manifests/selectors.ts'
 import type { KubeObject } from '../objects.ts'
-import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
-import { applyManifest, CreatedMeanwhileError, checkNewVersion, preparedPlace } from './apply.ts'
+import type { KubernetesAccount } from '../parts.ts'
+import { applyManifest, CreatedMeanwhileError, checkNewVersion, loadLive } from './apply.ts'
 import { waitUntilEstablished } from './custom-resources.ts'
 import { type DeployFields, deployFieldsOf } from './deploy-fields.ts'
 import { type ChangedName, defineManifestOperation, type ManifestRun } from './parts.ts'
@@ -19,39 +18,35 @@ import { namesByNamespace, toManifestResult } from './results.ts'
 import { checkChanges, type ObjectChange } from './rights.ts'
 import { aboutObject, describeNamespaceProblem, describeObjectPlace } from './targets.ts'
 
-export function deployManifest(parts: KubernetesParts): OperationType {
-  return defineManifestOperation(parts, {
-    check: describeDeployProblems,
-    applications: deployedApplications,
-    changes: deployedNames,
-    run: async (running) => {
-      const { results } = await deploy(running, deployFieldsOf(running.description))
-      running.run.report(results)
-    },
-  })
-}
+export const deployManifest = defineManifestOperation({
+  check: describeDeployProblems,
+  applications: deployedApplications,
+  changes: deployedNames,
+  run: async (running) => {
+    const { results } = await deploy(running, deployFieldsOf(running.description))
+    running.run.report(results)
+  },
+})
 
 /** A job is replaced where it exists, so that it runs again. */
-export function runJob(parts: KubernetesParts): OperationType {
-  return defineManifestOperation(parts, {
-    check: (description, account) => {
-      const manifests = manifestsOf(jobDescription(description))
-      const [manifest] = manifests
-      if (manifest === undefined || manifests.length !== 1) return ['manifest: exactly one job is needed.']
-      const kind = printKind(kindOfManifest(manifest))
-      return kind === 'job'
-        ? describeDeployProblems(jobDescription(description), account)
-        : [`manifest: ${kind} ${nameOf(manifest)} is no job; only manifests of kind Job can be run.`]
-    },
-    applications: (description) => deployedApplications(jobDescription(description)),
-    changes: (description) => deployedNames(jobDescription(description)),
-    run: async (running) => {
-      const description = jobDescription(running.description)
-      const { results, written } = await deploy({ ...running, description }, { ...deployFieldsOf(description), recreates: true })
-      running.run.report({ ...results, deployedNamesByLocation: namesByNamespace(written) })
-    },
-  })
-}
+export const runJob = defineManifestOperation({
+  check: (description, account) => {
+    const manifests = manifestsOf(jobDescription(description))
+    const [manifest] = manifests
+    if (manifest === undefined || manifests.length !== 1) return ['manifest: exactly one job is needed.']
+    const kind = printKind(kindOfManifest(manifest))
+    return kind === 'job'
+      ? describeDeployProblems(jobDescription(description), account)
+      : [`manifest: ${kind} ${nameOf(manifest)} is no job; only manifests of kind Job can be run.`]
+  },
+  applications: (description) => deployedApplications(jobDescription(description)),
+  changes: (description) => deployedNames(jobDescription(description)),
+  run: async (running) => {
+    const description = jobDescription(running.description)
+    const { results, written } = await deploy({ ...running, description }, { ...deployFieldsOf(description), recreates: true })
+    running.run.report({ ...results, deployedNamesByLocation: namesByNamespace(written) })
+  },
+})
 
 function jobDescription(description: JsonObject): JsonObject {
   const { application, manifest, moniker, namespace } = description
@@ -155,7 +150,7 @@ async function checkPreparation(
   { manifests, services }: Preparation,
 ): Promise<readonly (KubeObject | undefined)[]> {
   const lives = await callInTurns(manifests, (prepared) =>
-    prepared.isPlanned ? Promise.resolve(undefined) : loadLive(running, prepared),
+    prepared.isPlanned ? Promise.resolve(undefined) : findLive(running, prepared),
   )
   for (const [index, prepared] of manifests.entries()) checkNewVersion(prepared, lives[index])
   await checkChanges(running, [...manifests.map((prepared, index) => changeOf(prepared, lives[index])), ...services])
@@ -164,7 +159,7 @@ async function checkPreparation(
 
 /** Objects of a kind that was unknown when the deployment was prepared may exist all the same. */
 async function checkPlanned(running: ManifestRun, prepared: PreparedManifest): Promise<KubeObject | undefined> {
-  const live = await loadLive(running, prepared)
+  const live = await findLive(running, prepared)
   await checkChanges(running, [changeOf(prepared, live)])
   return live
 }
@@ -173,9 +168,6 @@ function changeOf({ name, resource }: PreparedManifest, live: KubeObject | undef
   return { name, isNamespaced: resource.isNamespaced, live }
 }
 
-function loadLive({ account }: ManifestRun, prepared: PreparedManifest): Promise<KubeObject | undefined> {
-  if (prepared.objectName === undefined) return Promise.resolve(undefined)
-  return aboutObject(describeObjectPlace(account, prepared.name, prepared.namespace), () =>
-    account.api.get(preparedPlace(prepared)),
-  )
+function findLive({ account }: ManifestRun, prepared: PreparedManifest): Promise<KubeObject | undefined> {
+  return aboutObject(describeObjectPlace(account, prepared.name, prepared.namespace), () => loadLive(account, prepared))
 }

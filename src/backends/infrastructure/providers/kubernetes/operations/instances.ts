@@ -1,40 +1,34 @@
 /** destroyServerGroup and terminateInstances. */
 import { type JsonObject, textsOf } from '../../../../../json/values.ts'
-import type { OperationType } from '../../../operation-type.ts'
 import { parseFullName } from '../full-name.ts'
 import type { KubeObject } from '../objects.ts'
-import type { KubernetesParts } from '../parts.ts'
 import { deleteAll } from './delete.ts'
 import { defineManifestOperation, type ManifestRun } from './parts.ts'
 import { describeNamespaceProblem, describeTargetProblems, findKind, findManifestByName, namedServerGroup } from './targets.ts'
 
-export function destroyServerGroup(parts: KubernetesParts): OperationType {
-  return defineManifestOperation(parts, {
-    check: (description, account) =>
-      describeTargetProblems(account, { field: 'serverGroupName', ...namedServerGroup(description) }),
-    changes: (description) => [namedServerGroup(description)],
-    run: async (running) => {
-      const found = await findManifestByName(running, namedServerGroup(running.description))
-      await deleteAll(running, found, { propagation: 'Background' })
-    },
-  })
-}
+export const destroyServerGroup = defineManifestOperation({
+  check: (description, account) =>
+    describeTargetProblems(account, { field: 'serverGroupName', ...namedServerGroup(description) }),
+  changes: (description) => [namedServerGroup(description)],
+  run: async (running) => {
+    const found = await findManifestByName(running, namedServerGroup(running.description))
+    await deleteAll(running, found, { propagation: 'Background' })
+  },
+})
 
 /** What controls a pod creates another one. */
-export function terminateInstances(parts: KubernetesParts): OperationType {
-  return defineManifestOperation(parts, {
-    check: (description, account) => {
-      const namespace = namedServerGroup(description).namespace ?? ''
-      return [
-        textsOf(description['instanceIds']).length === 0 && 'instanceIds: name at least one (instanceIds.empty).',
-        namespace === '' && 'region: the namespace of the pods is missing (region.empty).',
-        describeNamespaceProblem(account, namespace),
-      ]
-    },
-    changes: (description) => namesOf(description).map((name) => ({ namespace: namedServerGroup(description).namespace, name })),
-    run: terminate,
-  })
-}
+export const terminateInstances = defineManifestOperation({
+  check: (description, account) => {
+    const namespace = namedServerGroup(description).namespace ?? ''
+    return [
+      textsOf(description['instanceIds']).length === 0 && 'instanceIds: name at least one (instanceIds.empty).',
+      namespace === '' && 'region: the namespace of the pods is missing (region.empty).',
+      describeNamespaceProblem(account, namespace),
+    ]
+  },
+  changes: (description) => namesOf(description).map((name) => ({ namespace: namedServerGroup(description).namespace, name })),
+  run: terminate,
+})
 
 function namesOf({ instanceIds }: JsonObject): string[] {
   return textsOf(instanceIds).map((id) => `pod ${bareName(id)}`)

@@ -16,6 +16,8 @@ export interface ManifestRun {
   readonly run: Pick<OperationRun, 'id' | 'user' | 'signal' | 'note' | 'report'>
 }
 
+export type KubernetesOperation = (parts: KubernetesParts) => OperationType
+
 /** Sentences; conditions that do not hold are none. */
 export type ManifestProblems = readonly (string | false | undefined)[]
 
@@ -36,8 +38,8 @@ export interface ChangedName {
   readonly name: string
 }
 
-export function defineManifestOperation(parts: KubernetesParts, body: ManifestOperation): OperationType {
-  return {
+export function defineManifestOperation(body: ManifestOperation): KubernetesOperation {
+  return (parts) => ({
     check(description) {
       const name = accountOf(description)
       if (name === undefined) return ['account: it is missing (account.empty).']
@@ -60,7 +62,7 @@ export function defineManifestOperation(parts: KubernetesParts, body: ManifestOp
     run: (description, run) =>
       // All of it waits for the API server, which may take long.
       run.aside(() => carryOut(parts, body, { description, run })),
-  }
+  })
 }
 
 const outagePauses = { firstMs: 500, longestMs: 5000 }

@@ -10,7 +10,6 @@ import {
   objectsOf,
   textOf,
 } from '../../../../../json/values.ts'
-import type { OperationType } from '../../../operation-type.ts'
 import { apiVersionOf } from '../api/api-path.ts'
 import type { PatchOptions } from '../api/cluster-api.ts'
 import {
@@ -20,13 +19,12 @@ import {
   fieldManager,
   writtenByAnnotation,
 } from '../manifests/annotations.ts'
-import { bindArtifacts, firstOfEachArtifact, isSameArtifact } from '../manifests/artifacts.ts'
+import { bindArtifacts, firstOfEachArtifact } from '../manifests/artifacts.ts'
 import { withEntries, withField } from '../manifests/edit.ts'
 import type { KubeObject } from '../objects.ts'
 import { applicationAnnotation } from '../owner.ts'
-import type { KubernetesParts } from '../parts.ts'
 import { defineManifestOperation, type ManifestRun } from './parts.ts'
-import { describeUnbound } from './prepare.ts'
+import { checkBound } from './prepare.ts'
 import { toManifestResult } from './results.ts'
 import { retrying } from './retry.ts'
 import { requireChangeable } from './rights.ts'
@@ -34,19 +32,17 @@ import { aboutObject, describeTarget, describeTargetProblems, type LiveTarget, n
 
 type MergeStrategy = 'strategic' | 'merge' | 'json'
 
-export function patchManifest(parts: KubernetesParts): OperationType {
-  return defineManifestOperation(parts, {
-    check: (description, account) => [
-      ...describeTargetProblems(account, namedManifest(description)),
-      strategyOf(description) === undefined &&
-        'options.mergeStrategy: write strategic, merge or json (options.mergeStrategy.empty).',
-      describeBodyProblem(description),
-    ],
-    applications: ({ patchBody }) => listOf(Array.isArray(patchBody) ? patchBody : [patchBody]).flatMap(applicationsIn),
-    changes: (description) => [namedManifest(description)],
-    run: patch,
-  })
-}
+export const patchManifest = defineManifestOperation({
+  check: (description, account) => [
+    ...describeTargetProblems(account, namedManifest(description)),
+    strategyOf(description) === undefined &&
+      'options.mergeStrategy: write strategic, merge or json (options.mergeStrategy.empty).',
+    describeBodyProblem(description),
+  ],
+  applications: ({ patchBody }) => listOf(Array.isArray(patchBody) ? patchBody : [patchBody]).flatMap(applicationsIn),
+  changes: (description) => [namedManifest(description)],
+  run: patch,
+})
 
 function strategyOf({ options }: JsonObject): MergeStrategy | undefined {
   const strategy = textOf(fieldOf(options, 'mergeStrategy'))?.toLowerCase()
@@ -138,8 +134,7 @@ function mergeOf(running: ManifestRun, target: Target): { readonly body: JsonObj
       matchesImages: parts.settings.imageBinding,
     },
   )
-  const unbound = required.filter((artifact) => !bound.some((other) => isSameArtifact(artifact, other)))
-  if (unbound.length > 0) throw new Error(describeUnbound(unbound))
+  checkBound(required, bound)
   const { kind: _kind, apiVersion: _version, ...fields } = manifest
   const body = {
     ...fields,

@@ -1,6 +1,6 @@
 /** Difference between manifests and what is deployed, by a dry run; nothing is written. */
 import type { JsonObject } from '../../../../../json/values.ts'
-import type { OperationRun, OperationType } from '../../../operation-type.ts'
+import type { OperationRun } from '../../../operation-type.ts'
 import { isApiError } from '../api/api-error.ts'
 import { fieldManager } from '../manifests/annotations.ts'
 import { diffObjects, type FieldChange, withMaskedValues } from '../manifests/diff.ts'
@@ -8,18 +8,16 @@ import { withField, withoutField } from '../manifests/edit.ts'
 import { withoutFieldsOf } from '../manifests/managed-fields.ts'
 import { isSecret } from '../manifests/secrets.ts'
 import type { KubeObject } from '../objects.ts'
-import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
-import { preparedPlace } from './apply.ts'
+import { loadLive, preparedPlace } from './apply.ts'
 import { applyFromClient } from './client-apply.ts'
 import { deployedApplications, describeDeployProblems } from './deploy.ts'
 import { deployFieldsOf } from './deploy-fields.ts'
 import { defineManifestOperation, type ManifestRun } from './parts.ts'
 import { type Preparation, prepare } from './prepare.ts'
-import type { PreparedManifest } from './prepared.ts'
+import { type PreparedManifest, toWire } from './prepared.ts'
 import { checkChanges } from './rights.ts'
 import { planTakeover } from './take-over.ts'
 import { VersionLists } from './version-lists.ts'
-import { toWire } from './wire.ts'
 
 export interface Difference {
   readonly account: string
@@ -36,29 +34,19 @@ export interface Difference {
 }
 
 /** Takes the description of deployManifest. */
-export function planManifest(parts: KubernetesParts): OperationType {
-  return defineManifestOperation(parts, {
-    check: describeDeployProblems,
-    applications: deployedApplications,
-    changes: () => [],
-    run: async ({ account, description, run }) => {
-      run.report({ differences: await planManifests(parts, account, description, run) })
-    },
-  })
-}
+export const planManifest = defineManifestOperation({
+  check: describeDeployProblems,
+  applications: deployedApplications,
+  changes: () => [],
+  run: async (running) => running.run.report({ differences: await planManifests(running) }),
+})
 
-/**
- * @param run Its user needs the same rights as for the deployment
- * @throws {Error} for people, where the manifests cannot be prepared
- */
+/** The user needs the same rights as for the deployment. @throws {Error} for people, where the manifests cannot be prepared */
 export async function planManifests(
-  parts: KubernetesParts,
-  account: KubernetesAccount,
-  description: JsonObject,
-  run: Pick<OperationRun, 'id' | 'user' | 'signal'>,
+  planned: Omit<ManifestRun, 'run'> & { readonly run: Pick<OperationRun, 'id' | 'user' | 'signal'> },
 ): Promise<Difference[]> {
-  const running: ManifestRun = { parts, account, description, run: { ...run, note: () => {}, report: () => {} } }
-  const preparation = await prepare(running, deployFieldsOf(description))
+  const running: ManifestRun = { ...planned, run: { ...planned.run, note: () => {}, report: () => {} } }
+  const preparation = await prepare(running, deployFieldsOf(running.description))
   await checkChanges(running, preparation.services)
   const differences: Difference[] = []
   for (const prepared of preparation.manifests) differences.push(await planOne(running, prepared, preparation))
@@ -69,7 +57,7 @@ async function planOne(running: ManifestRun, prepared: PreparedManifest, prepara
   const { name, namespace, resource } = prepared
   const place = { account: running.account.settings.name, namespace, name }
   try {
-    const live = isPlaceLess(prepared, preparation) ? undefined : await loadLive(running, prepared)
+    const live = isPlaceLess(prepared, preparation) ? undefined : await loadLive(running.account, prepared)
     await checkChanges(running, [{ name, isNamespaced: resource.isNamespaced, live }])
     const next = isPlaceLess(prepared, preparation) ? prepared.manifest : await dryRun(running, prepared, live)
     const { base, comparedWith } = await baseOf(running, prepared, live)
@@ -86,10 +74,6 @@ async function planOne(running: ManifestRun, prepared: PreparedManifest, prepara
 /** Whether its kind or namespace is created by the same deployment. */
 function isPlaceLess({ isPlanned, namespace }: PreparedManifest, { manifests }: Preparation): boolean {
   return isPlanned || manifests.some(({ kind, objectName }) => kind.name === 'namespace' && objectName === namespace)
-}
-
-function loadLive({ account }: ManifestRun, prepared: PreparedManifest): Promise<KubeObject | undefined> {
-  return prepared.objectName === undefined ? Promise.resolve(undefined) : account.api.get(preparedPlace(prepared))
 }
 
 async function dryRun(running: ManifestRun, prepared: PreparedManifest, live: KubeObject | undefined): Promise<JsonObject> {

@@ -1,13 +1,12 @@
 /** Labels of pods, which services select them by: on templates, and on pods that run. */
 import { fieldAt, type JsonObject, objectOf } from '../../../../../json/values.ts'
 import { isApiError } from '../api/api-error.ts'
-import { fieldManager } from '../manifests/annotations.ts'
 import { withField } from '../manifests/edit.ts'
 import { matchLabelsOf } from '../manifests/selectors.ts'
 import { podLabelsPath } from '../manifests/traffic.ts'
+import { isOwnedBy } from '../objects.ts'
 import type { ManifestRun } from './parts.ts'
-import { isPassingOrConflict, retrying } from './retry.ts'
-import { aboutObject, describeTarget, type LiveTarget } from './targets.ts'
+import { type LiveTarget, patchTarget } from './targets.ts'
 
 export type Labels = Readonly<Record<string, string>>
 
@@ -29,19 +28,10 @@ type Labelled = Omit<LiveTarget, 'kind'>
 
 /** Changes nothing where the labels are right already. */
 async function label(running: ManifestRun, labelled: Labelled, wanted: WantedLabels, path: readonly string[]): Promise<void> {
-  const { account } = running
-  const { live, place } = labelled
   const { labels, isEnabled } = wanted
-  if (hasLabels(live, path, wanted)) return
+  if (hasLabels(labelled.live, path, wanted)) return
   const values = Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, isEnabled ? value : null]))
-  const patched = await aboutObject(describeTarget(account, labelled), () =>
-    retrying(
-      running,
-      () => account.api.patch(place, withField({}, path, values), { type: 'merge', fieldManager }),
-      isPassingOrConflict,
-    ),
-  )
-  account.lists.observe(patched)
+  running.account.lists.observe(await patchTarget(running, labelled, { body: withField({}, path, values) }))
 }
 
 function hasLabels(object: JsonObject, path: readonly string[], { labels, isEnabled }: WantedLabels): boolean {
@@ -71,10 +61,10 @@ export async function ownedPods({ account }: ManifestRun, { place, live: owner }
   if (resource === undefined) return []
   const { namespace } = place
   const pods = await account.api.list(resource, { namespace, labelSelector: matchLabelsOf(owner['spec']) })
-  return pods
-    .filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid))
-    .map((live) => {
-      const { name } = live.metadata
-      return { name: `pod ${name}`, place: { resource, namespace, name }, live }
-    })
+  const owned = pods.filter((pod) => isOwnedBy(pod, owner))
+  return owned.map((live) => ({
+    name: `pod ${live.metadata.name}`,
+    place: { resource, namespace, name: live.metadata.name },
+    live,
+  }))
 }

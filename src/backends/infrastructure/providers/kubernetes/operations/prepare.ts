@@ -187,17 +187,17 @@ async function withSourceCapacity(
   return replicas === undefined ? manifest : withField(manifest, ['spec', 'replicas'], replicas)
 }
 
-function checkBound(required: readonly JsonObject[], bound: readonly JsonObject[]): void {
+/** @throws {Error} where a required artifact occurs nowhere */
+export function checkBound(required: readonly JsonObject[], bound: readonly JsonObject[]): void {
   const missing = required.filter((artifact) => !bound.some((other) => isSameArtifact(artifact, other)))
-  if (missing.length > 0) throw new Error(describeUnbound(missing))
-}
-
-export function describeUnbound(artifacts: readonly JsonObject[]): string {
-  const names = artifacts.map(({ type, name, version, reference }) => {
+  if (missing.length === 0) return
+  const names = missing.map(({ type, name, version, reference }) => {
     const detail = textOf(version) ?? textOf(reference)
     return `${textOf(type) ?? 'artifact'} ${textOf(name) ?? ''}${detail === undefined ? '' : ` (${detail})`}`
   })
-  return `Required artifacts occur in no manifest: ${names.join(', ')}. Use them in a manifest, or do not require them in the stage.`
+  throw new Error(
+    `Required artifacts occur in no manifest: ${names.join(', ')}. Use them in a manifest, or do not require them in the stage.`,
+  )
 }
 
 function selected(prepared: readonly PreparedManifest[], fields: DeployFields): readonly PreparedManifest[] {

@@ -1,7 +1,7 @@
 /** Rights beyond those on the account: of the applications that own live objects, and on cluster-wide kinds. */
 import { type Access, requireAccess } from '../../../../rights/access.ts'
 import type { OperationRun } from '../../../operation-type.ts'
-import type { KubeObject, OwnerReference } from '../objects.ts'
+import { controllerOf, type KubeObject, type OwnerReference } from '../objects.ts'
 import { ownerOf } from '../owner.ts'
 import type { KubernetesAccount } from '../parts.ts'
 import type { ChangedName, ManifestRun } from './parts.ts'
@@ -83,7 +83,7 @@ const maxControllers = 3
 async function ownerOfAny(account: KubernetesAccount, live: Pick<KubeObject, 'metadata'>): Promise<string | undefined> {
   let found: Pick<KubeObject, 'metadata'> | undefined = live
   for (let step = 0; step < maxControllers && ownerOf(found) === undefined; step++) {
-    const controller: OwnerReference | undefined = found.metadata.ownerReferences?.find((each) => each.controller === true)
+    const controller: OwnerReference | undefined = controllerOf(found)
     found = controller && (await loadController(account, controller, live.metadata.namespace))
     if (found === undefined) return undefined
   }

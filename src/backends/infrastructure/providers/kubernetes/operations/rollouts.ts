@@ -1,11 +1,8 @@
 /** undoRolloutManifest, pauseRolloutManifest, resumeRolloutManifest and rollingRestartManifest. */
 import { isDeepStrictEqual } from 'node:util'
 import { fieldAt, isTrue, type JsonObject, numberOf, objectOf, textOf } from '../../../../../json/values.ts'
-import type { OperationType } from '../../../operation-type.ts'
-import type { PatchOptions } from '../api/cluster-api.ts'
 import {
   annotationOf,
-  fieldManager,
   lastAppliedAnnotation,
   restartedAnnotation,
   revisionAnnotation,
@@ -14,67 +11,58 @@ import {
 } from '../manifests/annotations.ts'
 import { withoutField } from '../manifests/edit.ts'
 import { matchLabelsOf } from '../manifests/selectors.ts'
-import type { KubeObject } from '../objects.ts'
+import { isOwnedBy, type KubeObject } from '../objects.ts'
 import { applicationAnnotation } from '../owner.ts'
-import type { KubernetesParts } from '../parts.ts'
-import { defineManifestOperation, type ManifestRun } from './parts.ts'
-import { isPassingOrConflict, retrying } from './retry.ts'
+import { defineManifestOperation, type KubernetesOperation, type ManifestRun } from './parts.ts'
 import { requireChangeable } from './rights.ts'
-import { aboutObject, describeTargetProblems, type LiveTarget, namedManifest } from './targets.ts'
+import {
+  aboutObject,
+  type Capability,
+  describeTargetProblems,
+  type LiveTarget,
+  namedManifest,
+  type ObjectPatch,
+  patchTarget,
+} from './targets.ts'
 
 interface Workload extends LiveTarget {
   /** For messages. */
   readonly subject: string
 }
 
-interface RolloutOperation {
-  readonly kinds: readonly string[]
-  /** For messages, as in "cannot pause". */
-  readonly operation: string
+interface RolloutOperation extends Capability {
   readonly check?: (description: JsonObject) => string | undefined
   readonly run: (running: ManifestRun, workload: Workload) => Promise<void>
 }
 
 const restartable = ['deployment', 'statefulSet', 'daemonSet']
 
-export function undoRolloutManifest(parts: KubernetesParts): OperationType {
-  return rolloutOperation(parts, {
-    kinds: restartable,
-    operation: 'undo a rollout of',
-    check: ({ revision, numRevisionsBack }) =>
-      numberOf(revision) === undefined && numberOf(numRevisionsBack) === undefined
-        ? 'revision: name a revision, or how many to go back in numRevisionsBack (revision.empty).'
-        : undefined,
-    run: undo,
-  })
-}
+export const undoRolloutManifest = rolloutOperation({
+  kinds: restartable,
+  operation: 'undo a rollout of',
+  check: ({ revision, numRevisionsBack }) =>
+    numberOf(revision) === undefined && numberOf(numRevisionsBack) === undefined
+      ? 'revision: name a revision, or how many to go back in numRevisionsBack (revision.empty).'
+      : undefined,
+  run: undo,
+})
 
-export function pauseRolloutManifest(parts: KubernetesParts): OperationType {
-  return rolloutOperation(parts, { kinds: ['deployment'], operation: 'pause', run: pausing(true) })
-}
+export const pauseRolloutManifest = rolloutOperation({ kinds: ['deployment'], operation: 'pause', run: pausing(true) })
+export const resumeRolloutManifest = rolloutOperation({ kinds: ['deployment'], operation: 'resume', run: pausing(false) })
+export const rollingRestartManifest = rolloutOperation({ kinds: restartable, operation: 'restart', run: restart })
 
-export function resumeRolloutManifest(parts: KubernetesParts): OperationType {
-  return rolloutOperation(parts, { kinds: ['deployment'], operation: 'resume', run: pausing(false) })
-}
-
-export function rollingRestartManifest(parts: KubernetesParts): OperationType {
-  return rolloutOperation(parts, { kinds: restartable, operation: 'restart', run: restart })
-}
-
-function rolloutOperation(parts: KubernetesParts, { kinds, operation, check, run }: RolloutOperation): OperationType {
-  return defineManifestOperation(parts, {
+function rolloutOperation({ check, run, ...capability }: RolloutOperation): KubernetesOperation {
+  return defineManifestOperation({
     check: (description, account) => [...describeTargetProblems(account, namedManifest(description)), check?.(description)],
     changes: (description) => [namedManifest(description)],
-    run: async (running) => {
-      await run(running, await requireChangeable(running, namedManifest(running.description), { kinds, operation }))
-    },
+    run: async (running) => run(running, await requireChangeable(running, namedManifest(running.description), capability)),
   })
 }
 
 function pausing(isPaused: boolean): RolloutOperation['run'] {
   return async (running, workload) => {
     if (isTrue(fieldAt(workload.live, 'spec', 'paused')) === isPaused) return
-    await patchWorkload(running, workload, { body: { spec: { paused: isPaused } }, type: 'merge' })
+    await patchWorkload(running, workload, { body: { spec: { paused: isPaused } } })
   }
 }
 
@@ -87,7 +75,7 @@ async function restart(running: ManifestRun, workload: Workload): Promise<void> 
     metadata: { annotations: { [writtenByAnnotation]: id } },
     spec: { template: { metadata: { annotations: { [restartedAnnotation]: now } } } },
   }
-  await patchWorkload(running, workload, { body, type: 'merge' })
+  await patchWorkload(running, workload, { body })
 }
 
 function checkNotPaused({ live, subject }: Workload, word: string): void {
@@ -98,7 +86,7 @@ function checkNotPaused({ live, subject }: Workload, word: string): void {
 interface Revision {
   readonly number: number
   /** Undefined: the workload has it already. */
-  readonly change: { readonly body: unknown; readonly type: PatchOptions['type'] } | undefined
+  readonly change: ObjectPatch | undefined
 }
 
 async function undo(running: ManifestRun, workload: Workload): Promise<void> {
@@ -114,7 +102,7 @@ async function undo(running: ManifestRun, workload: Workload): Promise<void> {
   )
   if (change === undefined) return
   running.run.note(`Rolling ${workload.subject} back to revision ${number} …`)
-  await patchWorkload(running, workload, { ...change, manager: undoManager })
+  await patchWorkload(running, workload, { ...change, fieldManager: undoManager })
 }
 
 function chooseRevision(revisions: readonly Revision[], { revision, numRevisionsBack }: JsonObject, subject: string): Revision {
@@ -194,19 +182,9 @@ async function listOwned({ account }: ManifestRun, { live, place, subject }: Wor
   if (resource === undefined) throw new Error(`${subject}: the API server has no kind ${kind}.`)
   const labelSelector = matchLabelsOf(live['spec'])
   const listed = await aboutObject(subject, () => account.api.list(resource, { namespace: place.namespace, labelSelector }))
-  return listed.filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === live.metadata.uid))
+  return listed.filter((object) => isOwnedBy(object, live))
 }
 
-interface WorkloadPatch {
-  readonly body: unknown
-  readonly type: PatchOptions['type']
-  readonly manager?: string
-}
-
-async function patchWorkload(running: ManifestRun, { place, subject }: Workload, patch: WorkloadPatch): Promise<void> {
-  const { type, body, manager = fieldManager } = patch
-  const patched = await aboutObject(subject, () =>
-    retrying(running, () => running.account.api.patch(place, body, { type, fieldManager: manager }), isPassingOrConflict),
-  )
-  running.account.lists.observe(patched)
+async function patchWorkload(running: ManifestRun, workload: Workload, patch: ObjectPatch): Promise<void> {
+  running.account.lists.observe(await patchTarget(running, workload, patch))
 }

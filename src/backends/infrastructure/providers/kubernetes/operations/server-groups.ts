@@ -12,7 +12,6 @@ import {
   textsOf,
 } from '../../../../../json/values.ts'
 import { clusterName } from '../../../../../names/moniker.ts'
-import type { OperationType } from '../../../operation-type.ts'
 import { parseFullName } from '../full-name.ts'
 import { builtInKind, kindOfManifest } from '../kinds.ts'
 import {
@@ -26,27 +25,22 @@ import { imageName } from '../manifests/artifacts.ts'
 import { templateMetadata, withEntries, withField, withoutField } from '../manifests/edit.ts'
 import { monikerOf } from '../manifests/moniker.ts'
 import { annotatedLoadBalancers, detached, parseLoadBalancer, selectorOf } from '../manifests/traffic.ts'
-import type { KubeObject } from '../objects.ts'
-import type { KubernetesParts } from '../parts.ts'
+import { controllerOf, type KubeObject } from '../objects.ts'
 import { selects } from '../reads/selectors.ts'
 import { deploy } from './deploy.ts'
 import { type DeployFields, deployFieldsOf } from './deploy-fields.ts'
-import { type ChangedName, defineManifestOperation, type ManifestRun } from './parts.ts'
+import { type ChangedName, defineManifestOperation, type KubernetesOperation, type ManifestRun } from './parts.ts'
 import type { Labels } from './pod-labels.ts'
 import { checkChanges, toChange } from './rights.ts'
 import { applyShare, describePercentProblem, sharesOf } from './share-traffic.ts'
+import { allLabels, allServices, type SharedService } from './sharing.ts'
 import { describeNamespaceProblem, describeObjectPlace, findManifestTarget, requireLive, toNamespace } from './targets.ts'
 
-export function createServerGroup(parts: KubernetesParts): OperationType {
-  return creation(parts, { isClone: false })
-}
+export const createServerGroup = creation({ isClone: false })
+export const cloneServerGroup = creation({ isClone: true })
 
-export function cloneServerGroup(parts: KubernetesParts): OperationType {
-  return creation(parts, { isClone: true })
-}
-
-function creation(parts: KubernetesParts, { isClone }: { readonly isClone: boolean }): OperationType {
-  return defineManifestOperation(parts, {
+function creation({ isClone }: { readonly isClone: boolean }): KubernetesOperation {
+  return defineManifestOperation({
     check: (description, account) => [
       applicationOf(description) === undefined && 'application: it is missing (application.empty).',
       namespaceOf(description) === '' && 'region: the namespace is missing (region.empty).',
@@ -262,7 +256,7 @@ async function newestOfCluster(
   return (
     all
       // What the operation itself has created before a crash is no source.
-      .filter((object) => !isControlled(object) && isOfCluster(object, cluster) && !isWrittenBy(object, run.id))
+      .filter((object) => controllerOf(object) === undefined && isOfCluster(object, cluster) && !isWrittenBy(object, run.id))
       .sort(
         (one, other) =>
           created(other).localeCompare(created(one)) || (monikerOf(other).sequence ?? 0) - (monikerOf(one).sequence ?? 0),
@@ -278,10 +272,6 @@ function isWrittenBy(object: KubeObject, id: string): boolean {
   return annotationOf(object, writtenByAnnotation)?.startsWith(`${id}-`) === true
 }
 
-function isControlled({ metadata }: KubeObject): boolean {
-  return metadata.ownerReferences?.some(({ controller }) => controller === true) === true
-}
-
 /** What a server group was made of. @throws {Error} where there is none, or a deployment makes its replica sets */
 async function manifestOf(running: ManifestRun, source: KubeObject | undefined, namespace: string): Promise<JsonObject> {
   if (source === undefined) {
@@ -291,12 +281,12 @@ async function manifestOf(running: ManifestRun, source: KubeObject | undefined, 
     )
   }
   const { name } = source.metadata
-  if (isControlled(source)) {
+  const owner = controllerOf(source)
+  if (owner !== undefined) {
     const { stack, freeFormDetails } = running.description
     if (textOf(stack) !== undefined || textOf(freeFormDetails) !== undefined) return standaloneOf(running, source)
-    const owner = source.metadata.ownerReferences?.find(({ controller }) => controller === true)
     throw new Error(
-      `${describeObjectPlace(running.account, `replicaSet ${name}`, namespace)} belongs to ${owner?.kind.toLowerCase()} ${owner?.name}. ` +
+      `${describeObjectPlace(running.account, `replicaSet ${name}`, namespace)} belongs to ${owner.kind.toLowerCase()} ${owner.name}. ` +
         'Deploy another version of that instead, or give this one a stack or details of its own.',
     )
   }
@@ -341,10 +331,8 @@ async function standaloneOf(running: ManifestRun, source: KubeObject): Promise<J
   const bare = withoutOwnNotes(source)
   const name = artifactNameOf(description) ?? app
   const labels = objectOf(fieldAt(bare, ...templateMetadata, 'labels'))
-  const selectors = (await selectingServices(running, source)).map(({ spec }) =>
-    Object.keys(objectOf(fieldAt({ spec }, 'spec', 'selector'))),
-  )
-  const own = Object.entries(labels).filter(([key]) => key !== hashLabel && !selectors.flat().includes(key))
+  const selected = allLabels(await selectingServices(running, source))
+  const own = Object.entries(labels).filter(([key]) => key !== hashLabel && !Object.hasOwn(selected, key))
   const spec = withField(objectOf(bare['spec']), ['selector'], { matchLabels: { [groupLabel]: name } })
   return withField({ apiVersion: source.apiVersion, kind: source.kind, metadata: {}, spec }, [...templateMetadata, 'labels'], {
     ...Object.fromEntries(own),
@@ -357,16 +345,15 @@ const appLabelPrefix = 'app.kubernetes.io/'
 
 /** Of a deployment's, also those services that select its pods without saying so. */
 async function balancersOf(running: ManifestRun, ancestor: KubeObject): Promise<string[]> {
-  if (!isControlled(ancestor)) return annotatedLoadBalancers(ancestor)
+  if (controllerOf(ancestor) === undefined) return annotatedLoadBalancers(ancestor)
   const services = await selectingServices(running, ancestor)
-  return services.map(({ metadata }) => `service ${metadata.name}`)
+  return services.map(({ name }) => `service ${name}`)
 }
 
-async function selectingServices({ account }: ManifestRun, { metadata, spec }: KubeObject): Promise<KubeObject[]> {
-  const resource = await account.api.find({ kind: 'service', group: '' })
-  const all = resource === undefined ? [] : await account.api.list(resource, { namespace: metadata.namespace })
+async function selectingServices(running: ManifestRun, { metadata, spec }: KubeObject): Promise<SharedService[]> {
   const labels = objectOf(fieldAt({ spec }, ...templateMetadata, 'labels')) as Labels
-  return all.filter((service) => selects(objectOf(fieldAt(service, 'spec', 'selector')) as Labels, labels))
+  const all = await allServices(running, metadata.namespace)
+  return all.filter(({ selector }) => selects(selector, labels))
 }
 
 /** The labels of its services are added again where the new one gets traffic. */

@@ -17,7 +17,7 @@ import {
   shareOf,
   withShare,
 } from '../manifests/shares.ts'
-import type { KubeObject } from '../objects.ts'
+import { isOwnedBy, type KubeObject } from '../objects.ts'
 import type { ChangedName, ManifestRun } from './parts.ts'
 import { setPodLabels } from './pod-labels.ts'
 import { isPassingOrConflict, retrying } from './retry.ts'
@@ -195,7 +195,7 @@ async function createOwnService(
   )
   if (created === undefined) {
     const taken = await account.api.get({ resource, namespace: place.namespace, name })
-    if (taken?.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid)) return false
+    if (taken !== undefined && isOwnedBy(taken, live)) return false
     throw new Error(`The share needs a service ${name}, and another one has this name: rename or delete that one.`)
   }
   account.lists.observe(created)

@@ -1,8 +1,7 @@
 /** shareTraffic: a percentage of the requests for a server group, by weights of Gateway API routes or by numbers of replicas. */
 import { isTrue, numberOf } from '../../../../../json/values.ts'
-import type { OperationType } from '../../../operation-type.ts'
 import { shareOf } from '../manifests/shares.ts'
-import type { KubernetesParts } from '../parts.ts'
+import { controllerOf } from '../objects.ts'
 import { type ChangedName, defineManifestOperation, type ManifestRun } from './parts.ts'
 import { requireChangeable } from './rights.ts'
 import { endReplicaShare, forgetReplicaShares, shareByReplicas } from './share-by-replicas.ts'
@@ -17,23 +16,21 @@ import {
   namedServerGroup,
 } from './targets.ts'
 
-export function shareTraffic(parts: KubernetesParts): OperationType {
-  return defineManifestOperation(parts, {
-    check: (description, account) => [
-      ...describeTargetProblems(account, { field: 'serverGroupName', ...namedServerGroup(description) }),
-      describePercentProblem(description['percent']),
-    ],
-    changes: (description) => [namedServerGroup(description), sharesOf(namedServerGroup(description))],
-    run: async (running) => {
-      const { description } = running
-      const named = namedServerGroup(description)
-      const percent = numberOf(description['percent'])
-      if (!percent && (await findManifestByName(running, named)).length === 0) return forgetShare(running, named)
-      const target = await requireChangeable(running, named, { kinds: sharingKinds, operation: 'share traffic with' })
-      await applyShare(running, target, percent, isTrue(description['isNew']))
-    },
-  })
-}
+export const shareTraffic = defineManifestOperation({
+  check: (description, account) => [
+    ...describeTargetProblems(account, { field: 'serverGroupName', ...namedServerGroup(description) }),
+    describePercentProblem(description['percent']),
+  ],
+  changes: (description) => [namedServerGroup(description), sharesOf(namedServerGroup(description))],
+  run: async (running) => {
+    const { description } = running
+    const named = namedServerGroup(description)
+    const percent = numberOf(description['percent'])
+    if (!percent && (await findManifestByName(running, named)).length === 0) return forgetShare(running, named)
+    const target = await requireChangeable(running, named, { kinds: sharingKinds, operation: 'share traffic with' })
+    await applyShare(running, target, percent, isTrue(description['isNew']))
+  },
+})
 
 /** Shares of a namespace depend on each other: their operations wait for each other. */
 export function sharesOf({ namespace }: Pick<ChangedName, 'namespace'>): ChangedName {
@@ -59,7 +56,7 @@ export async function applyShare(
 ): Promise<void> {
   const share = shareOf(target.live)
   if (percent === undefined && share === undefined) return
-  const owner = target.live.metadata.ownerReferences?.find(({ controller }) => controller === true)
+  const owner = controllerOf(target.live)
   if (owner !== undefined) {
     const other = `${owner.kind.toLowerCase()} ${owner.name}`
     throw new Error(`${describeTarget(running.account, target)} belongs to ${other}: share the traffic with that.`)

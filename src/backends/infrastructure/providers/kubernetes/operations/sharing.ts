@@ -1,14 +1,13 @@
 /** Common parts of shares of the traffic: the services of a server group, its note, and its ready pods. */
 import { fieldAt, numberOf, objectOf } from '../../../../../json/values.ts'
-import { fieldManager } from '../manifests/annotations.ts'
 import { type GroupShare, shareAnnotation, shareOf } from '../manifests/shares.ts'
 import { annotatedLoadBalancers, parseLoadBalancer, selectorOf } from '../manifests/traffic.ts'
-import type { KubeObject } from '../objects.ts'
+import { controllerOf, type KubeObject } from '../objects.ts'
 import { selects } from '../reads/selectors.ts'
 import type { ManifestRun } from './parts.ts'
 import type { Labels } from './pod-labels.ts'
-import { isPassingOrConflict, pollUntil, retrying } from './retry.ts'
-import { aboutObject, describeTarget, type LiveTarget } from './targets.ts'
+import { pollUntil } from './retry.ts'
+import { describeTarget, type LiveTarget, patchTarget } from './targets.ts'
 
 export interface SharedService {
   readonly name: string
@@ -27,7 +26,7 @@ export async function servicesOf(running: ManifestRun, { live, place }: LiveTarg
     .map((service) => ({ ...service, selector: selectorOf(service.live, `service ${service.name}`) }))
 }
 
-export async function allServices({ account }: ManifestRun, namespace: string): Promise<SharedService[]> {
+export async function allServices({ account }: ManifestRun, namespace: string | undefined): Promise<SharedService[]> {
   const resource = await account.api.find({ kind: 'service', group: '' })
   const all = resource === undefined ? [] : await account.api.list(resource, { namespace })
   return all.map((live) => ({
@@ -72,8 +71,8 @@ export async function sharingGroups({ account }: ManifestRun, namespace: string)
       const kind = account.kinds.kindOf({ kind: kindName, group: undefined })
       const all = await account.api.list(resource, { namespace })
       return all.flatMap((live) => {
-        const { name, ownerReferences } = live.metadata
-        if (ownerReferences?.some(({ controller }) => controller === true)) return []
+        const { name } = live.metadata
+        if (controllerOf(live) !== undefined) return []
         const target = { name: `${kindName} ${name}`, kind, place: { resource, namespace, name }, live }
         return [{ target, replicas: numberOf(fieldAt(live, 'spec', 'replicas')) ?? 1, share: shareOf(live) }]
       })
@@ -119,15 +118,11 @@ export async function noteShare(
   share: GroupShare | undefined,
   replicas?: number,
 ): Promise<void> {
-  const { account } = running
   const body = {
     metadata: { annotations: { [shareAnnotation]: share === undefined ? null : JSON.stringify(share) } },
     ...(replicas !== undefined && { spec: { replicas } }),
   }
-  const patched = await aboutObject(describeTarget(account, target), () =>
-    retrying(running, () => account.api.patch(target.place, body, { type: 'merge', fieldManager }), isPassingOrConflict),
-  )
-  account.lists.observe(patched)
+  running.account.lists.observe(await patchTarget(running, target, { body }))
 }
 
 /** Longest time until pods are ready. */

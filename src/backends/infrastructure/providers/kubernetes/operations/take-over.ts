@@ -16,8 +16,7 @@ import {
 import { lastAppliedOf } from '../manifests/versions.ts'
 import type { KubeObject } from '../objects.ts'
 import type { ManifestRun } from './parts.ts'
-import type { PreparedManifest } from './prepared.ts'
-import { toWire } from './wire.ts'
+import { type PreparedManifest, toWire } from './prepared.ts'
 
 /** Fields that an apply has to remove, and who owns what so that it does. */
 interface Takeover {

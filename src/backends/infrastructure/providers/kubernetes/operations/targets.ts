@@ -1,13 +1,14 @@
 /** Objects that operations name: where they are, and what may be wrong with their names. */
-import { type JsonObject, textOf } from '../../../../../json/values.ts'
+import { definedOf, type JsonObject, textOf } from '../../../../../json/values.ts'
 import { isApiError } from '../api/api-error.ts'
-import type { ApiResource, KindName, ObjectPlace } from '../api/cluster-api.ts'
+import type { ApiResource, KindName, ObjectPlace, PatchOptions } from '../api/cluster-api.ts'
 import { type FullName, formatFullName, parseFullName } from '../full-name.ts'
 import { builtInKind, isBuiltInGroup, type Kind, kindOfManifest, printKind } from '../kinds.ts'
+import { fieldManager } from '../manifests/annotations.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount } from '../parts.ts'
 import type { ChangedName, ManifestProblems, ManifestRun } from './parts.ts'
-import { pollUntil } from './retry.ts'
+import { isPassingOrConflict, pollUntil, retrying } from './retry.ts'
 
 /** An object that an operation names. */
 export interface Target {
@@ -31,6 +32,16 @@ export function namedManifest({ manifestName, location }: JsonObject): ChangedNa
 export function namedServerGroup({ serverGroupName, asgName, region, location, namespace }: JsonObject): ChangedName {
   return { name: textOf(serverGroupName) ?? textOf(asgName) ?? '', namespace: toNamespace(region ?? location ?? namespace) }
 }
+
+/** How an operation names its object. */
+export interface TargetName {
+  /** Of the description, for messages. */
+  readonly field: string
+  readonly of: (description: JsonObject) => ChangedName
+}
+
+export const byManifest: TargetName = { field: 'manifestName', of: namedManifest }
+export const byServerGroup: TargetName = { field: 'serverGroupName', of: namedServerGroup }
 
 /** Why a full name cannot be used: a sentence, or undefined. */
 function describeFullNameProblem(field: string, value: unknown): string | undefined {
@@ -150,6 +161,21 @@ export async function requireLive(account: KubernetesAccount, target: Target): P
   const live = await aboutObject(subject, () => account.api.get(target.place))
   if (live === undefined) throw new Error(`${subject} does not exist. Check its kind, name and namespace.`)
   return live
+}
+
+export interface ObjectPatch extends Partial<PatchOptions> {
+  readonly body: unknown
+}
+
+/** Patches an object, however often others write it meanwhile: a merge by Fairlead, unless it says otherwise. @throws {Error} */
+export function patchTarget(
+  running: ManifestRun,
+  target: Pick<Target, 'name' | 'place'>,
+  { body, ...options }: ObjectPatch,
+): Promise<KubeObject> {
+  const { account } = running
+  const call = () => account.api.patch(target.place, body, { type: 'merge', fieldManager, ...definedOf(options) })
+  return aboutObject(describeTarget(account, target), () => retrying(running, call, isPassingOrConflict))
 }
 
 export interface Capability {

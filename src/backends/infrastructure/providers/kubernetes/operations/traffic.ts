@@ -1,42 +1,23 @@
 /** enableManifest and disableManifest: labels that services select pods by. */
-import { type JsonObject, textsOf } from '../../../../../json/values.ts'
-import type { OperationType } from '../../../operation-type.ts'
+import { textsOf } from '../../../../../json/values.ts'
 import { shareOf } from '../manifests/shares.ts'
 import { annotatedLoadBalancers, parseLoadBalancer, selectorOf, trafficReceivers } from '../manifests/traffic.ts'
-import type { KubernetesParts } from '../parts.ts'
-import { type ChangedName, defineManifestOperation, type ManifestRun } from './parts.ts'
-import { type Labels, ownedPods, setPodLabels } from './pod-labels.ts'
+import { type ChangedName, defineManifestOperation, type KubernetesOperation, type ManifestRun } from './parts.ts'
+import { type Labels, ownedPods, setPodLabels, type WantedLabels } from './pod-labels.ts'
 import { checkChanges, type ObjectChange, requireChangeable, toChange } from './rights.ts'
 import { endShare } from './share-traffic.ts'
-import { describeTargetProblems, namedManifest, namedServerGroup, type Target } from './targets.ts'
+import { byManifest, byServerGroup, describeTargetProblems, type Target, type TargetName } from './targets.ts'
 
-export function enableManifest(parts: KubernetesParts): OperationType {
-  return trafficOperation(parts, { isEnabled: true, field: 'manifestName', targetOf: namedManifest })
-}
+export const enableManifest = switching(byManifest, { isEnabled: true })
+export const disableManifest = switching(byManifest, { isEnabled: false })
+export const enableServerGroup = switching(byServerGroup, { isEnabled: true })
+export const disableServerGroup = switching(byServerGroup, { isEnabled: false })
 
-export function disableManifest(parts: KubernetesParts): OperationType {
-  return trafficOperation(parts, { isEnabled: false, field: 'manifestName', targetOf: namedManifest })
-}
-
-export function enableServerGroup(parts: KubernetesParts): OperationType {
-  return trafficOperation(parts, { isEnabled: true, field: 'serverGroupName', targetOf: namedServerGroup })
-}
-
-export function disableServerGroup(parts: KubernetesParts): OperationType {
-  return trafficOperation(parts, { isEnabled: false, field: 'serverGroupName', targetOf: namedServerGroup })
-}
-
-interface TrafficOperation {
-  readonly isEnabled: boolean
-  readonly field: string
-  readonly targetOf: (description: JsonObject) => ChangedName
-}
-
-function trafficOperation(parts: KubernetesParts, { isEnabled, field, targetOf }: TrafficOperation): OperationType {
-  return defineManifestOperation(parts, {
-    check: (description, account) => describeTargetProblems(account, { field, ...targetOf(description) }),
-    changes: (description) => [targetOf(description)],
-    run: (running) => switchTraffic(running, targetOf(running.description), isEnabled),
+function switching({ field, of }: TargetName, { isEnabled }: Pick<WantedLabels, 'isEnabled'>): KubernetesOperation {
+  return defineManifestOperation({
+    check: (description, account) => describeTargetProblems(account, { field, ...of(description) }),
+    changes: (description) => [of(description)],
+    run: (running) => switchTraffic(running, of(running.description), isEnabled),
   })
 }
 

@@ -1,7 +1,7 @@
 /** Answers about one account from its watched objects; what an answer needs is watched from then on. */
 import type { Instance, Job, LoadBalancer, OwnHit, OwnResource, SecurityGroup, ServerGroup } from '../../../model.ts'
 import { formatFullName } from '../full-name.ts'
-import type { Kind, SpinnakerKind } from '../kinds.ts'
+import type { Kind } from '../kinds.ts'
 import type { AccountObjects } from './account-objects.ts'
 import type { NamespaceReads } from './namespace-reads.ts'
 
@@ -21,7 +21,7 @@ export class AccountLists {
   }
 
   serverGroups(application: string | undefined): ServerGroup[] {
-    this.#needGroups()
+    this.#need(isOfGroups)
     return this.knownServerGroups(application)
   }
 
@@ -41,18 +41,18 @@ export class AccountLists {
   }
 
   loadBalancers(): LoadBalancer[] {
-    this.#needGroups(['loadBalancers'])
+    this.#need((kind) => isOfGroups(kind) || kind.spinnakerKind === 'loadBalancers')
     return this.#collect(({ balancers }) => balancers)
   }
 
   securityGroups(): SecurityGroup[] {
-    this.#needKinds(['securityGroups'])
+    this.#need(({ spinnakerKind }) => spinnakerKind === 'securityGroups')
     return this.#collect(({ firewalls }) => firewalls)
   }
 
   /** @param name Bare */
   instance(namespace: string, name: string): Instance | undefined {
-    this.#needGroups()
+    this.#need(isOfGroups)
     return this.#options.objects.namespace(namespace)?.instance(`pod ${name}`)
   }
 
@@ -102,14 +102,6 @@ export class AccountLists {
     return [...new Set([...named.map(({ region }) => region), ...managers])]
   }
 
-  #needGroups(also: readonly SpinnakerKind[] = []): void {
-    this.#need((kind) => kind.spinnakerKind === 'serverGroups' || isPodOrService(kind) || also.includes(kind.spinnakerKind))
-  }
-
-  #needKinds(kinds: readonly SpinnakerKind[]): void {
-    this.#need(({ spinnakerKind }) => kinds.includes(spinnakerKind))
-  }
-
   #need(isWanted: (kind: Kind) => boolean): void {
     this.#options.need(isWanted)
   }
@@ -121,6 +113,11 @@ export class AccountLists {
     }
     return all
   }
+}
+
+/** What server groups are made of. */
+function isOfGroups(kind: Kind): boolean {
+  return kind.spinnakerKind === 'serverGroups' || isPodOrService(kind)
 }
 
 function isPodOrService({ name }: Kind): boolean {

@@ -1,9 +1,9 @@
 /** Events about an object. */
-import { fieldAt, type JsonObject, textOf } from '../../../../../json/values.ts'
+import type { JsonObject } from '../../../../../json/values.ts'
 import { isApiError } from '../api/api-error.ts'
-import type { KubeObject } from '../objects.ts'
+import { isAbout } from '../manifests/reasons.ts'
+import { type KubeObject, millisecondsOf } from '../objects.ts'
 import type { KubernetesAccount } from '../parts.ts'
-import { millisecondsOf } from './times.ts'
 
 /** Cluster-wide objects have theirs there. */
 const usualNamespace = 'default'
@@ -22,13 +22,6 @@ export async function loadEvents({ api }: KubernetesAccount, object: KubeObject)
     .filter((event) => isAbout(event, object))
     .map(withoutManagedFields)
     .sort((one, other) => timeOf(one) - timeOf(other))
-}
-
-/** An object of the same name that existed before has events, too. */
-function isAbout(event: JsonObject, { kind, metadata }: KubeObject): boolean {
-  const isKind = textOf(fieldAt(event, 'involvedObject', 'kind'))?.toLowerCase() === kind.toLowerCase()
-  const uid = textOf(fieldAt(event, 'involvedObject', 'uid'))
-  return isKind && (uid === undefined || metadata.uid === undefined || uid === metadata.uid)
 }
 
 /** Those without a time come last. */

@@ -1,7 +1,7 @@
 /** State of jobs, and why one has failed. */
 import { fieldAt, isObject, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../../json/values.ts'
 import type { Job } from '../../../model.ts'
-import { millisecondsOf } from './times.ts'
+import { conditionOf, millisecondsOf } from '../objects.ts'
 
 export interface JobState {
   readonly state: Job['state']
@@ -13,7 +13,8 @@ export interface JobState {
 
 export function toJobState(job: JsonObject): JobState {
   const { status } = job
-  const failed = objectsOf(fieldAt(status, 'conditions')).find((one) => one['type'] === 'Failed' && isTrue(one['status']))
+  const condition = conditionOf(job, 'Failed')
+  const failed = isTrue(condition?.['status']) ? condition : undefined
   const completedMs = millisecondsOf(fieldAt(status, 'completionTime')) ?? millisecondsOf(failed?.['lastTransitionTime'])
   return { state: stateOf(job, failed), completedMs, reason: textOf(failed?.['reason']), message: textOf(failed?.['message']) }
 }

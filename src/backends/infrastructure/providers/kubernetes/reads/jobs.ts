@@ -1,9 +1,9 @@
 /** Jobs with their pods. */
 import { definedOf } from '../../../../../json/values.ts'
 import type { Job } from '../../../model.ts'
+import { millisecondsOf } from '../objects.ts'
 import { completionDetailsOf, describeFailure, type JobPod, type JobState } from './job-state.ts'
 import type { KeptPod, KeptWorkload } from './kept-object.ts'
-import { millisecondsOf } from './times.ts'
 import { fullNameOf, ownFields } from './views.ts'
 
 type JobWorkload = KeptWorkload & { readonly job: JobState }

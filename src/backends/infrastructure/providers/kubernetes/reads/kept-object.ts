@@ -1,19 +1,17 @@
 /** Objects as lists keep them: only what answers need, without data of secrets, values of environments and managed fields. */
 import { hash } from 'node:crypto'
-import { fieldAt, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../../json/values.ts'
+import { parseIfJson } from '../../../../../json/json.ts'
+import { fieldAt, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../../../../../json/values.ts'
 import type { Moniker } from '../../../../../names/moniker.ts'
 import type { HealthRecord } from '../../../model.ts'
 import type { Kind, SpinnakerKind } from '../kinds.ts'
 import { trafficAnnotation } from '../manifests/annotations.ts'
 import { monikerOf } from '../manifests/moniker.ts'
 import { shareOf } from '../manifests/shares.ts'
-import type { KubeObject, OwnerReference } from '../objects.ts'
-import { inboundRulesOf, outboundRulesOf } from './firewall-rules.ts'
+import { controllerOf, type KubeObject, millisecondsOf, type OwnerReference } from '../objects.ts'
 import { type JobState, toJobState } from './job-state.ts'
-import { addressesOfIngress, addressesOfService } from './outside-addresses.ts'
-import { healthOf } from './pod-health.ts'
+import { addressesOfIngress, addressesOfService, healthOf, inboundRulesOf, outboundRulesOf } from './kept-parts.ts'
 import type { Sharing } from './sharing.ts'
-import { millisecondsOf } from './times.ts'
 
 export type Labels = Readonly<Record<string, string>>
 
@@ -137,8 +135,8 @@ export function toKeptObject(object: KubeObject, of: ObjectKind, sharing: Sharin
 }
 
 function toBasics({ metadata }: KubeObject, { kind, apiVersion }: ObjectKind, sharing: Sharing): Basics {
-  const { name, namespace = '', uid = '', creationTimestamp, labels = {}, ownerReferences = [] } = metadata
-  const owner = ownerReferences.find(({ controller }) => controller === true) ?? ownerReferences[0]
+  const { name, namespace = '', uid = '', creationTimestamp, labels = {} } = metadata
+  const owner = controllerOf({ metadata }) ?? metadata.ownerReferences?.[0]
   return {
     kind,
     apiVersion,
@@ -181,14 +179,7 @@ function labelsOf(value: unknown): Labels {
 
 /** A JSON list of full names; anything else names none. */
 function annotatedBalancers({ metadata }: KubeObject): string[] {
-  const text = metadata.annotations?.[trafficAnnotation]
-  if (text === undefined) return []
-  try {
-    const names: unknown = JSON.parse(text)
-    return Array.isArray(names) ? names.flatMap((name) => textOf(name) ?? []) : []
-  } catch {
-    return []
-  }
+  return textsOf(parseIfJson(metadata.annotations?.[trafficAnnotation] ?? ''))
 }
 
 /** Of an ingress: its default backend, and those of its paths. */

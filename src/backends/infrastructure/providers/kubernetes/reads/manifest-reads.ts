@@ -51,7 +51,7 @@ async function planDeployment(parts: KubernetesParts, description: JsonObject, u
   if (problems.length > 0) throw new BackendError(400, problems.join(' '), { errors: problems })
   const signal = AbortSignal.timeout(planMs)
   try {
-    const differences = await planManifests(parts, account, description, { id: randomUUID(), user, signal })
+    const differences = await planManifests({ parts, account, description, run: { id: randomUUID(), user, signal } })
     return differences.map((difference) => ({ ...difference }))
   } catch (error) {
     if (error instanceof BackendError) throw error

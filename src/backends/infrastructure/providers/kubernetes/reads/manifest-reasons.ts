@@ -1,12 +1,12 @@
 /** Why an object is not stable: from its live pods, their events, and the last output of those that crash. */
 import { within } from '../../../../../concurrency/within.ts'
-import { fieldAt, isTrue, numberOf, objectsOf } from '../../../../../json/values.ts'
+import { isTrue, numberOf } from '../../../../../json/values.ts'
 import { isApiError } from '../api/api-error.ts'
 import type { Kind } from '../kinds.ts'
 import { revisionAnnotation } from '../manifests/annotations.ts'
 import { crashedContainers, reasonsOf, type WaitReason } from '../manifests/reasons.ts'
 import { matchLabelsOf } from '../manifests/selectors.ts'
-import type { KubeObject } from '../objects.ts'
+import { conditionOf, isOwnedBy, type KubeObject } from '../objects.ts'
 import type { KubernetesAccount } from '../parts.ts'
 import { loadEvents } from './events.ts'
 
@@ -61,14 +61,12 @@ async function listOwned(
   const resource = labelSelector === undefined ? undefined : await api.find({ kind })
   const namespace = owners[0]?.metadata.namespace
   if (resource === undefined || namespace === undefined) return []
-  const uids = new Set(owners.map(({ metadata }) => metadata.uid))
   const objects = await api.list(resource, { namespace, labelSelector })
-  return objects.filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uids.has(uid)))
+  return objects.filter((object) => owners.some((owner) => isOwnedBy(object, owner)))
 }
 
 function isReady(pod: KubeObject): boolean {
-  const ready = objectsOf(fieldAt(pod, 'status', 'conditions')).find(({ type }) => type === 'Ready')
-  return isTrue(ready?.['status'])
+  return isTrue(conditionOf(pod, 'Ready')?.['status'])
 }
 
 async function loadLogs({ api }: KubernetesAccount, pods: readonly KubeObject[]): Promise<Map<string, string>> {

@@ -9,13 +9,12 @@ import { artifactsOf } from '../manifests/artifacts.ts'
 import { monikerOf } from '../manifests/moniker.ts'
 import { withoutSecretValues } from '../manifests/secrets.ts'
 import { statusOf } from '../manifests/status.ts'
-import type { KubeObject } from '../objects.ts'
+import { type KubeObject, millisecondsOf } from '../objects.ts'
 import type { KubernetesAccount } from '../parts.ts'
 import { loadEvents, withoutManagedFields } from './events.ts'
 import { loadReasons } from './manifest-reasons.ts'
 import { answered, type FoundObject, findObject, listObjects } from './object-lookup.ts'
 import { readPodMetrics } from './pod-metrics.ts'
-import { millisecondsOf } from './times.ts'
 
 /** @throws {BackendError} 5xx */
 export async function findManifest(

@@ -3,13 +3,10 @@ import type { Instance, Job, LoadBalancer, Owned, OwnResource, SecurityGroup, Se
 import { isJob, toJob } from './jobs.ts'
 import type { KeptFirewall, KeptIngress, KeptManager, KeptPod, KeptService, KeptWorkload } from './kept-object.ts'
 import { toLoadBalancer } from './load-balancers.ts'
-import { toManager } from './managers.ts'
-import { Memo } from './memo.ts'
 import { NamespaceObjects } from './namespace-objects.ts'
 import { byName } from './owned-objects.ts'
-import { toSecurityGroup } from './security-groups.ts'
 import { balancersOf, toInstance, toServerGroup } from './server-groups.ts'
-import { fullNameOf } from './views.ts'
+import { fullNameOf, toManager, toSecurityGroup } from './views.ts'
 
 export interface NamespaceOptions {
   readonly account: string
@@ -152,4 +149,29 @@ function sorted<T extends { readonly name: string }>(objects: ReadonlyMap<string
 
 function byApplication<T extends Owned>(owned: Iterable<T>): Map<string, T[]> {
   return Map.groupBy(owned, ({ moniker }) => moniker.app?.toLowerCase() ?? '')
+}
+
+interface Made<Result> {
+  readonly from: readonly unknown[]
+  readonly result: Result
+}
+
+/** Results by their subject, made anew only where something that they were made of is another. */
+class Memo<Subject extends object, Result> {
+  readonly #made = new WeakMap<Subject, Made<Result>>()
+
+  /** @param from What the result is made of, besides the subject */
+  remember(subject: Subject, from: readonly unknown[], make: () => Result): Result {
+    const known = this.#made.get(subject)
+    if (known !== undefined && isSameList(known.from, from)) return known.result
+    const result = make()
+    this.#made.set(subject, { from, result })
+    return result
+  }
+}
+
+function isSameList(one: readonly unknown[], other: readonly unknown[]): boolean {
+  if (one.length !== other.length) return false
+  for (let index = 0; index < one.length; index++) if (one[index] !== other[index]) return false
+  return true
 }

@@ -1,13 +1,18 @@
 /** Consoles of pods, and what jobs have printed for the pipeline. */
+import type { FastifyInstance } from 'fastify'
 import type { JsonObject } from '../../../../../json/values.ts'
+import { userOf } from '../../../../backend.ts'
+import { pathValues } from '../../../../requests/request-values.ts'
+import { requireAccess } from '../../../../rights/access.ts'
 import type { ConsoleView, LogChoice } from '../../../provider.ts'
+import { checkReadable } from '../../../route.ts'
 import { isApiError } from '../api/api-error.ts'
 import { parseFullName } from '../full-name.ts'
 import { builtInKind } from '../kinds.ts'
 import { monikerOf } from '../manifests/moniker.ts'
-import type { KubernetesAccount } from '../parts.ts'
+import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
 import { containersOf, type LogBounds, propertiesIn, readLog, readLogs } from './logs.ts'
-import { findObject } from './object-lookup.ts'
+import { answered, findObject } from './object-lookup.ts'
 
 interface PodPlace {
   readonly namespace: string
@@ -48,4 +53,21 @@ export async function readProperties(
     if (Object.keys(properties).length > 0) return properties
   }
   return undefined
+}
+
+/** Route for what a container of a pod has printed for a pipeline. */
+export function podRoutes(app: FastifyInstance, parts: KubernetesParts): void {
+  app.get('/applications/:application/kubernetes/pods/:account/:location/:pod/:container', async (request) => {
+    const wanted = pathValues(request, 'application', 'account', 'location', 'pod', 'container')
+    const access = await requireAccess(parts.context, userOf(request))
+    checkReadable(access, wanted.application, 'application')
+    checkReadable(access, wanted.account, 'account')
+    const account = parts.account(wanted.account)
+    const found = account && (await findObject(account, wanted.location, `pod ${wanted.pod}`))
+    if (account === undefined || found === undefined) return {}
+    const { app: owner } = monikerOf(found.object)
+    if (owner !== null) checkReadable(access, owner, 'application')
+    const log = { namespace: wanted.location, pods: [wanted.pod], container: wanted.container }
+    return (await answered(account, () => readProperties(account, log, parts.settings.log))) ?? {}
+  })
 }

@@ -1,9 +1,9 @@
-/** Fields that answers have for every object. */
+/** Views of kept objects: fields that all have, and those of resources, managers, firewalls and search results. */
 import type { JsonObject } from '../../../../../json/values.ts'
-import type { OwnHit, OwnResource } from '../../../model.ts'
+import type { OwnHit, OwnResource, SecurityGroup } from '../../../model.ts'
 import { formatFullName } from '../full-name.ts'
 import type { SpinnakerKind } from '../kinds.ts'
-import type { KeptObject } from './kept-object.ts'
+import type { KeptFirewall, KeptManager, KeptObject, KeptWorkload } from './kept-object.ts'
 
 export function fullNameOf({ kind, name }: Pick<KeptObject, 'kind' | 'name'>): string {
   return formatFullName(kind, name)
@@ -34,6 +34,37 @@ export function resourceFields(object: KeptObject, account: string): JsonObject 
 
 export function toRawResource(object: KeptObject, account: string): OwnResource {
   return { account, moniker: object.moniker, view: resourceFields(object, account) }
+}
+
+/** A deployment with its replica sets. */
+export function toManager(account: string, manager: KeptManager, owned: readonly KeptWorkload[]): OwnResource {
+  const serverGroups = owned.map((workload) => ({
+    name: fullNameOf(workload),
+    account,
+    region: workload.namespace,
+    namespace: workload.namespace,
+    moniker: workload.moniker,
+  }))
+  return { account, moniker: manager.moniker, view: { ...resourceFields(manager, account), serverGroups } }
+}
+
+/** Of a network policy. */
+export function toSecurityGroup(account: string, firewall: KeptFirewall): SecurityGroup {
+  const { namespace: region, moniker, labels, createdMs: createdTime } = firewall
+  const name = fullNameOf(firewall)
+  return {
+    provider: 'kubernetes',
+    account,
+    region,
+    id: name,
+    name,
+    moniker,
+    vpcId: undefined,
+    description: '',
+    inboundRules: firewall.inbound,
+    outboundRules: firewall.outbound,
+    details: { ...ownFields(firewall), account, labels, createdTime },
+  }
 }
 
 /** Names of the full name, by what the object is to Spinnaker. */
