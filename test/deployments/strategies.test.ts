@@ -324,16 +324,17 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
     assert.deepEqual(good, ['deployment', undefined, undefined])
   },
 
-  async 'the deployment of a pipeline is in the metrics of delivery'(fleet) {
+  async 'the deployment of a pipeline is in the metrics for those who may read its application'(fleet) {
     const stages = [{ refId: '1', type: 'deploy', clusters: [{ ...place, ...creation('piped', empty) }] }]
     assert.equal((await fleet.ask('POST', '/pipelines', { application: 'shop', name: 'ship', stages })).status, 200)
     const { body } = await fleet.ask('POST', '/pipelines/shop/ship', { type: 'manual' })
     await fleet.ends(String(at(body, 'ref')).split('/').at(-1) as string, 'SUCCEEDED', 'pipelines')
-    const isCounted = async () =>
-      /^fairlead_delivery_deployments\{application="shop"\} [1-9]/m.test(
-        await (await fetch(`${fleet.url()}/spectator/metrics`)).text(),
-      )
-    await waitUntil(isCounted, 'the deployment in the metrics')
+    const isCounted = async (path: string) => {
+      const answer = await fetch(fleet.url() + path, { headers: { 'X-SPINNAKER-USER': 'alice' } })
+      return /^fairlead_delivery_deployments\{application="shop"\} [1-9]/m.test(await answer.text())
+    }
+    await waitUntil(() => isCounted('/metrics'), 'the deployment in the metrics')
+    assert.equal(await isCounted('/spectator/metrics'), false, 'they need no login')
   },
 
   async 'a canary that fails on purpose is stopped with no more than its share, and no request is lost'(fleet, t) {

@@ -2,6 +2,8 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { parseAccept } from '../../http/parse-accept.ts'
+import { createReadFilter } from '../access/application-access.ts'
+import { isMetByToken } from '../access/token-limits.ts'
 import { get, operationsWith } from '../declare.ts'
 import { aboutGateway, adminOnly, tellsWhoAsks } from '../demands.ts'
 import { ExaminationModel } from '../examination.ts'
@@ -77,12 +79,13 @@ export const systemOperations: Operation[] = [
   ),
   exposition.get('metricsUsingGET', '/spectator/metrics', {
     summary: 'Get metrics without login',
-    description: 'Metrics in the text format of Prometheus, without login, where Gate has its own.',
+    description:
+      'Metrics in the text format of Prometheus, without login, where Gate has its own. No series of applications, unless all are open.',
     cost: 0,
   }),
   exposition.get('prometheusUsingGET', '/metrics', {
     summary: 'Get metrics',
-    description: 'The same metrics, for a logged-in user.',
+    description: 'The same metrics for a logged-in user, with the series of applications that the user may read.',
   }),
   ...['/openapi.json', '/v3/api-docs', '/v2/api-docs'].map((path, index) =>
     get(`apiDocumentUsingGET${index || ''}`, path, {
@@ -161,7 +164,20 @@ async function answerApiDocument({ headers, state }: OperationRequest, { apiDocu
   return new DirectAnswer(200, await apiDocument.print(format, state.baseUrl), { 'content-type': contentType })
 }
 
-async function answerMetrics(_request: OperationRequest, platform: Platform): Promise<DirectAnswer> {
-  const { contentType, text: exposition } = await platform.printMetrics()
+const applicationSeries = /^\w+\{application="((?:[^"\\]|\\.)*)"\}.*\n/gm
+
+/** The series of an application are for users who may read it. */
+async function answerMetrics(request: OperationRequest, platform: Platform): Promise<DirectAnswer> {
+  const { contentType, text } = await platform.printMetrics()
+  // Metrics are needed most while a service is away.
+  const mayRead = await createReadFilter(request, platform).catch(() => () => false)
+  const isReadable = (name: string) =>
+    mayRead(name) && isMetByToken(request.state.token, { kind: 'application', name, authorization: 'READ' })
+  const exposition = text.replace(applicationSeries, (line, name: string) => (isReadable(unescapeLabel(name)) ? line : ''))
   return new DirectAnswer(200, exposition, { 'content-type': contentType })
+}
+
+/** @see https://prometheus.io/docs/instrumenting/exposition_formats/ */
+function unescapeLabel(value: string): string {
+  return value.replace(/\\(.)/g, (_all, sign: string) => (sign === 'n' ? '\n' : sign))
 }
