@@ -128,6 +128,7 @@ export const errorCodes = {
   },
   UPSTREAM_OVERLOADED: { status: 503, meaning: 'Too many requests are already waiting for a slow service.' },
   UPSTREAM_TIMEOUT: { status: 504, meaning: 'A service did not answer in time.' },
+  STORAGE_FAILED: { status: 507, meaning: 'The data directory cannot be written: its disk is full, fails or is read-only.' },
 } as const satisfies Record<string, ErrorCodeEntry>
 
 export type ErrorCode = keyof typeof errorCodes

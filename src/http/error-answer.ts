@@ -1,6 +1,7 @@
 /** Maps errors to the responses of Gate and to log records. */
 import http from 'node:http'
 import { type ErrorCode, GatewayError, shapeOf } from '../errors.ts'
+import { describeStorageFault } from '../storage/database-fault.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -62,11 +63,14 @@ const frameworkErrors: Readonly<Record<string, readonly [ErrorCode, message: str
   ],
 }
 
-/** Errors of the web framework keep their meaning; everything else is a defect whose text stays in the log. */
+/** Errors of the web framework and of the disk keep their meaning; everything else is a defect whose text stays in the log. */
 function toGatewayError(thrown: unknown): GatewayError {
-  if (thrown instanceof GatewayError) return thrown
+  const storageFault = describeStorageFault(thrown instanceof GatewayError ? thrown.cause : thrown)
+  if (thrown instanceof GatewayError)
+    return storageFault === undefined ? thrown : new GatewayError(thrown.code, storageFault, thrown.details)
   const known = frameworkErrors[String((thrown as { code?: unknown } | undefined)?.code)]
   if (known !== undefined) return new GatewayError(...known, { cause: thrown })
+  if (storageFault !== undefined) return new GatewayError('STORAGE_FAILED', storageFault, { cause: thrown })
   return new GatewayError(
     'UNEXPECTED',
     'The gateway failed unexpectedly. The operator finds the cause in the log under the request id.',

@@ -23,6 +23,28 @@ const advice: Readonly<Record<StorageFault, string>> = {
   busy: 'is in use by another process. Try again when that has ended',
 }
 
+/** For clients. */
+const sentences: Readonly<Partial<Record<StorageFault, string>>> = {
+  'read-only': 'The data directory cannot be written to. Make it writable, then try again.',
+  failing: 'The disk of the data directory fails. Look at the log of the machine, then try again.',
+  full: 'The disk of the data directory is full. Free some space, then try again.',
+}
+
+/** The same of files. */
+const fileFaults: Readonly<Record<string, StorageFault>> = {
+  EROFS: 'read-only',
+  EIO: 'failing',
+  ENOSPC: 'full',
+  EDQUOT: 'full',
+}
+
+/** What an operator can mend about the disk, for clients: an error of the database or of a file; undefined for every other one. */
+export function describeStorageFault(error: unknown): string | undefined {
+  const { code = '', errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }
+  const fault = storageFaultOf({ errcode }) ?? fileFaults[String(code)]
+  return fault && sentences[fault]
+}
+
 /** Undefined for everything else. @param file Where it lies, if that is known: a full disk shows in several ways. */
 export function storageFaultOf(error: unknown, file?: string): StorageFault | undefined {
   const { errcode } = error as { errcode?: unknown }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { GatewayError } from '../../src/errors.ts'
+import { toErrorAnswer } from '../../src/http/error-answer.ts'
 import { createErrorPage } from '../../src/http/error-page.ts'
 import { fairleadBrand } from '../../src/http/page.ts'
 import { Browser, pageAccept } from '../login/browser.ts'
@@ -9,6 +10,23 @@ import { startGateway } from '../support/gateway.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const site = { brand: fairleadBrand, contextPath: '' }
+
+test('a full disk is named, whichever store meets it', () => {
+  const full = Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 })
+  const wrapped = new GatewayError('TOKENS_UNAVAILABLE', 'The store of API tokens does not answer.', { cause: full })
+  const answers = [full, Object.assign(new Error('write'), { code: 'ENOSPC' }), wrapped].map((error) =>
+    toErrorAnswer(error, { requestId: '1', path: '/' }, String),
+  )
+  assert.deepEqual(
+    answers.map(({ status, body }) => [status, body['code'], body['message']]),
+    [
+      [507, 'STORAGE_FAILED', 'The disk of the data directory is full. Free some space, then try again.'],
+      [507, 'STORAGE_FAILED', 'The disk of the data directory is full. Free some space, then try again.'],
+      [503, 'TOKENS_UNAVAILABLE', 'The disk of the data directory is full. Free some space, then try again.'],
+    ],
+  )
+  assert.ok(answers.every(({ error }) => error.cause !== undefined))
+})
 
 test('a browser gets an error page, a program JSON', async (t) => {
   const clouddriver = await startUpstream(t, {})
