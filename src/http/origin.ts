@@ -1,6 +1,5 @@
 /** Client address, scheme and base URL of a request, through trusted proxies. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { BoundedMap } from '../caches/bounded-map.ts'
 import type { SettingsReport } from '../settings/setting.ts'
 import { type ForwardedHeaders, type ForwardedRequest, plainAddress, readForwarded } from './forwarded.ts'
 
@@ -89,22 +88,11 @@ export function isTrustedPeer(raw: Pick<RawRequest, 'socket'>, { trustForwarded,
 
 const hostForm = /^(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i
 
-/** Nearly every request names a host that an earlier one has named. Strangers can name any, so few are kept. */
-const knownHosts = new BoundedMap<string, string | undefined>(100)
-const maxKnownLength = 260
+const maxHostLength = 260
 
 /** A host with the port that a proxy names, the default port left out; undefined when it is no host at all. */
 function withPort(host: string | undefined, port: string | undefined, scheme: string): string | undefined {
-  if (host === undefined || host.length > maxKnownLength) return undefined
-  const key = `${scheme} ${port ?? ''} ${host}`
-  if (knownHosts.has(key)) return knownHosts.get(key)
-  const parsed = parseHost(host, port, scheme)
-  knownHosts.set(key, parsed)
-  return parsed
-}
-
-function parseHost(host: string, port: string | undefined, scheme: string): string | undefined {
-  if (!hostForm.test(host)) return undefined
+  if (host === undefined || host.length > maxHostLength || !hostForm.test(host)) return undefined
   const url = URL.parse(`${scheme}://${host}`)
   if (url === null) return undefined
   if (port !== undefined && /^\d{1,5}$/.test(port)) url.port = port

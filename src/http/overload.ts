@@ -1,7 +1,6 @@
 /** Overload: requests wait for their turn, and what waits too long is rejected, low priority first. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { PathStarts } from './path-starts.ts'
 
 export interface OverloadSettings {
   enabled: boolean
@@ -89,7 +88,6 @@ export class Overload {
   readonly #settings: OverloadSettings
   readonly #surroundings: OverloadSurroundings
   readonly #kept: readonly string[]
-  readonly #keptStarts: PathStarts
   readonly #now: () => number
   readonly #iteration: () => number
   readonly #later: (run: () => void) => void
@@ -126,7 +124,6 @@ export class Overload {
     this.#settings = settings
     this.#surroundings = surroundings
     this.#kept = surroundings.keptPaths.map((path) => path.replace(/\{.*/s, ''))
-    this.#keptStarts = new PathStarts(this.#kept)
     this.#now = surroundings.now ?? (() => performance.now())
     this.#iteration = surroundings.iteration ?? (() => performance.nodeTiming.uvMetricsInfo.loopCount)
     this.#later = surroundings.later ?? ((run) => void setImmediate(run))
@@ -305,7 +302,6 @@ export class Overload {
   isKept(url: string): boolean {
     const { contextPath } = this.#surroundings
     const from = url.startsWith(contextPath) && url.charCodeAt(contextPath.length) === slash ? contextPath.length : 0
-    if (!this.#keptStarts.has(url, from)) return false
     const mark = url.indexOf('?', from)
     const end = mark === -1 ? url.length : mark
     return this.#kept.some(

@@ -1,5 +1,4 @@
 /** Paths that need no login. Every path outside this table is protected. */
-import { PathStarts } from '../http/path-starts.ts'
 
 /** What a path needs of the caller: nothing, or the user if logged in. */
 type Identity = 'none' | 'if-known'
@@ -41,10 +40,8 @@ export const alwaysOpen: readonly OpenPath[] = [
 export class OpenPathIndex {
   readonly #exact: ReadonlyMap<string, readonly OpenPath[]>
   readonly #below: readonly { start: string; entry: OpenPath }[]
-  readonly #starts: PathStarts
 
   constructor(table: readonly OpenPath[]) {
-    this.#starts = new PathStarts(table.map(({ path }) => path))
     this.#exact = Map.groupBy(
       table.filter(({ path }) => !path.endsWith('/**')),
       ({ path }) => path,
@@ -53,7 +50,6 @@ export class OpenPathIndex {
   }
 
   find(method: string, path: string): OpenPath | undefined {
-    if (!this.#starts.has(path)) return undefined
     const exact = this.#exact.get(path)?.find((entry) => allows(entry, method))
     if (exact !== undefined) return exact
     for (const { start, entry } of this.#below) if (path.startsWith(start) && allows(entry, method)) return entry
