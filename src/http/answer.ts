@@ -132,16 +132,12 @@ export async function sendValue(
   const contentType = yaml ? yamlTypeFor(request.headers.accept) : 'application/json'
   const format = () => (yaml ? formatAsYaml(value, request) : Buffer.from(formatAsJson(value)))
   if (validation === undefined) return sendBytes(request, reply, status, await format(), contentType)
-  const kept = keptDocumentOf(value)
-  const keptTag = yaml ? kept?.otherTags.get(contentType) : (validation.tag ?? kept?.tag)
-  if (keptTag !== undefined && isKnownTo(request, reply, keptTag, validation)) return reply.code(304).send()
-  if (kept !== undefined && !yaml) return sendBytes(request, reply, status, kept, contentType)
+  const kept = yaml ? undefined : keptDocumentOf(value)
+  const tag = yaml ? undefined : (validation.tag ?? kept?.tag)
+  if (tag !== undefined && isKnownTo(request, reply, tag, validation)) return reply.code(304).send()
+  if (kept !== undefined) return sendBytes(request, reply, status, kept, contentType)
   const bytes = await format()
-  if (keptTag === undefined) {
-    const tag = entityTagOf(bytes)
-    kept?.otherTags.set(contentType, tag)
-    if (isKnownTo(request, reply, tag, validation)) return reply.code(304).send()
-  }
+  if (tag === undefined && isKnownTo(request, reply, entityTagOf(bytes), validation)) return reply.code(304).send()
   return sendBytes(request, reply, status, bytes, contentType)
 }
 

@@ -30,8 +30,6 @@ export class KeptDocument implements Sendable {
   readonly #value: object
   readonly tag: string
   readonly size: number
-  /** Validators of other forms, by content type. */
-  readonly otherTags = new Map<string, string>()
 
   constructor(value: object) {
     this.#value = value
