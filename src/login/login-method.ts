@@ -71,7 +71,7 @@ export interface LoginMethod {
   /** Whether a user whom the permission service does not know is sent away (docs/contracts/permissions.md#session-filter). */
   readonly filtered: boolean
   /** Paths that are open while this method is active, besides those that always are. */
-  readonly openPaths: readonly OpenPath[]
+  readonly openPaths?: readonly OpenPath[]
   /** Finds the user of a request by credentials that the request itself carries. Starts no session. */
   authenticate(request: FastifyRequest): LoginOutcome | Promise<LoginOutcome>
   /**
@@ -91,7 +91,7 @@ export interface LoginMethod {
   /** Paths whose refusal this method words, whichever other methods there are. */
   claims?(path: string): boolean
   /** What `mount` adds. */
-  readonly routes: readonly { method: string; path: string }[]
+  readonly routes?: readonly { method: string; path: string }[]
   /** Adds pages and callbacks. */
   mount?(server: FastifyInstance, ending: LoginEnding): void
   /** Before the gateway listens. */

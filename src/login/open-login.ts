@@ -239,7 +239,7 @@ export class Login implements LoginEnding {
 
   /** What `mount` adds, for the index of methods. */
   get routes(): { method: string; path: string; login: string }[] {
-    return this.#methods.flatMap(({ routes, name }) => routes.map((route) => ({ ...route, login: name })))
+    return this.#methods.flatMap(({ routes = [], name }) => routes.map((route) => ({ ...route, login: name })))
   }
 
   /** Adds the login page and callbacks, as routes below the context path. */

@@ -356,9 +356,9 @@ function createGuard(options: RequestLoginOptions, listener: ListenerKind): Guar
   const methods = options.methods.filter((method) => method.guards?.(listener) ?? byDefault)
   const openPaths = [
     ...alwaysOpen.filter(({ webhook }) => !(webhook && options.webhooksNeedLogin)),
-    ...methods.flatMap((method) => method.openPaths),
+    ...methods.flatMap(({ openPaths = [] }) => openPaths),
   ]
-  const others = options.methods.filter((method) => !methods.includes(method)).flatMap((method) => method.openPaths)
+  const others = options.methods.filter((method) => !methods.includes(method)).flatMap((method) => method.openPaths ?? [])
   return {
     methods,
     beforeSession: methods.filter(({ beforeSession }) => beforeSession),

@@ -9,7 +9,7 @@ import { findNameObjection } from '../../names/user-name.ts'
 import type { LoginReport } from '../../permissions/permissions.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { PrepareUser } from '../prepare-user.ts'
-import { PreparedUsers } from '../prepared-users.ts'
+import { createPreparedUsers, type PrepareOnce } from '../prepared-users.ts'
 import type { LoginCredentials, Trace } from '../trace.ts'
 import { createUser } from '../user.ts'
 import type { HeaderSettings } from './settings.ts'
@@ -32,15 +32,13 @@ export class HeaderLogin implements LoginMethod {
   readonly interactive = false
   readonly beforeSession = true
   readonly filtered = true
-  readonly openPaths = []
-  readonly routes = []
   readonly #options: HeaderLoginOptions
-  readonly #prepared: PreparedUsers
+  readonly #prepareOnce: PrepareOnce
   readonly #serviceAccounts: ExpiringCache<{ isOne: boolean }>
 
   constructor(options: HeaderLoginOptions) {
     this.#options = options
-    this.#prepared = new PreparedUsers(options.now)
+    this.#prepareOnce = createPreparedUsers(options.now)
     const { serviceAccountsMs } = options.settings
     this.#serviceAccounts = createCache({ maxSize: maxCachedNames, ttlMs: serviceAccountsMs, now: options.now })
   }
@@ -64,7 +62,7 @@ export class HeaderLogin implements LoginMethod {
     }
     const objection = names.length > 1 ? 'X-SPINNAKER-USER is repeated' : findObjection(name)
     if (objection !== undefined) return refusal(objection, `The login by header is refused: ${objection}.`)
-    return { kind: 'user', user: await this.#prepared.get(name, () => this.#prepare(name)) }
+    return { kind: 'user', user: await this.#prepareOnce(name, () => this.#prepare(name)) }
   }
 
   /** A password has no part in it: the proxy says who it is. */

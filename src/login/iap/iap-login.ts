@@ -1,5 +1,5 @@
 /** Login by Google's Identity-Aware Proxy: a signed token in each request. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
 import type { User } from '../../http/request-state.ts'
@@ -9,7 +9,7 @@ import { KeySet } from '../oauth2/key-set.ts'
 import { LoginFailure } from '../oauth2/login-failure.ts'
 import { createProviderCalls } from '../oauth2/provider-http.ts'
 import type { PrepareUser } from '../prepare-user.ts'
-import { PreparedUsers } from '../prepared-users.ts'
+import { createPreparedUsers, type PrepareOnce } from '../prepared-users.ts'
 import type { LoginCredentials, Trace } from '../trace.ts'
 import { createUser } from '../user.ts'
 import type { IapSettings } from './settings.ts'
@@ -35,16 +35,14 @@ export class IapLogin implements LoginMethod {
   readonly interactive = false
   readonly beforeSession = true
   readonly filtered = true
-  readonly openPaths = []
-  readonly routes = []
   readonly #options: IapLoginOptions
   readonly #keys: KeySet
-  readonly #prepared: PreparedUsers
+  readonly #prepareOnce: PrepareOnce
 
   constructor(options: IapLoginOptions) {
     this.#options = options
     this.#keys = new KeySet(options.settings.keysUrl, createProviderCalls(timeoutsMs), options.now)
-    this.#prepared = new PreparedUsers(options.now)
+    this.#prepareOnce = createPreparedUsers(options.now)
   }
 
   reportOf(): LoginReport {
@@ -56,8 +54,8 @@ export class IapLogin implements LoginMethod {
     if (token === undefined) return { kind: 'not-mine' }
     try {
       const { email, expiresAtMs } = await this.#verify(String(token))
-      const digest = createHash('sha256').update(String(token)).digest('base64')
-      return { kind: 'user', user: await this.#prepared.get(digest, () => this.#prepare(email), expiresAtMs) }
+      const digest = hash('sha256', String(token), 'base64')
+      return { kind: 'user', user: await this.#prepareOnce(digest, () => this.#prepare(email), expiresAtMs) }
     } catch (error) {
       if (error instanceof GatewayError) return { kind: 'refused', reason: error.message, error }
       if (!(error instanceof LoginFailure)) throw error

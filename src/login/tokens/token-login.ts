@@ -37,8 +37,6 @@ export class TokenLogin implements LoginMethod {
   /** Whom the permission service does not know is refused here, with a 401 and not with the login page. */
   readonly filtered = false
   readonly challenge = 'Bearer'
-  readonly openPaths = []
-  readonly routes = []
   readonly #options: TokenLoginOptions
   readonly #reportedStamps = new BoundedMap<string, string>(maxReported)
 

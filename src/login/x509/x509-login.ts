@@ -42,8 +42,6 @@ export class X509Login implements LoginMethod {
   readonly interactive = false
   readonly beforeSession = true
   readonly filtered = true
-  readonly openPaths = []
-  readonly routes = []
   readonly #options: X509LoginOptions
   readonly #ports: ReturnType<typeof toPorts>
   readonly #reports: LoginReports
