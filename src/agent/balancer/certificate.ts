@@ -1,6 +1,6 @@
 /** The certificate of a port, reloaded when its files change; an unusable one changes nothing. */
-import { readFileSync, statSync } from 'node:fs'
-import { explainUnreadable } from '../../storage/file-fault.ts'
+import { statSync } from 'node:fs'
+import { readExplained } from '../../storage/file-fault.ts'
 
 export interface CertificateFiles {
   readonly certificateFile: string
@@ -14,7 +14,7 @@ export interface CertificatePair {
 
 /** @throws {Error} when a file cannot be read, or the key does not belong to the certificate; the message is for people */
 export function loadCertificate({ certificateFile, keyFile }: CertificateFiles): CertificatePair {
-  const pair = { cert: readPem(certificateFile), key: readPem(keyFile) }
+  const pair = { cert: readExplained(certificateFile), key: readExplained(keyFile) }
   try {
     process.getBuiltinModule('node:tls').createSecureContext(pair)
   } catch (cause) {
@@ -22,14 +22,6 @@ export function loadCertificate({ certificateFile, keyFile }: CertificateFiles):
     throw new Error(`${certificateFile} and ${keyFile} are no certificate with its key: ${message}`, { cause })
   }
   return pair
-}
-
-function readPem(file: string): Buffer {
-  try {
-    return readFileSync(file)
-  } catch (cause) {
-    throw new Error(explainUnreadable(file, cause), { cause })
-  }
 }
 
 /**

@@ -1,11 +1,10 @@
 /** The key with which the gateway signs for itself at a provider. */
 import { createPrivateKey, type webcrypto } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { explainUnreadable } from '../../storage/file-fault.ts'
+import { readExplained } from '../../storage/file-fault.ts'
 
 /** @param file PEM. @throws {Error} when it cannot be read or holds no usable key; the message says which of these */
 export function loadPrivateKey(file: string): webcrypto.CryptoKey {
-  const key = createPrivateKey(readKey(file))
+  const key = createPrivateKey(readExplained(file))
   if (key.asymmetricKeyType === 'rsa') {
     return key.toCryptoKey({ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, false, ['sign'])
   }
@@ -13,12 +12,4 @@ export function loadPrivateKey(file: string): webcrypto.CryptoKey {
     return key.toCryptoKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign'])
   }
   throw new Error('the key is neither RSA nor P-256')
-}
-
-function readKey(file: string): Buffer {
-  try {
-    return readFileSync(file)
-  } catch (error) {
-    throw new Error(explainUnreadable(file, error), { cause: error })
-  }
 }

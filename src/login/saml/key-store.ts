@@ -1,10 +1,9 @@
 /** Reads private keys and certificates from PEM files and PKCS#12 key stores. */
 import * as crypto from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { loadKeyStoreIdentity } from '../../http/tls/key-material.ts'
 import { certificateLabel, pemBlocks } from '../../http/tls/pem.ts'
-import { explainUnreadable } from '../../storage/file-fault.ts'
+import { readExplained } from '../../storage/file-fault.ts'
 import type { SamlSettings } from './settings.ts'
 
 export interface KeyPair {
@@ -15,12 +14,7 @@ export interface KeyPair {
 
 /** @param location A path, also as `file:` URL @throws {Error} the message says what to do */
 export function readLocation(location: string): Buffer {
-  const file = toFile(location)
-  try {
-    return readFileSync(file)
-  } catch (error) {
-    throw new Error(explainUnreadable(location, error))
-  }
+  return readExplained(toFile(location))
 }
 
 /** Spring accepts `file:` without slashes, which is no URL that Node takes for a path. */
