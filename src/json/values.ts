@@ -1,10 +1,16 @@
 /** Narrows JSON from outside, such as bodies, events and service answers, without throwing. */
-import { isRawNumber } from './json.ts'
+import { isRawNumber, parseIfJson } from './json.ts'
 
 export type JsonObject = Record<string, unknown>
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value)
+}
+
+/** The object that a text is as JSON; undefined for every other text. */
+export function parseObject(text: string): JsonObject | undefined {
+  const value = parseIfJson(text)
+  return isObject(value) ? value : undefined
 }
 
 /** The value if it is an object, else an empty one. */

@@ -1,7 +1,7 @@
 /** Whole answers of services: read as JSON, or turned into errors. */
 import { GatewayError } from '../errors.ts'
 import { parseJson } from '../json/json.ts'
-import { isObject, textsOf } from '../json/values.ts'
+import { parseObject, textsOf } from '../json/values.ts'
 import { type AnswerForm, checkForm, noPage, objectOrList } from './answer-form.ts'
 import type { ServiceName } from './services.ts'
 import { unreadable } from './upstream-errors.ts'
@@ -75,7 +75,7 @@ export function upstreamFailed(
     const advice = (name: string) => (name === service ? ` Check services.${service}.baseUrl.` : '')
     return unreadable(service, (name) => `A proxy on the way to ${name} demands a login of its own.${advice(name)}`)
   }
-  const said = parseErrorBody(text)
+  const said = parseObject(text)
   const message = typeof said?.['message'] === 'string' ? said['message'] : undefined
   const lines = textsOf(said?.['errors'])
   const told = message ?? (lines.length > 0 ? lines.join('; ') : undefined)
@@ -93,14 +93,4 @@ export function upstreamFailed(
 
 function describeStatus(status: number): string {
   return `The request failed with status ${status}${status < 500 ? '.' : '; the log has the reason.'}`
-}
-
-/** The object in the text of an error; undefined where there is none. */
-export function parseErrorBody(text: string): Record<string, unknown> | undefined {
-  try {
-    const body: unknown = JSON.parse(text)
-    return isObject(body) ? body : undefined
-  } catch {
-    return undefined
-  }
 }

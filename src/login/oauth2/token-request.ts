@@ -1,6 +1,6 @@
 /** Exchanges an authorization code for tokens. */
 import * as oauth from 'oauth4webapi'
-import { isObject } from '../../json/values.ts'
+import { parseObject } from '../../json/values.ts'
 import { type LoginFailure as Failure, LoginFailure, quote } from './login-failure.ts'
 import type { CallProvider } from './provider-http.ts'
 import type { Registration } from './registration.ts'
@@ -94,15 +94,6 @@ function withCredentials(url: string, { clientAuthentication, clientId, clientSe
   if (clientAuthentication !== 'query') return url
   const credentials = new URLSearchParams({ client_id: clientId, client_secret: clientSecret ?? '' })
   return `${url}${url.includes('?') ? '&' : '?'}${credentials}`
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** What the library says, without what it was given: tokens and claims stay out of the log. */

@@ -1,7 +1,7 @@
 /** Checks cron expressions while users type them. */
 import { z } from 'zod'
-import { textOf } from '../../json/values.ts'
-import { parseErrorBody, readJson } from '../../upstreams/read-answer.ts'
+import { parseObject, textOf } from '../../json/values.ts'
+import { readJson } from '../../upstreams/read-answer.ts'
 import { get } from '../declare.ts'
 import { aboutGateway } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
@@ -47,5 +47,5 @@ async function validate(request: OperationRequest, platform: Platform): Promise<
 }
 
 function messageOf(body: string): string {
-  return textOf(parseErrorBody(body)?.['message']) ?? 'The expression is not valid.'
+  return textOf(parseObject(body)?.['message']) ?? 'The expression is not valid.'
 }

@@ -2,11 +2,11 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { isObject, isTrue, type JsonObject, listOf, objectOf } from '../../json/values.ts'
+import { isObject, isTrue, type JsonObject, listOf, objectOf, parseObject } from '../../json/values.ts'
 import { describeIssue } from '../../settings/describe-issue.ts'
 import { describeParameterProblem } from '../../stage-types/check-parameters.ts'
 import { createUlid } from '../../storage/ulid.ts'
-import { parseErrorBody, readJson, type UpstreamAnswer, upstreamFailed } from '../../upstreams/read-answer.ts'
+import { readJson, type UpstreamAnswer, upstreamFailed } from '../../upstreams/read-answer.ts'
 import { checkMayExecute, isDecided } from '../access/application-access.ts'
 import { findDefinition } from '../access/find-definition.ts'
 import { operationsWith, post } from '../declare.ts'
@@ -187,7 +187,7 @@ async function checkMayStart(request: OperationRequest, platform: Platform, defi
 /** Everything that the orchestrator says about a template is for its author, who reads it from the error itself. */
 function templateRefused(answer: UpstreamAnswer): GatewayError {
   const { code, message, details } = upstreamFailed('orca', answer)
-  const fields = parseErrorBody(answer.text)
+  const fields = parseObject(answer.text)
   return new GatewayError(code, message, fields === undefined ? details : { ...details, fields })
 }
 
