@@ -1,5 +1,5 @@
 /** Page template: name and logo of the installation, strict content security policy. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 export interface Page {
   readonly html: string
@@ -107,7 +107,7 @@ export const icon = `data:image/svg+xml,${encodeURIComponent(
   `<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 48 48'><rect width='48' height='48' rx='10' fill='#0b5a7a'/><g fill='none' stroke='#fff'><circle cx='24' cy='24' r='12' stroke-width='5'/><path d='M4 30c8 0 11-12 20-12s12 12 20 12' stroke-width='3' stroke-linecap='round'/></g></svg>`,
 )}`
 
-const styleHash = createHash('sha256').update(style).digest('base64')
+const styleHash = hash('sha256', style, 'base64')
 
 /** @param policy More of the content security policy, starting with a semicolon. */
 export function createPage(title: string, body: string, policy: string, brand: Brand): Page {

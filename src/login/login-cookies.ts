@@ -2,7 +2,7 @@
  * State of a login under way, in sealed cookies of the browser: the requested address, and the values to compare when the identity
  * provider sends the browser back. So nothing is stored without a login, and tabs do not overwrite each other.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { type Cookie, readCookies, setCookie } from '../http/cookies.ts'
@@ -105,7 +105,7 @@ export class LoginCookies {
   }
 
   #pendingName(id: string): string {
-    return this.#pendingPrefix + createHash('sha256').update(id).digest('base64url').slice(0, 16)
+    return this.#pendingPrefix + hash('sha256', id, 'base64url').slice(0, 16)
   }
 
   #readTarget(request: FastifyRequest): Promise<Target | undefined> {

@@ -1,5 +1,5 @@
 /** The login form and the farewell. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { createPage, escapeHtml, type Page, type Site } from '../http/page.ts'
 import { checkRedirectTarget, type UiAddress } from './redirect-target.ts'
 
@@ -44,7 +44,7 @@ button.onclick = () => {
   field.focus()
 }
 field.form.onsubmit = () => void (field.type = 'password')`
-const scriptHash = createHash('sha256').update(script).digest('base64')
+const scriptHash = hash('sha256', script, 'base64')
 
 export function createLoginPage({ contextPath, ui, brand }: PageOptions, { notice, username, destination }: LoginForm): Page {
   const shown = notice && toShown(notice)

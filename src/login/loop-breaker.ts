@@ -2,7 +2,7 @@
  * Detects browsers in a loop of logins. The logins of the last minute are in a cookie of the browser; for browsers that do not
  * send it back, a bounded list of completed logins is kept.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { setCookie } from '../http/cookies.ts'
 import { queryOf } from '../http/query.ts'
@@ -144,8 +144,5 @@ function parseTime(text: string): number {
 
 /** Browsers of one kind at one address are taken for one. */
 function toClient({ state, headers }: FastifyRequest): string {
-  return createHash('sha256')
-    .update(`${state.clientAddress} ${headers['user-agent'] ?? ''}`)
-    .digest('base64url')
-    .slice(0, 22)
+  return hash('sha256', `${state.clientAddress} ${headers['user-agent'] ?? ''}`, 'base64url').slice(0, 22)
 }

@@ -1,5 +1,5 @@
 /** Opens JKS key stores, the older format of Java. */
-import { createHash, createPrivateKey, type KeyObject, timingSafeEqual, X509Certificate } from 'node:crypto'
+import { createPrivateKey, hash, type KeyObject, timingSafeEqual, X509Certificate } from 'node:crypto'
 import { childAt, DerError, derTag, readChildren, readDer } from './der.ts'
 import type { KeyStore } from './pkcs12.ts'
 
@@ -58,7 +58,7 @@ function openKey(info: Buffer, password: string): KeyObject {
 }
 
 function sha1(...parts: Buffer[]): Buffer {
-  return createHash('sha1').update(Buffer.concat(parts)).digest()
+  return hash('sha1', Buffer.concat(parts), 'buffer')
 }
 
 /** Characters of Java, high octet first. */

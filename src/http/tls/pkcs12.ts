@@ -1,5 +1,5 @@
 /** Opens PKCS #12 key stores of keytool and openssl. */
-import { createDecipheriv, createHash, createPrivateKey, type KeyObject, pbkdf2Sync, X509Certificate } from 'node:crypto'
+import { createDecipheriv, createPrivateKey, hash, type KeyObject, pbkdf2Sync, X509Certificate } from 'node:crypto'
 import { childAt, type Der, DerError, derTag, readBer, readChildren, readInner, readInteger, readOid, readText } from './der.ts'
 
 export interface KeyStore {
@@ -152,7 +152,7 @@ function fillBlocks(bytes: Buffer): Buffer {
 
 function hashOften(bytes: Buffer, iterations: number): Buffer {
   let digest = bytes
-  for (let round = 0; round < iterations; round++) digest = createHash('sha1').update(digest).digest()
+  for (let round = 0; round < iterations; round++) digest = hash('sha1', digest, 'buffer')
   return digest
 }
 

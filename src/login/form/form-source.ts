@@ -1,5 +1,5 @@
 /** Passwords that Fairlead checks itself: of its user store and of the configuration. */
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import type { User } from '../../http/request-state.ts'
 import type { MethodContext } from '../method-type.ts'
 import type { PasswordSource } from '../password-login.ts'
@@ -113,5 +113,5 @@ function toConfiguredUser({ name }: ConfiguredUser): User {
 }
 
 function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
+  return hash('sha256', text, 'buffer')
 }

@@ -1,5 +1,5 @@
 /** Checks of an ID token beyond those of the library. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { LoginFailure } from './login-failure.ts'
 
 /** How far the clock of a provider may be off. */
@@ -30,7 +30,7 @@ function refuse(problem: string): never {
 /** The left half of the hash, by the size that the signature has. */
 function hashOf(accessToken: string, algorithm: string): string {
   const digits = /(256|384|512)$/.exec(algorithm)?.[1] ?? '512'
-  const digest = createHash(`sha${digits}`).update(accessToken).digest()
+  const digest = hash(`sha${digits}`, accessToken, 'buffer')
   return digest.subarray(0, digest.length / 2).toString('base64url')
 }
 

@@ -1,5 +1,5 @@
 /** Metadata of an identity provider, refreshed in the background. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
@@ -122,7 +122,7 @@ class MetadataCopy {
 
   /** The copy belongs to this address: another one may be another identity provider. */
   constructor(dataDir: string, id: string, location: string) {
-    const address = createHash('sha256').update(location).digest('hex').slice(0, 16)
+    const address = hash('sha256', location).slice(0, 16)
     this.#file = join(dataDir, `saml-metadata-${id}-${address}.xml`)
   }
 

@@ -1,9 +1,9 @@
 /** Pages of the SAML login: the form to the identity provider, refusals. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { createPage, escapeHtml, type Page, type Site } from '../../http/page.ts'
 
 const submit = 'document.forms[0].submit()'
-const submitHash = createHash('sha256').update(submit).digest('base64')
+const submitHash = hash('sha256', submit, 'base64')
 
 /** A form that sends itself; without script, a button does it. */
 export function createPostPage({ brand }: Site, action: string, fields: Readonly<Record<string, string>>): Page {

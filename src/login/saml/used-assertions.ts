@@ -1,5 +1,5 @@
 /** Stores used assertions, so that none logs a user in twice. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Redis } from '../../redis/redis.ts'
 import { openDatabaseFor } from '../../storage/database.ts'
@@ -18,7 +18,7 @@ export interface UsedAssertions {
 
 /** The name under which an assertion is remembered: identifiers are unique for an issuer, and may be long. */
 export function toAssertionKey(issuer: string, id: string): string {
-  return createHash('sha256').update(`${issuer.length}:${issuer}${id}`).digest('hex')
+  return hash('sha256', `${issuer.length}:${issuer}${id}`)
 }
 
 export const assertionMigrations = [

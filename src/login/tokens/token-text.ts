@@ -1,5 +1,5 @@
 /** Format of an API token: prefix, random text, checksum. */
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -27,7 +27,7 @@ export function isTokenText(text: string, prefix: string): boolean {
 
 /** What the store keeps instead of the token. A fast hash is enough: 240 random bits cannot be guessed. */
 export function hashToken(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return hash('sha256', text)
 }
 
 function checksumOf(random: string): string {

@@ -1,5 +1,5 @@
 /** Plugins of the services: what is known about them, which are installed, and publishing one. Plug-ins of Deck. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
@@ -141,9 +141,7 @@ async function installedIn(request: OperationRequest, service: ServiceName): Pro
 async function publish(request: OperationRequest): Promise<void> {
   const { pluginId, pluginVersion } = request.path as { pluginId: string; pluginVersion: string }
   const contentType = String(request.headers['content-type'] ?? '')
-  const sha512sum = createHash('sha512')
-    .update(await readFile(request.body as Buffer | undefined, contentType))
-    .digest('hex')
+  const sha512sum = hash('sha512', await readFile(request.body as Buffer | undefined, contentType))
   const answer = await request.call('front50', {
     method: 'POST',
     path: pathTo`/pluginBinaries/${pluginId}/${pluginVersion}`,
