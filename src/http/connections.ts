@@ -1,15 +1,15 @@
 /** Connections of all ports: timeouts, bounds, and graceful end. */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
-import http from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setImmediate as endOfIteration } from 'node:timers/promises'
 import { type TLSSocket, Server as TlsServer } from 'node:tls'
 import type { FastifyBaseLogger } from 'fastify'
-import { GatewayError } from '../errors.ts'
+import type { GatewayError } from '../errors.ts'
 import { dropBody, dropRequests } from '../runtime/drop-input.ts'
 import { carrierOf, replaceEnd, stopAccepting, unsentBytes } from '../runtime/sockets.ts'
 import { reservedConnections } from './connection-bound.ts'
+import { connectRefused, formatRefusal, toClientError, tooManyConnections } from './connection-refusals.ts'
 import { awaitInvitation } from './expect-continue.ts'
 import { linger } from './linger.ts'
 import type { Overload } from './overload.ts'
@@ -462,42 +462,4 @@ export async function takeInput(): Promise<void> {
     if (events === eventsBefore) return
     eventsBefore = events
   }
-}
-
-function formatRefusal({ code, status, message, details }: GatewayError): string {
-  const reason = http.STATUS_CODES[status] ?? 'Error'
-  const body = JSON.stringify({ timestamp: Date.now(), status, error: reason, message, code })
-  const headers = {
-    ...details.headers,
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-    connection: 'close',
-  }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  return `HTTP/1.1 ${status} ${reason}\r\n${lines.join('')}\r\n${body}`
-}
-
-function tooManyConnections(max: number, setting: 'http.maxConnectionsPerAddress' | 'http.maxConnections'): GatewayError {
-  const whose = setting === 'http.maxConnections' ? '' : ' from this address'
-  const message = `More than ${max} connections are open${whose}. Close some, or raise ${setting}.`
-  return new GatewayError('TOO_MANY_CONNECTIONS', message, { headers: { 'retry-after': '1' } })
-}
-
-function connectRefused(): GatewayError {
-  return new GatewayError('METHOD_NOT_ALLOWED', 'CONNECT is not offered: this is a gateway, and no proxy.', {
-    headers: { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
-  })
-}
-
-function toClientError(code: string | undefined): GatewayError {
-  if (code === 'HPE_HEADER_OVERFLOW') {
-    return new GatewayError(
-      'HEADERS_TOO_LARGE',
-      'The request line and headers are too large. Send fewer or shorter headers and parameters.',
-    )
-  }
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return new GatewayError('REQUEST_TIMEOUT', 'The request was not complete in time. Send it again.')
-  }
-  return new GatewayError('BAD_ARGUMENT', 'The request is not well-formed HTTP. Encode the path and send valid headers.')
 }

@@ -1,0 +1,43 @@
+/** What is answered on a connection itself, past the framework. */
+import http from 'node:http'
+import { GatewayError } from '../errors.ts'
+
+/** A whole response, after which the connection ends. */
+export function formatRefusal({ code, status, message, details }: GatewayError): string {
+  const reason = http.STATUS_CODES[status] ?? 'Error'
+  const body = JSON.stringify({ timestamp: Date.now(), status, error: reason, message, code })
+  const headers = {
+    ...details.headers,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${status} ${reason}\r\n${lines.join('')}\r\n${body}`
+}
+
+export function tooManyConnections(max: number, setting: 'http.maxConnectionsPerAddress' | 'http.maxConnections'): GatewayError {
+  const whose = setting === 'http.maxConnections' ? '' : ' from this address'
+  const message = `More than ${max} connections are open${whose}. Close some, or raise ${setting}.`
+  return new GatewayError('TOO_MANY_CONNECTIONS', message, { headers: { 'retry-after': '1' } })
+}
+
+export function connectRefused(): GatewayError {
+  return new GatewayError('METHOD_NOT_ALLOWED', 'CONNECT is not offered: this is a gateway, and no proxy.', {
+    headers: { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
+  })
+}
+
+/** @param code Of what Node reports of a client */
+export function toClientError(code: string | undefined): GatewayError {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return new GatewayError(
+      'HEADERS_TOO_LARGE',
+      'The request line and headers are too large. Send fewer or shorter headers and parameters.',
+    )
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return new GatewayError('REQUEST_TIMEOUT', 'The request was not complete in time. Send it again.')
+  }
+  return new GatewayError('BAD_ARGUMENT', 'The request is not well-formed HTTP. Encode the path and send valid headers.')
+}
