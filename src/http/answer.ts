@@ -13,7 +13,7 @@ import { keptDocumentOf, type Sendable } from './kept-documents.ts'
 import { acceptsGzip, parseAccept, yamlTypeFor } from './parse-accept.ts'
 import { entityTagOf, isKnown, keptByBrowser, varying } from './validators.ts'
 
-const gzip = promisify(gzipCallback)
+const gzip: (bytes: Buffer) => Promise<Buffer> = promisify(gzipCallback)
 const minGzipBytes = 2048
 /** Characters of JSON that become YAML in the main thread, in some milliseconds. */
 const maxYamlAtOnce = 16 * 1024
@@ -184,12 +184,6 @@ function isKnownTo(request: FastifyRequest, reply: FastifyReply, tag: string, { 
 /** Documents that are kept are compressed once. */
 const packedBytes = new WeakMap<Buffer, Promise<Buffer>>()
 
-function pack(bytes: Buffer): Promise<Buffer> {
-  const packed = packedBytes.get(bytes) ?? gzip(bytes)
-  packedBytes.set(bytes, packed)
-  return packed
-}
-
 /** Sends bytes under a content type, compressed if the client allows it and it is worth it. */
 export async function sendBytes(
   request: FastifyRequest,
@@ -204,7 +198,7 @@ export async function sendBytes(
     const bytes = Buffer.isBuffer(content) ? content : content.bytes()
     return reply.header('content-length', String(bytes.length)).send(bytes)
   }
-  const packed = await (Buffer.isBuffer(content) ? pack(content) : content.gzipped())
+  const packed = await (Buffer.isBuffer(content) ? packedBytes.getOrInsertComputed(content, gzip) : content.gzipped())
   const vary = reply.getHeader('vary') ?? request.state.answerHeaders['vary']
   return reply
     .headers({

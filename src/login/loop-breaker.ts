@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
+import { BoundedMap } from '../caches/bounded-map.ts'
 import { setCookie } from '../http/cookies.ts'
 import { queryOf } from '../http/query.ts'
 import { elapsedMs } from '../settings/time-span.ts'
@@ -44,7 +45,7 @@ const answerParameters = ['code', 'state', 'error', 'logout']
 export class LoopBreaker {
   readonly #options: LoopBreakerOptions
   /** Logins completed by requests without the cookie, by client. */
-  readonly #withoutCookie = new Map<string, readonly number[]>()
+  readonly #withoutCookie = new BoundedMap<string, readonly number[]>(maxClients)
   /** Requests whose history is ignored, because the user chose to try again. */
   readonly #forgiven = new WeakSet<FastifyRequest>()
 
@@ -124,12 +125,8 @@ export class LoopBreaker {
 
   #remember(request: FastifyRequest, times: readonly number[]): void {
     const client = toClient(request)
-    this.#withoutCookie.delete(client)
-    if (times.length === 0) return
-    this.#withoutCookie.set(client, times.slice(-enough))
-    if (this.#withoutCookie.size <= maxClients) return
-    const [oldest] = this.#withoutCookie.keys()
-    if (oldest !== undefined) this.#withoutCookie.delete(oldest)
+    if (times.length === 0) this.#withoutCookie.delete(client)
+    else this.#withoutCookie.set(client, times.slice(-enough))
   }
 
   #recent(times: readonly number[]): number[] {

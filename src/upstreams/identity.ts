@@ -20,7 +20,8 @@ export function callerIdentityOf(state: RequestState, headers: IncomingHttpHeade
   const identity: Record<string, string> = { ...state.passedOn, 'X-SPINNAKER-REQUEST-ID': state.requestId }
   const { username, allowedAccounts } = state.user ?? anonymous
   identity['X-SPINNAKER-USER'] = toHeaderText(username)
-  if (allowedAccounts.length > 0) identity['X-SPINNAKER-ACCOUNTS'] = listAccounts(allowedAccounts)
+  if (allowedAccounts.length > 0)
+    identity['X-SPINNAKER-ACCOUNTS'] = accountLists.getOrInsertComputed(allowedAccounts, joinAccounts)
   identity['X-SPINNAKER-USER-ORIGIN'] = String(headers['x-ratelimit-app'] ?? '').toLowerCase() === 'deck' ? 'deck' : 'api'
   const executionId = headers['x-spinnaker-execution-id']
   if (typeof executionId === 'string') identity['X-SPINNAKER-EXECUTION-ID'] = executionId
@@ -43,10 +44,6 @@ export function decidesAnswer(name: string, isByRights: boolean): boolean {
 /** Up to hundreds of names for every call of a user with many accounts; the list of a session stays the same. */
 const accountLists = new WeakMap<readonly string[], string>()
 
-function listAccounts(accounts: readonly string[]): string {
-  const known = accountLists.get(accounts)
-  if (known !== undefined) return known
-  const list = toHeaderText(accounts.join(','))
-  accountLists.set(accounts, list)
-  return list
+function joinAccounts(accounts: readonly string[]): string {
+  return toHeaderText(accounts.join(','))
 }

@@ -14,11 +14,7 @@ export type ConnectionCertificate =
 const known = new WeakMap<Socket, ConnectionCertificate>()
 
 export function clientCertificateOf(raw: Pick<IncomingMessage, 'socket'>): ConnectionCertificate {
-  const cached = known.get(raw.socket)
-  if (cached !== undefined) return cached
-  const found = readFrom(raw.socket as Socket & Partial<TLSSocket>)
-  known.set(raw.socket, found)
-  return found
+  return known.getOrInsertComputed(raw.socket, (socket) => readFrom(socket as Socket & Partial<TLSSocket>))
 }
 
 /** What OpenSSL says where there is no certificate, and of an authority of the operator without its own issuer. */

@@ -16,15 +16,11 @@ type Router = findMyWay.Instance<findMyWay.HTTPVersion.V1>
 export function createFindRoute(operations: readonly Operation[]): FindRoute {
   const groups = Map.groupBy(operations, (operation) => firstSegmentOf(routeOf(operation).path.route))
   const routers = new Map<string, Router>()
+  const build = (segment: string) => buildRouter(groups.get(segment) ?? [])
   return (method, url) => {
     const segment = firstSegmentOf(url)
-    const group = groups.get(segment)
-    if (group === undefined) return undefined
-    let router = routers.get(segment)
-    if (router === undefined) {
-      router = buildRouter(group)
-      routers.set(segment, router)
-    }
+    if (!groups.has(segment)) return undefined
+    const router = routers.getOrInsertComputed(segment, build)
     const found = router.find(method as findMyWay.HTTPMethod, url) ?? (method === 'HEAD' ? router.find('GET', url) : null)
     if (found?.store === null) throw new GatewayError('BAD_ARGUMENT', 'A name in the path is too long.')
     return found === null ? undefined : { route: found.store as Route, params: nameRest(found.params) }
