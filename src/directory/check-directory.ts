@@ -9,7 +9,7 @@ import { fillFilter, parseFilterTemplate } from './filter-template.ts'
 import type { DirectorySettings, LdapServer } from './settings.ts'
 
 /** In no directory, it is hoped: the searches are made, and find nothing. */
-const nobody = 'fairlead-doctor-nobody'
+const absentUser = 'fairlead-doctor-nobody'
 
 /** What a directory is asked for, and below which key it is configured. */
 export interface DirectoryPurpose {
@@ -97,10 +97,10 @@ function searchesOf(
   ]
   const parent = userDnPattern?.replace(/^(?:[^,\\]|\\.)*,/s, '')
   return [
-    ...(userSearch === undefined ? [] : [search('users', userSearch, [nobody])]),
+    ...(userSearch === undefined ? [] : [search('users', userSearch, [absentUser])]),
     ...(groupSearch === undefined || (asUser && manager === undefined)
       ? []
-      : [search('groups', groupSearch, [`cn=${nobody}`, nobody])]),
+      : [search('groups', groupSearch, [`cn=${absentUser}`, absentUser])]),
     ...(parent === undefined || manager === undefined || parent.includes('{0}') ? [] : [readParent(parent)]),
   ]
 }

@@ -21,7 +21,7 @@ interface AuditedAnswersOptions {
   /** Refuses what cannot be recorded. */
   required: boolean
   reads: boolean
-  /** Told about an event that was counted with others like it, instead of recorded. */
+  /** Called for an event that was counted with others like it, instead of recorded. */
   onCounted: () => void
   /** Routes of the login methods, below the context path. */
   loginRoutes: readonly { method: string; path: string; login: string }[]

@@ -8,7 +8,7 @@ type Decode = (bytes: Buffer, options: { maxOutputLength: number }) => Buffer
 const decoders: ReadonlyMap<string, Decode> = new Map<string, Decode>([
   ['gzip', gunzipSync],
   ['x-gzip', gunzipSync],
-  // Some clients send the bare format, without the header that the name stands for.
+  // Some clients send the bare format, without the header of that name.
   ['deflate', (bytes, options) => ((bytes[0] ?? 0) % 16 === 8 ? inflateSync : inflateRawSync)(bytes, options)],
   ['br', brotliDecompressSync],
 ])

@@ -66,7 +66,7 @@ export function createErrorPage(error: GatewayError, { site, requestId }: ErrorP
     <p class="notice alert" role="alert">${escapeHtml(error.message)}</p>
     ${[...paragraphs, ...list].join('\n    ')}
     <p><a class="button" href="${escapeHtml(site.contextPath + action.path)}">${escapeHtml(action.label)}</a></p>
-    <p class="small">For administrators: the log tells more under the request id <code>${escapeHtml(requestId)}</code>.</p>`,
+    <p class="small">For administrators: the log has more under the request id <code>${escapeHtml(requestId)}</code>.</p>`,
     "; form-action 'none'",
     site.brand,
   )

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 
-/** Names of headers; `address: 'Forwarded'` stands for all of them. */
+/** Names of headers; `address: 'Forwarded'` means all of them. */
 export interface ForwardedHeaders {
   readonly scheme: string
   readonly address: string

@@ -19,7 +19,7 @@ export interface BodyBounds {
   readonly maxTextBytes?: number
   /** The keys of the settings that raise the bounds, for the error. */
   readonly settings: { readonly bytes: string; readonly values: string; readonly textBytes?: string }
-  /** Told about bytes before they are kept; refuses by throwing. */
+  /** Called for bytes before they are kept; refuses by throwing. */
   readonly hold?: (bytes: number) => void
 }
 

@@ -18,7 +18,7 @@ import type { TlsFiles } from './tls/tls-files.ts'
 export interface ServerOptions {
   maxHeaderBytes: number
   connections: Connections
-  /** Told whose certificate ended a connection before its first request, and why. */
+  /** Reports whose certificate ended a connection before its first request, and why. */
   onCertificateRefused?: (address: string | undefined, reason: string) => void
 }
 

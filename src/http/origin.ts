@@ -25,7 +25,7 @@ export function namesProxies(report: SettingsReport): boolean {
 /** Addresses reserved for documentation, and so of no proxy: a pattern that covers them covers every client. */
 const strangers = ['192.0.2.1', '198.51.100.1', '203.0.113.1', '2001:db8::1']
 
-export function trustsEverybody({ trustedProxies }: Pick<OriginSettings, 'trustedProxies'>): boolean {
+export function trustsEveryAddress({ trustedProxies }: Pick<OriginSettings, 'trustedProxies'>): boolean {
   return strangers.some((address) => trustedProxies.test(address))
 }
 

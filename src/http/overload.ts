@@ -61,7 +61,7 @@ const message =
 const body = JSON.stringify({ message })
 const head = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
 
-/** Seconds. Clients are told to stay away for longer while they come faster than they can be rejected. */
+/** Seconds. Clients shall stay away for longer while they come faster than they can be rejected. */
 const maxRetryAfter = 10
 const retryAfterStepMs = 1000
 
@@ -270,7 +270,7 @@ export class Overload {
     return first.shift() ?? this.#low.shift() ?? this.#strangers.shift()
   }
 
-  /** Those that have waited long are told at once: they were slow to be refused already. */
+  /** Those that have waited long are answered at once. */
   #expire(queue: Waiting[], untilMs: number, reason: 'delay' | 'concurrency' = 'delay'): void {
     while ((queue[0]?.sinceMs ?? Number.POSITIVE_INFINITY) < untilMs) {
       if (queue[0]?.response.destroyed !== true && this.#rejectionMs <= 0) {

@@ -24,7 +24,7 @@ export class RepeatedRefusals {
   /** Whether the event needs no record of its own, since it was counted. */
   absorbs(event: AuditEvent): boolean {
     // The end of a change that was recorded when it began must not be missing.
-    if (!isSentByAnybody(event) || event.change !== undefined || this.#hasOwnRecord(event)) return false
+    if (!needsNoCredentials(event) || event.change !== undefined || this.#hasOwnRecord(event)) return false
     const known = this.#repetitions.get(keyOf(event))
     if (known !== undefined) return count(known, event)
     if (this.#repetitions.size < maxDifferent) {
@@ -67,7 +67,7 @@ function isIntervalOver(sinceMs: number, nowMs: number): boolean {
 }
 
 /** Clients without login can send it without limit; so can clients with credentials that cannot be checked. */
-function isSentByAnybody({ kind, decision, user, token }: AuditEvent): boolean {
+function needsNoCredentials({ kind, decision, user, token }: AuditEvent): boolean {
   if (kind === 'change' && decision !== 'begun' && user === undefined && token === undefined) return true
   return decision === 'refused' || (decision === 'failed' && (kind === 'login' || kind === 'refusal'))
 }

@@ -43,7 +43,7 @@ interface HttpServerOptions {
   nameOf?: (service: string) => string
   /** Steps that every request passes, in order. */
   steps: readonly RequestStep[]
-  /** Told about every request when it arrives, once its answer is over, and about every error that was answered. */
+  /** Called for every request when it arrives and when its answer is over, and for every error that was answered. */
   onReceived: () => void
   onAnswered: (request: FastifyRequest, outcome: Outcome) => void
   onError: (request: FastifyRequest, error: GatewayError) => void
@@ -124,7 +124,7 @@ function addRequestHook(server: FastifyInstance, options: HttpServerOptions): vo
     options.onReceived()
     const span = options.startSpan?.(request)
     if (span !== undefined) request.state.span = span
-    // The framework tells about finished answers only; a client that goes away must be counted out, too.
+    // The framework reports finished answers only; a client that goes away must be counted out, too.
     reply.raw.on('close', () => tellEnded(request, reply))
     if (fault !== undefined) throw fault
     // No login would change this answer.

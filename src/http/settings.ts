@@ -20,7 +20,7 @@ import {
   word,
 } from '../settings/setting.ts'
 import type { BodySettings } from './body-bounds.ts'
-import { namesProxies, type OriginSettings, trustsEverybody } from './origin.ts'
+import { namesProxies, type OriginSettings, trustsEveryAddress } from './origin.ts'
 import { type TlsValues, toTls } from './tls/settings.ts'
 
 /** Peers whose forwarded headers are trusted: private IPv4 ranges, link-local, loopback, unique local IPv6. */
@@ -299,10 +299,10 @@ function toOrigin(values: HttpValues, report: SettingsReport, { inKubernetes }: 
 
 /** A trusted proxy chooses the address by which wrong passwords are counted, and that of the gateway. */
 function warnOfCrowds(values: Pick<OriginSettings, 'trustedProxies'>, report: SettingsReport): void {
-  const isEverybody = trustsEverybody(values)
-  if (namesProxies(report) && !isEverybody) return
+  const trustsAll = trustsEveryAddress(values)
+  if (namesProxies(report) && !trustsAll) return
   report.notice(
-    `Warning: forwarded headers are trusted from every ${isEverybody ? '' : 'private '}address, so any program there may choose the ` +
+    `Warning: forwarded headers are trusted from every ${trustsAll ? '' : 'private '}address, so any program there may choose the ` +
       'address under which its requests and its wrong passwords are counted, and the address that the gateway takes for its own. ' +
       'Name the addresses of your proxies alone in server.tomcat.remoteip.internal-proxies.',
   )

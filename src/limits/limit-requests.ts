@@ -17,13 +17,13 @@ interface LimitSurroundings {
   readonly log: FastifyBaseLogger
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** Told about every request beyond a limit, refused or not. */
+  /** Called for every request beyond a limit, refused or not. */
   readonly onLimited: (limited: { kind: LimitKind; enforced: boolean }) => void
-  /** Told about each request that Redis did not count. */
+  /** Called for each request that Redis did not count. */
   readonly onUncounted: () => void
 }
 
-/** Callers about whom the log has been told in their present period; forgotten altogether when there are too many. */
+/** Callers that are in the log for their present period; forgotten altogether when there are too many. */
 const maxNotices = 10_000
 /** A service that rejects requests for a while does not report for how long. */
 const upstreamResetMs = 5000

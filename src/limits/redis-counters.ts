@@ -37,7 +37,7 @@ interface RedisCountersOptions {
   log: FastifyBaseLogger
   /** Counts while Redis is unavailable; without it, no request is limited then. */
   fallback?: Counters | undefined
-  /** Told about every request that could not be counted in Redis. */
+  /** Called for every request that could not be counted in Redis. */
   onUncounted: () => void
 }
 

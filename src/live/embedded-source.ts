@@ -21,7 +21,7 @@ interface EmbeddedSourceOptions {
   log: FastifyBaseLogger
 }
 
-/** A change as the engine tells it. */
+/** A change as the engine reports it. */
 interface ChangeLine extends RunChange {
   readonly type: 'PIPELINE' | 'ORCHESTRATION'
   readonly application: string

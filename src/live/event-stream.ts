@@ -24,7 +24,7 @@ export interface EventStreamOptions {
   rightsVersion: () => number
   /** Monotonic, milliseconds. */
   now: () => number
-  /** Told how many characters were written so far. */
+  /** Called with the number of characters written so far. */
   onWrite: (characters: number) => void
   /** Called once. */
   onClose: () => void

@@ -17,7 +17,7 @@ interface EventStreamsOptions {
   log: FastifyBaseLogger
   /** Changes whenever rights or logins may have changed in this process. */
   rightsVersion: () => number
-  /** Told before clients are told of a change. */
+  /** Called before clients receive a change. */
   onChanged: () => void
   now?: () => number
 }
@@ -54,9 +54,9 @@ interface Topic {
 }
 
 interface Recovery {
-  /** Up to which all listeners had been told when the source lost count. */
+  /** Up to which all listeners had the changes when the source lost count. */
   readonly since: string | undefined
-  /** Versions that listeners were told meanwhile, by run. */
+  /** Versions that listeners have received meanwhile, by run. */
   readonly told: Map<string, string>
 }
 

@@ -105,7 +105,7 @@ class Poll implements Watch {
   close(): void {
     this.#closed = true
     clearTimeout(this.#timer)
-    this.#first.reject(new Error('Nobody listens any more.'))
+    this.#first.reject(new Error('There is no listener any more.'))
   }
 
   async snapshot(since: string | undefined): Promise<Snapshot> {

@@ -28,7 +28,7 @@ export interface Snapshot {
   readonly changes: readonly RunChange[]
 }
 
-/** Told about one subject. */
+/** Receives changes of one subject. */
 export interface Watcher {
   changed(change: RunChange): void
   tasksChanged(): void

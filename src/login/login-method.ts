@@ -35,7 +35,7 @@ export type LoginOutcome =
       /** Wrong credentials are answered even where none are needed. */
       evenOnOpenPaths?: boolean
     }
-  /** @param objection Why credentials of this method do not count; told to a program that nothing else lets in */
+  /** @param objection Why credentials of this method do not count; for a program that nothing else lets in */
   | { kind: 'not-mine'; objection?: string }
 
 /** The response of a protected path without login. */
@@ -75,7 +75,7 @@ export interface LoginMethod {
   /** Finds the user of a request by credentials that the request itself carries. Starts no session. */
   authenticate(request: FastifyRequest): LoginOutcome | Promise<LoginOutcome>
   /**
-   * Judges credentials outside of any request, with the code that judges requests, and tells each step. Nothing
+   * Judges credentials outside of any request, with the code that judges requests, and traces each step. Nothing
    * is used up by it. The user of an interactive method is not prepared yet.
    */
   explain?(credentials: LoginCredentials, trace: Trace): Promise<LoginOutcome>

@@ -248,7 +248,7 @@ export class Login implements LoginEnding {
   }
 
   /**
-   * Ends the session that the headers name, tells the permission service, and has the answer clear the cookie.
+   * Ends the session that the headers name, informs the permission service, and has the answer clear the cookie.
    *
    * @throws {GatewayError} SESSIONS_UNAVAILABLE
    */

@@ -149,7 +149,7 @@ export class RequestLogin {
   }
 
   /**
-   * A user whom the permission service does not know has to log in again, which tells it. While it cannot
+   * A user whom the permission service does not know has to log in again, which is reported to it. While it cannot
    * be asked, sessions stay and protected paths wait.
    *
    * @throws {GatewayError} PERMISSIONS_UNAVAILABLE

@@ -309,7 +309,7 @@ export class Permissions {
     return view
   }
 
-  /** While the service is known to be in trouble, a short question tells whether it is worth reporting anything to it. */
+  /** While the service is known to be in trouble, a short question shows whether a report is worth sending. */
   async #checkAvailable({ username }: User): Promise<void> {
     if (!this.#lookups.isFailing) return
     const answer = await this.#lookups.find(toUserKey(username), { username, version: this.#version() })

@@ -27,7 +27,7 @@ export type PermissionAnswer =
   | { kind: 'unknown' }
   | { kind: 'unavailable'; cause: unknown }
 
-/** How a login method tells the permission service about a login (docs/contracts/authentication.md#order-of-a-login). */
+/** How a login method reports a login to the permission service (docs/contracts/authentication.md#order-of-a-login). */
 export interface LoginReport {
   /** `roles`: always with the roles learnt; `roles-if-any`: without a body when there are none. */
   readonly call: 'roles' | 'roles-if-any'

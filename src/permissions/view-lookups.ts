@@ -154,7 +154,7 @@ export class ViewLookups {
     return idle !== undefined
   }
 
-  /** What the next of the others learns tells whether it is worth asking. */
+  /** The result of the next one shows whether it is worth asking. */
   async #findAfterOthers(key: string, question: ViewQuestion): Promise<PermissionAnswer> {
     if (this.#closed) return silent()
     await Promise.race([...this.#lookups.values()].map(({ turn }) => turn.promise))

@@ -10,7 +10,7 @@ const checkIntervalMs = 5000
 /** Keys per step of a scan. */
 const scanPortion = 500
 
-/** Told about every command, and about every connection that replaces a lost one. */
+/** Observes every command, and every connection that replaces a lost one. */
 export interface RedisObserver {
   answered(command: { command: string; ok: boolean; durationMs: number }): void
   reconnected(): void
@@ -128,7 +128,7 @@ export class Redis {
       throw new Error('Redis is not reachable', { cause: this.#lastError })
     }
     const answer = await withDeadline(question(), this.#settings.timeoutMs)
-    // Whichever command is answered first tells it, also where the connection breaks before the check is answered.
+    // The first answer of any command shows it, also where the connection breaks before the check is answered.
     this.#markReachable()
     return answer
   }

@@ -15,8 +15,8 @@ interface RedisSessionStoreOptions {
 }
 
 /** What operators delete, and what `removeAll` deletes. */
-const everybodysPrefix = 'spring:session'
-const sessionPrefix = `${everybodysPrefix}:fairlead:`
+const commonPrefix = 'spring:session'
+const sessionPrefix = `${commonPrefix}:fairlead:`
 /** Sorted sets of the keys of one user's sessions, by their end. */
 const ownerPrefix = `${sessionPrefix}of:`
 /** The set of a user outlives the last session in it by this much. */
@@ -97,7 +97,7 @@ export class RedisSessionStore implements SessionStore {
 
   async removeAll(): Promise<number> {
     let removed = 0
-    for await (const names of this.#redis.scan(`${everybodysPrefix}*`)) {
+    for await (const names of this.#redis.scan(`${commonPrefix}*`)) {
       // One by one: in a cluster, the keys of one command would have to live in one slot.
       const counts = await Promise.all(names.map((name) => this.#redis.send('unlink', name)))
       removed += names.filter((name, index) => counts[index] === 1 && isSession(name)).length

@@ -31,7 +31,7 @@ const ownVersion = 1
 /** The oldest version that understands what this one writes: all of them, as long as fields are only added. */
 const oldestReader = 1
 
-/** As much of the key as tells sessions apart. */
+/** As much of the key as distinguishes sessions. */
 const keyLength = 16
 
 const Versions = z.object({

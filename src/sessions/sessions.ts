@@ -22,7 +22,7 @@ interface SessionsOptions {
   /** Empty, or a prefix such as `/api/v1`. */
   contextPath: string
   log: FastifyBaseLogger
-  /** Told about every session that starts. */
+  /** Called for every session that starts. */
   onStarted?: (() => void) | undefined
   /** Other processes with the same sessions. */
   changes?: Changes | undefined

@@ -17,7 +17,7 @@ export type CircuitState = 'closed' | 'open' | 'half-open'
 interface CircuitSurroundings {
   /** Whether the address answers. Never rejects. */
   probe: () => Promise<boolean>
-  /** Told about every change between closed and not closed. */
+  /** Called for every change between closed and not closed. */
   changed: (state: CircuitState, cause?: unknown) => void
 }
 

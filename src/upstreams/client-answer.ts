@@ -19,7 +19,7 @@ export interface AnswerReceiver {
    * @returns names and values in turn
    */
   begin(vary: string | undefined, tag?: string): string[]
-  /** Told what has arrived from the service so far. */
+  /** Called with what has arrived from the service so far. */
   progress(status: number, bytes: number): void
   /**
    * Called once. Without an error, the answer has been handed over completely or the client has gone away; with one, nothing was

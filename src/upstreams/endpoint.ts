@@ -33,7 +33,7 @@ interface EndpointOptions extends CallBounds {
   secureContext?: SecureContext | undefined
   /** Without, every call is sent. */
   circuit?: CircuitSettings | undefined
-  /** Told when the circuit opens and closes. */
+  /** Called when the circuit opens and closes. */
   changed: (endpoint: Endpoint, state: CircuitState, cause?: unknown) => void
 }
 

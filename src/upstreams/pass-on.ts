@@ -30,7 +30,7 @@ export interface PassOnOptions extends PassedAnswerOptions {
   readonly identity: IdentityHeaders
 }
 
-/** Sends the call before it returns, unless it has to wait for a connection, and tells the receiver how it ended. */
+/** Sends the call before it returns, unless it has to wait for a connection, and reports to the receiver how it ended. */
 export function passOn(upstreams: Upstreams, options: PassOnOptions): void {
   new PassedCall(upstreams, options).attempt()
 }

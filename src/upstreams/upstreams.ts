@@ -37,7 +37,7 @@ interface UpstreamSettings {
   tls?: ServiceTls | undefined
 }
 
-/** Told about calls and services; every part may be missing. */
+/** Observes calls and services; every part may be missing. */
 export interface UpstreamSurroundings {
   /** A call is over; `status` is undefined when no answer came. */
   observe?: Metrics['upstreamAnswered'] | undefined
@@ -332,11 +332,7 @@ export class Upstreams {
   }
 
   #budgetOf(service: ServiceName): RetryBudget {
-    const known = this.#budgets.get(service)
-    if (known !== undefined) return known
-    const budget = new RetryBudget()
-    this.#budgets.set(service, budget)
-    return budget
+    return this.#budgets.getOrInsertComputed(service, () => new RetryBudget())
   }
 
   /** Asks, and asks again where the service sends a read on to. */

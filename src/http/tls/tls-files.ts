@@ -24,7 +24,7 @@ export class TlsFiles {
   #loadedStamp: string
   #seenStamp: string
   #timer: NodeJS.Timeout | undefined
-  /** Those that the log has told of. */
+  /** Those that are in the log. */
   readonly #outdated = new WeakSet<RevocationList>()
 
   constructor(settings: TlsSettings, material: TlsMaterial, stamp: string, log: FastifyBaseLogger) {

@@ -98,7 +98,7 @@ export class HeaderLogin implements LoginMethod {
   }
 }
 
-/** Nothing tells in which encoding other characters were sent. */
+/** The encoding of other characters is not known. */
 function findObjection(name: string): string | undefined {
   if (!printable.test(name)) return 'X-SPINNAKER-USER holds more than printable ASCII'
   const objection = findNameObjection(name)

@@ -15,7 +15,7 @@ interface RegistrationKeys {
   readonly decryption: readonly KeyPair[]
 }
 
-/** Told of everything that cannot be used. @param key The setting that names it */
+/** Reports each value that cannot be used. @param key The setting that names it */
 type Tell = (key: string, message: string) => void
 
 /** @throws {Error} naming every key store, key pair and metadata that cannot be used */

@@ -156,7 +156,7 @@ function checkCanonicalization(element: XmlElement, reason: string): void {
   refuseUnless((xmlAttribute(list, 'PrefixList') ?? '').length <= maxPrefixList, 'the signature has too long a list of prefixes')
 }
 
-/** Exactly these children, in this order, and nothing else; a question mark stands for one that may be missing. */
+/** Exactly these children, in this order, and nothing else; a question mark marks one that may be missing. */
 function checkChildren(element: XmlElement, names: readonly string[], attributes: readonly string[]): void {
   checkContent(element, attributes)
   const children = elementsOf(element)

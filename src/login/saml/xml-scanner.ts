@@ -56,7 +56,7 @@ export const fileLimits: XmlLimits = {
   instructions: true,
 }
 
-/** @param visit Told about each tag in order @throws {SamlRefused} at a limit, a document type, or tags that do not match */
+/** @param visit Called for each tag in order @throws {SamlRefused} at a limit, a document type, or tags that do not match */
 export function scanTags(text: string, limits: XmlLimits, visit: (tag: Tag) => void): void {
   if (/[^\t\n\r\x20-\x7e\xa0-\ufffd]/.test(text)) throw new SamlRefused('the XML contains control characters')
   checkReferences(text, limits)

@@ -1,6 +1,6 @@
 /** Settings of the login by client certificate. */
 import { z } from 'zod'
-import { namesProxies, type OriginSettings, trustsEverybody } from '../../http/origin.ts'
+import { namesProxies, type OriginSettings, trustsEveryAddress } from '../../http/origin.ts'
 import type { ListenerKind } from '../../http/request-state.ts'
 import {
   inSeconds,
@@ -122,7 +122,7 @@ function checkProxies(origin: OriginSettings, report: SettingsReport): void {
   const remedy = 'name the addresses of your proxies, and no others, in server.tomcat.remoteip.internal-proxies'
   if (!origin.trustForwarded) {
     report.problem('x509.certificateHeader', `no proxy is trusted: set server.forward-headers-strategy: native, and ${remedy}`)
-  } else if (!namesProxies(report) || trustsEverybody(origin)) {
+  } else if (!namesProxies(report) || trustsEveryAddress(origin)) {
     report.problem('x509.certificateHeader', `a client that may send this header can be any user: ${remedy}`)
   }
 }

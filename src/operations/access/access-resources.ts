@@ -77,7 +77,7 @@ function permissionsIn(entry: JsonObject): ResourcePermissions['permissions'] {
   return Object.keys(roles).length === 0 && Array.isArray(memberOf) ? { USE: textsOf(memberOf) } : roles
 }
 
-/** Roles by authorization; the older list of groups stands for READ and WRITE. */
+/** Roles by authorization; the older list of groups has READ and WRITE. */
 export function rolesIn(permissions: unknown, requiredGroupMembership: unknown): Record<string, string[]> {
   if (isObject(permissions) && Object.keys(permissions).length > 0) {
     return Object.fromEntries(Object.entries(permissions).map(([authorization, roles]) => [authorization, textsOf(roles)]))

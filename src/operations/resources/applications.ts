@@ -89,11 +89,7 @@ async function createAccountReduction(
   if (!isDecided(platform)) return (attributes) => attributes
   const mayRead = await createAccountFilter(request, platform)
   const known = new Map<string, boolean>()
-  const isReadable = (name: string): boolean => {
-    const judged = known.get(name) ?? mayRead(name.trim())
-    known.set(name, judged)
-    return judged
-  }
+  const isReadable = (name: string) => known.getOrInsertComputed(name, () => mayRead(name.trim()))
   return (attributes) => {
     const { accounts } = attributes
     if (typeof accounts !== 'string' || accounts === '') return attributes
@@ -117,7 +113,7 @@ function accountNames(attributes: CachedAttributes): string[] {
     .map((name) => name.trim().toLowerCase())
 }
 
-/** Without the part of a service that does not answer, nothing tells the client that it may keep the answer. */
+/** Without the part of a service that does not answer, the client may not keep the answer. */
 async function loadApplication(request: OperationRequest, platform: Platform): Promise<JsonObject | DirectAnswer> {
   const name = request.path['application'] as string
   const missing = new Set<ServiceName>()

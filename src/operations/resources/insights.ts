@@ -48,7 +48,7 @@ export function textFields(resource: Readonly<Record<string, unknown>>): Record<
   return Object.fromEntries(Object.entries(resource).filter((field): field is [string, string] => typeof field[1] === 'string'))
 }
 
-/** The application and cluster that the name of a server group stands for: `app-stack-detail-v012`. */
+/** Application and cluster in the name of a server group: `app-stack-detail-v012`. */
 export function parseServerGroupName(name: string): { application: string; cluster: string } {
   const cluster = name.replace(/-v\d{3,6}$/, '')
   return { application: cluster.split('-', 1)[0] as string, cluster }

@@ -53,7 +53,7 @@ export function toBase64Json(value: unknown): string {
 export function checkPlain(fields: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(fields)) {
     if (isHidden(name) || isHidden(value))
-      throw new GatewayError('BAD_ARGUMENT', `"${name}" holds an expression. Write in plain text what it stands for.`)
+      throw new GatewayError('BAD_ARGUMENT', `"${name}" holds an expression. Write its value in plain text.`)
   }
 }
 

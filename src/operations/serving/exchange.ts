@@ -137,7 +137,7 @@ export class OperationExchange implements OperationRequest {
       return answered
     } finally {
       record.end()
-      // Clients that have been told of a change never see what was before.
+      // Clients that have received a change never see the state before it.
       if (!isReadCall(call)) sharedReads?.changed()
     }
   }

@@ -42,7 +42,7 @@ export class ApiSchemas {
     return properties
   }
 
-  /** @throws {Error} when the name stands for two shapes: a mistake in the declarations */
+  /** @throws {Error} when two shapes have the name: a mistake in the declarations */
   #addComponent(name: string, schema: JsonObject): void {
     const known = this.#components[name]
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema))
