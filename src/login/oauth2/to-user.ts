@@ -1,5 +1,7 @@
 /** Makes a user of what the provider says. */
 import type { User } from '../../http/request-state.ts'
+import { parseIfJson } from '../../json/json.ts'
+import { listOf } from '../../json/values.ts'
 import { isDistinguishedName } from '../../names/distinguished-name.ts'
 import { findNameObjection } from '../../names/user-name.ts'
 import { joinNames, type Trace } from '../trace.ts'
@@ -50,16 +52,7 @@ export function toRoles(value: unknown): string[] {
   if (typeof value === 'string') return clean(isDistinguishedName(value) ? [value] : value.split(/[,\s]+/))
   if (!Array.isArray(value)) return []
   const [first] = value
-  return clean(value.length === 1 && typeof first === 'string' && first.startsWith('[') ? parseList(first) : value)
-}
-
-function parseList(text: string): unknown[] {
-  try {
-    const list: unknown = JSON.parse(text)
-    return Array.isArray(list) ? list : []
-  } catch {
-    return []
-  }
+  return clean(value.length === 1 && typeof first === 'string' && first.startsWith('[') ? listOf(parseIfJson(first)) : value)
 }
 
 function clean(roles: readonly unknown[]): string[] {
