@@ -25,6 +25,8 @@ interface CallOptions {
 const answerMs = 60_000
 const maxAnswerBytes = 16 * 1024 ** 2
 const maxErrorLength = 500
+/** In the words of Docker since version 20. */
+const daemonIsDown = /connect to the docker (daemon|api)/i
 
 /** @returns what it prints @throws {Error} with the last words of its error output */
 export async function callRuntime(
@@ -49,15 +51,17 @@ export async function stopContainer(container: ContainerIdentity, graceMs: numbe
   await callRuntime(container, args, { timeoutMs: graceMs + answerMs }).catch(passOver)
 }
 
-/** Kills it if it runs. */
-export async function removeContainer(container: ContainerIdentity): Promise<void> {
+/** Kills it if it runs. @returns Why Docker cannot be asked: the container may run on */
+export async function removeContainer(container: ContainerIdentity): Promise<string | undefined> {
   // Without the first one, podman would ask it to stop, and wait.
-  for (const args of [
-    ['kill', container.name],
-    ['rm', '--force', '--volumes', container.name],
-  ]) {
-    await callRuntime(container, args).catch(passOver)
+  await callRuntime(container, ['kill', container.name]).catch(passOver)
+  try {
+    await callRuntime(container, ['rm', '--force', '--volumes', container.name])
+  } catch (error) {
+    const { message } = error as Error
+    if (daemonIsDown.test(message)) return message
   }
+  return undefined
 }
 
 /** What it has written beside its volumes; 0 while the runtime does not say. */

@@ -33,6 +33,7 @@ import {
   describeProgram,
   describeProgramExcess,
   describeStartFault,
+  describeUnansweredRemoval,
   isContentMissing,
   PortTakenError,
 } from './reasons.ts'
@@ -56,6 +57,8 @@ export interface InstanceContext {
   readonly wentDown: (id: string) => void
   /** The processes belong to another agent from now on. */
   readonly isOver: () => boolean
+  /** Everything is to end soon, as far as that can be done now. */
+  readonly isStopping: () => boolean
 }
 
 const maxEvents = 20
@@ -66,7 +69,7 @@ const firstProbePauseMs = 25
 /** An instance that is not ready after so many intervals has a reason to be looked for. */
 const readinessIntervals = 10
 const diskIntervalMs = 2_000
-/** Until work that failed in the agent is tried again, such as a search for processes without a free descriptor. */
+/** Until work that failed is tried again, such as a search for processes without a free descriptor, or a call of a daemon that is down. */
 const faultPauseMs = 1_000
 /** As long may a program that has filled its folder with small files before write unnoticed. */
 const longestDiskIntervalMs = 10_000
@@ -584,7 +587,12 @@ export class ProgramInstance {
   async #endContainer(container: ContainerIdentity, graceMs: number): Promise<void> {
     const ask = () => void stopContainer(container, graceMs)
     await endProcesses(this.#owner(), this.#context.table, graceMs === 0 ? 0 : graceMs + runtimeSlackMs, ask)
-    await removeContainer(container)
+    for (;;) {
+      const problem = await removeContainer(container)
+      if (problem === undefined || this.#context.isOver() || this.#context.isStopping()) return
+      this.#show(this.#phase === 'stopping' ? 'stopping' : 'waiting', describeUnansweredRemoval(container, problem))
+      await sleep(faultPauseMs)
+    }
   }
 
   #show(phase: InstancePhase, reason: string | undefined): void {

@@ -1,6 +1,7 @@
 /** Why an instance is as it is, in sentences for people. */
 import { basename } from 'node:path'
 import type { TreeSize } from '../storage/directory-trees.ts'
+import type { ContainerIdentity } from './container.ts'
 import type { RunRecord } from './instance-files.ts'
 import { memoryOf, type ProcessEntry } from './processes.ts'
 import type { DesiredInstance, Program, ProgramLimits } from './protocol.ts'
@@ -38,19 +39,33 @@ export function describeStartFault(error: NodeJS.ErrnoException, program: Progra
   return `It cannot be started: ${machineFaults[error.code ?? ''] ?? error.message}.`
 }
 
+/** Of podman and docker when they fail themselves. */
+const runtimeFailure = 125
 /** Exit codes of podman and docker when they cannot start a container, or its program. */
-const runtimeFailures: ReadonlySet<number | undefined> = new Set([125, 126, 127])
+const runtimeFailures: ReadonlySet<number | undefined> = new Set([runtimeFailure, 126, 127])
 
 export function describeProgram(end: ProgramEnd, run: Run, endedAt: number): string {
-  const ran = `${formatDuration(endedAt - run.record.startedAt)} after its start`
-  if (run.record.container !== undefined && runtimeFailures.has(end.exitCode)) {
-    return `${basename(run.record.container.runtime)} could not start its container; the output of the instance says why.`
+  const { container, startedAt } = run.record
+  if (container !== undefined && runtimeFailures.has(end.exitCode)) {
+    return `${basename(container.runtime)} could not run its container; the output of the instance says why.`
   }
+  const ran = `${formatDuration(endedAt - startedAt)} after its start`
   return `It ${describeProgramEnd(end)}, ${ran}${run.readyAt === undefined ? ' and before it was ready' : ''}.`
 }
 
+/** While the daemon of Docker is down. @param problem In its words */
+export function describeUnansweredRemoval({ runtime }: ContainerIdentity, problem: string): string {
+  return `${basename(runtime)} does not answer, so its container may run on. Start Docker; the instance goes on by itself. It reports: ${problem}`
+}
+
 export function describeCommand(end: ProgramEnd, run: RunRecord, endedAt: number | undefined): string {
-  return `It ${describeProgramEnd(end)}${endedAt === undefined ? '' : `, ${formatDuration(endedAt - run.startedAt)} after its start`}.`
+  const { container, startedAt } = run
+  const reason =
+    container !== undefined && end.exitCode === runtimeFailure
+      ? `: ${basename(container.runtime)} could not run its container, and its output says why`
+      : ''
+  const ran = endedAt === undefined ? '' : `, ${formatDuration(endedAt - startedAt)} after its start`
+  return `It ${describeProgramEnd(end)}${ran}${reason}.`
 }
 
 export function describeMemory(desired: DesiredInstance | undefined): string {

@@ -35,6 +35,7 @@ export class Supervisor {
   #timer: NodeJS.Timeout | undefined
   #sweeps = 0
   #isOver = false
+  #isStopping = false
 
   constructor({ dataDir, log, onChange, onDown = () => {}, table = openProcessTable() }: SupervisorOptions) {
     const marks = openMarks(dataDir)
@@ -48,6 +49,7 @@ export class Supervisor {
       changed: onChange,
       wentDown: onDown,
       isOver: () => this.#isOver,
+      isStopping: () => this.#isStopping,
     }
   }
 
@@ -82,6 +84,7 @@ export class Supervisor {
   }
 
   async stop(): Promise<void> {
+    this.#isStopping = true
     this.apply([])
     await Promise.all([...this.#instances.values()].map((instance) => instance.remove()))
     if (this.#context.controlGroups !== undefined) removeGroup(this.#context.controlGroups)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeStartFault } from '../../src/agent/reasons.ts'
+import { describeCommand, describeStartFault } from '../../src/agent/reasons.ts'
 import { toInstance } from '../support/agent.ts'
 
 const faults: readonly [code: string, says: RegExp][] = [
@@ -22,3 +22,24 @@ for (const [code, says] of faults) {
     )
   })
 }
+
+test('a job whose container Docker could not run refers to its output', () => {
+  const container = { name: 'fairlead-job', runtime: '/usr/bin/docker', environment: {}, user: undefined }
+  const run = {
+    id: '1',
+    pid: 2,
+    start: '3',
+    pump: { pid: 4, start: '3' },
+    uid: undefined,
+    startedAt: 1000,
+    controlGroup: undefined,
+  }
+  assert.equal(
+    describeCommand({ exitCode: 125, signal: undefined }, { ...run, container }, 1500),
+    'It ended with exit code 125, 500 ms after its start: docker could not run its container, and its output says why.',
+  )
+  assert.equal(
+    describeCommand({ exitCode: 125, signal: undefined }, { ...run, container: undefined }, 1500),
+    'It ended with exit code 125, 500 ms after its start.',
+  )
+})

@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { create } from 'tar'
 import { needs } from './debian.ts'
-import { startProcess } from './logged-process.ts'
+import { type LoggedProcess, startProcess } from './logged-process.ts'
 import { digestOf, type OciRegistry } from './oci-registry.ts'
 
 export interface TestRuntime {
@@ -15,6 +15,8 @@ export interface TestRuntime {
   readonly path: string
   /** What it prints, without the line break at its end. */
   readonly call: (...args: readonly string[]) => Promise<string>
+  /** Ends its daemon, and all containers with it, as a crash does; undefined: it has none. @returns what starts it again */
+  readonly crash?: () => Promise<() => Promise<void>>
   /** Removes everything; after the agent has ended. */
   close(): Promise<void>
 }
@@ -62,9 +64,20 @@ export async function startDocker(t: TestContext): Promise<TestRuntime | undefin
     socket,
   ]
   const network = ['--bridge', bridge, '--iptables=false', '--ip6tables=false', '--ip-forward=false']
-  // Its mounts end with it.
-  const daemon = startProcess(folder, 'unshare', ['--mount', dockerd, ...places, ...network, '--storage-driver', 'vfs'])
   const caller = writeCaller(join(folder, 'docker'), `exec ${docker} --host ${socket} "$@"`)
+  const answers = () => caller.call('version').then(Boolean, () => false)
+  let daemon: LoggedProcess
+  const startDaemon = async () => {
+    // Its mounts end with it.
+    daemon = startProcess(folder, 'unshare', ['--mount', dockerd, ...places, ...network, '--storage-driver', 'vfs'])
+    await daemon.until(answers, 'the daemon of Docker')
+  }
+  const crash = async () => {
+    await daemon.kill()
+    // The system may have given this number to another process, or the first process may not have noticed the end.
+    rmSync(join(folder, 'exec/containerd/containerd.pid'), { force: true })
+    return startDaemon
+  }
   const close = async () => {
     const containers = (await caller.call('ps', '--all', '--quiet').catch(() => '')).split('\n').filter(Boolean)
     if (containers.length > 0) await caller.call('rm', '--force', ...containers).catch(() => {})
@@ -72,14 +85,13 @@ export async function startDocker(t: TestContext): Promise<TestRuntime | undefin
     execFileSync(ip, ['link', 'delete', bridge])
     rmSync(folder, { recursive: true, force: true })
   }
-  const answers = () => caller.call('version').then(Boolean, () => false)
   try {
-    await daemon.until(answers, 'the daemon of Docker')
+    await startDaemon()
   } catch (error) {
     await close()
     throw error
   }
-  return { ...caller, close }
+  return { ...caller, crash, close }
 }
 
 function isRoot(t: TestContext): boolean {

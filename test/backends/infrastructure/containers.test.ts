@@ -151,6 +151,23 @@ for (const [name, start] of Object.entries({ Podman: startPodman, Docker: startD
       await infra.until<Group>(groupPath(second), isUp(1))
     })
 
+    if (runtime.crash !== undefined) {
+      await t.test('a daemon that is down is reported, and waited for', async () => {
+        const start = await runtime.crash?.()
+        await infra.until<Group>(groupPath(second), ({ instances }) =>
+          /docker does not answer.* Start Docker;.* connect to the Docker/i.test(JSON.stringify(instances)),
+        )
+        const image = { imageId: `${repository}:1.0`, command: ['true'] }
+        assert.match(
+          JSON.stringify(await infra.run({ runJob: { ...place, application: 'shop', ...image } })),
+          /docker cannot be used\. See whether \\"docker info\\" works for the user/,
+        )
+        await start?.()
+        await infra.until<Group>(groupPath(second), isUp(1))
+        assert.equal((await containers()).length, 1)
+      })
+    }
+
     await t.test('a job is a container that ends by itself, or at its limits', async () => {
       await pushWebImage(registry, 'shop/job', '1.0', { user: '0' })
       const start = async (command: string, more: JsonObject = {}) => {

@@ -199,7 +199,9 @@ async function inspect(caller: RuntimeCaller, image: string): Promise<FoundImage
   const printed = await callRuntime(caller, ['image', 'inspect', image]).catch((error: unknown) => {
     const { message } = error as Error
     if (/no such image|image not known|unable to inspect|failed to find image/i.test(message)) return undefined
-    throw new Error(`${basename(caller.runtime)} cannot be used: ${message}`, { cause: error })
+    throw new Error(`${basename(caller.runtime)} cannot be used. ${adviceOn(caller, 'info')} It reports: ${message}`, {
+      cause: error,
+    })
   })
   const found: unknown = printed === undefined ? undefined : listOf(JSON.parse(printed))[0]
   if (!isObject(found)) return undefined
@@ -216,9 +218,15 @@ async function pull(caller: RuntimeCaller, image: string, signal: AbortSignal): 
     await callRuntime(caller, ['pull', '--quiet', image], { timeoutMs: pullMs, signal })
   } catch (error) {
     if ((error as Error).name === 'AbortError') throw error
-    const advice = `Check its name, and whether "${basename(caller.runtime)} pull" works for the user that runs the account's containers.`
-    throw new Error(`The image ${image} cannot be pulled: ${(error as Error).message}. ${advice}`, { cause: error })
+    const advice = adviceOn(caller, 'pull')
+    throw new Error(`The image ${image} cannot be pulled: ${(error as Error).message}. Check its name. ${advice}`, {
+      cause: error,
+    })
   }
+}
+
+function adviceOn({ runtime }: RuntimeCaller, command: string): string {
+  return `See whether "${basename(runtime)} ${command}" works for the user that runs the account's containers.`
 }
 
 /** @throws {Error} when neither the file nor the image says it */

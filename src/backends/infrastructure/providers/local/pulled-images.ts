@@ -9,6 +9,9 @@ interface PulledImagesOptions {
   readonly log: BackendContext['log']
 }
 
+/** Until images are removed after all, once the runtime could not be asked. */
+const retryMs = 60_000
+
 export class PulledImages {
   readonly #options: PulledImagesOptions
   /** Each is tried once: what else uses it is not Fairlead's. */
@@ -30,7 +33,12 @@ export class PulledImages {
         const stillUnused = new Set(this.#findUnused(gone))
         if (stillUnused.size > 0) change(() => stillUnused.forEach((pull) => void desired.remove('pulls', pull)))
       })
-      .catch((err: unknown) => log.warn({ err }, 'images of containers cannot be removed'))
+      .catch((err: unknown) => {
+        log.warn({ err }, 'images of containers cannot be removed; another attempt follows in a minute')
+        setTimeout(() => {
+          this.#running = undefined
+        }, retryMs).unref()
+      })
   }
 
   #findUnused(pulls: readonly LocalPull[]): LocalPull[] {
@@ -50,8 +58,9 @@ export class PulledImages {
     for (const pull of pulls) {
       // It may be used again by now.
       if (containers.areHeld || this.#findUnused([pull]).length === 0) continue
+      const isGone = await containers.removeImage(pull.account, pull.imageId)
       this.#tried.add(placeKey(pull))
-      if (await containers.removeImage(pull.account, pull.imageId)) gone.push(pull)
+      if (isGone) gone.push(pull)
     }
     return gone
   }
