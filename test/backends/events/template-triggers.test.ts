@@ -130,7 +130,10 @@ test('inherited expressions use the variables of each instance', async (t) => {
   assert.deepEqual([run?.status, run?.trigger['repository'], run?.trigger['tag']], ['SUCCEEDED', 'org/app', 'v1'])
   // The trigger fires here too: what the run lacks, it says itself.
   const [failed] = await untilRuns('waiting', 1)
-  assert.match(String(failed?.cancellationReason), /Expected artifact "chart" matches none/)
+  assert.match(
+    String(failed?.cancellationReason),
+    /The trigger has received no artifact that matches the expected artifact "chart"/,
+  )
   await untilRuns('api', 0)
 })
 

@@ -1,21 +1,19 @@
 /** Stages that make artifacts of texts, bind expected ones, and take them from runs of other pipelines. */
 import { formatJson } from '../../../json/json.ts'
 import { definedOf, isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../json/values.ts'
+import { bindExpected, type Candidates } from '../artifact-binding.ts'
 import { artifactsOfExecution, artifactsSeenBy, distinctArtifacts } from '../artifacts-at-hand.ts'
 import { StageError } from '../machine/failure.ts'
 import type { Stage } from '../model.ts'
 import type { Status } from '../statuses.ts'
-import { bindExpected, bindStep, type Candidates, expectsArtifacts } from './manifests/produced-artifacts.ts'
-import type { StageType, Step, TaskContext, TaskResult } from './stage-type.ts'
+import { withBinding } from './manifests/produced-artifacts.ts'
+import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
-const evaluateStep: Step = { name: 'evaluateArtifacts', decide: evaluate }
-
-const evaluateArtifactsStage: StageType = {
+const evaluateArtifactsStage: StageType = withBinding({
   type: 'evaluateArtifacts',
-  steps: [evaluateStep, bindStep],
-  chooseSteps: ({ context }) => (expectsArtifacts(context) ? [evaluateStep, bindStep] : [evaluateStep]),
+  steps: [{ name: 'evaluateArtifacts', decide: evaluate }],
   forgets: ['artifacts', 'resolvedExpectedArtifacts'],
-}
+})
 
 /** The texts are evaluated by now, with the rest of the stage. */
 function evaluate({ stage }: TaskContext): TaskResult {

@@ -1,18 +1,19 @@
 /** `webhook`: calls an address, and follows the work that it starts (docs/contracts/orchestration.md#webhook-stages). */
 import http from 'node:http'
 import { formatJson, parseJson } from '../../../json/json.ts'
-import { fieldOf, isTrue, type JsonObject, listOf, numberOf, objectOf, textOf } from '../../../json/values.ts'
+import { fieldOf, isTrue, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../../../json/values.ts'
 import { stageDescriptions } from '../../../stage-types/all.ts'
 import type { StageDescription } from '../../../stage-types/description.ts'
 import { isReadMethod } from '../../../telemetry/methods.ts'
 import { type OutsideAnswer, OutsideError, type OutsideRequest } from '../../outside/call-outside.ts'
 import type { PreconfiguredWebhook } from '../../outside/settings.ts'
 import { valueAt } from '../../pipelines/json-path.ts'
+import { bindExpected } from '../artifact-binding.ts'
+import { distinctArtifacts } from '../artifacts-at-hand.ts'
 import { failureRecord, StageError } from '../machine/failure.ts'
 import { passedMs } from '../machine/timeout.ts'
 import { repeatedKey, type Stage } from '../model.ts'
 import { maskCopies, secretsOfSettings } from '../secrets.ts'
-import { resolveArtifacts } from '../submission/artifacts.ts'
 import type { StageType, Step, TaskContext, TaskResult } from './stage-type.ts'
 
 const minuteMs = 60_000
@@ -342,9 +343,9 @@ function bindArtifacts({ stage }: TaskContext): TaskResult {
   const webhook = objectOf(stage.context['webhook'])
   const bodies = [fieldOf(webhook['monitor'], 'body'), webhook['body']]
   const received = bodies.map((body) => fieldOf(body, 'artifacts')).find(Array.isArray) ?? []
-  const expected = listOf(stage.context['expectedArtifacts'])
-  const wantedIds = expected.map((each) => fieldOf(each, 'id'))
-  const { artifacts, resolved } = resolveArtifacts({ expected, wantedIds, received, prior: () => [] })
+  const expected = objectsOf(stage.context['expectedArtifacts'])
+  const resolved = bindExpected(expected, { among: received, isUnique: true, missing: 'The webhook has returned no artifact' })
+  const artifacts = distinctArtifacts([...received, ...resolved.map(({ boundArtifact }) => boundArtifact)])
   const bound = { artifacts, resolvedExpectedArtifacts: resolved }
   return { status: 'SUCCEEDED', context: bound, outputs: bound }
 }

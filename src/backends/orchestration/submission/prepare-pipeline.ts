@@ -1,21 +1,22 @@
 /** Conversion of a start request into an execution. @see docs/contracts/orchestration.md#submission */
 import { pathTo } from '../../../http/encode-path.ts'
-import { isObject, isTrue, type JsonObject, listOf, textOf } from '../../../json/values.ts'
+import { isObject, isTrue, type JsonObject, listOf, objectsOf, textOf } from '../../../json/values.ts'
 import { isTemplateInstance } from '../../../pipeline-templates/inheritance.ts'
 import { isExecutionId } from '../../../storage/ulid.ts'
 import { BackendError, type Caller } from '../../backend.ts'
 import { describeLongList, describeOversize, executionFactor, type PipelineLimits } from '../../limits.ts'
 import { checkOnApplication } from '../../rights/access.ts'
 import { foldName } from '../../stores/document-store.ts'
-import { artifactsOfExecution } from '../artifacts-at-hand.ts'
+import { bindExpected } from '../artifact-binding.ts'
+import { artifactsOfExecution, distinctArtifacts } from '../artifacts-at-hand.ts'
 import { authoredReferences } from '../authored-references.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { evaluateDefinition, evaluateExpectedArtifacts } from '../expressions/definition-evaluation.ts'
+import { StageError } from '../machine/failure.ts'
 import type { Execution, Trigger } from '../model.ts'
 import { secretsToNote } from '../secrets.ts'
 import { describeFieldProblems } from '../stages/described-fields.ts'
 import { describeUnknownTypes } from '../stages/unknown-types.ts'
-import { ArtifactError, resolveArtifacts } from './artifacts.ts'
 import { commonParts } from './prepare-task.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
 import { expandTemplate } from './template-instance.ts'
@@ -33,7 +34,7 @@ export async function preparePipeline(body: unknown, caller: Caller, sources: En
   const submitted = checkDefinition(body, sources.limits)
   const normalised = normaliseTrigger(submitted['trigger'], caller, sources)
   const failed = (definition: JsonObject, error: unknown): PreparedPipeline => {
-    if (!(error instanceof ArtifactError)) throw error
+    if (!(error instanceof StageError)) throw error
     const { message } = error
     return { kind: 'failed', execution: asFailed(executionFrom(definition, caller, sources), message), message }
   }
@@ -119,15 +120,21 @@ async function ownerOf(id: string, { identity }: Caller, { call }: EngineOptions
   return isObject(body) && status === 200 ? textOf(body['application']) : undefined
 }
 
-/** @throws {ArtifactError} */
+/** Those that stages produce are bound later. @throws {StageError} */
 function withArtifacts(trigger: Trigger, given: JsonObject, sources: EngineOptions): Trigger {
   const received = [...listOf(given['receivedArtifacts']), ...trigger.artifacts]
-  const { artifacts, resolved } = resolveArtifacts({
-    expected: listOf(evaluateExpectedArtifacts({ ...given, trigger }, sources.now())),
-    wantedIds: listOf(trigger['expectedArtifactIds']),
-    received,
+  const wantedIds = listOf(trigger['expectedArtifactIds'])
+  const expected = objectsOf(evaluateExpectedArtifacts({ ...given, trigger }, sources.now())).filter(
+    ({ id, usePriorArtifact, useDefaultArtifact }) =>
+      wantedIds.includes(id) || isTrue(usePriorArtifact) || isTrue(useDefaultArtifact),
+  )
+  const resolved = bindExpected(expected, {
+    among: received,
+    isUnique: true,
     prior: () => priorArtifacts(given, sources),
+    missing: 'The trigger has received no artifact',
   })
+  const artifacts = distinctArtifacts([...received, ...resolved.map(({ boundArtifact }) => boundArtifact)])
   return { ...trigger, artifacts, expectedArtifacts: resolved, resolvedExpectedArtifacts: resolved }
 }
 
@@ -148,17 +155,17 @@ export function versionOneProblem(definition: JsonObject): string | undefined {
   )
 }
 
-/** @throws {ArtifactError} for what is refused but kept: a disabled definition, and an instance of a version-1 template. */
+/** @throws {StageError} for what is refused but kept: a disabled definition, and an instance of a version-1 template. */
 function checkRunnable(given: JsonObject): void {
-  if (isTrue(given['disabled'])) throw new ArtifactError('The pipeline is disabled and cannot be started.')
+  if (isTrue(given['disabled'])) throw new StageError(['The pipeline is disabled and cannot be started.'])
   const problem = versionOneProblem(given)
-  if (problem !== undefined) throw new ArtifactError(problem)
+  if (problem !== undefined) throw new StageError([problem])
 }
 
-/** @throws {ArtifactError} naming stages and fields whose values the engine could not use; what is missing may come to be set */
+/** @throws {StageError} naming stages and fields whose values the engine could not use; what is missing may come to be set */
 function checkFields(stages: readonly JsonObject[], { stageTypes }: EngineOptions): void {
   const problems = describeFieldProblems(stages, stageTypes, 'start')
-  if (problems.length > 0) throw new ArtifactError(problems.join(' '))
+  if (problems.length > 0) throw new StageError([problems.join(' ')])
 }
 
 /** The id that was handed out before the engine has seen the start. @throws {BackendError} 400 */

@@ -9,7 +9,7 @@ import {
 } from '../../../pipeline-templates/inheritance.ts'
 import { BackendError } from '../../backend.ts'
 import type { EngineOptions } from '../engine-parts.ts'
-import { ArtifactError } from './artifacts.ts'
+import { StageError } from '../machine/failure.ts'
 
 /** What only an instance has. */
 const instanceFields = ['type', 'schema', 'template', 'variables', 'exclude', 'stages', ...inheritedFields]
@@ -18,7 +18,7 @@ const instanceFields = ['type', 'schema', 'template', 'variables', 'exclude', 's
  * The stages are those of the template; the variables stay beside them, and are put in where expressions name them.
  *
  * @param identity Headers that say on whose behalf the template is read.
- * @throws {ArtifactError} when there is no such template, or a variable is missing or has the wrong type
+ * @throws {StageError} when there is no such template, or a variable is missing or has the wrong type
  * @throws {BackendError} when the definition store fails
  */
 export async function expandTemplate(
@@ -27,7 +27,7 @@ export async function expandTemplate(
   sources: EngineOptions,
 ): Promise<JsonObject> {
   if (listOf(instance['stages']).length > 0) {
-    throw new ArtifactError('An instance of a pipeline template has no stages of its own; put them into the template.')
+    throw new StageError(['An instance of a pipeline template has no stages of its own; put them into the template.'])
   }
   const { id, template } = await loadTemplate(instance, identity, sources)
   const pipeline = pipelineOf(template)
@@ -45,13 +45,13 @@ export async function expandTemplate(
 async function loadTemplate(instance: JsonObject, headers: Record<string, string>, { call }: EngineOptions) {
   const stored = storedTemplate(referenceOf(instance))
   if (stored === undefined) {
-    throw new ArtifactError('The pipeline does not say which template it is built on. Refer to it as spinnaker://<id>.')
+    throw new StageError(['The pipeline does not say which template it is built on. Refer to it as spinnaker://<id>.'])
   }
   const { id, name, path } = stored
   const { status, body } = await call('front50', { method: 'GET', path, headers })
-  if (status === 404) throw new ArtifactError(`There is no pipeline template "${name}".`)
+  if (status === 404) throw new StageError([`There is no pipeline template "${name}".`])
   if (status === 403)
-    throw new ArtifactError(`The pipeline template "${name}" may not be read. ${textOf(fieldOf(body, 'message')) ?? ''}`)
+    throw new StageError([`The pipeline template "${name}" may not be read. ${textOf(fieldOf(body, 'message')) ?? ''}`])
   if (status !== 200 || !isObject(body)) throw new BackendError(502, `The pipeline template "${name}" could not be read.`)
   return { id, template: body }
 }
@@ -76,7 +76,7 @@ function bindVariables(template: JsonObject, instance: JsonObject): JsonObject {
     const problem = findProblem(name, variable, bound.get(name))
     if (problem !== undefined) problems.push(problem)
   }
-  if (problems.length > 0) throw new ArtifactError(`The variables of the template are not in order: ${problems.join('; ')}.`)
+  if (problems.length > 0) throw new StageError([`The variables of the template are not in order: ${problems.join('; ')}.`])
   return Object.fromEntries(bound)
 }
 

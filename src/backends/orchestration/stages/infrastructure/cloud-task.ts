@@ -27,6 +27,8 @@ export function pauseFor({ stage, now }: TaskContext): number {
   return elapsedMs < 30 * minuteMs ? 10 * secondMs : minuteMs
 }
 
+export type SubmitStep = Required<Pick<CallStep, 'judge'>> & CallStep
+
 /**
  * Submits what `build` makes; without operations the stage has nothing to do and goes on. A repeated submission, after a crash or a
  * lost answer, names the same request, so it runs once.
@@ -38,7 +40,7 @@ export function submitStep(
   name: string,
   notification: string,
   build: (context: TaskContext) => Submission | Promise<Submission>,
-): Required<Pick<CallStep, 'judge'>> & CallStep {
+): SubmitStep {
   return {
     name,
     timeoutMs: 90 * secondMs,

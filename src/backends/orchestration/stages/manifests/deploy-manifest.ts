@@ -9,7 +9,7 @@ import type { StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { cancelManifestCanary, checkCanaryManifests, describeManifestStop, trafficOptionsOf } from './canary.ts'
 import { cleanUpSteps } from './clean-up.ts'
 import { manifestStage, operationFields } from './manifest-context.ts'
-import { isFromArtifact, resolveStep } from './manifest-source.ts'
+import { judgedOnceResolved, resolveStep } from './manifest-source.ts'
 import { bindStep, expectsArtifacts } from './produced-artifacts.ts'
 import { clearOutputsStep, promoteStep } from './promote-outputs.ts'
 import { stabilizeStep } from './stabilize.ts'
@@ -25,9 +25,7 @@ function submitDeployment(operation: 'deployManifest' | 'planManifest'): Step {
     operations: [{ [operation]: description(context) }],
     context: { cloudProvider: kubernetes },
   }))
-  // What an artifact holds is known once the stage runs.
-  const isKnown = ({ stage }: TaskContext) => !isFromArtifact(stage) || Array.isArray(stage.context['optionalArtifacts'])
-  return { ...submit, judge: async (context) => (isKnown(context) ? submit.judge(context) : undefined) }
+  return judgedOnceResolved(submit)
 }
 
 function description(context: TaskContext): JsonObject {

@@ -3,31 +3,30 @@ import { fieldOf, listOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StageType, TaskContext, TaskResult } from '../stage-type.ts'
 import { attempt, manifestStage, requireManifest } from './manifest-context.ts'
-import { bindStep, expectsArtifacts } from './produced-artifacts.ts'
+import { withBinding } from './produced-artifacts.ts'
 import { toOutput } from './promote-outputs.ts'
 import { loadManifest } from './stabilize.ts'
 import { resolveTargetStep } from './target.ts'
 
 const reads = { key: 'manifests.reads', tries: 5, pauseMs: 1000 }
 
-const steps = [
-  resolveTargetStep,
-  {
-    name: 'findArtifactsFromResource',
-    timeoutMs: 60_000,
-    readsOnly: true as const,
-    execute: (context: TaskContext) => attempt(context, reads, () => findArtifacts(context)),
-  },
-]
-
-export const findArtifactsStage: StageType = manifestStage({
-  type: 'findArtifactsFromResource',
-  steps: [...steps, bindStep],
-  chooseSteps: ({ context }) => (expectsArtifacts(context) ? [...steps, bindStep] : steps),
-  // The object comes from the cluster, with templates of its own.
-  unevaluatedKeys: () => ['manifest'],
-  forgets: ['manifest'],
-})
+export const findArtifactsStage: StageType = withBinding(
+  manifestStage({
+    type: 'findArtifactsFromResource',
+    steps: [
+      resolveTargetStep,
+      {
+        name: 'findArtifactsFromResource',
+        timeoutMs: 60_000,
+        readsOnly: true,
+        execute: (context) => attempt(context, reads, () => findArtifacts(context)),
+      },
+    ],
+    // The object comes from the cluster, with templates of its own.
+    unevaluatedKeys: () => ['manifest'],
+    forgets: ['manifest'],
+  }),
+)
 
 async function findArtifacts(context: TaskContext): Promise<TaskResult> {
   const target = requireManifest(context.stage)

@@ -6,6 +6,7 @@ import { withSummary } from '../../expressions/stage-evaluation.ts'
 import { evaluateTree } from '../../expressions/template.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Stage, StagePlace } from '../../model.ts'
+import type { SubmitStep } from '../infrastructure/cloud-task.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { bindableArtifacts, fetchArtifact, isEmbedded, requireArtifact } from './artifacts.ts'
 import { attempt } from './manifest-context.ts'
@@ -38,8 +39,14 @@ export function resolveStep(name: string, source: Source): Step {
   }
 }
 
-export function isFromArtifact({ context }: Pick<Stage, 'context'>): boolean {
+function isFromArtifact({ context }: Stage): boolean {
   return textOf(context['source'])?.toLowerCase() === 'artifact'
+}
+
+/** What an artifact holds is known once it is resolved, and nothing is judged before. */
+export function judgedOnceResolved(submit: SubmitStep): Step {
+  const isOpen = (stage: Stage) => isFromArtifact(stage) && !Array.isArray(stage.context['optionalArtifacts'])
+  return { ...submit, judge: async (context) => (isOpen(context.stage) ? undefined : submit.judge(context)) }
 }
 
 function toResult(place: StagePlace, { toContext }: Source, documents: readonly JsonObject[]): TaskResult {

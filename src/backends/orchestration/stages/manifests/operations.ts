@@ -7,8 +7,8 @@ import { monitorStep, submitStep } from '../infrastructure/cloud-task.ts'
 import type { StageType, Step, TaskContext } from '../stage-type.ts'
 import type { ManifestGuard } from './guards.ts'
 import { kindOf, type ManifestTarget, manifestStage, noLocation, operationFields, requireManifest } from './manifest-context.ts'
-import { isFromArtifact, resolveStep } from './manifest-source.ts'
-import { bindStep, expectsArtifacts } from './produced-artifacts.ts'
+import { judgedOnceResolved, resolveStep } from './manifest-source.ts'
+import { withBinding } from './produced-artifacts.ts'
 import { promoteStep } from './promote-outputs.ts'
 import { loadManifest, stabilizeStep } from './stabilize.ts'
 import { resolveTargetStep } from './target.ts'
@@ -145,14 +145,8 @@ function patchStage(stabilize: Step): StageType {
     const target = requireManifest(context.stage)
     return { operations: [{ patchManifest: patchOf(context, target) }], context: noteTarget(target) }
   })
-  const isKnown = ({ stage }: TaskContext) => !isFromArtifact(stage) || Array.isArray(stage.context['patchBody'])
-  const judged: Step = { ...submit, judge: async (context) => (isKnown(context) ? submit.judge(context) : undefined) }
-  const steps = [resolveTargetStep, resolve, judged, monitorStep('monitorPatch'), promoteStep, stabilize]
-  return manifestStage({
-    type: 'patchManifest',
-    steps: [...steps, bindStep],
-    chooseSteps: ({ context }) => (expectsArtifacts(context) ? [...steps, bindStep] : steps),
-  })
+  const steps = [resolveTargetStep, resolve, judgedOnceResolved(submit), monitorStep('monitorPatch'), promoteStep, stabilize]
+  return withBinding(manifestStage({ type: 'patchManifest', steps }))
 }
 
 function mergeStrategyOf(context: JsonObject): string {

@@ -10,7 +10,7 @@ import { inSequence, type StageType, type Step, type TaskContext, type TaskResul
 import { fetchArtifact, requireArtifact } from './artifacts.ts'
 import { describeJobFailure, describeMissingProperties, type JobPlace, loadProperties } from './job-results.ts'
 import { attempt, manifestStage, operationFields } from './manifest-context.ts'
-import { isFromArtifact, resolveStep } from './manifest-source.ts'
+import { judgedOnceResolved, resolveStep } from './manifest-source.ts'
 import { bindStep, expectsArtifacts } from './produced-artifacts.ts'
 import { promoteStep } from './promote-outputs.ts'
 
@@ -31,17 +31,11 @@ const submit = submitStep('runJob', 'runjob', (context) => ({
   context: { cloudProvider: kubernetes, ...logsOf(context.stage.context['manifest']) },
 }))
 
-const submitKnown: Step = {
-  ...submit,
-  judge: async (context) =>
-    isFromArtifact(context.stage) && !isObject(context.stage.context['manifest']) ? undefined : submit.judge(context),
-}
-
 const monitor = monitorStep('monitorDeploy', { read: readJobs })
 const wait: Step = { name: 'waitOnJobCompletion', timeoutMs: 2 * hourMs, timeoutFollowsStage: true, execute: waitForJob }
 const consume: Step = { name: 'consumeArtifact', timeoutMs: 5 * 60_000, execute: consumeArtifact }
 
-const jobSteps: readonly Step[] = [resolve, submitKnown, monitor, promoteStep, wait, bindStep, consume]
+const jobSteps: readonly Step[] = [resolve, judgedOnceResolved(submit), monitor, promoteStep, wait, bindStep, consume]
 
 /** @param prepare Steps ahead of the others @param complete The context with what the configuration fixes */
 export function jobStage(
