@@ -11,11 +11,11 @@ import { type EventRecord, type TriggerOutcome, toOutcome } from '../pipelines/e
 import { foldName } from '../stores/document-store.ts'
 import { artifactsOfExecution } from './artifacts-at-hand.ts'
 import type { EngineParts } from './engine-parts.ts'
-import { executionView } from './execution-view.ts'
 import { identityHeaders } from './identity.ts'
 import type { Execution } from './model.ts'
 import { completionWord } from './statuses.ts'
 import { callerAs, prepareChild, recordFailure } from './submission/prepare-pipeline.ts'
+import { triggerOfChild } from './submission/trigger.ts'
 
 export interface Dependents {
   /** Not stored yet: runs, and failed executions of those that cannot run. */
@@ -169,20 +169,11 @@ function childDefinition({ parent, definition, trigger, position }: Dependent, u
   const parts = [parent.id, null, definition['id'], parent.startTime ?? null]
   return {
     ...definition,
-    trigger: {
-      type: 'pipeline',
+    trigger: triggerOfChild(parent, {
       user,
-      parentExecution: executionView(parent),
-      parentPipelineId: parent.id,
-      parentPipelineName: parent.name,
-      parentStatus: parent.status,
-      isPipeline: true,
-      parameters: {},
-      strategy: false,
-      dryRun: parent.trigger.dryRun,
       correlationId: position === 0 ? parts.join(':') : [...parts, position].join(':'),
       artifacts: artifactsOfExecution(parent),
       expectedArtifactIds: trigger['expectedArtifactIds'],
-    },
+    }),
   }
 }

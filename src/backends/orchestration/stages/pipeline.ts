@@ -2,11 +2,11 @@
 import { pathTo } from '../../../http/encode-path.ts'
 import { isObject, isTrue, type JsonObject, objectOf, objectsOf } from '../../../json/values.ts'
 import { artifactsSeenBy } from '../artifacts-at-hand.ts'
-import { executionView } from '../execution-view.ts'
 import { errorTexts, StageError } from '../machine/failure.ts'
 import { type Execution, isFalse, isStartedBy, isTopLevel } from '../model.ts'
 import { executionSecretsOf } from '../secrets.ts'
 import { isComplete, isHalt } from '../statuses.ts'
+import { triggerOfChild } from '../submission/trigger.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 const twelveHoursMs = 12 * 3600 * 1000
@@ -70,20 +70,12 @@ async function storedPipeline(context: TaskContext, id: string): Promise<JsonObj
 }
 
 function childTrigger({ execution, stage }: TaskContext, parameters: JsonObject): JsonObject {
-  return {
-    type: 'pipeline',
-    user: execution.trigger.user,
-    parentExecution: executionView(execution),
+  return triggerOfChild(execution, {
     parentPipelineStageId: stage.id,
-    parentPipelineId: execution.id,
-    parentPipelineName: execution.name,
-    parentStatus: execution.status,
-    isPipeline: true,
     parameters,
     strategy: isTrue(stage.context['isStrategy']),
-    dryRun: execution.trigger.dryRun,
     artifacts: artifactsSeenBy({ execution, stage }),
-  }
+  })
 }
 
 function monitorPipeline(context: TaskContext): TaskResult {

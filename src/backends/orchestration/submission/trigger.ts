@@ -5,7 +5,7 @@ import { checkOnApplication } from '../../rights/access.ts'
 import { artifactsOfExecution } from '../artifacts-at-hand.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { executionView } from '../execution-view.ts'
-import type { Trigger } from '../model.ts'
+import type { Execution, Trigger } from '../model.ts'
 import type { ExecutionStore } from '../store.ts'
 
 /** @param caller Counts when the trigger names no user. */
@@ -54,6 +54,23 @@ function withParent(trigger: JsonObject, store: ExecutionStore): JsonObject {
     parentStatus: parent.status,
     isPipeline: true,
     artifacts: [...listOf(trigger['artifacts']), ...artifactsOfExecution(parent)],
+  }
+}
+
+/** The trigger of a run that another one starts. @param more What the start itself says */
+export function triggerOfChild(parent: Execution, more: JsonObject): JsonObject {
+  return {
+    type: 'pipeline',
+    user: parent.trigger.user,
+    parentExecution: executionView(parent),
+    parentPipelineId: parent.id,
+    parentPipelineName: parent.name,
+    parentStatus: parent.status,
+    isPipeline: true,
+    parameters: {},
+    strategy: false,
+    dryRun: parent.trigger.dryRun,
+    ...more,
   }
 }
 
