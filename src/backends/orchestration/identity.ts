@@ -14,9 +14,11 @@ export interface Identity {
  * changed acts for that user: with the rights of another, a change would borrow them.
  */
 export function executionIdentityOf({ execution, stage }: ExecutionPlace): Identity {
-  const changed = changerOf({ execution, stage })
-  if (changed !== undefined) return changed
-  const before = stage === undefined ? [] : graphOf(execution).ancestorsOf(stage)
+  const graph = graphOf(execution)
+  // Synthetic stages follow the stage that they belong to.
+  const changed = stage && graph.upwardsFrom(stage).find(({ engine }) => engine.changedBy !== undefined)
+  if (changed?.engine.changedBy !== undefined) return changed.engine.changedBy
+  const before = stage === undefined ? [] : graph.ancestorsOf(stage)
   const judgment = before.find(
     (each) =>
       typeNameOf(each) === 'manualJudgment' &&
@@ -26,15 +28,6 @@ export function executionIdentityOf({ execution, stage }: ExecutionPlace): Ident
   )
   const { user, allowedAccounts } = judgment?.lastModified ?? execution.authentication
   return { user, allowedAccounts }
-}
-
-/** Synthetic stages follow the stage that they belong to. */
-function changerOf({ execution, stage }: ExecutionPlace): Identity | undefined {
-  const graph = graphOf(execution)
-  for (let each = stage; each !== undefined; each = graph.parentOf(each)) {
-    if (each.engine.changedBy !== undefined) return each.engine.changedBy
-  }
-  return undefined
 }
 
 export function identityHeaders(place: ExecutionPlace): Record<string, string> {

@@ -79,10 +79,14 @@ class StageGraph {
     return stage.parentStageId === undefined ? undefined : this.find(stage.parentStageId)
   }
 
+  /** The stage and those above it, the nearest first. */
+  upwardsFrom(stage: Stage): Stage[] {
+    const parent = this.parentOf(stage)
+    return parent === undefined ? [stage] : [stage, ...this.upwardsFrom(parent)]
+  }
+
   topLevelOf(stage: Stage): Stage {
-    let top = stage
-    for (let parent = this.parentOf(top); parent !== undefined; parent = this.parentOf(top)) top = parent
-    return top
+    return this.upwardsFrom(stage).at(-1) ?? stage
   }
 
   childrenOf(stage: Stage, owner?: Stage['syntheticStageOwner']): readonly Stage[] {

@@ -81,8 +81,7 @@ function noteCall({ stage, task, turn }: TaskRun): void {
 export function pauseTask({ execution, stage, task }: TaskRun): void {
   task.status = 'PAUSED'
   task.engine.dueAt = undefined
-  const graph = graphOf(execution)
-  for (let above: Stage | undefined = stage; above !== undefined; above = graph.parentOf(above)) above.status = 'PAUSED'
+  for (const each of graphOf(execution).upwardsFrom(stage)) each.status = 'PAUSED'
 }
 
 function timeOut(run: StepRun): void {
@@ -128,8 +127,7 @@ export function applyResult(run: StepRun, result: TaskResult): void {
 
 /** Stages above say what they wait for in this one. */
 function noteWaits({ execution, stage, turn }: StepRun): void {
-  const graph = graphOf(execution)
-  for (let above = graph.parentOf(stage); above !== undefined; above = graph.parentOf(above)) {
+  for (const above of graphOf(execution).upwardsFrom(stage).slice(1)) {
     const type = stageTypeOf(turn.stageTypes, above)
     if (type?.describeWait === undefined) continue
     const words = isComplete(above.status) ? undefined : type.describeWait(above, execution)
