@@ -1,9 +1,11 @@
 /** `deployCanaryServerGroups`: deploys baseline and canary with equal shares of the traffic. */
-import { type JsonObject, objectOf, textsOf } from '../../../../json/values.ts'
+import { type JsonObject, objectOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import type { Execution, Stage, StagePlace } from '../../model.ts'
 import {
+  createdKey,
+  groupsByRegion,
   kubernetes,
   type ServerGroupTarget,
   stageAccountOf,
@@ -67,8 +69,7 @@ function createdBy({ execution, stage }: StagePlace, side: Side): ServerGroupTar
     .flatMap((each) => graph.childrenOf(each))
     .flatMap(({ context, outputs }) => {
       const place = { provider: stageProviderOf(context), account: stageAccountOf(context) ?? '' }
-      const byRegion = Object.entries(objectOf(outputs['deploy.server.groups']))
-      return byRegion.flatMap(([region, names]) => textsOf(names).map((name) => ({ ...place, region, name })))
+      return groupsByRegion(outputs[createdKey], place)
     })
 }
 

@@ -114,6 +114,14 @@ export function targetOf(context: TaskContext): ServerGroupTarget {
   return { ...place, name: foundName }
 }
 
+/** Key of context and outputs of a stage: server groups that it has created, by their regions. */
+export const createdKey = 'deploy.server.groups'
+
+/** @param names Lists of server groups by their regions, as under `createdKey` */
+export function groupsByRegion(names: unknown, place: Pick<CloudLocation, 'provider' | 'account'>): ServerGroupTarget[] {
+  return Object.entries(objectOf(names)).flatMap(([region, here]) => textsOf(here).map((name) => ({ ...place, region, name })))
+}
+
 /** The fields by which a stage says where it works. */
 export function cloudPlaceFields({ provider, account, region }: Partial<CloudLocation>): JsonObject {
   return { cloudProvider: provider, credentials: account, account, region, regions: [region] }

@@ -1,15 +1,5 @@
 /** `deploy`, `createServerGroup` and `cloneServerGroup`: creates server groups and hands traffic over as the strategy says. */
-import {
-  definedOf,
-  fieldOf,
-  isObject,
-  isTrue,
-  type JsonObject,
-  listOf,
-  objectOf,
-  objectsOf,
-  textOf,
-} from '../../../../json/values.ts'
+import { definedOf, fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { artifactsSeenBy, expectedArtifactsById } from '../../artifacts-at-hand.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'
@@ -17,6 +7,8 @@ import type { NewStage, StageType, Step, TaskContext, TaskResult } from '../stag
 import { cancelCanary, checkCanarySteps, describeStop, rivalOf } from './canary.ts'
 import {
   createdClustersOf,
+  createdKey,
+  groupsByRegion,
   kubernetes,
   locationOf,
   placesOf,
@@ -153,12 +145,8 @@ function strategyParent({ trigger }: Execution): JsonObject | undefined {
   return parent === undefined ? undefined : withoutNotes(objectOf(parent['context']))
 }
 
-function created({ stage }: TaskContext): ServerGroupTarget[] {
-  const place = { provider: stageProviderOf(stage.context), account: requireAccount(stage.context) }
-  const groups = objectOf(stage.context['deploy.server.groups'])
-  return Object.entries(groups).flatMap(([region, names]) =>
-    listOf(names).map((name) => ({ ...place, region, name: String(name) })),
-  )
+function created({ stage: { context } }: TaskContext): ServerGroupTarget[] {
+  return groupsByRegion(context[createdKey], { provider: stageProviderOf(context), account: requireAccount(context) })
 }
 
 function readDeployment(results: readonly JsonObject[], context: TaskContext): JsonObject {

@@ -1,10 +1,12 @@
 /** Server groups that a stage verifies: those that it names, else those of the nearest deployment ahead of it. */
-import { fieldOf, type JsonObject, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { fieldOf, type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
 import { graphOf } from '../../machine/graph.ts'
 import { isTopLevel, type Stage, type StagePlace } from '../../model.ts'
 import {
   createdClusterOf,
+  createdKey,
+  groupsByRegion,
   locationOf,
   requireAccount,
   type ServerGroupTarget,
@@ -17,8 +19,6 @@ export interface DeployedGroup extends ServerGroupTarget {
   readonly cluster: string
   readonly moniker: JsonObject
 }
-
-const createdKey = 'deploy.server.groups'
 
 /** Empty when nothing was deployed. @throws {StageError} when the stage names one without its place */
 export function deployedGroups({ execution, stage }: StagePlace): DeployedGroup[] {
@@ -33,9 +33,7 @@ export function deployedGroups({ execution, stage }: StagePlace): DeployedGroup[
   const hasDeployed = (each: Stage) => hasCreated(each) && !isOfCanary({ execution, stage: each })
   const nearest = graph.ancestorsOf(stage).find((each) => each !== stage && hasDeployed(each))
   if (nearest === undefined) return []
-  let deployment = nearest
-  for (let parent = graph.parentOf(deployment); parent !== undefined; parent = graph.parentOf(deployment)) deployment = parent
-  const stages = isTopLevel(nearest) ? [nearest] : graph.descendantsOf(deployment)
+  const stages = isTopLevel(nearest) ? [nearest] : graph.descendantsOf(graph.topLevelOf(nearest))
   return stages.filter(hasDeployed).flatMap((each) => createdBy(each, execution.application))
 }
 
@@ -45,18 +43,15 @@ function hasCreated({ outputs }: Stage): boolean {
 
 /** Baseline and canary go with their analysis. */
 function isOfCanary({ execution, stage }: StagePlace): boolean {
-  const graph = graphOf(execution)
-  for (let each: Stage | undefined = stage; each !== undefined; each = graph.parentOf(each)) {
-    if (typeNameOf(each) === 'kayentaCanary') return true
-  }
-  return false
+  return graphOf(execution)
+    .upwardsFrom(stage)
+    .some((each) => typeNameOf(each) === 'kayentaCanary')
 }
 
 function createdBy({ context, outputs }: Stage, ofExecution: string): DeployedGroup[] {
   const application = textOf(context['application']) ?? ofExecution
   const cluster = createdClusterOf(context, application)
   const place = { provider: stageProviderOf(context), account: requireAccount(context) }
-  return Object.entries(objectOf(outputs[createdKey])).flatMap(([region, names]) =>
-    textsOf(names).map((name) => ({ ...place, region, name, cluster, moniker: { app: application, cluster } })),
-  )
+  const moniker = { app: application, cluster }
+  return groupsByRegion(outputs[createdKey], place).map((group) => ({ ...group, cluster, moniker }))
 }
