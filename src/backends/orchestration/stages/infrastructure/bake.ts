@@ -13,6 +13,7 @@ import {
 } from '../../../../json/values.ts'
 import { expectedArtifactsById } from '../../artifacts-at-hand.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
+import { graphOf } from '../../machine/graph.ts'
 import type { Execution, Stage, StagePlace } from '../../model.ts'
 import {
   inheritedContext,
@@ -24,11 +25,9 @@ import {
   withoutProvider,
 } from '../stage-type.ts'
 import { placesOf } from './cloud-context.ts'
-import { hourMs, pauseFor } from './cloud-task.ts'
+import { attempt, hourMs, pauseFor } from './cloud-task.ts'
 
 const type = 'bake'
-const maxRequests = 5
-const requestPauseMs = 2000
 /** Lines at the end of a log that the error of the stage shows. */
 const shownLines = 10
 
@@ -50,15 +49,14 @@ export const bakeStage: StageType = {
     return regions.map((region) => ({ type: stage.type, name: `Bake in ${region}`, context: { ...settings, type, region } }))
   },
   forgets: ['status', 'ami', 'imageId', 'imageName', 'artifacts', 'bake.requests'],
-  /** What is baked for nobody any more must not go on. */
   async onCancel(context) {
     const id = statusIdOf(context)
     if (id !== undefined) await ask(context, 'GET', 'cancel', id, [400, 404])
   },
 }
 
-function isOfRegion({ parentStageId }: Stage, { stages }: Execution): boolean {
-  const parent = stages.find(({ id }) => id === parentStageId)
+function isOfRegion(stage: Stage, execution: Execution): boolean {
+  const parent = graphOf(execution).parentOf(stage)
   return parent !== undefined && withoutProvider(typeNameOf(parent)) === type
 }
 
@@ -86,29 +84,21 @@ async function createBake(context: TaskContext): Promise<TaskResult> {
   await checkBaseImage(context)
   const { stage, execution } = context
   const isRebake = isTrue(stage.context['rebake']) || isTrue(execution.trigger['rebake'])
-  const requests = Number(stage.context['bake.requests'] ?? 0) + 1
-  let status: JsonObject
-  try {
-    status = await requestBake(context, isRebake)
-  } catch (error) {
-    if (!mayPass(error) || requests >= maxRequests) throw error
-    return { status: 'RUNNING', context: { 'bake.requests': requests }, pollMs: requestPauseMs }
-  }
-  return {
-    status: 'SUCCEEDED',
-    context: {
-      status,
-      bakePackageName: textOf(stage.context['package']) ?? '',
-      previouslyBaked: status['state'] === 'COMPLETED',
-      'bake.requests': undefined,
-    },
-  }
+  return attempt(context, { key: 'bake.requests', ...bakeryRequests }, async () => {
+    const status = await requestBake(context, isRebake)
+    const bakePackageName = textOf(stage.context['package']) ?? ''
+    return { status: 'SUCCEEDED', context: { status, bakePackageName, previouslyBaked: status['state'] === 'COMPLETED' } }
+  })
 }
 
-/** A bakery that is not reached, or has trouble of its own; equal requests share a bake, so repeating them is safe. */
-export function mayPass(error: unknown): boolean {
-  const status = error instanceof StageError ? Number(error.details['status'] ?? 503) : 0
-  return status >= 500 || status === 429
+/** For a bakery that is not reached, or has trouble of its own; equal requests share a bake, so repeating them is safe. */
+export const bakeryRequests = {
+  tries: 5,
+  pauseMs: 2000,
+  mayPass({ details }: StageError) {
+    const status = Number(details['status'] ?? 503)
+    return status >= 500 || status === 429
+  },
 }
 
 async function checkBaseImage(context: TaskContext): Promise<void> {
@@ -229,9 +219,9 @@ const detailKeys = [
 ].flatMap((line) => line.split(' '))
 
 function collect({ stage, execution }: TaskContext): TaskResult {
-  const children = execution.stages.filter(
-    (each) => each.parentStageId === stage.id && each.syntheticStageOwner === 'STAGE_BEFORE' && isOfRegion(each, execution),
-  )
+  const children = graphOf(execution)
+    .childrenOf(stage, 'STAGE_BEFORE')
+    .filter((each) => isOfRegion(each, execution))
   const deploymentDetails = children.map(({ context }) => ({
     ...Object.fromEntries(detailKeys.filter((key) => context[key] !== undefined).map((key) => [key, context[key]])),
     refId: stage.refId,

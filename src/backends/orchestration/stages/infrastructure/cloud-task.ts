@@ -1,7 +1,7 @@
 /** Steps that submit operations to the infrastructure service and follow them (docs/contracts/infrastructure.md#operations). */
 import { formatQuery, pathTo } from '../../../../http/encode-path.ts'
 import { definedOf, fieldOf, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
-import { failureRecord, StageError } from '../../machine/failure.ts'
+import { failureRecord, RetryableError, StageError } from '../../machine/failure.ts'
 import type { CallStep, Step, Submission, TaskContext, TaskResult } from '../stage-type.ts'
 import { stageAccountOf, stageProviderOf } from './cloud-context.ts'
 
@@ -190,4 +190,33 @@ export function serverGroupNamesByRegion(results: readonly JsonObject[]): Record
       if (typeof name === 'string') add(region, name)
   }
   return groups
+}
+
+interface Attempts {
+  /** Key of the context that counts them. */
+  readonly key: string
+  readonly tries: number
+  readonly pauseMs: number
+  /** Which errors do not end it; unless given, those that the engine does not repeat by itself. */
+  readonly mayPass?: (error: StageError) => boolean
+}
+
+/**
+ * Looks again, after a pause, for what is missing or refused now.
+ *
+ * @throws {StageError} the last one
+ */
+export async function attempt(
+  { stage }: TaskContext,
+  { key, tries, pauseMs, mayPass = (error) => !(error instanceof RetryableError) }: Attempts,
+  act: () => Promise<TaskResult>,
+): Promise<TaskResult> {
+  try {
+    const result = await act()
+    return { ...result, context: { ...result.context, [key]: undefined } }
+  } catch (error) {
+    const count = Number(stage.context[key] ?? 0) + 1
+    if (!(error instanceof StageError) || !mayPass(error) || count >= tries) throw error
+    return { status: 'RUNNING', context: { [key]: count }, pollMs: pauseMs }
+  }
 }

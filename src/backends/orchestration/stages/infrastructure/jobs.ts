@@ -3,7 +3,7 @@ import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldOf, isObject, type JsonObject, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { standalone } from '../../../../settings/standalone.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
-import { isFalse } from '../../model.ts'
+import { isFalse, type Stage } from '../../model.ts'
 import { inheritedContext, type StageType, type Step, type TaskContext } from '../stage-type.ts'
 import { cloudPlaceFields, placesOf, requireAccount, requirePlaces, stageAccountOf, stageProviderOf } from './cloud-context.ts'
 import { hourMs, monitorStep, pauseFor, refreshStep, submitStep } from './cloud-task.ts'
@@ -21,10 +21,7 @@ export const runJobStage: StageType = {
     wait,
   ],
   chooseSteps: ({ context }) => (isFalse(context['waitForCompletion']) ? runJobStage.steps.slice(0, 2) : runJobStage.steps),
-  prepareRestart(stage) {
-    const { 'deploy.jobs': jobs, jobStatus, completionDetails, propertyFileContents: _contents, ...context } = stage.context
-    stage.context = { ...context, restartDetails: { ...objectOf(context['restartDetails']), jobs, jobStatus, completionDetails } }
-  },
+  prepareRestart: keepJobResults,
   /** A cancelled stage leaves no job running. */
   async onCancel(context) {
     const job = jobOf(context)
@@ -62,10 +59,18 @@ export const destroyJobStage: StageType = {
   ],
 }
 
-function readJobs(results: readonly JsonObject[]): JsonObject {
+/** A restart shows what the last run of the job came to. */
+export function keepJobResults(stage: Stage): void {
+  const { 'deploy.jobs': jobs, jobStatus, completionDetails, propertyFileContents, ...context } = stage.context
+  const results = { jobStatus, completionDetails, propertyFileContents, 'deploy.jobs': jobs }
+  stage.context = { ...context, restartDetails: { ...objectOf(context['restartDetails']), ...results } }
+}
+
+export function readJobs(results: readonly JsonObject[]): JsonObject {
   const jobs: Record<string, string[]> = {}
   for (const result of results) {
-    for (const [location, names] of Object.entries(objectOf(result['deployedNamesByLocation']))) jobs[location] = textsOf(names)
+    for (const [location, names] of Object.entries(objectOf(result['deployedNamesByLocation'])))
+      jobs[location] = [...(jobs[location] ?? []), ...textsOf(names)]
   }
   return { 'deploy.jobs': jobs }
 }

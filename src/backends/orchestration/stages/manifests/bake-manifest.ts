@@ -3,16 +3,14 @@ import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldOf, isObject, type JsonObject, objectsOf, textOf, withoutNulls } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StagePlace } from '../../model.ts'
-import { mayPass } from '../infrastructure/bake.ts'
+import { bakeryRequests } from '../infrastructure/bake.ts'
+import { attempt } from '../infrastructure/cloud-task.ts'
 import type { StageType, TaskContext, TaskResult } from '../stage-type.ts'
 import { requireArtifact } from './artifacts.ts'
 import { manifestStage } from './manifest-context.ts'
 import { bindStep } from './produced-artifacts.ts'
 
 const renderers = ['HELM2', 'HELM3', 'HELMFILE', 'KUSTOMIZE', 'KUSTOMIZE4', 'KUSTOMIZE5']
-const requestsKey = 'manifests.bakes'
-const maxRequests = 5
-const requestPauseMs = 2000
 
 export const bakeManifestStage: StageType = manifestStage({
   type: 'bakeManifest',
@@ -20,19 +18,14 @@ export const bakeManifestStage: StageType = manifestStage({
 })
 
 async function createBake(context: TaskContext): Promise<TaskResult> {
-  const { stage, call } = context
   const { renderer, body } = toRequest(context)
-  const requests = Number(stage.context[requestsKey] ?? 0) + 1
-  let artifact: unknown
-  try {
-    artifact = (await call('rosco', { method: 'POST', path: pathTo`/api/v2/manifest/bake/${renderer}`, body })).body
-  } catch (error) {
-    if (!mayPass(error) || requests >= maxRequests) throw error
-    return { status: 'RUNNING', context: { [requestsKey]: requests }, pollMs: requestPauseMs }
-  }
-  if (!isObject(artifact)) throw new StageError(['The bakery returned no artifact.'])
-  const found = { artifacts: [artifact] }
-  return { status: 'SUCCEEDED', context: { ...found, [requestsKey]: undefined }, outputs: found }
+  const path = pathTo`/api/v2/manifest/bake/${renderer}`
+  return attempt(context, { key: 'manifests.bakes', ...bakeryRequests }, async () => {
+    const { body: artifact, status } = await context.call('rosco', { method: 'POST', path, body })
+    if (!isObject(artifact)) throw new StageError(['The bakery returned no artifact.'], { status })
+    const found = { artifacts: [artifact] }
+    return { status: 'SUCCEEDED', context: found, outputs: found }
+  })
 }
 
 /** @throws {StageError} when the stage names no renderer, no input, or not exactly one output */

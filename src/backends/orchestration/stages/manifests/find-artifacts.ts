@@ -1,8 +1,9 @@
 /** `findArtifactsFromResource`: an object of a cluster, and the artifacts that it uses, for later stages. */
 import { fieldOf, listOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
+import { attempt } from '../infrastructure/cloud-task.ts'
 import type { StageType, TaskContext, TaskResult } from '../stage-type.ts'
-import { attempt, manifestStage, requireManifest } from './manifest-context.ts'
+import { manifestStage, requireManifest } from './manifest-context.ts'
 import { withBinding } from './produced-artifacts.ts'
 import { toOutput } from './promote-outputs.ts'
 import { loadManifest } from './stabilize.ts'

@@ -1,10 +1,10 @@
 /** Fields that stages of manifests share: the object they work on, and the notes they keep. */
 import { definedOf, isTrue, type JsonObject, textOf } from '../../../../json/values.ts'
-import { RetryableError, StageError } from '../../machine/failure.ts'
+import { StageError } from '../../machine/failure.ts'
 import { documentKeys, type Stage, type StagePlace } from '../../model.ts'
 import { kubernetes, requireAccount } from '../infrastructure/cloud-context.ts'
 import { withoutNotes } from '../infrastructure/server-group-operations.ts'
-import type { StageType, TaskContext, TaskResult } from '../stage-type.ts'
+import type { StageType } from '../stage-type.ts'
 
 /** Location in paths of what has no namespace. */
 export const noLocation = '_'
@@ -93,31 +93,4 @@ export function manifestStage(type: StageType): StageType {
 export function operationFields({ stage }: StagePlace): JsonObject {
   const account = requireAccount(stage.context)
   return { ...withoutResults(stage.context), account, credentials: account, cloudProvider: kubernetes }
-}
-
-interface Attempts {
-  /** Key of the context that counts them. */
-  readonly key: string
-  readonly tries: number
-  readonly pauseMs: number
-}
-
-/**
- * Looks again, after a pause, for what is missing or refused now.
- *
- * @throws {StageError} the last one
- */
-export async function attempt(
-  { stage }: TaskContext,
-  { key, tries, pauseMs }: Attempts,
-  act: () => Promise<TaskResult>,
-): Promise<TaskResult> {
-  try {
-    const result = await act()
-    return { ...result, context: { ...result.context, [key]: undefined } }
-  } catch (error) {
-    const count = Number(stage.context[key] ?? 0) + 1
-    if (!(error instanceof StageError) || error instanceof RetryableError || count >= tries) throw error
-    return { status: 'RUNNING', context: { [key]: count }, pollMs: pauseMs }
-  }
 }

@@ -6,10 +6,9 @@ import { withSummary } from '../../expressions/stage-evaluation.ts'
 import { evaluateTree } from '../../expressions/template.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Stage, StagePlace } from '../../model.ts'
-import type { SubmitStep } from '../infrastructure/cloud-task.ts'
+import { attempt, type SubmitStep } from '../infrastructure/cloud-task.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { bindableArtifacts, fetchArtifact, isEmbedded, requireArtifact } from './artifacts.ts'
-import { attempt } from './manifest-context.ts'
 
 /** YAML as Kubernetes reads it. */
 const yamlForm = { version: '1.1', merges: true } as const

@@ -1,15 +1,16 @@
 /** `runJob` on Kubernetes, and jobs of the configuration: a Job runs to its end, and hands its properties on. */
 import { pathTo } from '../../../../http/encode-path.ts'
 import { parseJson } from '../../../../json/json.ts'
-import { fieldAt, isObject, type JsonObject, listOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { fieldAt, isObject, type JsonObject, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { isFalse, type Stage, type StagePlace } from '../../model.ts'
 import { kubernetes, requireAccount } from '../infrastructure/cloud-context.ts'
-import { hourMs, monitorStep, pauseFor, postOperations, submitStep } from '../infrastructure/cloud-task.ts'
+import { attempt, hourMs, monitorStep, pauseFor, postOperations, submitStep } from '../infrastructure/cloud-task.ts'
+import { keepJobResults, readJobs } from '../infrastructure/jobs.ts'
 import { inSequence, type StageType, type Step, type TaskContext, type TaskResult } from '../stage-type.ts'
 import { fetchArtifact, requireArtifact } from './artifacts.ts'
 import { describeJobFailure, describeMissingProperties, type JobPlace, loadProperties } from './job-results.ts'
-import { attempt, manifestStage, operationFields } from './manifest-context.ts'
+import { manifestStage, operationFields } from './manifest-context.ts'
 import { judgedOnceResolved, resolveStep } from './manifest-source.ts'
 import { bindStep, expectsArtifacts } from './produced-artifacts.ts'
 import { promoteStep } from './promote-outputs.ts'
@@ -55,7 +56,7 @@ export function jobStage(
       ])
       return [...prepare, ...jobSteps.filter((step) => isChosen.get(step) ?? true)]
     },
-    prepareRestart: keepResults,
+    prepareRestart: keepJobResults,
     onCancel: stopJob,
     onFailureStages: stopAfterTimeout,
   })
@@ -63,25 +64,10 @@ export function jobStage(
 
 export const runJobStages: readonly StageType[] = [jobStage('runJob_kubernetes'), jobStage('runJobManifest')]
 
-function keepResults(stage: Stage): void {
-  const { 'deploy.jobs': jobs, jobStatus, completionDetails, propertyFileContents, ...context } = stage.context
-  const results = { jobStatus, completionDetails, propertyFileContents, 'deploy.jobs': jobs }
-  stage.context = { ...context, restartDetails: { ...objectOf(context['restartDetails']), ...results } }
-}
-
 /** A template of an address that the web UI shows in place of logs. */
 function logsOf(manifest: unknown): JsonObject {
   const logs = textOf(fieldAt(manifest, 'metadata', 'annotations', 'job.spinnaker.io/logs'))
   return logs === undefined ? {} : { execution: { logs } }
-}
-
-function readJobs(results: readonly JsonObject[]): JsonObject {
-  const jobs: Record<string, string[]> = {}
-  for (const result of results) {
-    for (const [location, names] of Object.entries(objectOf(result['deployedNamesByLocation'])))
-      jobs[location] = [...(jobs[location] ?? []), ...textsOf(listOf(names).map(String))]
-  }
-  return { 'deploy.jobs': jobs }
 }
 
 /** @throws {StageError} when there are several */

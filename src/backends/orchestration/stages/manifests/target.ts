@@ -4,8 +4,9 @@ import { fieldOf, textOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Stage } from '../../model.ts'
 import { requireAccount } from '../infrastructure/cloud-context.ts'
+import { attempt } from '../infrastructure/cloud-task.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
-import { attempt, locationIn } from './manifest-context.ts'
+import { locationIn } from './manifest-context.ts'
 
 const lookups = { key: 'manifests.lookups', tries: 10, pauseMs: 200 }
 
