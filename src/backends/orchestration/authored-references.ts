@@ -1,6 +1,6 @@
 /** References to secrets that count in a run, by the stages that contain them: docs/contracts/secrets.md#authors-and-events. */
 import { formatJson } from '../../json/json.ts'
-import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
+import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
 import { allReferencesIn, writtenReferencesIn } from '../secrets/references.ts'
 import { foldName } from '../stores/document-store.ts'
 import { StageError } from './machine/failure.ts'
@@ -52,7 +52,7 @@ function declaredParameters({ parameterConfig, triggers }: JsonObject): Readonly
   return found
 }
 
-/** Of the parameters that a run of the same application passes, those that count in the stage that passes them. */
+/** References in parameters that a run of the same application passes, as far as they count in the stage that passes them. */
 function passedReferences({ parameters, parentPipelineStageId }: Trigger, application: unknown, parent: Execution): Set<string> {
   if (foldName(parent.application) !== foldName(String(application))) return new Set()
   const stageId = textOf(parentPipelineStageId)
@@ -88,9 +88,9 @@ function parentTriggerOf({ parentExecution }: JsonObject): JsonObject | undefine
 
 /** @param refId Of the authored stage; undefined: what counts everywhere */
 function referencesAt(references: Execution['engine']['references'], refId: string | undefined): Set<string> {
-  const { shared, byRefId, received } = objectOf(references)
-  const own = refId === undefined ? [] : textsOf(fieldOf(byRefId, refId))
-  return new Set([...textsOf(shared), ...own]).difference(new Set(textsOf(received)))
+  const { shared = [], byRefId = {}, received = [] } = references ?? {}
+  const own = refId !== undefined && Object.hasOwn(byRefId, refId) ? byRefId[refId] : []
+  return new Set([...shared, ...(own ?? [])]).difference(new Set(received))
 }
 
 /** Stages that others add belong to the authored one. @throws {StageError} for a reference that does not count in the stage */
@@ -102,10 +102,7 @@ export function checkAuthored(value: unknown, { execution, stage }: StagePlace):
 }
 
 function describeForeign(foreign: string, references: Execution['engine']['references']): string {
-  if (references !== undefined && !('byRefId' in references)) {
-    return `"secret:${foreign}" cannot be used by a run that began before an update of Fairlead. Start the pipeline again.`
-  }
-  if (references?.received?.includes(foreign) === true) {
+  if (references?.received?.includes(foreign)) {
     return (
       `"secret:${foreign}" is also in the payload or the parameters of the event that started the pipeline, and refers to nothing. ` +
       'Remove it from the event: only the definition may name it.'

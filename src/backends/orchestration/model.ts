@@ -133,8 +133,8 @@ interface ExecutionNotes {
   jumps?: Jump[]
   /** Secrets of its definition, and of executions from which it has received something: views mask them. */
   secrets?: readonly string[]
-  /** What its definition refers to as `secret:…`; other texts refer to nothing. A list, from earlier versions, counts for nothing. */
-  references?: AuthoredReferences | readonly string[]
+  /** What its definition refers to as `secret:…`; other texts refer to nothing. */
+  references?: AuthoredReferences
   /** Work that outlives the state change that caused it; done at least once. */
   followUps: FollowUp[]
 }
@@ -145,7 +145,7 @@ export interface AuthoredReferences {
   readonly shared: readonly string[]
   /** These count in the stage with the refId, and in those that it adds. */
   readonly byRefId: Readonly<Record<string, readonly string[]>>
-  /** Of these, what the event mentions too: it is rejected, for its sender may have had it put elsewhere. */
+  /** What the event mentions, too: it is rejected, for its sender may have had it put elsewhere. */
   readonly received?: readonly string[]
 }
 

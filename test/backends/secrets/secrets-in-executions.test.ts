@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import type { CallService, ServiceCall } from '../../../src/backends/backend.ts'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
@@ -232,22 +231,4 @@ test('a child gets references that count in the stage that passes them', async (
   const ended = await engine.ends(await engine.run({ stages, trigger }), 'TERMINAL')
   assert.match(JSON.stringify(ended), /child pipeline stage .* is not in the definition of the stage/)
   assert.equal(target.requests.length, 1)
-})
-
-test('a run with references of an earlier version loads, and has to start again', async (t) => {
-  const { engine, dataDir } = await startWith(t)
-  const target = await startUpstream(t, echo)
-  const call = { refId: '2', type: 'webhook', url: target.url, payload: 'secret:token', requisiteStageRefIds: ['1'] }
-  const id = await engine.run({ stages: [J('1'), call] })
-  await engine.eventually(async () => (await engine.stage(id, '1')).status === 'RUNNING')
-  await engine.backends.stop()
-  const db = new DatabaseSync(join(dataDir, 'backends.db'))
-  db.exec(`UPDATE orchestration_executions SET body = json_set(body, '$.engine.references', json('["token"]'))`)
-  db.close()
-
-  const next = await startEngine(t, { dataDir, backends: [definitionsBackend], outside: { allowed: ['127.0.0.1'] } })
-  const { id: judgment } = await next.stage(id, '1')
-  await next.ask('PATCH', `/pipelines/${id}/stages/${judgment}`, { judgmentStatus: 'continue' })
-  assert.match(JSON.stringify(await next.ends(id, 'TERMINAL')), /began before an update of Fairlead\. Start the pipeline again\./)
-  assert.equal(target.requests.length, 0)
 })
