@@ -35,12 +35,11 @@ import {
 } from './machine/run-task.ts'
 import { createTurn, isSpent, type LifeCycleEvent, type StepRun } from './machine/turn.ts'
 import type { Execution, ExecutionType, FollowUp, Jump, Stage } from './model.ts'
-import type { TaskResult } from './stages/stage-type.ts'
-import { stageTypeOf } from './stages/stage-type.ts'
+import { stageTypeOf, type TaskResult } from './stages/stage-type.ts'
 import { isComplete } from './statuses.ts'
 import type { AbandonedExecution } from './store.ts'
 import { createTaskContext } from './task-context.ts'
-import { UnitOfWork } from './unit-of-work.ts'
+import { checkFound, UnitOfWork } from './unit-of-work.ts'
 
 /** Executions move on for this time before requests have their turn; the present step is finished. */
 const sliceMs = 20
@@ -156,7 +155,7 @@ export class Engine implements EngineParts {
   /** One atomic step. `work` must not wait, and must not begin another step. */
   transact<T>(work: (unit: UnitOfWork) => T): T {
     if (this.#isRunning) this.#watchClock()
-    const turn = createTurn({ ...this.options, answers: this.answers })
+    const turn = createTurn(this.options, this.answers)
     const unit = new UnitOfWork(turn, this.options.store, this.isInFlight)
     const { result, touched } = inTransaction(this.options.db, () => {
       const result = work(unit)
@@ -185,11 +184,9 @@ export class Engine implements EngineParts {
     }
   }
 
-  /** @throws {BackendError} 404 when there is none, or it is of the other type. */
+  /** @throws {BackendError} 404 when there is no such record, or it is of the other type. */
   read(id: string, type: ExecutionType): Execution {
-    const found = this.options.store.load(id)
-    if (found?.type === type) return found
-    throw new BackendError(404, `There is no ${type === 'PIPELINE' ? 'execution' : 'task'} with the id ${id}.`)
+    return checkFound(this.options.store.load(id), id, type)
   }
 
   /** Whether a task or follow-up has been handed out and has not come back. */

@@ -12,6 +12,12 @@ import type { Execution, ExecutionType } from './model.ts'
 import { isComplete } from './statuses.ts'
 import type { ExecutionStore } from './store.ts'
 
+/** @throws {BackendError} 404 when there is no such record, or it is of the other type. */
+export function checkFound(found: Execution | undefined, id: string, type = found?.type): Execution {
+  if (found !== undefined && found.type === type) return found
+  throw new BackendError(404, `There is no ${type === 'ORCHESTRATION' ? 'task' : 'execution'} with the id ${id}.`)
+}
+
 export class UnitOfWork {
   readonly turn: Turn
   readonly #store: ExecutionStore
@@ -33,11 +39,9 @@ export class UnitOfWork {
     return loaded
   }
 
-  /** @throws {BackendError} 404 when there is none, or it is of the other type. */
+  /** @throws {BackendError} 404 when there is no such record, or it is of the other type. */
   require(id: string, type?: ExecutionType): Execution {
-    const found = this.load(id)
-    if (found !== undefined && (type === undefined || found.type === type)) return found
-    throw new BackendError(404, `There is no ${type === 'ORCHESTRATION' ? 'task' : 'execution'} with the id ${id}.`)
+    return checkFound(this.load(id), id, type)
   }
 
   /** Keeps an execution that failed before it could start, unless its id is taken. */

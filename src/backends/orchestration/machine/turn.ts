@@ -21,13 +21,9 @@ export interface Turn {
   recorded: number
 }
 
-export function createTurn({
-  now,
-  nextId,
-  stageTypes,
-  limits,
-  answers,
-}: Pick<Turn, 'nextId' | 'stageTypes' | 'limits' | 'answers'> & { readonly now: () => number }): Turn {
+type TurnInputs = Pick<Turn, 'nextId' | 'stageTypes' | 'limits'> & { readonly now: () => number }
+
+export function createTurn({ now, nextId, stageTypes, limits }: TurnInputs, answers: ExpressionAnswers): Turn {
   return { now: now(), nextId, stageTypes, limits, answers, completed: [], events: [], expressionSteps: 0, recorded: 0 }
 }
 

@@ -94,7 +94,7 @@ class TaskJudge {
   constructor(engine: EngineParts, task: Execution) {
     this.#engine = engine
     this.#task = task
-    this.#turn = createTurn({ ...engine.options, answers: engine.answers })
+    this.#turn = createTurn(engine.options, engine.answers)
   }
 
   /** It ends there: nothing that follows would run. */
