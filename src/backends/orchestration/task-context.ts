@@ -4,7 +4,8 @@ import { type ServiceAnswer, ServiceOffError } from '../backend.ts'
 import { type ApplicationRight, describeMissing } from '../rights/access.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { createExpressionMeter } from './expressions/evaluator.ts'
-import { evaluateForStage } from './expressions/stage-evaluation.ts'
+import { executionScope } from './expressions/scopes.ts'
+import { evaluateTree } from './expressions/template.ts'
 import { identityHeaders } from './identity.ts'
 import { RetryableError, StageError } from './machine/failure.ts'
 import { graphOf } from './machine/graph.ts'
@@ -30,7 +31,7 @@ export function createTaskContext(engine: EngineParts, { execution, stage }: Sta
     callOutside: options.callOutside,
     isEmbedded: options.isEmbedded,
     read: (key) => graphOf(execution).readKey(stage, key),
-    evaluate: (text) => evaluateForStage(place, text),
+    evaluate: (text) => evaluateTree<unknown>(text, { ...place, scope: executionScope(place) }).value,
     require: (authorization, application) => requireRight(engine, headersOf()['x-spinnaker-user'], authorization, application),
     findExecution: (id) => options.store.load(id),
     newestRunOf(configId, statuses) {

@@ -118,8 +118,8 @@ class Evaluation {
   }
 
   /** Walks a chain such as `a.b[0].c()` from its innermost part outwards, without a stack frame for each link. */
-  #postfix(outermost: ExpressionNode): unknown {
-    const chain: ExpressionNode[] = []
+  #postfix(outermost: Link): unknown {
+    const chain: Link[] = []
     let inner: ExpressionNode | undefined = outermost
     while (inner !== undefined && isLink(inner)) {
       this.#meter.spend()
@@ -127,14 +127,12 @@ class Evaluation {
       inner = inner.target
     }
     let value = inner === undefined ? undefined : this.evaluate(inner)
-    for (let link = chain.pop(); link !== undefined; link = chain.pop()) {
-      const isSafe = 'safe' in link && link.safe
-      value = isSafe && isNull(value) ? null : this.#link(link, value)
-    }
+    for (let link = chain.pop(); link !== undefined; link = chain.pop())
+      value = link.safe && isNull(value) ? null : this.#link(link, value)
     return value
   }
 
-  #link(link: ExpressionNode, value: unknown): unknown {
+  #link(link: Link, value: unknown): unknown {
     switch (link.kind) {
       case 'member':
         if (isNull(value)) throw new ExpressionError(`"${link.name}" cannot be read: the value before it is null.`)
@@ -147,8 +145,6 @@ class Evaluation {
         return this.#select(value, link.which, link.test)
       case 'project':
         return this.#project(value, link.each)
-      default:
-        return value
     }
   }
 

@@ -50,7 +50,7 @@ class Parser {
   }
 
   #expression(minimum: number): ExpressionNode {
-    if (++this.#depth > deepestNesting) throw new ExpressionError(`The expression nests deeper than ${deepestNesting} levels.`)
+    this.#enter()
     let left = this.#unary()
     for (;;) {
       if (minimum <= choicePower && this.#isSign('?')) left = this.#choice(left)
@@ -65,6 +65,10 @@ class Parser {
     }
     this.#depth--
     return left
+  }
+
+  #enter(): void {
+    if (++this.#depth > deepestNesting) throw new ExpressionError(`The expression nests deeper than ${deepestNesting} levels.`)
   }
 
   #choice(condition: ExpressionNode): ExpressionNode {
@@ -87,7 +91,7 @@ class Parser {
     const operator = token.kind === 'sign' ? token.text : token.kind === 'name' && token.text.toLowerCase() === 'not' ? '!' : ''
     if (operator !== '-' && operator !== '+' && operator !== '!') return this.#postfix(this.#primary())
     this.#next()
-    if (++this.#depth > deepestNesting) throw new ExpressionError(`The expression nests deeper than ${deepestNesting} levels.`)
+    this.#enter()
     const operand = this.#unary()
     this.#depth--
     return { kind: 'unary', operator, operand }

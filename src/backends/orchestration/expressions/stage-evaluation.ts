@@ -52,11 +52,6 @@ export function withSummary(stage: Stage, summary: ExpressionSummary): JsonObjec
   return Object.keys(merged).length > 0 ? { [summaryKey]: merged } : {}
 }
 
-/** Evaluates one text as the stage sees it; a text that fails comes back as it was. */
-export function evaluateForStage(place: EvaluationPlace, text: string): unknown {
-  return evaluateTree<unknown>(text, { scope: executionScope(place), now: place.now, meter: place.meter }).value
-}
-
 /** Where expressions are evaluated, and what they may take together. */
 export interface EvaluationPlace extends ExpressionPlace {
   readonly stage: Stage
