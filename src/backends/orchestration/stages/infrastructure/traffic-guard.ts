@@ -24,10 +24,10 @@ export interface Removal {
 
 /** @throws {StageError} when a guard forbids it; the message names cluster, account, location and server groups */
 export async function checkTrafficGuards(context: TaskContext, { targets, instanceIds, doing }: Removal): Promise<void> {
-  for (const { place, removed } of await groupByCluster(context, targets)) {
+  for (const removed of (await groupByCluster(context, targets)).values()) {
     const [first] = removed
-    if (first === undefined || !(await isGuarded(context, place, first))) continue
-    const groups = inPlace((await loadCluster(context, place)) ?? [], first.region)
+    if (first === undefined || !(await isGuarded(context, first))) continue
+    const groups = inPlace((await loadCluster(context, first.place)) ?? [], first.region)
     const names = removed.map(({ name }) => name)
     const now = upIn(groups, () => true)
     if (now === 0) continue
@@ -37,29 +37,21 @@ export async function checkTrafficGuards(context: TaskContext, { targets, instan
     )
     if (left > 0 || isOneOfEquals(groups, names, instanceIds)) continue
     throw new StageError([
-      `The traffic guard of the cluster ${place.cluster} in ${first.account}/${first.region} forbids ${doing} ${names.join(', ')}: ` +
+      `The traffic guard of the cluster ${first.place.cluster} in ${first.account}/${first.region} forbids ${doing} ${names.join(', ')}: ` +
         `no instance would remain up of ${now}. Deploy another server group first, or change the guard of the application.`,
     ])
   }
 }
 
-interface ClusterRemoval {
+interface PlacedTarget extends ServerGroupTarget {
   readonly place: ServerGroupPlace
-  /** In one region. */
-  readonly removed: readonly ServerGroupTarget[]
 }
 
-/** Server groups that do not exist have no traffic to guard. */
-async function groupByCluster(context: TaskContext, targets: readonly ServerGroupTarget[]): Promise<ClusterRemoval[]> {
-  const placed = await Promise.all(
-    targets.map(async (target) => ({ target, place: await findServerGroupPlace(context, target) })),
-  )
-  const known = placed.flatMap(({ target, place }) => (place === undefined ? [] : [{ target, place }]))
-  const byCluster = Map.groupBy(known, ({ target, place }) => [target.account, target.region, place.cluster].join('\n'))
-  return [...byCluster.values()].flatMap((all) => {
-    const [first] = all
-    return first === undefined ? [] : [{ place: first.place, removed: all.map(({ target }) => target) }]
-  })
+/** By their clusters and regions. Server groups that do not exist have no traffic to guard. */
+async function groupByCluster(context: TaskContext, targets: readonly ServerGroupTarget[]): Promise<Map<string, PlacedTarget[]>> {
+  const placed = targets.map(async (target) => ({ ...target, place: await findServerGroupPlace(context, target) }))
+  const known = (await Promise.all(placed)).filter((each): each is PlacedTarget => each.place !== undefined)
+  return Map.groupBy(known, ({ account, region, place }) => [account, region, place.cluster].join('\n'))
 }
 
 /** Several pinned groups of one size may go away together while others of the cluster stay enabled. */
@@ -81,11 +73,8 @@ function upIn(groups: readonly CloudServerGroup[], counts: (group: CloudServerGr
     .length
 }
 
-async function isGuarded(
-  context: TaskContext,
-  { application, stack, detail }: ServerGroupPlace,
-  { account, region }: ServerGroupTarget,
-): Promise<boolean> {
+async function isGuarded(context: TaskContext, { account, region, place }: PlacedTarget): Promise<boolean> {
+  const { application, stack, detail } = place
   const answer = await context.call('front50', { method: 'GET', path: pathTo`/v2/applications/${application}` }, [404])
   if (answer.status === 404) return false
   return objectsOf(objectOf(answer.body)['trafficGuards']).some(

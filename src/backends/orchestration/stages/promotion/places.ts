@@ -52,10 +52,8 @@ function chosen(list: readonly Environment[], { stage }: StagePlace): Pick<Place
   const [fromName, toName] = [textOf(stage.context['from']), textOf(stage.context['to'])]
   if (toName === undefined)
     throw new StageError(['The stage names no environment: set "to" to the one that the version is promoted to.'])
-  const at = indexOf(list, toName)
-  const from = fromName === undefined ? list[at - 1] : list[indexOf(list, fromName)]
-  const to = list[at]
-  if (to === undefined) throw new Error('An index is that of an environment.')
+  const to = environmentNamed(list, toName)
+  const from = fromName === undefined ? list[list.indexOf(to) - 1] : environmentNamed(list, fromName)
   if (from === undefined) {
     throw new StageError([`${to.name} is the first environment, so nothing is promoted to it: set "from", or another "to".`])
   }
@@ -63,9 +61,9 @@ function chosen(list: readonly Environment[], { stage }: StagePlace): Pick<Place
   return { from, to }
 }
 
-function indexOf(list: readonly Environment[], name: string): number {
-  const index = list.findIndex((each) => foldName(each.name) === foldName(name))
-  if (index >= 0) return index
+function environmentNamed(list: readonly Environment[], name: string): Environment {
+  const found = list.find((each) => foldName(each.name) === foldName(name))
+  if (found !== undefined) return found
   const known = list.map((each) => each.name).join(', ')
   throw new StageError([`There is no environment "${name}"; the application has ${known}.`])
 }
