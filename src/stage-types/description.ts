@@ -146,6 +146,23 @@ export const cron = ofKind('cron')
 export const object = withMembers('object')
 export const objects = withMembers('objects')
 
+/** Texts that the configuration of a stage type asks authors for, in the order that it gives. */
+export function parameterFields(
+  parameters: readonly {
+    readonly name: string
+    readonly label?: string | undefined
+    readonly description?: string | undefined
+    readonly defaultValue?: unknown
+    readonly order?: number | undefined
+  }[],
+): Field[] {
+  return parameters
+    .toSorted((one, other) => (one.order ?? 0) - (other.order ?? 0))
+    .map(({ name, label, description, defaultValue }) =>
+      text(name, description ?? `${label ?? name}.`, { default: defaultValue }),
+    )
+}
+
 /** False unless another default is given. */
 export function flag(name: string, help: string, options: FieldOptions = {}): Field {
   return { name, kind: 'flag', help, default: false, ...options }

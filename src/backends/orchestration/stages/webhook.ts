@@ -3,7 +3,7 @@ import http from 'node:http'
 import { formatJson, parseJson } from '../../../json/json.ts'
 import { fieldOf, isTrue, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../../../json/values.ts'
 import { stageDescriptions } from '../../../stage-types/all.ts'
-import type { StageDescription } from '../../../stage-types/description.ts'
+import { object, parameterFields, type StageDescription } from '../../../stage-types/description.ts'
 import { isReadMethod } from '../../../telemetry/methods.ts'
 import { type OutsideAnswer, OutsideError, type OutsideRequest } from '../../outside/call-outside.ts'
 import type { PreconfiguredWebhook } from '../../outside/settings.ts'
@@ -45,7 +45,6 @@ export function preconfiguredWebhookStage(settings: PreconfiguredWebhook): Stage
 function describePreconfigured(webhook: PreconfiguredWebhook): StageDescription {
   const { type, label, description, parameters } = webhook
   const fixed = new Set(Object.entries(webhook).flatMap(([name, value]) => (value === undefined ? [] : [name])))
-  const values = parameters.toSorted((one, other) => (one.order ?? 0) - (other.order ?? 0))
   return {
     type,
     label,
@@ -53,17 +52,7 @@ function describePreconfigured(webhook: PreconfiguredWebhook): StageDescription 
     use: 'pipeline',
     description,
     fields: [
-      {
-        name: 'parameterValues',
-        kind: 'object',
-        help: 'Values of the webhook.',
-        fields: values.map(({ name, description, defaultValue }) => ({
-          name,
-          kind: 'text',
-          default: defaultValue,
-          help: description ?? '',
-        })),
-      },
+      object('parameterValues', 'Values of the webhook.', parameterFields(parameters)),
       ...(stageDescriptions.get('webhook')?.fields ?? []).filter(({ name }) => !fixed.has(name)),
     ],
   }

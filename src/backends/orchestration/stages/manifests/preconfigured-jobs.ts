@@ -1,6 +1,6 @@
 /** Job stages that the configuration adds: a fixed Job, with parameters that the author of a stage fills in. */
 import { isObject, type JsonObject, objectOf } from '../../../../json/values.ts'
-import type { StageDescription } from '../../../../stage-types/description.ts'
+import { object, parameterFields, type StageDescription } from '../../../../stage-types/description.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Stage } from '../../model.ts'
 import type { PreconfiguredJob } from '../../settings.ts'
@@ -67,20 +67,12 @@ function memberOf(holder: unknown, part: string): unknown {
 }
 
 function describe({ type, label, description, parameters }: PreconfiguredJob): StageDescription {
-  const ordered = parameters.toSorted((one, other) => (one.order ?? 0) - (other.order ?? 0))
-  const values = ordered.map(({ name, label: title, description: help, defaultValue }) => ({
-    name,
-    kind: 'text' as const,
-    default: defaultValue,
-    help: help ?? `${title ?? name}.`,
-  }))
-  const help = 'Values of the job.'
   return {
     type,
     label,
     group: 'Jobs',
     use: 'pipeline',
     description: description === '' ? `Runs the job "${label}" of the configuration.` : description,
-    fields: [{ name: 'parameters', kind: 'object', help, fields: values }],
+    fields: [object('parameters', 'Values of the job.', parameterFields(parameters))],
   }
 }
