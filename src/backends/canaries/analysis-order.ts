@@ -1,6 +1,8 @@
 /** Requests for canary analyses, checked as kayenta checks them. */
 import { definedOf, fieldAt, isObject, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
+import type { ScoreThresholds } from './judge/judge.ts'
+import type { Progress } from './judge/outlook.ts'
 import type { MetricScope } from './metric-source.ts'
 
 export interface AnalysisOrder {
@@ -17,11 +19,6 @@ export interface AnalysisOrder {
   readonly identity: Readonly<Record<string, string>>
 }
 
-export interface Thresholds {
-  readonly pass: number
-  readonly marginal: number
-}
-
 export type Side = 'control' | 'experiment'
 
 export interface WantedMetric {
@@ -35,8 +32,8 @@ const mostPoints = 11_000
 const mostMetrics = 1000
 const mostIntervals = 1000
 
-/** Of the request, else of the configuration. @throws {BackendError} 400 */
-export function thresholdsOf({ config, request }: Pick<AnalysisOrder, 'config' | 'request'>): Thresholds {
+/** Those of the request, else those of the configuration. @throws {BackendError} 400 */
+export function thresholdsOf({ config, request }: Pick<AnalysisOrder, 'config' | 'request'>): ScoreThresholds {
   const given = request['thresholds'] ?? fieldAt(config, 'classifier', 'scoreThresholds')
   const [pass, marginal] = [numberOf(fieldAt(given, 'pass')), numberOf(fieldAt(given, 'marginal'))]
   if (pass === undefined || marginal === undefined)
@@ -116,7 +113,7 @@ export function durationOf(metrics: readonly WantedMetric[]): string {
 }
 
 /** How far an analysis of several judgments has come; undefined unless the request says it. @throws {BackendError} 400 */
-export function progressOf(request: JsonObject): { done: number; left: number; lookback?: number } | undefined {
+export function progressOf(request: JsonObject): Progress | undefined {
   const given = request['progress']
   if (given === undefined) return undefined
   const [done, left, lookback] = ['done', 'left', 'lookback'].map((name) => numberOf(fieldAt(given, name)))

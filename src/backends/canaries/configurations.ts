@@ -1,5 +1,6 @@
 /** Canary configurations: their table, and the operations of kayenta on them. */
 import { randomUUID } from 'node:crypto'
+import type { SQLTagStore } from 'node:sqlite'
 import type { FastifyInstance } from 'fastify'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { fieldOf, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../json/values.ts'
@@ -23,25 +24,22 @@ export const configurationMigrations = [
 
 export class Configurations {
   readonly #now: () => number
-  readonly #statements: ReturnType<typeof prepareStatements>
+  readonly #sql: SQLTagStore
 
   constructor({ db, now }: Pick<BackendContext, 'db' | 'now'>) {
     this.#now = now
-    this.#statements = prepareStatements(db)
+    this.#sql = db.createTagStore()
   }
 
   /** By name. @param applications Those of any of them; empty: all */
   list(applications: readonly string[]): JsonObject[] {
-    const wanted = new Set(applications.map(foldName))
-    const all = this.#statements.all.all().map(({ document }) => parseDocument(document))
-    return wanted.size === 0
-      ? all
-      : all.filter((config) => textsOf(config['applications']).some((name) => wanted.has(foldName(name))))
+    const all = this.#sql.all`SELECT document FROM canaries_configurations ORDER BY name, id`.map(toDocument)
+    return applications.length === 0 ? all : all.filter((config) => sharesApplication(config, applications))
   }
 
   find(id: string): JsonObject | undefined {
-    const row = this.#statements.get.get(id)
-    return row === undefined ? undefined : parseDocument(row['document'])
+    const row = this.#sql.get`SELECT document FROM canaries_configurations WHERE id = ${id}`
+    return row && toDocument(row)
   }
 
   /** @throws {BackendError} 404 */
@@ -76,33 +74,24 @@ export class Configurations {
   /** @throws {BackendError} 404 */
   remove(id: string): void {
     this.require(id)
-    this.#statements.remove.run(id)
+    this.#sql.run`DELETE FROM canaries_configurations WHERE id = ${id}`
   }
 
   #save(config: JsonObject): void {
-    const { id, name } = config
-    const applications = textsOf(config['applications'])
-    const taken = this.#statements.named
-      .all(foldName(String(name)))
-      .map(({ document }) => parseDocument(document))
-      .find((other) => other['id'] !== id && sharesApplication(other, applications))
+    const id = String(config['id'])
+    const name = String(config['name'])
+    const folded = foldName(name)
+    const taken = this.#sql.all`SELECT document FROM canaries_configurations WHERE name = ${folded}`
+      .map(toDocument)
+      .find((other) => other['id'] !== id && sharesApplication(other, textsOf(config['applications'])))
     if (taken !== undefined) {
       throw new BackendError(
         400,
-        `A canary configuration named "${String(name)}" exists already in ${textsOf(taken['applications']).join(', ')}. Choose another name.`,
+        `A canary configuration named "${name}" exists already in ${textsOf(taken['applications']).join(', ')}. Choose another name.`,
       )
     }
-    this.#statements.put.run(String(id), foldName(String(name)), formatJson(config))
-  }
-}
-
-function prepareStatements(db: BackendContext['db']) {
-  return {
-    all: db.prepare('SELECT document FROM canaries_configurations ORDER BY name, id'),
-    get: db.prepare('SELECT document FROM canaries_configurations WHERE id = ?'),
-    named: db.prepare('SELECT document FROM canaries_configurations WHERE name = ?'),
-    put: db.prepare('INSERT OR REPLACE INTO canaries_configurations (id, name, document) VALUES (?, ?, ?)'),
-    remove: db.prepare('DELETE FROM canaries_configurations WHERE id = ?'),
+    this.#sql
+      .run`INSERT OR REPLACE INTO canaries_configurations (id, name, document) VALUES (${id}, ${folded}, ${formatJson(config)})`
   }
 }
 
@@ -120,8 +109,8 @@ function stamps(createdMs: number, updatedMs: number): JsonObject {
   }
 }
 
-function parseDocument(text: unknown): JsonObject {
-  return objectOf(parseJson(String(text)))
+function toDocument({ document }: JsonObject): JsonObject {
+  return objectOf(parseJson(String(document)))
 }
 
 const listed = ['id', 'name', 'updatedTimestamp', 'updatedTimestampIso', 'applications'] as const

@@ -1,17 +1,16 @@
 /** Judgments in a thread of their own, so that other requests of the back ends do not wait for them. */
 import { SideThread, SideThreadError } from '../../concurrency/side-thread.ts'
 import { BackendError } from '../backend.ts'
-import type { Thresholds } from './analysis-order.ts'
-import type { JudgeResult } from './judge/judge.ts'
+import type { JudgeResult, ScoreThresholds } from './judge/judge.ts'
 import type { Outlook, Progress } from './judge/outlook.ts'
 import type { SeriesPair } from './metric-sets.ts'
 
 export interface JudgeJob {
   /** JSON: objects of raw numbers do not reach other threads. */
   readonly config: string
-  readonly thresholds: Thresholds
+  readonly thresholds: ScoreThresholds
   readonly pairs: readonly SeriesPair[]
-  /** Of an analysis of several judgments. */
+  /** Undefined: the analysis has one judgment. */
   readonly progress: Progress | undefined
 }
 

@@ -1,4 +1,5 @@
 /** Values of metrics of server groups that are compared, which providers keep for some minutes only. */
+import type { SQLTagStore } from 'node:sqlite'
 import type { BackendContext } from '../backend.ts'
 import type { Point } from './series.ts'
 
@@ -34,50 +35,38 @@ const watchedMs = 6 * hourMs
 const keptMs = 48 * hourMs
 
 export class GroupSamples {
-  readonly #context: Pick<BackendContext, 'db' | 'now'>
-  readonly #statements: ReturnType<typeof prepareStatements>
+  readonly #now: () => number
+  readonly #sql: SQLTagStore
 
-  constructor(context: Pick<BackendContext, 'db' | 'now'>) {
-    this.#context = context
-    this.#statements = prepareStatements(context.db)
+  constructor({ db, now }: Pick<BackendContext, 'db' | 'now'>) {
+    this.#now = now
+    this.#sql = db.createTagStore()
   }
 
   add(place: GroupPlace, metric: string, points: readonly Point[]): void {
     const key = keyOf(place)
-    const { lastAt, insert } = this.#statements
-    const known = Number(lastAt.get(key, metric)?.['at_ms'] ?? Number.NEGATIVE_INFINITY)
-    for (const { atMs, value } of points) if (atMs > known) insert.run(key, metric, atMs, value)
+    const last = this.#sql.get`SELECT max(at_ms) AS at_ms FROM canaries_samples WHERE place = ${key} AND metric = ${metric}`
+    const known = Number(last?.['at_ms'] ?? Number.NEGATIVE_INFINITY)
+    for (const { atMs, value } of points)
+      if (atMs > known) this.#sql.run`INSERT OR IGNORE INTO canaries_samples VALUES (${key}, ${metric}, ${atMs}, ${value})`
   }
 
   between(place: GroupPlace, metric: string, startMs: number, endMs: number): Point[] {
     const key = keyOf(place)
-    const nowMs = this.#context.now()
-    this.#statements.watch.run(key, metric, nowMs + watchedMs)
-    return this.#statements.between
-      .all(key, metric, startMs, endMs)
-      .map((row) => ({ atMs: Number(row['at_ms']), value: Number(row['value']) }))
+    this.#sql.run`INSERT OR REPLACE INTO canaries_watched VALUES (${key}, ${metric}, ${this.#now() + watchedMs})`
+    const rows = this.#sql.all`
+      SELECT at_ms, value FROM canaries_samples
+      WHERE place = ${key} AND metric = ${metric} AND at_ms > ${startMs} AND at_ms <= ${endMs} ORDER BY at_ms`
+    return rows.map((row) => ({ atMs: Number(row['at_ms']), value: Number(row['value']) }))
   }
 
   /** What is to be read again; what is too old is removed. */
   watched(): { readonly place: GroupPlace; readonly metric: string }[] {
-    const nowMs = this.#context.now()
-    this.#statements.unwatch.run(nowMs)
-    this.#statements.removeOlder.run(nowMs - keptMs)
-    return this.#statements.watched.all().map(({ place, metric }) => ({ place: toPlace(String(place)), metric: String(metric) }))
-  }
-}
-
-function prepareStatements(db: BackendContext['db']) {
-  return {
-    lastAt: db.prepare('SELECT max(at_ms) AS at_ms FROM canaries_samples WHERE place = ? AND metric = ?'),
-    insert: db.prepare('INSERT OR IGNORE INTO canaries_samples (place, metric, at_ms, value) VALUES (?, ?, ?, ?)'),
-    between: db.prepare(
-      'SELECT at_ms, value FROM canaries_samples WHERE place = ? AND metric = ? AND at_ms > ? AND at_ms <= ? ORDER BY at_ms',
-    ),
-    watch: db.prepare('INSERT OR REPLACE INTO canaries_watched (place, metric, until_ms) VALUES (?, ?, ?)'),
-    unwatch: db.prepare('DELETE FROM canaries_watched WHERE until_ms < ?'),
-    watched: db.prepare('SELECT place, metric FROM canaries_watched'),
-    removeOlder: db.prepare('DELETE FROM canaries_samples WHERE at_ms < ?'),
+    const nowMs = this.#now()
+    this.#sql.run`DELETE FROM canaries_watched WHERE until_ms < ${nowMs}`
+    this.#sql.run`DELETE FROM canaries_samples WHERE at_ms < ${nowMs - keptMs}`
+    const rows = this.#sql.all`SELECT place, metric FROM canaries_watched`
+    return rows.map(({ place, metric }) => ({ place: toPlace(String(place)), metric: String(metric) }))
   }
 }
 

@@ -5,14 +5,12 @@ export interface Point {
   readonly value: number
 }
 
-/** What becomes of several points within a step. */
-export type Gathering = 'average' | 'sum'
-
 interface Steps {
   /** Where steps begin; default: at the first point. */
   readonly startMs?: number
   readonly stepMs: number
-  readonly gathering?: Gathering
+  /** What becomes of several points within a step. */
+  readonly gathering?: 'average' | 'sum'
 }
 
 /** A damaged answer must not become a list without end. */
@@ -40,7 +38,7 @@ export function toValues(points: readonly Point[], { startMs: wanted, stepMs, ga
   return { startMs: beginMs + firstIndex * stepMs, values }
 }
 
-/** Of the first and the last point with a value. */
+/** Times of the first and the last point with a value. */
 function timesOf(points: readonly Point[]): [firstMs: number, lastMs: number] {
   let [firstMs, lastMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const { atMs, value } of points) {

@@ -12,7 +12,7 @@ import {
   type MetricSourceType,
 } from '../metric-source.ts'
 import { type GroupPlace, GroupSamples } from '../samples.ts'
-import { type Gathering, toValues } from '../series.ts'
+import { toValues } from '../series.ts'
 
 const id = 'serverGroups'
 const counted: ReadonlySet<string> = new Set(['requests', 'errors'])
@@ -50,10 +50,17 @@ function openAccount(context: BackendContext): MetricAccount {
           `There is no metric "${metric}" of server groups: "metricName" is one of ${metricNames.join(', ')}.`,
         )
       const place = await findPlace(context, question)
-      const parts = metric === 'errorPercent' ? ['errors', 'requests'] : [metric]
-      await Promise.all(parts.map((part) => read(place, part, identity)))
-      const series = parts.map((part) => toSeries(samples, { place, metric: part, question }))
-      return [combine(series, describe(place, metric))]
+      const { startMs, endMs, stepMs } = question.scope
+      const shown = `${metric} of ${place.name} in ${place.account}/${place.region}`
+      const seriesOf = async (part: string): Promise<MetricSeries> => {
+        await read(place, part, identity)
+        const gathering = counted.has(part) ? 'sum' : 'average'
+        const points = samples.between(place, part, startMs, endMs)
+        return { ...toValues(points, { startMs, stepMs, gathering }), stepMs, tags: {}, query: shown }
+      }
+      if (metric !== 'errorPercent') return [await seriesOf(metric)]
+      const [errors, requests] = await Promise.all([seriesOf('errors'), seriesOf('requests')])
+      return [percentOf(errors, requests)]
     },
     metricNames: async () => metricNames,
     close: () => clearInterval(watch),
@@ -118,31 +125,11 @@ async function readPoints(
   })
 }
 
-interface SeriesChoice {
-  readonly place: GroupPlace
-  readonly metric: string
-  readonly question: MetricQuestion
-}
-
-function toSeries(samples: GroupSamples, { place, metric, question }: SeriesChoice): Omit<MetricSeries, 'query'> {
-  const { startMs, endMs, stepMs } = question.scope
-  const gathering: Gathering = counted.has(metric) ? 'sum' : 'average'
-  const points = samples.between(place, metric, startMs, endMs)
-  return { ...toValues(points, { startMs, stepMs, gathering }), stepMs, tags: {} }
-}
-
-/** One series as it is; of errors and requests, the percentage. */
-function combine([first, whole]: readonly Omit<MetricSeries, 'query'>[], query: string): MetricSeries {
-  if (first === undefined) throw new RangeError('there is at least one series')
-  if (whole === undefined) return { ...first, query }
-  const offset = Math.round((whole.startMs - first.startMs) / whole.stepMs)
-  const values = whole.values.map((requests, index) => {
-    const errors = first.values[index + offset] ?? Number.NaN
-    return requests === 0 ? Number.NaN : (errors / requests) * 100
+function percentOf(part: MetricSeries, whole: MetricSeries): MetricSeries {
+  const offset = Math.round((whole.startMs - part.startMs) / whole.stepMs)
+  const values = whole.values.map((all, index) => {
+    const some = part.values[index + offset] ?? Number.NaN
+    return all === 0 ? Number.NaN : (some / all) * 100
   })
-  return { ...whole, values, query }
-}
-
-function describe({ account, region, name }: GroupPlace, metric: string): string {
-  return `${metric} of ${name} in ${account}/${region}`
+  return { ...whole, values }
 }
