@@ -195,12 +195,7 @@ function isIn(place: Place, { account, regions, clusters }: Step): boolean {
   return place.accounts.includes(account) && fits(regions, place.regions) && fits(clusters, place.clusters)
 }
 
-interface Draft extends Omit<Change, 'kind' | 'leadMs' | 'failure' | 'restoredAtMs'> {
-  kind: Change['kind']
-  leadMs: number | undefined
-  failure: string | undefined
-  restoredAtMs: number | undefined
-}
+type Draft = { -readonly [Key in keyof Change]: Change[Key] }
 
 /** The changes of an environment, the oldest first. */
 export function changesIn(place: Place, runs: readonly RunFacts[]): Change[] {
