@@ -4,7 +4,7 @@
  *
  * @see docs/contracts/events.md#notifications
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
 import type { FastifyBaseLogger } from 'fastify'
 import { BackOff } from '../../concurrency/back-off.ts'
 import { pathTo } from '../../http/encode-path.ts'
@@ -47,9 +47,7 @@ const pauses = { firstMs: 500, longestMs: 60_000 }
 
 export class Notices {
   readonly #options: NoticeOptions
-  readonly #insert: StatementSync
-  readonly #next: StatementSync
-  readonly #remove: StatementSync
+  readonly #sql: SQLTagStore
   readonly #backOff = new BackOff(pauses)
   #isRunning = false
   #isSending = false
@@ -57,10 +55,7 @@ export class Notices {
 
   constructor(options: NoticeOptions) {
     this.#options = options
-    const { db } = options
-    this.#insert = db.prepare('INSERT INTO orchestration_notices VALUES (?, ?, ?)')
-    this.#next = db.prepare('SELECT * FROM orchestration_notices ORDER BY id LIMIT ?')
-    this.#remove = db.prepare('DELETE FROM orchestration_notices WHERE id = ?')
+    this.#sql = options.db.createTagStore()
   }
 
   start(): void {
@@ -81,7 +76,7 @@ export class Notices {
       for (const notice of noticesOf(event, isEmbedded)) {
         const records = this.#options.recordsOf(event.execution.application)
         if (records !== undefined && notificationsOf(event.execution, notice, records).length === 0) continue
-        this.#insert.run(nextId(), event.execution.id, formatJson(notice))
+        this.#sql.run`INSERT INTO orchestration_notices VALUES (${nextId()}, ${event.execution.id}, ${formatJson(notice)})`
         this.#hasMore = true
       }
     }
@@ -111,7 +106,7 @@ export class Notices {
   async #sendAll(): Promise<void> {
     while (this.#isRunning && this.#hasMore) {
       this.#hasMore = false
-      const rows = this.#next.all(batch)
+      const rows = this.#sql.all`SELECT * FROM orchestration_notices ORDER BY id LIMIT ${batch}`
       const done: string[] = []
       try {
         for (const row of rows) {
@@ -119,10 +114,17 @@ export class Notices {
           done.push(String(row['id']))
         }
       } finally {
-        if (done.length > 0) inTransaction(this.#options.db, () => done.forEach((id) => void this.#remove.run(id)))
+        this.#remove(done)
       }
       if (rows.length === batch) this.#hasMore = true
     }
+  }
+
+  #remove(ids: readonly string[]): void {
+    if (ids.length === 0) return
+    inTransaction(this.#options.db, () => {
+      for (const id of ids) this.#sql.run`DELETE FROM orchestration_notices WHERE id = ${id}`
+    })
   }
 
   /** @throws {Error} when it has to be sent again */
