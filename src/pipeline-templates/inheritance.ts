@@ -22,7 +22,7 @@ export function referenceOf(instance: JsonObject): unknown {
   return objectOf(instance['template'])['reference']
 }
 
-interface StoredTemplate {
+export interface StoredTemplate {
   /** With the tag or digest that the reference may carry. */
   name: string
   id: string

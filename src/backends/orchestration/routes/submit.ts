@@ -1,7 +1,6 @@
 /** Starting work: pipelines and ad-hoc tasks (docs/contracts/orchestration.md#submission). */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { pathTo } from '../../../http/encode-path.ts'
-import { fieldOf, isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
+import { fieldOf, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { BackendError, type Caller, trustedCallerOf } from '../../backend.ts'
 import { shownTo } from '../../pipelines/trigger-secrets.ts'
 import { pathValue } from '../../requests/request-values.ts'
@@ -9,7 +8,7 @@ import type { Engine } from '../engine.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { definitionWarnings } from '../submission/definition-warnings.ts'
 import { judgeTask } from '../submission/judge-task.ts'
-import { preparePipeline, recordFailure } from '../submission/prepare-pipeline.ts'
+import { loadDefinition, preparePipeline, recordFailure } from '../submission/prepare-pipeline.ts'
 import { prepareTask } from '../submission/prepare-task.ts'
 import { checkParentReadable } from '../submission/trigger.ts'
 import { objectAnswer, sendRecord } from './answers.ts'
@@ -83,9 +82,8 @@ function bodyOf(body: unknown): JsonObject {
   return body === undefined || body === null ? {} : objectAnswer(body)
 }
 
-async function storedDefinition(configId: string, { identity }: Caller, { call }: EngineOptions): Promise<JsonObject> {
-  const path = pathTo`/pipelines/${configId}/get`
-  const answer = await call('front50', { method: 'GET', path, headers: identity })
-  if (answer.status === 200 && isObject(answer.body)) return answer.body
-  throw new BackendError(answer.status === 404 ? 404 : 500, `There is no stored pipeline with the id ${configId}.`)
+async function storedDefinition(configId: string, { identity }: Caller, options: EngineOptions): Promise<JsonObject> {
+  const stored = await loadDefinition(configId, identity, options)
+  if (stored !== undefined) return stored
+  throw new BackendError(404, `There is no stored pipeline with the id ${configId}.`)
 }

@@ -1,10 +1,11 @@
 /** Pipeline templates for the editor of an instance, and the expansion of an instance. */
 import type { FastifyInstance } from 'fastify'
 import { fieldOf, isObject, type JsonObject } from '../../../json/values.ts'
-import { storedTemplate } from '../../../pipeline-templates/inheritance.ts'
+import { type StoredTemplate, storedTemplate } from '../../../pipeline-templates/inheritance.ts'
 import { BackendError, trustedCallerOf } from '../../backend.ts'
 import { shownTo } from '../../pipelines/trigger-secrets.ts'
 import type { EngineOptions } from '../engine-parts.ts'
+import { loadTemplate } from '../submission/template-instance.ts'
 
 /** Templates of the first schema may extend each other; more levels than this are taken for a circle. */
 const mostLevels = 20
@@ -25,7 +26,7 @@ async function resolveTemplate(source: unknown, headers: Record<string, string>,
   let resolved: JsonObject = {}
   let next = source
   for (let level = 0; level < mostLevels; level++) {
-    const template = await loadTemplate(next, headers, sources)
+    const template = await loadTemplate(checkSource(next), headers, sources)
     resolved = merge(template, resolved) as JsonObject
     next = template['source']
     if (next === undefined || next === null || next === '') return resolved
@@ -33,24 +34,14 @@ async function resolveTemplate(source: unknown, headers: Record<string, string>,
   throw new BackendError(400, `The template extends more than ${mostLevels} others, or itself in a circle.`)
 }
 
-async function loadTemplate(source: unknown, headers: Record<string, string>, { call }: EngineOptions): Promise<JsonObject> {
-  const stored = storedTemplate(source)
-  if (stored === undefined || /\{\{|\{%/.test(String(source))) {
-    throw new BackendError(
-      400,
-      `Templates are read from the definition store: use a "source" such as spinnaker://<id> or spinnaker://<id>:<tag>.`,
-    )
-  }
-  const { name, path } = stored
-  const { status, body } = await call('front50', { method: 'GET', path, headers })
-  if (status === 200 && isObject(body)) return body
-  if (status === 404) throw new BackendError(400, `There is no pipeline template "${name}".`)
-  if (status < 500)
-    throw new BackendError(
-      status < 400 ? 502 : status,
-      `The pipeline template "${name}" cannot be read. ${fieldOf(body, 'message') ?? ''}`.trimEnd(),
-    )
-  throw new BackendError(502, `The pipeline template "${name}" cannot be read: the definition store answered ${status}.`)
+/** @throws {BackendError} 400 for a source that is no template of the definition store */
+function checkSource(source: unknown): StoredTemplate {
+  const stored = /\{\{|\{%/.test(String(source)) ? undefined : storedTemplate(source)
+  if (stored !== undefined) return stored
+  throw new BackendError(
+    400,
+    'Templates are read from the definition store: use a "source" such as spinnaker://<id> or spinnaker://<id>:<tag>.',
+  )
 }
 
 /** What the child says counts; in lists, its entries replace those of the same name or id. */

@@ -112,12 +112,22 @@ function checkUnchanged(given: JsonObject, evaluated: JsonObject): void {
   if (changed !== undefined) throw new BackendError(400, `"${changed}" of a pipeline cannot be an expression.`)
 }
 
-async function ownerOf(id: string, { identity }: Caller, { call }: EngineOptions): Promise<string | undefined> {
-  const request = { method: 'GET', path: pathTo`/pipelines/${id}/get`, headers: identity }
-  const { status, body } = await call('front50', request).catch(() => ({ status: 503, body: undefined }))
-  if (status >= 500)
+async function ownerOf(id: string, { identity }: Caller, sources: EngineOptions): Promise<string | undefined> {
+  const stored = await loadDefinition(id, identity, sources).catch(() => {
     throw new BackendError(503, 'The pipeline cannot be started now: the definition store cannot be asked whose it is.')
-  return isObject(body) && status === 200 ? textOf(body['application']) : undefined
+  })
+  return textOf(stored?.['application'])
+}
+
+/** The stored pipeline; undefined: the caller sees none. @throws {Error} while the definition store cannot be asked */
+export async function loadDefinition(
+  id: string,
+  headers: Record<string, string>,
+  { call }: EngineOptions,
+): Promise<JsonObject | undefined> {
+  const { status, body } = await call('front50', { method: 'GET', path: pathTo`/pipelines/${id}/get`, headers })
+  if (status >= 500) throw new Error(`The definition store answered with status ${status}.`)
+  return status === 200 && isObject(body) ? body : undefined
 }
 
 /** Those that stages produce are bound later. @throws {StageError} */
@@ -273,13 +283,9 @@ async function checkStoredDefinition(
   sources: EngineOptions,
 ): Promise<void> {
   if (execution.pipelineConfigId === undefined || isTrue(execution.initialConfig['enabled'])) return
-  const path = pathTo`/pipelines/${execution.pipelineConfigId}/get`
-  try {
-    const answer = await sources.call('front50', { method: 'GET', path, headers })
-    if (answer.status !== 200 || !isObject(answer.body) || !isTrue(answer.body['disabled'])) return
-  } catch (error) {
+  const stored = await loadDefinition(execution.pipelineConfigId, headers, sources).catch((error: unknown) => {
     sources.log.warn({ err: error, pipeline: execution.pipelineConfigId }, 'the stored definition could not be read')
-    return
-  }
-  throw new BackendError(400, 'The pipeline is disabled and cannot be started.')
+    return undefined
+  })
+  if (isTrue(stored?.['disabled'])) throw new BackendError(400, 'The pipeline is disabled and cannot be started.')
 }

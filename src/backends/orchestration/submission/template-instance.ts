@@ -1,10 +1,11 @@
 /** Expansion of an instance of a pipeline template of the second schema. */
-import { fieldOf, isObject, type JsonObject, listOf, objectOf, textOf } from '../../../json/values.ts'
+import { fieldOf, isObject, type JsonObject, listOf, objectOf } from '../../../json/values.ts'
 import {
   inheritedFields,
   inheritLists,
   pipelineOf,
   referenceOf,
+  type StoredTemplate,
   storedTemplate,
 } from '../../../pipeline-templates/inheritance.ts'
 import { BackendError } from '../../backend.ts'
@@ -29,7 +30,7 @@ export async function expandTemplate(
   if (listOf(instance['stages']).length > 0) {
     throw new StageError(['An instance of a pipeline template has no stages of its own; put them into the template.'])
   }
-  const { id, template } = await loadTemplate(instance, identity, sources)
+  const { id, template } = await templateOf(instance, identity, sources)
   const pipeline = pipelineOf(template)
   const own = Object.fromEntries(Object.entries(instance).filter(([name]) => !instanceFields.includes(name)))
   return {
@@ -42,18 +43,29 @@ export async function expandTemplate(
   }
 }
 
-async function loadTemplate(instance: JsonObject, headers: Record<string, string>, { call }: EngineOptions) {
+/** @throws {BackendError} 400 when it does not exist, 403 when the caller may not read it, 502 when the definition store fails */
+export async function loadTemplate(
+  { name, path }: StoredTemplate,
+  headers: Record<string, string>,
+  { call }: EngineOptions,
+): Promise<JsonObject> {
+  const { status, body } = await call('front50', { method: 'GET', path, headers })
+  if (status === 200 && isObject(body)) return body
+  if (status === 404) throw new BackendError(400, `There is no pipeline template "${name}".`)
+  const reason = status < 500 ? (fieldOf(body, 'message') ?? '') : `The definition store answered ${status}.`
+  const message = `The pipeline template "${name}" cannot be read. ${String(reason)}`.trimEnd()
+  throw new BackendError(status < 400 || status >= 500 ? 502 : status, message)
+}
+
+async function templateOf(instance: JsonObject, headers: Record<string, string>, sources: EngineOptions) {
   const stored = storedTemplate(referenceOf(instance))
   if (stored === undefined) {
     throw new StageError(['The pipeline does not say which template it is built on. Refer to it as spinnaker://<id>.'])
   }
-  const { id, name, path } = stored
-  const { status, body } = await call('front50', { method: 'GET', path, headers })
-  if (status === 404) throw new StageError([`There is no pipeline template "${name}".`])
-  if (status === 403)
-    throw new StageError([`The pipeline template "${name}" may not be read. ${textOf(fieldOf(body, 'message')) ?? ''}`])
-  if (status !== 200 || !isObject(body)) throw new BackendError(502, `The pipeline template "${name}" could not be read.`)
-  return { id, template: body }
+  const template = await loadTemplate(stored, headers, sources).catch((error: unknown) => {
+    throw error instanceof BackendError && error.status < 500 ? new StageError([error.message]) : error
+  })
+  return { id: stored.id, template }
 }
 
 const typeChecks: Readonly<Record<string, (value: unknown) => boolean>> = {
