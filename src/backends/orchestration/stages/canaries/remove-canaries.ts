@@ -1,12 +1,12 @@
 /** `cleanupCanaryClusters`, and the same after a cancellation: baseline and canary lose their traffic and go. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathTo } from '../../../../http/encode-path.ts'
-import { fieldAt, isTrue, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { fieldAt, isTrue, objectOf, objectsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import { passedMs } from '../../machine/timeout.ts'
 import { type ServerGroupTarget, stageTargetFields } from '../infrastructure/cloud-context.ts'
-import { monitorStep, postOperations, submitStep } from '../infrastructure/cloud-task.ts'
+import { lastTaskOf, loadTask, monitorStep, postOperations, submitStep } from '../infrastructure/cloud-task.ts'
 import { inPlace, loadCluster } from '../infrastructure/server-groups.ts'
 import { waitGoneStep } from '../infrastructure/waits.ts'
 import type { StageType, Submission, TaskContext, TaskResult } from '../stage-type.ts'
@@ -107,10 +107,10 @@ async function isOneBeingCreated(context: TaskContext, now: number): Promise<boo
     .filter(({ type }) => type === 'createServerGroup')
   for (const creation of creations) {
     const submission = creation.tasks.find(({ name }) => name === 'createServerGroup')
-    const id = textOf(fieldAt(creation.context, 'kato.last.task.id', 'id'))
+    const id = lastTaskOf(creation)
     if (id !== undefined) {
-      const { status, body } = await context.call('clouddriver', { method: 'GET', path: pathTo`/task/${id}` }, [404])
-      if (status !== 404 && !isTrue(fieldAt(body, 'status', 'completed'))) return true
+      const task = await loadTask(context, id)
+      if (task !== undefined && !isTrue(fieldAt(task, 'status', 'completed'))) return true
     } else if (submission?.status === 'CANCELED' && now - (submission.endTime ?? 0) < onItsWayMs) return true
   }
   return false

@@ -1,6 +1,6 @@
 /** The deployment strategy `canary`: more of the traffic step by step, and none as soon as one of the steps fails. */
 import { pathTo } from '../../../../http/encode-path.ts'
-import { fieldOf, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { fieldOf, isTrue, type JsonObject, numberOf, objectOf, objectsOf } from '../../../../json/values.ts'
 import { errorTexts, RetryableError, StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import type { Execution, Stage, StagePlace } from '../../model.ts'
@@ -8,7 +8,7 @@ import { isFine } from '../../statuses.ts'
 import type { NewStage, TaskContext } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
 import { locationOf, type ServerGroupTarget, stageTargetFields } from './cloud-context.ts'
-import { postOperations, serverGroupNamesByRegion } from './cloud-task.ts'
+import { lastTaskOf, loadTask, postOperations, serverGroupNamesByRegion } from './cloud-task.ts'
 import {
   newGroupOf,
   pin,
@@ -214,12 +214,10 @@ function fieldsOf({ stage, execution }: TaskContext, target: ServerGroupTarget):
 }
 
 /** What the operation creates that ran when the stage was cancelled. @throws {RetryableError} while it still runs */
-async function createdMeanwhile({ stage, call }: TaskContext): Promise<string | undefined> {
-  const id = textOf(fieldOf(stage.context['kato.last.task.id'], 'id'))
-  if (id === undefined) return undefined
-  const { status, body } = await call('clouddriver', { method: 'GET', path: pathTo`/task/${id}` }, [404])
-  if (status === 404) return undefined
-  const task = objectOf(body)
+async function createdMeanwhile(context: TaskContext): Promise<string | undefined> {
+  const id = lastTaskOf(context.stage)
+  const task = id === undefined ? undefined : await loadTask(context, id)
+  if (task === undefined) return undefined
   if (!isTrue(fieldOf(task['status'], 'completed'))) throw new RetryableError(['The server group is still being created.'])
   return Object.values(serverGroupNamesByRegion(objectsOf(task['resultObjects']))).flat()[0]
 }

@@ -1,7 +1,18 @@
 /** Steps that submit operations to the infrastructure service and follow them (docs/contracts/infrastructure.md#operations). */
 import { formatQuery, pathTo } from '../../../../http/encode-path.ts'
-import { definedOf, fieldOf, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
+import {
+  definedOf,
+  fieldAt,
+  fieldOf,
+  isTrue,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '../../../../json/values.ts'
 import { failureRecord, RetryableError, StageError } from '../../machine/failure.ts'
+import type { Stage } from '../../model.ts'
 import type { CallStep, Step, Submission, TaskContext, TaskResult } from '../stage-type.ts'
 import { stageAccountOf, stageProviderOf } from './cloud-context.ts'
 
@@ -87,11 +98,10 @@ export function monitorStep(name = 'monitorTask', { expectsResult = false, read 
     name,
     timeoutMs: hourMs,
     execute: async (context) => {
-      const id = textOf(fieldOf(context.stage.context['kato.last.task.id'], 'id'))
+      const id = lastTaskOf(context.stage)
       if (id === undefined) return { status: 'SUCCEEDED' }
-      const answer = await context.call('clouddriver', { method: 'GET', path: pathTo`/task/${id}` }, [404])
-      if (answer.status === 404) return toleratedAbsence(context, id)
-      const task = objectOf(answer.body)
+      const task = await loadTask(context, id)
+      if (task === undefined) return toleratedAbsence(context, id)
       const shown = {
         'kato.tasks': withTask(context.stage.context['kato.tasks'], task),
         'kato.task.notFoundRetryCount': undefined,
@@ -105,6 +115,17 @@ export function monitorStep(name = 'monitorTask', { expectsResult = false, read 
       return { status: 'SUCCEEDED', context: { ...shown, 'kato.task.lastStatus': 'SUCCEEDED', ...found }, outputs: found }
     },
   }
+}
+
+/** Id of the task that the stage has submitted last. */
+export function lastTaskOf({ context }: Stage): string | undefined {
+  return textOf(fieldAt(context, 'kato.last.task.id', 'id'))
+}
+
+/** Undefined: the service does not know it. */
+export async function loadTask({ call }: TaskContext, id: string): Promise<JsonObject | undefined> {
+  const { status, body } = await call('clouddriver', { method: 'GET', path: pathTo`/task/${id}` }, [404])
+  return status === 404 ? undefined : objectOf(body)
 }
 
 interface MonitorOptions {

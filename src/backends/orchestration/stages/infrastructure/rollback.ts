@@ -15,7 +15,7 @@ import { parseMoniker } from '../../../../names/moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import { inSequence, type NewStage, type StageType, type TaskContext, type TaskResult } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
-import { cloudPlaceFields, locationOf, placesOf, requirePlaces } from './cloud-context.ts'
+import { cloudPlaceFields, locationOf, requirePlaces } from './cloud-context.ts'
 import {
   type CloudServerGroup,
   inPlace,
@@ -99,7 +99,8 @@ function rollbackStages(settings: JsonObject): NewStage[] {
   const rolledBack = String(rollback['rollbackServerGroupName'])
   const restored = String(rollback['restoreServerGroupName'])
   if (kindOf(settings) === 'PREVIOUS_IMAGE') return [cloneOf(settings, rolledBack, rollback)]
-  const place = { common: commonOf(settings) }
+  const { interestingHealthProviderNames } = settings
+  const place = { common: { ...cloudPlaceFields(locationOf(settings)), ...definedOf({ interestingHealthProviderNames }) } }
   const disable = serverGroupStage('disableServerGroup', 'Disable', place, rolledBack)
   if (isTrue(rollback['disableOnly'])) return [disable]
   const healthy = numberOf(rollback['targetHealthyRollbackPercentage'])
@@ -120,26 +121,6 @@ function rollbackStages(settings: JsonObject): NewStage[] {
     disable,
     ...(isUnchanged || to.min === desired ? [] : [resize('Restore minimum of', Math.min(to.min, desired), {})]),
   ]
-}
-
-/** What all stages of a rollback have in common. */
-function commonOf({
-  cloudProvider,
-  credentials,
-  account,
-  region,
-  regions,
-  interestingHealthProviderNames,
-}: JsonObject): JsonObject {
-  const place = region ?? placesOf({ regions })[0]
-  return {
-    cloudProvider,
-    credentials: credentials ?? account,
-    account: account ?? credentials,
-    region: place,
-    regions: [place],
-    ...definedOf({ interestingHealthProviderNames }),
-  }
 }
 
 /** The image that ran before, deployed in place of the one that is rolled back. */
