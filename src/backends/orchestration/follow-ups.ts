@@ -2,6 +2,7 @@
 import { BackendError } from '../backend.ts'
 import { type Dependents, prepareDependents, toEventRecords } from './dependents.ts'
 import type { EngineParts } from './engine-parts.ts'
+import { graphOf } from './machine/graph.ts'
 import type { Execution, FollowUp } from './model.ts'
 import { stageTypeOf } from './stages/stage-type.ts'
 import { isComplete } from './statuses.ts'
@@ -39,7 +40,7 @@ async function startDependents(engine: EngineParts, parent: Execution, followUp:
 }
 
 async function cancelStageEffects(engine: EngineParts, execution: Execution, followUp: FollowUp): Promise<void> {
-  const stage = execution.stages.find((each) => each.id === followUp.stageId)
+  const stage = graphOf(execution).find(followUp.stageId ?? '')
   if (stage === undefined) return settle(engine, execution.id, followUp.id, 'done')
   await stageTypeOf(engine.options.stageTypes, stage)?.onCancel?.(createTaskContext(engine, { execution, stage }))
   settle(engine, execution.id, followUp.id, 'done')

@@ -5,6 +5,7 @@ import { executionScope } from './expressions/scopes.ts'
 import { evaluateTree } from './expressions/template.ts'
 import { identityHeaders } from './identity.ts'
 import { mergedNotifications } from './life-cycle-events.ts'
+import { graphOf } from './machine/graph.ts'
 import type { Execution, Stage } from './model.ts'
 import { executionSecretsOf, maskCopies, maskExecution, maskIn } from './secrets.ts'
 
@@ -36,7 +37,7 @@ function entriesOf(execution: Execution, { stageId }: Notification, records: rea
   if (stageId === undefined) {
     return records.reduce<unknown[]>((merged, record) => mergedNotifications(merged, withTypes(record)), execution.notifications)
   }
-  const context: JsonObject = stageOf(execution, stageId)?.context ?? {}
+  const context: JsonObject = graphOf(execution).find(stageId)?.context ?? {}
   return isTrue(context['sendNotifications']) ? listOf(context['notifications']) : []
 }
 
@@ -47,17 +48,13 @@ function withTypes(record: JsonObject): JsonObject {
   )
 }
 
-function stageOf({ stages }: Execution, id: string): Stage | undefined {
-  return stages.find((stage) => stage.id === id)
-}
-
 /** An event carries all entries; a judgment is a request for each. */
 export function noticeCalls(execution: Execution, parts: NoticeParts): ServiceCall[] {
   const { notice } = parts
   const entries = evaluated(execution, parts)
   if (entries.length === 0) return []
-  const stage = notice.stageId === undefined ? undefined : stageOf(execution, notice.stageId)
-  const headers = identityHeaders({ execution, ...(stage !== undefined && { stage }) })
+  const stage = graphOf(execution).find(notice.stageId ?? '')
+  const headers = identityHeaders({ execution, stage })
   if (notice.kind === 'judgment') {
     return entries.map((entry, index) => ({
       method: 'POST',
@@ -83,8 +80,7 @@ export function noticeCalls(execution: Execution, parts: NoticeParts): ServiceCa
 function evaluated(execution: Execution, { notice, records, now }: NoticeParts): JsonObject[] {
   const entries = notificationsOf(execution, notice, records)
   const masked = maskExecution(execution)
-  const stage = notice.stageId === undefined ? undefined : stageOf(masked, notice.stageId)
-  const place = { execution: masked, ...(stage !== undefined && { stage }) }
+  const place = { execution: masked, stage: graphOf(masked).find(notice.stageId ?? '') }
   const secrets = executionSecretsOf(execution)
   const { value } = evaluateTree({ entries }, { scope: executionScope(place), now })
   return value.entries.map((entry) => ({
