@@ -18,23 +18,13 @@ import { ExpressionAnswers } from './expressions/answers.ts'
 import { askElsewhere } from './expressions/ask-elsewhere.ts'
 import { runFollowUp } from './follow-ups.ts'
 import { advance } from './machine/advance.ts'
+import { ClockWatch, heedSetBack } from './machine/clock-shifts.ts'
 import { StageError } from './machine/failure.ts'
 import { graphOf } from './machine/graph.ts'
 import { steeringKeys } from './machine/operations.ts'
-import {
-  applyFailure,
-  applyResult,
-  giveUp,
-  heedJumps,
-  heedSetBack,
-  isWanted,
-  mostJumps,
-  nextDue,
-  stepOf,
-  takeDueTasks,
-} from './machine/run-task.ts'
+import { applyFailure, applyResult, giveUp, isWanted, nextDue, stepOf, takeDueTasks } from './machine/run-task.ts'
 import { createTurn, isSpent, type LifeCycleEvent, type StepRun } from './machine/turn.ts'
-import type { Execution, ExecutionType, FollowUp, Jump, Stage } from './model.ts'
+import type { Execution, ExecutionType, FollowUp, Stage } from './model.ts'
 import { stageTypeOf, type TaskResult } from './stages/stage-type.ts'
 import { isComplete } from './statuses.ts'
 import type { AbandonedExecution } from './store.ts'
@@ -54,10 +44,6 @@ const storeRetryMs = 1000
 const answerPollMs = 250
 /** A clock that is set forward, or a machine that slept, is noticed after this time. */
 const longestTimerMs = 60_000
-/** A clock that is set back further is heeded; less is the usual correction of a clock. */
-const setBackMs = 5_000
-/** As `setBackMs`, for a clock that is set forward, or a machine that slept. */
-const jumpMs = 5_000
 const restoredMessage =
   'The engine was lost with its machine and goes on from a copy. What this execution did in the last second before may be missing ' +
   'here, and may be done a second time: look at its latest stages.'
@@ -71,6 +57,7 @@ export class Engine implements EngineParts {
   readonly changes = new ExecutionChanges()
   readonly answers: ExpressionAnswers
   readonly #queue = new DueQueue()
+  readonly #clock: ClockWatch
   readonly #inFlight = new Set<string>()
   /** Calls in flight that might have their effect twice if they were repeated, until their results are recorded. */
   readonly #unrecognized = new Set<Promise<void>>()
@@ -82,18 +69,15 @@ export class Engine implements EngineParts {
   readonly #failures = new Map<string, number>()
   /** Executions whose moments are from before the clock was set back. */
   readonly #ahead = new Set<string>()
-  /** Forward, as far as they matter to what runs. */
-  #jumps: Jump[] = []
   /** Since the start, by level, type and status. */
   readonly #ended = new Map<string, EndedCount>()
-  #lastMs = -Infinity
-  #lastSteadyMs = 0
   #timer: NodeJS.Timeout | undefined
   #isRunning = false
   #isSettling = false
 
   constructor(options: EngineOptions) {
     this.options = options
+    this.#clock = new ClockWatch(options)
     this.answers = new ExpressionAnswers(askElsewhere(options), (id) => this.#lookAgain(id))
   }
 
@@ -206,23 +190,17 @@ export class Engine implements EngineParts {
   }
 
   #watchClock(): void {
-    const [now, steadyMs] = [this.options.now(), this.options.steady()]
-    const byMs = now - this.#lastMs - (steadyMs - this.#lastSteadyMs)
-    if (now < this.#lastMs - setBackMs) {
-      this.options.log.warn({ byMs: this.#lastMs - now }, 'the clock was set back; executions go on by the new time')
-      for (const { id } of this.options.store.due()) {
-        this.#ahead.add(id)
-        this.#queue.set(id, now)
-      }
-      this.#jumps = this.#jumps.filter(({ at }) => at <= now)
-    } else if (byMs > jumpMs && this.#lastMs !== -Infinity) {
-      this.options.log.warn({ byMs }, 'the clock was set forward; what executions wait for takes as long as before')
-      this.#jumps = [...this.#jumps, { at: now, ms: byMs }].slice(-mostJumps)
-      // Recorded with each before it begins to wait anew.
-      for (const { id } of this.options.store.due()) this.#queue.set(id, now)
+    const shift = this.#clock.look()
+    if (shift === undefined) return
+    const { now, log, store } = this.options
+    const { kind, byMs } = shift
+    if (kind === 'back') log.warn({ byMs }, 'the clock was set back; executions go on by the new time')
+    else log.warn({ byMs }, 'the clock was set forward; what executions wait for takes as long as before')
+    // The shift is recorded with each before it begins to wait anew.
+    for (const { id } of store.due()) {
+      if (kind === 'back') this.#ahead.add(id)
+      this.#queue.set(id, now())
     }
-    this.#lastMs = now
-    this.#lastSteadyMs = steadyMs
   }
 
   /** An answer for the expressions of an execution has come. */
@@ -316,7 +294,7 @@ export class Engine implements EngineParts {
       const execution = unit.load(id)
       if (execution === undefined) return undefined
       if (this.#ahead.has(id)) heedSetBack(execution, unit.turn.now)
-      heedJumps(execution, this.#jumps)
+      this.#clock.noteJumps(execution)
       // What it took to read a large record is worth as much work on it.
       const read = performance.now()
       const launches = this.#drive(execution, unit, read + Math.max(sliceMs, read - begun))

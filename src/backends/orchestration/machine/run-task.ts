@@ -1,7 +1,7 @@
 /** Tasks whose time has come: their steps, and the results that these record (docs/contracts/orchestration.md#task-states). */
 import { isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
-import { type Execution, type Jump, repeatedKey, type Stage, waitingKey } from '../model.ts'
+import { type Execution, repeatedKey, type Stage, waitingKey } from '../model.ts'
 import { noteSecrets } from '../secrets.ts'
 import { type Step, stageTypeOf, type TaskResult, typeNameOf } from '../stages/stage-type.ts'
 import { isComplete } from '../statuses.ts'
@@ -199,35 +199,11 @@ export function giveUp(execution: Execution, reason: string, turn: Turn): void {
   completeExecution(execution, 'TERMINAL', turn)
 }
 
-/** So many are kept, the latest. */
-export const mostJumps = 50
-
 /** Makes every running task be looked at now. */
 export function wakeTasks(execution: Execution, now: number): void {
   for (const stage of execution.stages) {
     for (const task of stage.tasks) if (task.status === 'RUNNING') task.engine.dueAt = now
   }
-}
-
-/** After the clock was set back: what was to come soon would come that much later, and what has begun lies in the future. */
-export function heedSetBack(execution: Execution, now: number): void {
-  wakeTasks(execution, now)
-  const { engine, stages } = execution
-  engine.jumps = engine.jumps?.filter(({ at }) => at <= now)
-  for (const each of engine.followUps) each.dueAt = Math.min(each.dueAt, now)
-  if (engine.unfinishedAt !== undefined) engine.unfinishedAt = now
-  for (const each of stages.flatMap((stage) => [stage, ...stage.tasks])) {
-    if (each.status === 'RUNNING' && each.startTime !== undefined) each.startTime = Math.min(each.startTime, now)
-  }
-}
-
-/** After the clock was set forward: what began before has not lasted that much longer. A pause counts as a whole anyway. */
-export function heedJumps(execution: Execution, jumps: readonly Jump[]): void {
-  const { engine, startTime = Infinity, paused } = execution
-  const wasPaused = (at: number) => paused !== undefined && at > paused.pauseTime && at <= (paused.resumeTime ?? Infinity)
-  const known = engine.jumps ?? []
-  const added = jumps.filter(({ at }) => at > startTime && !wasPaused(at) && !known.some((each) => each.at === at))
-  if (added.length > 0) engine.jumps = [...known, ...added].slice(-mostJumps)
 }
 
 /** No date is later; the store keeps moments as whole numbers. */
