@@ -20,7 +20,15 @@ import { rollbackClusterStage, rollbackServerGroupStage } from './infrastructure
 import { serverGroupStages, withoutNotes } from './infrastructure/server-group-operations.ts'
 import { simpleOperationStages } from './infrastructure/simple-operations.ts'
 import { determineTargetStage } from './infrastructure/targets.ts'
-import { createManifestStages, preconfiguredJobStages } from './manifests/manifest-stages.ts'
+import { bakeManifestStage } from './manifests/bake-manifest.ts'
+import { cleanupArtifactsStage } from './manifests/clean-up.ts'
+import { deployManifestStage, planManifestStage } from './manifests/deploy-manifest.ts'
+import { checkManifestDriftStage } from './manifests/drift.ts'
+import { findArtifactsStage } from './manifests/find-artifacts.ts'
+import { guardManifest, noGuard } from './manifests/guards.ts'
+import { operationStages } from './manifests/operations.ts'
+import { preconfiguredJobStage } from './manifests/preconfigured-jobs.ts'
+import { runJobStages } from './manifests/run-job.ts'
 import { manualJudgmentStage } from './manual-judgment.ts'
 import { dependsOnExecutionStage, monitorPipelineStage } from './other-executions.ts'
 import { pipelineStage } from './pipeline.ts'
@@ -91,6 +99,19 @@ function forgetful(type: StageType): StageType {
 
 const builtIn = [...types, ...infrastructureTypes.map(forgetful)]
 
+function createManifestStages({ guards, absenceMs }: ManifestSettings): StageType[] {
+  return [
+    bakeManifestStage,
+    deployManifestStage(absenceMs),
+    planManifestStage,
+    checkManifestDriftStage,
+    ...operationStages({ absenceMs, guard: guards ? guardManifest : noGuard }),
+    findArtifactsStage,
+    cleanupArtifactsStage,
+    ...runJobStages,
+  ]
+}
+
 /** What the configuration says about stage types. */
 interface StageTypeSettings extends Pick<OutsideSettings, 'preconfigured'> {
   readonly manifests?: ManifestSettings | undefined
@@ -102,6 +123,6 @@ export function createStageTypes({ preconfigured, manifests, script }: StageType
   const settings = manifests ?? defaultManifestSettings
   const own = [...builtIn, ...createBuildStages(script ?? {}), ...createManifestStages(settings)]
   const described = own.map((type): StageType => ({ ...type, description: stageDescriptions.get(type.type) }))
-  const added = [...preconfigured.map(preconfiguredWebhookStage), ...preconfiguredJobStages(settings)]
+  const added = [...preconfigured.map(preconfiguredWebhookStage), ...settings.jobs.map(preconfiguredJobStage)]
   return new Map([...described, ...added].map((type) => [type.type, type]))
 }
