@@ -14,7 +14,7 @@ export function repositoryOf(image: string): string {
   return tag === -1 ? named : named.slice(0, tag)
 }
 
-/** Of all containers of manifests. */
+/** Images of all containers of manifests. */
 export function imagesIn(value: unknown): string[] {
   if (Array.isArray(value)) return [...new Set(value.flatMap(imagesIn))]
   if (typeof value !== 'object' || value === null) return []
@@ -22,7 +22,7 @@ export function imagesIn(value: unknown): string[] {
   return [...new Set([...(typeof image === 'string' ? [image] : []), ...Object.values(rest).flatMap(imagesIn)])]
 }
 
-/** Of a stage that has created a server group: given, or what it found among what ran before. */
+/** The image of a stage that has created a server group: given, or found among what ran before. */
 export function imageOfStage(context: Readonly<Record<string, unknown>>): string | undefined {
   const named = [context['imageId'], context['amiName'], context['deploy.image']]
   return named.find((image): image is string => typeof image === 'string' && image !== '')

@@ -10,7 +10,7 @@ interface Target {
   readonly regions: readonly string[]
 }
 
-/** Of clusters, and of stages with manifests. */
+/** Targets of clusters, and of stages with manifests. */
 export function targetsOf(pipeline: unknown): Target[] {
   return objectsOf(fieldOf(pipeline, 'stages'))
     .flatMap((stage) =>
@@ -137,7 +137,7 @@ function sourceOf({ trigger, stages }: JsonObject): Pick<Deployment, 'build' | '
   }
 }
 
-/** Of a build, as build services report them. */
+/** Commits of a build, as build services report them. */
 export function commitsOf(build: JsonObject): Commit[] {
   return objectsOf(build['scm']).flatMap(({ sha1, branch, message, committer, timestamp, compareUrl }) => {
     const sha = textOf(sha1)

@@ -160,7 +160,7 @@ function distinct(versions: readonly Version[]): Version[] {
   return versions.filter(({ image }, at) => versions.findIndex((each) => each.image === image) === at)
 }
 
-/** Of a server group: one, or those of its containers. */
+/** The version of a server group, or those of its containers. */
 export function versionsOf({ buildInfo, image, launchConfig }: JsonObject): Version[] {
   const info = objectOf(buildInfo)
   const images = textsOf(info['images'])

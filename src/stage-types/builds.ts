@@ -19,7 +19,7 @@ const results: readonly Field[] = [
   flag('markUnstableAsSuccessful', 'Accepts a build with failed tests.'),
 ]
 
-/** Of stages that run a job that they name. */
+/** Fields of stages that run a job that they name. */
 export const buildFields: readonly Field[] = [host, job, map('parameters', 'Values of the parameters of the job.'), ...results]
 
 export const buildStages: readonly StageDescription[] = [

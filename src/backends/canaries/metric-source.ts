@@ -17,12 +17,12 @@ export interface MetricScope {
 }
 
 export interface MetricQuestion {
-  /** Of the metric in the configuration. */
+  /** As the metric has it in the configuration. */
   readonly query: JsonObject
   /** Named texts of the configuration, which queries refer to. */
   readonly templates: JsonObject
   readonly scope: MetricScope
-  /** Of the analysis; `ad-hoc` for none. */
+  /** The application of the analysis; `ad-hoc` for none. */
   readonly application: string
   /** Headers of the user who started the analysis. */
   readonly identity: Readonly<Record<string, string>>

@@ -3,7 +3,7 @@ import { fieldAt, objectOf, objectsOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import type { Execution } from './model.ts'
 
-/** Of a trigger, whose values may be long. */
+/** Values of a trigger may be long. */
 const maxLength = 4000
 /** Each is looked for in every run. */
 const maxWords = 20

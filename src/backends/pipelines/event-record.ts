@@ -27,7 +27,7 @@ export interface TriggerOutcome {
   readonly pipeline: string
   /** The type of the trigger. */
   readonly trigger: string
-  /** Of the run that was started. */
+  /** The run that was started. */
   readonly executionId?: string | undefined
   /** Why nothing was started, or why the run could not begin, as a sentence. */
   readonly reason?: string | undefined

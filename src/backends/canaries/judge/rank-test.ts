@@ -97,7 +97,7 @@ function tally(sorted: Float64Array): Tally {
   }
 }
 
-/** Of most values there is one. A product is faster than a power. */
+/** Most values occur once. A product is faster than a power. */
 function tiesOf(count: number): number {
   return count === 1 ? 0 : count * count * count - count
 }

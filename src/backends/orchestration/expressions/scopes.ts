@@ -66,7 +66,7 @@ export function executionScope(place: ExpressionPlace): Scope {
   }
 }
 
-/** Expressions change nothing, so what a name stands for is found out once for all of them. */
+/** Expressions change nothing, so the value of a name is computed once for all of them. */
 function once<T>(find: () => T): () => T {
   let found: { value: T } | undefined
   return () => {

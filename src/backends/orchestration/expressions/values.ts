@@ -96,7 +96,7 @@ export function isNull(value: unknown): value is null | undefined {
 const trueTexts = ['true', 'yes', 'on', '1']
 const falseTexts = ['false', 'no', 'off', '0']
 
-/** @throws {ExpressionError} when it is neither a boolean nor a text that stands for one. */
+/** @throws {ExpressionError} when it is neither a boolean nor the text of one. */
 export function toBoolean(value: unknown): boolean {
   if (typeof value === 'boolean') return value
   const text = typeof value === 'string' && value.length <= 5 ? value.toLowerCase() : ''

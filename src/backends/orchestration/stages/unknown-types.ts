@@ -5,7 +5,7 @@ import { providerTypes } from '../../infrastructure/providers/all.ts'
 import { withProvider } from '../submission/references.ts'
 import { type StageTypes, typeNameOf, withoutProvider } from './stage-type.ts'
 
-/** Of build servers that the embedded build service cannot connect. */
+/** Stage types of build servers that the embedded build service cannot connect. */
 const otherBuildTypes = ['wercker', 'concourse', 'googleCloudBuild', 'awsCodeBuild']
 
 /** Types that the stages of Spinnaker's UI have, by what they need. The embedded engine does not run them. */

@@ -18,7 +18,7 @@ export interface CanaryGroup {
   readonly regions: readonly string[]
   /** Names that its cluster may have; nothing else is in them. */
   readonly clusters: readonly string[]
-  /** Of the traffic. */
+  /** Its share of the traffic. */
   readonly percent: number | undefined
 }
 
@@ -83,7 +83,7 @@ function toCanaryGroup(pair: JsonObject, side: Side, ofExecution: string): Canar
   return { side, spec, provider: stageProviderOf(spec), account, application, regions, clusters, percent }
 }
 
-/** Of the canary stage that the stage is a part of. */
+/** The groups of the canary stage that the stage is a part of. */
 export function groupsAround(place: StagePlace): CanaryGroup[] {
   return canaryGroupsOf(canaryStageOf(place), place.execution.application)
 }

@@ -31,7 +31,7 @@ export interface CanarySettings {
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
-/** Of a stage that says nothing about thresholds. */
+/** Thresholds of a stage that sets none. */
 const defaultThresholds: Thresholds = { pass: 75, marginal: 50 }
 
 /** @throws {StageError} naming the field that is missing or wrong */

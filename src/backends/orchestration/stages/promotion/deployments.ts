@@ -178,7 +178,7 @@ function withoutImage(context: JsonObject): JsonObject {
   return kept
 }
 
-/** Of what runs there, else of what the environment before runs, with its name. */
+/** A clone of what runs there, else of what the environment before runs, with its name. */
 function cloneOf({ source, cluster, present }: Target, strategy = 'redblack'): JsonObject {
   const from = present ?? source
   const { stack, detail } = parseMoniker(cluster)

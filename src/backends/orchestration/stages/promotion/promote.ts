@@ -35,7 +35,7 @@ function isSoak({ context }: Stage): boolean {
   return isObject(context['soak'])
 }
 
-/** Of two promotions to one environment, the later one takes what runs once the earlier one has ended. */
+/** The later of two promotions to one environment takes what runs once the earlier one has ended. */
 function waitForPromotions(context: TaskContext): TaskResult {
   const ahead = context.activeRuns().find((run) => isAhead(run, context))
   const words = ahead && `waits for the promotion by ${ahead.name ?? 'another run'} (${ahead.id}), which began before`

@@ -114,7 +114,7 @@ function bounds(check: JsonObject): string {
   return `${textOf(check['comparison']) ?? '<='} ${String(check['bound'])}`
 }
 
-/** @param value Undefined or NaN: there is none @throws {StageError} without a bound */
+/** @param value Undefined or NaN: the source has no value yet @throws {StageError} without a bound */
 function judgeValue(check: JsonObject, subject: string, value: number | undefined): Look {
   const { bound, comparison, holds } = comparisonOf(check, { bound: 'bound', byDefault: '<=' })
   if (value === undefined || Number.isNaN(value)) return { verdict: 'open', text: `${subject} has no value yet.` }
@@ -146,7 +146,7 @@ async function lookAtQuery(context: TaskContext, check: JsonObject): Promise<Loo
   return values.length === 0 ? judgeValue(check, query, undefined) : worst(values.map((value) => judgeValue(check, query, value)))
 }
 
-/** Of every server group, since the check began. */
+/** The metric of every server group, since the check began. */
 async function lookAtMetric(context: TaskContext, check: JsonObject): Promise<Look> {
   const metric = String(check['metric'])
   const looks = requireGroups(context).map(async (group) => {
