@@ -2,10 +2,11 @@
 import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldOf, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
-import type { StageType, Step, TaskContext } from '../stage-type.ts'
+import type { StageType, Step } from '../stage-type.ts'
 import { locationOf, placesOf, stageAccountOf } from './cloud-context.ts'
-import { monitorStep, postOperations, refreshStep, submitStep } from './cloud-task.ts'
+import { minuteMs, monitorStep, postOperations, refreshStep, submitStep } from './cloud-task.ts'
 import { withoutNotes } from './server-group-operations.ts'
+import { waitStep } from './waits.ts'
 
 const refreshLoadBalancers = refreshNamed('LoadBalancer', 'loadBalancerName')
 const refreshSecurityGroups = refreshNamed('SecurityGroup', 'securityGroupName')
@@ -92,20 +93,15 @@ function refreshNamed(type: string, nameKey: string): Step {
 
 /** Waits until the rules can be read back. */
 function waitSecurityGroup(): Step {
-  return {
-    name: 'waitForUpsertedSecurityGroup',
-    timeoutMs: 10 * 60_000,
-    execute: async (context: TaskContext) => {
-      const settings = context.stage.context
-      const name = textOf(settings['securityGroupName']) ?? textOf(settings['name'])
-      if (name === undefined) throw new StageError(['The stage names no security group: set "name".'])
-      const { account, provider, region } = locationOf(settings)
-      const path = pathTo`/securityGroups/${account}/${provider}/${region}/${name}`
-      const { status, body } = await context.call('clouddriver', { method: 'GET', path }, [404])
-      if (status === 404) return { status: 'RUNNING', pollMs: 1000 }
-      const rules = objectsOf(objectOf(body)['inboundRules'])
-      const wanted = objectsOf(settings['ipIngress']).length + objectsOf(settings['securityGroupIngress']).length
-      return rules.length > 0 || wanted === 0 ? { status: 'SUCCEEDED' } : { status: 'RUNNING', pollMs: 1000 }
-    },
-  }
+  return waitStep('waitForUpsertedSecurityGroup', 10 * minuteMs, async ({ stage, call }) => {
+    const settings = stage.context
+    const name = textOf(settings['securityGroupName']) ?? textOf(settings['name'])
+    if (name === undefined) throw new StageError(['The stage names no security group: set "name".'])
+    const { account, provider, region } = locationOf(settings)
+    const path = pathTo`/securityGroups/${account}/${provider}/${region}/${name}`
+    const { status, body } = await call('clouddriver', { method: 'GET', path }, [404])
+    const wanted = objectsOf(settings['ipIngress']).length + objectsOf(settings['securityGroupIngress']).length
+    const isThere = status !== 404 && (wanted === 0 || objectsOf(fieldOf(body, 'inboundRules')).length > 0)
+    return isThere ? undefined : `the rules of ${name} cannot be read yet`
+  })
 }
