@@ -398,7 +398,7 @@ test('an own removal is not undone by events and lists from before', async (t) =
   const gone = fake.objects.put(pod('a'))
   await holds(watch, 'a plain')
 
-  watch.forget('n1', 'a', gone.metadata.uid)
+  watch.forget(gone as unknown as KubeObject)
   assert.equal(watch.size, 0)
   fake.objects.put(pod('a', 'red'))
   fake.objects.put(pod('b'))

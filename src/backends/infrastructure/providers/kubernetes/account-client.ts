@@ -3,27 +3,15 @@ import { homedir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
-import type { JsonObject } from '../../../../json/values.ts'
 import { ApiError, isApiError } from './api/api-error.ts'
 import { KubeClient } from './api/client.ts'
 import type { ClusterAccess } from './api/cluster-access.ts'
-import type {
-  ApiResource,
-  ClusterApi,
-  DeleteOptions,
-  KindName,
-  ListQuery,
-  LogQuery,
-  ObjectPlace,
-  PatchOptions,
-  WriteOptions,
-} from './api/cluster-api.ts'
+import type { ClusterApi } from './api/cluster-api.ts'
 import { inClusterAccess } from './api/in-cluster.ts'
 import { loadKubeconfig } from './api/kubeconfig.ts'
 import { type ObjectWatch, openObjectWatch } from './api/object-watch.ts'
 import type { SharedConnections } from './api/shared-connections.ts'
 import type { ObjectWatchOptions } from './api/watch-options.ts'
-import type { KubeObject } from './objects.ts'
 import type { KubernetesAccountSettings, KubernetesSettings } from './settings.ts'
 
 export interface AccountClientOptions {
@@ -46,7 +34,14 @@ export function loadClusterAccess(account: KubernetesAccountSettings): Promise<C
   return loadKubeconfig({ file: file && resolve(file), contents, context })
 }
 
-export class AccountClient implements ClusterApi {
+export class AccountClient {
+  /** Its requests. */
+  readonly api = new Proxy({} as ClusterApi, {
+    get:
+      (_none, method: keyof ClusterApi) =>
+      (...args: unknown[]) =>
+        this.#ask((client) => Reflect.apply(client[method], client, args)),
+  })
   readonly #options: AccountClientOptions
   #client: Promise<KubeClient> | undefined
   /** As the client uses it. */
@@ -62,50 +57,6 @@ export class AccountClient implements ClusterApi {
   /** For objects that name none: that of the kubeconfig, once a request was made. */
   get defaultNamespace(): string {
     return this.#defaultNamespace
-  }
-
-  find(kind: KindName): Promise<ApiResource | undefined> {
-    return this.#ask((client) => client.find(kind))
-  }
-
-  resources(): Promise<readonly ApiResource[]> {
-    return this.#ask((client) => client.resources())
-  }
-
-  get(place: ObjectPlace): Promise<KubeObject | undefined> {
-    return this.#ask((client) => client.get(place))
-  }
-
-  list(resource: ApiResource, query?: ListQuery): Promise<KubeObject[]> {
-    return this.#ask((client) => client.list(resource, query))
-  }
-
-  create(resource: ApiResource, namespace: string, object: JsonObject, options?: WriteOptions): Promise<KubeObject> {
-    return this.#ask((client) => client.create(resource, namespace, object, options))
-  }
-
-  replace(place: ObjectPlace, object: JsonObject, options?: WriteOptions): Promise<KubeObject> {
-    return this.#ask((client) => client.replace(place, object, options))
-  }
-
-  patch(place: ObjectPlace, body: unknown, options: PatchOptions): Promise<KubeObject> {
-    return this.#ask((client) => client.patch(place, body, options))
-  }
-
-  remove(place: ObjectPlace, options: DeleteOptions): Promise<boolean> {
-    return this.#ask((client) => client.remove(place, options))
-  }
-
-  log(pod: { readonly namespace: string; readonly name: string }, query: LogQuery): Promise<string> {
-    return this.#ask((client) => client.log(pod, query))
-  }
-
-  read(path: string): Promise<unknown> {
-    return this.#ask((client) => client.read(path))
-  }
-
-  post(path: string, body: JsonObject): Promise<unknown> {
-    return this.#ask((client) => client.post(path, body))
   }
 
   /** The watch is open until it is closed. @throws {ApiError} where the account cannot be used at all */

@@ -6,7 +6,7 @@ import type { WorkLine } from '../../../stores/in-turns.ts'
 import type { Account } from '../../model.ts'
 import { AccountClient } from './account-client.ts'
 import { apiVersionOf } from './api/api-path.ts'
-import type { ApiResource } from './api/cluster-api.ts'
+import type { ApiResource, ClusterApi } from './api/cluster-api.ts'
 import type { SharedConnections } from './api/shared-connections.ts'
 import { builtInKinds, type Kind, KindTable } from './kinds.ts'
 import type { KubeObject } from './objects.ts'
@@ -44,7 +44,8 @@ const retryPauses = { firstMs: 30_000, longestMs: 600_000 }
 export class OpenAccount implements KubernetesAccount {
   readonly settings: KubernetesAccountSettings
   readonly kinds: KindTable
-  readonly api: AccountClient
+  readonly client: AccountClient
+  readonly api: ClusterApi
   /** Effects of own operations. */
   readonly lists: ListUpdates
   readonly reads: AccountLists
@@ -62,11 +63,12 @@ export class OpenAccount implements KubernetesAccount {
     this.#options = options
     this.settings = settings
     this.kinds = new KindTable(settings.customResources)
-    this.api = new AccountClient({ account: settings, provider, connections, log, now, rejected: options.rejected })
+    this.client = new AccountClient({ account: settings, provider, connections, log, now, rejected: options.rejected })
+    this.api = this.client.api
     this.#catalog = new KindCatalog({ account: settings, provider, table: this.kinds, api: this.api, underWay })
     const { name: account } = settings
     this.#objects = new AccountObjects({ account, listsPods: provider.detailsPodsOfJobs, settings, sharing })
-    this.#namespaces = new Namespaces({ settings, client: this.api, now, changed })
+    this.#namespaces = new Namespaces({ settings, client: this.client, now, changed })
     this.#watches = new KindWatches({
       kinds: () => this.#catalog.all,
       api: this.api,
@@ -95,7 +97,7 @@ export class OpenAccount implements KubernetesAccount {
     const isLoaded = await this.#options.loads.run(() => this.#namespaces.load())
     if (isLoaded) this.#retry.reset()
     else this.#retry.startLater(() => void this.loadNamespaces())
-    if (!this.#watches.isInUse) await this.api.rest()
+    if (!this.#watches.isInUse) await this.client.rest()
   }
 
   watchAlways(): void {
@@ -128,7 +130,7 @@ export class OpenAccount implements KubernetesAccount {
   }
 
   get defaultNamespace(): string {
-    return this.api.defaultNamespace
+    return this.client.defaultNamespace
   }
 
   get absence(): Absence | undefined {
@@ -143,14 +145,14 @@ export class OpenAccount implements KubernetesAccount {
     this.#namespaces.unwatch()
     // Open streams look again, and need it anew.
     this.#changed()
-    await this.api.rest()
+    await this.client.rest()
   }
 
   async close(): Promise<void> {
     this.#retry.cancel()
     this.#watches.close()
     this.#namespaces.unwatch()
-    await this.api.close()
+    await this.client.close()
   }
 
   #need(isWanted: (kind: Kind) => boolean): void {
@@ -161,7 +163,7 @@ export class OpenAccount implements KubernetesAccount {
 
   #watch(kind: Kind, resource: ApiResource, namespace: string | undefined) {
     const apiVersion = apiVersionOf(resource)
-    return this.api.watch<KeptObject>({
+    return this.client.watch<KeptObject>({
       resource,
       namespace,
       metadataOnly: this.#catalog.isPlain(kind),

@@ -187,7 +187,7 @@ export class KubernetesProvider implements CloudProvider {
   /** A kubeconfig may be another one under the same path. */
   async #renew(name: string): Promise<void> {
     const account = this.#accounts.get(name)
-    if (account === undefined || !(await account.api.isOutdated()) || this.#accounts.get(name) !== account) return
+    if (account === undefined || !(await account.client.isOutdated()) || this.#accounts.get(name) !== account) return
     this.#begin(this.#open(account.settings))
     await account.close()
   }

@@ -56,7 +56,7 @@ export class ObjectStore<Entry> {
     return true
   }
 
-  /** By an event of the API server. Another object of that name stays. */
+  /** Another object of that name stays. */
   delete(object: KubeObject): boolean {
     const { namespace = '', name, uid } = object.metadata
     const key = `${namespace}/${name}`
@@ -66,15 +66,13 @@ export class ObjectStore<Entry> {
   }
 
   /** No list or event that is older brings the object back. */
-  forget(namespace: string, name: string, uid: string | undefined): boolean {
+  forget(object: KubeObject): boolean {
+    const { uid } = object.metadata
     if (uid !== undefined) {
       this.#gone.add(uid)
       if (this.#gone.size > maxGone) this.#gone.delete(this.#gone.values().next().value ?? '')
     }
-    const key = `${namespace}/${name}`
-    const known = this.#slots.get(key)
-    if (known === undefined || (uid !== undefined && known.uid !== uid)) return false
-    return this.#remove(key)
+    return this.delete(object)
   }
 
   /** What is set from now on belongs to a new list. */

@@ -84,8 +84,8 @@ export class ObjectWatch<Entry> {
   }
 
   /** An object that an own operation has removed. */
-  forget(namespace: string, name: string, uid: string | undefined): void {
-    if (this.#store.forget(namespace, name, uid)) this.#options.onChange?.()
+  forget(object: KubeObject): void {
+    if (this.#store.forget(object)) this.#options.onChange?.()
   }
 
   close(): void {

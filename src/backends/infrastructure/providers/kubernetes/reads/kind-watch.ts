@@ -90,21 +90,13 @@ export class KindWatch {
     return !this.#isServed && this.#options.now() - this.#openedMs > absentMs
   }
 
-  observe(object: KubeObject): void {
-    this.#watchOf(object)?.observe(object)
-  }
-
-  forget(object: KubeObject): void {
-    const { namespace = '', name, uid } = object.metadata
-    this.#watchOf(object)?.forget(namespace, name, uid)
-  }
-
   close(): void {
     this.#end.abort()
     for (const watch of this.#watches) watch.close()
   }
 
-  #watchOf({ metadata: { namespace = '' } }: KubeObject): ResourceWatch | undefined {
+  /** That of the object's namespace. */
+  watchOf({ metadata: { namespace = '' } }: KubeObject): ResourceWatch | undefined {
     return this.#watches[this.#isByNamespace ? this.#options.namespaces.indexOf(namespace) : 0]
   }
 

@@ -3,7 +3,7 @@ import type { Kind } from '../kinds.ts'
 import { kindOfManifest, printKind } from '../kinds.ts'
 import type { KubeObject } from '../objects.ts'
 import type { ListUpdates } from '../parts.ts'
-import { type Absence, KindWatch, type KindWatchOptions } from './kind-watch.ts'
+import { type Absence, KindWatch, type KindWatchOptions, type ResourceWatch } from './kind-watch.ts'
 import type { ReadsUnderWay } from './reads-under-way.ts'
 
 interface KindWatchesOptions extends Omit<KindWatchOptions, 'kind' | 'open'> {
@@ -64,8 +64,8 @@ export class KindWatches implements ListUpdates {
     this.#watchOf(object)?.forget(object)
   }
 
-  #watchOf(object: KubeObject): KindWatch | undefined {
-    return this.#open.get(printKind(kindOfManifest(object)))
+  #watchOf(object: KubeObject): ResourceWatch | undefined {
+    return this.#open.get(printKind(kindOfManifest(object)))?.watchOf(object)
   }
 
   /** Since when nothing has been answered; undefined while anything is, or nothing is asked. */

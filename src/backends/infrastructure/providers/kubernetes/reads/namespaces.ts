@@ -8,7 +8,7 @@ import type { Absence } from './kind-watch.ts'
 
 interface NamespacesOptions {
   readonly settings: Pick<KubernetesAccountSettings, 'namespaces' | 'omitNamespaces'>
-  readonly client: Pick<AccountClient, 'list' | 'watch'>
+  readonly client: Pick<AccountClient, 'api' | 'watch'>
   readonly now: () => number
   readonly changed: () => void
 }
@@ -53,7 +53,7 @@ export class Namespaces {
     if (this.#isFixed || this.#watch !== undefined) return true
     const { client, now, changed } = this.#options
     try {
-      const objects = await client.list(resource, { metadataOnly: true })
+      const objects = await client.api.list(resource, { metadataOnly: true })
       this.#listed = objects.map(({ metadata }) => metadata.name).sort()
       this.failure = undefined
       changed()
@@ -93,7 +93,7 @@ export class Namespaces {
     this.#watch?.observe(object)
   }
 
-  forget({ metadata }: KubeObject): void {
-    this.#watch?.forget('', metadata.name, metadata.uid)
+  forget(object: KubeObject): void {
+    this.#watch?.forget(object)
   }
 }
