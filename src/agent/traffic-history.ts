@@ -5,7 +5,7 @@ export interface TrafficCounts {
   readonly requests: number
   /** Answers with a status of 500 or more, and requests that got none. */
   readonly errors: number
-  /** Of all requests together. */
+  /** The sum over all requests. */
   readonly latencyUs: number
 }
 
@@ -31,7 +31,7 @@ const nothing: TrafficCounts = { requests: 0, errors: 0, latencyUs: 0 }
 
 export class TrafficHistory {
   readonly #samples = new Map<string, TrafficSample[]>()
-  /** Of the period that goes on. */
+  /** Counts of the current period. */
   #open = new Map<string, TrafficCounts>()
 
   count(counts: Iterable<InstanceCounts>): void {

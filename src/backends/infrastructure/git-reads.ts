@@ -19,13 +19,11 @@ interface Readers {
 const readersOf = new WeakMap<BackendContext, Readers>()
 
 function readers(context: BackendContext): Readers {
-  const known = readersOf.get(context)
-  if (known !== undefined) return known
-  const { outside = defaultOutsideSettings } = context.settings
-  const folder = join(dirname(context.db.location() ?? ''), 'git-mirrors')
-  const opened = { refs: new GitRefReader(outside), mirrors: new GitMirrors(outside, folder) }
-  readersOf.set(context, opened)
-  return opened
+  return readersOf.getOrInsertComputed(context, () => {
+    const { outside = defaultOutsideSettings } = context.settings
+    const folder = join(dirname(context.db.location() ?? ''), 'git-mirrors')
+    return { refs: new GitRefReader(outside), mirrors: new GitMirrors(outside, folder) }
+  })
 }
 
 const refs: Answer = async (request, { context }) => {

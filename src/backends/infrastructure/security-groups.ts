@@ -23,14 +23,8 @@ function nest(groups: readonly SecurityGroup[], [key, ...rest]: readonly Key[]):
 
 const ofProvider: Answer = (request, infrastructure) => {
   const region = queryValue(request, 'region')
-  const groups = groupsOf(request, infrastructure)
-  const byRegion: Key = (group) => group.region
-  return region === undefined
-    ? nest(groups, [byRegion])
-    : nest(
-        groups.filter((group) => group.region === region),
-        [],
-      )
+  const groups = groupsOf(request, infrastructure).filter((group) => region === undefined || group.region === region)
+  return nest(groups, region === undefined ? [(group) => group.region] : [])
 }
 
 function groupsOf(request: FastifyRequest, infrastructure: Infrastructure): SecurityGroup[] {

@@ -129,7 +129,7 @@ function toJob(id: string, order: BuilderOrder, { settings, users, context }: Op
   const problem = users.problemOf(account)
   if (problem !== undefined) throw new BackendError(400, problem)
   const limits = { memoryMb, diskMb, processes }
-  const sealed = sealEnvironment(order, context.secrets)
+  const sealed = order.revealed && sealEnvironment(environment, order.revealed, { account, secrets: context.secrets })
   return {
     id,
     name: id,

@@ -44,19 +44,11 @@ export async function sealSecrets(
 
 /** A whole environment that holds values already; undefined where none is secret. */
 export function sealEnvironment(
-  {
-    account,
-    environment,
-    revealed,
-  }: {
-    readonly account: string
-    readonly environment: Readonly<Record<string, string>>
-    readonly revealed?: Omit<Revealed<unknown>, 'value'> | undefined
-  },
-  secrets: SecretValues,
+  environment: Readonly<Record<string, string>>,
+  { secrets: masks, versions }: Omit<Revealed<unknown>, 'value'>,
+  { account, secrets }: { readonly account: string; readonly secrets: SecretValues },
 ): SealedSecrets | undefined {
-  if (revealed === undefined || revealed.versions.length === 0) return undefined
-  const { secrets: masks, versions } = revealed
+  if (versions.length === 0) return undefined
   return { text: secrets.seal(formatJson({ environment, masks }), placeOf({ account })), versions }
 }
 
@@ -111,12 +103,7 @@ export class ProgramSecrets {
 
   #open(owner: SecretOwner): OpenedSecrets {
     const { sealed } = owner
-    if (sealed === undefined) return nothing
-    const known = this.#opened.get(sealed)
-    if (known !== undefined) return known
-    const opened = this.#unseal(owner, sealed)
-    this.#opened.set(sealed, opened)
-    return opened
+    return sealed === undefined ? nothing : this.#opened.getOrInsertComputed(sealed, () => this.#unseal(owner, sealed))
   }
 
   #unseal(owner: SecretOwner, { text, versions }: SealedSecrets): OpenedSecrets {

@@ -211,10 +211,7 @@ function groupsOfCluster({ desired }: OperationParts, { account, region }: Targe
 }
 
 function newestOf(groups: readonly LocalGroup[]): LocalGroup | undefined {
-  return groups.reduce<LocalGroup | undefined>(
-    (newest, group) => (newest === undefined || group.createdMs > newest.createdMs ? group : newest),
-    undefined,
-  )
+  return groups.toSorted((one, other) => other.createdMs - one.createdMs)[0]
 }
 
 async function create(plan: Plan, running: Running): Promise<void> {
