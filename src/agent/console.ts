@@ -156,7 +156,7 @@ export interface ConsolePart {
   readonly endOffset: number
   /** Bytes after the wanted offset that are no longer there. */
   readonly lostBytes: number
-  /** Of the last lines: the number of the first of them, counted from the oldest output that is kept. */
+  /** Only for the last lines: the number of the first, counted from the oldest output that is kept. */
   readonly line?: number
 }
 

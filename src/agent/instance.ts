@@ -225,7 +225,7 @@ export class ProgramInstance {
     return this.#run !== undefined && isLimited && container === undefined && this.#context.controlGroups === undefined
   }
 
-  /** Of all its processes together. */
+  /** The sum over all its processes. */
   memoryBytes(entries: ProcessEntry[]): number {
     const members = findMembers(this.#owner(), this.#context.table, entries)
     return members.reduce((sum, { pid }) => sum + memoryOf(pid), 0)

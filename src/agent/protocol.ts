@@ -110,14 +110,14 @@ export interface DesiredMember {
   readonly port: number
   /** False: no new requests; running ones end. */
   readonly inService: boolean
-  /** Of its server group; undefined: requests that belong to no share go to it and its like. */
+  /** The share of its server group; undefined: it takes a part of the requests that belong to no share. */
   readonly share?: TrafficShare | undefined
 }
 
 export interface TrafficShare {
   /** Members with the same one share what it gets. */
   readonly group: string
-  /** Of the requests to the load balancer, from 0 to 100. */
+  /** Percentage of the requests to the load balancer, from 0 to 100. */
   readonly percent: number
 }
 

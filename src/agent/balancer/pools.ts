@@ -47,7 +47,7 @@ export class Shares {
   #key = ''
   /** Server groups without a share. */
   readonly #rest = new Pool()
-  /** Of all portions together, in percent. */
+  /** Sum of all portions, in percent. */
   #total = 0
   /** Hundredths of a request that the portions have not had yet. */
   #owed = 0

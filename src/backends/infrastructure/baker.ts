@@ -25,7 +25,7 @@ export interface BakeQuery {
   readonly body: unknown
   readonly user: string
   readonly execution: string | undefined
-  /** Of the execution: its secrets may be used. */
+  /** The application of the execution, whose secrets may be used. */
   readonly application?: string | undefined
   readonly isRebake: boolean
 }

@@ -3,7 +3,7 @@ import type { ConsoleWish } from '../../agent/console.ts'
 import type { ConsoleView } from './provider.ts'
 
 interface FoundLine {
-  /** Of its first byte. */
+  /** Offset of its first byte. */
   readonly offset: number
   /** Counted from the oldest output that is kept. */
   readonly line: number

@@ -53,7 +53,7 @@ const metrics: Answer = (request, infrastructure) => {
 
 const noMetric = notFound('Metric', 'metric', 'account', 'region')
 
-/** Of the server group that the query names. */
+/** Statistics of the server group that the query names. */
 const statistics: Answer = async (request, infrastructure) => {
   const { provider, account, region, metric } = pathValues(request, 'provider', 'account', 'region', 'metric')
   const found = providerOf(infrastructure, provider)

@@ -31,7 +31,7 @@ const clusters: Answer = async (request, infrastructure) => {
   })
 }
 
-/** `*` stands for every stack or detail, nothing for none. */
+/** `*` matches every stack or detail, an empty one only server groups without. */
 function isPartOf(cluster: JsonObject): (group: ServerGroup) => boolean {
   const matches = (wanted: unknown, part: string | null) => wanted === '*' || (textOf(wanted) ?? null) === part
   return ({ account, moniker }) =>

@@ -41,7 +41,7 @@ interface AccessOptions {
 }
 
 interface GitRun extends Omit<AccessOptions, 'folder'> {
-  /** Of all calls together. */
+  /** For all calls together. */
   readonly timeLimitMs: number
   readonly maxOutputBytes: number
 }

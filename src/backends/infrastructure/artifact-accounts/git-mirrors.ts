@@ -9,7 +9,7 @@ import type { OutsideSettings } from '../../outside/settings.ts'
 import { openGitAccess } from './git-access.ts'
 import { type GitRepository, toGitFailure } from './git-refs.ts'
 
-/** Of one mirror. One that has grown larger begins anew, and one that does so in a single fetch is given up. */
+/** Limit of one mirror. A larger one is cloned again; one that a single fetch makes larger is an error. */
 const usualPackBytes = 256 * 1024 * 1024
 /** How often a running fetch is measured. */
 const measureMs = 250

@@ -19,7 +19,7 @@ export interface GitRepository {
   readonly account: GitAccount
 }
 
-/** Of refs, some hundred thousand. */
+/** Enough for some hundred thousand refs. */
 const maxBytes = 32 * 1024 * 1024
 const gitTimeoutMs = 20_000
 const prefixes = ['refs/heads/', 'refs/tags/']

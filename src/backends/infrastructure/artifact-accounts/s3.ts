@@ -98,7 +98,7 @@ function toRefusal(
   return new BackendError(502, `${place} ${advice}`)
 }
 
-/** Of an object that was sent in parts, the store has only a checksum of checksums. */
+/** For an object that was uploaded in parts, the store has only a checksum of checksums. */
 function checkSum({ headers, bytes }: OutsideAnswer, url: URL): Buffer {
   for (const algorithm of ['sha256', 'sha1'] as const) {
     const digest = parseDigest(`${algorithm}-${String(headers[`x-amz-checksum-${algorithm}`] ?? '')}`)

@@ -12,7 +12,7 @@ export interface SourceSettings {
   readonly configured?: readonly string[]
   /** Longest time of a fetch with all its calls. */
   readonly timeoutMs?: number
-  /** Of each answer. */
+  /** Limit of each answer. */
   readonly maxBytes?: number
 }
 

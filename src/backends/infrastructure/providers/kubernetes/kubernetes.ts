@@ -24,7 +24,7 @@ import { StoredApplications } from './reads/stored-applications.ts'
 import type { KubernetesAccountSettings, KubernetesSettings } from './settings.ts'
 
 const sweepMs = 60_000
-/** Changes of so long are told together. */
+/** Changes within this time are reported together. */
 const togetherMs = 50
 /** Accounts and kinds that load at once. */
 const maxLoads = 24

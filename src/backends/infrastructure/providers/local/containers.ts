@@ -40,7 +40,7 @@ export interface ResolvedContainer {
 interface ContainersOptions {
   readonly accounts: readonly Pick<LocalAccountSettings, 'name' | 'containerRuntime'>[]
   readonly users: AccountUsers
-  /** Of the data directory, for labels. */
+  /** Identifies the data directory in labels. */
   readonly agentMark: string
 }
 

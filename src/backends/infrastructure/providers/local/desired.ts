@@ -40,7 +40,7 @@ export interface LocalGroup extends Place {
   readonly program: GroupProgram
   readonly instanceType: string
   readonly loadBalancers: readonly string[]
-  /** Of the requests to each of its load balancers. Undefined: with the others that have none, it takes what is left. */
+  /** Percentage of the requests to each of its load balancers. Undefined: it divides the rest with others that have none. */
   readonly trafficPercent?: number | undefined
   readonly securityGroups: readonly string[]
   readonly tags: JsonObject

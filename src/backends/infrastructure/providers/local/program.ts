@@ -28,7 +28,7 @@ export interface GroupContainer {
   readonly reference: string
   /** On which its program listens; undefined: the network of the machine is its own. */
   readonly port: number | undefined
-  /** Of a job, on which no program listens. */
+  /** Set for a job, in which no program listens. */
   readonly network?: 'own'
 }
 

@@ -133,7 +133,7 @@ function platformRecord({ observed, problem }: InstanceState): HealthRecord {
   }
 }
 
-/** Stands for a registry: Up while the probe succeeds, unless the instance shall take no traffic. */
+/** In place of a registry: Up while the probe succeeds, unless the instance shall take no traffic. */
 function readinessRecord(instance: LocalInstance, { observed, isServing }: InstanceState): HealthRecord {
   const { host, port, isOutOfDiscovery, program } = instance
   const state = isOutOfDiscovery || !isServing ? 'OutOfService' : readinessOf(observed)

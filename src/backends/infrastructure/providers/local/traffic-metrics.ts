@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../../json/values.ts'
 
 interface Metric {
   readonly unit: string
-  /** Of all samples of a period; undefined: there is no value. */
+  /** The value of a period by its samples; undefined: there is none. */
   readonly value: (samples: readonly TrafficSample[]) => number | undefined
 }
 

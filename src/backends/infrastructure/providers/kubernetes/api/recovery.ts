@@ -123,12 +123,12 @@ export class Contact {
     if (this.#settle()) this.#recovery.reached(isExpired)
   }
 
-  /** Unless something else is told before. */
+  /** Unless the contact reports something else before. */
   reachedSoon(ms: number): void {
     if (this.#isOpen) this.#timer = setTimeout(() => this.reached(false), ms).unref()
   }
 
-  /** Unless something else was told before. */
+  /** Unless the contact has reported something else. */
   failed(): void {
     if (this.#settle()) this.#recovery.failed()
   }

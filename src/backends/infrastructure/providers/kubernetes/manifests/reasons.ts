@@ -18,7 +18,7 @@ interface ReasonSources {
   readonly logs?: ReadonlyMap<string, string>
 }
 
-/** Causes that pods share are told once. Those that waiting cannot end come first. */
+/** Causes that pods share are reported once. Those that waiting cannot end come first. */
 export function reasonsOf({ objects, pods, events, logs = new Map() }: ReasonSources): WaitReason[] {
   const living = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
   const ofPods = living.flatMap((pod) => {

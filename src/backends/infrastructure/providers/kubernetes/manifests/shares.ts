@@ -5,9 +5,9 @@ import { annotationOf } from './annotations.ts'
 
 /** What a server group has of the traffic, and how. */
 export const shareAnnotation = 'fairlead/traffic-share'
-/** Of a route: the weights that it had, and the shares that its services have now. */
+/** On a route: its earlier weights, and the current shares of its services. */
 export const routeAnnotation = 'fairlead/traffic-shares'
-/** Of the pods of a server group that has a service of its own. */
+/** On the pods of a server group that has a service of its own. */
 export const shareLabel = 'fairlead/traffic-share'
 
 export interface GroupShare {

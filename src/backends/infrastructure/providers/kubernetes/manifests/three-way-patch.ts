@@ -14,7 +14,7 @@ const entryKeys: ReadonlyMap<string, string> = new Map([
   ['ownerReferences', 'uid'],
 ])
 
-/** Of what may be one of several things, the fields of the others go. */
+/** Fields with several alternatives: the patch removes those that the manifest does not choose. */
 const alternatives: ReadonlySet<string> = new Set(['strategy', 'volumes'])
 
 export interface ThreeWay {

@@ -307,9 +307,9 @@ function withoutOwnNotes({ apiVersion, kind, metadata, spec }: KubeObject): Json
   return notes.reduce<JsonObject>((left, path) => withoutField(left, path), { apiVersion, kind, metadata, spec })
 }
 
-/** Of the replica sets of a deployment, which tells their pods apart by it. */
+/** A deployment sets it on its replica sets and their pods. */
 const hashLabel = 'pod-template-hash'
-/** Of the pods of a server group that has those of a deployment. */
+/** Replaces it on pods of a server group that is cloned from a deployment. */
 const groupLabel = 'fairlead/server-group'
 
 /**
@@ -343,7 +343,7 @@ async function standaloneOf(running: ManifestRun, source: KubeObject): Promise<J
 /** Labels that deployments write themselves. */
 const appLabelPrefix = 'app.kubernetes.io/'
 
-/** Of a deployment's, also those services that select its pods without saying so. */
+/** For a replica set of a deployment, also the services that select its pods, annotated or not. */
 async function balancersOf(running: ManifestRun, ancestor: KubeObject): Promise<string[]> {
   if (controllerOf(ancestor) === undefined) return annotatedLoadBalancers(ancestor)
   const services = await selectingServices(running, ancestor)

@@ -35,7 +35,7 @@ export function namedServerGroup({ serverGroupName, asgName, region, location, n
 
 /** How an operation names its object. */
 export interface TargetName {
-  /** Of the description, for messages. */
+  /** The field of the description, for messages. */
   readonly field: string
   readonly of: (description: JsonObject) => ChangedName
 }

@@ -9,7 +9,7 @@ interface AccountListsOptions {
   readonly objects: AccountObjects
   /** Kinds that an answer needs. */
   readonly need: (isWanted: (kind: Kind) => boolean) => void
-  /** Of a kind that raw resources show. */
+  /** Whether raw resources show the kind. */
   readonly isRaw: (kind: Kind) => boolean
 }
 

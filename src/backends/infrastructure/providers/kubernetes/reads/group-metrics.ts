@@ -85,7 +85,7 @@ async function askPrometheus(call: CallOutside, prometheus: PrometheusSettings, 
   return toDatapoints(name, objectsOf(fieldAt(body, 'data', 'result'))[0]?.['values'])
 }
 
-/** Of one series. There is no average of nothing, which is NaN. */
+/** Datapoints of one series, without NaN, which is the average of no values. */
 function toDatapoints(name: MetricName, values: unknown): JsonObject[] {
   return listOf(values).flatMap((pair) => {
     const [seconds, text] = listOf(pair)

@@ -6,7 +6,7 @@ import { conditionOf, millisecondsOf } from '../objects.ts'
 export interface JobState {
   readonly state: Job['state']
   readonly completedMs: number | undefined
-  /** Of the condition `Failed`. */
+  /** The reason in the condition `Failed`. */
   readonly reason: string | undefined
   readonly message: string | undefined
 }

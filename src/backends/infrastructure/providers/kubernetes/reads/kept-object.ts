@@ -31,7 +31,7 @@ interface Basics {
 export interface KeptPod extends Basics {
   readonly role: 'pod'
   readonly health: readonly HealthRecord[]
-  /** Of pods of jobs only. */
+  /** Kept only for pods of jobs. */
   readonly status: JsonObject | undefined
 }
 
@@ -182,7 +182,7 @@ function annotatedBalancers({ metadata }: KubeObject): string[] {
   return textsOf(parseIfJson(metadata.annotations?.[trafficAnnotation] ?? ''))
 }
 
-/** Of an ingress: its default backend, and those of its paths. */
+/** The services of an ingress: its default backend, and those of its paths. */
 function servicesOf(object: KubeObject): string[] {
   const paths = objectsOf(fieldAt(object, 'spec', 'rules')).flatMap((rule) => objectsOf(fieldAt(rule, 'http', 'paths')))
   const backends = [fieldAt(object, 'spec', 'defaultBackend'), ...paths.map(({ backend }) => backend)]

@@ -8,7 +8,7 @@ import type { ObjectWatch } from '../api/object-watch.ts'
 import { type Kind, parseKind } from '../kinds.ts'
 import type { KubeObject } from '../objects.ts'
 
-/** Of an `ObjectWatch`. */
+/** The part of an `ObjectWatch` that does not depend on its entries. */
 export type ResourceWatch = Pick<
   ObjectWatch<unknown>,
   'state' | 'sinceMs' | 'problem' | 'loaded' | 'observe' | 'forget' | 'close'

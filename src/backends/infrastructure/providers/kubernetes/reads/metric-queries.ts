@@ -11,7 +11,7 @@ const containers = `${pods},container!="",container!="POD"`
 const ofIstio = `reporter="destination",${pods}`
 const ofIngress = 'exported_namespace="$namespace",exported_service=~"$services"'
 
-/** Of both: the kubelet counts what containers use. */
+/** The same for Istio and ingress-nginx: the kubelet measures what containers use. */
 const usage = {
   memory: `sum(container_memory_working_set_bytes{${containers}})`,
   cpu: `sum(rate(container_cpu_usage_seconds_total{${containers}}[2m]))`,

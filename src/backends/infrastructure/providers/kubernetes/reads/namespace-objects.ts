@@ -35,7 +35,7 @@ export class NamespaceObjects {
     return this.#objects.getOrInsertComputed(role, () => new Map())
   }
 
-  /** Of a pod that a workload owns. */
+  /** The workload that owns a pod. */
   ownerOf({ owner }: KeptPod): KeptWorkload | undefined {
     return owner && this.#workloadsByUid.get(owner.uid)
   }

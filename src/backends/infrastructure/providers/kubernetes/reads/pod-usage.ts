@@ -22,14 +22,14 @@ export class PodUsage {
   readonly #now: () => number
   /** By the place of a server group. */
   readonly #samples = new Map<string, Sample[]>()
-  /** Of a namespace: the groups in it are read together. */
+  /** By account and namespace, whose server groups are read together. */
   readonly #reads = new Map<string, { readonly atMs: number; readonly pods: Promise<PodSamples> }>()
 
   constructor(now: () => number) {
     this.#now = now
   }
 
-  /** Of all pods together, oldest first; none where nothing measures. @throws {BackendError} 5xx */
+  /** The sums over all pods, oldest first; empty without a metrics server. @throws {BackendError} 5xx */
   async read(account: KubernetesAccount, group: ServerGroup): Promise<readonly Sample[]> {
     const key = JSON.stringify([group.account, group.region, group.name])
     const latest = this.#samples.get(key)?.at(-1)

@@ -48,7 +48,7 @@ export function toManager(account: string, manager: KeptManager, owned: readonly
   return { account, moniker: manager.moniker, view: { ...resourceFields(manager, account), serverGroups } }
 }
 
-/** Of a network policy. */
+/** A network policy as a security group. */
 export function toSecurityGroup(account: string, firewall: KeptFirewall): SecurityGroup {
   const { namespace: region, moniker, labels, createdMs: createdTime } = firewall
   const name = fullNameOf(firewall)

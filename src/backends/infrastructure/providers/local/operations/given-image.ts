@@ -18,7 +18,7 @@ export interface GivenImage extends Pick<StoredImage, 'id' | 'name' | 'version' 
 
 interface ImageUse {
   readonly place: TargetPlace
-  /** Of a container, where the image does not say it. */
+  /** For containers whose image does not set it. */
   readonly usually?: Pick<ContainerPlan, 'network'>
   /** Wins over what the image says. */
   readonly given?: Pick<ContainerPlan, 'network' | 'port'> | undefined

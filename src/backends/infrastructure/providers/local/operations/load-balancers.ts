@@ -115,7 +115,7 @@ const upsertLoadBalancer = defineOperation({
   },
 })
 
-/** A client that was told of the port finds it open. @throws {Error} when it is not */
+/** Waits until the ports are open, so that clients can use them at once. @throws {Error} when they are not */
 async function untilOpen(balancer: LocalBalancer, reconciler: Reconciler): Promise<void> {
   const closed = () => reconciler.observation.closed.get(placeKey(balancer))
   if (await reconciler.reaches(() => closed()?.length === 0, openingMs)) return

@@ -178,7 +178,7 @@ function sourcesIn({ securityGroupIngress }: JsonObject): JsonObject[] {
   return objectsOf(securityGroupIngress)
 }
 
-/** No port, or -1, stands for all. */
+/** No port, or -1, means all ports. */
 function toPorts({
   startPort = -1,
   endPort = -1,
