@@ -14,7 +14,7 @@ import type { ObservedHead } from './observed-lines.ts'
 import { agentLockName, agentLogName } from './places.ts'
 import { agentProtocol, type DesiredLoadBalancer, type DesiredState, type ObservedState } from './protocol.ts'
 import { Standby } from './standby.ts'
-import { type AgentProgram, ownAgentFile, startAgent, toAgentProgram } from './start-agent.ts'
+import { type AgentProgram, startAgent, toAgentProgram } from './start-agent.ts'
 import { Supervisor } from './supervisor.ts'
 import { samplePeriodMs, TrafficHistory, type TrafficSamples } from './traffic-history.ts'
 
@@ -60,7 +60,7 @@ export class AgentWork {
       onDown: (instanceId) => balancers.noteDown(instanceId),
     })
     this.#standby = new Standby({
-      program: toAgentProgram(dataDir, version, ownAgentFile()),
+      program: toAgentProgram(dataDir, version),
       traffic: () => balancers.traffic(),
       sockets: () => balancers.descriptors(),
       onChange: () => this.onTraffic(),

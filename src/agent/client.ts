@@ -11,7 +11,7 @@ import { ObservedCopy, type ObservedLine } from './observed-lines.ts'
 import { agentLogName, instancesFolderName } from './places.ts'
 import { agentProtocol, type DesiredState, type ObservedState } from './protocol.ts'
 import { agentPauseMs, stableMs } from './restart-pause.ts'
-import { type AgentProgram, ownAgentFile, startAgent, toAgentProgram } from './start-agent.ts'
+import { type AgentProgram, startAgent, toAgentProgram } from './start-agent.ts'
 import type { TrafficSamples } from './traffic-history.ts'
 
 export interface AgentClientOptions {
@@ -19,8 +19,6 @@ export interface AgentClientOptions {
   readonly log: AgentLog
   /** The version of the package. */
   readonly version: string
-  /** The agent's program, unless it is the one beside this file. */
-  readonly agentFile?: URL | undefined
   /** False where a service manager does. */
   readonly startsAgent?: boolean
 }
@@ -74,12 +72,12 @@ export class AgentClient {
   #lostMs = performance.now()
   #pauseMs = firstPauseMs
 
-  constructor({ dataDir, log, version, agentFile = ownAgentFile(), startsAgent = true }: AgentClientOptions) {
+  constructor({ dataDir, log, version, startsAgent = true }: AgentClientOptions) {
     this.#dataDir = resolve(dataDir)
     this.#log = log
     this.#startsAgent = startsAgent
     this.#version = version
-    this.#program = toAgentProgram(this.#dataDir, version, agentFile)
+    this.#program = toAgentProgram(this.#dataDir, version)
     this.#socketPath = socketPathFor(this.#dataDir, 'agent.sock')
   }
 

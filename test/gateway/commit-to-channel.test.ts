@@ -9,6 +9,7 @@ import { runInBash } from '../support/bash.ts'
 import { claimPorts } from '../support/free-port.ts'
 import { blocksOf, readGuide } from '../support/guide.ts'
 import { startInstance } from '../support/instance.ts'
+import { program } from '../support/program.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -65,7 +66,7 @@ test('the guide from a commit to a channel works', { timeout: longestMs }, async
   await run(prepare)
   const [, config = ''] = /npm start -- --config (\S+)\n$/.exec(serve) ?? []
   const instance = await startInstance(t, {
-    command: `SHOP_REPOSITORY=$PWD/shop.git exec '${process.execPath}' '${join(root, 'bin/fairlead.js')}' serve --config ${config}`,
+    command: `SHOP_REPOSITORY=$PWD/shop.git exec '${process.execPath}' '${program}' serve --config ${config}`,
     cwd: folder,
     env: { FAIRLEAD_ADMIN_PASSWORD: 'correct-horse-battery' },
   })

@@ -7,6 +7,7 @@ import { runInBash } from '../support/bash.ts'
 import { claimPorts } from '../support/free-port.ts'
 import { blocksOf, readGuide } from '../support/guide.ts'
 import { startInstance } from '../support/instance.ts'
+import { program } from '../support/program.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -24,7 +25,7 @@ test('the guide about environments works', { timeout: longestMs }, async (t) => 
   const own = config.replace('20000-20999', ranges(0)).replace('21000-21999', ranges(10))
   writeFileSync(join(folder, 'fairlead.yml'), own.replace(/^(server|data): .*\n/gm, ''))
   const { port } = await startInstance(t, {
-    command: `exec '${process.execPath}' '${join(root, 'bin/fairlead.js')}' serve --config fairlead.yml`,
+    command: `exec '${process.execPath}' '${program}' serve --config fairlead.yml`,
     cwd: folder,
     env: { FAIRLEAD_ADMIN_PASSWORD: 'correct-horse-battery' },
   })

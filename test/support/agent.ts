@@ -6,7 +6,7 @@ import type { AgentLog } from '../../src/agent/log.ts'
 import { markOfDataDir, parseMark } from '../../src/agent/marks.ts'
 import { openProcessTable, type ProcessEntry } from '../../src/agent/processes.ts'
 import type { DesiredInstance, DesiredLoadBalancer, ObservedInstance, ObservedState, Program } from '../../src/agent/protocol.ts'
-import { agent as agentFile } from './program.ts'
+import './program.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
 import type { TestEnd } from './test-end.ts'
 import { waitFor, waitUntil } from './wait-until.ts'
@@ -33,7 +33,7 @@ const lastRounds = 50
 
 /** The agent starts with the first desired state. */
 export function openTestAgent(t: TestContext, { dataDir = createFolder('agent'), version = '0.0.0-test' } = {}): TestAgent {
-  const client = openAgent({ dataDir, log: silentLog, version, agentFile })
+  const client = openAgent({ dataDir, log: silentLog, version })
   let revision = 0
   const processes = endWithTest(t, dataDir, () => client.close())
   t.after(() => removeFolder(dataDir))

@@ -4,7 +4,6 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { create } from 'tar'
-import { openAgent } from '../../src/agent/client.ts'
 import type { ProcessEntry } from '../../src/agent/processes.ts'
 import type {
   Backend,
@@ -27,7 +26,6 @@ import type { JsonObject } from '../../src/json/values.ts'
 import { endWithTest } from './agent.ts'
 import { type Backends, startBackends } from './backends.ts'
 import { claimPorts } from './free-port.ts'
-import { agent as agentFile } from './program.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
 import { waitFor } from './wait-until.ts'
 
@@ -94,7 +92,7 @@ export interface InfrastructureOptions {
 
 export async function startInfrastructure(t: TestContext, options: InfrastructureOptions = {}): Promise<TestInfrastructure> {
   const dataDir = options.dataDir ?? createFolder('infrastructure')
-  const provider = createLocalProvider((given) => openAgent({ ...given, agentFile }), bakeTimes)
+  const provider = createLocalProvider(bakeTimes)
   const infrastructureBackend = createInfrastructureBackend([provider])
   let opened: OpenBackend | undefined
   const open = (context: BackendContext) => {

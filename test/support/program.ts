@@ -1,6 +1,7 @@
 /** The program under test: the bundle that `npm test` has built of these sources, which starts faster, or the sources themselves. */
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { agentProgram } from '../../src/agent/start-agent.ts'
 
 const sources = resolve(import.meta.dirname, '../..')
 const bundle = process.env['TESTED_BUNDLE']
@@ -13,10 +14,8 @@ export const worker = pathToFileURL(
   bundle === undefined ? resolve(sources, 'src/backends/hosting/worker.ts') : resolve(bundle, 'dist/worker.js'),
 )
 
-/** The agent's process. */
-export const agent = pathToFileURL(
-  bundle === undefined ? resolve(sources, 'src/agent/main.ts') : resolve(bundle, 'dist/agent.js'),
-)
+/** The agent's process, which gateways and back ends in the process of the test start. */
+if (bundle !== undefined) agentProgram.file = pathToFileURL(resolve(bundle, 'dist/agent.js'))
 
 /** The built web console. */
 export const consoleDir = pathToFileURL(`${resolve(bundle ?? sources, 'dist/console')}/`)

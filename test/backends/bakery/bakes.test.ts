@@ -6,7 +6,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { create } from 'tar'
-import { openAgent } from '../../../src/agent/client.ts'
 import { createBakeryBackend } from '../../../src/backends/bakery/bakery.ts'
 import { bakeTimes } from '../../../src/backends/infrastructure/providers/local/bakes/bakes.ts'
 import { createLocalProvider } from '../../../src/backends/infrastructure/providers/local/provider.ts'
@@ -61,7 +60,7 @@ async function startBakery(
     if (!existsSync(join(folder, name, 'fairlead-image.yml'))) writeFileSync(join(folder, name, 'fairlead-image.yml'), imageFile)
   }
   const infra = await startInfrastructure(t, {
-    beside: [createBakeryBackend([createLocalProvider(openAgent, { ...patient, settleMs })])],
+    beside: [createBakeryBackend([createLocalProvider({ ...patient, settleMs })])],
     bakery: { 'local.packages': folder, 'local.templates': templates, ...bakery },
     ...(local !== undefined && { local }),
     ...(views !== undefined && {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openAgent } from '../../../../src/agent/client.ts'
 import type { CallService, ServiceAnswer } from '../../../../src/backends/backend.ts'
 import { createBakeryBackend } from '../../../../src/backends/bakery/bakery.ts'
 import { bakeTimes } from '../../../../src/backends/infrastructure/providers/local/bakes/bakes.ts'
@@ -198,7 +197,7 @@ test('a pipeline bakes a program and deploys it', async (t) => {
   const file = `command: [${process.execPath}, server.mjs]\nready: { path: /health, intervalSeconds: 0.2 }\n`
   writeFileSync(join(folder, 'shop', 'fairlead-image.yml'), file)
   const infra = await startInfrastructure(t, {
-    beside: [createBakeryBackend([createLocalProvider(openAgent, { ...bakeTimes, startMs: 60_000 })])],
+    beside: [createBakeryBackend([createLocalProvider({ ...bakeTimes, startMs: 60_000 })])],
     bakery: { 'local.packages': folder },
   })
   const others: CallService = async (service, { method, path, body, headers }) =>

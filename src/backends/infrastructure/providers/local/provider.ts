@@ -1,5 +1,5 @@
 /** The provider `local` as a type: server groups are processes of this machine. */
-import { type AgentClient, type AgentClientOptions, openAgent } from '../../../../agent/client.ts'
+import { openAgent } from '../../../../agent/client.ts'
 import { standalone } from '../../../../settings/standalone.ts'
 import { imageMigrations } from '../../../images/image-store.ts'
 import type { BakeryType, ProviderType } from '../provider-type.ts'
@@ -12,10 +12,7 @@ import { LocalProvider } from './local.ts'
 import { type LocalSettings, localKeys, toLocalSettings } from './settings.ts'
 import { metricNames } from './traffic-metrics.ts'
 
-/** Opens the client of the agent, which runs what is deployed to this machine. */
-export type OpenAgent = (options: Pick<AgentClientOptions, 'dataDir' | 'log' | 'version' | 'startsAgent'>) => AgentClient
-
-export function createLocalProvider(open: OpenAgent, times: BakeTimes): ProviderType {
+export function createLocalProvider(times: BakeTimes): ProviderType {
   const type: ProviderType<typeof localKeys.keys, LocalSettings> = {
     id: 'local',
     keys: localKeys.keys,
@@ -25,7 +22,7 @@ export function createLocalProvider(open: OpenAgent, times: BakeTimes): Provider
     open(context, settings) {
       const { version = '' } = context.settings
       const { startsAgent } = settings
-      return new LocalProvider(context, settings, (dataDir) => open({ dataDir, log: context.log, version, startsAgent }))
+      return new LocalProvider(context, settings, (dataDir) => openAgent({ dataDir, log: context.log, version, startsAgent }))
     },
     bakery: bakeryOf(times),
     checks: checkContainers,
@@ -56,4 +53,4 @@ function bakeryOf(times: BakeTimes): BakeryType {
   return type
 }
 
-export const localProvider: ProviderType = createLocalProvider(openAgent, bakeTimes)
+export const localProvider: ProviderType = createLocalProvider(bakeTimes)
