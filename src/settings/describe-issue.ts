@@ -27,6 +27,8 @@ export function describeIssue(issue: z.core.$ZodIssue): string {
       return `it must be one of ${issue.values.join(', ')}`
     case 'invalid_union':
       return describeUnion(issue)
+    case 'invalid_key':
+      return issue.issues[0]?.message ?? issue.message
     case 'unrecognized_keys':
       return describeKeys(issue)
     default:
