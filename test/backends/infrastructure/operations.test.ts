@@ -1,6 +1,6 @@
 /** Operations of the provider `local`: names, checks, permissions, security groups, hostile images. Server groups are empty here. */
 import assert from 'node:assert/strict'
-import fs, { readdirSync, readFileSync } from 'node:fs'
+import fs, { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -12,6 +12,7 @@ import { unpackArchive } from '../../../src/backends/images/unpack.ts'
 import { toProgram, toProgramView } from '../../../src/backends/infrastructure/providers/local/program.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
 import { followTask, packImage, somePorts, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
+import { keyPairOf } from '../../support/self-signed.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -76,6 +77,10 @@ test('operations are checked before they run', async (t) => {
       [{ application: 'shop', imageId: 'shop:1.0.0', region: 'north' }, /no region "north"; it has east/],
       [{ application: 'shop', imageId: 'shop:1.0.0', loadBalancers: ['lost'] }, /"lost" does not exist/],
       [{ application: 'shop', imageId: 'shop:1.0.0', instanceType: 'huge' }, /"huge" is none of small/],
+      [
+        { application: 'shop', imageId: 'shop:1.0.0', env: { 'A B': 'x' } },
+        /env\.A B: a variable has letters, digits and "_" only/,
+      ],
       [{ application: 'shop', imageId: 'shop:1.0.0', credentials: 'nope' }, /account "nope" does not exist/],
     ]
     for (const [description, says] of wrong) assert.match(await refusal(infra, 'createServerGroup', description), says)
@@ -283,6 +288,31 @@ test('infrastructure-scenario 168: operations without WRITE are refused with the
   assert.match(String((unnamed.body as JsonObject)['message']), /: anonymous has no READ\. .* runAsUser\.$/)
   const upload = await infra.ask('PUT', '/local/images/shop/1?accounts=prod', 'x', 'bob')
   assert.equal(upload.status, 403)
+})
+
+test('a certificate serves the load balancers of its accounts only', async (t) => {
+  const folder = createFolder('certificate')
+  t.after(() => removeFolder(folder))
+  const pair = keyPairOf('localhost', 'ec')
+  const files = { 'certificate-file': join(folder, 'certificate.pem'), 'key-file': join(folder, 'key.pem') }
+  writeFileSync(files['certificate-file'], pair.certificate)
+  writeFileSync(files['key-file'], pair.keyPem)
+  const certificates = [{ name: 'shop', ...files, accounts: ['prod'] }]
+  const infra = await startInfrastructure(t, { local: { ...(await localSettings()), certificates } })
+  const listeners = [{ externalProtocol: 'HTTPS', externalPort: 8443, sslCertificateId: 'shop' }]
+  const upsert = { ...place, name: 'shop-x', listeners }
+
+  assert.match(
+    await refusal(infra, 'upsertLoadBalancer', upsert),
+    /one of local\.certificates, which has none for this account\.$/,
+  )
+  const judged = await infra.ask('POST', '/judge/local', [{ upsertLoadBalancer: { ...upsert, credentials: 'prod' } }])
+  assert.deepEqual(judged.body, { errors: [] })
+  const listed = (await infra.ask('GET', '/certificates/local')).body as JsonObject[]
+  assert.deepEqual(
+    listed.map(({ accountName }) => accountName),
+    ['prod'],
+  )
 })
 
 test('slow uploads keep others from none of their places', async (t) => {

@@ -33,7 +33,7 @@ import { PulledImages } from './pulled-images.ts'
 import { toActivityView } from './reading.ts'
 import { isShownJob, Readings } from './readings.ts'
 import { Reconciler, type ReconcilerOptions } from './reconciler.ts'
-import type { LocalAccountSettings, LocalSettings } from './settings.ts'
+import { certificatesOf, type LocalAccountSettings, type LocalSettings } from './settings.ts'
 import { toStatistics } from './traffic-metrics.ts'
 import { openAccountUsers } from './users.ts'
 import { Volumes } from './volumes.ts'
@@ -184,9 +184,14 @@ export class LocalProvider implements CloudProvider {
   }
 
   certificates(): JsonObject[] {
-    const { accounts, certificates } = this.parts.settings
-    return accounts.flatMap((account) =>
-      certificates.map(({ name }) => ({ name, serverCertificateName: name, accountName: account.name, type: 'local' })),
+    const { settings } = this.parts
+    return settings.accounts.flatMap((account) =>
+      certificatesOf(settings, account.name).map(({ name }) => ({
+        name,
+        serverCertificateName: name,
+        accountName: account.name,
+        type: 'local',
+      })),
     )
   }
 

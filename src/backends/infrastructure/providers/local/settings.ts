@@ -135,6 +135,7 @@ const Certificate = z
     name: name.describe('Name by which a listener of a load balancer refers to it (`sslCertificateId`).'),
     'certificate-file': z.string().min(1).describe('PEM file with the certificate and its chain.'),
     'key-file': z.string().min(1).describe('PEM file with the private key.'),
+    accounts: names.optional().describe('Accounts whose load balancers may use it. Default: all.'),
   })
   .transform(({ 'certificate-file': certificateFile, 'key-file': keyFile, ...named }) => ({ ...named, certificateFile, keyFile }))
 
@@ -173,6 +174,11 @@ export const localKeys = settings({
 export type LocalSettings = NonNullable<ReturnType<typeof toLocalSettings>>
 export type LocalAccountSettings = LocalSettings['accounts'][number]
 
+/** Those that load balancers of an account may use. */
+export function certificatesOf({ certificates }: Pick<LocalSettings, 'certificates'>, account: string) {
+  return certificates.filter(({ accounts }) => accounts?.includes(account) !== false)
+}
+
 const usualInstanceTypes: readonly LocalInstanceType[] = [
   { name: 'small', memory: '256MB' },
   { name: 'medium', memory: '1GB' },
@@ -198,13 +204,20 @@ export function toLocalSettings(keys: object, report: SettingsReport, { ownPorts
   }
   if (!enabled) return undefined
   reportUnknownUsers(accounts, report)
-  for (const certificate of certificates) checkCertificate(certificate, report)
+  for (const certificate of certificates) checkCertificate(certificate, accounts, report)
   /** No load balancer and no instance gets Fairlead's own ports, also while it is stopped. */
   return { ...settings, accounts, instanceTypes, ownPorts }
 }
 
 /** Loads the files, so that an error is known before a load balancer needs them. */
-function checkCertificate(certificate: z.output<typeof Certificate>, report: SettingsReport): void {
+function checkCertificate(
+  certificate: z.output<typeof Certificate>,
+  accounts: readonly LocalAccountSettings[],
+  report: SettingsReport,
+): void {
+  const unknown = certificate.accounts?.find((name) => accounts.every((account) => account.name !== name))
+  if (unknown !== undefined)
+    report.problem('local.certificates', `the certificate "${certificate.name}": there is no account "${unknown}"`)
   try {
     loadCertificate(certificate)
   } catch (error) {

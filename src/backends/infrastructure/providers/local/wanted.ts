@@ -15,7 +15,7 @@ import { type Desired, type LocalBalancer, type LocalInstance, type LocalJob, pl
 import { allowedSources } from './firewalls.ts'
 import { type GroupProgram, toLimits } from './program.ts'
 import type { ProgramSecrets } from './program-secrets.ts'
-import type { LocalInstanceType, LocalSettings } from './settings.ts'
+import { certificatesOf, type LocalInstanceType, type LocalSettings } from './settings.ts'
 import type { AccountUsers } from './users.ts'
 import { toProgramVolumes, volumesOf, volumeVariables } from './volumes.ts'
 
@@ -77,7 +77,7 @@ function toLoadBalancer(
   return {
     id,
     listeners: balancer.listeners.map((listener): DesiredListener => {
-      const certificate = settings.certificates.find(({ name }) => name === listener.certificate)
+      const certificate = certificatesOf(settings, balancer.account).find(({ name }) => name === listener.certificate)
       return {
         protocol: listener.protocol,
         host: listener.host,

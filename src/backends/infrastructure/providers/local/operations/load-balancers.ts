@@ -7,6 +7,7 @@ import { type BalancerListener, type Desired, type LocalBalancer, placeKey } fro
 import { addressOf, dnsNameOf, loopback } from '../machine.ts'
 import { isWithin } from '../port-range.ts'
 import type { Reconciler } from '../reconciler.ts'
+import { certificatesOf } from '../settings.ts'
 import {
   defineOperation,
   flagField,
@@ -201,7 +202,7 @@ function checkListeners(
       owner && `listeners: the port ${number} belongs to the instances of the account ${owner.name}.`,
       !isWithin(number, range) &&
         `listeners: the account ${place.account.name} may use the ports ${range.first}-${range.last}, and ${number} is none of them.`,
-      checkProtocol(listener, settings.certificates),
+      checkProtocol(listener, certificatesOf(settings, place.account.name)),
     ]
   })
 }
@@ -216,7 +217,7 @@ function checkProtocol(
   }
   const known = certificates.map(({ name }) => name)
   if (external !== 'HTTPS' || known.includes(certificate)) return undefined
-  return `listeners: HTTPS needs sslCertificateId, one of ${known.join(', ') || 'the certificates of local.certificates, which is empty'}.`
+  return `listeners: HTTPS needs sslCertificateId, one of ${known.join(', ') || 'local.certificates, which has none for this account'}.`
 }
 
 /** `HTTP:7001/path`, `HTTP:/path`, `TCP:7001`; the port is the instance's own, whatever is written. */
