@@ -31,8 +31,13 @@ import type { AbandonedExecution } from './store.ts'
 import { createTaskContext } from './task-context.ts'
 import { checkFound, UnitOfWork } from './unit-of-work.ts'
 
-/** Executions move on for this time before requests have their turn; the present step is finished. */
+/** An execution moves on for this time before others do, and executions for a request that looks at them; the present step is finished. */
 const sliceMs = 20
+/** Executions move on for this time before requests have turns of the event loop: so many, each of which accepts a connection, or as much time. */
+const portionMs = 5
+const turnsBetween = 10
+/** Requests that have waited for the start come first; each needs twenty turns. */
+export const firstRestMs = 250
 /** Work that an execution may do in one turn without a rest: steps of expressions, and one for so many characters of its record. */
 const effortWithoutRest = 250_000
 const charactersPerEffort = 16
@@ -61,6 +66,12 @@ export class Engine implements EngineParts {
   readonly #inFlight = new Set<string>()
   /** Calls in flight that might have their effect twice if they were repeated, until their results are recorded. */
   readonly #unrecognized = new Set<Promise<void>>()
+  /** Records results of calls that have come back, oldest first. */
+  readonly #landed: (() => void)[] = []
+  /** More is due than there was time for. */
+  #isBehind = false
+  /** Requests have their turns of the event loop. */
+  #isResting = false
   /** Executions that were due when the engine started: one of them may have ended it. */
   readonly #suspects = new Set<string>()
   /** Suspects that are counted as interrupted until they get on. */
@@ -89,7 +100,9 @@ export class Engine implements EngineParts {
       if (due <= now) this.#suspects.add(id)
       this.#queue.set(id, due)
     }
-    this.#arm()
+    this.#isResting = this.#isBehind = this.#suspects.size > 0
+    if (this.#isBehind) this.#timer = setTimeout(() => this.#rest(0), firstRestMs)
+    else this.#arm()
   }
 
   /** The record may lack what was done in the last moments before, which is then done again: executions that run say so. */
@@ -116,6 +129,7 @@ export class Engine implements EngineParts {
     this.#isRunning = false
     clearTimeout(this.#timer)
     this.#queue.clear()
+    this.#landed.length = 0
   }
 
   /** For the metrics: how many executions there are, and for how long the first of each queue waits. */
@@ -176,17 +190,37 @@ export class Engine implements EngineParts {
   /** Whether a task or follow-up has been handed out and has not come back. */
   readonly isInFlight = (run: string): boolean => this.#inFlight.has(run)
 
-  /** Does what is due. Called by the timer, and by requests so that they see the state of their moment. */
-  drain(): void {
-    if (!this.#isRunning || this.#isSettling) return
+  /** Called by requests, so that they see the state of their moment, if it does not take longer. */
+  catchUp(): void {
+    if (!this.#isBehind) this.#drain(sliceMs)
+  }
+
+  /** Does what is due. */
+  #drain(ms: number): void {
+    if (!this.#isRunning) return
     this.#watchClock()
-    const until = performance.now() + sliceMs
-    while (performance.now() < until) {
-      const id = this.#queue.take(this.options.now())
-      if (id === undefined) break
-      this.#guard(id, () => this.#run(id))
-    }
+    const until = performance.now() + ms
+    while (this.#doNext() && performance.now() < until);
+    this.#isBehind = this.#next() <= this.options.now()
     this.#arm()
+  }
+
+  /** When there is something to do, milliseconds since the epoch. */
+  #next(): number {
+    if (this.#landed.length > 0) return -Infinity
+    return (this.#isSettling ? undefined : this.#queue.next()) ?? Infinity
+  }
+
+  /** Results come first, so that not ever more calls are out. @returns whether there was anything to do */
+  #doNext(): boolean {
+    const record = this.#landed.shift()
+    if (record !== undefined) {
+      record()
+      return true
+    }
+    const id = this.#isSettling ? undefined : this.#queue.take(this.options.now())
+    if (id !== undefined) this.#guard(id, () => this.#run(id))
+    return id !== undefined
   }
 
   #watchClock(): void {
@@ -360,12 +394,24 @@ export class Engine implements EngineParts {
     }
     const attempt = Promise.try(() => step.execute(createTaskContext(this, run)))
     const landed = within(attemptMs, attempt, late, { unref: true }).then(
-      (result) => this.#land(run, (fresh, unit) => this.#apply(fresh, heeding(fresh.stage, run.stage, result), unit)),
-      (error: unknown) => this.#land(run, (fresh) => applyFailure(fresh, error)),
+      (result) => this.#landInTurn(run, (fresh, unit) => this.#apply(fresh, heeding(fresh.stage, run.stage, result), unit)),
+      (error: unknown) => this.#landInTurn(run, (fresh) => applyFailure(fresh, error)),
     )
     if (!step.isUnrecognized) return
     this.#unrecognized.add(landed)
     void landed.finally(() => this.#unrecognized.delete(landed))
+  }
+
+  /** Results that come back while more is due than there was time for wait for their turn. */
+  #landInTurn(run: StepRun, apply: (fresh: StepRun, unit: UnitOfWork) => void): Promise<void> | undefined {
+    if (!this.#isBehind) {
+      this.#land(run, apply)
+      return undefined
+    }
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#landed.push(() => resolve(this.#land(run, apply)))
+    this.#arm()
+    return promise
   }
 
   /** The result of a call has come back; it is kept until the store takes it. */
@@ -445,11 +491,19 @@ export class Engine implements EngineParts {
   }
 
   #arm(): void {
+    if (this.#isResting) return
     clearTimeout(this.#timer)
-    const next = this.#queue.next()
-    if (!this.#isRunning || this.#isSettling || next === undefined) return
-    const pause = Math.min(Math.max(next - this.options.now(), 0), longestTimerMs)
-    this.#timer = setTimeout(() => this.drain(), pause)
+    const pause = this.#next() - this.options.now()
+    if (!this.#isRunning || pause === Infinity) return
+    if (pause <= 0) this.#rest(turnsBetween)
+    else this.#timer = setTimeout(() => this.#drain(portionMs), Math.min(pause, longestTimerMs))
+  }
+
+  /** Costs no time where no request is there. */
+  #rest(turns: number, until = performance.now() + portionMs): void {
+    this.#isResting = turns > 0 && performance.now() < until
+    if (this.#isResting) setImmediate(() => this.#rest(turns - 1, until))
+    else this.#drain(portionMs)
   }
 }
 

@@ -51,7 +51,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
   return {
     routes(app) {
       answerErrors(app, context)
-      app.addHook('onRequest', async () => engine.drain())
+      app.addHook('onRequest', async () => engine.catchUp())
       judgeControl(app, engine)
       submitRoutes(app, engine)
       templatePlanRoutes(app, engine.options)

@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { defaultPipelineLimits } from '../../../src/backends/limits.ts'
+import { firstRestMs } from '../../../src/backends/orchestration/engine.ts'
 import { executionView } from '../../../src/backends/orchestration/execution-view.ts'
 import { ExpressionAnswers } from '../../../src/backends/orchestration/expressions/answers.ts'
 import { failedLeaves } from '../../../src/backends/orchestration/failed-stages.ts'
@@ -242,6 +244,7 @@ test('an execution that crashes the engine repeatedly fails', async (t) => {
   const other = await engine.run({ stages: [W('1', 3600)] })
   for (let start = 1; start <= 6; start++) {
     assert.equal((await engine.view(poison)).status, 'RUNNING', `before start ${start}`)
+    await sleep(firstRestMs)
     await engine.clock.settled()
     await engine.backends.stop()
     engine = await startEngine(t, { dataDir, others: silent })
