@@ -21,6 +21,7 @@ export async function openServices({ config, log, startThread, version, metrics,
     observe: metrics.upstreamAnswered,
     startCall: tracing?.startCall,
     onRetry: metrics.callRetried,
+    embeddedUrl: () => embedded?.address?.(),
     onCircuit: (change: CircuitChange) => {
       logCircuit(log, change)
       if (change.state === 'open') metrics.circuitOpened(change.service)

@@ -59,6 +59,8 @@ export interface CallClass {
 
 export class Endpoint {
   readonly service: ServiceName
+  /** As configured, with the path of the service. */
+  readonly baseUrl: string
   readonly origin: string
   /** Path of the base URL, without trailing slash. */
   readonly basePath: string
@@ -75,6 +77,7 @@ export class Endpoint {
     const { service, baseUrl, socketPath, circuit } = options
     const url = new URL(baseUrl)
     this.service = service
+    this.baseUrl = baseUrl
     this.backendKey = options.backendKey
     this.origin = url.origin
     this.basePath = url.pathname.replace(/(?<!\/)\/+$/, '')
@@ -224,6 +227,6 @@ export class Endpoint {
 }
 
 /** The shorter one of two timeouts, where 0 is without limit. */
-function shorter(one: number, other: number): number {
+export function shorter(one: number, other: number): number {
   return one === 0 || other === 0 ? one + other : Math.min(one, other)
 }

@@ -44,6 +44,7 @@ class PassedCall {
   #attempt: Attempt | undefined
   /** Where it has failed. */
   #failed: Endpoint[] | undefined
+  #firstAtMs: number | undefined
   #redirects = 0
 
   constructor(upstreams: Upstreams, options: PassOnOptions) {
@@ -97,12 +98,18 @@ class PassedCall {
     const delayMs =
       client.destroyed || client.headersSent
         ? undefined
-        : this.upstreams.noteFailure(endpoint, { error, method: this.call.method ?? 'GET', attempt: number })
+        : this.upstreams.noteFailure(endpoint, {
+            error,
+            method: this.call.method ?? 'GET',
+            attempt: number,
+            firstAtMs: this.#firstAtMs,
+          })
     if (delayMs === undefined) {
       attempt.leave()
       this.#end(error)
       return
     }
+    this.#firstAtMs ??= performance.now()
     this.#failed.push(endpoint)
     setTimeout(() => {
       attempt.leave()

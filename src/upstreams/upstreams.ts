@@ -8,7 +8,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import type { StartCall } from '../telemetry/open-tracing.ts'
 import { createTarget } from './call-target.ts'
 import { type CircuitSettings, type CircuitState, usualCircuit } from './circuit.ts'
-import { type CallBounds, Endpoint, isUnavailable } from './endpoint.ts'
+import { type CallBounds, Endpoint, isUnavailable, shorter } from './endpoint.ts'
 import type { IdentityHeaders } from './identity.ts'
 import type { UpstreamAnswer } from './read-answer.ts'
 import { maxRedirects, redirectPath } from './redirects.ts'
@@ -46,6 +46,8 @@ export interface UpstreamSurroundings {
   /** A call is repeated, or would have been if the budget of the service allowed it. */
   onRetry?: ((service: ServiceName, result: 'retried' | 'over-budget') => void) | undefined
   onCircuit?: ((change: CircuitChange) => void) | undefined
+  /** Which of several addresses the embedded back ends have at present; undefined while none serves. */
+  embeddedUrl?: (() => string | undefined) | undefined
 }
 
 type EmbeddedAddress = Extract<ServiceAddress, { kind: 'embedded' }>
@@ -75,17 +77,21 @@ const maxAttempts = 2
 const maxAttemptsElsewhere = 3
 /** Retries are spread over this time. */
 const maxRetryDelayMs = 50
-/** Twenty seconds: an embedded service restarts within two, and a standby takes a lease within fourteen. */
-const embeddedAttempts = 400
+/** An embedded service restarts within two seconds, and a standby takes a lease within twelve. */
+const embeddedWaitMs = 20_000
 const embeddedDelayMs = 50
+/** To connect with back ends that may be elsewhere, too: their machine may be gone. */
+const embeddedConnectMs = 1000
 
 /** An error, or the status of an answer. */
 interface CallFailure {
   readonly error?: unknown
   readonly status?: number | undefined
   readonly method: string
-  /** From 1. */
+  /** From 1; infinite: there cannot be another one. */
   readonly attempt: number
+  /** When the first attempt failed; undefined: this is the first. */
+  readonly firstAtMs: number | undefined
 }
 
 export class Upstreams {
@@ -194,7 +200,8 @@ export class Upstreams {
 
   async #askUntilAnswered(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): Promise<WholeAnswer> {
     const { method = 'GET', signal } = call
-    for (const failed: Endpoint[] = []; ; ) {
+    const failed: Endpoint[] = []
+    for (let firstAtMs: number | undefined; ; firstAtMs ??= performance.now()) {
       const attempt = failed.length + 1
       const endpoint = this.choose(service, call, identity, failed)
       try {
@@ -207,10 +214,10 @@ export class Upstreams {
       try {
         const answer = await this.#ask(endpoint, connection, call, identity)
         this.noteAnswer(endpoint, answer.status)
-        if (this.#retryDelay(endpoint, { status: answer.status, method, attempt }) === undefined) return answer
+        if (this.#retryDelay(endpoint, { status: answer.status, method, attempt, firstAtMs }) === undefined) return answer
       } catch (error) {
         if (signal?.aborted) throw error
-        const delayMs = this.noteFailure(endpoint, { error, method, attempt })
+        const delayMs = this.noteFailure(endpoint, { error, method, attempt, firstAtMs })
         if (delayMs === undefined) throw error
         await pause(delayMs)
       } finally {
@@ -231,6 +238,9 @@ export class Upstreams {
     if (failed.length === 0) this.#budgetOf(service).count()
     const [only] = endpoints
     if (endpoints.length === 1 && only?.isAvailable) return only
+    const embedded = this.isEmbedded(service) ? this.#surroundings.embeddedUrl?.() : undefined
+    const linked = embedded && endpoints.find(({ baseUrl }) => baseUrl === `${embedded}/${service}`)
+    if (linked) return linked
     let best: Endpoint | undefined
     const first = this.#turn++
     for (let index = 0; index < endpoints.length; index++) {
@@ -276,14 +286,14 @@ export class Upstreams {
    * nothing was sent, or it was a read. An embedded service that restarts is waited for.
    */
   #retryDelay(endpoint: Endpoint, failure: CallFailure): number | undefined {
-    const { error, method, attempt } = failure
+    const { error, method, attempt, firstAtMs = performance.now() } = failure
     const { service } = endpoint
     const status = error instanceof GatewayError ? error.details.upstream?.status : failure.status
     const isElsewhere = isUnavailable(status) && isReadMethod(method) && this.#hasAlternative(endpoint)
     const isEmbedded = this.isEmbedded(service)
-    if (isEmbedded && isUnconnected(error)) return attempt < maxAttemptsElsewhere ? embeddedDelayMs : undefined
-    if (!isElsewhere && !mayRetry(error, method)) return undefined
-    if (isEmbedded) return attempt < embeddedAttempts ? embeddedDelayMs : undefined
+    if (!isElsewhere && !mayRetry(error, method) && !(isEmbedded && isUnconnected(error))) return undefined
+    if (isEmbedded && attempt < Number.POSITIVE_INFINITY)
+      return performance.now() - firstAtMs < embeddedWaitMs ? embeddedDelayMs : undefined
     const attempts = this.#hasAlternative(endpoint) ? maxAttemptsElsewhere : maxAttempts
     if (this.#settings.retry === false || attempt >= attempts) return undefined
     const isAllowed = this.#budgetOf(service).take(performance.now())
@@ -314,9 +324,12 @@ export class Upstreams {
   }
 
   #createEndpoint(service: ServiceName, baseUrl: string, embedded: EmbeddedAddress | undefined): Endpoint {
-    const { bounds, circuit = usualCircuit, keepAliveMs } = this.#settings
+    const { bounds: given, circuit = usualCircuit, keepAliveMs } = this.#settings
+    const bounds = typeof given === 'function' ? given(service) : given
+    const mayBeElsewhere = (embedded?.remote?.baseUrls.length ?? 0) > 1
     return new Endpoint({
-      ...(typeof bounds === 'function' ? bounds(service) : bounds),
+      ...bounds,
+      ...(mayBeElsewhere && { connectTimeoutMs: shorter(bounds.connectTimeoutMs, embeddedConnectMs) }),
       keepAliveMs,
       secureContext: this.#secureContext,
       service,

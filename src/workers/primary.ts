@@ -241,7 +241,11 @@ class WorkerSupervisor {
   #state(): PrimaryState {
     const { embedded } = this.#parts
     return {
-      embedded: embedded && { isListening: embedded.isListening(), permissionVersion: embedded.permissionVersion() },
+      embedded: embedded && {
+        isListening: embedded.isListening(),
+        permissionVersion: embedded.permissionVersion(),
+        address: embedded.address?.(),
+      },
       workers: { running: this.#serving().length, configured: this.#places.length },
     }
   }

@@ -51,10 +51,17 @@ export interface WorkerStart {
 
 export const wordsMark = '\0'
 
+export interface EmbeddedState {
+  readonly isListening: boolean
+  readonly permissionVersion: number
+  /** See `Embedded`. */
+  readonly address: string | undefined
+}
+
 /** What workers know of the primary. */
 export interface PrimaryState {
   /** Undefined where every service is external. */
-  readonly embedded: { readonly isListening: boolean; readonly permissionVersion: number } | undefined
+  readonly embedded: EmbeddedState | undefined
   readonly workers: WorkerCount
 }
 

@@ -9,7 +9,7 @@ import type { PortKind } from '../http/request-state.ts'
 import type { Guesses } from '../login/form/guess-limit.ts'
 import { Channel } from '../net/channel.ts'
 import type { MetricSnapshot } from '../telemetry/metric-set.ts'
-import type { HandedConnection, PrimaryDuties, PrimaryState, WorkerDuties, WorkerStart } from './protocol.ts'
+import type { EmbeddedState, HandedConnection, PrimaryDuties, PrimaryState, WorkerDuties, WorkerStart } from './protocol.ts'
 import type { SharedParts, WorkerGroup } from './shared-parts.ts'
 
 type Toward = Channel<WorkerDuties, PrimaryDuties>
@@ -129,9 +129,9 @@ function takeConnection(
 
 class RemoteEmbedded implements Embedded {
   readonly #ready = Promise.withResolvers<void>()
-  #state: NonNullable<PrimaryState['embedded']>
+  #state: EmbeddedState
 
-  constructor(state: NonNullable<PrimaryState['embedded']>) {
+  constructor(state: EmbeddedState) {
     this.#state = state
     if (state.isListening) this.#ready.resolve()
   }
@@ -142,7 +142,7 @@ class RemoteEmbedded implements Embedded {
 
   update({ embedded }: PrimaryState): void {
     if (embedded === undefined) return
-    this.#state = { ...this.#state, isListening: embedded.isListening }
+    this.#state = { ...embedded, permissionVersion: this.#state.permissionVersion }
     this.note(embedded.permissionVersion)
     if (embedded.isListening) this.#ready.resolve()
   }
@@ -157,6 +157,10 @@ class RemoteEmbedded implements Embedded {
 
   permissionVersion(): number {
     return this.#state.permissionVersion
+  }
+
+  address(): string | undefined {
+    return this.#state.address
   }
 
   /** The primary has the state in its own metrics. */

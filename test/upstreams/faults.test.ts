@@ -113,6 +113,23 @@ test('errors that a service answers never suspend it', async (t) => {
   assert.equal(orca.background.length, 30)
 })
 
+test('calls go where the embedded back ends are', async (t) => {
+  const both = [await startUpstream(t, { 'GET /orca/tasks': [] }), await startUpstream(t, { 'GET /orca/tasks': [] })]
+  const baseUrls = both.map(({ url }) => url)
+  let embeddedUrl: string | undefined
+  const services = { orca: { kind: 'embedded', service: 'orca', remote: { baseUrls } } } as const
+  const upstreams = open(t, { baseUrls, services }, { embeddedUrl: () => embeddedUrl })
+  const countAll = async () => {
+    for (let count = 0; count < 10; count++) assert.equal((await read(upstreams)).status, 200)
+    return both.map(({ requests, background }) => requests.length + background.length)
+  }
+
+  for (const [index, url] of baseUrls.entries()) {
+    embeddedUrl = url
+    assert.deepEqual(await countAll(), index === 0 ? [10, 0] : [10, 10])
+  }
+})
+
 test('an answer to a call under way closes the circuit', async (t) => {
   const held: ServerResponse[] = []
   const port = await serve(t, ({ url, socket }, outgoing) => {

@@ -35,6 +35,8 @@ export type BackendThread = Pick<EventEmitter, 'on' | 'once'> & Pick<Worker, 'po
 
 export interface Embedded {
   isListening(): boolean
+  /** Where they are at present, where there are several addresses; undefined while they serve nowhere. */
+  address?(): string | undefined
   /** Resolves when the worker listens for the first time; rejects when it cannot start at all. */
   readonly ready: Promise<void>
   /** Changes whenever permissions may have changed. */

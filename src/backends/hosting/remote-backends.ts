@@ -24,7 +24,7 @@ interface RemoteOptions {
 
 type Link = Channel<GatewayDuties, BackendDuties>
 
-const pauses = { firstMs: 50, longestMs: 1000 }
+const pauses = { firstMs: 50, longestMs: 500 }
 const connectMs = 3000
 const pingMs = 5000
 const observeMs = 3000
@@ -33,21 +33,24 @@ const graceMs = 20_000
 
 export class RemoteBackends implements Embedded {
   readonly #options: RemoteOptions
-  readonly #backOff = new BackOff(pauses)
+  /** Each address is asked by itself, so that one without answer delays no other. */
+  readonly #backOffs: ReadonlyMap<string, BackOff>
   #link: Link | undefined
+  /** Of the link, or of one that is about to begin. */
   #socket: Socket | undefined
+  #address: string | undefined
   #ping: NodeJS.Timeout | undefined
   #grace: NodeJS.Timeout | undefined
   #isListening = false
   #isClosed = false
   #version = 0
-  #turn = 0
   /** The failures that were logged since the last link, so that equal ones are not. */
   readonly #logged = new Set<string>()
 
   constructor(options: RemoteOptions) {
     this.#options = options
-    this.#connect()
+    this.#backOffs = new Map(options.place.baseUrls.map((baseUrl) => [baseUrl, new BackOff(pauses)]))
+    for (const baseUrl of options.place.baseUrls) this.#connect(baseUrl)
   }
 
   /** They may come much later, after a start that a service manager would give up: until then requests wait, and `/readyz` answers 503. */
@@ -55,6 +58,10 @@ export class RemoteBackends implements Embedded {
 
   isListening(): boolean {
     return this.#isListening
+  }
+
+  address(): string | undefined {
+    return this.#address
   }
 
   /** Without a link changes are not heard of, so that no earlier decision counts. */
@@ -68,15 +75,14 @@ export class RemoteBackends implements Embedded {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#backOff.cancel()
+    for (const backOff of this.#backOffs.values()) backOff.cancel()
     clearInterval(this.#ping)
     clearTimeout(this.#grace)
     this.#socket?.destroy()
   }
 
-  #connect(): void {
-    const { baseUrls, key } = this.#options.place
-    const baseUrl = baseUrls[this.#turn++ % baseUrls.length] as string
+  #connect(baseUrl: string): void {
+    const { key } = this.#options.place
     const { request, tls } = baseUrl.startsWith('https:')
       ? { request: https.request, tls: this.#options.tls }
       : { request: http.request, tls: {} }
@@ -95,22 +101,23 @@ export class RemoteBackends implements Embedded {
       answer.resume()
       const { statusCode = 0 } = answer
       const advice = statusCode === 401 ? 'set the same backends.key here and there' : 'check services.embedded.baseUrl'
-      this.#retry(`${baseUrl} answers with ${statusCode}: ${advice}`)
+      this.#retry(baseUrl, `${baseUrl} answers with ${statusCode}: ${advice}`)
     })
     asked.on('timeout', () => asked.destroy(new Error(`no answer within ${connectMs} ms`)))
-    asked.on('error', (error) => this.#retry(`${baseUrl} cannot be reached: ${error.message}`))
+    asked.on('error', (error) => this.#retry(baseUrl, `${baseUrl} cannot be reached: ${error.message}`))
     asked.end()
   }
 
-  #retry(reason: string): void {
-    if (this.#isClosed) return
+  #retry(baseUrl: string, reason: string): void {
+    if (this.#isClosed || this.#socket !== undefined) return
     if (!this.#logged.has(reason)) this.#options.log.warn({ reason }, 'the back ends are not there; requests wait for them')
     this.#logged.add(reason)
-    this.#backOff.startLater(() => this.#connect())
+    this.#backOffs.get(baseUrl)?.startLater(() => this.#connect(baseUrl))
   }
 
   #open(socket: Socket, baseUrl: string): void {
-    if (this.#isClosed) return void socket.destroy()
+    if (this.#isClosed || this.#socket !== undefined) return void socket.destroy()
+    for (const backOff of this.#backOffs.values()) backOff.cancel()
     socket.setTimeout(0)
     const link: Link = new Channel(socket, {
       begin: (state) => this.#begin(link, state, baseUrl),
@@ -132,9 +139,10 @@ export class RemoteBackends implements Embedded {
     }
     clearTimeout(this.#grace)
     this.#grace = undefined
-    this.#backOff.reset()
+    for (const backOff of this.#backOffs.values()) backOff.reset()
     this.#logged.clear()
     this.#link = link
+    this.#address = baseUrl
     this.#isListening = true
     log.info({ address: baseUrl, version }, 'connected with the back ends')
     void this.#notePermissions()
@@ -160,9 +168,11 @@ export class RemoteBackends implements Embedded {
     clearInterval(this.#ping)
     this.#link = undefined
     this.#socket = undefined
+    this.#address = undefined
     if (this.#isClosed) return
     this.#grace ??= setTimeout(() => this.#noteAbsence(), graceMs).unref()
-    this.#retry('the link broke off')
+    this.#options.onChanged?.()
+    for (const baseUrl of this.#options.place.baseUrls) this.#retry(baseUrl, 'the link broke off')
   }
 
   #noteAbsence(): void {
