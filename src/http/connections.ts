@@ -2,7 +2,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { setImmediate as endOfIteration } from 'node:timers/promises'
 import { type TLSSocket, Server as TlsServer } from 'node:tls'
 import type { FastifyBaseLogger } from 'fastify'
 import type { GatewayError } from '../errors.ts'
@@ -13,6 +12,7 @@ import { connectRefused, formatRefusal, toClientError, tooManyConnections } from
 import { awaitInvitation } from './expect-continue.ts'
 import { linger } from './linger.ts'
 import type { Overload } from './overload.ts'
+import { takeInput } from './take-input.ts'
 import { boundChunks } from './tiny-chunks.ts'
 
 /** Milliseconds. */
@@ -94,8 +94,6 @@ const calmShare = 0.9
 const unsureStalls = 5
 /** With TLS, an address may have so many times the connections that it may have, those in handshakes included. */
 const handshakeFactor = 2
-/** As many connections wait at a port, as far as the system allows; a client beyond them tries again after seconds. */
-export const maxUnaccepted = 4096
 /** Several times the body that is accepted by default: a client that has somewhat too much to send sees why. */
 const maxLingerBytes = 64 * 1024 * 1024
 
@@ -447,19 +445,4 @@ function isIdle({ socket, turns, lingers }: Connection): boolean {
 /** What comes next on the connection cannot be read, and this request needs nothing of it: its answer is not broken off. */
 function endsWithoutInput({ request, response }: Turn): boolean {
   return request.complete || (response.headersSent && request.readableFlowing === null)
-}
-
-/**
- * Accepts and reads what arrived while the process was busy, until an iteration of the event loop brings nothing. An iteration
- * accepts one connection per port, and the current one may be past its input.
- */
-export async function takeInput(): Promise<void> {
-  // New input without end does not delay a stop any longer.
-  let eventsBefore: number | undefined
-  for (let iteration = 0; iteration <= maxUnaccepted; iteration++) {
-    await endOfIteration()
-    const { events } = performance.nodeTiming.uvMetricsInfo
-    if (events === eventsBefore) return
-    eventsBefore = events
-  }
 }

@@ -3,7 +3,7 @@ import type { RequestListener, Server } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Keep } from '../concurrency/open-parts.ts'
 import { defaultMaxConnections } from './connection-bound.ts'
-import { Connections, type ConnectionTimes, connectionTimes, maxUnaccepted } from './connections.ts'
+import { Connections, type ConnectionTimes, connectionTimes } from './connections.ts'
 import {
   type ConnectionSource,
   createEncryptedServer,
@@ -16,6 +16,7 @@ import {
 import { Overload } from './overload.ts'
 import type { PortKind } from './request-state.ts'
 import type { HttpSettings } from './settings.ts'
+import { maxUnaccepted } from './take-input.ts'
 import type { TlsFiles } from './tls/tls-files.ts'
 
 interface PortsOptions {

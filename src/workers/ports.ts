@@ -3,9 +3,9 @@ import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { maxUnaccepted, takeInput } from '../http/connections.ts'
 import type { PortKind } from '../http/request-state.ts'
 import type { HttpSettings } from '../http/settings.ts'
+import { maxUnaccepted, takeInput } from '../http/take-input.ts'
 import type { AcceptedConnection, WorkerProcess } from './worker-process.ts'
 
 interface Port {
