@@ -6,6 +6,7 @@ import { GatewayError } from '../../errors.ts'
 import type { ListenerKind, User } from '../../http/request-state.ts'
 import { findNameObjection } from '../../names/user-name.ts'
 import type { Permissions } from '../../permissions/fiat-permissions.ts'
+import { permissionsUnavailable } from '../../permissions/permission-errors.ts'
 import type { LoginReport } from '../../permissions/permissions.ts'
 import { parseBasic } from '../basic-credentials.ts'
 import type { CurrentUser, EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
@@ -119,7 +120,7 @@ export class TokenLogin implements LoginMethod {
     if (permissions.enabled) {
       const answer = await permissions.lookUp(user)
       if (answer.kind === 'unavailable')
-        return { kind: 'refused', reason: 'its permissions are unknown', error: unavailable(answer) }
+        return { kind: 'refused', reason: 'its permissions are unknown', error: permissionsUnavailable(answer.cause) }
       if (answer.kind === 'unknown') return refusal(`the permission service does not know ${user.username}`)
       const { admin, roles } = answer.view
       if (tokens.settings.rejectWithoutRoles && !admin && roles.length === 0) {
@@ -188,11 +189,6 @@ function refusal(reason: string): LoginOutcome {
   const message = 'The API token is unknown, expired or revoked. Create another one.'
   const headers = { 'www-authenticate': 'Bearer error="invalid_token"' }
   return { kind: 'refused', reason, error: new GatewayError('CREDENTIALS_REFUSED', message, { headers }) }
-}
-
-function unavailable({ cause }: { cause: unknown }): GatewayError {
-  const message = 'The permission service does not answer. Try again in a moment.'
-  return new GatewayError('PERMISSIONS_UNAVAILABLE', message, { cause, upstream: { service: 'fiat' } })
 }
 
 /** Roles stay out: whatever the user held when the token was created may be history. */

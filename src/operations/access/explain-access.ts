@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { User } from '../../http/request-state.ts'
+import { createUser } from '../../login/user.ts'
 import { toUserKey } from '../../names/user-name.ts'
 import type { Permissions } from '../../permissions/fiat-permissions.ts'
 import type { PermissionView } from '../../permissions/permissions.ts'
@@ -121,10 +122,12 @@ async function explainAccess(
   const username = textOf(query['username']) ?? own
   const isOwn = toUserKey(username) === toUserKey(own)
   const roles = textOf(query['roles'])?.split(',')
-  if (!isOwn || roles !== undefined) await requireAdministrator(state, platform)
   const isLimited = isLimitedToUse(state)
-  if ((!isOwn || roles !== undefined) && isLimited)
-    throw tokenLimited('it is limited in use, and so tells only of its own user and roles')
+  const isSupposed = !isOwn || roles !== undefined
+  if (isSupposed) {
+    await requireAdministrator(state, platform)
+    if (isLimited) throw tokenLimited('it is limited in use, and so shows only its own user and roles')
+  }
   const found = findApiOperation(operations, String(query['operation']))
   const { operation } = found
   const known = { ...describeOperation(operation), username }
@@ -137,7 +140,7 @@ async function explainAccess(
   const { call } = request
   const judged = await judgeFor({ call, permissions: platform.permissions, operation, user, view, subject, roles })
   const enforcement = enforcementOf(operation, platform)
-  const mayLook = !isOwn || ((roles !== undefined || view?.admin === true) && !isLimited)
+  const mayLook = isSupposed || (view?.admin === true && !isLimited)
   return {
     ...known,
     known: view !== undefined,
@@ -172,7 +175,7 @@ function textOf(value: unknown): string | undefined {
 }
 
 export function toUser(username: string): User {
-  return { username, email: null, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'explained' }
+  return createUser('explained', username)
 }
 
 interface AccessQuestion {
