@@ -2,10 +2,9 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { JsonObject } from '../json/values.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
-import { readJson } from '../upstreams/read-answer.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { Freshness } from './staleness.ts'
-import { checkList } from './upstream-shape.ts'
+import { readList } from './upstream-shape.ts'
 
 /** One account as clouddriver reports it; names of roles in `permissions` are lower case. */
 export type AccountRecord = Readonly<Record<string, unknown>> & { readonly name: string }
@@ -42,7 +41,7 @@ export class AccountCache {
     try {
       const call = { path: '/credentials', query: { expand: 'true' } }
       const answer = await this.#upstreams.call('clouddriver', call, anonymousIdentity)
-      const read = checkList(readJson(answer, 'clouddriver'), 'clouddriver').filter(isAccount)
+      const read = readList(answer, 'clouddriver').filter(isAccount)
       // A slow answer may be from before a change that a later refresh has read.
       if (number < this.#lastRead) return
       this.#lastRead = number

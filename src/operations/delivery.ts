@@ -4,10 +4,10 @@ import { factsOf, mayDeploy, type RunFacts } from '../environments/delivery.ts'
 import { type Environments, environmentsOf } from '../environments/derivation.ts'
 import { pathTo } from '../http/encode-path.ts'
 import { fieldOf, type JsonObject, numberOf, objectOf, textOf } from '../json/values.ts'
-import { readJson, type UpstreamAnswer } from '../upstreams/read-answer.ts'
+import type { UpstreamAnswer } from '../upstreams/read-answer.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 import type { UpstreamCall } from '../upstreams/upstream-call.ts'
-import { checkList, checkObject } from './upstream-shape.ts'
+import { readList, readListIfAny, readObject } from './upstream-shape.ts'
 
 export type CallService = (service: ServiceName, call: UpstreamCall) => Promise<UpstreamAnswer>
 
@@ -57,8 +57,8 @@ export class DeliveryReader {
     ])
     const runs = [...(await this.#readRuns(call, listed.ids)), ...listed.tasks].filter(({ steps }) => steps.length > 0)
     const isKnown = stored.status !== 404
-    const { environments: attribute } = isKnown ? checkObject(readJson(stored, 'front50'), 'front50') : ({} as JsonObject)
-    const definitions = pipelines.status === 404 ? [] : checkList(readJson(pipelines, 'front50'), 'front50')
+    const { environments: attribute } = isKnown ? readObject(stored, 'front50') : ({} as JsonObject)
+    const definitions = readListIfAny(pipelines, 'front50')
     const used = [...new Set(runs.flatMap(({ steps }) => steps.map(({ account }) => account)))]
     const environments = environmentsOf(attribute, { accounts, pipelines: definitions, used })
     const { isComplete } = listed
@@ -87,7 +87,7 @@ export class DeliveryReader {
     const unknown = ids.filter((id) => !this.#facts.has(id))
     for (let at = 0; at < unknown.length; at += runsOfBatch) {
       const query = { executionIds: unknown.slice(at, at + runsOfBatch).join(','), expand: true }
-      for (const run of checkList(readJson(await call('orca', { path: '/pipelines', query }), 'orca'), 'orca')) this.#keep(run)
+      for (const run of readList(await call('orca', { path: '/pipelines', query }), 'orca')) this.#keep(run)
     }
     return ids.flatMap((id) => this.#facts.get(id) ?? [])
   }
@@ -119,7 +119,7 @@ export async function listRuns(
       ...{ startIndex: page * runsOfPage, size: runsOfPage },
     }
     const answer = await call('orca', { path: pathTo`/applications/${application}/pipelines/search`, query })
-    const found = checkList(readJson(answer, 'orca'), 'orca')
+    const found = readList(answer, 'orca')
     runs.push(...found.filter((run) => textOf(fieldOf(run, 'id')) !== undefined))
     if (found.length < runsOfPage) return { runs, isComplete: true }
   }
@@ -130,7 +130,7 @@ export async function listRuns(
 export async function listTasks(call: CallService, application: string, sinceMs: number): Promise<JsonObject[]> {
   const path = application === '*' ? '/tasks' : pathTo`/applications/${application}/tasks`
   const answer = await call('orca', { path, query: { limit: maxTasks, statuses: 'SUCCEEDED,TERMINAL' } })
-  const tasks = answer.status === 404 ? [] : checkList(readJson(answer, 'orca'), 'orca')
+  const tasks = readListIfAny(answer, 'orca')
   return tasks
     .map(({ id, name, status, startTime, execution, application: own }) => {
       return { ...objectOf(execution), id, name, status, startTime, application: own }

@@ -1,6 +1,7 @@
 /** Checks that answers of services are objects or lists, before operations read them. */
 import { GatewayError } from '../errors.ts'
 import { isObject, type JsonObject } from '../json/values.ts'
+import { readJson, type UpstreamAnswer } from '../upstreams/read-answer.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 
 /** @throws {GatewayError} UPSTREAM_UNREADABLE when the parsed answer is not an object, an empty one included */
@@ -13,6 +14,21 @@ export function checkObject(answer: unknown, service: ServiceName): JsonObject {
 export function checkList(answer: unknown, service: ServiceName): JsonObject[] {
   if (Array.isArray(answer)) return answer.filter(isObject)
   throw unreadable(service, 'a list')
+}
+
+/** @throws {GatewayError} UPSTREAM_FAILED with the status of the service, UPSTREAM_UNREADABLE */
+export function readObject(answer: UpstreamAnswer, service: ServiceName): JsonObject {
+  return checkObject(readJson(answer, service), service)
+}
+
+/** @throws as `readObject` */
+export function readList(answer: UpstreamAnswer, service: ServiceName): JsonObject[] {
+  return checkList(readJson(answer, service), service)
+}
+
+/** An empty one where the service knows none. @throws as `readObject` */
+export function readListIfAny(answer: UpstreamAnswer, service: ServiceName): JsonObject[] {
+  return answer.status === 404 ? [] : readList(answer, service)
 }
 
 function unreadable(service: ServiceName, wanted: string): GatewayError {

@@ -2,9 +2,9 @@
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { readJson, type UpstreamAnswer, upstreamFailed } from '../../upstreams/read-answer.ts'
+import { type UpstreamAnswer, upstreamFailed } from '../../upstreams/read-answer.ts'
 import type { OperationRequest } from '../operation.ts'
-import { checkList, checkObject } from '../upstream-shape.ts'
+import { checkList, readObject } from '../upstream-shape.ts'
 
 /**
  * The definition whose name, or else whose id, is exactly `nameOrId`. An id may belong to another application.
@@ -44,5 +44,5 @@ export function findByName(definitions: readonly JsonObject[], name: unknown): J
 }
 
 function unlessMissing(answer: UpstreamAnswer): JsonObject | undefined {
-  return answer.status === 404 ? undefined : checkObject(readJson(answer, 'front50'), 'front50')
+  return answer.status === 404 ? undefined : readObject(answer, 'front50')
 }

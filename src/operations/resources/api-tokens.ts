@@ -13,7 +13,7 @@ import { parseMoment } from '../moment.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { nothing } from '../schemas.ts'
-import { checkList } from '../upstream-shape.ts'
+import { readList } from '../upstream-shape.ts'
 
 const moment = z.string().describe('ISO 8601, UTC.')
 
@@ -218,7 +218,7 @@ export async function mayMintTokens({ user, token }: RequestState, { login, perm
 }
 
 async function eligibleAccounts(request: OperationRequest) {
-  return checkList(await request.json('front50', { path: '/serviceAccounts/tokenEligible' }), 'front50')
+  return readList(await request.call('front50', { path: '/serviceAccounts/tokenEligible' }), 'front50')
 }
 
 async function rotate(request: OperationRequest, platform: Platform): Promise<z.infer<typeof IssuedToken>> {

@@ -4,7 +4,7 @@ import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, objectOf } from '../../json/values.ts'
 import { isGranted } from '../../permissions/rights.ts'
-import { readJson, type UpstreamAnswer, upstreamFailed } from '../../upstreams/read-answer.ts'
+import { type UpstreamAnswer, upstreamFailed } from '../../upstreams/read-answer.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import { KeptLists } from '../access/answer-filter.ts'
 import { createAccountFilter, createReadFilter, isDecided } from '../access/application-access.ts'
@@ -16,7 +16,7 @@ import { DirectAnswer, type Operation, type OperationRequest } from '../operatio
 import type { Platform } from '../platform.ts'
 import { flagModel, integer, textModel } from '../schemas.ts'
 import { formatMissing, noteAge } from '../staleness.ts'
-import { checkObject } from '../upstream-shape.ts'
+import { readObject } from '../upstream-shape.ts'
 
 export const applicationOperations: Operation[] = [
   get('getAllApplicationsUsingGET', '/applications', {
@@ -203,16 +203,16 @@ async function askDefinitions(
   if (answer?.status === 401 || answer?.status === 403) throw upstreamFailed('front50', answer)
   if (answer?.status === 404) return undefined
   if (answer !== undefined && answer.status >= 300) missing.add('front50')
-  const stored = answer && readObject(answer)
+  const stored = answer && objectIfReadable(answer)
   if (stored === undefined) return checkReadable(platform.applications.find(name), request, platform)
   const attributes = toAttributes(stored)
   if (attributes !== undefined) platform.applications.learn(attributes)
   return attributes
 }
 
-function readObject(answer: UpstreamAnswer): JsonObject | undefined {
+function objectIfReadable(answer: UpstreamAnswer): JsonObject | undefined {
   try {
-    return checkObject(readJson(answer, 'front50'), 'front50')
+    return readObject(answer, 'front50')
   } catch {
     return undefined
   }

@@ -11,7 +11,7 @@ import { BakeOptions } from '../models/builds.ts'
 import { DirectAnswer, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { textModel } from '../schemas.ts'
-import { checkObject } from '../upstream-shape.ts'
+import { readObject } from '../upstream-shape.ts'
 
 export const bakeryOperations: Operation[] = [
   get('bakeOptionsUsingGET1', '/bakery/options', {
@@ -61,8 +61,8 @@ async function optionsOfProvider(request: OperationRequest, { upstreams, setting
 async function loadLogs(request: OperationRequest, { upstreams }: Platform): Promise<unknown> {
   if (!upstreams.isEnabled('rosco')) throw new GatewayError('BAD_ARGUMENT', 'The bakery is off: there are no logs of bakes.')
   const { region = '', statusId = '' } = request.path
-  const log = checkObject(
-    await request.json('rosco', { path: pathTo`/api/v1/${region}/logs/${statusId}`, location: region }),
+  const log = readObject(
+    await request.call('rosco', { path: pathTo`/api/v1/${region}/logs/${statusId}`, location: region }),
     'rosco',
   )
   const content = log['logsContent']

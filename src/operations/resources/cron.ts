@@ -1,13 +1,12 @@
 /** Checks cron expressions while users type them. */
 import { z } from 'zod'
 import { parseObject, textOf } from '../../json/values.ts'
-import { readJson } from '../../upstreams/read-answer.ts'
 import { get } from '../declare.ts'
 import { aboutGateway } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { textModel } from '../schemas.ts'
-import { checkObject } from '../upstream-shape.ts'
+import { readObject } from '../upstream-shape.ts'
 
 const CronVerdict = z
   .looseObject({
@@ -43,7 +42,7 @@ async function validate(request: OperationRequest, platform: Platform): Promise<
     query: { cronExpression: request.query['expression'] },
   })
   if (answer.status === 400) return { valid: false, message: messageOf(answer.text) }
-  return { ...checkObject(readJson(answer, 'echo'), 'echo'), valid: true }
+  return { ...readObject(answer, 'echo'), valid: true }
 }
 
 function messageOf(body: string): string {

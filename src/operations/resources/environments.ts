@@ -14,7 +14,6 @@ import { definedOf, fieldAt, fieldOf, type JsonObject, objectsOf, textOf, textsO
 import type { PermissionView } from '../../permissions/permissions.ts'
 import { hasRole, isGranted } from '../../permissions/rights.ts'
 import { manifestProvider } from '../../settings/standalone.ts'
-import { readJson } from '../../upstreams/read-answer.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import { createAccountFilter, isDecided } from '../access/application-access.ts'
 import { listDefinitions } from '../access/find-definition.ts'
@@ -24,7 +23,7 @@ import { EnvironmentsModel } from '../models/environments.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { formatMissing } from '../staleness.ts'
-import { checkList, checkObject } from '../upstream-shape.ts'
+import { readListIfAny, readObject } from '../upstream-shape.ts'
 import { type Ask, type Between, loadBetween, nothingBetween } from './between-versions.ts'
 
 /** Pipelines whose runs are looked at, and runs of each. */
@@ -147,8 +146,8 @@ async function loadFoundation(
     request.call('clouddriver', { path: pathTo`/applications/${application}/serverGroups` }),
     listDefinitions(request, application),
   ])
-  const groups = listed.status === 404 ? [] : checkList(readJson(listed, 'clouddriver'), 'clouddriver')
-  if (stored.status !== 404) return [checkObject(readJson(stored, 'front50'), 'front50'), groups, pipelines]
+  const groups = readListIfAny(listed, 'clouddriver')
+  if (stored.status !== 404) return [readObject(stored, 'front50'), groups, pipelines]
   if (groups.length === 0) throw new GatewayError('NOT_FOUND', `There is no application "${application}".`)
   return [{}, groups, pipelines]
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { pathTo, type QueryValue } from '../../http/encode-path.ts'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { fieldAt, isObject, type JsonObject, objectOf } from '../../json/values.ts'
-import { checkDone, readJson } from '../../upstreams/read-answer.ts'
+import { checkDone } from '../../upstreams/read-answer.ts'
 import { findByName, listDefinitions } from '../access/find-definition.ts'
 import { changeRun, learnApplication } from '../access/learn-application.ts'
 import { get, operationsWith, polledByUsers } from '../declare.ts'
@@ -12,7 +12,7 @@ import { ExecutionModel, FailedStage, StageUpdate } from '../models/executions.t
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyList, AnyObject, flagModel, integer, nonEmpty, nothing, textModel } from '../schemas.ts'
-import { checkObject } from '../upstream-shape.ts'
+import { readObject } from '../upstream-shape.ts'
 import { toBase64Json } from './task-polling.ts'
 
 const statuses = textModel.optional().describe('Execution statuses, comma-separated; all unless given.')
@@ -242,7 +242,7 @@ async function cancelAtOlderAddress(request: OperationRequest): Promise<void> {
 async function restartStage(request: OperationRequest): Promise<StreamedAnswer> {
   const { id = '', stageId = '' } = request.path
   const answer = await request.call('orca', { path: pathTo`/pipelines/${id}` })
-  const execution = checkObject(readJson(answer, 'orca'), 'orca')
+  const execution = readObject(answer, 'orca')
   const application = String(execution['application'])
   const definition = findByName(await listDefinitions(request, application), execution['name'])
   request.state.application = application

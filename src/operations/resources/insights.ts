@@ -4,7 +4,7 @@ import { fieldAt, type JsonObject } from '../../json/values.ts'
 import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
 import type { OperationRequest } from '../operation.ts'
 import type { InsightLink } from '../settings.ts'
-import { checkObject } from '../upstream-shape.ts'
+import { readObject } from '../upstream-shape.ts'
 
 interface InsightAction {
   readonly url: string
@@ -36,8 +36,8 @@ export async function loadWithAccount(
   request: OperationRequest,
   call: UpstreamCall,
 ): Promise<{ account: JsonObject; resource: unknown }> {
-  const account = checkObject(
-    await request.json('clouddriver', { path: pathTo`/credentials/${request.path['account'] as string}` }),
+  const account = readObject(
+    await request.call('clouddriver', { path: pathTo`/credentials/${request.path['account'] as string}` }),
     'clouddriver',
   )
   return { account, resource: await request.json('clouddriver', call) }

@@ -9,7 +9,7 @@ import { JobModel } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { textModel } from '../schemas.ts'
-import { checkObject } from '../upstream-shape.ts'
+import { readObject } from '../upstream-shape.ts'
 import { toInsightActions } from './insights.ts'
 
 export const jobOperations: Operation[] = [
@@ -38,7 +38,7 @@ async function loadJob(request: OperationRequest, { settings }: Platform): Promi
   const { applicationName: application = '', account = '', region = '', name: jobName = '' } = request.path
   try {
     const path = pathTo`/applications/${application}/jobs/${account}/${region}/${jobName}`
-    const job = checkObject(await request.json('clouddriver', { path }), 'clouddriver')
+    const job = readObject(await request.call('clouddriver', { path }), 'clouddriver')
     const variables = { application, account, region, jobName, cloudProvider: job['cloudProvider'] }
     return { ...job, insightActions: toInsightActions(settings.insights.job, [variables]) }
   } catch (error) {

@@ -6,7 +6,7 @@ import { isObject, isTrue, type JsonObject, listOf, objectOf, parseObject } from
 import { describeIssue } from '../../settings/describe-issue.ts'
 import { describeParameterProblem } from '../../stage-types/check-parameters.ts'
 import { createUlid } from '../../storage/ulid.ts'
-import { readJson, type UpstreamAnswer, upstreamFailed } from '../../upstreams/read-answer.ts'
+import { type UpstreamAnswer, upstreamFailed } from '../../upstreams/read-answer.ts'
 import { checkMayExecute, isDecided } from '../access/application-access.ts'
 import { findDefinition } from '../access/find-definition.ts'
 import { operationsWith, post } from '../declare.ts'
@@ -16,7 +16,7 @@ import { Pipeline } from '../models/pipelines.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, Ref, submitted, textModel } from '../schemas.ts'
-import { checkObject } from '../upstream-shape.ts'
+import { readObject } from '../upstream-shape.ts'
 import { displayedUser, usernameOf, withDisplayedUser } from './caller.ts'
 
 const Trigger = z.looseObject({
@@ -88,8 +88,8 @@ async function startStored(request: OperationRequest, platform: Platform, nameOr
   checkParameters(definition, trigger, platform)
   return withPrefix(prefix, async () => {
     const body = { ...definition, trigger, ...addNotifications(definition, trigger), ...(plan && { plan }) }
-    const answer = checkObject(
-      await request.json('orca', { method: 'POST', path: '/orchestrate', query: { user: trigger.user }, body }),
+    const answer = readObject(
+      await request.call('orca', { method: 'POST', path: '/orchestrate', query: { user: trigger.user }, body }),
       'orca',
     )
     return plan ? new DirectAnswer(200, answer) : answer
@@ -166,7 +166,7 @@ async function startGiven(request: OperationRequest, platform: Platform): Promis
     body: withDisplayedUser(request, plan ? { ...definition, plan } : definition),
   })
   if (answer.status === 400 && definition['type'] === 'templatedPipeline') throw templateRefused(answer)
-  return checkObject(readJson(answer, 'orca'), 'orca')
+  return readObject(answer, 'orca')
 }
 
 /** A templated pipeline may name its application twice, and the inner one counts: both are checked. */

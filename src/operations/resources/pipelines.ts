@@ -4,7 +4,7 @@ import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { misfit, noPage } from '../../upstreams/answer-form.ts'
-import { checkDone, readJson } from '../../upstreams/read-answer.ts'
+import { checkDone } from '../../upstreams/read-answer.ts'
 import { findByName, findDefinition, listDefinitions } from '../access/find-definition.ts'
 import { get, operationsWith, polledByUsers, post } from '../declare.ts'
 import {
@@ -22,7 +22,7 @@ import { DefinitionMove, Pipeline } from '../models/pipelines.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, flagModel, integer, nothing, ObjectList, textModel } from '../schemas.ts'
-import { checkObject } from '../upstream-shape.ts'
+import { readObject } from '../upstream-shape.ts'
 import { usernameOf } from './caller.ts'
 import { withWarnings } from './save-warnings.ts'
 import { type FinishedTask, runTask, type TaskSubmission, taskVariable, toBase64Json } from './task-polling.ts'
@@ -234,7 +234,7 @@ async function convertToTemplate(request: OperationRequest): Promise<string> {
   const id = request.path['pipelineConfigId'] as string
   const stored = await request.call('front50', { path: pathTo`/pipelines/${id}/get` })
   if (stored.status === 404) throw new GatewayError('NOT_FOUND', `There is no pipeline definition with the id ${id}.`)
-  checkObject(readJson(stored, 'front50'), 'front50')
+  readObject(stored, 'front50')
   const converted = await request.call('orca', {
     method: 'POST',
     path: '/convertPipelineToTemplate',

@@ -10,7 +10,7 @@ import { ExecutionModel } from '../models/executions.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { integer, textModel } from '../schemas.ts'
-import { checkList } from '../upstream-shape.ts'
+import { readList } from '../upstream-shape.ts'
 
 const spansApplications = demandsNothing('a project shows several applications and belongs to none of them')
 
@@ -53,7 +53,7 @@ export const projectOperations: Operation[] = [
 async function listExecutions(request: OperationRequest, platform: Platform): Promise<StreamedAnswer | JsonObject[]> {
   const call = { path: pathTo`/projects/${request.path['id'] as string}/pipelines`, query: request.query }
   if (!isDecided(platform)) return new StreamedAnswer('orca', call)
-  const executions = checkList(await request.json('orca', call), 'orca')
+  const executions = readList(await request.call('orca', call), 'orca')
   const mayRead = await createReadFilter(request, platform)
   return executions.filter(({ application }) => typeof application === 'string' && mayRead(application))
 }
