@@ -44,17 +44,13 @@ export class AccountStates {
 
   /** Requests that come together share a question. */
   #askOnce(key: string, username: string): Promise<boolean> {
-    const asked =
-      this.#asking.get(key) ??
-      this.#options
-        .ask(username)
-        .then((isActive) => {
-          this.#known.set(key, isActive)
-          return isActive
-        })
-        .finally(() => this.#asking.delete(key))
-    this.#asking.set(key, asked)
-    return asked
+    return this.#asking.getOrInsertComputed(key, () => this.#ask(key, username).finally(() => this.#asking.delete(key)))
+  }
+
+  async #ask(key: string, username: string): Promise<boolean> {
+    const isActive = await this.#options.ask(username)
+    this.#known.set(key, isActive)
+    return isActive
   }
 }
 

@@ -1,6 +1,7 @@
 /** Checks an OAuth 2.0 provider: metadata, addresses, keys, client secret. */
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { type Check, createCheck, type Finding, type Reporter, type Timeouts } from '../../findings/finding.ts'
+import { fillAddress } from '../address-template.ts'
 import { judgeNames } from '../judge-names.ts'
 import type { CheckContext } from '../method-type.ts'
 import { createClientAuthentication } from './client-authentication.ts'
@@ -8,7 +9,6 @@ import { discover, type ProviderMetadata } from './discovery.ts'
 import { LoginFailure } from './login-failure.ts'
 import { completeEndpoints, type Endpoints } from './presets.ts'
 import { type CallProvider, createProviderCalls, readObject } from './provider-http.ts'
-import { fillRedirectUri } from './redirect-uri.ts'
 import type { Registration } from './registration.ts'
 import type { OAuth2Settings } from './settings.ts'
 import { requestTokens } from './token-request.ts'
@@ -126,7 +126,7 @@ async function trySecret(
       registration,
       parameters: new URLSearchParams({ code: 'fairlead-doctor', state, ...(published?.namesItself && { iss: name }) }),
       state,
-      redirectUri: fillRedirectUri(registration.redirectUri, { baseUrl, registrationId: id }),
+      redirectUri: fillAddress(registration.redirectUri, { baseUrl, registrationId: id }),
       verifier: registration.pkce ? 'fairlead-doctor-fairlead-doctor-fairlead-doctor' : undefined,
       nonce: undefined,
     })

@@ -1,7 +1,7 @@
 /** Login at a provider of OAuth 2.0 or OpenID Connect. */
 import { pathTo } from '../../http/encode-path.ts'
+import { fillAddress } from '../address-template.ts'
 import { type LoginMethodType, withOthers } from '../method-type.ts'
-import { fillRedirectUri } from './redirect-uri.ts'
 import { oauth2Keys } from './setting-keys.ts'
 import { type OAuth2Settings, toOAuth2Settings } from './settings.ts'
 
@@ -29,7 +29,7 @@ export const oauth2Method: LoginMethodType<OAuth2Settings> = {
     }),
   addresses: ({ registrations }, { baseUrl }) =>
     registrations.flatMap(({ id, redirectUri }) => {
-      const url = fillRedirectUri(redirectUri, { baseUrl, registrationId: id })
+      const url = fillAddress(redirectUri, { baseUrl, registrationId: id })
       return withOthers({ login: `OAuth 2.0 ${id}`, what: 'redirect URI', url, needed: true }, [
         `${baseUrl}/login`,
         baseUrl + pathTo`/login/oauth2/code/${id}`,

@@ -1,6 +1,7 @@
 /** One provider: sends browsers there, judges what comes back, and judges bearer tokens. */
 import * as oauth from 'oauth4webapi'
 import type { User } from '../../http/request-state.ts'
+import { fillAddress } from '../address-template.ts'
 import type { NameCase } from '../login-method.ts'
 import type { Trace } from '../trace.ts'
 import { checkTokenClaims, looksLikeJwt } from './bearer-token.ts'
@@ -10,7 +11,6 @@ import { KeySet } from './key-set.ts'
 import { LoginFailure } from './login-failure.ts'
 import type { CallProvider } from './provider-http.ts'
 import { ProviderServer, type ProviderServerOptions, type Server } from './provider-server.ts'
-import { fillRedirectUri } from './redirect-uri.ts'
 import type { Registration } from './registration.ts'
 import { findAttribute, findUnmet, isMet, toText, type UserAttributes } from './requirements.ts'
 import { claimsToUser } from './to-user.ts'
@@ -79,7 +79,7 @@ export class OAuth2Provider {
     const { id, clientId, scopes, pkce } = this.registration
     const server = await this.#server.current()
     const state = oauth.generateRandomState()
-    const redirectUri = fillRedirectUri(this.registration.redirectUri, { baseUrl, registrationId: id })
+    const redirectUri = fillAddress(this.registration.redirectUri, { baseUrl, registrationId: id })
     const parameters = new URLSearchParams({ response_type: 'code', client_id: clientId })
     if (scopes.length > 0) parameters.set('scope', scopes.join(' '))
     parameters.set('redirect_uri', redirectUri)

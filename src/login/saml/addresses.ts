@@ -1,4 +1,5 @@
 /** Names and addresses of our side of a registration; they do not depend on the identity provider, which need not be there. */
+import { fillAddress, fillRegistration } from '../address-template.ts'
 import type { PublicPlace } from '../method-type.ts'
 import type { SamlRegistration } from './settings.ts'
 
@@ -23,11 +24,12 @@ export interface SamlAddresses {
 }
 
 export function samlAddresses(registration: Named, place: PublicPlace & Paths): SamlAddresses {
-  const consumerUrl = fill(registration.consumerUrl, registration, place)
+  const own = { baseUrl: place.baseUrl, registrationId: registration.id }
+  const consumerUrl = fillAddress(registration.consumerUrl, own)
   const isFixed = /^https?:/i.test(registration.consumerUrl)
   const base = isFixed ? new URL(consumerUrl).origin + place.contextPath : place.baseUrl
   return {
-    entityId: fill(registration.entityId, registration, place),
+    entityId: fillAddress(registration.entityId, own),
     consumerUrl,
     consumerUrls: new Set([consumerUrl, ...samlPaths(registration, place).map((path) => base + path)]),
   }
@@ -36,23 +38,8 @@ export function samlAddresses(registration: Named, place: PublicPlace & Paths): 
 /** Paths at which answers are taken, without context path. */
 export function samlPaths(registration: Named, { processingPath, contextPath }: Paths): string[] {
   const fixed = registration.consumerUrl.replace(/^\{baseUrl\}|^[a-z]+:\/\/[^/]*/i, '').replace(/^\{basePath\}/, '')
-  const announced = fillId(fixed, registration).replace(/[?#].*$/s, '')
+  const announced = fillRegistration(fixed, registration.id).replace(/[?#].*$/s, '')
   const inner = contextPath !== '' && announced.startsWith(`${contextPath}/`) ? announced.slice(contextPath.length) : announced
-  const paths = [...consumerPaths(registration.id), fillId(processingPath, registration), inner]
+  const paths = [...consumerPaths(registration.id), fillRegistration(processingPath, registration.id), inner]
   return [...new Set(paths)].filter((path) => /^\/[^{}*:]+$/.test(path) && !takenPaths.includes(path))
-}
-
-function fillId(template: string, { id }: Named): string {
-  return template.replaceAll('{registrationId}', id).replaceAll('{action}', 'login')
-}
-
-/** The placeholders of Spring. */
-function fill(template: string, registration: Named, { baseUrl, contextPath }: PublicPlace): string {
-  const { protocol, hostname, port } = new URL(baseUrl)
-  return fillId(template, registration)
-    .replaceAll('{baseUrl}', baseUrl)
-    .replaceAll('{baseScheme}', protocol.slice(0, -1))
-    .replaceAll('{baseHost}', hostname)
-    .replaceAll('{basePort}', port === '' ? '' : `:${port}`)
-    .replaceAll('{basePath}', contextPath)
 }

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { ConfigError, type LoadedConfig, loadConfig } from '../../../src/config/config.ts'
+import { fillAddress } from '../../../src/login/address-template.ts'
 import { formMethod } from '../../../src/login/form/method.ts'
 import { oauth2Method } from '../../../src/login/oauth2/method.ts'
-import { fillRedirectUri } from '../../../src/login/oauth2/redirect-uri.ts'
 import type { Registration } from '../../../src/login/oauth2/registration.ts'
 import { settingsOf } from '../../../src/login/settings.ts'
 import { startIdentityProvider } from '../../support/identity-provider.ts'
@@ -274,10 +274,7 @@ test('an unprotected address of a provider is worth a warning', async (t) => {
 test('placeholders of a redirect address are filled in', () => {
   const place = { baseUrl: 'https://g.example:8443/api', registrationId: 'corp' }
 
-  assert.equal(fillRedirectUri('{baseUrl}/x/{registrationId}', place), 'https://g.example:8443/api/x/corp')
-  assert.equal(
-    fillRedirectUri('{baseScheme}://{baseHost}{basePort}{basePath}/{action}', place),
-    'https://g.example:8443/api/login',
-  )
-  assert.equal(fillRedirectUri('{constructor}{other}', place), '{constructor}{other}')
+  assert.equal(fillAddress('{baseUrl}/x/{registrationId}', place), 'https://g.example:8443/api/x/corp')
+  assert.equal(fillAddress('{baseScheme}://{baseHost}{basePort}{basePath}/{action}', place), 'https://g.example:8443/api/login')
+  assert.equal(fillAddress('{constructor}{other}', place), '{constructor}{other}')
 })

@@ -1,0 +1,30 @@
+/** Templates of our own addresses, with the placeholders of Spring. */
+
+interface Place {
+  readonly baseUrl: string
+  readonly registrationId: string
+}
+
+/** An address below the public one. */
+export function fillAddress(template: string, { baseUrl, registrationId }: Place): string {
+  const { protocol, hostname, port, pathname } = new URL(baseUrl)
+  return fill(fillRegistration(template, registrationId), {
+    baseUrl,
+    baseScheme: protocol.slice(0, -1),
+    baseHost: hostname,
+    basePort: port === '' ? '' : `:${port}`,
+    basePath: pathname === '/' ? '' : pathname,
+  })
+}
+
+/** The parts that do not depend on the public address. */
+export function fillRegistration(template: string, registrationId: string): string {
+  return fill(template, { registrationId, action: 'login' })
+}
+
+/** Names that are no part of the template language stay as they are. */
+function fill(template: string, values: Readonly<Record<string, string>>): string {
+  return template.replaceAll(/\{(\w+)\}/g, (whole, name: string) =>
+    Object.hasOwn(values, name) ? (values[name] as string) : whole,
+  )
+}
