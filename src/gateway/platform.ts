@@ -1,4 +1,4 @@
-/** What operations use besides the services. */
+/** The means of operations besides the services. */
 import { createFileBannerStore, createRedisBannerStore } from '../banners/banner-store.ts'
 import { Banners } from '../banners/banners.ts'
 import { consoleRoutes } from '../console/console.ts'

@@ -1,4 +1,4 @@
-/** What is answered on a connection itself, past the framework. */
+/** Responses on a connection itself, past the framework. */
 import http from 'node:http'
 import { GatewayError } from '../errors.ts'
 

@@ -1,4 +1,4 @@
-/** What a request is for, known as soon as it has arrived, also when it is refused. */
+/** The purpose of a request, known as soon as it has arrived, also when it is refused. */
 
 export interface Route {
   /** As routers write it: `/applications/:application`. */

@@ -25,7 +25,7 @@ interface KnownDelivery {
   readonly delivery: Delivery
 }
 
-/** Of the embedded engine only: an external orchestrator is not asked without a client. */
+/** Figures of delivery of the embedded engine only: an external orchestrator is not asked without a client. */
 export class DeliveryMetrics {
   readonly #parts: DeliveryMetricsParts
   #figures: ReadonlyMap<string, DeliveryFigures> = new Map()

@@ -1,4 +1,4 @@
-/** What the doctor finds out about an installation. */
+/** Findings of the doctor about an installation. */
 import { z } from 'zod'
 
 const Verdict = z.enum(['ok', 'warning', 'problem'])

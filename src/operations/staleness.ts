@@ -1,4 +1,4 @@
-/** What answers say while a service is away: the age of lists from memory, and missing parts. */
+/** Notes in responses while a service is away: the age of lists from memory, and missing parts. */
 import { GatewayError } from '../errors.ts'
 import type { RequestState } from '../http/request-state.ts'
 import type { ServiceName } from '../upstreams/services.ts'

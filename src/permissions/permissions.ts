@@ -1,4 +1,4 @@
-/** What the permission service says about users. */
+/** Answers of the permission service about users. */
 
 export type Authorization = 'READ' | 'WRITE' | 'EXECUTE' | 'CREATE'
 

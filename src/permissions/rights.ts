@@ -1,4 +1,4 @@
-/** What a user may do: the rule behind the checks of the gateway, of the embedded services, and of the embedded permission service. */
+/** Rights of a user: the rule behind the checks of the gateway, of the embedded services, and of the embedded permission service. */
 import { foldName } from '../names/fold-name.ts'
 import type { Authorization, PermissionView, ResourceView } from './permissions.ts'
 

@@ -14,7 +14,7 @@ const most = 50
 export type Ask = (service: ServiceName, call: UpstreamCall) => Promise<unknown>
 
 interface Context {
-  /** Of the application. */
+  /** Those of the application. */
   readonly attributes: JsonObject
   /** Undefined: the caller's permissions limit nothing. */
   readonly view: PermissionView | undefined
@@ -112,7 +112,7 @@ function mayReadBuilds(view: PermissionView | undefined, server: string): boolea
   return view === undefined || isGranted(view, 'build-service', server, 'READ')
 }
 
-/** Of the same job, after the build of the later environment up to that of the earlier one. */
+/** Builds of the same job, after the build of the later environment up to that of the earlier one. */
 async function loadBuilds(
   source: Version | undefined,
   target: Version | undefined,

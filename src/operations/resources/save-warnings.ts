@@ -1,4 +1,4 @@
-/** What an embedded service warns of in a document that was just saved: a header, which clients of Gate ignore. */
+/** Warnings of an embedded service about a saved document: a header, which clients of Gate ignore. */
 import { type JsonObject, listOf } from '../../json/values.ts'
 import { toHeaderText } from '../../upstreams/header-text.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
