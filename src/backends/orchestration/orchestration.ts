@@ -52,6 +52,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
     routes(app) {
       answerErrors(app, context)
       app.addHook('onRequest', async () => engine.catchUp())
+      joinRepeated(app)
       judgeControl(app, engine)
       submitRoutes(app, engine)
       templatePlanRoutes(app, engine.options)
@@ -131,6 +132,14 @@ function createEngine(context: BackendContext, { outside, store, notices }: Engi
       // The embedded event service gets what it needs as notices, and no trigger waits for these events.
       if (!context.isEmbedded('echo')) publish(events)
     },
+  })
+}
+
+/** Query parameters that are given repeatedly are lists, which every route knows with commas. */
+function joinRepeated(app: FastifyInstance): void {
+  app.addHook('onRequest', async (request) => {
+    const query = Object.entries(request.query as Record<string, unknown>)
+    request.query = Object.fromEntries(query.map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : value]))
   })
 }
 

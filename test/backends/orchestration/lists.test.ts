@@ -362,3 +362,16 @@ test('lists of absent features are empty, retired paths say so', async (t) => {
   const { body } = await ask('GET', '/executions/activeByInstance')
   assert.deepEqual(Object.values(body as object), [{ overdue: false, count: 1 }])
 })
+
+test('a query parameter that is given repeatedly is a list, as with commas', async (t) => {
+  const library = await startLibrary(t)
+  const configIds = [await library.store('first'), await library.store('second')]
+  const ids: string[] = []
+  for (const id of configIds) ids.push(await library.run({ id, stages: [W('1', 600)] }))
+
+  const listed = await library.list(`/pipelines?pipelineConfigIds=${configIds.join('&pipelineConfigIds=')}`)
+  assert.deepEqual(idsOf(listed).sort(), ids.toSorted())
+  assert.equal((await library.list(`${listPath}?statuses=RUNNING&statuses=SUCCEEDED`)).length, 2)
+  assert.deepEqual(await library.list('/applications/app/tasks?statuses=RUNNING&statuses=SUCCEEDED'), [])
+  assert.equal((await library.ask('GET', `${listPath}?limit=1&limit=2`)).status, 400)
+})
