@@ -1,6 +1,7 @@
 /** Java property files, and directories with one file for each setting, as trees of settings. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { propertyLines } from '../settings/property-lines.ts'
 import type { Problem } from './problems.ts'
 import { createMap, createScalar, type MapNode, type Node } from './tree.ts'
 
@@ -10,39 +11,17 @@ const maxEntries = 10_000
 /** The highest index of a list; Spring would fill the places in between. */
 const maxIndex = 1000
 
-/**
- * The documents of a property file, which `#---` separates. Bytes are ISO 8859-1, as in Spring.
- *
- * @see java.util.Properties.load
- */
+/** The documents of a property file, which `#---` separates. Bytes are ISO 8859-1, as in Spring. */
 export function readProperties(source: string, bytes: Uint8Array): { documents: MapNode[]; problems: Problem[] } {
   const problems: Problem[] = []
-  const lines = Buffer.from(bytes)
-    .toString('latin1')
-    .split(/\r\n|\r|\n/)
   const documents = [createMap({ source, line: 1 })]
-  for (let at = 0; at < lines.length; at++) {
-    const line = at + 1
-    let text = (lines[at] as string).trimStart()
-    if (/^[#!]---\s*$/.test(text)) documents.push(createMap({ source, line }))
-    if (text === '' || /^[#!]/.test(text)) continue
-    while (/(?:^|[^\\])(?:\\\\)*\\$/.test(text) && at + 1 < lines.length) text = text.slice(0, -1) + lines[++at]?.trimStart()
-    const [, key = '', value = ''] = /^((?:[^\\=:\s]|\\.)*)\s*[=:]?\s*(.*)$/s.exec(text) ?? []
-    const root = documents.at(-1) as MapNode
-    if (!place(root, readEscapes(key), readEscapes(value), line))
-      problems.push({
-        origin: { source, line },
-        message: `has the key ${readEscapes(key)} in two forms, or beyond a list; correct it`,
-      })
+  for (const { line, key, value } of propertyLines(Buffer.from(bytes).toString('latin1'))) {
+    if (key === undefined) {
+      if (/^.---\s*$/.test(value)) documents.push(createMap({ source, line }))
+    } else if (!place(documents.at(-1) as MapNode, key, value, line))
+      problems.push({ origin: { source, line }, message: `has the key ${key} in two forms, or beyond a list; correct it` })
   }
   return { documents, problems }
-}
-
-function readEscapes(text: string): string {
-  const named: Record<string, string> = { n: '\n', t: '\t', r: '\r', f: '\f' }
-  return text.replaceAll(/\\(?:u([\da-fA-F]{4})|(.))/gs, (_all, code?: string, character = '') =>
-    code === undefined ? (named[character] ?? character) : String.fromCharCode(Number.parseInt(code, 16)),
-  )
 }
 
 /** @returns whether the tree has a place for `a.b[0].c` */

@@ -42,7 +42,7 @@ export function mountBuildReads(app: FastifyInstance, servers: Servers, lookupMs
     return found(await server.file?.(job, number, path, user), `file "${path}" of the build ${number} of "${job}"`)
   })
   readBuild('/builds/output/:number/:host', async ({ server, job, number, user }) => ({
-    log: found(await server.output(`${job}-${number}`, user), `log of the build ${number} of "${job}"`),
+    log: found(await server.output(job, number, user), `log of the build ${number} of "${job}"`),
   }))
   readBuild('/builds/properties/:number/:fileName/:host', async (build) => {
     const fileName = pathValue(build.request, 'fileName')

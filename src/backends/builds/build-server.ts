@@ -33,7 +33,7 @@ export interface BuildServer {
   /** Unique among all build servers. */
   readonly name: string
   /** Roles that may see it and start its builds, by `READ` and `WRITE`. Default: all users. */
-  readonly permissions?: Readonly<Record<string, readonly string[]>>
+  readonly permissions?: Readonly<Record<string, readonly string[]>> | undefined
   /** It puts values of secrets in place of references in parameters itself; others are given the values. */
   readonly keepsReferences?: true
   /** Pause between two polls. Default: the setting for all servers. */
@@ -41,7 +41,7 @@ export interface BuildServer {
   /** Files of a build may come after its end: what is missing is looked up again. */
   readonly archivesLate?: true
   /** Most jobs with new builds of one poll. Default: the setting for all servers. */
-  readonly maxChanges?: number
+  readonly maxChanges?: number | undefined
   /** Names of jobs; those in folders hold slashes. */
   jobs(user?: string): Promise<readonly string[]>
   job(job: string, user?: string): Promise<JsonObject | undefined>
@@ -72,11 +72,11 @@ export interface BuildServer {
    *
    * @param positions Of each known job, what has been reported: a build that is not newer, and was not run again, can be left out
    */
-  recentBuilds(signal: AbortSignal, positions?: ReadonlyMap<string, Position>): Promise<readonly RecentBuilds[]>
+  recentBuilds(signal: AbortSignal, positions: ReadonlyMap<string, Position>): Promise<readonly RecentBuilds[]>
   /** Calls the listener as soon as a build changes, besides the polls. */
   watch?(changed: () => void): void
-  /** The log. @param build Its id, such as `team/app-7`: job and number */
-  output(build: string, user?: string): Promise<string | undefined>
+  /** The log. */
+  output(job: string, number: number, user?: string): Promise<string | undefined>
   /** As `OpenBackend.secretHolders`. */
   secretHolders?(): readonly SecretHolder[]
   /** As `OpenBackend.isRunning`. */
@@ -99,13 +99,11 @@ export interface RecentBuilds {
 
 export interface BuildOrder {
   readonly parameters: Readonly<Record<string, string>>
-  /** The execution and the time of its stage: equal orders start one build. */
-  readonly id: string
   /** Who asks, and for which application, as far as the caller says. */
   readonly user?: string | undefined
   readonly application?: string | undefined
   /** The job as `BuildServer.job` has just described it. */
-  readonly config?: JsonObject
+  readonly config: JsonObject
 }
 
 /** The name of a kind in answers and events: `JENKINS`, `GITLAB_CI`. */

@@ -131,10 +131,11 @@ async function loadLog(servers: Servers, build: string, user: string | undefined
   const named = servers.get(host)
   const places = named === undefined ? servers.values() : [named]
   const id = named === undefined ? build : build.slice(host.length + 1)
+  const [, job = '', number] = /^(.+)-(\d{1,15})$/.exec(id) ?? []
   let failure: unknown
-  for (const server of places) {
+  for (const server of number === undefined ? [] : places) {
     try {
-      const log = await server.output(id, user)
+      const log = await server.output(job, Number(number), user)
       if (log !== undefined) return log
     } catch (error) {
       failure ??= error

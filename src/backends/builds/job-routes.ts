@@ -83,7 +83,7 @@ function startBuild(
       server.keepsReferences === true
         ? { value: parameters }
         : await context.secrets.reveal(parameters, { application, user: userOf(request), place })
-    return server.start(job, { parameters: value, id: `${executionId} ${startTime}`, user: userOf(request), application, config })
+    return server.start(job, { parameters: value, user: userOf(request), application, config })
   })
 }
 

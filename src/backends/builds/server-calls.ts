@@ -47,15 +47,6 @@ export interface ServerCall {
   readonly mayLeave?: true
 }
 
-/** JSON of the server. */
-export interface ServerDocument {
-  readonly value: unknown
-  /** Since the last conditional call: the value is the same one. */
-  readonly isUnchanged: boolean
-  /** Lower-case names. */
-  readonly headers: OutsideAnswer['headers']
-}
-
 export interface ServerCalls {
   /**
    * @param path Below the address; or an absolute URL of the same origin, such as that of a next page
@@ -65,8 +56,10 @@ export interface ServerCalls {
   send(path: string, call?: ServerCall): Promise<OutsideAnswer>
   /** Undefined: it answers 404. @throws {BackendError} as `send`, and 502 when the answer is not JSON */
   load(path: string, call?: ServerCall): Promise<unknown>
-  /** The same by a conditional request, as far as the server sends entity tags. Undefined: it answers 404. */
-  loadIfChanged(path: string, call?: ServerCall): Promise<ServerDocument | undefined>
+  /** The same by a conditional request, as far as the server sends entity tags: what has not changed is the same value. */
+  loadIfChanged(path: string): Promise<unknown>
+  /** A file of a build, which may be stored elsewhere. Undefined: there is none. @throws {BackendError} as `send` */
+  download(path: string, maxBytes: number): Promise<Buffer | undefined>
   close(): void
 }
 
@@ -102,16 +95,19 @@ export function createServerCalls(
       const answer = await send(path, { ...call, expects: [...(call.expects ?? []), 404] })
       return answer.status === 404 ? undefined : parseAnswer(access, answer)
     },
-    async loadIfChanged(path, call = {}) {
+    async loadIfChanged(path) {
       const known = kept.get(path)
-      const headers = { ...call.headers, ...(known !== undefined && { 'if-none-match': known.tag }) }
-      const answer = await send(path, { ...call, headers, expects: [...(call.expects ?? []), 304, 404] })
+      const answer = await send(path, { ...(known && { headers: { 'if-none-match': known.tag } }), expects: [304, 404] })
       if (answer.status === 404) return undefined
-      if (answer.status === 304 && known !== undefined) return { value: known.value, isUnchanged: true, headers: answer.headers }
+      if (answer.status === 304 && known !== undefined) return known.value
       const value = parseAnswer(access, answer)
       const tag = answer.headers['etag']
       if (typeof tag === 'string') kept.set(path, { tag, value, length: answer.text.length })
-      return { value, isUnchanged: false, headers: answer.headers }
+      return value
+    },
+    async download(path, maxBytes) {
+      const answer = await send(path, { maxBytes, expects: [404, 410], mayLeave: true })
+      return answer.status >= 400 ? undefined : answer.bytes
     },
     close() {
       for (const agent of Object.values(agents)) agent.destroy()

@@ -81,18 +81,18 @@ test('a run of GitHub is a build, read again only when changed', async (t) => {
 
 test('a dispatch to GitHub names its run', async (t) => {
   const { server, upstream } = await startActions(t, 'github-actions/workflows.json')
-  assert.equal(await server.start(job, { id: '1', parameters: { ref: 'next', tier: 'b' } }), '30433700')
+  assert.equal(await server.start(job, { config: {}, parameters: { ref: 'next', tier: 'b' } }), '30433700')
   const sent = upstream.requests.find(({ method }) => method === 'POST')
   assert.deepEqual(JSON.parse(sent?.body ?? ''), { ref: 'next', inputs: { tier: 'b' }, return_run_details: true })
   assert.equal(sent?.headers.authorization, `Bearer ${token}`)
   assert.deepEqual(await server.queueItem('30433700'), { number: 30433700, executable: { number: 30433700 } })
   upstream.exchange({ request: dispatches, status: 422, body: { message: 'Unexpected inputs provided: ["x"]' } })
-  await assert.rejects(server.start(job, { id: '2', parameters: { x: '1' } }), {
+  await assert.rejects(server.start(job, { config: {}, parameters: { x: '1' } }), {
     status: 400,
     message: /on "main" \(422\): Unexpected inputs/,
   })
   upstream.exchange({ request: dispatches, status: 403, body: { message: 'Resource not accessible by personal access token' } })
-  await assert.rejects(server.start(job, { id: '3', parameters: {} }), {
+  await assert.rejects(server.start(job, { config: {}, parameters: {} }), {
     status: 400,
     message: /not accessible.*Actions: read and write/,
   })
@@ -101,7 +101,7 @@ test('a dispatch to GitHub names its run', async (t) => {
 test('without run details, each dispatch finds a run of its own', async (t) => {
   const { server, upstream } = await startActions(t, 'github-actions/workflows.json')
   upstream.exchange({ request: dispatches, status: 204 })
-  const items = [await server.start(job, { id: '1', parameters: {} }), await server.start(job, { id: '2', parameters: {} })]
+  const items = [await server.start(job, { config: {}, parameters: {} }), await server.start(job, { config: {}, parameters: {} })]
   assert.deepEqual(await server.queueItem(items[0] ?? ''), { number: null, executable: null })
   const run = (id: number, branch: string) => ({
     id,
@@ -158,13 +158,13 @@ test('archives of a run hold its property file', async (t) => {
 
 test('the log of a run joins those of its jobs', async (t) => {
   const { server } = await startActions(t, 'github-actions/workflows.json')
-  const log = await server.output(`${job}-30433642`)
+  const log = await server.output(job, 30433642)
   assert.match(
     log ?? '',
     /^=== test \(success\) ===\n.*12 tests passed\n\n=== package \(success\) ===\n\[the build server has no log/,
   )
-  assert.equal(await server.output('shop/other/build.yml-30433642'), undefined)
-  assert.equal(await server.output('nonsense'), undefined)
+  assert.equal(await server.output('shop/other/build.yml', 30433642), undefined)
+  assert.equal(await server.output('nonsense', 1), undefined)
 })
 
 test('the store that GitHub redirects to gets no token', async (t) => {
@@ -172,7 +172,7 @@ test('the store that GitHub redirects to gets no token', async (t) => {
   const store = await startUpstream(t, { 'GET /test.txt': new Reply(200, 'from the store', { 'content-type': 'text/plain' }) })
   const request = 'GET /repos/shop/web/actions/jobs/399444496/logs'
   upstream.exchange({ request, status: 302, headers: { location: `${store.url}/test.txt?sig=x` } })
-  assert.match((await server.output(`${job}-30433642`)) ?? '', /from the store/)
+  assert.match((await server.output(job, 30433642)) ?? '', /from the store/)
   const [download] = store.requests
   assert.equal(download?.headers.authorization, undefined)
 })
@@ -181,14 +181,14 @@ test('one conditional request polls all workflows of a repository', async (t) =>
   const { server, upstream, signal, warnings } = await startActions(t, 'github-actions/workflows.json', {
     repositories: ['shop/web', 'shop/gone'],
   })
-  const recent = await server.recentBuilds(signal)
+  const recent = await server.recentBuilds(signal, new Map())
   assert.deepEqual(
     recent.map((each) => [each.job, numbersOf(each.builds)]),
     [[job, [30433643, 30433642]]],
   )
   assert.match(warnings.join(''), /builds of shop\/gone cannot be polled/)
   upstream.taken()
-  assert.deepEqual(await server.recentBuilds(signal), [])
+  assert.deepEqual(await server.recentBuilds(signal, new Map()), [])
   assert.deepEqual(upstream.taken().toSorted(), [
     'GET /repos/shop/gone/actions/runs?per_page=100 404',
     'GET /repos/shop/web/actions/runs?per_page=100 304',
@@ -229,12 +229,15 @@ test('polls pause while the rate limit is nearly used up', async (t) => {
   const request = 'GET /repos/shop/web/actions/runs?per_page=100'
   const headers = { 'x-ratelimit-limit': '5000', 'x-ratelimit-remaining': '20', 'x-ratelimit-reset': String(reset) }
   upstream.exchange({ request, headers, body: { workflow_runs: [] } })
-  await server.recentBuilds(signal)
-  await assert.rejects(server.recentBuilds(signal), { status: 503, message: /"hub" is nearly used up: polls pause until/ })
+  await server.recentBuilds(signal, new Map())
+  await assert.rejects(server.recentBuilds(signal, new Map()), {
+    status: 503,
+    message: /"hub" is nearly used up: polls pause until/,
+  })
   assert.equal(upstream.taken().length, 1)
-  assert.equal(await server.start(job, { id: '1', parameters: {} }), '30433700')
+  assert.equal(await server.start(job, { config: {}, parameters: {} }), '30433700')
   pass(601_000)
-  await server.recentBuilds(signal)
+  await server.recentBuilds(signal, new Map())
 })
 
 test('calls wait until the rate limit allows them', async (t) => {
@@ -257,11 +260,11 @@ test('a server that is away fails polls with one reason', async (t) => {
     stopping.abort()
     return silence
   })
-  await assert.rejects(server.recentBuilds(stopping.signal))
+  await assert.rejects(server.recentBuilds(stopping.signal, new Map()))
   const { server: away } = await startActions(t, 'github-actions/workflows.json', {
     host: { token, address: 'http://127.0.0.1:1' },
   })
-  await assert.rejects(away.recentBuilds(signal), { status: 503, message: /"hub" cannot be reached/ })
+  await assert.rejects(away.recentBuilds(signal, new Map()), { status: 503, message: /"hub" cannot be reached/ })
   assert.deepEqual(warnings, [])
 })
 
@@ -275,7 +278,7 @@ test('a renamed repository is read further, and starts say so', async (t) => {
   })
   assert.equal((await server.build(job, 1))?.['number'], 1)
   upstream.exchange({ request: dispatches, status: 307, headers: { location: '/repositories/7/dispatches' } })
-  await assert.rejects(server.start(job, { id: '1', parameters: {} }), { status: 400, message: /has been renamed/ })
+  await assert.rejects(server.start(job, { config: {}, parameters: {} }), { status: 400, message: /has been renamed/ })
 })
 
 test('a GitHub App fetches its token, and again before it expires', async (t) => {
@@ -297,7 +300,7 @@ test('a GitHub App fetches its token, and again before it expires', async (t) =>
 test('Gitea finds the run of a dispatch and cannot always cancel', async (t) => {
   const { server, upstream } = await startActions(t, 'gitea-actions/runs.json')
   assert.deepEqual(await server.jobs(), [job])
-  const item = await server.start(job, { id: '1', parameters: {} })
+  const item = await server.start(job, { config: {}, parameters: {} })
   const sent = upstream.requests.find(({ method }) => method === 'POST')
   assert.deepEqual(JSON.parse(sent?.body ?? ''), { ref: 'main', inputs: {}, return_run_info: true })
   assert.equal(sent?.headers.authorization, `token ${token}`)
@@ -327,8 +330,8 @@ test('a short ref that is no branch of Gitea is a tag', async (t) => {
       ? new Reply(200, { workflow_run_id: 74 })
       : new Reply(404, { message: 'no ref' })
   })
-  assert.equal(await server.start(job, { id: '1', parameters: { ref: 'v1' } }), '74')
-  await assert.rejects(server.start(job, { id: '2', parameters: { ref: 'refs/heads/v1' } }), /\(404\): no ref.*branch or tag/)
+  assert.equal(await server.start(job, { config: {}, parameters: { ref: 'v1' } }), '74')
+  await assert.rejects(server.start(job, { config: {}, parameters: { ref: 'refs/heads/v1' } }), /\(404\): no ref.*branch or tag/)
   const posts = upstream.requests.filter(({ method }) => method === 'POST')
   assert.equal(posts.length, 3)
   assert.equal(`POST ${posts[0]?.path}?${posts[0]?.query}`, request)
@@ -337,8 +340,8 @@ test('a short ref that is no branch of Gitea is a tag', async (t) => {
 test('Forgejo lists no workflows, and names the run of a dispatch', async (t) => {
   const { server, signal } = await startActions(t, 'gitea-actions/forgejo.json')
   assert.deepEqual(await server.jobs(), [job])
-  assert.equal(await server.start(job, { id: '1', parameters: {} }), '1707')
-  const [recent] = await server.recentBuilds(signal)
+  assert.equal(await server.start(job, { config: {}, parameters: {} }), '1707')
+  const [recent] = await server.recentBuilds(signal, new Map())
   const [build] = recent?.builds ?? []
   assert.deepEqual([recent?.job, build?.['number'], build?.['result'], build?.['duration']], [job, 1706, 'SUCCESS', 120_000])
 })

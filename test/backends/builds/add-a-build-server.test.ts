@@ -38,7 +38,7 @@ function openShelf(name: string): BuildServer {
     stop: async (_job, _item, number) => void builds.splice(number - 1, 1),
     describe: async () => {},
     recentBuilds: async () => [{ job: 'team/app', builds: builds.toReversed() }],
-    output: async (build) => (build === 'team/app-1' ? 'done' : undefined),
+    output: async (job, number) => (job === 'team/app' && number === 1 ? 'done' : undefined),
   }
 }
 `

@@ -38,7 +38,7 @@ test('projects of GitLab and their branches are jobs', async (t) => {
   assert.deepEqual(numbersOf(await server.builds('7')), [48, 47])
   assert.deepEqual(numbersOf(await server.builds('7/main')), [47])
   assert.equal((await server.build('7', 47))?.['id'], '7-47')
-  assert.equal(await server.start('7', { id: '1', parameters: {} }), '49')
+  assert.equal(await server.start('7', { config: {}, parameters: {} }), '49')
   for (const other of ['9', '99']) assert.equal(await server.builds(other), undefined)
 })
 
@@ -65,7 +65,7 @@ test('a pipeline of GitLab is a build with its commit', async (t) => {
 
 test('a start at GitLab sends variables, and a stop cancels', async (t) => {
   const { server, gitlab } = await startGitlab(t)
-  assert.equal(await server.start('shop/web', { id: '1', parameters: { TIER: 'a' } }), '49')
+  assert.equal(await server.start('shop/web', { config: {}, parameters: { TIER: 'a' } }), '49')
   const started = gitlab.requests.find(({ method }) => method === 'POST')
   assert.deepEqual(JSON.parse(started?.body ?? ''), { ref: 'main', variables: [{ key: 'TIER', value: 'a' }] })
   assert.deepEqual(await server.queueItem('49'), { number: 49, executable: { number: 49 } })
@@ -75,12 +75,15 @@ test('a start at GitLab sends variables, and a stop cancels', async (t) => {
   await server.describe('shop/web', 47, 'deployed')
   assert.equal(gitlab.requests.at(-1)?.body, '{"name":"deployed"}')
   await assert.rejects(
-    server.start('shop/web/docs/old', { id: '2', parameters: {} }),
+    server.start('shop/web/docs/old', { config: {}, parameters: {} }),
     /shop\/web\/docs on "old" \(400\).*Reference not found/,
   )
   const moved = { status: 405, body: { message: 'Non GET methods are not allowed for moved projects' } }
   gitlab.exchange({ request: 'POST /api/v4/projects/shop%2Fweb%2Fdocs/pipeline', ...moved })
-  await assert.rejects(server.start('shop/web/docs/old', { id: '3', parameters: {} }), { status: 400, message: /been renamed/ })
+  await assert.rejects(server.start('shop/web/docs/old', { config: {}, parameters: {} }), {
+    status: 400,
+    message: /been renamed/,
+  })
   await assert.rejects(server.stop('shop/web', '', 999), { status: 400, message: /needs the scope "api"/ })
 })
 
@@ -109,14 +112,14 @@ test('archives and logs of a pipeline are those of its jobs', async (t) => {
   const last = [{ id: 500, name: 'late', artifacts_file: { filename: 'late.zip' } }]
   gitlab.exchange({ request: list, body: jobs }, { request: `${list}&page=2`, body: last })
   assert.equal((await server.artifacts('shop/web', 48))?.[0]?.['name'], 'late/late.zip')
-  const log = (await server.output('shop/web-47')) ?? ''
+  const log = (await server.output('shop/web', 47)) ?? ''
   assert.ok(log.indexOf('test / test (success)') < log.indexOf('build / package (success)'), log)
   assert.match(log, /Running tests[\s\S]*=== build \/ child \(success\) ===\n\[the build server has no log of this job\]/)
 })
 
 test('unchanged pipelines are polled with 304, and failing projects harm no other', async (t) => {
   const { server, gitlab, signal, warnings } = await startGitlab(t)
-  const first = await server.recentBuilds(signal)
+  const first = await server.recentBuilds(signal, new Map())
   assert.deepEqual(
     first.map(({ job, builds }) => [job, numbersOf(builds)]),
     [
@@ -129,7 +132,7 @@ test('unchanged pipelines are polled with 304, and failing projects harm no othe
   assert.equal(warnings.length, 1)
   assert.match(warnings[0] ?? '', /builds of shop\/web\/docs cannot be polled: .*403.*gitlab-ci.masters.*scope/)
   gitlab.taken()
-  assert.deepEqual(await server.recentBuilds(signal), [])
+  assert.deepEqual(await server.recentBuilds(signal, new Map()), [])
   assert.ok(gitlab.taken().includes('GET /api/v4/projects/shop%2Fweb/pipelines?order_by=id&sort=desc&per_page=100 304'))
   assert.equal(warnings.length, 1)
   for (const { headers } of gitlab.requests) assert.equal(headers['private-token'], token)
@@ -151,7 +154,7 @@ test('a pipeline that waits has ended for triggers, not for stages', async (t) =
 
 test('a pipeline that left the list is followed to its end', async (t) => {
   const { server, gitlab, signal } = await startGitlab(t)
-  await server.recentBuilds(signal)
+  await server.recentBuilds(signal, new Map())
   const list = 'GET /api/v4/projects/shop%2Fweb/pipelines?order_by=id&sort=desc&per_page=100'
   const one = 'GET /api/v4/projects/shop%2Fweb/pipelines/48'
   gitlab.exchange(

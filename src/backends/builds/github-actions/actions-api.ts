@@ -88,8 +88,8 @@ export class ActionsApi {
   }
 
   /** JSON of a resource by a conditional request; undefined: there is none. @throws {BackendError} */
-  async get(path: string): Promise<unknown> {
-    return (await this.#calls.loadIfChanged(path))?.value
+  get(path: string): Promise<unknown> {
+    return this.#calls.loadIfChanged(path)
   }
 
   #list(

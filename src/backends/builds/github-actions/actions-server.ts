@@ -40,8 +40,8 @@ interface ServerParts {
 class ActionsServer implements BuildServer {
   readonly type: string
   readonly name: string
-  readonly permissions?: Readonly<Record<string, readonly string[]>>
-  readonly maxChanges?: number
+  readonly permissions: BuildServer['permissions']
+  readonly maxChanges: number | undefined
   readonly #kind: ActionsKind
   readonly #repositories: readonly string[]
   readonly #calls: ServerCalls
@@ -56,8 +56,8 @@ class ActionsServer implements BuildServer {
     const { log, now } = context
     this.type = kind.id
     this.name = host.name
-    if (host.permissions !== undefined) this.permissions = host.permissions
-    if (host.itemUpperThreshold !== undefined) this.maxChanges = host.itemUpperThreshold
+    this.permissions = host.permissions
+    this.maxChanges = host.itemUpperThreshold
     this.#kind = kind
     this.#repositories = host.repositories
     this.#calls = calls
@@ -185,10 +185,7 @@ class ActionsServer implements BuildServer {
   /** Runs have no descriptions. */
   async describe(): Promise<void> {}
 
-  async recentBuilds(
-    signal: AbortSignal,
-    positions: ReadonlyMap<string, Position> = new Map(),
-  ): Promise<readonly RecentBuilds[]> {
+  async recentBuilds(signal: AbortSignal, positions: ReadonlyMap<string, Position>): Promise<readonly RecentBuilds[]> {
     const known = Map.groupBy(positions, ([job]) => job.slice(0, job.lastIndexOf('/')))
     const knownOf = (name: string) => (known.get(name) ?? []).map(([, position]) => position)
     const places = this.#repositories.map((name) => {
@@ -207,11 +204,10 @@ class ActionsServer implements BuildServer {
     })
   }
 
-  async output(build: string): Promise<string | undefined> {
-    const [, job = '', number = ''] = /^(.+)-(\d+)$/.exec(build) ?? []
+  async output(job: string, number: number): Promise<string | undefined> {
     const workflow = this.#workflowOf(job)
-    const run = workflow === undefined ? undefined : await this.#api.run(workflow, Number(number))
-    return workflow === undefined || run === undefined ? undefined : this.#files.log(workflow, Number(number))
+    const run = workflow === undefined ? undefined : await this.#api.run(workflow, number)
+    return workflow === undefined || run === undefined ? undefined : this.#files.log(workflow, number)
   }
 
   close(): void {

@@ -68,8 +68,8 @@ export class RunFiles {
   }
 
   async #read(workflow: Workflow, archive: JsonObject, fileName: string): Promise<string | undefined> {
-    const bytes = await this.#download(archivePath(workflow, archive), maxArchiveBytes)
-    return bytes === undefined ? undefined : readZipEntry(bytes, fileName)
+    const bytes = await this.#calls.download(archivePath(workflow, archive), maxArchiveBytes)
+    return bytes && readZipEntry(bytes, fileName)
   }
 
   /** Archives of the likely names, then all. */
@@ -91,7 +91,7 @@ export class RunFiles {
     const logs = jobs.map((job): JobLog => {
       const path = pathTo`/repos/${owner}/${repository}/actions/jobs/${String(numberOf(job['id']) ?? 0)}/logs`
       const state = textOf(job['conclusion']) ?? textOf(job['status']) ?? 'unknown'
-      return { title: `${textOf(job['name']) ?? 'job'} (${state})`, load: (maxBytes) => this.#download(path, maxBytes) }
+      return { title: `${textOf(job['name']) ?? 'job'} (${state})`, load: (maxBytes) => this.#calls.download(path, maxBytes) }
     })
     return joinLogs(logs)
   }
@@ -99,12 +99,6 @@ export class RunFiles {
   async #archives(workflow: Workflow, number: number, name?: string): Promise<readonly JsonObject[] | undefined> {
     const archives = await this.#api.archives(workflow, number, name)
     return archives?.filter(({ expired }) => expired !== true)
-  }
-
-  /** The servers redirect to where they store files. */
-  async #download(path: string, maxBytes: number): Promise<Buffer | undefined> {
-    const answer = await this.#calls.send(path, { maxBytes, expects: [404, 410], mayLeave: true })
-    return answer.status >= 400 ? undefined : answer.bytes
   }
 }
 

@@ -60,7 +60,7 @@ class GitlabServer implements BuildServer {
     this.#unfinished = new UnfinishedBuilds({
       numberOf: numberOfPipeline,
       isRunning: isRunningPipeline,
-      load: async (project, number) => objectsOf([await this.#get(pipelinePath(project, number))])[0],
+      load: async (project, number) => objectsOf([await this.#calls.loadIfChanged(pipelinePath(project, number))])[0],
     })
   }
 
@@ -70,7 +70,7 @@ class GitlabServer implements BuildServer {
 
   async job(job: string): Promise<JsonObject | undefined> {
     const target = await this.#projects.targetOf(job)
-    const project = target === undefined ? undefined : await this.#get(projectPath(target.project))
+    const project = target === undefined ? undefined : await this.#calls.loadIfChanged(projectPath(target.project))
     if (target === undefined || project === undefined) return undefined
     const level = textOf(fieldOf(project, 'builds_access_level'))
     const ref = target.branch ?? textOf(fieldOf(project, 'default_branch')) ?? null
@@ -91,7 +91,7 @@ class GitlabServer implements BuildServer {
     if (target === undefined) return undefined
     const { project, branch } = target
     const filter = branch === 'tags' ? { scope: 'tags' } : { ref: branch }
-    const pipelines = await this.#get(`${projectPath(project)}/pipelines${formatQuery({ ...newest, ...filter })}`)
+    const pipelines = await this.#calls.loadIfChanged(`${projectPath(project)}/pipelines${formatQuery({ ...newest, ...filter })}`)
     return pipelines === undefined ? undefined : objectsOf(pipelines).map((each) => toBuild(each, job, project))
   }
 
@@ -157,10 +157,7 @@ class GitlabServer implements BuildServer {
   }
 
   /** A build is one of its project, by path and by number, and one of its branch. */
-  async recentBuilds(
-    signal: AbortSignal,
-    positions: ReadonlyMap<string, Position> = new Map(),
-  ): Promise<readonly RecentBuilds[]> {
+  async recentBuilds(signal: AbortSignal, positions: ReadonlyMap<string, Position>): Promise<readonly RecentBuilds[]> {
     const paths = await this.#projects.paths()
     const newestOf = (project: string) => {
       const position = positions.get(project)
@@ -183,10 +180,9 @@ class GitlabServer implements BuildServer {
     })
   }
 
-  async output(build: string): Promise<string | undefined> {
-    const [, job = '', number = ''] = /^(.+)-(\d+)$/.exec(build) ?? []
-    const target = job === '' ? undefined : await this.#projects.targetOf(job)
-    return target === undefined ? undefined : this.#files.log(target.project, Number(number))
+  async output(job: string, number: number): Promise<string | undefined> {
+    const target = await this.#projects.targetOf(job)
+    return target === undefined ? undefined : this.#files.log(target.project, number)
   }
 
   close(): void {
@@ -195,7 +191,7 @@ class GitlabServer implements BuildServer {
 
   async #find(job: string, number: number): Promise<{ project: string; pipeline: JsonObject } | undefined> {
     const target = await this.#projects.targetOf(job)
-    const pipeline = target === undefined ? undefined : await this.#get(pipelinePath(target.project, number))
+    const pipeline = target === undefined ? undefined : await this.#calls.loadIfChanged(pipelinePath(target.project, number))
     if (target === undefined || !isObject(pipeline)) return undefined
     const isOther = target.branch !== undefined && target.branch !== 'tags' && target.branch !== pipeline['ref']
     return isOther ? undefined : { project: target.project, pipeline }
@@ -205,7 +201,7 @@ class GitlabServer implements BuildServer {
   async #commit(project: string, sha: string | undefined): Promise<unknown> {
     if (sha === undefined) return undefined
     try {
-      return await this.#get(`${projectPath(project)}/repository/commits/${encodeURIComponent(sha)}`)
+      return await this.#calls.loadIfChanged(`${projectPath(project)}/repository/commits/${encodeURIComponent(sha)}`)
     } catch (error) {
       if (error instanceof BackendError) return undefined
       throw error
@@ -214,7 +210,7 @@ class GitlabServer implements BuildServer {
 
   async #refOf({ project, branch }: JobTarget): Promise<string> {
     if (branch !== undefined && branch !== 'tags') return branch
-    const ref = textOf(fieldOf(await this.#get(projectPath(project)), 'default_branch'))
+    const ref = textOf(fieldOf(await this.#calls.loadIfChanged(projectPath(project)), 'default_branch'))
     if (ref !== undefined) return ref
     throw new BackendError(
       400,
@@ -224,12 +220,8 @@ class GitlabServer implements BuildServer {
 
   /** The number of a project, which it keeps when it is renamed: GitLab redirects reads only. */
   async #lastingName(project: string): Promise<string> {
-    const id = numberOf(fieldOf(await this.#get(projectPath(project)), 'id'))
+    const id = numberOf(fieldOf(await this.#calls.loadIfChanged(projectPath(project)), 'id'))
     return id === undefined ? project : String(id)
-  }
-
-  async #get(path: string): Promise<unknown> {
-    return (await this.#calls.loadIfChanged(path))?.value
   }
 
   #unknownJob(job: string): BackendError {

@@ -46,7 +46,7 @@ export class PipelineFiles {
     const jobs = await this.#jobs(project, number)
     if (jobs === undefined) return undefined
     for (const job of jobs.filter(hasArchive).toReversed()) {
-      const file = await this.#download(`${jobPath(project, job)}/artifacts/${encodeSegments(fileName)}`, maxPropertyBytes)
+      const file = await this.#calls.download(`${jobPath(project, job)}/artifacts/${encodeSegments(fileName)}`, maxPropertyBytes)
       if (file !== undefined) return parseProperties(fileName, file.toString('utf8'))
     }
     const log = await this.#joinLogs(project, jobs)
@@ -63,7 +63,7 @@ export class PipelineFiles {
   #joinLogs(project: string, jobs: readonly JsonObject[]): Promise<string> {
     const logs = jobs.map((job): JobLog => {
       const title = `${textOf(job['stage']) ?? ''} / ${textOf(job['name']) ?? ''} (${textOf(job['status']) ?? 'unknown'})`
-      return { title, load: (maxBytes) => this.#download(`${jobPath(project, job)}/trace`, maxBytes) }
+      return { title, load: (maxBytes) => this.#calls.download(`${jobPath(project, job)}/trace`, maxBytes) }
     })
     return joinLogs(logs)
   }
@@ -88,12 +88,6 @@ export class PipelineFiles {
       return items === undefined ? undefined : objectsOf(items)
     }
     return readPages(load, { length: pageLength })
-  }
-
-  /** Archives may be in an object store, which GitLab redirects to. */
-  async #download(path: string, maxBytes: number): Promise<Buffer | undefined> {
-    const answer = await this.#calls.send(path, { maxBytes, expects: [404, 410], mayLeave: true })
-    return answer.status >= 400 ? undefined : answer.bytes
   }
 }
 

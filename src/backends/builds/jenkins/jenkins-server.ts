@@ -14,12 +14,6 @@ import { JenkinsPosts } from './posts.ts'
 import { RecentJenkinsBuilds } from './recent-builds.ts'
 import type { JenkinsSettings } from './settings.ts'
 
-interface ArchivedFile {
-  readonly job: string
-  readonly number: number
-  readonly path: string
-}
-
 const maxPropertyBytes = 1024 * 1024
 const keptChanges = 100
 
@@ -27,8 +21,8 @@ export class JenkinsServer implements BuildServer {
   readonly type = 'jenkins'
   readonly archivesLate = true
   readonly name: string
-  readonly permissions?: Readonly<Record<string, readonly string[]>>
-  readonly maxChanges?: number
+  readonly permissions: BuildServer['permissions']
+  readonly maxChanges: number | undefined
   readonly #calls: ServerCalls
   readonly #posts: JenkinsPosts
   readonly #recent: RecentJenkinsBuilds
@@ -37,8 +31,8 @@ export class JenkinsServer implements BuildServer {
   constructor(settings: JenkinsSettings, context: BackendContext) {
     const { name, address, authorization, permissions, itemUpperThreshold, tls, skipHostnameVerification } = settings
     this.name = name
-    if (permissions !== undefined) this.permissions = permissions
-    if (itemUpperThreshold !== undefined) this.maxChanges = itemUpperThreshold
+    this.permissions = permissions
+    this.maxChanges = itemUpperThreshold
     this.#calls = createServerCalls(
       {
         name,
@@ -90,18 +84,12 @@ export class JenkinsServer implements BuildServer {
     const build = await this.#load(job, `/${number}`, 'artifacts[fileName,relativePath]')
     const file = objectsOf(fieldOf(build, 'artifacts')).find((artifact) => artifact['fileName'] === fileName)
     if (file === undefined) return undefined
-    const content = await this.#loadFile({ job, number, path: String(file['relativePath']) }, maxPropertyBytes)
+    const content = await this.#calls.download(filePath(job, number, String(file['relativePath'])), maxPropertyBytes)
     return content && parseProperties(fileName, content.toString('utf8'))
   }
 
   file(job: string, number: number, path: string): Promise<Buffer | undefined> {
-    return this.#loadFile({ job, number, path }, maxArtifactBytes)
-  }
-
-  async #loadFile({ job, number, path }: ArchivedFile, maxBytes: number): Promise<Buffer | undefined> {
-    const place = `${toJobPath(job)}/${number}/artifact/${encodeSegments(path)}`
-    const answer = await this.#calls.send(place, { expects: [404], maxBytes, mayLeave: true })
-    return answer.status === 404 ? undefined : answer.bytes
+    return this.#calls.download(filePath(job, number, path), maxArtifactBytes)
   }
 
   async artifacts(job: string, number: number): Promise<readonly JsonObject[] | undefined> {
@@ -121,7 +109,7 @@ export class JenkinsServer implements BuildServer {
 
   async start(job: string, { parameters, config }: BuildOrder): Promise<string> {
     const path = this.#pathOf(job)
-    const definitions = objectsOf((config ?? (await this.job(job)))?.['parameterDefinitionList'])
+    const definitions = objectsOf(config['parameterDefinitionList'])
     if (definitions.length === 0 && Object.keys(parameters).length > 0) {
       const names = Object.keys(parameters).join(', ')
       throw new BackendError(
@@ -152,14 +140,13 @@ export class JenkinsServer implements BuildServer {
     if (status >= 400) throw new BackendError(404, `The build ${number} of "${job}" does not exist.`)
   }
 
-  recentBuilds(signal: AbortSignal, positions: ReadonlyMap<string, Position> = new Map()): Promise<readonly RecentBuilds[]> {
+  recentBuilds(signal: AbortSignal, positions: ReadonlyMap<string, Position>): Promise<readonly RecentBuilds[]> {
     return this.#recent.load(signal, positions)
   }
 
-  async output(build: string): Promise<string | undefined> {
-    const [, job = '', number] = /^(.+)-(\d{1,15})$/.exec(build) ?? []
+  async output(job: string, number: number): Promise<string | undefined> {
     const path = toJobPath(job)
-    if (path === undefined || number === undefined) return undefined
+    if (path === undefined) return undefined
     const answer = await this.#calls.send(`${path}/${number}/logText/progressiveText?start=0`, { expects: [404] })
     return answer.status === 404 ? undefined : answer.text
   }
@@ -198,4 +185,8 @@ export class JenkinsServer implements BuildServer {
     if (path === undefined) throw new BackendError(404, `The job "${job}" does not exist.`)
     return path
   }
+}
+
+function filePath(job: string, number: number, path: string): string {
+  return `${toJobPath(job)}/${number}/artifact/${encodeSegments(path)}`
 }

@@ -1,5 +1,4 @@
 /** Builds of this machine in SQLite: the queue, the builds that run, and those that have ended. */
-import { createHash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../../../json/json.ts'
 import { inTransaction } from '../../../storage/database.ts'
@@ -13,14 +12,12 @@ export const localBuildMigrations = [
      job TEXT NOT NULL,
      number INTEGER,
      state TEXT NOT NULL,
-     order_key TEXT,
      created_ms INTEGER NOT NULL,
      kept_bytes INTEGER NOT NULL DEFAULT 0,
      document TEXT NOT NULL
    ) STRICT;
    CREATE UNIQUE INDEX builds_local_builds_by_job ON builds_local_builds (job, number) WHERE number IS NOT NULL;
    CREATE INDEX builds_local_builds_by_state ON builds_local_builds (state);
-   CREATE INDEX builds_local_builds_by_order ON builds_local_builds (order_key) WHERE order_key IS NOT NULL;
    CREATE TABLE builds_local_numbers (job TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
 ] as const
 
@@ -87,9 +84,6 @@ export interface StoredBuild extends LocalBuild {
   readonly item: number
 }
 
-/** Equal orders within this time start one build. */
-const repeatMs = 10 * 60_000
-
 export class BuildStore {
   readonly #db: DatabaseSync
   readonly #statements: ReturnType<typeof prepareStatements>
@@ -99,9 +93,9 @@ export class BuildStore {
     this.#statements = prepareStatements(db)
   }
 
-  add(build: LocalBuild, orderKey: string | undefined): StoredBuild {
+  add(build: LocalBuild): StoredBuild {
     const { id, job, state, createdMs } = build
-    const { lastInsertRowid } = this.#statements.add.run(id, job, state, orderKey ?? null, createdMs, formatJson(build))
+    const { lastInsertRowid } = this.#statements.add.run(id, job, state, createdMs, formatJson(build))
     return { ...build, item: Number(lastInsertRowid) }
   }
 
@@ -117,10 +111,6 @@ export class BuildStore {
       this.put(begun)
       return begun
     })
-  }
-
-  ofOrder(orderKey: string, nowMs: number): StoredBuild | undefined {
-    return this.#statements.ofOrder.all(orderKey, nowMs - repeatMs).map(toBuild)[0]
   }
 
   item(item: number): StoredBuild | undefined {
@@ -182,15 +172,6 @@ export class BuildStore {
   }
 }
 
-/** Undefined where the order says nothing that could be repeated. */
-export function orderKeyOf(job: string, order: { readonly id: string; readonly parameters: object }): string | undefined {
-  if (order.id.trim() === '') return undefined
-  const parameters = Object.entries(order.parameters).sort(([one], [other]) => (one < other ? -1 : 1))
-  return createHash('sha256')
-    .update(formatJson([job, order.id, parameters]))
-    .digest('hex')
-}
-
 function toBuild(row: Record<string, unknown>): StoredBuild {
   return { ...(parseJson(String(row['document'])) as LocalBuild), item: Number(row['item']) }
 }
@@ -198,15 +179,12 @@ function toBuild(row: Record<string, unknown>): StoredBuild {
 function prepareStatements(db: DatabaseSync) {
   const select = 'SELECT item, document FROM builds_local_builds'
   return {
-    add: db.prepare(
-      'INSERT INTO builds_local_builds (id, job, state, order_key, created_ms, document) VALUES (?, ?, ?, ?, ?, ?)',
-    ),
+    add: db.prepare('INSERT INTO builds_local_builds (id, job, state, created_ms, document) VALUES (?, ?, ?, ?, ?)'),
     put: db.prepare('UPDATE builds_local_builds SET state = ?, number = ?, document = ? WHERE item = ?'),
     next: db.prepare(
       `INSERT INTO builds_local_numbers (job, number) VALUES (?, 1)
        ON CONFLICT (job) DO UPDATE SET number = number + 1 RETURNING number`,
     ),
-    ofOrder: db.prepare(`${select} WHERE order_key = ? AND created_ms > ? ORDER BY item DESC LIMIT 1`),
     item: db.prepare(`${select} WHERE item = ?`),
     find: db.prepare(`${select} WHERE job = ? AND number = ?`),
     byId: db.prepare(`${select} WHERE id = ?`),

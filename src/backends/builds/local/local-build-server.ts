@@ -11,7 +11,7 @@ import type { BuildOrder, BuildRange, BuildServer, RecentBuilds } from '../build
 import type { Position } from '../polls/position.ts'
 import { parseProperties } from '../property-file.ts'
 import type { BuildFiles } from './build-files.ts'
-import { type BuildStore, type LocalBuild, orderKeyOf, type StoredBuild } from './build-store.ts'
+import type { BuildStore, LocalBuild, StoredBuild } from './build-store.ts'
 import { toArtifactViews, toBuildView, toJobView } from './build-views.ts'
 import type { JobCatalog, KnownJob } from './job-catalog.ts'
 import { JobRights } from './job-rights.ts'
@@ -166,9 +166,6 @@ export class LocalBuildServer implements BuildServer {
     this.#checkPlace(job)
     checkParameters(name, job.definition, order.parameters, job.repository !== undefined)
     await this.#rights.checkRun(job, order.user)
-    const key = orderKeyOf(name, order)
-    const known = key === undefined ? undefined : store.ofOrder(key, context.now())
-    if (known !== undefined) return String(known.item)
     const accounts = provider.parts.settings.accounts.map((account) => account.name)
     const imageAccounts = await this.#rights.changeable(accounts, order.user)
     this.#checkRoom(job.application)
@@ -185,7 +182,7 @@ export class LocalBuildServer implements BuildServer {
       user: order.user ?? 'anonymous',
       createdMs: context.now(),
     }
-    const { item } = store.add(queued, key)
+    const { item } = store.add(queued)
     builds.wake()
     return String(item)
   }
@@ -205,7 +202,7 @@ export class LocalBuildServer implements BuildServer {
     this.#parts.store.put({ ...this.#requireBuild(job, number), description: description.slice(0, 10_000) })
   }
 
-  async recentBuilds(_signal: AbortSignal, positions: ReadonlyMap<string, Position> = new Map()): Promise<RecentBuilds[]> {
+  async recentBuilds(_signal: AbortSignal, positions: ReadonlyMap<string, Position>): Promise<RecentBuilds[]> {
     const { store } = this.#parts
     const jobs = this.#changedJobs ?? store.jobs()
     this.#changedJobs = new Set()
@@ -219,10 +216,9 @@ export class LocalBuildServer implements BuildServer {
     this.#listeners.add(changed)
   }
 
-  async output(id: string, user?: string): Promise<string | undefined> {
+  async output(job: string, number: number, user?: string): Promise<string | undefined> {
     const { builds, files } = this.#parts
-    const [, job = '', number = ''] = /^(.+)-(\d{1,15})$/.exec(id) ?? []
-    const build = await this.#readable(job, Number(number), user)
+    const build = await this.#readable(job, number, user)
     if (build === undefined) return undefined
     if (build.state !== 'ENDED') return builds.output(build, liveLogBytes)
     return files.logOf(build.id, shownLogBytes) ?? 'The log was removed to make room for newer builds.\n'
@@ -241,10 +237,9 @@ export class LocalBuildServer implements BuildServer {
   }
 
   /** Whether commands may run, and the account can run them. @throws {BackendError} 400 */
-  #checkPlace({ name, account, definition }: KnownJob): void {
+  #checkPlace({ name, account }: KnownJob): void {
     const { context, provider } = this.#parts
     if (context.settings.bakery?.allowsCommands !== true) throw new BackendError(400, describeRefusal('The build'))
-    if (!definition.isEnabled) throw new BackendError(400, `The job "${name}" is switched off ("enabled: false").`)
     const { settings, users } = provider.parts
     if (settings.accounts.every((each) => each.name !== account))
       throw new BackendError(

@@ -10,31 +10,22 @@ export type Parameters = Readonly<Record<string, string>>
 export const revisionParameters = ['revision', 'branch'] as const
 
 /**
- * Checks what a caller has sent.
+ * Checks the names that a caller has sent; `checkOrder` has checked choices.
  *
  * @param hasSource Whether the job has a checkout
- * @throws {BackendError} 400 for a value that is no choice, and for parameters that the job does not have
+ * @throws {BackendError} 400 for parameters that the job does not have
  */
 export function checkParameters(job: string, { parameters }: JobDefinition, given: Parameters, hasSource: boolean): void {
-  const known = Object.keys(parameters)
   for (const [name, value] of Object.entries(given)) {
-    const declared = Object.hasOwn(parameters, name) ? parameters[name] : undefined
-    if (declared === undefined) {
-      if (!(revisionParameters as readonly string[]).includes(name)) throw unknownParameter(job, name, known)
-      if (!hasSource)
-        throw new BackendError(
-          400,
-          `The job "${job}" has no repository, so there is no ${name} to choose. Leave "${name}" out, or give the job a repository.`,
-        )
-      if (value !== '' && !isRevision(value))
-        throw new BackendError(400, `"${value}" is no ${name}: name a branch, a tag or a commit.`)
-    } else if (declared.choices?.includes(value) === false) {
-      const choices = declared.choices.join(', ')
+    if (Object.hasOwn(parameters, name)) continue
+    if (!(revisionParameters as readonly string[]).includes(name)) throw unknownParameter(job, name, Object.keys(parameters))
+    if (!hasSource)
       throw new BackendError(
         400,
-        `"${value}" is not a choice of the parameter "${name}" of the job "${job}". Use one of ${choices}.`,
+        `The job "${job}" has no repository, so there is no ${name} to choose. Leave "${name}" out, or give the job a repository.`,
       )
-    }
+    if (value !== '' && !isRevision(value))
+      throw new BackendError(400, `"${value}" is no ${name}: name a branch, a tag or a commit.`)
   }
 }
 

@@ -42,10 +42,7 @@ export class UnfinishedBuilds {
    * @param openOf Builds of a place that ran when they were last seen, before a restart
    * @returns the lists, with the builds that still ran when they left them
    */
-  async complete(
-    lists: readonly BuildList[],
-    openOf: (place: string) => readonly number[] = () => [],
-  ): Promise<readonly BuildList[]> {
+  async complete(lists: readonly BuildList[], openOf: (place: string) => readonly number[]): Promise<readonly BuildList[]> {
     for (const { name, items } of lists) this.#note(name, items, openOf)
     const added = await Promise.all([...this.#running].map(async ([name, { unlisted }]) => this.#loadAll(name, unlisted)))
     const all = Map.groupBy([...lists, ...added.filter(({ items }) => items.length > 0)], ({ name }) => name)

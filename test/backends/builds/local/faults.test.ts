@@ -107,7 +107,7 @@ function openBuilds(t: TestContext) {
 
 test('a build that is prepared once more still has its parameters', async (t) => {
   const { store, agent, open } = openBuilds(t)
-  const { item } = store.add(queued, undefined)
+  const { item } = store.add(queued)
   const builds = open()
   builds.start()
   const ended = await waitFor(() => {
@@ -121,7 +121,7 @@ test('a build that is prepared once more still has its parameters', async (t) =>
 
 test('a stopped build is never launched, and keeps its log until the agent answers', async (t) => {
   const { store, agent, open } = openBuilds(t)
-  const build = store.add(queued, undefined)
+  const build = store.add(queued)
   agent.isAway = true
   const before = open()
   await before.abort(build, 'The build was stopped.')

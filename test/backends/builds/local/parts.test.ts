@@ -23,6 +23,8 @@ test('property files are YAML, JSON or lines by their name', () => {
   ] as const) {
     assert.deepEqual(parseProperties(name, text), {}, text)
   }
+  assert.deepEqual(parseProperties('a.txt', 'a=b\\\\\nc=d\\'), { a: 'b\\', c: 'd' }, 'escaped, and at the end')
+  assert.equal(parseProperties('a.txt', 'b\\\n'.repeat(300_000))['b'.repeat(300_000)] as string, '', 'many lines')
 })
 
 test('secrets are masked wherever pieces of output are cut', () => {
