@@ -26,6 +26,12 @@ export interface Event {
   commonSecret?: () => string | undefined
 }
 
+/** What a poll has found. @param payload For conditions of triggers and expressions */
+export function observedEvent(type: string, content: JsonObject, payload: JsonObject): Event {
+  const unsent = { headers: {}, attributes: {}, raw: undefined, artifact: undefined }
+  return { ...unsent, id: '', type, source: 'poll', content, payload, isObserved: true }
+}
+
 /** Reads an event that was posted as such. Unknown fields are ignored (docs/contracts/events.md#shape-of-an-event). */
 export function toEvent(body: unknown): Event {
   const details = objectOf(fieldOf(body, 'details'))

@@ -2,6 +2,7 @@
 import { encodeValue } from '../../http/encode-path.ts'
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import type { Event } from './event.ts'
+import { type PushedImage, readDistribution, readDockerHub, readQuay } from './registry-webhooks.ts'
 
 /** What every artifact of a push repeats is short, and a push of so many files is no push: a small body must not become a large list. */
 const maxSharedLength = 1000
@@ -41,25 +42,9 @@ const extractors: Record<string, (payload: JsonObject) => JsonObject[]> = {
   },
   gitea: giteaFiles,
   forgejo: giteaFiles,
-  dockerhub: (payload) => {
-    const repository = textOf(fieldOf(payload['repository'], 'repo_name'))
-    const tag = textOf(fieldOf(payload['push_data'], 'tag'))
-    return repository === undefined || tag === undefined ? [] : [dockerImage(`index.docker.io/${repository}`, tag)]
-  },
-  quay: (payload) => {
-    const repository = shared(payload['docker_url'])
-    return repository === undefined ? [] : textsOf(payload['updated_tags']).map((tag) => dockerImage(repository, tag))
-  },
-  dockerregistry: (payload) =>
-    objectsOf(payload['events'])
-      .filter(({ action }) => action === 'push')
-      .flatMap((event) => {
-        const target = objectOf(event['target'])
-        const [repository, tag] = [textOf(target['repository']), textOf(target['tag'])]
-        const host = textOf(fieldOf(event['request'], 'host'))
-        if (repository === undefined || tag === undefined) return []
-        return [dockerImage(host === undefined ? repository : `${host}/${repository}`, tag)]
-      }),
+  dockerhub: (payload) => readDockerHub(payload).flatMap(dockerImages),
+  quay: (payload) => readQuay(payload).flatMap(dockerImages),
+  dockerregistry: (payload) => readDistribution(payload).flatMap(dockerImages),
   nexus: ({ component }) => {
     if (!isObject(component)) return []
     const [group, name, version] = [component['group'], component['name'], component['version']].map(textOf)
@@ -78,6 +63,11 @@ function giteaFiles(payload: JsonObject): JsonObject[] {
     version,
     reference: base === undefined ? undefined : `${base}/api/v1/repos/${path}/raw/${name.split('/').map(encodeValue).join('/')}`,
   }))
+}
+
+function dockerImages({ registry, repository, tag }: PushedImage): JsonObject[] {
+  const name = shared(registry === undefined ? repository : `${registry}/${repository}`)
+  return repository === undefined || tag === undefined || name === undefined ? [] : [dockerImage(name, tag)]
 }
 
 export function dockerImage(name: string, tag: string): JsonObject {

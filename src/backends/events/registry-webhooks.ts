@@ -1,6 +1,6 @@
 /** Webhooks of registries: the images that each reports as pushed. @see docs/contracts/events.md#registries-and-messages */
 import { randomUUID } from 'node:crypto'
-import { parseJson } from '../../json/json.ts'
+import { parseIfJson } from '../../json/json.ts'
 import { definedOf, fieldAt, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import type { Event } from './event.ts'
 
@@ -19,7 +19,7 @@ export function toRegistryEvents(event: Event): Event[] {
 }
 
 /** An image as triggers know it; its account is not known. */
-interface PushedImage {
+export interface PushedImage {
   readonly registry: string | undefined
   readonly repository: string | undefined
   readonly tag: string | undefined
@@ -44,17 +44,17 @@ const sources: ReadonlyMap<string, ReadImages> = new Map([
   ['gcr', readGoogle],
 ])
 
-function readDockerHub({ repository, push_data: pushed }: JsonObject): PushedImage[] {
+export function readDockerHub({ repository, push_data: pushed }: JsonObject): PushedImage[] {
   return [{ registry: 'index.docker.io', repository: text(repository, 'repo_name'), tag: text(pushed, 'tag') }]
 }
 
-function readQuay({ docker_url: address, updated_tags: tags }: JsonObject): PushedImage[] {
+export function readQuay({ docker_url: address, updated_tags: tags }: JsonObject): PushedImage[] {
   const place = splitAddress(text(address))
   return textsOf(tags).map((tag) => ({ ...place, tag }))
 }
 
 /** Notifications of the reference implementation, in an envelope; Azure sends each alone. */
-function readDistribution(payload: JsonObject): PushedImage[] {
+export function readDistribution(payload: JsonObject): PushedImage[] {
   const events = Array.isArray(payload['events']) ? objectsOf(payload['events']) : [payload]
   return events
     .filter(({ action }) => action === 'push')
@@ -97,18 +97,14 @@ function readGitea({ action, package: found }: JsonObject): PushedImage[] {
 /** A message of its queue, or one that the queue pushes. */
 function readGoogle(payload: JsonObject): PushedImage[] {
   const data = text(payload['message'], 'data')
-  const { action, tag: address, digest } = data === undefined ? payload : decode(data)
+  const {
+    action,
+    tag: address,
+    digest,
+  } = data === undefined ? payload : objectOf(parseIfJson(Buffer.from(data, 'base64').toString()))
   const [, name, tag] = /^(.+):([^:/]+)$/.exec(text(address) ?? '') ?? []
   if (action !== 'INSERT' || name === undefined) return []
   return [{ ...splitAddress(name), tag, digest: text(digest)?.split('@')[1] }]
-}
-
-function decode(data: string): JsonObject {
-  try {
-    return objectOf(parseJson(Buffer.from(data, 'base64').toString()))
-  } catch {
-    return {}
-  }
 }
 
 /** The host of an address without a scheme, and what follows it. */

@@ -10,10 +10,11 @@ import { loadAccess } from '../../rights/access.ts'
 import { callInTurns } from '../../stores/in-turns.ts'
 import type { EventLog } from '../event-log.ts'
 import { toIdentity } from '../identity.ts'
-import { loadFreshPipeline, loadTriggeredPipelines } from '../pipelines.ts'
+import { loadFreshPipeline } from '../pipelines.ts'
 import { describeQuiet } from '../quiet-period.ts'
 import type { Start } from '../start.ts'
 import type { Starts } from '../starts.ts'
+import { TriggeredPipelines } from '../triggered-pipelines.ts'
 import { type CronExpression, parseCron } from './expression.ts'
 import { nextTime } from './next-time.ts'
 import { withoutSpread } from './spread.ts'
@@ -37,11 +38,8 @@ interface ScheduleEntry {
 /** Later than this a time counts as missed while the service was down, and is not made up for. */
 const maxLateMs = 60_000
 
-/** Definitions in another process are read this often; a write to the own database is noticed at the next look. */
-const readEveryMs = 30_000
-
-/** Reading all definitions may take one part in this many of the time, however often they are written. */
-const readShare = 50
+/** A read that has failed is retried after so many looks. */
+const retriedLooks = 5
 
 interface CronParts {
   context: BackendContext
@@ -57,6 +55,7 @@ export class CronScheduler {
   readonly #starts: Starts
   readonly #pipelines: EffectivePipelines
   readonly #log: EventLog
+  readonly #triggered: TriggeredPipelines
   readonly #lookEveryMs: number
   readonly #sql: SQLTagStore
   /** Triggers that the latest definitions have and that are ignored. */
@@ -64,9 +63,6 @@ export class CronScheduler {
   #schedule = new Map<string, ScheduleEntry>()
   #timer: NodeJS.Timeout | undefined
   #closed = false
-  #seenChanges: unknown
-  #readAt = Number.NEGATIVE_INFINITY
-  #readTookMs = 0
   #lookedAtMs = Number.NEGATIVE_INFINITY
 
   constructor({ context, starts, pipelines, log, lookEveryMs }: CronParts) {
@@ -74,6 +70,7 @@ export class CronScheduler {
     this.#starts = starts
     this.#pipelines = pipelines
     this.#log = log
+    this.#triggered = new TriggeredPipelines({ context, pipelines, types: ['cron'], retryMs: retriedLooks * lookEveryMs })
     this.#lookEveryMs = lookEveryMs
     this.#sql = context.db.createTagStore()
   }
@@ -92,7 +89,9 @@ export class CronScheduler {
   async #look(): Promise<void> {
     const failed = await this.#mayFail(async () => {
       this.#heedClock()
-      if (this.#mustRead()) await this.#read()
+      const changed = await this.#triggered.readChanged()
+      if (this.#closed) return false
+      if (changed !== undefined) this.#follow(changed)
       return this.#fireDue()
     })
     if (this.#closed) return
@@ -125,32 +124,11 @@ export class CronScheduler {
     }
   }
 
-  #mustRead(): boolean {
-    const sinceMs = performance.now() - this.#readAt
-    if (sinceMs >= readEveryMs) return true
-    return this.#changes() !== this.#seenChanges && sinceMs >= this.#readTookMs * readShare
-  }
-
-  #changes(): unknown {
-    return this.#sql.get`SELECT total_changes() AS changes`?.['changes']
-  }
-
-  /** A failed read keeps the schedule: definitions that cannot be read are not deleted ones. */
-  async #read(): Promise<void> {
-    const begun = performance.now()
-    this.#seenChanges = this.#changes()
-    try {
-      const pipelines = await loadTriggeredPipelines(this.#context.call, this.#pipelines, ['cron'])
-      if (this.#closed) return
-      const warned = new Set<string>()
-      const entries = pipelines.flatMap((pipeline) => this.#entriesOf(pipeline, warned))
-      this.#warned = warned
-      this.#schedule = new Map(entries.map((entry) => [entry.key, entry]))
-    } catch (error) {
-      this.#context.log.warn({ err: error }, 'the definitions cannot be read; cron triggers stay unchanged')
-    }
-    this.#readAt = performance.now()
-    this.#readTookMs = this.#readAt - begun
+  #follow(pipelines: readonly EffectivePipeline[]): void {
+    const warned = new Set<string>()
+    const entries = pipelines.flatMap((pipeline) => this.#entriesOf(pipeline, warned))
+    this.#warned = warned
+    this.#schedule = new Map(entries.map((entry) => [entry.key, entry]))
   }
 
   /** @param warned Takes the keys of triggers that are ignored. */

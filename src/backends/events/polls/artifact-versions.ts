@@ -1,8 +1,9 @@
 /** Versions of artifacts, polled for triggers at artifact accounts. @see docs/contracts/events.md#polls */
-import { fieldAt, fieldOf, isObject, type JsonObject, objectOf, textOf, textsOf } from '../../../json/values.ts'
-import type { BackendContext, ServiceCall } from '../../backend.ts'
+import { fieldAt, fieldOf, type JsonObject, objectOf, textOf, textsOf } from '../../../json/values.ts'
+import type { BackendContext } from '../../backend.ts'
 import { createRegexMeter, matchesIfValid } from '../../regex/bounded-regex.ts'
-import type { Event } from '../event.ts'
+import { observedEvent } from '../event.ts'
+import { askInfrastructure } from './ask-infrastructure.ts'
 import type { PolledChange, PolledSource, PolledState } from './polled-source.ts'
 
 /** What is known of an artifact without its content. */
@@ -46,7 +47,7 @@ export function createVersionSource(kind: VersionTrigger): PolledSource {
     async read(trigger, context, signal) {
       const name = kind.toName(trigger)
       if (name === undefined) return new Map()
-      const versions = textsOf(fieldOf(await ask(context, '/artifacts/versions', { ...name }, signal), 'versions'))
+      const versions = textsOf(fieldOf(await askInfrastructure(context, '/artifacts/versions', { ...name }, signal), 'versions'))
       const tracked = kind.tracked?.(trigger)
       if (tracked === undefined) return new Map(versions.map((version) => [version, '']))
       return withDigests(versions, await loadDigests(tracked, versions, { context, name, signal }))
@@ -55,7 +56,7 @@ export function createVersionSource(kind: VersionTrigger): PolledSource {
       const name = kind.toName(trigger)
       if (name === undefined) return []
       const content = kind.toContent(await describe(name, change, context), trigger)
-      return [toEvent(triggerType, name, content)]
+      return [observedEvent(triggerType, content, { account: name.account, name: name.name })]
     },
   }
 }
@@ -75,7 +76,9 @@ async function loadDigests(pattern: string, versions: readonly string[], read: D
       `The digests of ${wanted.length} tags of ${read.name.name} are too many to track; at most ${mostDigests} are. Narrow the tag of the trigger.`,
     )
   const { context, name, signal } = read
-  return objectOf(fieldOf(await ask(context, '/artifacts/digests', { ...name, versions: wanted }, signal), 'digests'))
+  return objectOf(
+    fieldOf(await askInfrastructure(context, '/artifacts/digests', { ...name, versions: wanted }, signal), 'digests'),
+  )
 }
 
 function withDigests(versions: readonly string[], digests: JsonObject): PolledState {
@@ -88,31 +91,7 @@ async function describe(
   { name: version, after }: PolledChange,
   context: BackendContext,
 ): Promise<FoundVersion> {
-  const body = await ask(context, '/artifacts/digests', { ...name, versions: [version] }).catch(() => undefined)
+  const body = await askInfrastructure(context, '/artifacts/digests', { ...name, versions: [version] }).catch(() => undefined)
   const digest = textOf(after) ?? textOf(fieldAt(body, 'digests', version))
   return { ...name, version, digest, host: textOf(fieldOf(body, 'host')) }
-}
-
-/** @throws {Error} with the message of the infrastructure service */
-async function ask({ call }: BackendContext, path: string, body: JsonObject, signal?: AbortSignal): Promise<JsonObject> {
-  const request: ServiceCall = { method: 'POST', path, body }
-  const answer = await call('clouddriver', request)
-  signal?.throwIfAborted()
-  if (answer.status === 200 && isObject(answer.body)) return answer.body
-  throw new Error(textOf(fieldOf(answer.body, 'message')) ?? `The infrastructure service answered ${answer.status}.`)
-}
-
-function toEvent(type: string, { account, name }: ArtifactName, content: JsonObject): Event {
-  return {
-    id: '',
-    type,
-    source: 'poll',
-    headers: {},
-    attributes: {},
-    content,
-    payload: { account, name },
-    raw: undefined,
-    artifact: undefined,
-    isObserved: true,
-  }
 }

@@ -1,15 +1,15 @@
 /** Polls of sources that do not report their changes: one for all triggers that wait for the same source. */
-import { createHash } from 'node:crypto'
 import { backOffMs } from '../../../concurrency/back-off.ts'
 import { within } from '../../../concurrency/within.ts'
 import type { JsonObject } from '../../../json/values.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
 import type { EffectivePipelines } from '../../pipelines/effective-pipelines.ts'
+import { digestUuid } from '../../stores/digest-uuid.ts'
 import { WorkLine } from '../../stores/in-turns.ts'
 import type { Event } from '../event.ts'
 import type { EventLog } from '../event-log.ts'
-import { loadTriggeredPipelines } from '../pipelines.ts'
 import { defaultTriggerSettings, type TriggerSettings } from '../trigger-settings.ts'
+import { TriggeredPipelines } from '../triggered-pipelines.ts'
 import { groupTriggers, type PollGroup } from './poll-groups.ts'
 import { PollStates } from './poll-states.ts'
 import type { PolledChange, PolledSource, PolledState, PollTurn } from './polled-source.ts'
@@ -32,10 +32,6 @@ interface PollParts {
   readonly pauses: PollPauses
 }
 
-/** Definitions in another process are read this often; of the own process, whenever they have changed. */
-const readEveryMs = 30_000
-/** Reading all definitions may take one part in this many of the time, however often they are written. */
-const readShare = 50
 /** A read that has failed is retried after so many looks. */
 const retriedLooks = 5
 const longestPauseMs = 10 * 60_000
@@ -48,17 +44,17 @@ export class Polls {
   readonly #parts: PollParts
   readonly #settings: TriggerSettings
   readonly #states: PollStates
+  readonly #triggered: TriggeredPipelines
   readonly #line: WorkLine
   readonly #closing = new AbortController()
   #groups: ReadonlyMap<string, PollGroup> = new Map()
   #timer: NodeJS.Timeout | undefined
-  #seenVersion: string | undefined
-  #readAtMs = Number.NEGATIVE_INFINITY
-  #readTookMs = 0
-  #hasFailedToRead = false
 
   constructor(parts: PollParts) {
+    const { context, pipelines, sources, pauses } = parts
     this.#parts = parts
+    const types = [...new Set(sources.map(({ triggerType }) => triggerType))]
+    this.#triggered = new TriggeredPipelines({ context, pipelines, types, retryMs: retriedLooks * pauses.lookMs })
     this.#settings = parts.context.settings.triggers ?? defaultTriggerSettings
     this.#states = new PollStates(parts.context.db)
     this.#line = new WorkLine(this.#settings.polls.atATime)
@@ -74,39 +70,15 @@ export class Polls {
   }
 
   async #look(): Promise<void> {
-    if (this.#mustRead()) await this.#read()
+    const changed = await this.#triggered.readChanged()
     if (this.#closing.signal.aborted) return
+    if (changed !== undefined) {
+      this.#groups = groupTriggers(changed, this.#parts.sources, this.#groups)
+      this.#states.keep(new Set(this.#groups.keys()))
+    }
     const now = performance.now()
     for (const group of this.#groups.values()) if (!group.isRunning && group.dueMs <= now) void this.#run(group)
     this.#timer = setTimeout(() => void this.#look(), this.#parts.pauses.lookMs)
-  }
-
-  #mustRead(): boolean {
-    const sinceMs = performance.now() - this.#readAtMs
-    const version = this.#parts.context.versionOf('front50')
-    if (sinceMs >= readEveryMs) return true
-    const isStale = this.#hasFailedToRead ? sinceMs >= retriedLooks * this.#parts.pauses.lookMs : version !== this.#seenVersion
-    return isStale && sinceMs >= this.#readTookMs * readShare
-  }
-
-  /** A failed read keeps the groups: definitions that cannot be read are not deleted ones. */
-  async #read(): Promise<void> {
-    const { context, pipelines, sources } = this.#parts
-    const begunMs = performance.now()
-    this.#seenVersion = context.versionOf('front50')
-    try {
-      const types = [...new Set(sources.map(({ triggerType }) => triggerType))]
-      const listed = await loadTriggeredPipelines(context.call, pipelines, types)
-      if (this.#closing.signal.aborted) return
-      this.#groups = groupTriggers(listed, sources, this.#groups)
-      this.#states.keep(new Set(this.#groups.keys()))
-      this.#hasFailedToRead = false
-    } catch (error) {
-      this.#hasFailedToRead = true
-      context.log.warn({ err: error }, 'the definitions cannot be read; polled triggers stay unchanged')
-    }
-    this.#readAtMs = performance.now()
-    this.#readTookMs = this.#readAtMs - begunMs
   }
 
   async #run(group: PollGroup): Promise<void> {
@@ -217,16 +189,7 @@ export class Polls {
   }
 }
 
-/** The same for an event that is sent again after a failure, as a UUID. */
+/** The same for an event that is sent again after a failure. */
 function eventIdOf(key: string, turn: number, { name, before, after }: PolledChange, index: number): string {
-  const text = JSON.stringify([key, turn, name, before, after, index])
-  const digits = createHash('sha256').update(text).digest('hex')
-  const parts = [
-    digits.slice(0, 8),
-    digits.slice(8, 12),
-    `8${digits.slice(13, 16)}`,
-    `8${digits.slice(17, 20)}`,
-    digits.slice(20, 32),
-  ]
-  return parts.join('-')
+  return digestUuid(JSON.stringify([key, turn, name, before, after, index]))
 }
