@@ -62,6 +62,27 @@ export function fieldAt(value: unknown, ...path: readonly string[]): unknown {
   return found
 }
 
+/** Every text in JSON data, names of members aside. */
+export function textsWithin(value: unknown, found: string[] = []): string[] {
+  if (typeof value === 'string') found.push(value)
+  else if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) textsWithin(each, found)
+  return found
+}
+
+/** JSON data with other texts, numbers and words: a copy only where one of them is another. */
+export function mapLeaves(value: unknown, change: (leaf: unknown) => unknown): unknown {
+  if (Array.isArray(value)) {
+    const members = value.map((each: unknown) => mapLeaves(each, change))
+    return members.some((member, index) => member !== value[index]) ? members : value
+  }
+  if (!isObject(value)) return change(value)
+  const changed = Object.entries(value).flatMap(([name, member]) => {
+    const after = mapLeaves(member, change)
+    return after === member ? [] : [[name, after] as const]
+  })
+  return changed.length === 0 ? value : { ...value, ...Object.fromEntries(changed) }
+}
+
 /** Older definitions carry booleans as text in any case. */
 export function isTrue(value: unknown): boolean {
   return value === true || (typeof value === 'string' && value.toLowerCase() === 'true')

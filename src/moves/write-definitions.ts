@@ -5,7 +5,7 @@ import { checkNameIsFree, checkPipelineTypes, checkPlace } from '../backends/def
 import { refusal, refusalOf } from '../backends/definitions/requests.ts'
 import { checkBody } from '../backends/requests/check-body.ts'
 import { PermissionFields } from '../backends/rights/application-permissions.ts'
-import { type JsonObject, objectsOf, textOf, textsOf } from '../json/values.ts'
+import { type JsonObject, objectsOf, textOf, textsOf, withoutNulls } from '../json/values.ts'
 import { foldName } from '../names/fold-name.ts'
 import { contentOf, type Kind, keyOf, kinds, type MovedObject, writtenMs } from './kinds.ts'
 import { findMisfits, type Surroundings } from './misfits.ts'
@@ -104,7 +104,7 @@ function put({ definitions, setTime }: OpenDefinitions, { kind, versions }: Move
 function checkedOf({ definitions }: OpenDefinitions, kind: Kind, sent: JsonObject): JsonObject {
   if (keyOf(kind, sent) === undefined) throw refusal('It has no name or id.')
   if (kind === 'serviceAccounts') return { ...sent, memberOf: textsOf(sent['memberOf']) }
-  if (kind === 'permissions') return { permissions: {}, ...withoutNull(checkBody(PermissionFields, sent)) }
+  if (kind === 'permissions') return { permissions: {}, ...withoutNulls(checkBody(PermissionFields, sent)) }
   if (kind === 'applications') {
     const providers = sent['cloudProviders']
     const application = {
@@ -129,10 +129,6 @@ function checkedOf({ definitions }: OpenDefinitions, kind: Kind, sent: JsonObjec
   const pipeline = { ...kept, name: String(body.name).trim(), schema: body.schema || '1', triggers }
   checkNameIsFree(definitions[kind], pipeline, kind === 'pipelines' ? 'pipeline' : 'strategy')
   return kind === 'strategies' ? { ...pipeline, strategy: true } : pipeline
-}
-
-function withoutNull(record: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null))
 }
 
 function isTaken(named: readonly JsonObject[], { id }: JsonObject): boolean {

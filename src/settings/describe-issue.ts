@@ -14,6 +14,11 @@ const nouns: Readonly<Record<string, string>> = {
   null: 'null',
 }
 
+/** All that a schema rejects, each with its place. @param whole The place of what holds for all */
+export function describeIssues({ issues }: z.core.$ZodError, whole: string = 'the body'): string {
+  return issues.map((issue) => `${issue.path.join('.') || whole}: ${describeIssue(issue)}`).join('; ')
+}
+
 /** Why a value is rejected: `it must be a list, not text`. The caller names the place, `issue.path`. */
 export function describeIssue(issue: z.core.$ZodIssue): string {
   switch (issue.code) {

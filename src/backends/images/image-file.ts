@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { parseYaml } from '../../http/yaml.ts'
 import { formatJson } from '../../json/json.ts'
-import { describeIssue } from '../../settings/describe-issue.ts'
+import { describeIssues } from '../../settings/describe-issue.ts'
 import { BackendError } from '../backend.ts'
 
 export const imageFileName = 'fairlead-image.yml'
@@ -128,8 +128,7 @@ export function parseImageFile(text: string): ImageFile {
   }
   const checked = ImageFile.safeParse(document)
   if (checked.success) return checked.data
-  const problems = checked.error.issues.map((issue) => `${issue.path.join('.') || 'the file'}: ${describeIssue(issue)}`)
-  throw new BackendError(400, `${imageFileName}: ${problems.join('; ')}.`)
+  throw new BackendError(400, `${imageFileName}: ${describeIssues(checked.error, 'the file')}.`)
 }
 
 /** Undefined unless there is a regular file of at most `maxBytes`: users may have put something else there, such as a pipe without an end. */

@@ -26,9 +26,9 @@ export function authoredReferences(
 ): { references?: AuthoredReferences } {
   const declared = declaredParameters(authored)
   const passed = parent === undefined ? new Set<string>() : passedReferences(trigger, application, parent)
-  const shared = writtenReferencesIn([[...declared.values()], authored['templateVariables']])
-  for (const each of passed) shared.add(each)
-  if (trigger.type === 'manual') allReferencesIn(trigger.parameters, shared)
+  const written = writtenReferencesIn([[...declared.values()], authored['templateVariables']])
+  const chosen = allReferencesIn(trigger.type === 'manual' ? trigger.parameters : undefined)
+  const shared = new Set([...written, ...passed, ...chosen])
   const ofStages = objectsOf(authored['stages'] ?? authored['job']).map(
     (stage) => [String(stage['refId']), [...writtenReferencesIn(stage)]] as const,
   )

@@ -1,5 +1,5 @@
 /** References to secrets in JSON data: docs/contracts/secrets.md#references. */
-import { isObject, type JsonObject } from '../../json/values.ts'
+import { isObject, type JsonObject, mapLeaves, textsWithin } from '../../json/values.ts'
 
 /** What stands behind `secret:` or in the braces, without these. */
 export type SecretReference =
@@ -43,28 +43,21 @@ export function referencesIn(text: string): string[] {
 }
 
 /** Everything that JSON data refers to, names of members aside. */
-export function allReferencesIn(value: unknown, found: Set<string> = new Set()): Set<string> {
-  if (typeof value === 'string') for (const each of referencesIn(value)) found.add(each)
-  else if (Array.isArray(value)) for (const each of value) allReferencesIn(each, found)
-  else if (isObject(value)) for (const each of Object.values(value)) allReferencesIn(each, found)
-  return found
+export function allReferencesIn(value: unknown): Set<string> {
+  return new Set(textsWithin(value).flatMap(referencesIn))
 }
 
 /** What an author has written into JSON data: also references that are values in a text of JSON, such as a payload. */
-export function writtenReferencesIn(value: unknown, found: Set<string> = new Set()): Set<string> {
-  if (Array.isArray(value)) for (const each of value) writtenReferencesIn(each, found)
-  else if (isObject(value)) for (const each of Object.values(value)) writtenReferencesIn(each, found)
-  else if (typeof value === 'string') {
-    const quotedNames = value.includes('"secret:') ? [...value.matchAll(quoted)].map(([, each = '']) => each) : []
-    for (const each of quotedNames.filter((name) => parseReference(name) !== undefined)) found.add(each)
-    allReferencesIn(value, found)
-  }
-  return found
+export function writtenReferencesIn(value: unknown): Set<string> {
+  const texts = textsWithin(value).filter((text) => text.includes('secret:'))
+  const names = texts.flatMap((text) => [...text.matchAll(quoted)].map(([, each = '']) => each))
+  return new Set([...names.filter((name) => parseReference(name) !== undefined), ...texts.flatMap(referencesIn)])
 }
 
 /** A copy with values in place of references; itself where there are none. */
 export function replaceReferences<T>(value: T, values: ReadonlyMap<string, string>): T {
-  return mapTexts(value, (text) => {
+  return mapLeaves(value, (text) => {
+    if (typeof text !== 'string') return text
     const references = referencesIn(text)
     if (references.length === 0) return text
     const [, name] = whole.exec(text) ?? []
@@ -110,19 +103,4 @@ function holdersOf(value: JsonObject): ((name: string) => boolean) | 'none' {
   const isManifest = typeof value['kind'] === 'string' && typeof value['apiVersion'] === 'string'
   if (!isManifest) return (name) => holders.has(name)
   return value['kind'] === 'Secret' ? (name) => name === 'stringData' : 'none'
-}
-
-function mapTexts(value: unknown, change: (text: string) => string): unknown {
-  if (typeof value === 'string') return change(value)
-  if (Array.isArray(value)) {
-    const members = value.map((each: unknown) => mapTexts(each, change))
-    return members.some((member, index) => member !== value[index]) ? members : value
-  }
-  if (!isObject(value)) return value
-  let changed: JsonObject = value
-  for (const [name, member] of Object.entries(value)) {
-    const after = mapTexts(member, change)
-    if (after !== member) changed = { ...changed, [name]: after }
-  }
-  return changed
 }

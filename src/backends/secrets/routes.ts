@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { JsonObject } from '../../json/values.ts'
-import { describeIssue } from '../../settings/describe-issue.ts'
+import { describeIssues } from '../../settings/describe-issue.ts'
 import { BackendError, userOf } from '../backend.ts'
 import { pathValue } from '../requests/request-values.ts'
 import { maskFormsOf } from './mask-forms.ts'
@@ -87,8 +87,7 @@ function nameOf(request: FastifyRequest): string {
 function parseValue(body: unknown): z.output<typeof NewValue> {
   const { success, data, error } = NewValue.safeParse(body)
   if (success) return data
-  const faults = error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${describeIssue(issue)}`)
-  throw new BackendError(400, `The secret was not set. ${faults.join('; ')}.`)
+  throw new BackendError(400, `The secret was not set. ${describeIssues(error)}.`)
 }
 
 function missing(name: string, { kind, name: owner }: SecretOwner): BackendError {

@@ -1,6 +1,7 @@
 /** Calls to HashiCorp Vault with a token that is obtained, renewed and replaced as its login allows. */
 import { readFile } from 'node:fs/promises'
 import { callConfigured } from '../../integrations/call-configured.ts'
+import { parseIfJson } from '../../json/json.ts'
 import { fieldAt, numberOf, textOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import type { VaultSettings } from './settings.ts'
@@ -112,7 +113,7 @@ export class VaultClient {
         `Vault at ${url.host} cannot be asked (${code}); check secrets.vault.address, its TLS and the network.`,
       )
     })
-    return { status, body: parse(bytes) }
+    return { status, body: parseIfJson(bytes.toString()) }
   }
 }
 
@@ -131,13 +132,5 @@ async function readText(file: string, key: string): Promise<string> {
       400,
       `The file of ${key} cannot be read (${(error as NodeJS.ErrnoException).code}); check its path and owner.`,
     )
-  }
-}
-
-function parse(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8')) as unknown
-  } catch {
-    return undefined
   }
 }

@@ -52,13 +52,6 @@ function leavesOf(value: unknown): string[] {
   return Object.entries(value).flatMap(([field, each]) => (contentFields.has(field) ? [] : leavesOf(each)))
 }
 
-/** Every text of a value. */
-export function allTextsOf(value: unknown): string[] {
-  if (typeof value === 'string') return [value]
-  if (Array.isArray(value)) return value.flatMap(allTextsOf)
-  return isObject(value) ? Object.values(value).flatMap(allTextsOf) : []
-}
-
 /** Configurations that stand in the kustomization itself. */
 export function inlineConfigurationsOf(kustomization: JsonObject): string[] {
   return Object.entries(kustomization)

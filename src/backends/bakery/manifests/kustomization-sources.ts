@@ -1,9 +1,9 @@
 /** Keeps a kustomization within its repository: Kustomize itself would fetch whatever address it finds. */
 import { readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
-import type { JsonObject } from '../../../json/values.ts'
+import { type JsonObject, textsWithin } from '../../../json/values.ts'
 import { BackendError } from '../../backend.ts'
-import { allTextsOf, inlineConfigurationsOf, kustomizationNames, parseDocuments, pathsOf } from './kustomization-file.ts'
+import { inlineConfigurationsOf, kustomizationNames, parseDocuments, pathsOf } from './kustomization-file.ts'
 import type { WorkFolder } from './work-folder.ts'
 
 /**
@@ -74,7 +74,7 @@ class SourceCheck {
   }
 
   #checkAll(values: readonly unknown[], file: string, pattern: RegExp): void {
-    const found = allTextsOf(values).find((text) => pattern.test(text))
+    const found = textsWithin(values).find((text) => pattern.test(text))
     if (found === undefined) return
     throw new BackendError(
       400,

@@ -1,7 +1,7 @@
 /** Requests for manifests: the fields of all types. */
 import { z } from 'zod'
 import { isTrue, type JsonObject } from '../../../json/values.ts'
-import { describeIssue } from '../../../settings/describe-issue.ts'
+import { describeIssues } from '../../../settings/describe-issue.ts'
 import { BackendError } from '../../backend.ts'
 import { lenientText } from '../../requests/lenient-text.ts'
 
@@ -45,8 +45,7 @@ export type ManifestRequest = z.output<typeof ManifestRequest>
 export function parseManifestRequest(body: unknown): ManifestRequest {
   const parsed = ManifestRequest.safeParse(body ?? {})
   if (parsed.success) return parsed.data
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${describeIssue(issue)}`)
-  throw new BackendError(400, `The request for a manifest is not usable: ${problems.join('; ')}.`)
+  throw new BackendError(400, `The request for a manifest is not usable: ${describeIssues(parsed.error)}.`)
 }
 
 /** For messages: the name of an artifact, or what there is instead. */

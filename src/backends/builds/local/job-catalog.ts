@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { parseYaml } from '../../../http/yaml.ts'
-import { describeIssue } from '../../../settings/describe-issue.ts'
+import { describeIssues } from '../../../settings/describe-issue.ts'
 import { BackendError } from '../../backend.ts'
 import { WorkLine } from '../../stores/in-turns.ts'
 import { BuildFile, type JobDefinition } from './job-definition.ts'
@@ -176,6 +176,5 @@ export function parseBuildFile(text: string, file: string): BuildFile {
   }
   const parsed = BuildFile.safeParse(document)
   if (parsed.success) return parsed.data
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${describeIssue(issue)}`)
-  throw new BackendError(400, `${file} has errors: ${problems.join('; ')}.`)
+  throw new BackendError(400, `${file} has errors: ${describeIssues(parsed.error, 'the file')}.`)
 }

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { formatJson } from '../../../../../json/json.ts'
 import { fieldOf, type JsonObject, textOf } from '../../../../../json/values.ts'
 import { shorten } from '../../../../../names/edit-distance.ts'
-import { describeIssue } from '../../../../../settings/describe-issue.ts'
+import { describeIssues } from '../../../../../settings/describe-issue.ts'
 import { BackendError } from '../../../../backend.ts'
 import { isRevision, repositoryPattern, withoutUserinfo } from '../../../../outside/git-repository.ts'
 import { looksSecret, mask, withoutSecrets } from '../../../../pipelines/secret-names.ts'
@@ -47,8 +47,7 @@ export type BakeRequest = z.output<typeof BakeRequest>
 export function parseBakeRequest(body: unknown): BakeRequest {
   const parsed = BakeRequest.safeParse(body ?? {})
   if (parsed.success) return parsed.data
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${describeIssue(issue)}`)
-  throw new BackendError(400, `The bake request is not usable: ${problems.join('; ')}.`)
+  throw new BackendError(400, `The bake request is not usable: ${describeIssues(parsed.error)}.`)
 }
 
 export function bakeAttributeOf({ extended_attributes: attributes }: BakeRequest, name: string): string | undefined {
