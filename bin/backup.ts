@@ -1,5 +1,5 @@
 /** `fairlead backup`: writes the data directory into one file, while Fairlead runs. */
-import { createWriteStream, existsSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -9,8 +9,9 @@ import { keyFileFor } from '../src/backends/secrets/key-file.ts'
 import { encrypt } from '../src/backups/encryption.ts'
 import { writeBackup } from '../src/backups/write-backup.ts'
 import type { Config } from '../src/config/config.ts'
+import { storePrivateFile } from '../src/storage/private-files.ts'
 import { Misuse, readArguments } from './arguments.ts'
-import { configOption, readConfig } from './read-config.ts'
+import { configOption, existingDataDir, readConfig } from './read-config.ts'
 import { readPassword } from './read-password.ts'
 import { packageVersion } from './version.ts'
 
@@ -37,7 +38,9 @@ export async function run(args: readonly string[]): Promise<number> {
   const passphrase = values.encrypt ? await readPassphrase() : undefined
   const archive = openArchive(config, isEncrypted)
   const written = isEncrypted ? await encrypt(archive, { passphrase, recipients: values.recipient }) : archive
-  await (file === '-' ? pipeline(written, process.stdout as Writable) : writeFile(written, resolve(file)))
+  await (file === '-'
+    ? pipeline(written, process.stdout as Writable)
+    : storePrivateFile(resolve(file), (sink) => pipeline(written, sink)))
   process.stderr.write(`${describe(config, file, isEncrypted)}\n`)
   return 0
 }
@@ -49,8 +52,7 @@ async function readPassphrase(): Promise<string> {
 }
 
 function openArchive({ backends }: Config, isEncrypted: boolean): AsyncIterable<Uint8Array> {
-  const { dataDir } = backends
-  if (!existsSync(dataDir)) throw new Error(`There is no data directory ${dataDir}. Set data.dir or FAIRLEAD_DATA_DIR.`)
+  const dataDir = existingDataDir(backends)
   const { name: secretsKey } = keyOf(backends)
   return writeBackup({ dataDir, secretsKey, withSecretsKey: isEncrypted, version: packageVersion(), now: new Date() })
 }
@@ -59,18 +61,6 @@ function openArchive({ backends }: Config, isEncrypted: boolean): AsyncIterable<
 function keyOf({ dataDir, secrets }: Config['backends']): { file: string; name: string | undefined } {
   const file = keyFileFor(dataDir, secrets?.keyFile)
   return { file, name: dirname(file) === dataDir ? basename(file) : undefined }
-}
-
-/** A backup that breaks off leaves no file that looks like one. */
-async function writeFile(content: AsyncIterable<Uint8Array>, file: string): Promise<void> {
-  const fresh = `${file}.new`
-  try {
-    await pipeline(content, createWriteStream(fresh, { mode: 0o600, flush: true }))
-    renameSync(fresh, file)
-  } catch (error) {
-    rmSync(fresh, { force: true })
-    throw error
-  }
 }
 
 /** What was written, and what a restored instance needs besides. */

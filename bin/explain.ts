@@ -4,6 +4,8 @@ import type { Config } from '../src/config/config.ts'
 import { type Explanation, explainLogin } from '../src/doctor/explain-login.ts'
 import { formatExplanation } from '../src/doctor/format-explanation.ts'
 import { findMistake, findPublicAddress } from '../src/doctor/public-address.ts'
+import { parseIfJson } from '../src/json/json.ts'
+import { isObject } from '../src/json/values.ts'
 import type { LoginCredentials } from '../src/login/trace.ts'
 import { choose, Misuse, readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
@@ -121,13 +123,8 @@ function readText(file: string): string {
 }
 
 function readObject(file: string): Record<string, unknown> {
-  const text = readText(file)
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  } catch {
-    // The message below says it.
-  }
+  const value = parseIfJson(readText(file))
+  if (isObject(value)) return value
   throw new Error(`${file} holds no JSON object`)
 }
 

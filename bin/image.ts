@@ -11,7 +11,8 @@ import { parseImageId } from '../src/backends/images/image-store.ts'
 import { providerTypes } from '../src/backends/infrastructure/providers/all.ts'
 import type { UploadLimits } from '../src/backends/infrastructure/providers/provider-type.ts'
 import { GatewayError } from '../src/errors.ts'
-import { type JsonObject, objectOf, objectsOf, textOf } from '../src/json/values.ts'
+import { parseIfJson } from '../src/json/json.ts'
+import { fieldOf, type JsonObject, objectOf, objectsOf, textOf } from '../src/json/values.ts'
 import { standalone } from '../src/settings/standalone.ts'
 import { socketPathFor } from '../src/storage/socket-path.ts'
 import { choose, Misuse, readArguments } from './arguments.ts'
@@ -319,12 +320,7 @@ function explainAbsence({ code, message }: NodeJS.ErrnoException, socketPath: st
 }
 
 function explainRefusal(status: number, text: string): string {
-  let message: string | undefined
-  try {
-    message = textOf(objectOf(JSON.parse(text))['message'])
-  } catch {
-    // A proxy in between answers with a page.
-  }
   if (status === 401) return 'A login is needed: put an API token into the variable FAIRLEAD_TOKEN.'
-  return message ?? `The answer was ${status}.`
+  // A proxy in between answers with a page.
+  return textOf(fieldOf(parseIfJson(text), 'message')) ?? `The answer was ${status}.`
 }

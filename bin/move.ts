@@ -1,6 +1,5 @@
 /** `fairlead move`: definitions with their histories from Front50, Gate or another Fairlead, and into a file. */
-import { createWriteStream, existsSync, rmSync } from 'node:fs'
-import { rename } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
@@ -13,9 +12,10 @@ import { openCopy, openForWriting } from '../src/moves/open-definitions.ts'
 import { isFront50, readFront50, readGate } from '../src/moves/read-remote.ts'
 import { formatReport, writeDefinitions } from '../src/moves/write-definitions.ts'
 import { withoutSlash } from '../src/settings/setting.ts'
+import { storePrivateFile } from '../src/storage/private-files.ts'
 import { openLog } from '../src/telemetry/log.ts'
 import { Misuse, readArguments } from './arguments.ts'
-import { configOption, readConfig } from './read-config.ts'
+import { configOption, existingDataDir, readConfig } from './read-config.ts'
 
 export const usage = `Usage: fairlead move --from URL|FILE [options]
        fairlead move --to FILE [options]
@@ -80,22 +80,11 @@ async function openSource(config: Config, from: string, user: string | undefined
   return readGate(source)
 }
 
-/** A file that breaks off leaves nothing that looks like one. */
 async function writeFile(config: Config, file: string): Promise<number> {
-  if (!existsSync(config.backends.dataDir))
-    throw new Error(`There is no data directory ${config.backends.dataDir}. Set data.dir or FAIRLEAD_DATA_DIR.`)
+  existingDataDir(config.backends)
   const opened = openCopy(config, openLog('silent').log)
-  const fresh = `${file}.new`
   try {
-    await pipeline(
-      Readable.from(toLines(opened.definitions)),
-      createGzip(),
-      createWriteStream(fresh, { mode: 0o600, flush: true }),
-    )
-    await rename(fresh, file)
-  } catch (error) {
-    rmSync(fresh, { force: true })
-    throw error
+    await storePrivateFile(file, (sink) => pipeline(Readable.from(toLines(opened.definitions)), createGzip(), sink))
   } finally {
     opened.close()
   }

@@ -1,7 +1,7 @@
 /** The configuration, as the command line names it. */
 import { existsSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { type LoadedConfig, loadConfig } from '../src/config/config.ts'
+import { type Config, type LoadedConfig, loadConfig } from '../src/config/config.ts'
 import { containerMarks } from './command-name.ts'
 
 /** Of every command that reads the configuration. */
@@ -20,6 +20,12 @@ export function readConfig(args: readonly string[], { servesBackends = false } =
     onTerminal: process.stdin.isTTY,
     servesBackends,
   })
+}
+
+/** @throws {Error} when there is none yet */
+export function existingDataDir({ dataDir }: Pick<Config['backends'], 'dataDir'>): string {
+  if (existsSync(dataDir)) return dataDir
+  throw new Error(`There is no data directory ${dataDir}. Set data.dir or FAIRLEAD_DATA_DIR.`)
 }
 
 export function configFilesOf(args: readonly string[]): string[] {

@@ -4,6 +4,7 @@ import { type Finding, findingsOn } from '../findings/finding.ts'
 import { isTrustedPeer, originOf, type RawRequest } from '../http/origin.ts'
 import { listAddresses } from '../login/settings.ts'
 import { formatSessionCookie } from '../sessions/session-cookie.ts'
+import { withoutSlash } from '../settings/setting.ts'
 
 interface BalancerOptions {
   readonly config: Config
@@ -116,16 +117,12 @@ function compare(got: URL, wanted: URL, leaves: boolean): string[] {
   if (portOf(got) !== portOf(wanted) && (got.protocol === wanted.protocol || got.port !== '')) {
     breaks.push(`port ${portOf(got)} instead of ${portOf(wanted)}, so browsers are sent to a port where nothing listens`)
   }
-  if (pathOf(got) !== pathOf(wanted)) {
+  if (withoutSlash(got.pathname) !== withoutSlash(wanted.pathname)) {
     breaks.push(
-      `prefix "${pathOf(got)}" instead of "${pathOf(wanted)}", so redirects and the cookie belong to another path than that of the gateway`,
+      `prefix "${withoutSlash(got.pathname)}" instead of "${withoutSlash(wanted.pathname)}", so redirects and the cookie belong to another path than that of the gateway`,
     )
   }
   return breaks
-}
-
-function pathOf({ pathname }: URL): string {
-  return pathname.replace(/(?<!\/)\/+$/, '')
 }
 
 /** Cookies that browsers drop without a word. */
@@ -152,7 +149,7 @@ function bare(domain: string): string {
 /** The first thing that has to change. */
 function advise(raw: RawRequest, { config, publicUrl, proxyAddress }: BalancerOptions, { complete }: Setup): string {
   const { origin } = config.http
-  const path = pathOf(new URL(publicUrl))
+  const path = withoutSlash(new URL(publicUrl).pathname)
   if (path !== origin.contextPath) {
     return path === ''
       ? `leave server.servlet.context-path out, or let browsers use ${publicUrl}${origin.contextPath}`

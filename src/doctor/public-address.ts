@@ -1,5 +1,6 @@
 /** The address under which browsers reach the gateway, as far as the configuration tells. */
 import type { Config } from '../config/config.ts'
+import { withoutSlash } from '../settings/setting.ts'
 
 export interface PublicAddress {
   /** Scheme, host, port and path, without a trailing slash. */
@@ -11,7 +12,7 @@ export interface PublicAddress {
 /** @param named As given at the command line */
 export function findPublicAddress({ http, login }: Config, named: string | undefined): PublicAddress {
   const { publicUrl, contextPath } = http.origin
-  if (named !== undefined) return { url: named.replace(/(?<!\/)\/+$/, ''), source: 'named' }
+  if (named !== undefined) return { url: withoutSlash(named), source: 'named' }
   if (publicUrl !== undefined) return { url: publicUrl, source: 'http.publicUrl' }
   const templates = login.methods.flatMap(({ type, settings }) => type.returnTemplates?.(settings) ?? [])
   const fixed = templates.find((address) => /^https?:\/\//i.test(address) && URL.canParse(address))

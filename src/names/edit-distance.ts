@@ -31,8 +31,8 @@ export function describeChoice(written: string, what: string, choices: Iterable<
 }
 
 /** The beginning of a long text, for messages: a client may have sent a megabyte. */
-export function shorten(text: string): string {
-  return text.length > longestCompared ? `${text.slice(0, longestCompared)}…` : text
+export function shorten(text: string, maxLength: number = longestCompared): string {
+  return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text
 }
 
 /**

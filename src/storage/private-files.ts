@@ -1,6 +1,18 @@
 /** Files for the user of the process alone, mode 0600: databases, locks, keys. */
-import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  createWriteStream,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import type { Writable } from 'node:stream'
 
 const ownerOnly = 0o600
 /** S_IFDIR, without rights of group and others. */
@@ -26,6 +38,18 @@ export function writePrivateFile(file: string, content: string, flush = true): v
   rmSync(fresh, { force: true })
   writeFileSync(fresh, content, { mode: ownerOnly, flush })
   renameSync(fresh, file)
+}
+
+/** Creates a file by writing a stream; what breaks off leaves no file that looks whole. @throws as `write` and the file system */
+export async function storePrivateFile(file: string, write: (sink: Writable) => Promise<void>): Promise<void> {
+  const fresh = `${file}.new`
+  try {
+    await write(createWriteStream(fresh, { mode: ownerOnly, flush: true }))
+    renameSync(fresh, file)
+  } catch (error) {
+    rmSync(fresh, { force: true })
+    throw error
+  }
 }
 
 /** Creates a folder where other processes may create some, too. @throws {Error} when another process was faster */

@@ -1,5 +1,6 @@
 /** Log records as short lines for terminals, without control characters. */
 import type { styleText } from 'node:util'
+import { shorten } from '../names/edit-distance.ts'
 
 type Format = Parameters<typeof styleText>[0]
 
@@ -83,8 +84,4 @@ function toText(value: unknown): string {
 /** What clients send must not write elsewhere on the screen, nor hide what it writes. */
 function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
-}
-
-function shorten(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length - 1)}…` : text
 }

@@ -1,12 +1,12 @@
 /** Event log: what each event has started, or why it has started nothing. */
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../../json/values.ts'
+import { shorten } from '../../names/edit-distance.ts'
 import { inTransaction } from '../../storage/database.ts'
 import type { BackendContext } from '../backend.ts'
 import { type EventRecord, toOutcome } from '../pipelines/event-record.ts'
 import { defaultEventLogSettings } from './event-log-settings.ts'
 import { type EventFilter, EventLogStore, type EventOutcome, type StoredEvent } from './event-log-store.ts'
-import { shorten } from './event-summary.ts'
 
 /** Something was looked at for triggers, and that has failed. */
 export interface PollFailure {

@@ -1,5 +1,6 @@
 /** Short summary of an event, without secrets. */
 import { definedOf, fieldAt, isObject, type JsonObject, objectOf, textOf } from '../../json/values.ts'
+import { shorten } from '../../names/edit-distance.ts'
 import { mask, provesSender, withoutPasswords } from '../pipelines/secret-names.ts'
 import type { Event } from './event.ts'
 
@@ -92,8 +93,4 @@ function shownValue(value: unknown): unknown {
     : isObject(value) || Array.isArray(value)
       ? '…'
       : value
-}
-
-export function shorten(text: string, maxLength: number): string {
-  return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`
 }

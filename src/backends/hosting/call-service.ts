@@ -6,6 +6,7 @@ import { parseEntityTag } from '../../http/validators.ts'
 import { formatJson } from '../../json/json.ts'
 import { parseInPortions } from '../../json/list-portions.ts'
 import { readAnswerBytes } from '../../net/read-answer.ts'
+import { withoutSlash } from '../../settings/setting.ts'
 import { isPage } from '../../upstreams/answer-form.ts'
 import { toHeaderText } from '../../upstreams/header-text.ts'
 import type { ServiceTls } from '../../upstreams/service-tls.ts'
@@ -61,7 +62,7 @@ export function createServiceCalls(settings: CallServiceSettings) {
 function toOptions({ method, path, headers = {}, wantsBytes }: ServiceCall, url: URL, text: string | undefined): RequestOptions {
   return {
     method,
-    path: url.pathname.replace(/(?<!\/)\/+$/, '') + path,
+    path: withoutSlash(url.pathname) + path,
     headers: {
       accept: wantsBytes === true ? '*/*' : 'application/json',
       ...(headers['x-spinnaker-user'] === undefined && { 'x-spinnaker-anonymous': 'anonymous' }),

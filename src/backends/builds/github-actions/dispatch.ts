@@ -1,7 +1,7 @@
 /** Starts of workflows, and the runs that they bring about. */
 import { LRUCache } from 'lru-cache'
 import { pathTo } from '../../../http/encode-path.ts'
-import { formatJson, parseJson } from '../../../json/json.ts'
+import { formatJson, parseIfJson, parseJson } from '../../../json/json.ts'
 import { fieldOf, type JsonObject, listOf, numberOf, textOf } from '../../../json/values.ts'
 import { BackendError } from '../../backend.ts'
 import type { OutsideAnswer } from '../../outside/call-outside.ts'
@@ -137,13 +137,8 @@ function isOfRef(run: JsonObject, ref: string): boolean {
 
 /** GitHub and Gitea name the run `workflow_run_id`, Forgejo `id`. */
 function numberOfDispatch({ text }: OutsideAnswer): number | undefined {
-  if (text === '') return undefined
-  try {
-    const body = parseJson(text)
-    return numberOf(fieldOf(body, 'workflow_run_id')) ?? numberOf(fieldOf(body, 'id'))
-  } catch {
-    return undefined
-  }
+  const body = parseIfJson(text)
+  return numberOf(fieldOf(body, 'workflow_run_id')) ?? numberOf(fieldOf(body, 'id'))
 }
 
 function formatItem({ job, ref, after }: PendingRun): string {

@@ -1,5 +1,6 @@
 /** Credentials for Actions: a token, or that of an installation of a GitHub App. */
 import { createPrivateKey, sign } from 'node:crypto'
+import { sharedWork } from '../../../concurrency/shared-work.ts'
 import { pathTo } from '../../../http/encode-path.ts'
 import { fieldOf, textOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
@@ -32,8 +33,7 @@ function installationCredentials(
   const advice = 'The app needs an installation with the repository permission "Actions: read and write".'
   const calls = createServerCalls({ name, address: address + basePath, settingKey, advice, credentials, tls }, context)
   let current: { readonly token: string; readonly untilMs: number } | undefined
-  let loading: Promise<string> | undefined
-  const load = async () => {
+  const load = sharedWork(async () => {
     const answer = await calls.send(pathTo`/app/installations/${app.installationId}/access_tokens`, { method: 'POST', json: {} })
     const body = JSON.parse(answer.text) as unknown
     const token = textOf(fieldOf(body, 'token'))
@@ -41,11 +41,10 @@ function installationCredentials(
     if (token === undefined) throw new BackendError(502, `The build server "${name}" gave no token for the app of ${settingKey}.`)
     current = { token, untilMs: Number.isNaN(untilMs) ? 0 : untilMs }
     return token
-  }
+  })
   return async () => {
     const isFresh = current !== undefined && current.untilMs - renewBeforeMs > context.now()
-    if (!isFresh) loading ??= load().finally(() => (loading = undefined))
-    const token = isFresh && current !== undefined ? current.token : await loading
+    const token = isFresh && current !== undefined ? current.token : await load()
     return { ...headers, authorization: `Bearer ${token}` }
   }
 }
