@@ -1,7 +1,7 @@
 /** Limits of pipelines and of starts by one another, for the embedded store and engine. */
 import { formatJson } from '../json/json.ts'
 import type { JsonObject } from '../json/values.ts'
-import { byteCount, type SettingsOf, setting, settings, whole } from '../settings/setting.ts'
+import { byteCount, defaultsOf, type SettingsOf, setting, settings, whole } from '../settings/setting.ts'
 
 /** Bounds within which the embedded store and engine accept work. */
 export const pipelineLimitKeys = settings({
@@ -37,7 +37,7 @@ export const pipelineLimitKeys = settings({
 })
 export type PipelineLimits = Readonly<SettingsOf<typeof pipelineLimitKeys>>
 
-export const defaultPipelineLimits: PipelineLimits = pipelineLimitKeys.read(pipelineLimitKeys.keys.parse({}))
+export const defaultPipelineLimits: PipelineLimits = defaultsOf(pipelineLimitKeys)
 
 export function pipelineLimitsOf({ limits }: { readonly limits?: PipelineLimits | undefined }): PipelineLimits {
   return limits ?? defaultPipelineLimits

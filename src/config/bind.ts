@@ -1,5 +1,7 @@
 /** Binds configuration to settings: placeholders, types, checks, and a problem for each error. */
+
 import { z } from 'zod'
+import { commaList } from '../names/comma-list.ts'
 import type { SettingGroup } from '../settings/setting.ts'
 import { PlaceholderError, type Placeholders } from './placeholders.ts'
 import { formatPath, type Origin, type Problem, showValue } from './problems.ts'
@@ -77,7 +79,7 @@ class Reader {
   #list(node: Node, schema: z.ZodArray, path: readonly string[]): unknown {
     if (node.kind === 'scalar') {
       const text = this.#text(node, path, false) ?? ''
-      return text === '' ? undefined : splitList(text).map((item) => toScalar(node, item, coreOf(schema.element)))
+      return text === '' ? undefined : commaList(text).map((item) => toScalar(node, item, coreOf(schema.element)))
     }
     const items = node.kind === 'list' ? node.items : indexedItems(node.entries)
     if (items === undefined) return this.#refuse(node.origin, path, 'must be a list')
@@ -142,13 +144,6 @@ function toScalar(node: ScalarNode, text: string, core: z.core.$ZodType): unknow
     return /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed) : text
   }
   return text
-}
-
-function splitList(text: string): string[] {
-  return text
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '')
 }
 
 /** `{0: a, 1: b}`, as indexed keys and environment variables leave it; undefined when the keys are no indexes. */

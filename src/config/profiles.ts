@@ -9,13 +9,6 @@ export function orderProfiles(named: readonly string[], groups: ReadonlyMap<stri
   return [...new Set([...expanded, ...(expanded.includes(always) ? [] : [always])])]
 }
 
-export function splitNames(text: string): string[] {
-  return text
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
-}
-
 /**
  * Whether an expression such as `prod & !(eu | us)` holds; names separated by commas hold when one of them does.
  *

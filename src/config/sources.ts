@@ -1,7 +1,9 @@
 /** Reads configuration files in order of precedence, for the active profiles. */
+
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { z } from 'zod'
+import { commaList } from '../names/comma-list.ts'
 import { optionalText, texts, withoutEffect } from '../settings/setting.ts'
 import { reasonUnreadable } from '../storage/file-fault.ts'
 import { createFindings, type Findings, toCanonical } from './canonical.ts'
@@ -10,7 +12,7 @@ import type { KnownKey } from './known-keys.ts'
 import { filesAt, importedLocations, type Location, locationsOf, type Places, showName } from './locations.ts'
 import { PlaceholderError, type Placeholders } from './placeholders.ts'
 import type { Problem } from './problems.ts'
-import { matchesProfiles, orderProfiles, splitNames } from './profiles.ts'
+import { matchesProfiles, orderProfiles } from './profiles.ts'
 import { readConfigTree, readProperties } from './read-properties.ts'
 import { readYaml } from './read-yaml.ts'
 import { findNode, type MapNode, type Node } from './tree.ts'
@@ -144,7 +146,7 @@ export function namesAt(
   if (node === undefined || node.kind === 'map') return []
   if (node.kind === 'list') return node.items.flatMap((item) => namesAt(item, { placeholders, problems }))
   try {
-    return splitNames(placeholders.fill(node.text))
+    return commaList(placeholders.fill(node.text))
   } catch (error) {
     if (!(error instanceof PlaceholderError)) throw error
     problems.push({

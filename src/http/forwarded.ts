@@ -1,6 +1,8 @@
 /** `Forwarded` and `X-Forwarded-*` headers of trusted proxies. */
+
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
+import { commaList } from '../names/comma-list.ts'
 
 /** Names of headers; `address: 'Forwarded'` means all of them. */
 export interface ForwardedHeaders {
@@ -49,13 +51,13 @@ function readUsual(
     clientAddress = address
     if (!proxies.test(address)) break
   }
-  const schemes = listOf(textOf(headers, names.scheme).toLowerCase())
+  const schemes = commaList(textOf(headers, names.scheme).toLowerCase())
   return {
     clientAddress,
     // Tomcat: encrypted all the way, or not at all.
     scheme: toScheme(schemes.find((scheme) => scheme !== 'https') ?? schemes[0]),
-    host: listOf(textOf(headers, names.host)).at(-1),
-    port: listOf(textOf(headers, names.port)).at(-1),
+    host: commaList(textOf(headers, names.host)).at(-1),
+    port: commaList(textOf(headers, names.port)).at(-1),
   }
 }
 
@@ -74,13 +76,6 @@ function readStandard(header: string, { peer, proxies }: { peer: string; proxies
 
 function textOf(headers: IncomingHttpHeaders, name: string): string {
   return String(headers[name.toLowerCase()] ?? '')
-}
-
-function listOf(text: string): string[] {
-  return text
-    .split(',')
-    .map((value) => value.trim())
-    .filter((value) => value !== '')
 }
 
 function lastFirst(hops: readonly string[]): string[] {

@@ -1,6 +1,6 @@
 /** Settings of the login: its methods, and what is common to them. */
 import { z } from 'zod'
-import { off, optionalFlag, type SettingsReport, setting, settings } from '../settings/setting.ts'
+import { off, optionalFlag, type SettingsReport, setting, settings, shapeOf } from '../settings/setting.ts'
 import type { LoginMethodType, LoginSurroundings, MethodSettings, Peer, PublicPlace, RegisteredAddress } from './method-type.ts'
 import { loginMethods } from './methods.ts'
 import { pageKeys, toBrand } from './page-settings.ts'
@@ -28,8 +28,7 @@ const commonKeys = settings(
   },
 )
 
-const methodKeys: z.ZodRawShape = Object.assign({}, ...loginMethods.map(({ keys }) => keys.shape))
-export const LoginKeys = z.strictObject({ ...methodKeys, ...tokenKeys.keys.shape, ...commonKeys.keys.shape })
+export const LoginKeys = z.strictObject({ ...shapeOf(loginMethods), ...tokenKeys.keys.shape, ...commonKeys.keys.shape })
 
 /** A login method that the configuration switches on. */
 export interface ActiveMethod {

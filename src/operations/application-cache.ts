@@ -5,6 +5,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { parseEntityTag } from '../http/validators.ts'
 import { parseJson } from '../json/json.ts'
 import { splitJsonList } from '../json/split-list.ts'
+import { commaList } from '../names/comma-list.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import { checkDone, readJson, type UpstreamAnswer } from '../upstreams/read-answer.ts'
 import type { ServiceName } from '../upstreams/services.ts'
@@ -280,9 +281,6 @@ export function accountsOfApplication(entry: unknown): string[] {
 /** Applications without accounts always are. */
 function isIncluded({ accounts }: CachedAttributes, { includedAccounts }: ApplicationCacheSettings): boolean {
   if (includedAccounts === undefined) return true
-  const names = String(accounts ?? '')
-    .split(',')
-    .map((account) => account.trim())
-    .filter((account) => account !== '')
+  const names = commaList(String(accounts ?? ''))
   return names.length === 0 || names.some((account) => includedAccounts.includes(account))
 }

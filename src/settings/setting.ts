@@ -86,6 +86,28 @@ export function settings<const Tree extends SettingTree>(
   return { keys: z.strictObject(shape), read: (bound) => valuesOf(tree, bound as Record<string, unknown>) as ValuesOf<Tree> }
 }
 
+/** What holds where nothing is set. */
+export function defaultsOf<Values>(group: SettingGroup<Values>): Values {
+  return group.read(group.keys.parse({}))
+}
+
+/** Keys of several types, each with its own. */
+export function shapeOf(types: readonly { readonly keys: z.ZodObject }[]): z.core.$ZodShape {
+  return Object.assign({}, ...types.map(({ keys }) => keys.shape)) as z.core.$ZodShape
+}
+
+/** Settings by the id of their type, of those that are switched on. */
+export function settingsById<Type extends { readonly id: string }, Settings>(
+  types: readonly Type[],
+  toSettings: (type: Type) => Settings | undefined,
+): Readonly<Record<string, Settings>> {
+  const all = types.flatMap((type) => {
+    const found = toSettings(type)
+    return found === undefined ? [] : [[type.id, found] as const]
+  })
+  return Object.fromEntries(all)
+}
+
 function entriesOf(tree: SettingTree): (readonly [string, z.ZodType])[] {
   return Object.values(tree).flatMap((part) => {
     if (!(part instanceof Setting)) return entriesOf(part)

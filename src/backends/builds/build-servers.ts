@@ -1,6 +1,6 @@
 /** All kinds of build servers. */
 import { z } from 'zod'
-import type { SettingsReport } from '../../settings/setting.ts'
+import { type SettingsReport, settingsById, shapeOf } from '../../settings/setting.ts'
 import type { BackendContext } from '../backend.ts'
 import type { BuildServer, BuildServerType } from './build-server.ts'
 import { giteaActionsType } from './gitea-actions/gitea-actions.ts'
@@ -17,17 +17,11 @@ export const buildServerTypes: readonly BuildServerType[] = [
   giteaActionsType,
 ]
 
-export const BuildServerKeys = z.strictObject(
-  Object.assign({}, ...buildServerTypes.map(({ keys }) => keys.shape)) as z.core.$ZodShape,
-)
+export const BuildServerKeys = z.strictObject(shapeOf(buildServerTypes))
 
 /** Settings of the kinds that the configuration connects, by their ids. */
 export function toBuildServerSettings(keys: object, report: SettingsReport): Readonly<Record<string, object>> {
-  const connected = buildServerTypes.flatMap((type) => {
-    const settings = type.toSettings(keys, report)
-    return settings === undefined ? [] : [[type.id, settings] as const]
-  })
-  return Object.fromEntries(connected)
+  return settingsById(buildServerTypes, (type) => type.toSettings(keys, report))
 }
 
 /** Servers by name; of several with one name, the first is used. */

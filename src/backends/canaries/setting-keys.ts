@@ -1,6 +1,6 @@
 /** Settings of canary analysis: accounts at sources of metrics, and how long results are kept. */
 import { z } from 'zod'
-import { type SettingsReport, setting, settings, whole } from '../../settings/setting.ts'
+import { type SettingsReport, setting, settings, shapeOf, whole } from '../../settings/setting.ts'
 import type { CanarySettings } from './settings.ts'
 import { metricSources } from './sources/all.ts'
 
@@ -12,7 +12,7 @@ const ownKeys = settings({
 
 export const CanaryKeys = z.strictObject({
   ...ownKeys.keys.shape,
-  ...(Object.assign({}, ...metricSources.map(({ keys }) => keys.shape)) as z.core.$ZodShape),
+  ...shapeOf(metricSources),
 })
 
 export function toCanarySettings(keys: object, report: SettingsReport): CanarySettings {

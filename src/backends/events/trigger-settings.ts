@@ -1,6 +1,6 @@
 /** Settings of triggers of the embedded event service. */
 import { z } from 'zod'
-import { type SettingsOf, setting, settings } from '../../settings/setting.ts'
+import { defaultsOf, type SettingsOf, setting, settings } from '../../settings/setting.ts'
 
 export const triggerKeys = settings({
   gitSecret: setting('trigger.git.shared-secret', z.string().min(1).optional()).describe(
@@ -22,4 +22,4 @@ export const triggerKeys = settings({
 /** Plain data. */
 export type TriggerSettings = SettingsOf<typeof triggerKeys>
 
-export const defaultTriggerSettings: TriggerSettings = triggerKeys.read(triggerKeys.keys.parse({}))
+export const defaultTriggerSettings: TriggerSettings = defaultsOf(triggerKeys)

@@ -1,6 +1,6 @@
 /** Settings of the embedded infrastructure: a few of its own, and those of each provider. */
 import { z } from 'zod'
-import type { SettingsReport } from '../../settings/setting.ts'
+import { type SettingsReport, shapeOf } from '../../settings/setting.ts'
 import { ArtifactKeys, toArtifactSettings } from './artifact-accounts/all.ts'
 import { providerTypes } from './providers/all.ts'
 import type { ProviderSurroundings } from './providers/provider-type.ts'
@@ -9,7 +9,7 @@ import type { InfrastructureSettings } from './settings.ts'
 const names = z.array(z.string())
 
 export const InfrastructureKeys = z.strictObject({
-  ...(Object.assign({}, ...providerTypes.map(({ keys }) => keys.shape)) as z.core.$ZodShape),
+  ...shapeOf(providerTypes),
   ...ArtifactKeys.shape,
   'credentials.challengeDestructiveActionsEnvironments': names
     .default(['default'])

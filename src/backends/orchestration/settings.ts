@@ -1,6 +1,7 @@
 /** Settings of stages that deploy manifests, and of job stages from the configuration. */
 import { z } from 'zod'
 import {
+  defaultsOf,
   inSeconds,
   off,
   on,
@@ -82,5 +83,5 @@ function isComplete(job: ManifestValues['jobs'][number]): job is PreconfiguredJo
   return job.enabled && [job.type, job.label, job.cloudProvider].every((part) => part !== undefined && part !== '')
 }
 
-const defaults = manifestKeys.read(manifestKeys.keys.parse({}))
+const defaults = defaultsOf(manifestKeys)
 export const defaultManifestSettings: ManifestSettings = { ...defaults, jobs: [] }

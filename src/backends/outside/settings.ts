@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { isNetworkRange } from '../../settings/network-range.ts'
 import {
+  defaultsOf,
   on,
   optionalFlag,
   optionalText,
@@ -109,4 +110,4 @@ export function toOutsideSettings(values: OutsideSettings, report: SettingsRepor
   return values
 }
 
-export const defaultOutsideSettings: OutsideSettings = outsideKeys.read(outsideKeys.keys.parse({}))
+export const defaultOutsideSettings: OutsideSettings = defaultsOf(outsideKeys)

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { type DirectorySettings, type DirectoryValues, directoryKeys, toDirectorySettings } from '../../directory/settings.ts'
 import {
+  defaultsOf,
   milliseconds,
   off,
   on,
@@ -131,7 +132,7 @@ export function toPermissionServiceSettings(values: ServiceValues, report: Setti
 
 /** What holds where nothing is set. */
 export const defaultPermissionService: PermissionServiceSettings = toPermissionServiceSettings(
-  permissionServiceKeys.read(permissionServiceKeys.keys.parse({})),
+  defaultsOf(permissionServiceKeys),
   { problem: () => {}, notice: () => {}, isSet: () => false },
   '/',
 )

@@ -1,6 +1,8 @@
 /** Requests for manifests: the fields of all types. */
+
 import { z } from 'zod'
 import { isTrue, type JsonObject } from '../../../json/values.ts'
+import { commaList } from '../../../names/comma-list.ts'
 import { describeIssues } from '../../../settings/describe-issue.ts'
 import { BackendError } from '../../backend.ts'
 import { lenientText } from '../../requests/lenient-text.ts'
@@ -27,8 +29,7 @@ const ManifestRequest = z.object({
   namespace: lenientText,
   apiVersions: z
     .union([lenientText, z.array(z.string())])
-    .transform((versions) => (typeof versions === 'string' ? versions.split(',') : (versions ?? [])))
-    .transform((versions) => versions.map((version) => version.trim()).filter((version) => version !== '')),
+    .transform((versions) => (Array.isArray(versions) ? versions : [versions ?? '']).flatMap(commaList)),
   kubeVersion: lenientText,
   includeCRDs: flag,
   helmChartFilePath: lenientText,

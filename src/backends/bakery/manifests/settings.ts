@@ -1,6 +1,6 @@
 /** Settings of manifest bakes: the programs that render, and their bounds. */
 import { z } from 'zod'
-import { type SettingsOf, setting, settings } from '../../../settings/setting.ts'
+import { defaultsOf, type SettingsOf, setting, settings } from '../../../settings/setting.ts'
 
 const path = z.string().min(1).optional()
 
@@ -50,4 +50,4 @@ export type ManifestBakeSettings = SettingsOf<typeof manifestBakeKeys>
 
 export type ProgramName = keyof ManifestBakeSettings['programs']
 
-export const defaultManifestBakeSettings: ManifestBakeSettings = manifestBakeKeys.read(manifestBakeKeys.keys.parse({}))
+export const defaultManifestBakeSettings: ManifestBakeSettings = defaultsOf(manifestBakeKeys)

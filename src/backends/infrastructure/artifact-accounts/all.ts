@@ -1,6 +1,6 @@
 /** All types of artifact accounts. */
 import { z } from 'zod'
-import type { SettingsReport } from '../../../settings/setting.ts'
+import { type SettingsReport, settingsById, shapeOf } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { ArtifactAccountType } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
@@ -28,14 +28,11 @@ export const artifactAccountTypes: readonly ArtifactAccountType[] = [
   s3Artifacts,
 ]
 
-export const ArtifactKeys = z.strictObject(
-  Object.assign({}, ...artifactAccountTypes.map(({ keys }) => keys.shape)) as z.core.$ZodShape,
-)
+export const ArtifactKeys = z.strictObject(shapeOf(artifactAccountTypes))
 
 /** By the id of the type, of those that are switched on. */
 export function toArtifactSettings(keys: object, report: SettingsReport): Readonly<Record<string, unknown>> {
-  const all = artifactAccountTypes.map((type) => [type.id, type.toSettings(keys as never, report)] as const)
-  return Object.fromEntries(all.filter(([, settings]) => settings !== undefined))
+  return settingsById(artifactAccountTypes, (type) => type.toSettings(keys as never, report))
 }
 
 export function openArtifactAccounts(context: BackendContext): readonly ArtifactAccount[] {

@@ -1,6 +1,6 @@
 /** All kinds of notifications. */
 import { z } from 'zod'
-import type { SettingsReport } from '../../../settings/setting.ts'
+import { type SettingsReport, settingsById, shapeOf } from '../../../settings/setting.ts'
 import type { NotificationType, SharedValues } from '../notification-type.ts'
 import { commitStatusNotifications } from './commit-status.ts'
 import { emailNotifications } from './email.ts'
@@ -18,9 +18,7 @@ export const notificationTypes: readonly NotificationType[] = [
   ...commitStatusNotifications,
 ]
 
-export const NotificationTypeKeys = z.strictObject(
-  Object.assign({}, ...notificationTypes.map(({ keys }) => keys.shape)) as z.core.$ZodShape,
-)
+export const NotificationTypeKeys = z.strictObject(shapeOf(notificationTypes))
 
 /** By the id of the type, of those that are switched on. */
 export function toNotificationTypeSettings(
@@ -28,11 +26,7 @@ export function toNotificationTypeSettings(
   report: SettingsReport,
   shared: SharedValues,
 ): Readonly<Record<string, object>> {
-  const all = notificationTypes.flatMap((type) => {
-    const settings = type.toSettings(keys, report, shared)
-    return settings === undefined ? [] : [[type.id, settings] as const]
-  })
-  return Object.fromEntries(all)
+  return settingsById(notificationTypes, (type) => type.toSettings(keys, report, shared))
 }
 
 /** Definitions write the id in any case. */

@@ -1,7 +1,9 @@
 /** Images of this machine as the contract has them, and the upload. */
+
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../../../json/values.ts'
+import { commaList } from '../../../../names/comma-list.ts'
 import { standalone } from '../../../../settings/standalone.ts'
 import { BackendError, userOf } from '../../../backend.ts'
 import { type ImageDescription, type ImageStore, isInAccount, type StoredImage } from '../../../images/image-store.ts'
@@ -326,11 +328,8 @@ async function checkWriter(
 }
 
 function listOf(request: FastifyRequest, name: string): string[] | undefined {
-  const names = queryValue(request, name)
-    ?.split(',')
-    .map((one) => one.trim())
-    .filter((one) => one !== '')
-  return names === undefined || names.length === 0 ? undefined : names
+  const names = commaList(queryValue(request, name) ?? '')
+  return names.length === 0 ? undefined : names
 }
 
 function prefixed(request: FastifyRequest, prefix: string): Record<string, string> {
