@@ -5,7 +5,7 @@ import { textOf } from '../../../json/values.ts'
 import { httpAddress, optionalText, type SettingsReport, setting, settings } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { BuildServerType } from '../build-server.ts'
-import { checkHostNames, hostKeys, toHostSettings } from '../remote/host-settings.ts'
+import { hostKeys, toHosts } from '../remote/host-settings.ts'
 import type { ActionsHost, ActionsKind, GithubApp } from './actions-kind.ts'
 import { openActionsServer } from './actions-server.ts'
 
@@ -27,8 +27,10 @@ export function createActionsType(kind: ActionsKind): BuildServerType<readonly A
     keys: group.keys,
     toSettings(keys: object, report: SettingsReport): readonly ActionsHost[] | undefined {
       const { hosts } = group.read(keys)
-      checkHostNames(hosts, report, hostsKey)
-      return hosts.length === 0 ? undefined : hosts.map((host, index) => toHost(host, report, hostsKey, index))
+      return toHosts({ hosts, key: hostsKey }, report, (keys, host) => {
+        const { address, repositories, token } = keys
+        return { ...host, address, repositories, token, app: toApp(keys, report, hostsKey) }
+      })
     },
     open: (hosts: readonly ActionsHost[], context: BackendContext) => hosts.map((host) => openActionsServer(kind, host, context)),
   }
@@ -53,27 +55,23 @@ function hostSchema({ defaultAddress, advice, hasApps }: ActionsKind) {
 
 type HostKeys = z.output<ReturnType<typeof hostSchema>>
 
-function toHost(keys: HostKeys, report: SettingsReport, key: string, index: number): ActionsHost {
-  const { name, address, repositories, token } = keys
-  const app = toApp(keys, report, key)
-  if (app !== undefined && token !== undefined)
-    report.problem(key, `"${name}" has both a token and an app: leave one of them out`)
-  if (app === undefined && token === undefined)
-    report.notice(`${key}: "${name}" has no token: it reads public repositories only, and starts no builds.`)
-  return { ...toHostSettings(keys, report, key, index), address, repositories, token, app }
-}
-
 function toApp(keys: HostKeys, report: SettingsReport, key: string): GithubApp | undefined {
+  const { name, token } = keys
   const [id, installationId, privateKey] = [keys.appId, keys.appInstallationId, keys.appPrivateKey].map(textOf)
-  if ([id, installationId, privateKey].every((part) => part === undefined)) return undefined
-  if (id === undefined || installationId === undefined || privateKey === undefined) {
-    report.problem(key, `"${keys.name}": appId, appInstallationId and appPrivateKey belong together`)
+  if ([id, installationId, privateKey].every((part) => part === undefined)) {
+    if (token === undefined)
+      report.notice(`${key}: "${name}" has no token: it reads public repositories only, and starts no builds.`)
     return undefined
   }
+  if (id === undefined || installationId === undefined || privateKey === undefined) {
+    report.problem(key, `"${name}": appId, appInstallationId and appPrivateKey belong together`)
+    return undefined
+  }
+  if (token !== undefined) report.problem(key, `"${name}" has both a token and an app: leave one of them out`)
   try {
     createPrivateKey(privateKey)
   } catch {
-    report.problem(key, `"${keys.name}": appPrivateKey is no private key in PEM format`)
+    report.problem(key, `"${name}": appPrivateKey is no private key in PEM format`)
   }
   return { id, installationId, privateKey }
 }

@@ -1,5 +1,5 @@
 /** Credentials for Actions: a token, or that of an installation of a GitHub App. */
-import { createPrivateKey, sign } from 'node:crypto'
+import { createPrivateKey } from 'node:crypto'
 import { sharedWork } from '../../../concurrency/shared-work.ts'
 import { pathTo } from '../../../http/encode-path.ts'
 import { fieldOf, textOf } from '../../../json/values.ts'
@@ -29,7 +29,7 @@ function installationCredentials(
   context: BackendContext,
 ): Credentials {
   const settingKey = `${prefix}.hosts`
-  const credentials = async () => ({ ...headers, authorization: `Bearer ${createJwt(app, context.now())}` })
+  const credentials = async () => ({ ...headers, authorization: `Bearer ${await createJwt(app, context.now())}` })
   const advice = 'The app needs an installation with the repository permission "Actions: read and write".'
   const calls = createServerCalls({ name, address: address + basePath, settingKey, advice, credentials, tls }, context)
   let current: { readonly token: string; readonly untilMs: number } | undefined
@@ -50,13 +50,12 @@ function installationCredentials(
 }
 
 /** @see https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app */
-function createJwt({ id, privateKey }: GithubApp, nowMs: number): string {
-  const seconds = (ms: number) => Math.floor(ms / 1000)
-  const claims = { iat: seconds(nowMs - skewMs), exp: seconds(nowMs + jwtLifeMs), iss: id }
-  const unsigned = [{ alg: 'RS256', typ: 'JWT' }, claims].map(encode).join('.')
-  return `${unsigned}.${sign('sha256', Buffer.from(unsigned), createPrivateKey(privateKey)).toString('base64url')}`
-}
-
-function encode(part: object): string {
-  return Buffer.from(JSON.stringify(part)).toString('base64url')
+async function createJwt({ id, privateKey }: GithubApp, nowMs: number): Promise<string> {
+  const { SignJWT } = await import('jose')
+  return new SignJWT()
+    .setProtectedHeader({ alg: 'RS256', typ: 'JWT' })
+    .setIssuer(id)
+    .setIssuedAt(new Date(nowMs - skewMs))
+    .setExpirationTime(new Date(nowMs + jwtLifeMs))
+    .sign(createPrivateKey(privateKey))
 }

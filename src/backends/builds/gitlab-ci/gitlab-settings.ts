@@ -1,7 +1,7 @@
 /** Settings of GitLab servers, with the keys of Spinnaker's igor. */
 import { z } from 'zod'
 import { httpAddress, off, on, type SettingsReport, setting, settings, texts, withoutEffect } from '../../../settings/setting.ts'
-import { checkHostNames, type HostSettings, hostKeys, toHostSettings } from '../remote/host-settings.ts'
+import { type HostSettings, hostKeys, toHosts } from '../remote/host-settings.ts'
 
 const retries = withoutEffect('Reads are repeated where that helps.')
 
@@ -42,21 +42,16 @@ export interface GitlabHost extends HostSettings {
 /** Undefined while GitLab is switched off. */
 export function toGitlabSettings(keys: object, report: SettingsReport): readonly GitlabHost[] | undefined {
   const { enabled, masters } = group.read(keys)
-  if (!enabled) {
-    if (masters.length > 0) report.notice(`${mastersKey} has no effect: set gitlab-ci.enabled to true.`)
-    return undefined
-  }
-  checkHostNames(masters, report, mastersKey)
-  return masters.map((master, index) => toHost(master, report, index))
+  const listed = { hosts: masters, key: mastersKey, enabled, enabledBy: 'gitlab-ci.enabled' }
+  return toHosts(listed, report, (master, host) => ({ ...host, ...ownSettings(master, report) }))
 }
 
-function toHost(master: z.output<typeof Master>, report: SettingsReport, index: number): GitlabHost {
+function ownSettings(master: z.output<typeof Master>, report: SettingsReport): Omit<GitlabHost, keyof HostSettings> {
   const { address, privateToken, projects, limitByMembership, limitByOwnership, name } = master
   const isAnonymous = privateToken === undefined
   if (isAnonymous)
     report.notice(`${mastersKey}: "${name}" has no privateToken: it reads public projects only, and starts no builds.`)
   if (projects.length === 0 && (isAnonymous || !(limitByMembership || limitByOwnership)))
     report.problem(mastersKey, `"${name}" would read all projects of the server: list "projects", or set limitByMembership`)
-  const host = toHostSettings(master, report, mastersKey, index)
-  return { ...host, address, privateToken, projects, limitByMembership, limitByOwnership }
+  return { address, privateToken, projects, limitByMembership, limitByOwnership }
 }

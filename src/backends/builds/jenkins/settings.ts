@@ -9,8 +9,7 @@ import {
   settings,
   withoutEffect,
 } from '../../../settings/setting.ts'
-import { type ServiceTls, toServiceTls } from '../../../upstreams/service-tls.ts'
-import { checkHostNames, hostKeys } from '../remote/host-settings.ts'
+import { type HostSettings, hostKeys, toHosts } from '../remote/host-settings.ts'
 
 const Master = z.strictObject({
   ...hostKeys,
@@ -34,35 +33,22 @@ export const jenkinsKeys = settings({
 })
 
 /** Plain data, for the worker thread. */
-export interface JenkinsSettings {
-  readonly name: string
+export interface JenkinsSettings extends HostSettings {
   readonly address: string
   /** Value of the header `Authorization`. */
   readonly authorization: string | undefined
   readonly csrf: boolean
-  readonly permissions: Readonly<Record<string, readonly string[]>> | undefined
-  readonly itemUpperThreshold: number | undefined
   readonly skipHostnameVerification: boolean
-  readonly tls: ServiceTls | undefined
 }
 
 /** Undefined while Jenkins is switched off. */
 export function toJenkinsSettings(keys: object, report: SettingsReport): readonly JenkinsSettings[] | undefined {
   const { enabled, masters } = jenkinsKeys.read(keys)
-  if (!enabled) {
-    if (masters.length > 0) report.notice(`${mastersKey} has no effect: set jenkins.enabled to true.`)
-    return undefined
-  }
-  checkHostNames(masters, report, mastersKey)
-  return masters.map((master, index) => toServer(master, `${mastersKey}.${index}`, report))
-}
-
-function toServer(master: z.infer<typeof Master>, key: string, report: SettingsReport): JenkinsSettings {
-  const { name, address, csrf, permissions, itemUpperThreshold, skipHostnameVerification } = master
-  const { keyStore, keyStorePassword, trustStore, trustStorePassword } = master
-  const tls = toServiceTls({ keyStore, keyStorePassword, trustStore, trustStorePassword }, report, key)
-  const authorization = toAuthorization(master)
-  return { name, address, authorization, csrf, permissions, itemUpperThreshold, skipHostnameVerification, tls }
+  const listed = { hosts: masters, key: mastersKey, enabled, enabledBy: 'jenkins.enabled' }
+  return toHosts(listed, report, (master, host) => {
+    const { address, csrf, skipHostnameVerification } = master
+    return { ...host, address, authorization: toAuthorization(master), csrf, skipHostnameVerification }
+  })
 }
 
 function toAuthorization({ username, password, token }: z.infer<typeof Master>): string | undefined {

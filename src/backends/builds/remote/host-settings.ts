@@ -1,4 +1,4 @@
-/** Settings that hosts of GitLab, GitHub, Gitea and Forgejo have alike. */
+/** Settings that build servers elsewhere have alike. */
 import { z } from 'zod'
 import { optionalText, type SettingsReport, texts, whole } from '../../../settings/setting.ts'
 import { type ServiceTls, toServiceTls } from '../../../upstreams/service-tls.ts'
@@ -11,7 +11,10 @@ export const hostKeys = {
   trustStorePassword: optionalText.describe('Its password.'),
 }
 
-type HostKeys = z.output<z.ZodObject<typeof hostKeys>>
+interface HostKeys extends z.output<z.ZodObject<typeof hostKeys>> {
+  readonly keyStore?: string | undefined
+  readonly keyStorePassword?: string | undefined
+}
 
 /** Plain data, for the worker thread. */
 export interface HostSettings {
@@ -21,18 +24,33 @@ export interface HostSettings {
   readonly tls: ServiceTls | undefined
 }
 
-/** @param key The list of the hosts @param index Place of the host in it */
-export function toHostSettings(keys: HostKeys, report: SettingsReport, key: string, index: number): HostSettings {
-  const { name, itemUpperThreshold, permissions, trustStore, trustStorePassword } = keys
-  const files = { keyStore: undefined, keyStorePassword: undefined, trustStore, trustStorePassword }
-  return { name, itemUpperThreshold, permissions, tls: toServiceTls(files, report, `${key}.${index}`) }
+interface ListedHosts<Keys> {
+  readonly hosts: readonly Keys[]
+  /** The setting with the list. */
+  readonly key: string
+  /** The setting that switches them on, where there is one, and its value. */
+  readonly enabledBy?: string
+  readonly enabled?: boolean
 }
 
-/** @param key The list of the hosts */
-export function checkHostNames(hosts: readonly { readonly name: string }[], report: SettingsReport, key: string): void {
+/** Undefined while there is none, or they are switched off. @param toHost Adds what the kind has of its own */
+export function toHosts<Keys extends HostKeys, Host>(
+  { hosts, key, enabledBy, enabled = true }: ListedHosts<Keys>,
+  report: SettingsReport,
+  toHost: (keys: Keys, settings: HostSettings) => Host,
+): readonly Host[] | undefined {
+  if (!enabled && hosts.length > 0) report.notice(`${key} has no effect: set ${enabledBy} to true.`)
+  if (!enabled || hosts.length === 0) return undefined
   const names = new Set<string>()
   for (const { name } of hosts) {
     if (names.has(name)) report.problem(key, `the server "${name}" is listed twice`)
     names.add(name)
   }
+  return hosts.map((host, index) => toHost(host, toHostSettings(host, report, `${key}.${index}`)))
+}
+
+function toHostSettings(keys: HostKeys, report: SettingsReport, key: string): HostSettings {
+  const { name, itemUpperThreshold, permissions, keyStore, keyStorePassword, trustStore, trustStorePassword } = keys
+  const tls = toServiceTls({ keyStore, keyStorePassword, trustStore, trustStorePassword }, report, key)
+  return { name, itemUpperThreshold, permissions, tls }
 }
