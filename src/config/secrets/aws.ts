@@ -1,11 +1,12 @@
 /** Objects of S3 and entries of AWS Secrets Manager, signed with credentials of the environment or of a pod's role. */
 import { readFile } from 'node:fs/promises'
 import { parseIfJson } from '../../json/json.ts'
+import { fieldOf } from '../../json/values.ts'
 import { type AwsCredentials, encodeForAws, signAws } from '../../net/aws-signature.ts'
 import { withoutSlash } from '../../settings/setting.ts'
 import type { Environment } from '../environment.ts'
 import { callStore, parseStoreAnswer } from './call-store.ts'
-import { childOf, paramOf, SecretError, type SecretPlaces, type SecretReference, variableOf } from './secret-reference.ts'
+import { paramOf, SecretError, type SecretPlaces, type SecretReference, variableOf } from './secret-reference.ts'
 
 /** The object of `s3!r:region!b:bucket!f:path`. @throws {SecretError} */
 export async function readS3Object(reference: SecretReference, places: SecretPlaces): Promise<Buffer> {
@@ -48,7 +49,7 @@ export async function readSecretsManager(reference: SecretReference, places: Sec
   const answer = parseStoreAnswer<{ SecretString?: string; SecretBinary?: string }>('AWS Secrets Manager', bytes)
   const key = reference.params.get('k')
   if (key === undefined) return Buffer.from(answer.SecretString ?? Buffer.from(answer.SecretBinary ?? '', 'base64'))
-  const value = childOf(parseIfJson(answer.SecretString ?? ''), key)
+  const value = fieldOf(parseIfJson(answer.SecretString ?? ''), key)
   if (value === undefined) throw new SecretError(`the secret "${name}" has no key "${key}"; correct !k:, or leave it out`)
   return Buffer.from(String(value))
 }

@@ -4,11 +4,11 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import { fieldOf } from '../../json/values.ts'
 import { readS3Object, readSecretsManager } from './aws.ts'
 import { readGcsObject } from './google.ts'
 import { readKubernetesSecret } from './kubernetes.ts'
 import {
-  childOf,
   paramOf,
   parseSecretReference,
   type ResolvedSecret,
@@ -77,7 +77,7 @@ function inYaml(read: Read): Read {
     const bytes = await read(reference, places)
     const key = reference.params.get('k')
     if (key === undefined) return bytes
-    const value = key.split('.').reduce<unknown>(childOf, await parseYaml(bytes))
+    const value = key.split('.').reduce<unknown>(fieldOf, await parseYaml(bytes))
     if (typeof value === 'string') return Buffer.from(value)
     throw new SecretError(`${paramOf(reference, 'f', 'path')} has no value at the key "${key}"; correct !k:`)
   }

@@ -53,13 +53,6 @@ export function variableOf(env: Environment, name: string): string {
   return value
 }
 
-/** The value at a name in a map; undefined in everything else. */
-export function childOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as Record<string, unknown>)[name]
-    : undefined
-}
-
 /** Shorter values would blacken words that have nothing to do with them. */
 const shortestHidden = 4
 
