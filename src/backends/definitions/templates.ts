@@ -99,7 +99,7 @@ export function checkTemplateName({ metadata }: z.infer<typeof TemplateFields>):
 /**
  * The template with stored secrets in place of masks, which readers get.
  *
- * @pathValue ids Under which versions of it are stored
+ * @param ids Under which versions of it are stored
  * @throws {BackendError} 400 when nothing is stored for a mask
  */
 export function withSecretsOf<T extends JsonObject>({ templates }: Definitions, template: T, ids: readonly string[]): T {

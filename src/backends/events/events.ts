@@ -18,9 +18,10 @@ import { type Event, toEvent } from './event.ts'
 import { EventLog } from './event-log.ts'
 import { eventLogRoutes } from './event-log-routes.ts'
 import { eventLogMigrations } from './event-log-store.ts'
-import { polledSources } from './polls/all.ts'
+import { gitRefs } from './polls/git-refs.ts'
 import { pollMigrations } from './polls/poll-states.ts'
 import { Polls } from './polls/polls.ts'
+import { registrySources } from './polls/registry-tags.ts'
 import { toQuietPeriodView } from './quiet-period.ts'
 import { EventReceiver } from './receiver.ts'
 import { toRegistryEvents } from './registry-webhooks.ts'
@@ -65,7 +66,7 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
   const polls = new Polls({
     context,
     pipelines,
-    sources: polledSources.filter((source) => source.isPolled?.(context) ?? true),
+    sources: [gitRefs, ...registrySources].filter((source) => source.isPolled?.(context) ?? true),
     log,
     handle: (event, advance) => receiver.handle(event, undefined, advance),
     pauses: { lookMs: pauses.cronMs, intervalMs: pauses.pollMs },

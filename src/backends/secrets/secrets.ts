@@ -109,13 +109,11 @@ export class Secrets implements SecretValues {
     return this.#resolveVault(reference, use)
   }
 
-  #resolveStored(name: string, { application, account }: SecretUse): Resolved {
-    const scopes = [
-      ...(application === undefined ? [] : [scopeOf('application', application)]),
-      ...(account === undefined ? [] : [scopeOf('account', account)]),
-    ]
-    const entry = scopes.map((scope) => this.#store.find(scope, name)).find((found) => found !== undefined)
-    if (entry === undefined) throw new BackendError(400, describeAbsence(name, application, account))
+  #resolveStored(name: string, use: SecretUse): Resolved {
+    const owners = ownersOf(use)
+    const entries = owners.map(({ kind, owner }) => this.#store.find(scopeOf(kind, owner), name))
+    const entry = entries.find((found) => found !== undefined)
+    if (entry === undefined) throw new BackendError(400, describeAbsence(name, owners))
     try {
       return { value: this.#store.value(entry, this.#keys.all()), version: entry }
     } catch (error) {
@@ -136,13 +134,20 @@ function sealedPlace(place: string): string {
   return `sealed\n${place}`
 }
 
-function describeAbsence(name: string, application: string | undefined, account: string | undefined): string {
-  const owners = [
-    ...(application === undefined ? [] : [['the application', application]]),
-    ...(account === undefined ? [] : [['the account', account]]),
-  ]
+interface Owner {
+  readonly kind: 'application' | 'account'
+  readonly owner: string
+}
+
+/** Whose secrets a reference may mean, the nearest first. */
+function ownersOf(use: SecretUse): Owner[] {
+  const kinds = ['application', 'account'] as const
+  return kinds.flatMap((kind) => (use[kind] === undefined ? [] : { kind, owner: use[kind] }))
+}
+
+function describeAbsence(name: string, owners: readonly Owner[]): string {
   if (owners.length === 0) return `secret:${name} cannot be used here: what refers to it belongs to no application.`
-  const named = owners.map((owner) => owner.join(' ')).join(' or ')
-  const kinds = owners.map(([kind]) => kind).join(' or ')
+  const named = owners.map(({ kind, owner }) => `the ${kind} ${owner}`).join(' or ')
+  const kinds = owners.map(({ kind }) => `the ${kind}`).join(' or ')
   return `There is no secret "${name}" of ${named}. Set it for ${kinds}, or correct the reference.`
 }

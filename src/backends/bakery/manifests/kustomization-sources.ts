@@ -1,10 +1,10 @@
 /** Keeps a kustomization within its repository: Kustomize itself would fetch whatever address it finds. */
 import { readFileSync, realpathSync, statSync } from 'node:fs'
-import { dirname, join, relative, sep } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { type JsonObject, textsWithin } from '../../../json/values.ts'
 import { BackendError } from '../../backend.ts'
 import { inlineConfigurationsOf, kustomizationNames, parseDocuments, pathsOf } from './kustomization-file.ts'
-import type { WorkFolder } from './work-folder.ts'
+import { isWithin, type WorkFolder } from './work-folder.ts'
 
 /**
  * Git is switched off for Kustomize by its environment; what it would fetch over HTTP is found here.
@@ -90,8 +90,4 @@ class SourceCheck {
   #nameOf(file: string): string {
     return relative(this.#root, file)
   }
-}
-
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder + sep)
 }

@@ -1,6 +1,5 @@
 /** Programs that render manifests: where they are, and how to get them. */
-import { accessSync, constants, statSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { findOnPath, isExecutable } from '../../../runtime/find-program.ts'
 import { BackendError } from '../../backend.ts'
 import type { ManifestBakeSettings, ProgramName } from './settings.ts'
 
@@ -48,15 +47,16 @@ type RenderingType = keyof typeof programs
 export function findProgram(type: RenderingType, settings: ManifestBakeSettings): ProgramCommand {
   const { title } = programs[type]
   const places: readonly ProgramPlace[] = programs[type].places
+  const path = process.env['PATH'] ?? ''
   for (const { setting, names, args = [] } of places) {
     const configured = settings.programs[setting]
     if (configured !== undefined) {
-      if (isProgram(configured)) return { title, path: configured, args }
-      const found = configured.includes('/') ? undefined : findInPath(configured)
+      if (isExecutable(configured)) return { title, path: configured, args }
+      const found = configured.includes('/') ? undefined : findOnPath(configured, path)
       if (found !== undefined) return { title, path: found, args }
       throw new BackendError(400, `${title} cannot be started: ${programKey(setting)} is ${configured}, which is no program.`)
     }
-    const found = names.map(findInPath).find((path) => path !== undefined)
+    const found = names.map((name) => findOnPath(name, path)).find((each) => each !== undefined)
     if (found !== undefined) return { title, path: found, args }
   }
   const keys = places.map(({ setting }) => programKey(setting)).join(' or ')
@@ -65,18 +65,4 @@ export function findProgram(type: RenderingType, settings: ManifestBakeSettings)
     `Manifests of type ${type} need ${title}, which is not installed on the machine of Fairlead. Install it, or set ${keys} to its ` +
       'path. A connected bakery (services.rosco.baseUrl) has its own.',
   )
-}
-
-function findInPath(name: string): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder.startsWith('/'))
-  return folders.map((folder) => join(folder, name)).find(isProgram)
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return statSync(path).isFile()
-  } catch {
-    return false
-  }
 }

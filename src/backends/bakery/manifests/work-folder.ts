@@ -89,7 +89,8 @@ export class WorkFolder {
   }
 }
 
-function isWithin(path: string, folder: string): boolean {
+/** Whether a path is the folder or below it; both absolute. */
+export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder + sep)
 }
 

@@ -1,21 +1,12 @@
 /** Files of builds on disk: their logs, and their archived files as one tar archive each. */
-import {
-  closeSync,
-  createReadStream,
-  createWriteStream,
-  existsSync,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  statSync,
-} from 'node:fs'
+import { createReadStream, createWriteStream, existsSync, readdirSync, statSync } from 'node:fs'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ConsolePart } from '../../../agent/console.ts'
 import { packTree } from '../../../storage/directory-trees.ts'
+import { readEnd } from '../../../storage/read-end.ts'
 import { BackendError } from '../../backend.ts'
 import type { ArchivedFile } from './build-store.ts'
 import { archiveFolder } from './plan.ts'
@@ -99,21 +90,8 @@ export class BuildFiles {
 
   /** The end of the log of an ended build; undefined: there is none any more. */
   logOf(id: string, maxBytes: number): string | undefined {
-    let descriptor: number
-    try {
-      descriptor = openSync(this.#log(id), 'r')
-    } catch {
-      return undefined
-    }
-    try {
-      const { size } = fstatSync(descriptor)
-      const bytes = Buffer.alloc(Math.min(size, maxBytes))
-      readSync(descriptor, bytes, 0, bytes.length, size - bytes.length)
-      const text = bytes.toString('utf8')
-      return size > maxBytes ? text.slice(text.indexOf('\n') + 1) : text
-    } finally {
-      closeSync(descriptor)
-    }
+    const file = this.#log(id)
+    return existsSync(file) ? readEnd(file, maxBytes) : undefined
   }
 
   /**

@@ -76,9 +76,7 @@ export class RepositoryReader {
    * @throws {BackendError} naming the repository and what Git says
    */
   async fetch(repository: BuildRepository, revision: string | undefined, { bare, home }: FetchFolders): Promise<FetchedCommit> {
-    for (const folder of [bare, home]) await mkdir(folder, { recursive: true, mode: 0o700 })
-    const { git, url } = await this.#open(repository, bare, home)
-    await git('init', '--quiet', '--bare', '.')
+    const { git, url } = await this.#init(repository, { bare, home })
     const wanted = revision ?? repository.branch ?? (await defaultBranch(git, url))
     if (wanted !== undefined && !isRevision(wanted)) throw new BackendError(400, `"${wanted}" is no branch, tag or commit.`)
     const target = await fetchCommit(git, { url, revision: wanted })
@@ -103,11 +101,9 @@ export class RepositoryReader {
   async between(
     repository: BuildRepository,
     { from, to }: { readonly from: string; readonly to: string },
-    { bare, home }: FetchFolders,
+    folders: FetchFolders,
   ): Promise<Pick<FetchedCommit, 'sha1' | 'committer' | 'message' | 'timestampMs'>[]> {
-    for (const folder of [bare, home]) await mkdir(folder, { recursive: true, mode: 0o700 })
-    const { git, url } = await this.#open(repository, bare, home)
-    await git('init', '--quiet', '--bare', '.')
+    const { git, url } = await this.#init(repository, folders)
     await git('fetch', '--quiet', '--no-tags', '--end-of-options', url, '+refs/heads/*:refs/fetched/*')
     const fields = ['%H', '%an', '%ct', '%s'].join(separator)
     const log = await git('log', `--max-count=${mostCommits}`, `--format=${fields}`, `${from}..${to}`, '--')
@@ -118,6 +114,13 @@ export class RepositoryReader {
         const [sha1 = '', committer = '', seconds = '0', message = ''] = line.split('\0')
         return { sha1, committer, message: message.slice(0, maxMessageLength), timestampMs: Number(seconds) * 1000 }
       })
+  }
+
+  async #init(repository: BuildRepository, { bare, home }: FetchFolders) {
+    for (const folder of [bare, home]) await mkdir(folder, { recursive: true, mode: 0o700 })
+    const opened = await this.#open(repository, bare, home)
+    await opened.git('init', '--quiet', '--bare', '.')
+    return opened
   }
 
   /** Ends what is being fetched. */

@@ -1,10 +1,12 @@
 /** Services of a build: programs beside the steps, each ready before the first step. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { once } from 'node:events'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { tryPort } from '../../../net/try-port.ts'
+import { readEnd } from '../../../storage/read-end.ts'
 import { BuilderError, describeStart } from '../../infrastructure/providers/local/builder-process.ts'
 import type { BuildService } from './job-definition.ts'
 
@@ -56,7 +58,7 @@ export async function startService(
     if (state.outcome !== undefined || isLate) {
       await stop(child)
       const reason = state.outcome ?? `Its port ${port} accepts no connections after ${readyMs / 1000} seconds.`
-      throw new BuilderError(`The service ${name} is not ready. ${reason}\n${endOf(log)}`.trim())
+      throw new BuilderError(`The service ${name} is not ready. ${reason}\n${readEnd(log, shownBytes)}`.trim())
     }
     await sleep(probePauseMs)
   }
@@ -66,14 +68,10 @@ export async function startService(
 
 async function freePort(): Promise<number> {
   const server = createServer()
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, host, resolve)
-  })
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new BuilderError('This machine has no free port.')
-  return address.port
+  await once(server.listen(0, host), 'listening')
+  const { port } = server.address() as AddressInfo
+  await once(server.close(), 'close')
+  return port
 }
 
 function accepts(port: number): Promise<boolean> {
@@ -86,10 +84,8 @@ function accepts(port: number): Promise<boolean> {
 
 /** With what it has started. */
 async function stop(child: ChildProcess): Promise<void> {
-  const ended = new Promise<void>((resolve) => {
-    if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) resolve()
-    else child.once('exit', () => resolve())
-  })
+  const hasEnded = child.exitCode !== null || child.signalCode !== null || child.pid === undefined
+  const ended = hasEnded ? undefined : once(child, 'exit')
   signalGroup(child, 'SIGTERM')
   await Promise.race([ended, sleep(stopGraceMs, undefined, { ref: false })])
   signalGroup(child, 'SIGKILL')
@@ -101,17 +97,5 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
     process.kill(-pid, signal)
   } catch {
     // All of it has ended.
-  }
-}
-
-function endOf(log: string): string {
-  const descriptor = openSync(log, 'r')
-  try {
-    const { size } = fstatSync(descriptor)
-    const bytes = Buffer.alloc(Math.min(size, shownBytes))
-    readSync(descriptor, bytes, 0, bytes.length, size - bytes.length)
-    return bytes.toString().trimEnd()
-  } finally {
-    closeSync(descriptor)
   }
 }

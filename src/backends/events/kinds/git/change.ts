@@ -1,5 +1,6 @@
 /** Changes of repositories, in the form that git triggers are compared with. @see docs/contracts/events.md#git */
 import { fieldAt, isTrue, type JsonObject, numberOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
+import { pick } from '../kind.ts'
 import { repositoryName } from './repository-name.ts'
 
 /** What a code host reported; of a pull request, also its number, state and title, and whether it is a draft. */
@@ -61,6 +62,16 @@ export function isNoCommit(hash: string): boolean {
 /** The commit of a push; a pushed tag with a message is no commit itself, and leads to one. */
 export function pushedCommit(ref: unknown, after: string, tagged: string): string {
   return isNoCommit(after) || !text(ref).startsWith(tagPrefix) ? after : tagged || after
+}
+
+/** What GitHub and Gitea send alike. */
+export function pullRequestFields(payload: JsonObject, pullRequest: JsonObject) {
+  return {
+    hash: text(pullRequest, 'head', 'sha'),
+    branch: text(pullRequest, 'head', 'ref'),
+    action: `pull_request:${text(payload, 'action')}`,
+    ...pick(pullRequest, ['number', 'draft', 'state', 'title']),
+  }
 }
 
 export function unlessDeleted(change: GitChange): GitChange | undefined {

@@ -1,10 +1,10 @@
 /** Webhooks of Gitea, Forgejo and Gogs, and of hooks of plain repositories. */
 import { fieldOf, isObject, type JsonObject, textsOf } from '../../../../json/values.ts'
 import { BackendError } from '../../../backend.ts'
-import { pick } from '../kind.ts'
 import {
   changedFiles,
   type GitChange,
+  pullRequestFields,
   pushedCommit,
   refFields,
   repositoryNames,
@@ -25,15 +25,7 @@ export function readGitea(payload: JsonObject): GitChange | undefined {
     slug: text(repository, 'name'),
     repositories: repositoryNames(repository, 'clone_url', 'ssh_url', 'html_url'),
   }
-  if (isObject(pullRequest)) {
-    return {
-      ...place,
-      hash: text(pullRequest, 'head', 'sha'),
-      branch: text(pullRequest, 'head', 'ref'),
-      action: `pull_request:${text(payload, 'action')}`,
-      ...pick(pullRequest, ['number', 'draft', 'state', 'title']),
-    }
-  }
+  if (isObject(pullRequest)) return { ...place, ...pullRequestFields(payload, pullRequest) }
   const after = text(payload, 'after')
   // The test of a connection pushes what is there.
   if (after === '' || after === text(payload, 'before')) return undefined

@@ -1,9 +1,9 @@
 /** Webhooks of GitHub and GitLab. */
 import { isObject, type JsonObject } from '../../../../json/values.ts'
-import { pick } from '../kind.ts'
 import {
   changedFiles,
   type GitChange,
+  pullRequestFields,
   pushedCommit,
   refFields,
   repositoryNames,
@@ -23,17 +23,7 @@ export function readGithub(payload: JsonObject, headers: Readonly<Record<string,
   const slug = text(repository, 'name')
   const login = text(repository, 'owner', 'login')
   const repositories = repositoryNames(repository, 'clone_url', 'ssh_url', 'html_url')
-  if (isObject(pullRequest)) {
-    return {
-      repoProject: login,
-      slug,
-      hash: text(pullRequest, 'head', 'sha'),
-      branch: text(pullRequest, 'head', 'ref'),
-      action: `pull_request:${text(payload, 'action')}`,
-      repositories,
-      ...pick(pullRequest, ['number', 'draft', 'state', 'title']),
-    }
-  }
+  if (isObject(pullRequest)) return { repoProject: login, slug, repositories, ...pullRequestFields(payload, pullRequest) }
   const event = headers['x-github-event'] ?? ''
   if (refType === 'branch')
     return { repoProject: login, slug, hash: '', branch: text(ref), action: `branch:${event}`, repositories }
