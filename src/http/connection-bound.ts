@@ -1,5 +1,5 @@
 /** Bound of open connections, below the number of files that the process may have open. */
-import { readFileSync } from 'node:fs'
+import { readDescriptorLimit } from '../runtime/descriptor-limit.ts'
 
 /** Services, stores and files need descriptors, too. */
 const shareForClients = 0.75
@@ -12,14 +12,4 @@ export const reservedConnections = 32
 /** As many connections as are allowed unless `http.maxConnections` is set. */
 export function defaultMaxConnections(descriptorLimit = readDescriptorLimit()): number {
   return Math.max(1, Math.min(mostByDefault, Math.floor(descriptorLimit * shareForClients) - reservedConnections))
-}
-
-/** Node has raised the limit as far as it may. Only Linux tells. */
-function readDescriptorLimit(): number {
-  try {
-    const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
-    return limit === undefined ? Number.POSITIVE_INFINITY : Number(limit)
-  } catch {
-    return Number.POSITIVE_INFINITY
-  }
 }

@@ -5,6 +5,7 @@ import type { AgentLog } from '../log.ts'
 import type { DesiredListener, DesiredLoadBalancer, ObservedListener, ObservedLoadBalancer } from '../protocol.ts'
 import type { InstanceCounts } from '../traffic-history.ts'
 import { type Bounds, defaultBounds } from './bounds.ts'
+import { ConnectionShares } from './connection-shares.ts'
 import { addressKeyOf, type ListenerOptions, listenerKeyOf, PortListener } from './listener.ts'
 import { RunningBalancer } from './load-balancer.ts'
 import type { Member, MemberOptions } from './member.ts'
@@ -46,7 +47,8 @@ export class Balancers {
     const bounds = { ...defaultBounds, ...given }
     this.#sweep = new Sweep(bounds.sweepMs)
     this.#sweep.add({ check: () => this.#forgetRetired() })
-    this.#ports = { bounds, sweep: this.#sweep, replay: { bytes: 0 }, log, onChange, inherited: new Map(inherited) }
+    const connections = new ConnectionShares(bounds.maxTotalConnections)
+    this.#ports = { bounds, sweep: this.#sweep, replay: { bytes: 0 }, connections, log, onChange, inherited: new Map(inherited) }
     const onHealth = ({ instanceId, health: { state, reason } }: Member) => {
       log.info({ instance: instanceId, health: state, reason }, 'the health of an instance has changed')
       onChange()
@@ -69,6 +71,7 @@ export class Balancers {
    */
   apply(desired: readonly DesiredLoadBalancer[], healthy: Traffic['healthy'] = {}): void {
     this.#desired = desired
+    this.#ports.connections.parties = desired.length
     const wanted = new Set(desired.flatMap(({ listeners }) => listeners.map(listenerKeyOf)))
     // Ports are closed first, so that others can be opened in their place.
     for (const [key, listener] of this.#listeners) if (!wanted.has(key)) this.#retire(key, listener)

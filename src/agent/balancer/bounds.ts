@@ -1,8 +1,11 @@
 /** Limits of all load balancers: timeouts of clients and instances, and sizes of buffers. */
+import { readDescriptorLimit } from '../../runtime/descriptor-limit.ts'
 
 export const defaultBounds = {
   /** Connections of one listener; more are closed at once. */
   maxConnections: 8192,
+  /** Connections of all listeners. Each takes a second descriptor at an instance; programs, health checks and files need some, too. */
+  maxTotalConnections: Math.min(65_536, Math.floor(readDescriptorLimit() * 0.4)),
   /** Applies to a request's line and headers. */
   maxHeaderBytes: 32 * 1024,
   /**

@@ -11,6 +11,7 @@ import type { DesiredListener, ObservedListener } from '../protocol.ts'
 import type { Bounds } from './bounds.ts'
 import { type CertificateFiles, type CertificatePair, loadCertificate, watchCertificate } from './certificate.ts'
 import { ClientResponse } from './client-response.ts'
+import type { ConnectionShares } from './connection-shares.ts'
 import type { Entrance } from './entrance.ts'
 import { beginExchange } from './exchange.ts'
 import type { RunningBalancer } from './load-balancer.ts'
@@ -23,6 +24,7 @@ export interface ListenerOptions {
   readonly bounds: Bounds
   readonly sweep: Sweep
   readonly replay: { bytes: number }
+  readonly connections: ConnectionShares
   readonly log: AgentLog
   readonly onChange: () => void
   /** Listening sockets of an agent before this one, by host and port; a listener takes its own out. */
@@ -64,6 +66,7 @@ export class PortListener implements Entrance {
   #sources: AllowedSources | undefined
   #server: PortServer | undefined
   #isOpen = false
+  #isCrowded = false
   #reason: string | undefined
   readonly #backOff: BackOff
   /** Ends the watch of its files. */
@@ -222,8 +225,20 @@ export class PortListener implements Entrance {
   #admit(socket: Socket): void {
     // The address can be asked for only while the connection stands.
     if (this.#sources?.(addressOf(socket)) !== true) return void socket.destroy()
+    const { connections, log } = this.#options
+    const { id } = this.balancer
+    const isAdmitted = connections.take(id)
+    if (!isAdmitted && !this.#isCrowded) {
+      const { port } = this.#desired
+      log.warn({ port, loadBalancer: id }, 'a load balancer has its share of all connections: further ones are closed')
+    }
+    this.#isCrowded = !isAdmitted
+    if (!isAdmitted) return void socket.destroy()
     this.#sockets.add(socket)
-    socket.once('close', () => this.#sockets.delete(socket))
+    socket.once('close', () => {
+      this.#sockets.delete(socket)
+      connections.leave(id)
+    })
   }
 
   #onRequest = (request: IncomingMessage, response: ClientResponse): void => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { freePort } from '../../support/free-port.ts'
 import { openRawConnection } from '../../support/raw-connection.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { openRig, type Rig, startInstance, startRawInstance } from './support.ts'
@@ -233,6 +234,30 @@ test('CONNECT behind a request that runs ends the connection', async (t) => {
   connection.send('GET /first HTTP/1.1\r\nHost: a\r\n\r\nCONNECT other:443 HTTP/1.1\r\nHost: a\r\n\r\n')
 
   await assert.rejects(connection.next(), /ended within an answer: ""/)
+})
+
+test('a load balancer with many connections leaves the others theirs', async (t) => {
+  const [one, other] = [await startInstance(t, 'one'), await startInstance(t, 'other')]
+  const rig = await openRig(t, { members: [one.member] }, { maxTotalConnections: 8 })
+  const port = await freePort()
+  rig.apply({ members: [one.member] }, { id: 'dev:east:other', listeners: [{ port }], members: [other.member] })
+  await rig.untilUp('one', 'other')
+  const flood = Array.from({ length: 8 }, () => connect(rig.port, '127.0.0.1').on('error', () => {}))
+  t.after(() => flood.forEach((socket) => void socket.destroy()))
+  const isClosed = (socket: Socket) => socket.destroyed || socket.readableEnded
+  for (const socket of flood) socket.resume()
+  await waitUntil(() => flood.filter(isClosed).length === 4, 'those beyond the share to be closed')
+
+  const answers = await Promise.all([1, 2, 3].map(() => fetch(`http://127.0.0.1:${port}/`)))
+
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200],
+  )
+  assert.equal(flood.filter(isClosed).length, 4)
+  assert.equal(rig.lines.filter((line) => line.includes('its share of all connections')).length, 1)
+  for (const socket of flood) socket.destroy()
+  await waitUntil(async () => (await fetch(rig.url).catch(() => undefined))?.status === 200, 'room again')
 })
 
 test('a body in chunks of one byte takes hardly more memory than its bytes', async (t) => {
