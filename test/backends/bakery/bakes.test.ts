@@ -273,10 +273,6 @@ test('a bake ends when it takes more disk than it may', async (t) => {
 
 test('a bake goes on while Fairlead restarts', async (t) => {
   const [dataDir, folder] = [createFolder('bakery-data'), createFolder('bakery')]
-  t.after(() => {
-    removeFolder(dataDir)
-    removeFolder(folder)
-  })
   const before = await startBakery(t, { dataDir, folder })
   const { body } = await before.bake({})
   await before.infra.stop()
@@ -288,7 +284,6 @@ test('a bake goes on while Fairlead restarts', async (t) => {
 
 test('a bake whose end cannot be recorded is recorded later', async (t) => {
   const dataDir = createFolder('bakery-data')
-  t.after(() => removeFolder(dataDir))
   const bakery = await startBakery(t, { dataDir })
   const { body } = await bakery.bake({})
   const db = new DatabaseSync(join(dataDir, 'backends.db'))
@@ -615,7 +610,6 @@ test('bakes and uploads need WRITE on their accounts, and logs READ', async (t) 
 
 test('an account with a user of its own bakes from an image', { skip: needsRoot }, async (t) => {
   const dataDir = createFolder('bakes')
-  t.after(() => removeFolder(dataDir))
   const bakery = await startBakery(t, {
     dataDir,
     local: { accounts: [{ name: 'local', user: 'nobody' }] },
