@@ -10,9 +10,6 @@ const maxProxyAnswerBytes = 16 * 1024
 /** First probe on a silent connection; further ones follow each second, ten until the system gives up. */
 const keepAliveMs = 15_000
 
-/** The proxy has refused the tunnel, or it cannot be used. */
-class ProxyError extends Error {}
-
 export type ConnectableCluster = Pick<
   ClusterAccess,
   'server' | 'certificateAuthority' | 'tlsServerName' | 'skipsTlsVerification' | 'proxyUrl' | 'impersonation'
@@ -29,7 +26,7 @@ export function createTlsContext({ certificateAuthority }: ConnectableCluster, c
 /**
  * A connection that is ready for requests; its `alpnProtocol` says which ones.
  *
- * @throws what the system or TLS reports, or {ProxyError}
+ * @throws {Error} that the system, TLS or the proxy reports
  */
 export async function openSocket(
   cluster: ConnectableCluster,
@@ -107,7 +104,7 @@ async function openTunnel(
   const head = await readHead(socket)
   const status = /^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1]
   if (status?.startsWith('2') === true) return socket
-  throw new ProxyError(`the proxy answered ${status ?? 'without a status'} to CONNECT`)
+  throw new Error(`the proxy answered ${status ?? 'without a status'} to CONNECT`)
 }
 
 /** Up to the empty line; what follows it is left in the socket. */
@@ -116,7 +113,7 @@ async function readHead(socket: Socket): Promise<string> {
   for (;;) {
     const chunk: unknown = socket.read()
     if (chunk === null) {
-      if (socket.readableEnded || socket.destroyed) throw new ProxyError('the proxy closed the connection')
+      if (socket.readableEnded || socket.destroyed) throw new Error('the proxy closed the connection')
       await Promise.race([once(socket, 'readable'), once(socket, 'end'), once(socket, 'close')])
       continue
     }
@@ -126,7 +123,7 @@ async function readHead(socket: Socket): Promise<string> {
       if (head.length > end + 4) socket.unshift(head.subarray(end + 4))
       return head.subarray(0, end).toString('latin1')
     }
-    if (head.length > maxProxyAnswerBytes) throw new ProxyError('the proxy answered CONNECT with too many headers')
+    if (head.length > maxProxyAnswerBytes) throw new Error('the proxy answered CONNECT with too many headers')
   }
 }
 

@@ -44,6 +44,7 @@ export const maxAnswerBytes = 64 * 1024 * 1024
 export class ApiRequests {
   readonly #options: RequestsOptions
   readonly #credentials: ClusterCredentials
+  readonly #connections: LeasedConnections
   readonly #transport: Transport
   readonly #closing = new AbortController()
   /** What open connections may have logged in with. */
@@ -53,7 +54,8 @@ export class ApiRequests {
     this.#options = options
     this.#credentials = new ClusterCredentials(access, options)
     this.#certificate = access.clientCertificate
-    this.#transport = new Transport(access.server, this.#lease(access))
+    this.#connections = this.#lease(access)
+    this.#transport = new Transport(access.server, this.#connections)
   }
 
   /** @throws {ApiError} also for each status from 400 on */
@@ -109,7 +111,7 @@ export class ApiRequests {
 
   async close(): Promise<void> {
     this.#closing.abort()
-    await this.#transport.close()
+    await this.#connections.release()
   }
 
   /** Programs give certificates that change: their connections are not shared. */
@@ -151,7 +153,7 @@ export class ApiRequests {
     const credential = await this.#credentials.get()
     if (credential.certificate !== this.#certificate) {
       this.#certificate = credential.certificate
-      this.#transport.renew()
+      this.#connections.renew()
     }
     return credential
   }

@@ -41,10 +41,10 @@ const plainSilenceMs = 150_000
 
 export class Transport {
   readonly #basePath: string
-  readonly #connections: LeasedConnections
+  readonly #connections: Pick<LeasedConnections, 'give'>
 
   /** @param server Its path is put before those of requests */
-  constructor(server: string, connections: LeasedConnections) {
+  constructor(server: string, connections: Pick<LeasedConnections, 'give'>) {
     this.#basePath = new URL(server).pathname.replace(/\/$/, '')
     this.#connections = connections
   }
@@ -69,14 +69,6 @@ export class Transport {
       }
       return reader.over.promise
     })
-  }
-
-  renew(): void {
-    this.#connections.renew()
-  }
-
-  async close(): Promise<void> {
-    await this.#connections.release()
   }
 
   /** A request may wait for a connection, or within one that is lost: the signal ends that, too. */
