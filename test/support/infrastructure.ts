@@ -16,7 +16,7 @@ import type {
 import { BakeryKeys, toBakerySettings } from '../../src/backends/bakery/setting-keys.ts'
 import type { BakerySettings } from '../../src/backends/bakery/settings.ts'
 import { createInfrastructureBackend } from '../../src/backends/infrastructure/infrastructure.ts'
-import { bakeTimes } from '../../src/backends/infrastructure/providers/local/bakes/bakes.ts'
+import { bakeTimes } from '../../src/backends/infrastructure/providers/local/bakes/running-bakes.ts'
 import type { Builders } from '../../src/backends/infrastructure/providers/local/builders.ts'
 import type { LocalProvider } from '../../src/backends/infrastructure/providers/local/local.ts'
 import { createLocalProvider } from '../../src/backends/infrastructure/providers/local/provider.ts'

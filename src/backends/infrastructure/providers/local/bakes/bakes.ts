@@ -1,20 +1,18 @@
-/** Image bakes of this machine: the agent runs the builder, and the result becomes an image. */
-import { setTimeout as sleep } from 'node:timers/promises'
+/** Requests for image bakes of this machine: which one is known, and what a new one builds. */
 import { fileURLToPath } from 'node:url'
 import { formatJson } from '../../../../../json/json.ts'
 import type { JsonObject } from '../../../../../json/values.ts'
 import { type BackendContext, BackendError } from '../../../../backend.ts'
 import type { ImageStore, StoredImage } from '../../../../images/image-store.ts'
-import { withoutSecrets } from '../../../../pipelines/secret-names.ts'
 import { requireAccess } from '../../../../rights/access.ts'
 import type { BakeQuery, Baker } from '../../../baker.ts'
-import type { BuilderOrder, Builders } from '../builders.ts'
+import type { BuilderOrder } from '../builders.ts'
 import type { LocalProvider } from '../local.ts'
 import { BakeCaches } from './bake-caches.ts'
-import { adoptImage, bakedNameOf } from './bake-image.ts'
+import { bakedNameOf } from './bake-image.ts'
 import { type Bake, BakeStore } from './bake-store.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import { type BakePlan, type BakeTemplate, planVariable, type Source, startLine } from './plan.ts'
+import { type BakePlan, type BakeTemplate, planVariable, type Source } from './plan.ts'
 import {
   type BakeRequest,
   type BakeTarget,
@@ -26,19 +24,8 @@ import {
   sourcesOf,
   variablesOf,
 } from './request.ts'
+import { type BakeTimes, RunningBakes } from './running-bakes.ts'
 import type { BakeSettings } from './settings.ts'
-
-export interface BakeTimes {
-  /** Longest wait for a builder to start. */
-  readonly startMs: number
-  /** A builder that ends so soon after its start fails the request. */
-  readonly settleMs: number
-  /** Between two looks at builders that run. */
-  readonly pollMs: number
-}
-
-/** @see docs/contracts/bakery.md#bakes */
-export const bakeTimes: BakeTimes = { startMs: 30_000, settleMs: 300, pollMs: 250 }
 
 /** Environment variables of a process have a bound of 128 kB each. */
 const maxPlanLength = 100_000
@@ -66,12 +53,9 @@ export class Bakes implements Baker {
   readonly #options: BakesOptions
   readonly #store: BakeStore
   readonly #caches: BakeCaches
-  /** Requests that wait for the start of a bake, by its id. */
-  readonly #starting = new Map<string, Promise<void>>()
+  readonly #running: RunningBakes
   /** The latest reading of sources for a user, by name. */
   readonly #turns = new Map<string, Promise<unknown>>()
-  readonly #closing = new AbortController()
-  #watching: Promise<void> | undefined
 
   constructor(options: BakesOptions) {
     const { context, provider, settings } = options
@@ -84,10 +68,7 @@ export class Bakes implements Baker {
       accounts: this.#accounts,
       isUsed: (account) => this.#store.running().some((bake) => bake.account === account),
     })
-  }
-
-  get #builders(): Builders {
-    return this.#options.provider.builders
+    this.#running = new RunningBakes({ ...options, store: this.#store, caches: this.#caches })
   }
 
   get #images(): ImageStore {
@@ -112,17 +93,11 @@ export class Bakes implements Baker {
 
   /** Goes on with the bakes that ran when Fairlead ended, and removes what is left of others. */
   start(): void {
-    try {
-      this.#removeLeftovers()
-    } catch (error) {
-      this.#options.context.log.warn({ err: error }, 'what earlier bakes left could not be removed')
-    }
-    this.#watch()
+    this.#running.start()
   }
 
-  async close(): Promise<void> {
-    this.#closing.abort()
-    await this.#watching
+  close(): Promise<void> {
+    return this.#running.close()
   }
 
   async request({ region, body, user, execution, application, isRebake }: BakeQuery): Promise<Bake> {
@@ -135,7 +110,7 @@ export class Bakes implements Baker {
     if (known !== undefined && isRebake) await this.#forget(known)
     const other = this.#store.ofKey(key)
     if (other !== undefined && this.#isReusable(other, sources)) {
-      await this.#starting.get(other.id)
+      await this.#running.started(other.id)
       return this.#store.get(other.id) ?? other
     }
     return this.#create({ request, template, target, sources, key, region, user, application })
@@ -143,13 +118,13 @@ export class Bakes implements Baker {
 
   async cancel(id: string): Promise<void> {
     const bake = this.#store.get(id)
-    const isCancelled = bake?.state === 'RUNNING' && (await this.#end(bake, 'CANCELED', 'The bake was cancelled.'))
+    const isCancelled = bake?.state === 'RUNNING' && (await this.#running.end(bake, 'CANCELED', 'The bake was cancelled.'))
     if (!isCancelled) throw new BackendError(400, `There is no incomplete bake with status id ${id}.`)
   }
 
   async log(id: string): Promise<string | undefined> {
     const bake = this.#store.get(id)
-    return bake?.state === 'RUNNING' ? this.#consoleOf(bake) : this.#store.logOf(id)
+    return bake?.state === 'RUNNING' ? this.#running.consoleOf(bake) : this.#store.logOf(id)
   }
 
   #findTemplate(id: string | undefined): BakeTemplate {
@@ -202,7 +177,7 @@ export class Bakes implements Baker {
 
   /** It stays readable by its id. */
   async #forget(bake: Bake): Promise<void> {
-    const isOver = !(await this.#end(bake, 'CANCELED', 'The bake was cancelled by a new request.'))
+    const isOver = !(await this.#running.end(bake, 'CANCELED', 'The bake was cancelled by a new request.'))
     const current = this.#store.get(bake.id)
     if (isOver && current !== undefined) this.#store.put({ ...current, key: undefined })
   }
@@ -228,12 +203,7 @@ export class Bakes implements Baker {
     }
     this.#checkRoom(user)
     this.#store.put(bake)
-    const started = this.#startBuilder(bake, builderOrder).finally(() => {
-      this.#starting.delete(bake.id)
-      this.#watch()
-    })
-    this.#starting.set(bake.id, started)
-    await started
+    await this.#running.add(bake, builderOrder)
     return this.#store.get(bake.id) ?? bake
   }
 
@@ -303,144 +273,8 @@ export class Bakes implements Baker {
       `The base image starts with the image ${from}, which ${image === undefined ? `does not exist for the account ${account}` : `the account ${without} does not have`}.`,
     )
   }
-
-  /** @throws {BackendError} 400 when it does not start, or fails at once */
-  async #startBuilder(bake: Bake, order: BuilderOrder): Promise<void> {
-    const { startMs, settleMs } = this.#options.times
-    try {
-      this.#builders.start(bake.id, order)
-    } catch (error) {
-      await this.#end(bake, 'CANCELED', (error as Error).message)
-      throw error
-    }
-    let endMs = performance.now() + startMs
-    for (let isStarted = false; ; await sleep(25)) {
-      const view = this.#builders.look(bake.id)
-      if (view === undefined || view.hasEnded) break
-      if (!isStarted && (await this.#consoleOf(bake)).includes(startLine)) {
-        isStarted = true
-        endMs = performance.now() + settleMs
-      }
-      if (performance.now() < endMs && !this.#closing.signal.aborted) continue
-      if (isStarted || this.#closing.signal.aborted) return
-      const text = `The builder did not start within ${startMs / 1000} seconds. ${view.reason ?? 'The agent does not run it.'}`
-      await this.#end(bake, 'CANCELED', text)
-      throw new BackendError(400, text)
-    }
-    // A bake that was cancelled meanwhile has not failed.
-    if (this.#store.get(bake.id)?.state !== 'RUNNING') return
-    await this.#settle(bake)
-    if (this.#store.get(bake.id)?.state !== 'CANCELED') return
-    throw new BackendError(400, `The bake failed: ${this.#store.logOf(bake.id) ?? 'it has no log.'}`)
-  }
-
-  /** Looks at all bakes that run, until there are none. */
-  #watch(): void {
-    this.#watching ??= this.#watchAll().finally(() => {
-      this.#watching = undefined
-    })
-  }
-
-  async #watchAll(): Promise<void> {
-    while (!this.#closing.signal.aborted) {
-      const running = this.#watched()
-      if (running?.length === 0) return
-      for (const bake of running ?? []) {
-        try {
-          const view = this.#builders.look(bake.id)
-          if (view === undefined || view.hasEnded) await this.#settle(bake)
-        } catch (error) {
-          this.#options.context.log.warn({ err: error, bake: bake.id }, 'a bake cannot be followed at the moment')
-        }
-      }
-      await sleep(this.#options.times.pollMs, undefined, { signal: this.#closing.signal }).catch(() => {})
-    }
-  }
-
-  /** Bakes that run and have been started; undefined while the store cannot be read. */
-  #watched(): Bake[] | undefined {
-    try {
-      return this.#store.running().filter(({ id }) => !this.#starting.has(id))
-    } catch (error) {
-      this.#options.context.log.warn({ err: error }, 'bakes cannot be followed at the moment')
-      return undefined
-    }
-  }
-
-  /** Records how a builder has ended, and takes its image over. */
-  async #settle(bake: Bake): Promise<void> {
-    const view = this.#builders.look(bake.id)
-    if (view === undefined) return void (await this.#end(bake, 'CANCELED', 'The builder has vanished.'))
-    if (view.exitCode !== 0) return void (await this.#end(bake, 'CANCELED', withRemedy(view.reason)))
-    let image: StoredImage
-    try {
-      const template = this.#options.settings.templates.find(({ id }) => id === bake.request.base_os)
-      image = this.#storedImageOf(bake) ?? (await adoptImage(this.#images, bake, { folder: view.folder, template }))
-    } catch (error) {
-      if (!(error instanceof BackendError)) {
-        this.#options.context.log.error({ err: error, bake: bake.id }, 'the result of a bake could not be stored')
-      }
-      return void (await this.#end(bake, 'CANCELED', (error as Error).message))
-    }
-    const words = `The image ${image.id} is stored, with the digest ${image.digest}.`
-    const isKept = await this.#end(bake, 'COMPLETED', words, image)
-    if (!isKept && image.origin['bake'] === bake.id) this.#images.remove(image)
-  }
-
-  /** The image whose bake could not be recorded as complete, since Fairlead ended or its disk was full. */
-  #storedImageOf({ id }: Bake): StoredImage | undefined {
-    return this.#images.all().find(({ origin }) => origin['bake'] === id)
-  }
-
-  /** Once only: what comes later does not change the state. @returns whether it was the first */
-  async #end(bake: Bake, state: 'COMPLETED' | 'CANCELED', words: string | undefined, image?: StoredImage): Promise<boolean> {
-    const output = await this.#consoleOf(bake)
-    const current = this.#store.get(bake.id)
-    if (current?.state !== 'RUNNING') return false
-    // The log first: after a crash in between, the bake still runs, and ends once more.
-    this.#store.setLog(bake.id, `${output}${withoutSecrets(words ?? '', current.secrets)}\n`)
-    this.#store.put({
-      ...current,
-      state,
-      key: state === 'COMPLETED' ? current.key : undefined,
-      secrets: [],
-      image: image?.id,
-      imageName: image && `${image.name}-${image.version}`,
-    })
-    this.#removeBuild(bake.id)
-    await this.#caches.trim(bake).catch((error: unknown) => {
-      this.#options.context.log.warn({ err: error, account: bake.account }, 'the cache of bakes could not be measured or removed')
-    })
-    return true
-  }
-
-  /** A folder that stays is removed at the next start. */
-  #removeBuild(id: string): void {
-    try {
-      this.#builders.remove(id)
-    } catch (error) {
-      this.#options.context.log.warn({ err: error, bake: id }, 'the folder of a bake could not be removed')
-    }
-  }
-
-  #removeLeftovers(): void {
-    for (const id of this.#builders.ids('bake')) {
-      if (this.#store.get(id)?.state !== 'RUNNING') this.#removeBuild(id)
-    }
-  }
-
-  /** What the builder has written until now. */
-  async #consoleOf({ id, secrets }: Bake): Promise<string> {
-    return withoutSecrets(await this.#builders.console(id), secrets)
-  }
 }
 
 function builderFile(): string {
   return fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './builder.ts' : './builder.js', import.meta.url))
-}
-
-/** The agent knows limits, and not the settings that they come from. */
-function withRemedy(reason: string | undefined): string | undefined {
-  if (reason?.startsWith('Its working directory exceeded its limit') !== true) return reason
-  return `${reason} Let the bake write less, or raise bakery.local.disk-mb.`
 }
