@@ -71,15 +71,14 @@ function openInfrastructure(
   types: readonly ProviderType[],
 ): OpenBackend {
   const { db, now, settings } = context
-  const entityTags = new EntityTagStore(db, now, (id, name) => {
-    const named = providers.filter((provider) => provider.id === id?.toLowerCase())
-    return (named.length === 0 ? providers : named).flatMap((provider) => provider.applicationOf(name) ?? [])
-  })
+  const entityTags = new EntityTagStore(db, now, (id, name) => applicationsOf(providers, id, name))
   const find = (provider: string, name: string) => findOperationType({ providers, entityTags }, { provider, name })
   const tasks = new Tasks({ context, find })
   const marks = settings.infrastructure ?? { challengedEnvironments: [], primaryAccountTypes: [] }
-  const ofProviders = providers.flatMap((provider) => provider.artifactAccount ?? [])
-  const artifactAccounts = [...openArtifactAccounts(context), ...ofProviders]
+  const artifactAccounts = [
+    ...openArtifactAccounts(context),
+    ...providers.flatMap(({ artifactAccount }) => artifactAccount ?? []),
+  ]
   const infrastructure: Infrastructure = { context, providers, types, tasks, entityTags, artifactAccounts, marks }
   return {
     routes(app) {
@@ -108,6 +107,12 @@ function openInfrastructure(
       for (const provider of providers) await provider.close()
     },
   }
+}
+
+/** Applications of a resource, by its name; without a provider of that id, all providers are asked. */
+function applicationsOf(providers: readonly CloudProvider[], id: string | undefined, name: string): string[] {
+  const named = providers.filter((provider) => provider.id === id?.toLowerCase())
+  return (named.length === 0 ? providers : named).flatMap((provider) => provider.applicationOf(name) ?? [])
 }
 
 function stateOfAccounts({ id: provider, accounts }: CloudProvider): AccountState[] {

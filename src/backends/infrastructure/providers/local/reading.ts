@@ -22,38 +22,23 @@ export function toServerGroup(
   startLimits: StartLimits | undefined,
   parts: { readonly instances: () => readonly Instance[]; readonly volumes: () => readonly JsonObject[] },
 ): ServerGroup {
-  const { image, program } = group
+  const { account, region, name, zones, createdMs, isDisabled, capacity, image, program } = group
+  const { loadBalancers, securityGroups, instanceType, buildInfo, tags, labels } = group
   return {
     provider: 'local',
-    account: group.account,
-    region: group.region,
-    name: group.name,
-    moniker: parseMoniker(group.name),
-    zones: group.zones,
-    createdMs: group.createdMs,
-    isDisabled: group.isDisabled,
-    capacity: group.capacity,
+    ...{ account, region, name, zones, createdMs, isDisabled, capacity },
+    ...{ loadBalancers, securityGroups, instanceType, buildInfo, tags, labels },
+    moniker: parseMoniker(name),
     get instances() {
       return parts.instances()
     },
-    loadBalancers: group.loadBalancers,
-    securityGroups: group.securityGroups,
-    instanceType: group.instanceType,
     vpcId: undefined,
-    buildInfo: group.buildInfo,
     summary: {
       image: { imageId: image.id, name: image.name, digest: image.digest },
       ...definedOf({ trafficPercent: group.trafficPercent }),
     },
     image: { id: image.id, name: `${image.name}-${image.version}`, details: { digest: image.digest, version: image.version } },
-    launchConfig: {
-      imageId: image.id,
-      instanceType: group.instanceType,
-      securityGroups: group.securityGroups,
-      ...toProgramView(program),
-    },
-    tags: group.tags,
-    labels: group.labels,
+    launchConfig: { imageId: image.id, instanceType, securityGroups, ...toProgramView(program) },
     // Sizes of volumes change without the server group.
     get details() {
       return {

@@ -214,15 +214,19 @@ function newestOf(groups: readonly LocalGroup[]): LocalGroup | undefined {
   return groups.toSorted((one, other) => other.createdMs - one.createdMs)[0]
 }
 
+function imageFor({ fields, place, source, cloned }: Plan, running: Running): Promise<GivenImage> {
+  const imageAccount = imageAccountOf(fields, cloned !== undefined)
+  const use = { place, cloned, given: fields.container, imageAccount }
+  return loadImage(imageIdOf(fields) ?? source?.image.id ?? '', use, running)
+}
+
 async function create(plan: Plan, running: Running): Promise<void> {
-  const { fields, place, cluster, source } = plan
+  const { fields, place, cluster } = plan
   const { context, run, change } = running
   const account = place.account.name
   const region = place.region.name
   const capacity = capacityOf(plan)
-  const imageAccount = imageAccountOf(fields, plan.cloned !== undefined)
-  const use = { ...plan, given: fields.container, imageAccount }
-  const image = await loadImage(imageIdOf(fields) ?? source?.image.id ?? '', use, running)
+  const image = await imageFor(plan, running)
   const base = toGroup(plan, image, running)
   const misplaced = problemOfNewShare(base)
   if (misplaced !== undefined) throw new Error(misplaced)
