@@ -32,6 +32,8 @@ import {
   describeMemory,
   describeProgram,
   describeProgramExcess,
+  describeRestarts,
+  describeSlowStart,
   describeStartFault,
   describeUnansweredRemoval,
   isContentMissing,
@@ -75,8 +77,6 @@ const faultPauseMs = 1_000
 const longestDiskIntervalMs = 10_000
 /** Measuring a folder may take this part of the time, unless the pause would be longer. */
 const diskShare = 0.05
-/** A reading of who listens may be as old, unless the program is younger. */
-const portAgeMs = 1_000
 const defaultGraceMs = 10_000
 const longestDrainMs = 2_000
 /** For podman or docker, which kills what does not end within its time. */
@@ -125,19 +125,8 @@ export class ProgramInstance {
 
   /** None of its processes listens: what answers on its port is another program. */
   get isDown(): boolean {
-    return this.#isDown || (this.#run !== undefined && this.#hasStranger(this.#run))
-  }
-
-  /** Another user of this machine may take the port between the start of the program and the moment when that listens. */
-  #hasStranger(run: Run): boolean {
-    const { readiness } = this.#desired ?? {}
-    if (readiness === undefined || run.hasPort) return false
-    const { table } = this.#context
-    const known = table.usersOnPort(readiness.port, Math.min(run.ageMs, portAgeMs))
-    const users = known.length > 0 ? known : table.usersOnPort(readiness.port, 0)
-    // Root may listen for a container.
-    run.hasPort = users.some((user) => [0, process.getuid?.(), run.record.uid].includes(user))
-    return !run.hasPort && users.length > 0
+    const port = this.#desired?.readiness?.port
+    return this.#isDown || (port !== undefined && this.#run?.hasStranger(port, this.#context.table) === true)
   }
 
   /** What the agent measures is all of it; the rest of a container is the runtime's. */
@@ -174,27 +163,20 @@ export class ProgramInstance {
 
   observe(): ObservedInstance {
     const run = this.#run
-    const limits = this.#desired?.program.limits
-    const isContainer = this.#desired?.program.container !== undefined
-    const enforced = this.#context.controlGroups === undefined && !isContainer ? 'watched' : 'cgroup'
+    const end = run === undefined ? this.#end : undefined
     return {
       id: this.id,
       generation: this.#record.generation,
       phase: this.#phase,
       pid: run?.record.pid,
       startedAt: this.#record.run?.startedAt,
-      endedAt: run === undefined ? this.#end?.endedAt : undefined,
-      exitCode: run === undefined ? this.#end?.exitCode : undefined,
-      signal: run === undefined ? this.#end?.signal : undefined,
+      endedAt: end?.endedAt,
+      exitCode: end?.exitCode,
+      signal: end?.signal,
       restarts: this.#record.restarts,
       failedStarts: this.#record.quickEnds,
       reason: this.#reason,
-      enforcement: {
-        memory: limits?.memoryBytes === undefined ? 'none' : enforced,
-        processes: limits?.processes === undefined ? 'none' : enforced,
-        openFiles: limits?.openFiles === undefined ? 'none' : 'prlimit',
-        disk: limits?.diskBytes === undefined ? 'none' : 'watched',
-      },
+      enforcement: enforcementOf(this.#desired?.program, this.#context.controlGroups !== undefined),
       events: this.#record.events,
     }
   }
@@ -520,33 +502,18 @@ export class ProgramInstance {
       run.readyAt = Date.now()
       this.#note(run.isAdopted ? 'Ready.' : `Ready after ${formatDuration(run.ageMs)}.`)
     } else if (this.#phase === 'unready') this.#note('Ready again.')
-    const { restarts } = this.#record
     const isStable = Date.now() - run.record.startedAt >= stableMs
-    const times = restarts === 1 ? 'once' : `${restarts} times`
-    this.#show('ready', before === undefined || isStable ? undefined : `It was started again ${times}. ${before}`)
+    this.#show('ready', before === undefined || isStable ? undefined : describeRestarts(this.#record.restarts, before))
   }
 
-  #explainSlowStart(run: Run, target: Probe, { reason: fault, refused }: Unhealthy): string {
-    const readinessTimeoutMs = target.intervalMs * readinessIntervals
-    if (run.ageMs < readinessTimeoutMs) return `It is not ready yet: ${fault}.`
-    const ports = this.#findPorts(run, target)
-    const others = ports.filter((port) => port !== target.port)
-    const isElsewhere = refused && ports.includes(target.port)
-    const address = isElsewhere ? `; it listens there on another address than ${target.host}, the value of HOST` : ''
-    const instead = others.length === 0 ? address : `; it listens on port ${others.join(', ')} instead`
-    return `It did not become ready within ${formatDuration(readinessTimeoutMs)}: ${fault}${instead}.`
-  }
-
-  /** The longer it runs, the longer they count: a search reads what the system knows of all connections. */
-  #findPorts(run: Run, target: Probe): readonly number[] {
-    const { ports } = run
-    const ageMs = run.ageMs
-    if (ports.untilMs <= ageMs) {
+  #explainSlowStart(run: Run, target: Probe, fault: Unhealthy): string {
+    const limitMs = target.intervalMs * readinessIntervals
+    if (run.ageMs < limitMs) return `It is not ready yet: ${fault.reason}.`
+    const ports = run.portsBy(() => {
       const pids = this.#findMembers(target.intervalMs).map(({ pid }) => pid)
-      ports.found = this.#context.table.listeningPorts(pids, target.intervalMs)
-      ports.untilMs = 2 * ageMs
-    }
-    return ports.found
+      return this.#context.table.listeningPorts(pids, target.intervalMs)
+    })
+    return describeSlowStart(fault, limitMs, { target, ports })
   }
 
   async #watchDisk(run: Run, diskBytes: number, signal: AbortSignal): Promise<void> {
@@ -630,4 +597,15 @@ export class ProgramInstance {
 function containerOf({ command, container, user }: Program): ContainerIdentity | undefined {
   if (container === undefined) return undefined
   return { name: container.name, runtime: command[0] ?? '', environment: container.runtimeEnvironment, user }
+}
+
+function enforcementOf(program: Program | undefined, hasGroups: boolean): ObservedInstance['enforcement'] {
+  const { limits, container } = program ?? {}
+  const enforced = hasGroups || container !== undefined ? 'cgroup' : 'watched'
+  return {
+    memory: limits?.memoryBytes === undefined ? 'none' : enforced,
+    processes: limits?.processes === undefined ? 'none' : enforced,
+    openFiles: limits?.openFiles === undefined ? 'none' : 'prlimit',
+    disk: limits?.diskBytes === undefined ? 'none' : 'watched',
+  }
 }

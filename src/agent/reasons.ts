@@ -3,8 +3,9 @@ import { basename } from 'node:path'
 import type { TreeSize } from '../storage/directory-trees.ts'
 import type { ContainerIdentity } from './container.ts'
 import type { RunRecord } from './instance-files.ts'
+import type { Unhealthy } from './probe.ts'
 import { memoryOf, type ProcessEntry } from './processes.ts'
-import type { DesiredInstance, Program, ProgramLimits } from './protocol.ts'
+import type { DesiredInstance, Probe, Program, ProgramLimits } from './protocol.ts'
 import type { Run } from './run.ts'
 import { StartError } from './start-program.ts'
 import { describeProgramEnd, formatBytes, formatDuration, type ProgramEnd } from './words.ts'
@@ -66,6 +67,24 @@ export function describeCommand(end: ProgramEnd, run: RunRecord, endedAt: number
       : ''
   const ran = endedAt === undefined ? '' : `, ${formatDuration(endedAt - startedAt)} after its start`
   return `It ${describeProgramEnd(end)}${ran}${reason}.`
+}
+
+interface SlowStart {
+  readonly target: Probe
+  /** On which it listens. */
+  readonly ports: readonly number[]
+}
+
+export function describeSlowStart({ reason, refused }: Unhealthy, limitMs: number, { target, ports }: SlowStart): string {
+  const others = ports.filter((port) => port !== target.port)
+  const isElsewhere = refused && ports.includes(target.port)
+  const address = isElsewhere ? `; it listens there on another address than ${target.host}, the value of HOST` : ''
+  const instead = others.length === 0 ? address : `; it listens on port ${others.join(', ')} instead`
+  return `It did not become ready within ${formatDuration(limitMs)}: ${reason}${instead}.`
+}
+
+export function describeRestarts(restarts: number, reason: string): string {
+  return `It was started again ${restarts === 1 ? 'once' : `${restarts} times`}. ${reason}`
 }
 
 export function describeMemory(desired: DesiredInstance | undefined): string {

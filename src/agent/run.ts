@@ -1,8 +1,11 @@
 /** One run of a program: from the start of its process, or its adoption, until its end. */
 import { memoryKills } from './control-groups.ts'
 import type { RunRecord } from './instance-files.ts'
-import { ageMsOf } from './processes.ts'
+import { ageMsOf, type ProcessTable } from './processes.ts'
 import type { ProgramEnd } from './words.ts'
+
+/** A reading of who listens may be as old, unless the program is younger. */
+const portAgeMs = 1_000
 
 /** The end of a process while no agent was its parent. */
 export const unknownEnd: ProgramEnd = { exitCode: undefined, signal: undefined }
@@ -15,12 +18,12 @@ export class Run {
   /** As of the started program; resolves at once for an adopted one. */
   readonly drained: Promise<string | undefined>
   readyAt: number | undefined
-  /** Its program, and no other user's, was seen to listen on its port. */
-  hasPort = false
   /** Why the agent has ended it. */
   verdict: string | undefined
+  /** Its program, and no other user's, was seen to listen on its port. */
+  #hasPort = false
   /** On which it listens, as of the last search; until this age of the run. */
-  readonly ports: { found: readonly number[]; untilMs: number } = { found: [], untilMs: 0 }
+  #ports: { readonly found: readonly number[]; readonly untilMs: number } = { found: [], untilMs: 0 }
   readonly #end = Promise.withResolvers<ProgramEnd>()
   readonly #kernelKills: number
   /** As `performance.now()`. */
@@ -46,6 +49,23 @@ export class Run {
 
   get ageMs(): number {
     return performance.now() - this.#startedMs
+  }
+
+  /** Whether another user's program took the port after the start of the program, which does not listen yet. */
+  hasStranger(port: number, table: ProcessTable): boolean {
+    if (this.#hasPort) return false
+    const known = table.usersOnPort(port, Math.min(this.ageMs, portAgeMs))
+    const users = known.length > 0 ? known : table.usersOnPort(port, 0)
+    // Root may listen for a container.
+    this.#hasPort = users.some((user) => [0, process.getuid?.(), this.record.uid].includes(user))
+    return !this.#hasPort && users.length > 0
+  }
+
+  /** Where it listens. The older the run, the longer a search is valid: it reads all connections of the system. */
+  portsBy(search: () => readonly number[]): readonly number[] {
+    const { ageMs } = this
+    if (this.#ports.untilMs <= ageMs) this.#ports = { found: search(), untilMs: 2 * ageMs }
+    return this.#ports.found
   }
 
   /** Whether the kernel has ended a process of the run because its memory was used up. */
