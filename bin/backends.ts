@@ -1,4 +1,5 @@
 /** `fairlead backends`: serves the embedded back ends to gateways in other processes, and stops gracefully. */
+import { loadThread, type StartThread } from '../src/backends/hosting/embedded.ts'
 import { withReloaded } from '../src/backends/infrastructure/setting-keys.ts'
 import type { Config } from '../src/config/config.ts'
 import { isLoopback } from '../src/net/loopback.ts'
@@ -38,13 +39,15 @@ export async function run(args: readonly string[]): Promise<undefined> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort(signal))
   try {
     demandGuard(config)
+    // A standby has it ready for when its turn comes.
+    const startThread = loadThread()
     const manager = reportTo(log)
     if (values.standby) void manager.ready('standing by')
     const place = { ...config, dataDir: config.backends.dataDir }
     const given = { waits: values.standby, signal: stopping.signal, log, env: process.env, onLost: endAtOnce }
     const turn = await takeTurn(place, given)
     if (turn === undefined) return process.exit(0)
-    await serve(config, { args, log, manager, stopping, turn })
+    await serve(config, { args, log, manager, stopping, turn, startThread })
     await turn.end()
     process.exit(0)
   } catch (error) {
@@ -79,10 +82,11 @@ interface ServeOptions {
   readonly manager: ServiceManager
   readonly stopping: AbortController
   readonly turn: Turn
+  readonly startThread: StartThread
 }
 
 /** Resolves when the signal has come and everything is closed. */
-async function serve(config: Config, { args, log, manager, stopping, turn }: ServeOptions): Promise<void> {
+async function serve(config: Config, { args, log, manager, stopping, turn, startThread }: ServeOptions): Promise<void> {
   const { signal } = stopping
   const { dataDir } = config.backends
   const socketPath = socketPathFor(dataDir, 'backends.sock')
@@ -92,7 +96,7 @@ async function serve(config: Config, { args, log, manager, stopping, turn }: Ser
     log.warn('the back ends are served without TLS: programs that read the network see the key; set backends.tls.keyStore')
   const { lease, restoredAt } = turn
   const backends = embedServices({
-    ...{ config, log, version: packageVersion(), services, socketPath, listener },
+    ...{ config, log, version: packageVersion(), startThread, services, socketPath, listener },
     ...(lease?.record && { lease: { holder: lease.record.holder, term: lease.record.term }, leaseEnd: lease.end }),
     ...{ restoredAt, isCopied: config.standby.copy !== undefined },
   })

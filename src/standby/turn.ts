@@ -40,7 +40,7 @@ export interface Turn {
   end(): Promise<void>
 }
 
-const lockPauseMs = 200
+const lockPauseMs = 100
 
 /** Undefined: stopped meanwhile. @throws {Error} when another engine has it and `waits` is false, or the directory cannot be used */
 export async function takeTurn(place: TurnPlace, options: TurnOptions): Promise<Turn | undefined> {
