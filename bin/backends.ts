@@ -126,5 +126,6 @@ async function serve(config: Config, { args, log, manager, stopping, turn, start
   })
   void manager.stopping()
   log.info(`${signal.reason}: finishing what is in flight`)
+  await backends.settle(config.http.shutdownGraceMs)
   await backends.close()
 }

@@ -61,8 +61,8 @@ export interface OpenBackend {
   executionChanged?(executionId: string): void
   /** Takes over settings that changed while it runs, where it can. */
   reload?(settings: BackendSettings): void
-  /** Begins nothing new, and waits for a while for what would have to be repeated otherwise. */
-  settle?(): Promise<void>
+  /** Begins nothing new, and waits for so many milliseconds at most for what would have to be repeated otherwise. */
+  settle?(ms: number): Promise<void>
   /** Stops background work. The database is closed by the caller, afterwards. */
   close?(): void | Promise<void>
 }

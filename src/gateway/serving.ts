@@ -119,9 +119,14 @@ async function listen(
   return listening
 }
 
-async function drain({ config, platform }: ServingParts, ports: OpenPorts, hurry?: AbortSignal): Promise<void> {
+async function drain(parts: ServingParts, ports: OpenPorts, hurry?: AbortSignal): Promise<void> {
+  parts.platform.health.stop()
+  await awaitBalancers(parts, ports, hurry)
+  await parts.embedded?.settle?.(parts.config.http.shutdownGraceMs, hurry)
+}
+
+async function awaitBalancers({ config, platform }: ServingParts, ports: OpenPorts, hurry?: AbortSignal): Promise<void> {
   const { drainMs, drainsAlways } = config.http
-  platform.health.stop()
   if (drainMs === 0 || !(drainsAlways || platform.health.isProbed())) return
   ports.drain()
   // Balancers turn away meanwhile, so that clients come back to other replicas.

@@ -206,6 +206,7 @@ class WorkerSupervisor {
       for (const worker of this.#workers) worker.channel.tell('hurry', null)
     })
     await Promise.all([...this.#workers].map((worker) => worker.channel.ask('drain', null).catch(() => {})))
+    await this.#parts.embedded?.settle?.(this.#options.config.http.shutdownGraceMs, hurry)
   }
 
   /** Before the parts that the workers use are closed. */

@@ -12,6 +12,7 @@ import { runGateway } from '../support/gateway.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
 import { createHome, type ServeProcess, startServe } from '../support/serve.ts'
 import { silence, startUpstream, type Upstream } from '../support/upstream.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 /** Longer than any test: what waits for this bound is a defect. */
 const lifecycle = { 'timeout-per-shutdown-phase': '1h' }
@@ -178,6 +179,33 @@ for (const [what, begin] of [
     await connection.ended
   })
 }
+
+test('requests are served until the call of a webhook is answered', async (t) => {
+  const target = await startUpstream(t, { 'POST /start': silence })
+  const home = createHome(t)
+  const settings = {
+    'user-configured-url-restrictions': { rejectLocalhost: false, rejectVerbatimIps: false, allowedAddresses: ['127.0.0.1/32'] },
+  }
+  const first = startServe(t, settings, { embedded: true, home })
+  const url = await first.listening
+  const stages = [{ refId: '1', type: 'webhook', name: 'Call', method: 'POST', url: `${target.url}/start`, payload: {} }]
+  const execution = { application: 'web', name: 'call', type: 'manual', stages }
+  const headers = { 'content-type': 'application/json' }
+  const started = await fetch(`${url}/pipelines/start`, { method: 'POST', headers, body: JSON.stringify(execution) })
+  const { ref } = (await started.json()) as { ref: string }
+  await untilAsked(target)
+
+  first.signal('SIGTERM')
+  for (let count = 0; count < 20; count++, await pause(10)) assert.equal((await fetch(url + ref)).status, 200)
+  target.release('{}')
+  assert.deepEqual(await first.exited, { code: 0, signal: null })
+
+  const again = await startServe(t, settings, { embedded: true, home }).listening
+  const read = async () => (await (await fetch(again + ref)).json()) as { status: string; stages: { context: object }[] }
+  await waitUntil(async () => (await read()).status === 'SUCCEEDED', 'the end of the execution')
+  assert.equal(target.requests.length, 1)
+  assert.ok(!('repeated.call' in ((await read()).stages[0]?.context ?? {})))
+})
 
 test('what is not finished within the bound is broken off', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': silence })

@@ -1,6 +1,7 @@
 /** Start, supervision and restart of the worker thread of the embedded back ends. */
 import type { EventEmitter } from 'node:events'
 import { rmSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Level } from 'pino'
@@ -43,6 +44,11 @@ export interface Embedded {
   permissionVersion(): number
   /** Equal numbers mean equal state; undefined where changes are not told at once. */
   stateCounts?(): StateCounts | undefined
+  /**
+   * Begins nothing new, and resolves when calls of stages that would have to be repeated are over, after so many milliseconds at most, or
+   * when there is a hurry. Requests are served meanwhile.
+   */
+  settle?(ms: number, hurry?: AbortSignal): Promise<void>
   /** Hands over settings that count while the back ends run. */
   reload?(changed: Partial<BackendSettings>): void
   /** State of the engine; undefined where it is not embedded, or does not answer within seconds. */
@@ -105,6 +111,8 @@ export class EmbeddedThread implements Embedded {
   #isClosing = false
   /** The state that the worker was asked for and has not told yet. */
   #asked: PromiseWithResolvers<BackendState | undefined> | undefined
+  /** Once nothing new begins any more. */
+  readonly #settled = Promise.withResolvers<void>()
 
   constructor(options: EmbeddedOptions) {
     const { log, startThread = loadThread(), onChanged: _onChanged, onPermissionsChanged: _onPermissions, ...input } = options
@@ -165,6 +173,13 @@ export class EmbeddedThread implements Embedded {
     return within(observeMs, this.#asked.promise)
   }
 
+  async settle(ms: number, hurry?: AbortSignal): Promise<void> {
+    if (!this.#isListening) return
+    this.#order({ settle: ms })
+    // An abort is no failure here: it ends the wait.
+    await Promise.race([this.#settled.promise, pause(ms, undefined, { signal: hurry, ref: false }).catch(() => {})])
+  }
+
   async close(): Promise<void> {
     this.#isClosing = true
     this.#backOff.cancel()
@@ -186,6 +201,7 @@ export class EmbeddedThread implements Embedded {
   #take(message: WorkerMessage): void {
     if (message.kind === 'log') writeLog(this.#workerLog, message.line)
     else if (message.kind === 'observed') this.#answer(message.state)
+    else if (message.kind === 'settled') this.#settled.resolve()
     else if (message.kind === 'permissions') void this.#announce(message.id)
     else this.#noteListening()
   }

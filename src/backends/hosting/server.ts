@@ -32,6 +32,8 @@ interface BackendServerOptions {
 
 /** Larger than what the gateway lets through, so that the gateway's limit is the one that speaks. */
 const maxHeaderBytes = 128 * 1024
+/** Less than the back ends have for their end. */
+const settleMs = 4_000
 
 /**
  * Builds the server without listening. After `listen`, call `start` of the result so that background work begins.
@@ -53,7 +55,8 @@ export function createBackendServer(options: BackendServerOptions) {
       { prefix: `/${backend.service}` },
     )
   }
-  server.addHook('preClose', async () => void (await Promise.all(opened.values().map((backend) => backend.settle?.()))))
+  const settle = async (ms: number) => void (await Promise.all(opened.values().map((backend) => backend.settle?.(ms))))
+  server.addHook('preClose', () => settle(settleMs))
   server.addHook('onClose', async () => {
     for (const backend of opened.values()) await backend.close?.()
   })
@@ -61,6 +64,7 @@ export function createBackendServer(options: BackendServerOptions) {
     server,
     /** Begins the background work, once the server listens. */
     start: () => opened.values().forEach((backend) => void backend.start?.()),
+    settle,
     reload: (changed: BackendSettings) => opened.values().forEach((backend) => void backend.reload?.(changed)),
     observe: (): BackendState => Object.assign({}, ...opened.values().map((backend) => backend.observe?.())),
   }

@@ -50,10 +50,11 @@ export interface WorkerInput {
   copiedUntil?: number | undefined
 }
 
-/** Messages of the worker: it listens, the state that the gateway asked for, a change of permissions, a log record as JSON. */
+/** Messages of the worker: it listens, the state that the gateway asked for, nothing new begins, a change of permissions, a log record as JSON. */
 export type WorkerMessage =
   | { kind: 'listening' }
   | { kind: 'observed'; state: BackendState | undefined }
+  | { kind: 'settled' }
   | { kind: 'permissions'; id: number }
   | { kind: 'log'; line: string }
 
@@ -62,6 +63,7 @@ export type WorkerOrder =
   | 'observe'
   | { readonly copiedUntil: number }
   | { readonly announced: number }
+  | { readonly settle: number }
   | { readonly reload: BackendSettings }
 
 const callTimeoutMs = 120_000
@@ -98,7 +100,7 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
   let links: GatewayLinks | undefined
   const announce = async () => void (await Promise.all([announcements.announce(), links?.notePermissions()]))
   const traced = input.traces ? passTraceOn(calls.call) : undefined
-  const { server, start, observe, reload } = createBackendServer({
+  const { server, start, settle, observe, reload } = createBackendServer({
     backends: embeddedBackends.filter(({ service }) => input.embedded.includes(service)),
     db,
     call: traced?.call ?? calls.call,
@@ -130,6 +132,7 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
       return
     }
     if (order === 'observe') return tell({ kind: 'observed', state: observeAll() })
+    if (typeof order === 'object' && 'settle' in order) return void settle(order.settle).then(() => tell({ kind: 'settled' }))
     if (order !== 'stop') return 'reload' in order ? reload(order.reload) : announcements.end(order.announced)
     void stop().then(() => {
       calls.close()

@@ -52,8 +52,6 @@ const longestTimerMs = 60_000
 const restoredMessage =
   'The engine was lost with its machine and goes on from a copy. What this execution did in the last second before may be missing ' +
   'here, and may be done a second time: look at its latest stages.'
-/** Less than the back ends have for their end. */
-const settleMs = 4_000
 /** How often the engine may end, or fail, with an execution in its hands before it is given up. */
 const mostInterruptions = 5
 
@@ -118,10 +116,10 @@ export class Engine implements EngineParts {
   }
 
   /** No new step begins; results of calls that are better not repeated are recorded if they come in time. */
-  async settle(): Promise<void> {
+  async settle(ms: number): Promise<void> {
     this.#isSettling = true
     this.#arm()
-    await within(settleMs, Promise.all(this.#unrecognized))
+    await within(ms, Promise.all(this.#unrecognized))
   }
 
   /** No new step begins; what is in flight is forgotten and repeated at the next start. */

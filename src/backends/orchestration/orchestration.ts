@@ -77,7 +77,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
       const execution = store.load(id)
       return execution !== undefined && !isComplete(execution.status)
     },
-    settle: () => engine.settle(),
+    settle: (ms) => engine.settle(ms),
     close: () => {
       notices.stop()
       engine.stop()
