@@ -58,18 +58,19 @@ export interface CurrentUser {
 export interface LoginMethod {
   /** As in `User.method`: `form`, `ldap`, `oauth2`, `saml`, `x509`, `iap`, `header`, `token`. */
   readonly name: string
-  /** People log in with a browser, and a session follows. Only one such method may be active. */
-  readonly interactive: boolean
-  /** The credentials of this method win over a session cookie: tokens and certificates do, passwords do not. */
-  readonly beforeSession: boolean
+  /**
+   * People log in with a browser, and a session follows. Only one such method may be active. Credentials of the others, such as tokens
+   * and certificates, win over a session cookie.
+   */
+  readonly interactive?: true
   /** Whether the method counts on a port. Default: on the main one, and on the extra one without TLS if that has a login. */
   guards?(listener: ListenerKind): boolean
   /** How a program may present its credentials in the header `Authorization`. */
   readonly challenge?: 'Basic' | 'Bearer'
   /** How a login is reported to the permission service; undefined when that would overwrite what others reported. */
   reportOf(user: User): LoginReport | undefined
-  /** Whether a user whom the permission service does not know is sent away (docs/contracts/permissions.md#session-filter). */
-  readonly filtered: boolean
+  /** Set: users whom the permission service does not know are not sent away (docs/contracts/permissions.md#session-filter). */
+  readonly filtered?: false
   /** Paths that are open while this method is active, besides those that always are. */
   readonly openPaths?: readonly OpenPath[]
   /** Finds the user of a request by credentials that the request itself carries. Starts no session. */

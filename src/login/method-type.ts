@@ -98,8 +98,6 @@ export interface MethodContext {
   readonly keep: Keep
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** Shows the generated password of the first administrator. */
-  readonly announce: (text: string) => void
   /** What to type for `fairlead <words>`. */
   readonly command: (words: string) => string
 }

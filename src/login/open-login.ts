@@ -54,9 +54,7 @@ interface LoginOptions {
   /** Closes what the methods open. */
   keep: Keep
   /** Milliseconds since the epoch. */
-  now?: () => number
-  /** Shows the generated password of the first administrator; standard error unless given. */
-  announce?: (text: string) => void
+  now: () => number
   /** What to type for `fairlead <words>`; that itself unless given. */
   command?: (words: string) => string
   /** Where other processes serve the same data directory: what all of them count together, and how they tell each other. */
@@ -86,7 +84,7 @@ export async function openLogin(options: LoginOptions): Promise<Login> {
   return new Login(options, await openMethods(options, secrets), secrets)
 }
 
-function createLoginSecrets({ redis, dataDir, now = Date.now }: MethodOptions): LoginSecrets {
+function createLoginSecrets({ redis, dataDir, now }: MethodOptions): LoginSecrets {
   return redis === undefined ? createFileKeys(dataDir) : createRedisKeys(redis, now)
 }
 
@@ -106,13 +104,11 @@ export async function openMethods(options: MethodOptions, secrets = createLoginS
 
 function createContext(options: MethodOptions, secrets: LoginSecrets): MethodContext {
   const { settings, accounts, serviceAccounts, contextPath, ui, shared, ...others } = options
-  const { redis, now = Date.now, announce = showOnTerminal, command = (words) => `fairlead ${words}` } = options
+  const { redis, command = (words) => `fairlead ${words}` } = options
   const objectionTo = createNameRule(settings)
   return {
     ...others,
     redis,
-    now,
-    announce,
     command,
     page: { contextPath, ui, brand: settings.page },
     isAlone: settings.methods.length === 1,
@@ -122,10 +118,6 @@ function createContext(options: MethodOptions, secrets: LoginSecrets): MethodCon
     secrets,
     guesses: shared?.guesses,
   }
-}
-
-function showOnTerminal(text: string): void {
-  process.stderr.write(text)
 }
 
 /** Tokens are no way in by themselves: they are asked first where another method guards. */
@@ -180,7 +172,7 @@ export class Login implements LoginEnding {
   readonly tokens: Tokens | undefined
 
   constructor(options: LoginOptions, { methods, prepareUser, tokens }: LoginMethods, keys: LoginSecrets) {
-    const { sessions, permissions, accounts, settings, redis, shared, now = Date.now } = options
+    const { sessions, permissions, accounts, settings, redis, shared, now } = options
     this.#options = options
     this.sessions = sessions
     this.tokens = tokens
@@ -299,7 +291,6 @@ export class Login implements LoginEnding {
 
   /** @see docs/contracts/authentication.md#order-of-a-login, steps 3 and 4 */
   async complete(request: FastifyRequest, reply: FastifyReply, login: CompletedLogin): Promise<void> {
-    const { now = Date.now } = this.#options
     const { sessions } = this
     const { state } = request
     const report = this.#methods.find(({ name }) => name === login.user.method)?.reportOf(login.user)
@@ -312,7 +303,7 @@ export class Login implements LoginEnding {
     if (returned !== undefined) await this.#checkFirstUse(returned.id)
     const { id } = await sessions.replace(await sessions.find(request.headers.cookie), {
       user,
-      loggedInAtMs: now(),
+      loggedInAtMs: this.#options.now(),
       loginOrigin: originOfLogin(request),
       credentialStamp: login.credentialStamp,
     })

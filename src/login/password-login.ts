@@ -73,8 +73,6 @@ const nameCase = 'insensitive'
 
 export class PasswordLogin implements LoginMethod {
   readonly interactive = true
-  readonly beforeSession = false
-  readonly filtered = true
   readonly challenge = 'Basic'
   readonly openPaths: readonly OpenPath[] = [{ path: '/login', methods: ['GET', 'POST'], identity: 'none' }]
   readonly routes = [

@@ -158,9 +158,10 @@ export class RequestLogin {
   #askPermissionService({ state }: FastifyRequest): Promise<void> | undefined {
     const { permissions } = this.#options
     const { user, loginFindings: findings } = state
-    if (user === undefined || findings?.method?.filtered !== true || !permissions.enabled || !permissions.sessionFilter) {
+    if (user === undefined || findings?.method === undefined || !permissions.enabled || !permissions.sessionFilter) {
       return undefined
     }
+    if (findings.method.filtered === false) return undefined
     const known = permissions.lookUp(user)
     return 'view' in known ? undefined : this.#judgeUser(state, user, findings, known)
   }
@@ -361,8 +362,8 @@ function createGuard(options: RequestLoginOptions, listener: ListenerKind): Guar
   const others = options.methods.filter((method) => !methods.includes(method)).flatMap((method) => method.openPaths ?? [])
   return {
     methods,
-    beforeSession: methods.filter(({ beforeSession }) => beforeSession),
-    afterSession: methods.filter(({ beforeSession }) => !beforeSession),
+    beforeSession: methods.filter(({ interactive }) => !interactive),
+    afterSession: methods.filter(({ interactive }) => interactive),
     isOpen: options.methods.length === 0 || (listener === 'legacy' && !options.legacyPortLogin && methods.length === 0),
     openPaths: new OpenPathIndex(openPaths),
     foreignPaths: new OpenPathIndex(others.filter(({ path }) => openPaths.every((open) => open.path !== path))),

@@ -20,7 +20,7 @@ export const knockMethod: LoginMethodType<KnockSettings, { 'knock.word'?: string
   describe: () => 'knocking',
   async open({ word }, { prepareUser }) {
     return {
-      name: 'knock', interactive: false, beforeSession: true, filtered: false, openPaths: [], routes: [],
+      name: 'knock', filtered: false,
       reportOf: () => undefined,
       entryPoint: () => ({ kind: 'redirect', location: '/knock' }),
       async authenticate({ headers }) {

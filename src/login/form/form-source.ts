@@ -31,14 +31,20 @@ export async function openFormSource(
   { configuredUser, firstAdmin }: FormSettings,
   context: MethodContext,
 ): Promise<PasswordSource> {
-  const { dataDir, permissionServiceEmbedded, adminRoles, command, announce, log, keep, now } = context
+  const { dataDir, permissionServiceEmbedded, adminRoles, command, log, keep, now } = context
   const users = keep(openUsers(dataDir, now))
   const source = {
     ...(await createFormSource({ users, configuredUser, permissionServiceEmbedded, command })),
     users: new FormUsers(users, permissionServiceEmbedded ? adminRoles : []),
   }
   if (configuredUser !== undefined) return source
-  const first = { ...firstAdmin, roles: adminRoles, command, announce, warn: (text: string) => log.warn(text) }
+  const first = {
+    ...firstAdmin,
+    roles: adminRoles,
+    command,
+    announce: (text: string) => process.stderr.write(text),
+    warn: (text: string) => log.warn(text),
+  }
   return { ...source, prepareStart: () => prepareFirstAdministrator(users, first) }
 }
 

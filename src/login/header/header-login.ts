@@ -29,9 +29,6 @@ const maxCachedNames = 10_000
 
 export class HeaderLogin implements LoginMethod {
   readonly name = 'header'
-  readonly interactive = false
-  readonly beforeSession = true
-  readonly filtered = true
   readonly #options: HeaderLoginOptions
   readonly #prepareOnce: PrepareOnce
   readonly #serviceAccounts: ExpiringCache<{ isOne: boolean }>

@@ -32,9 +32,6 @@ const maxTokenLength = 16_384
 
 export class IapLogin implements LoginMethod {
   readonly name = 'iap'
-  readonly interactive = false
-  readonly beforeSession = true
-  readonly filtered = true
   readonly #options: IapLoginOptions
   readonly #keys: KeySet
   readonly #prepareOnce: PrepareOnce

@@ -62,8 +62,6 @@ const stateForm = /^[\w-]{43}$/
 export class OAuth2Login implements LoginMethod {
   readonly name = methodName
   readonly interactive = true
-  readonly beforeSession = false
-  readonly filtered = true
   readonly challenge = 'Bearer'
   readonly openPaths: readonly OpenPath[] = [
     { path: '/login', methods: ['GET'], identity: 'if-known' },

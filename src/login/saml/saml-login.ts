@@ -49,8 +49,6 @@ const metadataPaths = ['/saml/metadata', '/saml2/metadata']
 export class SamlLogin implements LoginMethod {
   readonly name = 'saml'
   readonly interactive = true
-  readonly beforeSession = false
-  readonly filtered = true
   readonly routes: readonly { method: string; path: string }[]
   readonly openPaths: readonly OpenPath[]
   readonly #options: SamlLoginOptions

@@ -33,8 +33,6 @@ const apiTokenPaths = /^\/auth\/apiTokens(?:\/|$)/
 
 export class TokenLogin implements LoginMethod {
   readonly name = 'token'
-  readonly interactive = false
-  readonly beforeSession = true
   /** Whom the permission service does not know is refused here, with a 401 and not with the login page. */
   readonly filtered = false
   readonly challenge = 'Bearer'

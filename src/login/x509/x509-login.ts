@@ -39,9 +39,6 @@ interface X509LoginOptions {
 
 export class X509Login implements LoginMethod {
   readonly name = 'x509'
-  readonly interactive = false
-  readonly beforeSession = true
-  readonly filtered = true
   readonly #options: X509LoginOptions
   readonly #ports: ReturnType<typeof toPorts>
   readonly #reports: LoginReports
