@@ -2,6 +2,7 @@
 import { within } from '../concurrency/within.ts'
 import { GatewayError } from '../errors.ts'
 import type { User } from '../http/request-state.ts'
+import { shorten } from '../names/edit-distance.ts'
 import { findNameObjection, toUserKey } from '../names/user-name.ts'
 import { type AccountEntry, allowedAccounts } from '../permissions/allowed-accounts.ts'
 import type { Permissions } from '../permissions/fiat-permissions.ts'
@@ -67,8 +68,4 @@ export function createNameRule({ caseInsensitiveNames }: { caseInsensitiveNames:
     const setting = ', or set login.caseInsensitiveNames: true if the identity provider ignores case'
     return `${problem}${reason}; ${change}${reason === '' ? setting : ''}`
   }
-}
-
-function shorten(name: string): string {
-  return name.length <= 100 ? name : `${name.slice(0, 100)}…`
 }

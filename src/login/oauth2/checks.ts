@@ -4,6 +4,7 @@ import { type Check, createCheck, type Finding, type Reporter, type Timeouts } f
 import { fillAddress } from '../address-template.ts'
 import { judgeNames } from '../judge-names.ts'
 import type { CheckContext } from '../method-type.ts'
+import { showAddress } from '../show-address.ts'
 import { createClientAuthentication } from './client-authentication.ts'
 import { discover, type ProviderMetadata } from './discovery.ts'
 import { LoginFailure } from './login-failure.ts'
@@ -60,7 +61,7 @@ async function tryDiscovery(issuerUri: string, { call, report }: Means): Promise
       const advice = 'write authorization-uri and token-uri of the provider into the configuration'
       return [report.warning(tried, 'it names no address for logins or for tokens', advice), published]
     }
-    return [report.ok(tried, `logins start at ${withoutQuery(authorizationUri)}`), published]
+    return [report.ok(tried, `logins start at ${showAddress(authorizationUri)}`), published]
   } catch (error) {
     const advice =
       error instanceof LoginFailure
@@ -73,7 +74,7 @@ async function tryDiscovery(issuerUri: string, { call, report }: Means): Promise
 /** No user is logged in here, so a refusal is a good result. */
 async function tryAddress(what: string, url: string | undefined, { call, report }: Means): Promise<Finding | undefined> {
   if (url === undefined) return undefined
-  const tried = `GET the ${what} ${withoutQuery(url)}`
+  const tried = `GET the ${what} ${showAddress(url)}`
   try {
     const { status } = await call({ what, url })
     const gone = status === 404 || status === 410
@@ -87,7 +88,7 @@ async function tryAddress(what: string, url: string | undefined, { call, report 
 }
 
 async function tryKeys(url: string, { call, report }: Pick<Means, 'call' | 'report'>): Promise<Finding> {
-  const tried = `read the keys at ${withoutQuery(url)}`
+  const tried = `read the keys at ${showAddress(url)}`
   try {
     const what = 'key set'
     const answer = await call({ what, url, init: { headers: { accept: 'application/json' } } })
@@ -110,7 +111,7 @@ async function trySecret(
 ): Promise<Finding | undefined> {
   if (tokenUri === undefined) return undefined
   const { clientId, id } = registration
-  const tried = `redeem an invented code at ${withoutQuery(tokenUri)} as the client ${clientId}`
+  const tried = `redeem an invented code at ${showAddress(tokenUri)} as the client ${clientId}`
   const state = 'fairlead-doctor'
   const name = issuer ?? tokenUri
   try {
@@ -149,6 +150,3 @@ function judgeAnswer(error: Error, tried: string, report: Reporter): Finding {
 }
 
 /** A query may hold a key. */
-function withoutQuery(url: string): string {
-  return url.replace(/\?.*/s, '').replace(/\/\/[^/@]*@/, '//')
-}

@@ -1,6 +1,8 @@
 /** Client registrations from the keys of both generations, with all errors. */
+import { toPath } from '../../http/tls/key-material.ts'
 import type { SettingsReport } from '../../settings/setting.ts'
 import type { LoginSurroundings } from '../method-type.ts'
+import { showAddress } from '../show-address.ts'
 import { toOlderRegistration } from './older-settings.ts'
 import { type ClientAuthentication, type Endpoints, findPreset } from './presets.ts'
 import { loadPrivateKey } from './private-key.ts'
@@ -127,8 +129,9 @@ function namesOf(key: string, place: string) {
 }
 
 function toPrivateKey(registration: RegistrationKeys, key: string, report: SettingsReport): Registration['privateKey'] {
-  const file = registration['private-key-location']?.replace(/^file:(?:\/\/)?/, '')
-  if (file === undefined) return undefined
+  const location = registration['private-key-location']
+  if (location === undefined) return undefined
+  const file = toPath(location)
   try {
     loadPrivateKey(file)
   } catch (error) {
@@ -171,7 +174,7 @@ function warn({ id, endpoints, redirectUri, scopes, issuerUri }: Registration, r
     const { protocol, hostname } = new URL(uri)
     const local = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
     if (protocol === 'http:' && !local) {
-      report.notice(`Warning: secrets and tokens travel unprotected to ${uri.replace(/\?.*/s, '')}; use https.`)
+      report.notice(`Warning: secrets and tokens travel unprotected to ${showAddress(uri)}; use https.`)
     }
   }
   const path = redirectUri.replace(/[?#].*/s, '')

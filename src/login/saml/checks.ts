@@ -4,6 +4,7 @@ import { judgeExpiry, toDay } from '../../findings/expiry.ts'
 import { type Check, createCheck, type Finding, type Reporter } from '../../findings/finding.ts'
 import { judgeNames } from '../judge-names.ts'
 import type { CheckContext } from '../method-type.ts'
+import { showAddress } from '../show-address.ts'
 import { describeLocation, loadIdentityProvider } from './identity-provider-source.ts'
 import type { IdentityProvider } from './idp-metadata.ts'
 import { readKeyStore, readPemKeyPair } from './key-store.ts'
@@ -77,7 +78,7 @@ function judgeSigning(
 /** Without a request, identity providers answer with an error page, which shows that they are there. */
 async function trySignOn({ signOn }: IdentityProvider, { report, timeouts: { answerMs } }: Means): Promise<Finding> {
   const url = signOn.redirect ?? (signOn.post as string)
-  const tried = `GET the address for logins ${url.replace(/\?.*/s, '')}`
+  const tried = `GET the address for logins ${showAddress(url)}`
   try {
     const answer = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(answerMs) })
     await answer.body?.cancel().catch(() => {})

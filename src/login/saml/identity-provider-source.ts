@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
 import { readAnswerBytes } from '../../net/read-answer.ts'
 import { writePrivateFile } from '../../storage/private-files.ts'
+import { showAddress } from '../show-address.ts'
 import { type IdentityProvider, parseIdpMetadata, readSigningCertificate } from './idp-metadata.ts'
 import { readCertificateFile, readLocation } from './key-store.ts'
 import { isAddress, type SamlRegistration } from './settings.ts'
@@ -113,7 +114,7 @@ function isInline(location: string): boolean {
 /** An address may carry a key in its query. */
 export function describeLocation(location: string): string {
   if (isInline(location)) return 'in the configuration'
-  return isAddress(location) ? `at ${location.replace(/[?#].*$/s, '').replace(/\/\/[^/@]*@/, '//')}` : `in "${location}"`
+  return isAddress(location) ? `at ${showAddress(location)}` : `in "${location}"`
 }
 
 class MetadataCopy {

@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { QueryValue } from '../../http/encode-path.ts'
+import { shorten } from '../../names/edit-distance.ts'
 import { describeIssue } from '../../settings/describe-issue.ts'
 
 type Kind = 'text' | 'integer' | 'flag' | 'list'
@@ -111,10 +112,9 @@ const wanted: Readonly<Record<Kind, string>> = {
 }
 
 function mistyped(rule: QueryRule, given: string, issue?: z.core.$ZodIssue): GatewayError {
-  const shown = given.length > 100 ? `${given.slice(0, 100)}…` : given
   const reason = issue === undefined ? `it must be ${wanted[rule.kind]}` : describeIssue(issue)
   return new GatewayError(
     'MISTYPED_PARAMETER',
-    `The query parameter "${rule.name}" ${reason.replace(/^it /, '')}, not "${shown}".`,
+    `The query parameter "${rule.name}" ${reason.replace(/^it /, '')}, not "${shorten(given)}".`,
   )
 }
