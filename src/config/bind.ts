@@ -1,5 +1,4 @@
 /** Binds configuration to settings: placeholders, types, checks, and a problem for each error. */
-
 import { z } from 'zod'
 import { commaList } from '../names/comma-list.ts'
 import type { SettingGroup } from '../settings/setting.ts'

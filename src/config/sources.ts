@@ -1,5 +1,4 @@
 /** Reads configuration files in order of precedence, for the active profiles. */
-
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { z } from 'zod'

@@ -1,5 +1,4 @@
 /** `Forwarded` and `X-Forwarded-*` headers of trusted proxies. */
-
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import { commaList } from '../names/comma-list.ts'

@@ -12,7 +12,7 @@ const maxDepth = 5
 const maxAll = 60
 
 /** What the event is about: names, never its payload. */
-export function summarize({ type, content, attributes: _attributes }: Event): JsonObject {
+export function summarize({ type, content }: Event): JsonObject {
   const read = summaries.get(type)
   const found = read === undefined ? {} : read(content)
   return Object.fromEntries(Object.entries(definedOf(found)).map(([name, value]) => [name, shownValue(value)]))

@@ -5,7 +5,7 @@ import { BackendError, type CallService } from '../backend.ts'
 import { type EffectivePipeline, type EffectivePipelines, withOwnTriggers } from '../pipelines/effective-pipelines.ts'
 
 /** The service itself reads definitions for matching, without a user. */
-const asNobody = { 'x-spinnaker-user': 'anonymous', 'x-spinnaker-anonymous': 'anonymous' }
+const asAnonymous = { 'x-spinnaker-user': 'anonymous', 'x-spinnaker-anonymous': 'anonymous' }
 
 /**
  * The pipeline that a manual request names, by id or else by name, both exact; enabled ones come first.
@@ -39,7 +39,7 @@ export async function loadTriggeredPipelines(
 ): Promise<EffectivePipeline[]> {
   const query = new URLSearchParams({ restricted: 'false', triggerTypes: triggerTypes.join(',') })
   const { disabled = [], enabled = [] } = Object.groupBy(
-    objectsOf(await readList(call, `/pipelines?${query}`, asNobody)),
+    objectsOf(await readList(call, `/pipelines?${query}`, asAnonymous)),
     (each) => (isTrue(each['disabled']) ? 'disabled' : 'enabled'),
   )
   const effective = await pipelines.complete(enabled).catch((error: unknown) => {
@@ -56,7 +56,7 @@ export async function loadTriggeredPipelines(
 export async function loadFreshPipeline(
   call: CallService,
   listed: JsonObject,
-  identity: Record<string, string> = asNobody,
+  identity: Record<string, string> = asAnonymous,
 ): Promise<JsonObject | undefined> {
   if (typeof listed['id'] !== 'string') return listed
   try {

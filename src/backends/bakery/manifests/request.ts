@@ -1,5 +1,4 @@
 /** Requests for manifests: the fields of all types. */
-
 import { z } from 'zod'
 import { isTrue, type JsonObject } from '../../../json/values.ts'
 import { commaList } from '../../../names/comma-list.ts'

@@ -1,5 +1,4 @@
 /** Images of this machine as the contract has them, and the upload. */
-
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../../../json/values.ts'
