@@ -627,7 +627,8 @@ test('services that demand client certificates are called with that of the key s
     JSON.stringify(callers),
   )
   const [finding] = about(await examineSettings(t, settings), 'Service clouddriver')
-  assert.equal(finding?.verdict, 'ok', String(finding?.found))
+  // A busy machine answers late, which is a warning.
+  assert.match(String(finding?.found), /^it answers 200 after \d+ ms$/)
 
   const { call, close } = createServiceCalls({
     services: { clouddriver: { kind: 'external', ...clouddriver } },
