@@ -15,8 +15,6 @@ export interface Results {
 interface Started {
   file: string
   at: number
-  /** What the process had cost before. */
-  processorMs: number
 }
 
 interface Cost {
@@ -64,6 +62,8 @@ class TestProcess {
   #hasFailed = false
   #hasRun = false
   #current: Started | undefined
+  /** Processor time until the end of its last file. */
+  #spentMs = 0
   #counts: Results = { passed: 0, failed: 0, skipped: 0 }
   #notes: string[] = []
 
@@ -118,7 +118,7 @@ class TestProcess {
   #begin(file: string | undefined): void {
     if (file !== undefined) {
       this.#hasRun = true
-      this.#current = { file, at: performance.now(), processorMs: processorMs(this.#process.pid) }
+      this.#current = { file, at: performance.now() }
     }
     const order: Order = { file: file && resolve(root, file) }
     // A process that has ended meanwhile hears nothing; its end is reported.
@@ -130,8 +130,10 @@ class TestProcess {
     const { file = 'the end of a process' } = this.#current ?? {}
     if (this.#current !== undefined) {
       if (Object.values(this.#counts).every((count) => count === 0)) this.#fail(`✗ ${file}: no test ran`)
-      // A process that has ended has nothing left to ask for.
-      const spentMs = Math.max(0, processorMs(this.#process.pid) - this.#current.processorMs)
+      // A process that has ended has nothing left to ask for. What it costs between two files counts with the second.
+      const beforeMs = this.#spentMs
+      this.#spentMs = processorMs(this.#process.pid)
+      const spentMs = Math.max(0, this.#spentMs - beforeMs)
       this.#run.costs.push({ file, processorMs: spentMs })
       print(file, this.#counts, performance.now() - this.#current.at, spentMs)
       for (const note of this.#notes) console.log(`    ${note}`)
