@@ -10,7 +10,6 @@ import { inTransaction } from '../../storage/database.ts'
 import { timeOfUlid } from '../../storage/ulid.ts'
 import type { BackendState, EndedCount } from '../../telemetry/metrics.ts'
 import { BackendError } from '../backend.ts'
-import { executionFactor } from '../limits.ts'
 import { ExecutionChanges, summaryOf } from './changes.ts'
 import { DueQueue } from './due-queue.ts'
 import type { EngineOptions, EngineParts } from './engine-parts.ts'
@@ -29,6 +28,7 @@ import { stageTypeOf, type TaskResult } from './stages/stage-type.ts'
 import { isComplete } from './statuses.ts'
 import type { AbandonedExecution } from './store.ts'
 import { createTaskContext } from './task-context.ts'
+import { Trials } from './trials.ts'
 import { checkFound, UnitOfWork } from './unit-of-work.ts'
 
 /** An execution moves on for this time before others do, and executions for a request that looks at them; the present step is finished. */
@@ -52,8 +52,6 @@ const longestTimerMs = 60_000
 const restoredMessage =
   'The engine was lost with its machine and goes on from a copy. What this execution did in the last second before may be missing ' +
   'here, and may be done a second time: look at its latest stages.'
-/** How often the engine may end, or fail, with an execution in its hands before it is given up. */
-const mostInterruptions = 5
 
 export class Engine implements EngineParts {
   readonly options: EngineOptions
@@ -70,12 +68,7 @@ export class Engine implements EngineParts {
   #isBehind = false
   /** Requests have their turns of the event loop. */
   #isResting = false
-  /** Executions that were due when the engine started: one of them may have ended it. */
-  readonly #suspects = new Set<string>()
-  /** Suspects that are counted as interrupted until they get on. */
-  readonly #onTrial = new Set<string>()
-  /** How often in a row the step of an execution, or the record of a result, has failed. */
-  readonly #failures = new Map<string, number>()
+  readonly #trials: Trials
   /** Executions whose moments are from before the clock was set back. */
   readonly #ahead = new Set<string>()
   /** Since the start, by level, type and status. */
@@ -87,6 +80,7 @@ export class Engine implements EngineParts {
   constructor(options: EngineOptions) {
     this.options = options
     this.#clock = new ClockWatch(options)
+    this.#trials = new Trials(options)
     this.answers = new ExpressionAnswers(askElsewhere(options), (id) => this.#lookAgain(id))
   }
 
@@ -95,10 +89,10 @@ export class Engine implements EngineParts {
     this.#isRunning = true
     const now = this.options.now()
     for (const { id, due } of this.options.store.due()) {
-      if (due <= now) this.#suspects.add(id)
+      if (due <= now) this.#trials.suspect(id)
       this.#queue.set(id, due)
     }
-    this.#isResting = this.#isBehind = this.#suspects.size > 0
+    this.#isResting = this.#isBehind = this.#trials.hasSuspects
     if (this.#isBehind) this.#timer = setTimeout(() => this.#rest(0), firstRestMs)
     else this.#arm()
   }
@@ -246,21 +240,12 @@ export class Engine implements EngineParts {
   #guard(id: string, step: () => void): void {
     try {
       step()
-      this.#failures.delete(id)
+      this.#trials.succeeds(id)
     } catch (error) {
       this.options.log.error({ err: error, execution: id }, 'a step of an execution failed and is tried again')
       this.#queue.set(id, this.options.now() + storeRetryMs)
-      if (this.#failsForGood(id, error)) this.#abandon(id, `The engine fails at it: ${(error as Error).message}`)
+      if (this.#trials.failsForGood(id, error)) this.#abandon(id, `The engine fails at it: ${(error as Error).message}`)
     }
-  }
-
-  /** Whether it is the execution that fails, and not the store: a full disk ends nothing. */
-  #failsForGood(what: string, error: unknown): boolean {
-    if ((error as { errcode?: unknown }).errcode !== undefined) return false
-    const failures = (this.#failures.get(what) ?? 0) + 1
-    this.#failures.set(what, failures)
-    if (failures > mostInterruptions) this.#failures.delete(what)
-    return failures > mostInterruptions
   }
 
   /** Ends an execution that cannot go on: in order if that is possible, else by its record alone. */
@@ -268,7 +253,7 @@ export class Engine implements EngineParts {
     const { store, log, now } = this.options
     log.error({ execution: id, reason }, 'an execution was given up')
     try {
-      if (store.storedBytes(id) > this.#mostBytes()) throw new Error('The record is too large to be read.')
+      if (this.#trials.excessOf(id) !== undefined) throw new Error('The record is too large to be read.')
       this.transact((unit) => giveUp(unit.require(id), reason, unit.turn))
     } catch (error) {
       log.error({ err: error, execution: id }, 'an execution could only be marked as ended')
@@ -293,34 +278,12 @@ export class Engine implements EngineParts {
     }
   }
 
-  /** A record within its bounds, and what one step may have added. */
-  #mostBytes(): number {
-    return 2 * executionFactor * this.options.limits.bytes
-  }
-
-  /** An execution that has ended the engine time and again, or is too large to be read, is given up. */
-  #isHopeless(id: string): boolean {
-    const { store } = this.options
-    const bytes = store.storedBytes(id)
-    if (bytes > this.#mostBytes()) {
-      const reason = `Its record has ${bytes} bytes, more than the engine reads. Raise pipelines.max-size to run such pipelines.`
-      this.#abandon(id, reason)
-      return true
-    }
-    if (!this.#suspects.delete(id)) return false
-    this.#onTrial.add(id)
-    if (store.countInterruption(id) <= mostInterruptions) return false
-    this.#onTrial.delete(id)
-    this.#abandon(id, `It was abandoned: the engine ended ${mostInterruptions} times while it ran.`)
-    return true
-  }
-
-  #acquit(id: string): void {
-    if (this.#onTrial.delete(id)) this.options.store.clearInterruptions(id)
-  }
-
   #run(id: string): void {
-    if (this.#isHopeless(id)) return
+    const hopeless = this.#trials.judge(id)
+    if (hopeless !== undefined) {
+      this.#abandon(id, hopeless)
+      return
+    }
     const begun = performance.now()
     const due = this.transact((unit) => {
       const execution = unit.load(id)
@@ -338,7 +301,7 @@ export class Engine implements EngineParts {
     const { execution, launches, followUps } = due
     for (const run of launches) this.#launch(run)
     for (const followUp of followUps) void this.#launchFollowUp(execution, followUp)
-    if (launches.length === 0) this.#acquit(id)
+    if (launches.length === 0) this.#trials.acquit(id)
     const effort = due.steps + this.options.store.sizeOf(execution) / charactersPerEffort
     this.#requeue(id, execution, effort > effortWithoutRest ? effort / effortPerRestMs : 0)
   }
@@ -419,11 +382,11 @@ export class Engine implements EngineParts {
     this.#inFlight.delete(run.run)
     try {
       this.#record(run, apply)
-      this.#acquit(id)
-      this.#failures.delete(run.run)
+      this.#trials.acquit(id)
+      this.#trials.succeeds(run.run)
     } catch (error) {
       this.options.log.error({ err: error, execution: id }, 'a result could not be recorded and is kept')
-      if (this.#failsForGood(run.run, error)) {
+      if (this.#trials.failsForGood(run.run, error)) {
         this.#abandon(id, `A result cannot be recorded: ${(error as Error).message}`)
         return
       }
@@ -477,7 +440,7 @@ export class Engine implements EngineParts {
     if (!this.#isRunning) return
     this.#guard(id, () => {
       this.#requeue(id, store.load(id), pauseMs)
-      this.#acquit(id)
+      this.#trials.acquit(id)
     })
     this.#arm()
   }
