@@ -34,13 +34,14 @@ import { dependsOnExecutionStage, monitorPipelineStage } from './other-execution
 import { pipelineStage } from './pipeline.ts'
 import { pipelineTemplateStages } from './pipeline-templates.ts'
 import { savePipelinesFromArtifactStage } from './pipelines-from-artifact.ts'
+import { preconfiguredWebhookStage } from './preconfigured-webhook.ts'
 import { projectStages } from './projects.ts'
 import { promoteStage } from './promotion/promote.ts'
 import type { StageType, StageTypes } from './stage-type.ts'
 import { storedPipelineStages } from './stored-pipelines.ts'
 import { verifyStage } from './verification/verify.ts'
 import { waitStage, waitUntilStage } from './wait.ts'
-import { preconfiguredWebhookStage, webhookStage } from './webhook.ts'
+import { webhookStage } from './webhook.ts'
 
 const types: readonly StageType[] = [
   checkPreconditionsStage,

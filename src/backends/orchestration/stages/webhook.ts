@@ -2,18 +2,15 @@
 import http from 'node:http'
 import { formatJson, parseJson } from '../../../json/json.ts'
 import { fieldOf, isTrue, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../../../json/values.ts'
-import { stageDescriptions } from '../../../stage-types/all.ts'
-import { object, parameterFields, type StageDescription } from '../../../stage-types/description.ts'
 import { isReadMethod } from '../../../telemetry/methods.ts'
 import { type OutsideAnswer, OutsideError, type OutsideRequest } from '../../outside/call-outside.ts'
-import type { PreconfiguredWebhook } from '../../outside/settings.ts'
 import { valueAt } from '../../pipelines/json-path.ts'
 import { bindExpected } from '../artifact-binding.ts'
 import { distinctArtifacts } from '../artifacts-at-hand.ts'
 import { failureRecord, StageError } from '../machine/failure.ts'
 import { passedMs } from '../machine/timeout.ts'
-import { repeatedKey, type Stage } from '../model.ts'
-import { maskCopies, secretsOfSettings } from '../secrets.ts'
+import { repeatedKey } from '../model.ts'
+import { maskCopies } from '../secrets.ts'
 import type { StageType, Step, TaskContext, TaskResult } from './stage-type.ts'
 
 const minuteMs = 60_000
@@ -34,95 +31,22 @@ const pause: Step = { name: 'waitBeforeMonitorWebhook', decide: waitBeforeMonito
 const monitor: Step = { name: 'monitorWebhook', execute: monitorWebhook, timeoutMs: 60 * minuteMs, timeoutFollowsStage: true }
 const bind: Step = { name: 'bindProducedArtifacts', decide: bindArtifacts }
 
-export const webhookStage: StageType = webhookType('webhook', undefined)
-
-/** A stage type that the configuration adds; what it fixes wins over the stage. */
-export function preconfiguredWebhookStage(settings: PreconfiguredWebhook): StageType {
-  return { ...webhookType(settings.type, settings), description: describePreconfigured(settings) }
-}
-
-/** What the configuration leaves open, and the parameters. */
-function describePreconfigured(webhook: PreconfiguredWebhook): StageDescription {
-  const { type, label, description, parameters } = webhook
-  const fixed = new Set(Object.entries(webhook).flatMap(([name, value]) => (value === undefined ? [] : [name])))
-  return {
-    type,
-    label,
-    group: 'Calls',
-    use: 'pipeline',
-    description,
-    fields: [
-      object('parameterValues', 'Values of the webhook.', parameterFields(parameters)),
-      ...(stageDescriptions.get('webhook')?.fields ?? []).filter(({ name }) => !fixed.has(name)),
-    ],
-  }
-}
-
-function webhookType(type: string, preconfigured: PreconfiguredWebhook | undefined): StageType {
-  const complete = (stage: Stage): Stage =>
-    preconfigured === undefined
-      ? stage
-      : { ...stage, context: { ...stage.context, ...fixedSettings(stage.context, preconfigured) } }
-  const given = (context: TaskContext): TaskContext => ({ ...context, stage: complete(context.stage) })
-  /** The server may repeat in its response what the configuration holds and no stage shows. An address in it stays: it is called. */
-  const withoutFixed = (result: TaskResult, { stage }: TaskContext): TaskResult => {
-    if (preconfigured === undefined) return result
-    const settings = fixedSettings(stage.context, preconfigured)
-    const shown = maskCopies(result, secretsOfSettings(settings))
-    const endpoint = result.context?.['statusEndpoint']
-    if (endpoint === undefined || callsOwnAddress(settings)) return shown
-    return { ...shown, context: { ...shown.context, statusEndpoint: endpoint } }
-  }
-  const steps = [create, pause, monitor, bind].map(
-    (step): Step =>
-      'execute' in step
-        ? { ...step, execute: async (context) => withoutFixed(await step.execute(given(context)), context) }
-        : { ...step, decide: (context) => step.decide(given(context)) },
-  )
-  return {
-    type,
-    steps,
-    chooseSteps: (stage) => {
-      const { context: settings } = complete(stage)
-      const waits = isTrue(settings['waitForCompletion'])
-      const monitorsOnly = isTrue(settings['monitorOnly'])
-      const isChosen = [
-        !monitorsOnly,
-        waits && (numberOf(settings['waitBeforeMonitor']) ?? 0) > 0,
-        waits || monitorsOnly,
-        listOf(settings['expectedArtifacts']).length > 0,
-      ]
-      return steps.filter((_step, position) => isChosen[position])
-    },
-    forgets: ['webhook', 'statusEndpoint', 'waitBeforeMonitorSince', repeatedKey],
-    onCancel: (context) => cancelWebhook(given(context)),
-  }
-}
-
-/** `${parameterValues.name}` in the fixed texts takes what the stage gives, else the default. */
-function fixedSettings(
-  context: JsonObject,
-  { parameters, type: _type, label: _label, ...fixed }: PreconfiguredWebhook,
-): JsonObject {
-  const given = objectOf(context['parameterValues'])
-  const values = Object.fromEntries(
-    parameters.map(({ name, defaultValue }) => [name, fieldOf(given, name) ?? defaultValue ?? '']),
-  )
-  const fill = (value: unknown): unknown => {
-    if (typeof value === 'string') {
-      return value.replace(/\$\{\s*parameterValues(?:\.([\w-]+)|\[['"]([^'"\]]+)['"]\])\s*\}/g, (text, dotted, quoted) => {
-        const filled = fieldOf(values, dotted ?? quoted)
-        return filled === undefined ? text : String(filled)
-      })
-    }
-    if (Array.isArray(value)) return value.map(fill)
-    return typeof value === 'object' && value !== null
-      ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, fill(each)]))
-      : value
-  }
-  const settings = Object.fromEntries(Object.entries(fixed).filter(([, value]) => value !== undefined))
-  return { ...(fill(settings) as JsonObject), parameterValues: values }
-}
+export const webhookStage = {
+  type: 'webhook',
+  steps: [create, pause, monitor, bind],
+  chooseSteps({ context: settings }) {
+    const waits = isTrue(settings['waitForCompletion'])
+    const monitorsOnly = isTrue(settings['monitorOnly'])
+    return [
+      ...(monitorsOnly ? [] : [create]),
+      ...(waits && (numberOf(settings['waitBeforeMonitor']) ?? 0) > 0 ? [pause] : []),
+      ...(waits || monitorsOnly ? [monitor] : []),
+      ...(listOf(settings['expectedArtifacts']).length > 0 ? [bind] : []),
+    ]
+  },
+  forgets: ['webhook', 'statusEndpoint', 'waitBeforeMonitorSince', repeatedKey],
+  onCancel: cancelWebhook,
+} satisfies StageType
 
 async function callWebhook(context: TaskContext): Promise<TaskResult> {
   const settings = context.stage.context
@@ -219,7 +143,7 @@ function codesOf(value: unknown): number[] | undefined {
 }
 
 /** Whether the status is asked of the address of the webhook itself. */
-function callsOwnAddress(settings: JsonObject): boolean {
+export function callsOwnAddress(settings: JsonObject): boolean {
   return (textOf(settings['statusUrlResolution']) ?? 'getMethod') === 'getMethod'
 }
 
