@@ -60,9 +60,13 @@ const longParts: Record<string, Part> = {
   soak: measureSoak,
   gateways: measureGateways,
   memory: measureMemoryUse,
-  'restart/apart': (...given) => measureRestarts('apart', ...given),
+  'restart/apart': (...given) => measureRestarts('apart', 'kill', ...given),
   backends: measureTakeovers,
-  'restart/standalone': (...given) => measureRestarts('standalone', ...given),
+  'restart/standalone': (...given) => measureRestarts('standalone', 'kill', ...given),
+  'restart/stops': async (...given) => {
+    await measureRestarts('apart', 'stop', ...given)
+    await measureRestarts('standalone', 'stop', ...given)
+  },
   canaries: measureCanaries,
   'builds/push': measurePush,
   'builds/polls': measurePolls,

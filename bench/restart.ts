@@ -1,4 +1,4 @@
-/** The engine killed under load, time and again: what is lost, what is done twice, and how long requests wait. */
+/** The engine killed or stopped under load, time and again: what is lost, what is done twice, and how long requests wait. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -27,15 +27,23 @@ const pipelines = 10
 
 interface Site {
   readonly gateway: Target
-  /** Kills the engine and starts it again, without waiting for it. */
-  replace(): Promise<void>
+  /** Ends the engine and starts it again, without waiting for it. */
+  replace(end: 'kill' | 'stop'): Promise<void>
   /** Of the engine, since its start. */
   cpuMs(): number
   stop(): Promise<void>
 }
 
-/** @param kind The back ends of a gateway as a process of their own, or one process with everything */
-export async function measureRestarts(kind: 'apart' | 'standalone', options: BenchOptions, scratch: Scratch): Promise<void> {
+/**
+ * @param kind The back ends of a gateway as a process of their own, or one process with everything
+ * @param end Without warning, or in order
+ */
+export async function measureRestarts(
+  kind: 'apart' | 'standalone',
+  end: 'kill' | 'stop',
+  options: BenchOptions,
+  scratch: Scratch,
+): Promise<void> {
   const marks = await openMarks()
   const site = await openSite(kind, options, scratch.dir(kind))
   const load = startLoad(site.gateway, marks)
@@ -51,22 +59,22 @@ export async function measureRestarts(kind: 'apart' | 'standalone', options: Ben
       await sleep(200 + Math.random() * 1300)
       await load.untilFull()
       counts.push(load.running())
-      const killedAt = performance.now()
-      await site.replace()
+      const endedAt = performance.now()
+      await site.replace(end)
       await answerOf(site.gateway, load.accepted[0] ?? '')
-      times.push(performance.now() - killedAt)
+      times.push(performance.now() - endedAt)
       cpuMs.push(site.cpuMs())
     }
     await load.end()
     const row: Row = {
       kind,
-      kills: times.length,
+      [`${end}s`]: times.length,
       'running at least': Math.min(...counts),
       ...(await judge(site.gateway, load, marks)),
       ...describeTimes(times),
       'processor time until then, median ms': round(median(cpuMs)),
     }
-    print(`Killed while ${running} executions run`, [row])
+    print(`${end === 'kill' ? 'Killed' : 'Stopped'} while ${running} executions run`, [row])
   } finally {
     await load.end()
     await site.stop()
@@ -109,8 +117,8 @@ async function openSite(kind: 'apart' | 'standalone', { dist }: BenchOptions, di
   await gateway.answers(`http://127.0.0.1:${port}/readyz`)
   return {
     gateway: await logIn({ name: kind, port, process: gateway, headers: {} }),
-    replace: async () => {
-      await engine.kill()
+    replace: async (end) => {
+      await engine[end]()
       engine = startEngine()
     },
     cpuMs: () => engine.cpuUs() / 1000,
