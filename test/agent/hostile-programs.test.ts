@@ -160,7 +160,7 @@ const hostilePrograms: HostileProgram[] = [
   {
     title: 'whose name is too long fails at once',
     instance: toInstance('long', ['x'.repeat(5000)]),
-    reaches: ({ phase, reason }) => phase === 'failed' && /^The program "x{100}…" was not found/.test(reason ?? ''),
+    reaches: ({ phase, reason }) => phase === 'failed' && /^The program "x{99}…" was not found/.test(reason ?? ''),
   },
   {
     title: 'whose environment is too large fails at once',

@@ -25,7 +25,7 @@ const wrongValues: WrongValue[] = [
   { path: '/applications/web/executions/search?statuses=RUNING', says: statuses },
   { path: '/applications/web/tasks?statuses=RUNING', says: statuses },
   { path: '/projects/x/pipelines?statuses=RUNING', says: statuses },
-  { path: `/applications/web/tasks?statuses=${'x'.repeat(2000)}`, says: /"x{100}…" is not a status\. Use one of / },
+  { path: `/applications/web/tasks?statuses=${'x'.repeat(2000)}`, says: /"x{99}…" is not a status\. Use one of / },
   { path: '/v2/builds?type=jenkns', says: /"jenkns" is not a type of build server\. Use one of jenkins, / },
   { path: '/webhooks/git/gitlap', body: {}, says: /"gitlap" is not a code host\. Use one of gitlab, / },
   { path: '/audit/events?kind=changes', says: /"kind" must be one of change, / },
