@@ -21,7 +21,7 @@ const passedOn = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'NODE_COMPILE_CACHE']
 /** After those for input, output and errors. */
 const firstDescriptor = 3
 
-/** The program of the agent: the one beside this file. Tests start that of the bundle instead, which starts in a third of the processor time. */
+/** The program of the agent: the one beside this file. Tests start that of the bundle instead: two thirds of the processor time, 0.2 s. */
 export const agentProgram = { file: new URL(import.meta.url.endsWith('.ts') ? './main.ts' : './agent.js', import.meta.url) }
 
 export function toAgentProgram(dataDir: string, version: string): AgentProgram {
