@@ -73,6 +73,11 @@ export function createManifestService(): ManifestService {
       return { manifests: [kept?.manifest], manifestNamesByNamespace: { [String(location)]: [manifestName] } }
     },
     planManifest: () => ({ differences: [] }),
+    undoRolloutManifest({ manifestName, location }) {
+      const kept = find(String(location), String(manifestName))
+      if (kept !== undefined) kept.state = 'stable'
+      return undefined
+    },
     runJob({ manifest }) {
       const { namespace = 'n1', name } = metadataOf(objectOf(manifest))
       return { manifests: [manifest], deployedNamesByLocation: { [String(namespace)]: [`job ${String(name)}`] } }
