@@ -9,6 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { within } from '../../concurrency/within.ts'
 import { Channel } from '../../net/channel.ts'
+import { stopAccepting } from '../../runtime/sockets.ts'
 import type { BackendState, Metrics } from '../../telemetry/metrics.ts'
 import { type BackendListener, backendKeyHeader } from '../../upstreams/backend-place.ts'
 
@@ -38,6 +39,8 @@ export const linkProtocol = 'fairlead-link'
 const noteMs = 2000
 /** How long requests may go on when the back ends stop. */
 const stopMs = 2000
+/** A request that was sent before the gateway knew of the stop has come by then. */
+const onItsWayMs = 100
 const stopPauseMs = 10
 /** A gateway or the way to it is gone when this has passed in silence. */
 const silenceMs = 20_000
@@ -63,7 +66,7 @@ export interface GatewayLinks {
   readonly address: string
   /** Resolves when every gateway knows that rights may have changed. Never fails. */
   notePermissions(): Promise<void>
-  /** Takes no more requests, and resolves when those that run are over or have had their time. */
+  /** Accepts no more connections, and resolves when requests on open ones are over or have had their time. */
   close(): Promise<void>
 }
 
@@ -74,7 +77,7 @@ export async function openGatewayLinks(
 ): Promise<GatewayLinks> {
   const { key, tls, address, port } = listener
   const links = new Map<Link, Duplex>()
-  const running = new Set<ServerResponse>()
+  const requests = new RunningRequests()
   const refuse = createRefusal(server)
   const probes = createProbes(begin.version, observe)
   const own = createListener((request, response) => {
@@ -84,8 +87,7 @@ export async function openGatewayLinks(
     if (isOver) response.writeHead(503, { connection: 'close' }).end()
     else if (probe !== undefined) void probe(response)
     else if (isAdmitted(request, key)) {
-      running.add(response)
-      response.once('close', () => running.delete(response))
+      requests.add(response)
       server.routing(request, response)
     } else {
       refuse(request)
@@ -118,8 +120,11 @@ export async function openGatewayLinks(
       )
     },
     close: async () => {
+      stopAccepting(own)
       for (const socket of links.values()) socket.destroy()
-      await finish(own, running)
+      await requests.end()
+      // What is left are idle connections, and streams, which gateways open again.
+      own.closeAllConnections()
     },
   }
 }
@@ -157,13 +162,28 @@ function openLink(socket: Socket, { begin, observe }: Pick<LinkOptions, 'begin' 
   return link
 }
 
-/** Takes no more requests, and waits for those that are not answered yet. What is left then are streams, which gateways open again. */
-async function finish(own: Server, running: ReadonlySet<ServerResponse>): Promise<void> {
-  own.close()
-  own.closeIdleConnections()
-  const isOpen = () => [...running].some(({ headersSent }) => !headersSent)
-  for (const endMs = performance.now() + stopMs; isOpen() && performance.now() < endMs; ) await pause(stopPauseMs)
-  own.closeAllConnections()
+class RunningRequests {
+  readonly #responses = new Set<ServerResponse>()
+  #latestMs = Number.NEGATIVE_INFINITY
+  #isEnding = false
+
+  add(response: ServerResponse): void {
+    this.#latestMs = performance.now()
+    this.#responses.add(response)
+    response.once('close', () => this.#responses.delete(response))
+    if (this.#isEnding) response.setHeader('connection', 'close')
+  }
+
+  /** Resolves when all are answered, and none is on its way on a connection that was idle. */
+  async end(): Promise<void> {
+    this.#isEnding = true
+    this.#latestMs = performance.now()
+    for (const endMs = this.#latestMs + stopMs; this.#isBusy() && performance.now() < endMs; ) await pause(stopPauseMs)
+  }
+
+  #isBusy(): boolean {
+    return performance.now() - this.#latestMs < onItsWayMs || [...this.#responses].some(({ headersSent }) => !headersSent)
+  }
 }
 
 function createListener(answer: RequestListener, tls: BackendListener['tls']): Server {
