@@ -15,7 +15,7 @@ import {
   visit,
 } from '../support/deployments.ts'
 import { startPrometheus } from '../support/prometheus.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitFor, waitUntil } from '../support/wait-until.ts'
 
 const empty = { capacity: sized(0) }
 const place = { cloudProvider: 'local', credentials: 'dev', account: 'dev', region: 'east' }
@@ -31,11 +31,13 @@ async function live({ balance, deploy }: Deployments, t: TestContext, stack: str
   return { port, first, settings, traffic }
 }
 
-/** Kind, failure and end of the failure of the deployments of a cluster, the latest first. */
-async function deliveriesOf(fleet: Deployments, cluster: string): Promise<unknown[][]> {
-  const { changes } = await fleet.read<{ changes: Record<string, unknown>[] }>('/applications/shop/delivery')
-  const own = changes.filter(({ clusters }) => String(clusters) === cluster)
-  return own.map(({ kind, failure, restoredAtMs }) => [kind, failure, restoredAtMs])
+/** Kind, failure and end of the failure of both deployments of a cluster, the latest first. The list of runs is kept for a moment. */
+function deliveriesOf(fleet: Deployments, cluster: string): Promise<unknown[][]> {
+  return waitFor(async () => {
+    const { changes } = await fleet.read<{ changes: Record<string, unknown>[] }>('/applications/shop/delivery')
+    const own = changes.filter(({ clusters }) => String(clusters) === cluster)
+    return own.length < 2 ? undefined : own.map(({ kind, failure, restoredAtMs }) => [kind, failure, restoredAtMs])
+  }, `two deployments of ${cluster}`)
 }
 
 /** Traffic stays where it was while a deployment fails. */
@@ -340,6 +342,7 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
   async 'a canary that fails on purpose is stopped with no more than its share, and no request is lost'(fleet, t) {
     const { settings, traffic, port } = await live(fleet, t, 'canary')
     const others = [startTraffic(port), startTraffic(port)]
+    t.after(() => Promise.all(others.map((each) => each.stop())))
     const check = { type: 'metric', metric: 'errorPercent', bound: 5, minRequests: 8, intervalSeconds: 1 }
     const canary = { steps: [{ percent: 10, checks: [check] }, { percent: 50 }] }
     const view = await fleet.run(
