@@ -56,6 +56,7 @@ test('manifests and alerts are what the chart prints, and the chart is of this v
     spawnSync(helm, ['template', 'x', chart, '--set', value], { encoding: 'utf8' }).stderr.split('\n')
   assert.ok(problemsOf('image=a,layout=both').some((line) => /'\/layout': value must be one of/.test(line)))
   assert.ok(problemsOf('image=a,replica=3').some((line) => /additional properties 'replica' not allowed/.test(line)))
+  assert.ok(problemsOf('image=a,ingress.host=https://gate.example.com').some((line) => /'\/ingress\/host'/.test(line)))
   assert.ok(problemsOf('replicas=3').some((line) => /image: name the image that you have built/.test(line)))
 })
 
@@ -138,6 +139,10 @@ const everything = [
   'storage.className=fast',
   'service.type=LoadBalancer',
   'service.annotations.a=b',
+  'ingress.host=gate.example.com',
+  'ingress.className=nginx',
+  'ingress.tlsSecret=gate-tls',
+  'ingress.annotations.a=b',
   'serviceAccountName=deployer',
   'imagePullSecrets[0].name=registry',
   'nodeSelector.disk=ssd',
