@@ -196,7 +196,7 @@ export function openPortReader(read: (file: string) => readonly string[] = readL
   }
 }
 
-/** 127.0.0.1, as IPv6 writes it too, and what stands for all addresses; the last byte comes first on most machines. */
+/** 127.0.0.1, as IPv6 writes it too, and the addresses that mean all of them; the last byte comes first on most machines. */
 const loopback = /^(?:0{24}|0{16}(?:FFFF0000|0000FFFF))?(?:0{8}|0100007F|7F000001)$/
 
 /** None, unless the line is about a socket that listens. @see proc_net_tcp(5) */

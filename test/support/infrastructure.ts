@@ -26,8 +26,20 @@ import type { JsonObject } from '../../src/json/values.ts'
 import { endWithTest } from './agent.ts'
 import { type Backends, startBackends } from './backends.ts'
 import { claimPorts } from './free-port.ts'
+import { keyPairOf } from './self-signed.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
 import { waitFor } from './wait-until.ts'
+
+/** A certificate of `localhost`, and where it is for `local.certificates`. */
+export function writeCertificate(t: TestContext) {
+  const folder = createFolder('certificate')
+  t.after(() => removeFolder(folder))
+  const { certificate, keyPem } = keyPairOf('localhost', 'ec')
+  const files = { 'certificate-file': join(folder, 'certificate.pem'), 'key-file': join(folder, 'key.pem') }
+  writeFileSync(files['certificate-file'], certificate)
+  writeFileSync(files['key-file'], keyPem)
+  return { certificate, files }
+}
 
 /** A web program that says who it is, and can be told to be unwell. */
 export const webProgram = `

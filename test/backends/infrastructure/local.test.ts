@@ -1,15 +1,14 @@
 /** The provider `local` with real processes. One instance serves all cases of a test, each with a cluster of its own. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Agent } from 'undici'
 import type { JsonObject } from '../../../src/json/values.ts'
 import { freePort } from '../../support/free-port.ts'
-import { somePorts, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
-import { keyPairOf } from '../../support/self-signed.ts'
+import { somePorts, startInfrastructure, type TestInfrastructure, writeCertificate } from '../../support/infrastructure.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -102,12 +101,7 @@ test('server groups of this machine serve requests', async (t) => {
 })
 
 test('programs run as the user of their account, behind HTTPS and with volumes', async (t) => {
-  const folder = createFolder('certificate')
-  t.after(() => removeFolder(folder))
-  const pair = keyPairOf('localhost', 'ec')
-  const files = { 'certificate-file': join(folder, 'certificate.pem'), 'key-file': join(folder, 'key.pem') }
-  writeFileSync(files['certificate-file'], pair.certificate)
-  writeFileSync(files['key-file'], pair.keyPem)
+  const { certificate, files } = writeCertificate(t)
   const [user, uid] = chooseUser()
   const settings = await localSettings()
   const [account] = settings['accounts'] as JsonObject[]
@@ -117,7 +111,7 @@ test('programs run as the user of their account, behind HTTPS and with volumes',
   const port = await createBalancer(infra, 'shop-secure', { externalProtocol: 'HTTPS', sslCertificateId: 'shop' })
   const name = await createGroup(infra, 'secure', 1, { loadBalancers: ['shop-secure'] })
   await infra.until<Group>(groupPath(name), isUp(1))
-  const dispatcher = new Agent({ connect: { ca: pair.certificate } })
+  const dispatcher = new Agent({ connect: { ca: certificate } })
   t.after(() => dispatcher.close())
 
   const answer = await fetch(`https://localhost:${port}/`, { dispatcher } as RequestInit)

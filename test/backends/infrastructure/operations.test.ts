@@ -1,6 +1,6 @@
 /** Operations of the provider `local`: names, checks, permissions, security groups, hostile images. Server groups are empty here. */
 import assert from 'node:assert/strict'
-import fs, { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import fs, { readdirSync, readFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -11,8 +11,14 @@ import { ImageFile } from '../../../src/backends/images/image-file.ts'
 import { unpackArchive } from '../../../src/backends/images/unpack.ts'
 import { toProgram, toProgramView } from '../../../src/backends/infrastructure/providers/local/program.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
-import { followTask, packImage, somePorts, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
-import { keyPairOf } from '../../support/self-signed.ts'
+import {
+  followTask,
+  packImage,
+  somePorts,
+  startInfrastructure,
+  type TestInfrastructure,
+  writeCertificate,
+} from '../../support/infrastructure.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -291,12 +297,7 @@ test('infrastructure-scenario 168: operations without WRITE are refused with the
 })
 
 test('a certificate serves the load balancers of its accounts only', async (t) => {
-  const folder = createFolder('certificate')
-  t.after(() => removeFolder(folder))
-  const pair = keyPairOf('localhost', 'ec')
-  const files = { 'certificate-file': join(folder, 'certificate.pem'), 'key-file': join(folder, 'key.pem') }
-  writeFileSync(files['certificate-file'], pair.certificate)
-  writeFileSync(files['key-file'], pair.keyPem)
+  const { files } = writeCertificate(t)
   const certificates = [{ name: 'shop', ...files, accounts: ['prod'] }]
   const infra = await startInfrastructure(t, { local: { ...(await localSettings()), certificates } })
   const listeners = [{ externalProtocol: 'HTTPS', externalPort: 8443, sslCertificateId: 'shop' }]
