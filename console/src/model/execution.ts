@@ -63,6 +63,11 @@ export function startedBy({ authentication, trigger }: Execution): string | unde
   return textOf(objectOf(authentication)['user']) ?? textOf(trigger.user)
 }
 
+/** Other users whose rights it needs, as they have decided what it does. */
+export function steerersOf({ authentication }: Execution) {
+  return authentication?.steeredBy ?? []
+}
+
 export type Failure = NonNullable<ReturnType<typeof findFailure>>
 
 export function failureOf({ stages }: Pick<Execution, 'stages'>): Failure | undefined {

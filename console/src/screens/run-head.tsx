@@ -11,7 +11,7 @@ import { ApplicationOpenLinks } from '../components/open-link.tsx'
 import { PageHead, pipelineCrumbs } from '../components/screen.tsx'
 import { Duration, Icon, Name, NameLink, StatusBadge, Time, usePhone } from '../components/text.tsx'
 import { useLetters } from '../letter-keys.ts'
-import { type Execution, newestFirst, shortId, startedBy, statusOf } from '../model/execution.ts'
+import { type Execution, newestFirst, shortId, startedBy, statusOf, steerersOf } from '../model/execution.ts'
 import { objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { repositoryUrl, triggerWord } from '../model/runs.ts'
 import { deployedBy } from '../model/stage-output.ts'
@@ -121,6 +121,11 @@ function Facts({ execution }: { execution: Execution }) {
         <Name text={by === undefined ? 'Started' : `${by} started it`} max={60} /> <Starter trigger={trigger} />,{' '}
         <Time at={startTime ?? buildTime} />
       </span>
+      {steerersOf(execution).map(({ user, how, at }) => (
+        <span key={user} class="muted" title="The run may do only what this user may do, too.">
+          <Name text={`Steered by ${user}, who ${how}`} max={100} />, <Time at={at} />
+        </span>
+      ))}
       {sourceOf(trigger).map(toChip)}
       {parameters.length <= maxParameters ? (
         parameters.map(toChip)

@@ -5,6 +5,7 @@ import https from 'node:https'
 import { parseEntityTag } from '../../http/validators.ts'
 import { formatJson } from '../../json/json.ts'
 import { parseInPortions } from '../../json/list-portions.ts'
+import { usersOf } from '../../names/acting-users.ts'
 import { readAnswerBytes } from '../../net/read-answer.ts'
 import { withoutSlash } from '../../settings/setting.ts'
 import { isPage } from '../../upstreams/answer-form.ts'
@@ -43,7 +44,8 @@ export function createServiceCalls(settings: CallServiceSettings) {
     const protocol = url.protocol as 'http:' | 'https:'
     const agent = agents[address.kind === 'embedded' ? 'embedded:' : protocol]
     const text = request.body === undefined ? undefined : formatJson(request.body)
-    const options = { ...toOptions(request, url, text), ...placeOf(address, url), agent, ...limitsOf(settings) }
+    const sent = address.kind === 'embedded' ? request : forOneUser(request)
+    const options = { ...toOptions(sent, url, text), ...placeOf(address, url), agent, ...limitsOf(settings) }
     const form = { maxBytes: settings.maxAnswerBytes, wantsBytes: request.wantsBytes === true }
     const answer = await send(protocol === 'https:' ? https.request : http.request, options, text, form)
     if (answer.status < 300 && typeof answer.body === 'string' && isPage(answer.body)) {
@@ -57,6 +59,12 @@ export function createServiceCalls(settings: CallServiceSettings) {
     for (const agent of Object.values(agents)) agent.destroy()
   }
   return { call, close }
+}
+
+/** A service elsewhere knows one user a call: the last of several, who has steered what happens. */
+function forOneUser(request: ServiceCall): ServiceCall {
+  const user = usersOf(request.headers?.['x-spinnaker-user'] ?? '').at(-1)
+  return user ? { ...request, headers: { ...request.headers, 'x-spinnaker-user': user } } : request
 }
 
 function toOptions({ method, path, headers = {}, wantsBytes }: ServiceCall, url: URL, text: string | undefined): RequestOptions {

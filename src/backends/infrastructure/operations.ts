@@ -4,7 +4,7 @@ import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../js
 import { describeChoice } from '../../names/edit-distance.ts'
 import { BackendError, trustedCallerOf } from '../backend.ts'
 import { pathValue, queryValue } from '../requests/request-values.ts'
-import type { Access } from '../rights/access.ts'
+import { type Access, lackingOf } from '../rights/access.ts'
 import { accountOf, applicationsOf, type OperationType } from './operation-type.ts'
 import {
   type Answer,
@@ -115,11 +115,17 @@ function refusalsOf(operation: SubmittedOperation, infrastructure: Infrastructur
 function deniedBy(access: Access, description: JsonObject, type: OperationType): string[] {
   const own = accountOf(description)
   const accounts = new Set([...(own === undefined ? [] : [own]), ...(type.accounts?.(description) ?? [])])
+  const denials = (kind: string, names: Iterable<string>, has: (one: Access, name: string) => boolean) =>
+    [...names]
+      .filter((name) => !has(access, name))
+      .map((name) => {
+        const lacking =
+          access.each && `: ${lackingOf(access, (one) => has(one, name))}, who steered the run or started it, has no WRITE.`
+        return `Access denied to ${kind} ${name}${lacking ?? ''}`
+      })
   return [
-    ...[...accounts].filter((name) => !access.mayOnAccount(name, 'WRITE')).map((name) => `Access denied to account ${name}`),
-    ...applicationsOf(type, description)
-      .filter((name) => !access.mayOnApplication(name, 'WRITE'))
-      .map((name) => `Access denied to application ${name}`),
+    ...denials('account', accounts, (one, name) => one.mayOnAccount(name, 'WRITE')),
+    ...denials('application', applicationsOf(type, description), (one, name) => one.mayOnApplication(name, 'WRITE')),
   ]
 }
 

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { type BackendContext, BackendError, userOf } from '../backend.ts'
 import { pathValue } from '../requests/request-values.ts'
-import { type Access, type ApplicationRight, requireAccess } from '../rights/access.ts'
+import { type Access, type ApplicationRight, lackingOf, requireAccess } from '../rights/access.ts'
 import type { ArtifactAccount } from './artifact-accounts/artifact-account.ts'
 import type { EntityTagStore } from './entity-tag-store.ts'
 import type { Job, LoadBalancer, Owned, SecurityGroup, ServerGroup } from './model.ts'
@@ -92,9 +92,11 @@ type NeededRight =
 
 /** @throws {BackendError} 403 */
 export function checkRight(access: Access, { kind, name, right }: NeededRight): void {
-  if (kind === 'application' ? access.mayOnApplication(name, right) : access.mayOnAccount(name, right)) return
-  const advice = access.user === 'anonymous' ? ` ${anonymousAdvice}` : ''
-  const text = `Access denied to ${kind} ${name}: ${access.user} has no ${right}.${advice}`
+  const has = (one: Access) => (kind === 'application' ? one.mayOnApplication(name, right) : one.mayOnAccount(name, right))
+  if (has(access)) return
+  const user = lackingOf(access, has)
+  const advice = user === 'anonymous' ? ` ${anonymousAdvice}` : ''
+  const text = `Access denied to ${kind} ${name}: ${user} has no ${right}.${advice}`
   throw new BackendError(403, text, { exception: 'AccessDenied' })
 }
 

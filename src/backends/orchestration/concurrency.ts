@@ -28,7 +28,7 @@ const mostWaiting = 50
 export function startOrPark(unit: Transaction, execution: Execution): void {
   const { turn } = unit
   if (execution.startTimeExpiry !== undefined && turn.now > execution.startTimeExpiry) {
-    cancelExecution(execution, engineName, 'It could not start before its start time expired.', turn)
+    cancelExecution(execution, { canceledBy: engineName }, 'It could not start before its start time expired.', turn)
   } else if (isLimitReached(unit, execution)) {
     park(unit, execution)
   } else if (execution.engine.restartStageId !== undefined) {
@@ -51,7 +51,12 @@ function park(unit: Transaction, execution: Execution): void {
   const waiting = unit.parked(execution.pipelineConfigId as string).filter((id) => id !== execution.id)
   execution.status = 'NOT_STARTED'
   if (waiting.length >= mostWaiting) {
-    cancelExecution(execution, engineName, `${mostWaiting} executions of this pipeline are waiting already.`, unit.turn)
+    cancelExecution(
+      execution,
+      { canceledBy: engineName },
+      `${mostWaiting} executions of this pipeline are waiting already.`,
+      unit.turn,
+    )
     return
   }
   execution.startTime = undefined
@@ -68,7 +73,7 @@ export function releaseWaiting(unit: Transaction, configId: string, keepsWaiting
     const newest = waiting.pop()
     for (const id of waiting.splice(0)) {
       const reason = 'A newer execution of the same pipeline superseded it while it was waiting.'
-      cancelExecution(unit.require(id), engineName, reason, unit.turn)
+      cancelExecution(unit.require(id), { canceledBy: engineName }, reason, unit.turn)
     }
     if (newest !== undefined) waiting.push(newest)
   }

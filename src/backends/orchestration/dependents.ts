@@ -5,13 +5,14 @@
  */
 import { pathTo } from '../../http/encode-path.ts'
 import { isTrue, type JsonObject, objectsOf } from '../../json/values.ts'
-import { BackendError } from '../backend.ts'
+import { joinUsers } from '../../names/acting-users.ts'
+import { anonymous, BackendError } from '../backend.ts'
 import type { EffectivePipeline } from '../pipelines/effective-pipelines.ts'
 import { type EventRecord, type TriggerOutcome, toOutcome } from '../pipelines/event-record.ts'
 import { foldName } from '../stores/document-store.ts'
 import { artifactsOfExecution } from './artifacts-at-hand.ts'
 import type { EngineParts } from './engine-parts.ts'
-import { identityHeaders } from './identity.ts'
+import { identitiesOf, identityHeaders } from './identity.ts'
 import type { Execution } from './model.ts'
 import { completionWord } from './statuses.ts'
 import { callerAs, prepareChild, recordFailure } from './submission/prepare-pipeline.ts'
@@ -125,7 +126,8 @@ interface Starter {
 /**
  * The user that the child acts for: the trigger's `runAsUser`, or else, within one application, the user of the parent. A
  * pipeline of another application runs as `anonymous`: its author would borrow the rights of all who run the parent. Undefined
- * when that user may not execute the child, or may not read the parent, which the child receives.
+ * when that user may not execute the child, or may not read the parent, which the child receives. Who has steered the parent has
+ * steered what follows: the child acts for those users, too, and each of them needs these rights.
  *
  * @throws {BackendError} 503 while the permission service cannot be asked
  * @see docs/contracts/events.md#user-of-a-run, docs/contracts/permissions.md#anonymous
@@ -134,10 +136,12 @@ async function starterOf(engine: EngineParts, { parent, definition, trigger }: D
   const { judges, accessOf, log } = engine.options
   const headers = identityHeaders({ execution: parent })
   if (!judges) return { user: parent.trigger.user, headers }
+  const [starter, ...steerers] = identitiesOf({ execution: parent }).map((each) => each.user)
   const application = String(definition['application'] ?? '')
   const isOwn = foldName(application) === foldName(parent.application)
   const runAsUser = typeof trigger['runAsUser'] === 'string' ? trigger['runAsUser'].trim() : ''
-  const user = runAsUser || (isOwn ? headers['x-spinnaker-user'] : 'anonymous')
+  const base = runAsUser || (isOwn && starter) || anonymous
+  const user = joinUsers([base, ...steerers])
   const access = await accessOf(user)
   const mayStart =
     access.mayOnApplication(application, 'EXECUTE') && (isOwn || access.mayOnApplication(parent.application, 'READ'))
@@ -148,8 +152,8 @@ async function starterOf(engine: EngineParts, { parent, definition, trigger }: D
   }
   if (runAsUser === '' && isOwn) return { user: parent.trigger.user, headers }
   return {
-    user: access.user,
-    headers: { ...headers, 'x-spinnaker-user': access.user, 'x-spinnaker-accounts': access.accounts.join(',') },
+    user: base,
+    headers: { ...headers, 'x-spinnaker-user': user, 'x-spinnaker-accounts': access.accounts.join(',') },
   }
 }
 

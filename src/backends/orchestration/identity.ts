@@ -1,45 +1,84 @@
-/** User in whose name a stage acts (docs/contracts/orchestration.md#identity-of-a-run). */
+/** For whom a stage acts, and who steered its run (docs/contracts/orchestration.md#identity-of-a-run). */
 import { isTrue } from '../../json/values.ts'
+import { joinUsers, usersOf } from '../../names/acting-users.ts'
+import { toUserKey } from '../../names/user-name.ts'
+import { anonymous } from '../backend.ts'
 import { graphOf } from './machine/graph.ts'
-import type { ExecutionPlace } from './model.ts'
+import type { Execution, ExecutionPlace, Identity, Stage } from './model.ts'
 import { typeNameOf } from './stages/stage-type.ts'
 
-export interface Identity {
-  user: string | undefined
-  allowedAccounts: string[]
+/** Notes that a user other than the starter has decided what a run does, or when. From now on it acts for that user, too. */
+export function steer({ authentication }: Execution, { user, allowedAccounts }: Identity, how: string, at: number): void {
+  if (toUserKey(user) === toUserKey(authentication.user || anonymous)) return
+  const others = (authentication.steeredBy ?? []).filter((each) => each.user !== user)
+  authentication.steeredBy = [...others, { user, allowedAccounts, at, how }]
+}
+
+/** What another run has contributed, its steerers have contributed. */
+export function inheritSteerers(execution: Execution, from: Execution): void {
+  for (const { at, how, ...by } of from.authentication.steeredBy ?? []) steer(execution, by, how, at)
 }
 
 /**
- * The user of the execution, or of the nearest judgment before the stage that passes its own on. A stage that a user has
- * changed acts for that user: with the rights of another, a change would borrow them.
+ * All for whom a stage acts: the starter, the users who continued a judgment before it that passes their identity on, and those
+ * who steered the run. It may do what each of them may do.
  */
-export function executionIdentityOf({ execution, stage }: ExecutionPlace): Identity {
-  const graph = graphOf(execution)
-  // Synthetic stages follow the stage that they belong to.
-  const changed = stage && graph.upwardsFrom(stage).find(({ engine }) => engine.changedBy !== undefined)
-  if (changed?.engine.changedBy !== undefined) return changed.engine.changedBy
-  const before = stage === undefined ? [] : graph.ancestorsOf(stage)
-  const judgment = before.find(
+export function identitiesOf(place: ExecutionPlace): Identity[] {
+  const { user, allowedAccounts, steeredBy = [] } = place.execution.authentication
+  // A version that noted steering at stages has begun the run.
+  const changed = place.execution.stages.flatMap(({ engine }) => engine.changedBy ?? [])
+  const judges = judgmentsBefore(place).flatMap(({ lastModified }) => lastModified ?? [])
+  return [{ user: user || anonymous, allowedAccounts }, ...judges.reverse(), ...changed, ...steeredBy]
+}
+
+/** Their names as one, for checks and for calls. */
+export function actingUsers(place: ExecutionPlace): string {
+  return joinUsers(identitiesOf(place).map(({ user }) => user))
+}
+
+/** The user of the nearest such judgment, else the starter; with those who steered the run. */
+export function currentUser({ execution, stage }: ExecutionPlace): string {
+  const { user, steeredBy = [] } = execution.authentication
+  const judge = judgmentsBefore({ execution, stage })[0]?.lastModified?.user
+  return joinUsers([judge ?? (user || anonymous), ...steeredBy.map((each) => each.user)])
+}
+
+/** The nearest first. */
+function judgmentsBefore({ execution, stage }: ExecutionPlace): Stage[] {
+  const before = stage === undefined ? [] : graphOf(execution).ancestorsOf(stage)
+  return before.filter(
     (each) =>
       typeNameOf(each) === 'manualJudgment' &&
       each.status === 'SUCCEEDED' &&
       each.lastModified !== undefined &&
       isTrue(each.context['propagateAuthenticationContext']),
   )
-  const { user, allowedAccounts } = judgment?.lastModified ?? execution.authentication
-  return { user, allowedAccounts }
 }
 
-export function identityHeaders(place: ExecutionPlace): Record<string, string> {
+/** @param users Those whose rights count, where the others may use the service account of the first */
+export function identityHeaders(place: ExecutionPlace, users?: readonly string[]): Record<string, string> {
   const { execution } = place
-  const { user, allowedAccounts } = executionIdentityOf(place)
+  const identities = identitiesOf(place)
+  const counting = identities.filter(({ user }) => users === undefined || users.includes(user))
   return {
     ...execution.engine.headers,
-    'x-spinnaker-accounts': allowedAccounts.join(','),
+    'x-spinnaker-accounts': commonAccounts(counting).join(','),
     'x-spinnaker-execution-id': execution.id,
     'x-spinnaker-execution-type': execution.type.toLowerCase(),
     'x-spinnaker-application': execution.application,
     // Without a user a call would pass for one of the engine itself.
-    'x-spinnaker-user': user || 'anonymous',
+    'x-spinnaker-user': joinUsers(identities.map(({ user }) => user)),
   }
+}
+
+function commonAccounts([first, ...others]: readonly Identity[]): string[] {
+  const accounts = first?.allowedAccounts ?? []
+  return accounts.filter((account) => others.every(({ allowedAccounts }) => allowedAccounts.includes(account)))
+}
+
+/** The identity of a run that acts for these users: the first has started it, the others have steered what did. */
+export function authenticationOf(users: string | undefined, allowedAccounts: string[], at: number): Execution['authentication'] {
+  const [user, ...others] = users === undefined ? [] : usersOf(users)
+  const steeredBy = others.map((each) => ({ user: each, allowedAccounts, at, how: 'steered the run that started this one' }))
+  return { user, allowedAccounts, ...(steeredBy.length > 0 && { steeredBy }) }
 }

@@ -40,7 +40,7 @@ export interface Execution {
   keepWaitingPipelines: boolean
   pipelineConfigId?: string
   origin: string
-  authentication: { user?: string; allowedAccounts: string[] }
+  authentication: { user?: string; allowedAccounts: string[]; steeredBy?: Steerer[] }
   trigger: Trigger
   /** Changed by `insert` and `remove` of `machine/graph.ts` only, which keep an index of it. */
   stages: readonly Stage[]
@@ -52,6 +52,19 @@ export interface Execution {
   source?: JsonObject
   additionalHeaders: JsonObject
   engine: ExecutionNotes
+}
+
+export interface Identity {
+  user: string
+  allowedAccounts: string[]
+}
+
+/** A user, not the starter, who decided what a run does, or when: it may do no more than this user may, too. */
+export interface Steerer extends Identity {
+  /** Of the last time, milliseconds since the epoch. */
+  at: number
+  /** In words, to follow the name: `restarted the stage Deploy`. */
+  how: string
 }
 
 interface PausedDetails {
@@ -79,7 +92,7 @@ export interface Stage {
   requisiteStageRefIds: string[]
   parentStageId?: string
   syntheticStageOwner?: 'STAGE_BEFORE' | 'STAGE_AFTER'
-  lastModified?: { user: string; allowedAccounts: string[]; lastModifiedTime: number }
+  lastModified?: Identity & { lastModifiedTime: number }
   engine: StageNotes
 }
 
@@ -135,6 +148,8 @@ interface ExecutionNotes {
   secrets?: readonly string[]
   /** What its definition refers to as `secret:…`; other texts refer to nothing. */
   references?: AuthoredReferences
+  /** The user who cancelled it, or what started it; it cancels only what this user may control. */
+  cancelFor?: string
   /** Work that outlives the state change that caused it; done at least once. */
   followUps: FollowUp[]
 }
@@ -172,8 +187,8 @@ interface StageNotes {
   failureStages?: string[]
   /** The execution is a dry run, and the stage only pretends to do its work. */
   isDry?: boolean
-  /** Who, other than the user of the execution, has changed what the stage does. */
-  changedBy?: { user: string; allowedAccounts: string[] }
+  /** Who has changed what the stage does, of runs from before `steeredBy`. */
+  changedBy?: Identity
 }
 
 interface TaskNotes {
@@ -183,6 +198,11 @@ interface TaskNotes {
   dueAt?: number
   /** When a call was made that nothing recognizes if it is repeated, and whose result is not recorded. */
   calledAt?: number
+}
+
+/** Shows readers of an execution what they would not expect. */
+export function notify(execution: Execution, message: string, createdAt: number): void {
+  execution.systemNotifications = [...execution.systemNotifications, { createdAt, group: 'steering', message, closed: false }]
 }
 
 export function isTopLevel(stage: Stage): boolean {

@@ -8,7 +8,7 @@ import { allReferencesIn, mapHolders } from '../secrets/references.ts'
 import type { Revealed, SecretUse } from '../secrets/secret-values.ts'
 import { checkAuthored } from './authored-references.ts'
 import type { EngineOptions } from './engine-parts.ts'
-import { executionIdentityOf } from './identity.ts'
+import { actingUsers } from './identity.ts'
 import { RetryableError, StageError } from './machine/failure.ts'
 import type { StagePlace } from './model.ts'
 import type { CollaboratorRequest } from './stages/stage-type.ts'
@@ -42,20 +42,16 @@ function useOf({ execution, stage }: StagePlace, account: string | undefined): S
   return {
     application,
     account,
-    user: userOf({ execution, stage }),
+    user: actingUsers({ execution, stage }),
     place: `stage ${stage.name} of ${whole}`,
     run: { service: 'orca', id },
   }
 }
 
-function userOf(place: StagePlace): string {
-  return executionIdentityOf(place).user || 'anonymous'
-}
-
 /** @throws {StageError} without WRITE; {RetryableError} while the permission service cannot be asked */
 async function checkMayUse(account: string, place: StagePlace, { judges, accessOf }: SecretParts): Promise<void> {
   if (!judges) return
-  const user = userOf(place)
+  const user = actingUsers(place)
   const access = await accessOf(user).catch((error: unknown) => {
     throw new RetryableError([(error as Error).message])
   })

@@ -1,16 +1,18 @@
 /** Context of a step: the present state, calls as the right user, and other executions. */
 import { objectOf, textOf, textsOf } from '../../json/values.ts'
+import { usersOf } from '../../names/acting-users.ts'
 import { type ServiceAnswer, ServiceOffError } from '../backend.ts'
 import { type ApplicationRight, describeMissing } from '../rights/access.ts'
-import type { EngineParts } from './engine-parts.ts'
+import { callElsewhere } from './call-elsewhere.ts'
+import type { EngineOptions, EngineParts } from './engine-parts.ts'
 import { createExpressionMeter } from './expressions/evaluator.ts'
 import { executionScope } from './expressions/scopes.ts'
 import { evaluateTree } from './expressions/template.ts'
-import { identityHeaders } from './identity.ts'
+import { actingUsers, identityHeaders } from './identity.ts'
 import { RetryableError, StageError } from './machine/failure.ts'
 import { graphOf } from './machine/graph.ts'
 import { cancelExecution } from './machine/operations.ts'
-import type { StagePlace } from './model.ts'
+import { type Execution, notify, type StagePlace } from './model.ts'
 import { revealForStage, revealInCall } from './secret-use.ts'
 import { maskCopies } from './secrets.ts'
 import type { CollaboratorRequest, TaskContext } from './stages/stage-type.ts'
@@ -18,11 +20,13 @@ import { prepareChild } from './submission/prepare-pipeline.ts'
 
 export function createTaskContext(engine: EngineParts, { execution, stage }: StagePlace): TaskContext {
   const { options } = engine
-  let known: Record<string, string> | undefined
-  const headersOf = () => {
-    known ??= identityHeaders({ execution, stage })
+  const users = actingUsers({ execution, stage })
+  let known: Promise<readonly string[]> | undefined
+  const actors = () => {
+    known ??= actorsAmong(users, options)
     return known
   }
+  const headersOf = async () => identityHeaders({ execution, stage }, await actors())
   const answers = engine.answers.at({ execution, stage }, true)
   const place = { execution, stage, now: options.now(), meter: createExpressionMeter(), answers }
   return {
@@ -32,7 +36,8 @@ export function createTaskContext(engine: EngineParts, { execution, stage }: Sta
     isEmbedded: options.isEmbedded,
     read: (key) => graphOf(execution).readKey(stage, key),
     evaluate: (text) => evaluateTree<unknown>(text, { ...place, scope: executionScope(place) }).value,
-    require: (authorization, application) => requireRight(engine, headersOf()['x-spinnaker-user'], authorization, application),
+    require: (authorization, application) => requireRight(engine, users, authorization, application),
+    actors,
     findExecution: (id) => options.store.load(id),
     newestRunOf(configId, statuses) {
       const newest = options.store.newestOfConfig(configId, 2, statuses).find(({ id }) => id !== execution.id)
@@ -40,20 +45,21 @@ export function createTaskContext(engine: EngineParts, { execution, stage }: Sta
     },
     activeRuns: () =>
       options.store.active(execution.application).flatMap((id) => (id === execution.id ? [] : (options.store.load(id) ?? []))),
-    prepareExecution: (definition) => prepareChild(definition, execution, headersOf(), options),
-    cancelExecution: (id, canceledBy, reason) =>
-      engine.transact((unit) => {
-        const other = unit.load(id)
-        if (other !== undefined) cancelExecution(other, canceledBy, reason, unit.turn)
-      }),
+    prepareExecution: async (definition) => prepareChild(definition, execution, await headersOf(), options),
+    cancelExecution: (id, canceledBy) => cancelOther(engine, execution, id, canceledBy),
     reveal: (value) => revealForStage(value, { execution, stage }, options),
     async call(service, given, expected = []) {
       const { request, secrets } = await revealInCall(service, given, { place: { execution, stage }, parts: options })
       let answer: ServiceAnswer
       try {
-        answer = maskCopies(await options.call(service, { ...request, headers: headersOf() }), secrets)
+        const sent = { ...request, headers: await headersOf() }
+        const isOne = options.isEmbedded(service) || (await actors()).length === 1
+        answer = maskCopies(
+          isOne ? await options.call(service, sent) : await callElsewhere(options, service, sent, await actors()),
+          secrets,
+        )
       } catch (error) {
-        throw unreachable(options.nameOf(service), request, error)
+        throw error instanceof StageError ? error : unreachable(options.nameOf(service), request, error)
       }
       if (answer.status < 400 || expected.includes(answer.status)) return answer
       throw refused({ service, name: options.nameOf(service) }, request, answer)
@@ -61,18 +67,42 @@ export function createTaskContext(engine: EngineParts, { execution, stage }: Sta
   }
 }
 
+/** Who may use the service account for which a run acts does not count beside it. */
+async function actorsAmong(users: string, { judges, accessOf }: EngineOptions): Promise<readonly string[]> {
+  const all = usersOf(users)
+  if (!judges || all.length === 1) return all
+  return (await accessOf(users).catch(retryLater)).each?.map(({ user }) => user) ?? all
+}
+
+function retryLater(error: unknown): never {
+  throw new RetryableError([(error as Error).message])
+}
+
 async function requireRight(
   { options }: EngineParts,
-  user: string | undefined,
+  users: string,
   authorization: ApplicationRight,
   application: string,
 ): Promise<void> {
-  const access = await options.accessOf(user).catch((error: unknown) => {
-    throw new RetryableError([(error as Error).message])
-  })
+  const access = await options.accessOf(users).catch(retryLater)
   if (!access.mayOnApplication(application, authorization)) {
     throw new StageError([describeMissing(access, authorization, application)], { status: 403, kind: 'PERMISSION' })
   }
+}
+
+/** The end of an execution ends what it has started; a user who ends it needs EXECUTE there, too. */
+async function cancelOther(engine: EngineParts, { id: ownId, engine: { cancelFor } }: Execution, id: string, canceledBy: string) {
+  const { accessOf, store } = engine.options
+  const application = store.load(id)?.application
+  if (application === undefined) return
+  const access = cancelFor === undefined ? undefined : await accessOf(cancelFor)
+  const isAllowed = access === undefined || access.mayOnApplication(application, 'EXECUTE')
+  engine.transact((unit) => {
+    const [own, other] = [unit.load(ownId), unit.load(id)]
+    if (isAllowed && other !== undefined) cancelExecution(other, { canceledBy, cancelFor }, undefined, unit.turn)
+    else if (access !== undefined && own !== undefined)
+      notify(own, `The execution ${id} goes on. ${describeMissing(access, 'EXECUTE', application)}`, unit.turn.now)
+  })
 }
 
 /**

@@ -1,11 +1,13 @@
-/** Rights of a user from the permission service; without that service everything is allowed. */
+/** Rights of users from the permission service; without that service everything is allowed. */
 import { createCache, type ExpiringCache, loadOnce } from '../../caches/expiring-cache.ts'
 import { pathTo } from '../../http/encode-path.ts'
+import { usersOf } from '../../names/acting-users.ts'
 import { allowedAccounts } from '../../permissions/allowed-accounts.ts'
 import { parsePermissionView } from '../../permissions/permission-view.ts'
 import type { PermissionView } from '../../permissions/permissions.ts'
 import { hasRole, isGranted, mayUseServiceAccount } from '../../permissions/rights.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
+import { callInTurns } from '../stores/in-turns.ts'
 
 export type ApplicationRight = 'READ' | 'WRITE' | 'EXECUTE'
 
@@ -19,8 +21,11 @@ export interface Access {
   mayOnApplication(application: string, authorization: ApplicationRight): boolean
   /** An account that the permission service does not list may not be used. */
   mayOnAccount(account: string, authorization: 'READ' | 'WRITE'): boolean
+  mayOnBuildService(name: string, authorization: 'READ' | 'WRITE'): boolean
   /** Whether the user may let something run as a service account. */
   mayUse(serviceAccount: string): boolean
+  /** Those of each user whose rights count, where a call acts for several. */
+  readonly each?: readonly Access[]
 }
 
 /** For how long an answer counts, unless permissions are known to have changed: as long as in the gateway. */
@@ -41,12 +46,14 @@ export async function loadAccess(context: BackendContext, user: string): Promise
 }
 
 /**
- * As `loadAccess`, for callers who can try again later.
+ * As `loadAccess`, for callers who can try again later. A name of several users has the rights that all of them have.
  *
  * @throws {BackendError} 503 while the permission service cannot be asked
  */
 export async function requireAccess(context: BackendContext, user: string): Promise<Access> {
   if (context.settings.authorization !== true) return sameForAll(user, true)
+  const [first = user, ...others] = usersOf(user)
+  if (others.length > 0) return commonAccess(context, user, [first, ...others])
   const { permissionVersion } = context
   // Without the number, outdated answers could not be detected.
   if (permissionVersion === undefined) return askFor(context, user)
@@ -57,6 +64,10 @@ export async function requireAccess(context: BackendContext, user: string): Prom
 /** Whether a user may create an application that does not exist. @throws {BackendError} 503 */
 export async function mayCreateApplication(context: BackendContext, access: Access, name: string): Promise<boolean> {
   if (context.settings.authorization !== true || access.isAdmin) return true
+  if (access.each !== undefined) {
+    for (const one of access.each) if (!(await mayCreateApplication(context, one, name))) return false
+    return true
+  }
   const path = pathTo`/authorize/${access.user}/applications/create`
   const { status } = await ask(context, { method: 'POST', path, body: { name } })
   return status < 300
@@ -64,16 +75,44 @@ export async function mayCreateApplication(context: BackendContext, access: Acce
 
 /** What is missing and how to grant it. */
 export function describeMissing(access: Access, authorization: ApplicationRight, application: string): string {
+  const user = lackingOf(access, (one) => one.mayOnApplication(application, authorization))
   return (
-    `This needs ${authorization} on the application ${application}; ${access.user} has not got it. ` +
-    `An owner of ${application} can grant it.`
+    `This needs ${authorization} on the application ${application}; ${user} has not got it. ` +
+    `An owner of ${application} can grant it${access.each === undefined ? '' : ', or another user starts a new run'}.`
   )
+}
+
+/** The first of the users who lacks something. */
+export function lackingOf({ user, each }: Access, has: (one: Access) => boolean): string {
+  return each?.find((one) => !has(one))?.user ?? user
 }
 
 /** @throws {BackendError} 403 */
 export function checkOnApplication(access: Access, application: string, authorization: ApplicationRight): void {
   if (access.mayOnApplication(application, authorization)) return
   throw new BackendError(403, describeMissing(access, authorization, application), { exception: 'AccessDenied' })
+}
+
+/**
+ * Users who may use the service account that comes first do not count: they could have let it start themselves what they steer.
+ * Neither do administrators.
+ */
+async function commonAccess(context: BackendContext, user: string, users: readonly [string, ...string[]]): Promise<Access> {
+  const [first, ...others] = await callInTurns(users, (one) => requireAccess(context, one))
+  const each = [first as Access, ...others.filter(({ mayUse }) => !mayUse(users[0]))]
+  const accounts = (first as Access).accounts.filter((account) => each.every((one) => one.accounts.includes(account)))
+  const all = (has: (one: Access) => boolean) => each.every(has)
+  return {
+    user,
+    accounts,
+    each,
+    isAdmin: all(({ isAdmin }) => isAdmin),
+    hasRole: (roles) => all((one) => one.hasRole(roles)),
+    mayOnApplication: (application, authorization) => all((one) => one.mayOnApplication(application, authorization)),
+    mayOnAccount: (account, authorization) => all((one) => one.mayOnAccount(account, authorization)),
+    mayOnBuildService: (name, authorization) => all((one) => one.mayOnBuildService(name, authorization)),
+    mayUse: (name) => all((one) => one.mayUse(name)),
+  }
 }
 
 /** Rights to everything, or to nothing. */
@@ -86,6 +125,7 @@ function sameForAll(user: string, isAllowed: boolean): Access {
     hasRole: answer,
     mayOnApplication: answer,
     mayOnAccount: answer,
+    mayOnBuildService: answer,
     mayUse: answer,
   }
 }
@@ -125,6 +165,7 @@ function toAccess(user: string, body: unknown): Access {
     hasRole: (roles) => view.admin || roles.some((role) => hasRole(view, role)),
     mayOnApplication: (application, authorization) => isGranted(view, 'application', application, authorization),
     mayOnAccount: (account, authorization) => isGranted(view, 'account', account, authorization),
+    mayOnBuildService: (name, authorization) => isGranted(view, 'build-service', name, authorization),
     mayUse: (name) => mayUseServiceAccount(view, name),
   }
 }

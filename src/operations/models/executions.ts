@@ -88,6 +88,17 @@ const NotificationDelivery = z
   })
   .meta({ id: 'NotificationDelivery' })
 
+const Authentication = z
+  .looseObject({
+    user: z.string().nullish().describe('Who started it.'),
+    allowedAccounts: z.array(z.string()).nullish(),
+    steeredBy: z
+      .array(z.looseObject({ user: z.string(), at: millisecondsModel, how: z.string().describe('In words.') }))
+      .nullish()
+      .describe('Other users who decided what it does, or when: it may do no more than each of them. From the embedded services.'),
+  })
+  .meta({ id: 'Authentication', description: 'Whom an execution acts for.' })
+
 export const ExecutionModel = z
   .looseObject({
     id: z.string(),
@@ -98,7 +109,8 @@ export const ExecutionModel = z
     buildTime: millisecondsModel.nullish().describe('When it was submitted, in milliseconds since the epoch.'),
     ...alike(millisecondsModel.nullish(), 'startTime', 'endTime', 'startTimeExpiry'),
     canceled: z.boolean().nullish().describe('Cancellation was asked for.'),
-    ...alike(AnyObject.nullish(), 'paused', 'authentication', 'initialConfig', 'templateVariables'),
+    ...alike(AnyObject.nullish(), 'paused', 'initialConfig', 'templateVariables'),
+    authentication: Authentication.nullish(),
     limitConcurrent: z.boolean().nullish(),
     keepWaitingPipelines: z.boolean().nullish(),
     maxConcurrentExecutions: z.int().nullish(),

@@ -112,7 +112,11 @@ const questions: { name: string; status: Stage['status']; type?: string; ask: (e
     },
     { name: 'looking for due tasks', status: 'RUNNING', ask: (execution, turn) => takeDueTasks(execution, turn, () => false) },
     { name: 'finding the next due time', status: 'RUNNING', ask: (execution) => nextDue(execution, () => false) },
-    { name: 'cancelling', status: 'RUNNING', ask: (execution, turn) => cancelExecution(execution, 'ann', '', turn) },
+    {
+      name: 'cancelling',
+      status: 'RUNNING',
+      ask: (execution, turn) => cancelExecution(execution, { canceledBy: 'ann' }, '', turn),
+    },
     {
       name: 'restarting the first stage',
       status: 'SUCCEEDED',

@@ -8,7 +8,7 @@ import { parseJson } from '../../../json/json.ts'
 import { isObject, type JsonObject } from '../../../json/values.ts'
 import type { Meter } from '../../regex/meter.ts'
 import { executionView, stageView } from '../execution-view.ts'
-import { executionIdentityOf } from '../identity.ts'
+import { currentUser } from '../identity.ts'
 import { graphOf } from '../machine/graph.ts'
 import type { Execution, ExecutionPlace, Stage } from '../model.ts'
 import { typeNameOf } from '../stages/stage-type.ts'
@@ -72,11 +72,11 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
   })),
   {
     name: 'currentUser',
-    description: 'The user in whose name the stage runs.',
+    description: 'The user in whose name the stage runs, and those who steered the run.',
     parameters: [],
     call: (place, _args, meter) => {
       meter.spend(place.execution.stages.length)
-      return executionIdentityOf(place).user ?? 'anonymous'
+      return currentUser(place)
     },
   },
   {

@@ -2,10 +2,11 @@
  * Operations of users on a running execution: cancel, pause, resume, change or skip a stage.
  * @see docs/contracts/orchestration.md#operations-on-a-run
  */
-import { isTrue, type JsonObject } from '../../../json/values.ts'
-import type { Execution } from '../model.ts'
+import { isTrue, type JsonObject, objectsOf } from '../../../json/values.ts'
+import { steer } from '../identity.ts'
+import type { Execution, Identity, Stage } from '../model.ts'
 import { keepMasked } from '../secrets.ts'
-import { stageTypeOf } from '../stages/stage-type.ts'
+import { stageTypeOf, typeNameOf } from '../stages/stage-type.ts'
 import { isActive, isComplete } from '../statuses.ts'
 import { advance } from './advance.ts'
 import { announceCompletion, checkCompletion, completeExecution, endTask, undoLater } from './completion.ts'
@@ -14,9 +15,15 @@ import { pauseTask, wakeTasks } from './run-task.ts'
 import type { StageRun, Turn } from './turn.ts'
 
 /** A complete execution keeps its status, and who ended it is not overwritten. */
-export function cancelExecution(execution: Execution, canceledBy: string, reason: string | undefined, turn: Turn): void {
+export function cancelExecution(
+  execution: Execution,
+  { canceledBy, cancelFor }: { canceledBy: string; cancelFor?: string | undefined },
+  reason: string | undefined,
+  turn: Turn,
+): void {
   if (isComplete(execution.status)) return
   execution.canceled = true
+  execution.engine.cancelFor = cancelFor
   execution.canceledBy = canceledBy
   if (reason !== undefined && reason !== '') execution.cancellationReason = reason
   if (isActive(execution.status)) completeExecution(execution, 'CANCELED', turn)
@@ -39,11 +46,13 @@ export function pauseExecution(execution: Execution, pausedBy: string, turn: Tur
   }
 }
 
-export function resumeExecution(execution: Execution, resumedBy: string, turn: Turn): void {
+/** Who resumes a run decides when it acts. */
+export function resumeExecution(execution: Execution, by: Identity, turn: Turn): void {
   const { paused } = execution
   if (execution.status !== 'PAUSED' || paused === undefined) return
   execution.status = 'RUNNING'
-  execution.paused = { ...paused, resumedBy, resumeTime: turn.now, paused: false, pausedMs: turn.now - paused.pauseTime }
+  steer(execution, by, 'resumed it', turn.now)
+  execution.paused = { ...paused, resumedBy: by.user, resumeTime: turn.now, paused: false, pausedMs: turn.now - paused.pauseTime }
   for (const stage of execution.stages) {
     if (stage.status === 'PAUSED') stage.status = 'RUNNING'
     for (const task of stage.tasks) {
@@ -55,12 +64,7 @@ export function resumeExecution(execution: Execution, resumedBy: string, turn: T
   advance(execution, turn)
 }
 
-interface Modifier {
-  user: string
-  allowedAccounts: string[]
-}
-
-/** Keys with which people steer a stage without changing what it does (docs/contracts/orchestration.md#stage-operations). */
+/** Keys of users that a result of the stage does not replace (docs/contracts/orchestration.md#stage-operations). */
 export const steeringKeys: ReadonlySet<string> = new Set([
   'judgmentStatus',
   'judgmentInput',
@@ -73,18 +77,32 @@ export const steeringKeys: ReadonlySet<string> = new Set([
 ])
 
 /** Merges keys into the stage's context, and wakes every running task so that the change takes effect at once. */
-export function patchStage(run: StageRun, changes: JsonObject, modifier: Modifier): void {
+export function patchStage(run: StageRun, changes: JsonObject, modifier: Identity): void {
   const { execution, stage, turn } = run
   const finalKeys = isComplete(stage.status) ? (stageTypeOf(turn.stageTypes, stage)?.finalKeys ?? []) : []
   const allowed = Object.fromEntries(Object.entries(changes).filter(([key]) => !finalKeys.includes(key)))
   stage.context = { ...stage.context, ...keepMasked(allowed, stage.context), lastModifiedBy: modifier.user }
   stage.lastModified = { ...modifier, lastModifiedTime: turn.now }
-  if (Object.keys(allowed).some((key) => !steeringKeys.has(key))) {
-    const isOwn = modifier.user === execution.authentication.user && stage.engine.changedBy === undefined
-    if (!isOwn) stage.engine.changedBy = { ...modifier }
-  }
+  const steering = Object.keys(allowed).filter((key) => !answers(stage, key, allowed[key]))
+  if (steering.length > 0) steer(execution, modifier, describeChange(stage, steering), turn.now)
   if (isTrue(changes['manualSkip']) && !isComplete(stage.status) && !isComplete(execution.status)) skipManually(run)
   else wakeTasks(execution, turn.now)
+}
+
+/** Whether it is what the author of a judgment has asked for: a decision, and one of the inputs that the judgment offers. */
+function answers(stage: Stage, key: string, value: unknown): boolean {
+  if (typeNameOf(stage) !== 'manualJudgment' || isComplete(stage.status)) return false
+  if (key === 'judgmentStatus') return true
+  const offered = objectsOf(stage.context['judgmentInputs']).map((each) => String(each['value']))
+  return key === 'judgmentInput' && (value === null || value === '' || offered.includes(String(value)))
+}
+
+const mostNamed = 5
+
+function describeChange({ name }: Stage, keys: readonly string[]): string {
+  if (keys.includes('manualSkip') || keys.includes('skipRemainingWait'))
+    return `skipped the stage ${name}, or the rest of its wait`
+  return `changed ${keys.slice(0, mostNamed).join(', ')}${keys.length > mostNamed ? ', …' : ''} of the stage ${name}`
 }
 
 function skipManually({ execution, stage, turn }: StageRun): void {

@@ -38,7 +38,8 @@ function resetStage(stage: Stage, turn: Turn): void {
   const { startTime, endTime, status } = stage
   const previousAttempts =
     startTime === undefined ? attempts : [...attempts, { startTime, endTime: endTime ?? turn.now, status }].slice(-maxAttempts)
-  stage.engine = { changedBy: stage.engine.changedBy }
+  const { changedBy } = stage.engine
+  stage.engine = changedBy === undefined ? {} : { changedBy }
   const type = stageTypeOf(turn.stageTypes, stage)
   const forgotten = [...outcomeKeys, ...(type?.forgets ?? [])]
   const kept = Object.entries(stage.context).filter(([key]) => !forgotten.includes(key))

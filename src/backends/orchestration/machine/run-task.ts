@@ -1,6 +1,7 @@
 /** Tasks whose time has come: their steps, and the results that these record (docs/contracts/orchestration.md#task-states). */
 import { isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
+import { inheritSteerers } from '../identity.ts'
 import { type Execution, repeatedKey, type Stage, waitingKey } from '../model.ts'
 import { noteSecrets } from '../secrets.ts'
 import { type Step, stageTypeOf, type TaskResult, typeNameOf } from '../stages/stage-type.ts'
@@ -111,6 +112,7 @@ export function applyResult(run: StepRun, result: TaskResult): void {
   turn.recorded += size
   task.engine.calledAt = undefined
   if (result.secrets !== undefined) noteSecrets(execution, result.secrets)
+  if (result.from !== undefined) inheritSteerers(execution, result.from)
   mergeResult(stage, result)
   evaluateStageContext(run)
   const isFailure = result.status === 'TERMINAL' || result.status === 'CANCELED'

@@ -1,11 +1,17 @@
 /** Responses with records, and list parameters, for all routes. */
-import type { FastifyBaseLogger, FastifyReply } from 'fastify'
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { isObject, type JsonObject } from '../../../json/values.ts'
 import { describeChoice } from '../../../names/edit-distance.ts'
-import { BackendError } from '../../backend.ts'
+import { BackendError, trustedCallerOf, userOf } from '../../backend.ts'
 import { type Slice, sendSlices } from '../../requests/slices.ts'
+import type { Identity } from '../model.ts'
 import { type Status, statuses } from '../statuses.ts'
 import { formatStored } from '../store.ts'
+
+/** The user who operates on a run. */
+export function modifierOf(request: FastifyRequest): Identity {
+  return { user: userOf(request), allowedAccounts: trustedCallerOf(request).accounts }
+}
 
 /** Sends JSON in which members that are null are left out. */
 export function sendRecord(reply: FastifyReply, value: unknown): FastifyReply {

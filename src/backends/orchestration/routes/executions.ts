@@ -13,7 +13,7 @@ import { failedLeaves } from '../failed-stages.ts'
 import { pauseExecution, resumeExecution } from '../machine/operations.ts'
 import type { Execution } from '../model.ts'
 import { maskExecution } from '../secrets.ts'
-import { sendRecord, wholeNumber } from './answers.ts'
+import { modifierOf, sendRecord, wholeNumber } from './answers.ts'
 import { toExecutionLog } from './execution-log.ts'
 import type { KeptTexts } from './kept-texts.ts'
 import { recordRoutes } from './records.ts'
@@ -51,8 +51,8 @@ export function executionRoutes(app: FastifyInstance, engine: Engine, texts: Kep
   })
 
   app.put('/pipelines/:id/resume', (request, reply) => {
-    const [id, user] = [pathValue(request, 'id'), userOf(request)]
-    engine.transact((unit) => resumeExecution(unit.require(id, 'PIPELINE'), user, unit.turn))
+    const [id, by] = [pathValue(request, 'id'), modifierOf(request)]
+    engine.transact((unit) => resumeExecution(unit.require(id, 'PIPELINE'), by, unit.turn))
     return reply.code(202).send()
   })
 

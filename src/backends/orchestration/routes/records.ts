@@ -58,7 +58,9 @@ export function recordRoutes(app: FastifyInstance, { engine, texts }: RecordRead
 
   app.put<{ Params: { id: string }; Querystring: { reason?: string } }>(`${path}/cancel`, (request, reply) => {
     const { params, query } = request
-    engine.transact((unit) => cancelExecution(unit.require(params.id, type), userOf(request), query.reason, unit.turn))
+    const user = userOf(request)
+    const by = { canceledBy: user, cancelFor: user }
+    engine.transact((unit) => cancelExecution(unit.require(params.id, type), by, query.reason, unit.turn))
     return reply.code(202).send()
   })
 

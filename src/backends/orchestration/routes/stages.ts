@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { parseJson } from '../../../json/json.ts'
 import { isTrue, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
 import { describeChoice, nearestName } from '../../../names/edit-distance.ts'
-import { BackendError, trustedCallerOf, userOf } from '../../backend.ts'
+import { BackendError } from '../../backend.ts'
 import { executionFactor } from '../../limits.ts'
 import type { Engine } from '../engine.ts'
 import { executionView } from '../execution-view.ts'
@@ -15,7 +15,7 @@ import { isJudgment, judgments, mayJudge, requiredRoles } from '../stages/manual
 import { typeNameOf } from '../stages/stage-type.ts'
 import { isComplete } from '../statuses.ts'
 import { formatStored } from '../store.ts'
-import { objectAnswer, sendRecord } from './answers.ts'
+import { modifierOf, objectAnswer, sendRecord } from './answers.ts'
 
 interface StagePath {
   Params: { id: string; stageId: string }
@@ -24,7 +24,7 @@ interface StagePath {
 export function stageRoutes(app: FastifyInstance, engine: Engine): void {
   app.patch<StagePath>('/pipelines/:id/stages/:stageId', async (request, reply) => {
     const changes = objectAnswer(request.body)
-    const modifier = { user: userOf(request), allowedAccounts: trustedCallerOf(request).accounts }
+    const modifier = modifierOf(request)
     await checkMayJudge(requireStage(engine.read(request.params.id, 'PIPELINE'), request.params.stageId), modifier.user, engine)
     const execution = engine.transact((unit) => {
       const execution = unit.require(request.params.id, 'PIPELINE')
@@ -40,14 +40,15 @@ export function stageRoutes(app: FastifyInstance, engine: Engine): void {
     return sendRecord(reply, executionView(execution))
   })
 
-  app.put<StagePath>('/pipelines/:id/stages/:stageId/restart', (request, reply) => {
+  app.put<StagePath>('/pipelines/:id/stages/:stageId/restart', async (request, reply) => {
     const definition = objectAnswer(request.body)
-    const restartedBy = userOf(request)
+    const by = modifierOf(request)
+    const access = await engine.options.accessOf(by.user)
     const before = engine.transact((unit) => {
       const execution = unit.require(request.params.id, 'PIPELINE')
       const stage = requireStage(execution, request.params.stageId)
       const before = parseJson(formatStored(executionView(execution)))
-      restartStage(unit, { execution, stage, restartedBy, definition })
+      restartStage(unit, { execution, stage, by, access, definition })
       return before
     })
     return sendRecord(reply, before)

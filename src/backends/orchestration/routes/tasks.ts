@@ -34,10 +34,10 @@ export function taskRoutes(app: FastifyInstance, engine: Engine, { now }: Backen
   app.put('/tasks/cancel', (request, reply) => {
     const ids = request.body
     if (!Array.isArray(ids)) throw new BackendError(400, 'The body must be an array of task ids.')
-    const canceledBy = userOf(request)
+    const user = userOf(request)
     engine.transact((unit) => {
       const tasks = ids.map((id) => unit.require(String(id), 'ORCHESTRATION'))
-      for (const task of tasks) cancelExecution(task, canceledBy, undefined, unit.turn)
+      for (const task of tasks) cancelExecution(task, { canceledBy: user, cancelFor: user }, undefined, unit.turn)
     })
     return reply.code(202).send()
   })

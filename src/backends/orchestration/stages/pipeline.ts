@@ -30,7 +30,7 @@ export const pipelineStage: StageType = {
   forgets: ['status', 'executionId', 'executionName'],
   async onCancel(context) {
     const child = childOf(context)
-    if (child !== undefined) context.cancelExecution(child.id, 'parent pipeline', undefined)
+    if (child !== undefined) await context.cancelExecution(child.id, 'parent pipeline')
   },
 }
 
@@ -84,11 +84,11 @@ function monitorPipeline(context: TaskContext): TaskResult {
     throw new StageError([`The execution ${context.stage.context['executionId']} of the child pipeline is gone.`])
   const seen = { status: child.status }
   if (!isComplete(child.status)) return { status: 'RUNNING', context: seen }
-  const secrets = executionSecretsOf(child)
+  const parts = { from: child, secrets: executionSecretsOf(child) }
   const outputs = isTrue(context.stage.context['skipDownstreamOutput']) ? {} : mergedOutputs(child)
-  if (child.status === 'SUCCEEDED') return { status: 'SUCCEEDED', context: seen, outputs, secrets }
+  if (child.status === 'SUCCEEDED') return { ...parts, status: 'SUCCEEDED', context: seen, outputs }
   const status = child.status === 'CANCELED' ? 'CANCELED' : 'TERMINAL'
-  return { status, context: { ...seen, exception: childFailure(child) }, outputs, secrets }
+  return { ...parts, status, context: { ...seen, exception: childFailure(child) }, outputs }
 }
 
 /** Outputs of all stages; later stages win, lists are joined without duplicates. */

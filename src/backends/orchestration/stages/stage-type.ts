@@ -115,7 +115,7 @@ export interface TaskContext {
   /** Evaluates text with `${}` as the stage sees it. */
   evaluate(text: string): unknown
   /**
-   * Calls another service as the user that the stage runs as.
+   * Calls another service for all for whom the stage runs.
    *
    * @param expected Error statuses that the step deals with itself.
    * @throws {RetryableError} when the step should run again after its pause: docs/contracts/orchestration.md#retries-of-calls
@@ -133,12 +133,14 @@ export interface TaskContext {
   /** Calls an address that the author of the pipeline chose. */
   readonly callOutside: CallOutside
   /**
-   * Makes sure that the user that the stage runs as has a right on an application, at this moment.
+   * Makes sure that all for whom the stage runs have a right on an application, at this moment.
    *
    * @throws {StageError} naming user, right and application
    * @throws {RetryableError} while the permission service cannot be asked
    */
   require(authorization: ApplicationRight, application: string): Promise<void>
+  /** The users whose rights count at this moment: each of them needs what the step does. */
+  actors(): Promise<readonly string[]>
   /** Another execution of this engine. Whether the stage may know of it is for the step to find out. */
   findExecution(id: string): Execution | undefined
   /** The newest run of a stored pipeline that is not this one. Whether the stage may know of it is for the step to find out. */
@@ -147,7 +149,8 @@ export interface TaskContext {
   activeRuns(): readonly Execution[]
   /** Builds a run of a stored pipeline, not yet started: hand it to `TaskResult.start`. */
   prepareExecution(definition: JsonObject): Promise<Execution>
-  cancelExecution(id: string, canceledBy: string, reason: string | undefined): void
+  /** Leaves it alone where the user who cancelled this execution may not control that one. */
+  cancelExecution(id: string, canceledBy: string): Promise<void>
   /** Zone of execution windows, an IANA name. */
   readonly timeZone: string
 }
@@ -168,6 +171,8 @@ export interface TaskResult {
   outputs?: JsonObject
   /** Secrets of another execution from which the result comes. */
   secrets?: readonly string[]
+  /** Another execution from which the result comes: who steered that one has steered this one. */
+  from?: Execution
   /** When the stage will be let through, milliseconds since the epoch. */
   scheduledTime?: number
   /** Pause before the next look; overrides the step's. */

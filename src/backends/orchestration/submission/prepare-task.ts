@@ -4,6 +4,7 @@ import { BackendError, type Caller } from '../../backend.ts'
 import { describeOversize, executionFactor } from '../../limits.ts'
 import { authoredReferences } from '../authored-references.ts'
 import type { EngineOptions } from '../engine-parts.ts'
+import { authenticationOf } from '../identity.ts'
 import type { Execution, Stage } from '../model.ts'
 import { describeLargeJob } from './job-bounds.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
@@ -59,7 +60,7 @@ export function commonParts(body: JsonObject, caller: Caller, sources: EngineOpt
     startTimeExpiry: Number.isFinite(expiry) ? expiry : undefined,
     canceled: false,
     origin: textOf(body['origin']) ?? caller.origin ?? 'unknown',
-    authentication: { user: caller.user, allowedAccounts: caller.accounts },
+    authentication: authenticationOf(caller.user, caller.accounts, sources.now()),
     initialConfig: objectOf(body['initialConfig']),
     systemNotifications: [],
     spelEvaluator: textOf(body['spelEvaluator']) ?? 'v3',

@@ -4,7 +4,6 @@ import { describeJudgment, describeMissingRole, describeSoak, soakedAt } from '.
 import { type Running, runningIn } from '../../../../environments/running.ts'
 import { isObject, listOf, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { foldName } from '../../../../names/fold-name.ts'
-import { executionIdentityOf } from '../../identity.ts'
 import { StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import { type Execution, type Stage, type StagePlace, waitingKey } from '../../model.ts'
@@ -84,10 +83,11 @@ async function resolve(context: TaskContext): Promise<TaskResult> {
 
 /** @throws {StageError} naming who may */
 async function checkMayPromote(context: TaskContext, { to }: Places): Promise<void> {
-  const user = executionIdentityOf(context).user || 'anonymous'
   const ask = (path: string) => context.call('fiat', { method: 'GET', path }, [404])
-  if (await mayJudge({ requiredJudgmentRoles: to.mayPromote ?? [] }, user, ask)) return
-  throw new StageError([describeMissingRole(to, user)], { status: 403, kind: 'PERMISSION' })
+  for (const user of await context.actors()) {
+    if (await mayJudge({ requiredJudgmentRoles: to.mayPromote ?? [] }, user, ask)) continue
+    throw new StageError([describeMissingRole(to, user)], { status: 403, kind: 'PERMISSION' })
+  }
 }
 
 function describeVersions({ versions }: Running): string {
