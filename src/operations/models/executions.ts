@@ -95,7 +95,9 @@ const Authentication = z
     steeredBy: z
       .array(z.looseObject({ user: z.string(), at: millisecondsModel, how: z.string().describe('In words.') }))
       .nullish()
-      .describe('Other users who decided what it does, or when: it may do no more than each of them. From the embedded services.'),
+      .describe(
+        'Other users who decided what it does, or when: it may do no more than each of them. From the embedded services.',
+      ),
   })
   .meta({ id: 'Authentication', description: 'Whom an execution acts for.' })
 
