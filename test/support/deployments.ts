@@ -172,7 +172,9 @@ export async function startDeployments(
   const dataDir = join(home, 'data')
   mkdirSync(dataDir)
   const rolesFile = join(home, 'roles.yml')
-  writeFileSync(rolesFile, 'users: [{username: alice, roles: [ops]}, {username: bob, roles: [readers]}]')
+  const users = { alice: ['ops'], bob: ['readers'], carol: ['readers', 'writers'] }
+  const entries = Object.entries(users).map(([username, roles]) => ({ username, roles }))
+  writeFileSync(rolesFile, JSON.stringify({ users: entries }))
   const ports = await claimPorts()
   const settings = toSettings(rolesFile, ports)
   const start = () =>

@@ -1,6 +1,6 @@
 /** Context of a step: the present state, calls as the right user, and other executions. */
 import { objectOf, textOf, textsOf } from '../../json/values.ts'
-import { usersOf } from '../../names/acting-users.ts'
+import { joinUsers, usersOf } from '../../names/acting-users.ts'
 import { type ServiceAnswer, ServiceOffError } from '../backend.ts'
 import { type ApplicationRight, describeMissing } from '../rights/access.ts'
 import { callElsewhere } from './call-elsewhere.ts'
@@ -12,7 +12,7 @@ import { actingUsers, identityHeaders } from './identity.ts'
 import { RetryableError, StageError } from './machine/failure.ts'
 import { graphOf } from './machine/graph.ts'
 import { cancelExecution } from './machine/operations.ts'
-import { type Execution, notify, type StagePlace } from './model.ts'
+import { notify, type StagePlace } from './model.ts'
 import { revealForStage, revealInCall } from './secret-use.ts'
 import { maskCopies } from './secrets.ts'
 import type { CollaboratorRequest, TaskContext } from './stages/stage-type.ts'
@@ -46,7 +46,7 @@ export function createTaskContext(engine: EngineParts, { execution, stage }: Sta
     activeRuns: () =>
       options.store.active(execution.application).flatMap((id) => (id === execution.id ? [] : (options.store.load(id) ?? []))),
     prepareExecution: async (definition) => prepareChild(definition, execution, await headersOf(), options),
-    cancelExecution: (id, canceledBy) => cancelOther(engine, execution, id, canceledBy),
+    cancelExecution: (id, canceledBy) => cancelOther(engine, { execution, stage }, id, canceledBy),
     reveal: (value) => revealForStage(value, { execution, stage }, options),
     async call(service, given, expected = []) {
       const { request, secrets } = await revealInCall(service, given, { place: { execution, stage }, parts: options })
@@ -90,15 +90,18 @@ async function requireRight(
   }
 }
 
-/** The end of an execution ends what it has started; a user who ends it needs EXECUTE there, too. */
-async function cancelOther(engine: EngineParts, { id: ownId, engine: { cancelFor } }: Execution, id: string, canceledBy: string) {
-  const { accessOf, store } = engine.options
-  const application = store.load(id)?.application
+/** What ends a stage ends the run that it has started; users who steered or cancelled its own run need EXECUTE there, too. */
+async function cancelOther(engine: EngineParts, { execution }: StagePlace, id: string, canceledBy: string): Promise<void> {
+  const { options } = engine
+  const { cancelFor } = execution.engine
+  const application = options.store.load(id)?.application
   if (application === undefined) return
-  const access = cancelFor === undefined ? undefined : await accessOf(cancelFor)
+  const users = usersOf(actingUsers({ execution }))
+  const [, ...others] = await actorsAmong(joinUsers(cancelFor === undefined ? users : [...users, cancelFor]), options)
+  const access = others.length === 0 ? undefined : await options.accessOf(joinUsers(others))
   const isAllowed = access === undefined || access.mayOnApplication(application, 'EXECUTE')
   engine.transact((unit) => {
-    const [own, other] = [unit.load(ownId), unit.load(id)]
+    const [own, other] = [unit.load(execution.id), unit.load(id)]
     if (isAllowed && other !== undefined) cancelExecution(other, { canceledBy, cancelFor }, undefined, unit.turn)
     else if (access !== undefined && own !== undefined)
       notify(own, `The execution ${id} goes on. ${describeMissing(access, 'EXECUTE', application)}`, unit.turn.now)

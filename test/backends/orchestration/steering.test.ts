@@ -245,23 +245,33 @@ test('a restarted child leaves a parent that its user may not execute', async (t
   }
 })
 
-test('a cancelled parent leaves a child that its user may not execute', async (t) => {
-  const engine = await startSteered(t)
-  await engine.store({ id: 'c1', application: 'mine', name: 'child', stages: [W('1', 600)], triggers: [] })
-  for (const [user, status] of [
-    ['bert', 'RUNNING'],
-    ['mallory', 'CANCELED'],
-  ] as const) {
-    const run = await engine.run({ application: 'secret', stages: [{ refId: '1', type: 'pipeline', pipeline: 'c1' }] }, 'olga')
-    const child = String(await engine.eventually(async () => (await engine.stage(run, '1')).context['executionId']))
-    await engine.ask('PUT', `/pipelines/${run}/cancel`, undefined, user)
-    await engine.ends(run, 'CANCELED')
-    const settled = async () =>
-      (await engine.execution(child)).status === 'CANCELED' || (await engine.execution(run)).systemNotifications.length > 0
-    await engine.eventually(settled)
-    assert.equal((await engine.execution(child)).status, status)
-  }
-})
+const ends: Record<string, (engine: Steered, run: string, user: string) => Promise<unknown>> = {
+  cancelled: (engine, run, user) => engine.ask('PUT', `/pipelines/${run}/cancel`, undefined, user),
+  failed: async (engine, run, user) => {
+    await engine.patch(run, '2', { note: 'x' }, user)
+    await engine.patch(run, '2', { judgmentStatus: 'stop' }, user)
+  },
+}
+
+for (const [title, end] of Object.entries(ends)) {
+  test(`a ${title} parent leaves a child that its user may not execute`, async (t) => {
+    const engine = await startSteered(t)
+    await engine.store({ id: 'c1', application: 'mine', name: 'child', stages: [W('1', 600)], triggers: [] })
+    for (const [user, status] of [
+      ['bert', 'RUNNING'],
+      ['mallory', 'CANCELED'],
+    ] as const) {
+      const stages = [{ refId: '1', type: 'pipeline', pipeline: 'c1' }, J('2')]
+      const run = await engine.run({ application: 'secret', stages }, 'olga')
+      const child = String(await engine.eventually(async () => (await engine.stage(run, '1')).context['executionId']))
+      await end(engine, run, user)
+      const isSettled = async () =>
+        (await engine.execution(child)).status === 'CANCELED' || (await engine.execution(run)).systemNotifications.length > 0
+      await engine.eventually(isSettled)
+      assert.equal((await engine.execution(child)).status, status)
+    }
+  })
+}
 
 test('a service elsewhere judges the last user, the engine the others', async (t) => {
   const engine = await startSteered(t)

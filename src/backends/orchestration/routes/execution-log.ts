@@ -25,11 +25,13 @@ export function toExecutionLog(execution: Execution): LogEntry[] {
 
 function executionEntries(execution: Execution): Entry[] {
   const { buildTime, startTime, endTime, status, trigger, paused, canceled, canceledBy, cancellationReason } = execution
+  const { steeredBy = [] } = execution.authentication
   return [
     { at: buildTime, eventType: 'ExecutionSubmitted', user: trigger.user, details: { trigger: trigger.type } },
     { at: startTime, eventType: 'ExecutionStarted', details: {} },
     { at: paused?.pauseTime, eventType: 'ExecutionPaused', user: paused?.pausedBy, details: {} },
     { at: paused?.resumeTime, eventType: 'ExecutionResumed', user: paused?.resumedBy, details: {} },
+    ...steeredBy.map(({ at, user, how }) => ({ at, eventType: 'ExecutionSteered', user, details: { how } })),
     ...(canceled
       ? [{ at: endTime, eventType: 'ExecutionCanceled', user: canceledBy, details: { reason: cancellationReason } }]
       : []),

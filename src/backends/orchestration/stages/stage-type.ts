@@ -149,7 +149,7 @@ export interface TaskContext {
   activeRuns(): readonly Execution[]
   /** Builds a run of a stored pipeline, not yet started: hand it to `TaskResult.start`. */
   prepareExecution(definition: JsonObject): Promise<Execution>
-  /** Leaves it alone where the user who cancelled this execution may not control that one. */
+  /** Leaves it alone where a user who cancelled or steered this execution may not control that one. */
   cancelExecution(id: string, canceledBy: string): Promise<void>
   /** Zone of execution windows, an IANA name. */
   readonly timeZone: string

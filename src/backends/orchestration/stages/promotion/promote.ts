@@ -86,7 +86,9 @@ async function checkMayPromote(context: TaskContext, { to }: Places): Promise<vo
   const ask = (path: string) => context.call('fiat', { method: 'GET', path }, [404])
   for (const user of await context.actors()) {
     if (await mayJudge({ requiredJudgmentRoles: to.mayPromote ?? [] }, user, ask)) continue
-    throw new StageError([describeMissingRole(to, user)], { status: 403, kind: 'PERMISSION' })
+    const isSteerer = context.execution.authentication.steeredBy?.some((each) => each.user === user)
+    const advice = isSteerer ? [`${user} has steered this run; a new run does without.`] : []
+    throw new StageError([describeMissingRole(to, user), ...advice], { status: 403, kind: 'PERMISSION' })
   }
 }
 
