@@ -41,7 +41,10 @@ export const controlStages: readonly StageDescription[] = [
       'Roles one of which the user needs; administrators always may. Empty: EXECUTE on the application is enough.',
       { choicesFrom: 'roles', otherNames: ['selectedStageRoles'] },
     ),
-    flag('propagateAuthenticationContext', 'Later stages run as the user who judged.'),
+    flag(
+      'propagateAuthenticationContext',
+      'Later stages act for the user who judged, too: they need the rights of the starter and of that user.',
+    ),
   ]),
   control.pipeline('checkPreconditions', 'Check preconditions', 'Fails unless all preconditions hold.', [
     objects('preconditions', 'Checked in parallel.', [

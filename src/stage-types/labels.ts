@@ -99,7 +99,7 @@ const labels: Readonly<Record<string, string>> = {
   preferLargerOverNewer: 'Keep the largest instead of the newest',
   preferSourceCapacity: 'Take the size of the running group',
   progressJsonPath: 'Path of the progress',
-  propagateAuthenticationContext: 'Go on as the judge',
+  propagateAuthenticationContext: 'Go on for the judge, too',
   propertyFile: 'File with properties',
   queuedBuild: 'Queued build',
   refId: 'Reference',

@@ -28,7 +28,10 @@ export function identitiesOf(place: ExecutionPlace): Identity[] {
   // A version that noted steering at stages has begun the run.
   const changed = place.execution.stages.flatMap(({ engine }) => engine.changedBy ?? [])
   const judges = judgmentsBefore(place).flatMap(({ lastModified }) => lastModified ?? [])
-  return [{ user: user || anonymous, allowedAccounts }, ...judges.reverse(), ...changed, ...steeredBy]
+  const starter = { user: user || anonymous, allowedAccounts }
+  // Such a judgment is how a user takes over what an event has started.
+  const isTakenOver = starter.user === anonymous && judges.length > 0
+  return [...(isTakenOver ? [] : [starter]), ...judges.reverse(), ...changed, ...steeredBy]
 }
 
 /** Their names as one, for checks and for calls. */

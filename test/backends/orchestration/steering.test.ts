@@ -145,6 +145,21 @@ test('who may use the service account of a run keeps its rights', async (t) => {
   }
 })
 
+test('a judgment takes over what an event has started, if it says so', async (t) => {
+  const engine = await startSteered(t)
+  for (const [propagateAuthenticationContext, user, status] of [
+    [false, 'olga', 'TERMINAL'],
+    [true, 'mallory', 'TERMINAL'],
+    [true, 'olga', 'SUCCEEDED'],
+  ] as const) {
+    await engine.store(victim)
+    const stages = [{ ...J('1'), propagateAuthenticationContext }, deletion('1')]
+    const run = await engine.run({ application: 'secret', stages }, 'anonymous')
+    await goOn(engine, run, user)
+    await engine.ends(run, status)
+  }
+})
+
 test('the record names who steered a run, and how, once each', async (t) => {
   const engine = await startSteered(t)
   const run = await engine.run({ application: 'secret', stages: [{ ...W('1', 600), name: 'Soak' }] }, 'olga')

@@ -137,7 +137,11 @@ const judgmentForm = [
   field('judgmentInputs', 'Answers', 'Read by ${ #judgment("name of this stage") }.', { kind: 'texts', Input: AnswersInput }),
   { View: JudgmentPreview, shows: [] },
   field('requiredJudgmentRoles', 'Who may judge', 'One of these roles. Empty: all who may start the pipeline.'),
-  field('propagateAuthenticationContext', 'Go on as the judge', 'Later stages have the rights of who judged.'),
+  field(
+    'propagateAuthenticationContext',
+    'Go on for the judge, too',
+    'Later stages need the rights of who started the run and of who judged.',
+  ),
 ]
 
 type Waiting = 'response' | 'getMethod' | 'locationHeader' | 'webhookResponse'
