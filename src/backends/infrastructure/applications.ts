@@ -10,7 +10,7 @@ import type { Instance, Job, LoadBalancer, ServerGroup } from './model.ts'
 import {
   type Answer,
   accessOf,
-  checkReadable,
+  checkOwners,
   checkRight,
   get,
   type Infrastructure,
@@ -21,6 +21,7 @@ import {
   loadBalancersOf,
   missing,
   none,
+  ownersOf,
   readableGroups,
   serverGroupsOf,
   writtenList,
@@ -47,22 +48,13 @@ const serverGroup: Answer = async (request, infrastructure) => {
   const { account, region, name } = pathValues(request, 'account', 'region', 'name')
   const group = findServerGroup(infrastructure, account, region, name)
   if (group === undefined) throw missing(request, 'Server group', 'name', 'account', 'region')
-  await checkApplication(request, infrastructure, group.moniker.app)
+  await checkOwners(request, infrastructure, group)
   return toServerGroupView(group, infrastructure.context.now(), queryFlag(request, 'includeDetails') ?? true)
 }
 
 function findServerGroup({ providers }: Infrastructure, account: string, region: string, name: string): ServerGroup | undefined {
   const found = providers.values().map((provider) => provider.serverGroup(account, region, name))
   return found.find((group) => group !== undefined)
-}
-
-/** The application of what was found counts, not the one that the path names. */
-export async function checkApplication(
-  request: FastifyRequest,
-  infrastructure: Infrastructure,
-  name: string | null,
-): Promise<void> {
-  if (name !== null) checkReadable(await accessOf(request, infrastructure), name, 'application')
 }
 
 /** Exactly one of `applications` and `ids`; an unknown id is skipped, a malformed one is refused. */
@@ -113,7 +105,7 @@ const loadBalancers: Answer = async (request, infrastructure) => {
   const application = pathValue(request, 'application')
   const groups = serverGroupsOf(infrastructure, application)
   const shown = balancersOfApplication(application, groups, loadBalancersOf(infrastructure))
-    .filter(({ account }) => access.mayOnAccount(account, 'READ'))
+    .filter((balancer) => isReadable(access, balancer))
     .sort(byName)
   return writtenList(shown.map((balancer) => formatJson(toLoadBalancerView(balancer))))
 }
@@ -123,7 +115,7 @@ const instance: Answer = async (request, infrastructure) => {
   for (const provider of infrastructure.providers) {
     const found = provider.instance(account, region, id)
     if (found === undefined) continue
-    await checkApplication(request, infrastructure, found.moniker.app)
+    await checkOwners(request, infrastructure, found)
     return toInstanceView(found, groupOf(found, infrastructure), infrastructure.context.now())
   }
   throw missing(request, 'Instance', 'id')
@@ -143,12 +135,12 @@ const console: Answer = async (request, infrastructure) => {
     if (wanted !== undefined && provider.id !== wanted.toLowerCase()) continue
     const isJob = (job: Job) => job.id === id && job.account === account && job.location === region
     const owner = provider.instance(account, region, id) ?? provider.jobs().find(isJob)
-    await checkApplication(request, infrastructure, owner?.moniker.app ?? null)
+    if (owner !== undefined) await checkOwners(request, infrastructure, owner)
     const read = (part: ConsoleWish | undefined) => provider.console(account, region, id, part, choice)
     const found = await read(text === undefined ? wish : { offset: 0 })
     if (found === undefined) continue
-    const { owner: application = null, ...view } = found
-    await checkApplication(request, infrastructure, application)
+    const { owned, ...view } = found
+    if (owned !== undefined) await checkOwners(request, infrastructure, owned)
     return text === undefined ? view : { ...view, ...(await findLines(view, text, read)) }
   }
   throw missing(request, 'Instance', 'id')
@@ -164,13 +156,15 @@ function consoleWish(request: FastifyRequest): ConsoleWish | undefined {
 
 const jobs: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
-  const shown = jobsOf(infrastructure, pathValue(request, 'application')).filter(({ account }) =>
-    access.mayOnAccount(account, 'READ'),
-  )
+  const shown = jobsOf(infrastructure, pathValue(request, 'application')).filter((each) => isReadable(access, each))
   return writtenList(shown.map((each) => formatJson(toJobView(each))))
 }
 
-const job: Answer = (request, infrastructure) => toJobView(requireJob(request, infrastructure).job)
+const job: Answer = async (request, infrastructure) => {
+  const { job: found } = requireJob(request, infrastructure)
+  await checkOwners(request, infrastructure, found)
+  return toJobView(found)
+}
 
 function requireJob(request: FastifyRequest, { providers }: Infrastructure) {
   const { application, account, location, id } = pathValues(request, 'application', 'account', 'location', 'id')
@@ -185,9 +179,8 @@ function requireJob(request: FastifyRequest, { providers }: Infrastructure) {
 const removeJob: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const { job: found, provider } = requireJob(request, infrastructure)
-  const { account, moniker } = found
-  checkRight(access, { kind: 'application', name: moniker.app ?? '', right: 'EXECUTE' })
-  checkRight(access, { kind: 'account', name: account, right: 'WRITE' })
+  for (const name of ownersOf(found)) checkRight(access, { kind: 'application', name, right: 'EXECUTE' })
+  checkRight(access, { kind: 'account', name: found.account, right: 'WRITE' })
   await provider.removeJob(found)
   return ''
 }
@@ -196,6 +189,7 @@ const jobFile: Answer = async (request, infrastructure) => {
   const { application, account, id, fileName } = pathValues(request, 'application', 'account', 'id', 'fileName')
   for (const provider of infrastructure.providers) {
     const found = provider.jobs().find((one) => one.id === id && isOf(application, one))
+    if (found !== undefined) await checkOwners(request, infrastructure, found)
     if (found?.account === account) return (await provider.jobFile(found, fileName)) ?? {}
   }
   return {}

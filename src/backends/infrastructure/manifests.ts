@@ -3,9 +3,8 @@ import type { FastifyRequest } from 'fastify'
 import { describeChoice } from '../../names/edit-distance.ts'
 import { BackendError } from '../backend.ts'
 import { pathValue, pathValues, queryFlag } from '../requests/request-values.ts'
-import { checkApplication } from './applications.ts'
 import type { ClusterMember } from './provider.ts'
-import { type Answer, accessOf, get, type Infrastructure, type InfrastructureRoute } from './route.ts'
+import { type Answer, accessOf, checkOwners, get, type Infrastructure, type InfrastructureRoute } from './route.ts'
 
 /** Cluster-wide objects have it in place of a location. */
 const noLocation = '_'
@@ -21,7 +20,7 @@ const manifest: Answer = async (request, infrastructure) => {
   for (const { manifests } of infrastructure.providers) {
     const found = await manifests?.find({ account, location, name }, choice)
     if (found === undefined) continue
-    await checkApplication(request, infrastructure, found.moniker.app)
+    await checkOwners(request, infrastructure, found)
     return found.view
   }
   throw new BackendError(404, `Unable to find ${name} in ${account}/${location}`)

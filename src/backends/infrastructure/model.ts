@@ -16,10 +16,15 @@ export interface Account {
 
 export type HealthState = 'Up' | 'Down' | 'Starting' | 'OutOfService' | 'Unknown' | 'Draining' | 'Succeeded' | 'Failed'
 
-/** Whose a resource is: READ and WRITE on its account, and on its application where it has one, decide. */
+/** Whose a resource is: READ and WRITE on its account, and on each of its applications, decide. */
 export interface Owned {
   readonly account: string
+  /** Without an application, nothing claims the resource: no application shows or counts it. */
   readonly moniker: Moniker
+  /** Applications that own it besides that of the moniker, such as those of its controllers. */
+  readonly coOwners?: readonly string[]
+  /** What would say whose it is, and cannot be found: only administrators read it. */
+  readonly unknownController?: string
 }
 
 /** One opinion about the health of an instance. */

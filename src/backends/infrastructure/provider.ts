@@ -4,7 +4,7 @@ import type { ConsolePart, ConsoleWish } from '../../agent/console.ts'
 import type { JsonObject } from '../../json/values.ts'
 import type { SecretHolder } from '../secrets/secret-values.ts'
 import type { ArtifactAccount } from './artifact-accounts/artifact-account.ts'
-import type { Account, Instance, Job, LoadBalancer, OwnHit, OwnResource, SecurityGroup, ServerGroup } from './model.ts'
+import type { Account, Instance, Job, LoadBalancer, Owned, OwnHit, OwnResource, SecurityGroup, ServerGroup } from './model.ts'
 import type { OperationTypes } from './operation-type.ts'
 
 /**
@@ -81,8 +81,8 @@ export interface CloudProvider {
 
 /** Output, with the offsets of a part where one was wanted. */
 export interface ConsoleView extends Partial<Omit<ConsolePart, 'output'>> {
-  /** Whose output it is, where no list has the instance; never part of the answer. */
-  readonly owner?: string | null
+  /** Whose output it is, where lists do not know; never part of the answer. */
+  readonly owned?: Owned
   /** By container where an instance has several. */
   readonly output: string | readonly { readonly name: string; readonly output: string }[]
 }

@@ -104,9 +104,28 @@ export function mayRead(access: Access, name: string, kind: NeededRight['kind'])
   return kind === 'application' ? access.mayOnApplication(name, 'READ') : access.mayOnAccount(name, 'READ')
 }
 
-/** Whether the caller may READ the account of a resource, and its application where it has one. */
-export function isReadable(access: Access, { account, moniker }: Owned): boolean {
-  return access.mayOnAccount(account, 'READ') && (moniker.app === null || access.mayOnApplication(moniker.app, 'READ'))
+/** Whether the caller may READ the account of a resource, and its applications. */
+export function isReadable(access: Access, owned: Owned): boolean {
+  if (!access.mayOnAccount(owned.account, 'READ') || (owned.unknownController !== undefined && !access.isAdmin)) return false
+  return ownersOf(owned).every((name) => access.mayOnApplication(name, 'READ'))
+}
+
+/** None where nothing claims it. */
+export function ownersOf({ moniker, coOwners = [] }: Owned): string[] {
+  return moniker.app === null ? [] : [moniker.app, ...coOwners]
+}
+
+/** The applications of what was found count, not the one that the path names. @throws {BackendError} 403 */
+export async function checkOwners(request: FastifyRequest, infrastructure: Infrastructure, owned: Owned): Promise<void> {
+  checkOwned(await accessOf(request, infrastructure), owned)
+}
+
+/** @throws {BackendError} 403 */
+export function checkOwned(access: Access, owned: Owned): void {
+  for (const name of ownersOf(owned)) checkReadable(access, name, 'application')
+  if (owned.unknownController === undefined || access.isAdmin) return
+  const text = `Whose this object is cannot be known: its controller ${owned.unknownController} cannot be found. An administrator can read it.`
+  throw new BackendError(403, text, { exception: 'AccessDenied' })
 }
 
 const anonymousAdvice = 'A pipeline that no user starts acts for a service account if its trigger has runAsUser.'
@@ -124,7 +143,7 @@ export function serverGroupsOf({ providers }: Infrastructure, application?: stri
 export async function readableGroups(request: FastifyRequest, infrastructure: Infrastructure): Promise<ServerGroup[]> {
   const access = await accessOf(request, infrastructure)
   const groups = serverGroupsOf(infrastructure, pathValue(request, 'application'))
-  return groups.filter(({ account }) => access.mayOnAccount(account, 'READ'))
+  return groups.filter((group) => isReadable(access, group))
 }
 
 export function loadBalancersOf({ providers }: Infrastructure): LoadBalancer[] {

@@ -19,6 +19,7 @@ import {
   type InfrastructureRoute,
   loadBalancersOf,
   mayRead,
+  ownersOf,
   securityGroupsOf,
   serverGroupsOf,
 } from './route.ts'
@@ -47,8 +48,8 @@ const search: Answer = async (request, infrastructure) => {
   return listSlices(page, { write, head: `[${set.slice(0, -1)},"results":[`, tail: ']}]' })
 }
 
-function isShownTo(access: Access, { application, account }: Hit): boolean {
-  if (application != null && !mayRead(access, application, 'application')) return false
+function isShownTo(access: Access, { owners = [], account }: Hit): boolean {
+  if (!owners.every((name) => mayRead(access, name, 'application'))) return false
   return account == null || mayRead(access, account, 'account')
 }
 
@@ -76,8 +77,8 @@ function matches(result: JsonObject, filters: ReadonlyMap<string, string[]>): bo
 interface Hit {
   /** What the query is looked for in. */
   readonly keys: readonly string[]
-  /** Whose readers see it; null: of all users. */
-  readonly application?: string | null
+  /** Who reads each of these applications sees it. */
+  readonly owners?: readonly string[]
   readonly account?: string | null
   readonly toResult: () => JsonObject
 }
@@ -160,15 +161,15 @@ async function findApplications(infrastructure: Infrastructure): Promise<Hit[]> 
       const url = `/applications/${application}`
       return { ...attributes, type: 'applications', provider: '', application, accounts, url }
     }
-    return { keys: [application], application, toResult }
+    return { keys: [application], owners: [application], toResult }
   }
   const hits = await flatMapInTurns(stored, (attributes) => [toApplicationHit(attributes)])
   const others = [...running.keys()].filter((name) => !known.has(name))
   return [...hits, ...others.map((name) => toApplicationHit({ name }))]
 }
 
-function toHit({ account, moniker }: Owned, keys: readonly string[], toResult: Hit['toResult']): Hit {
-  return { keys, account, application: moniker.app, toResult }
+function toHit(owned: Owned, keys: readonly string[], toResult: Hit['toResult']): Hit {
+  return { keys, account: owned.account, owners: ownersOf(owned), toResult }
 }
 
 function toClusterHit(group: ServerGroup): Hit {

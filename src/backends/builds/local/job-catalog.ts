@@ -76,20 +76,18 @@ export class JobCatalog {
     const startMs = performance.now()
     const configured = settings.jobs.find((job) => job.name === name)
     if (configured !== undefined) return { ...configured, declared: undefined }
-    for (const source of this.sourcesOf(name)) {
-      const findIt = () => this.#jobsOf(source).find((job) => job.name === name)
-      await this.#refresh(source)
-      if (findIt() === undefined && this.#mayReread(source, startMs)) await this.#refresh(source, 0)
-      const found = findIt()
-      if (found !== undefined) return found
-    }
-    return undefined
+    const source = this.sourceOf(name)
+    if (source === undefined) return undefined
+    const findIt = () => this.#jobsOf(source).find((job) => job.name === name)
+    await this.#refresh(source)
+    if (findIt() === undefined && this.#mayReread(source, startMs)) await this.#refresh(source, 0)
+    return findIt()
   }
 
   /** Why there is no such job, for people. */
   describeAbsence(name: string): string {
     const first = `The job "${name}" does not exist`
-    const [source] = this.sourcesOf(name)
+    const source = this.sourceOf(name)
     if (source === undefined) return `${first}. Add it to builds.local.jobs, or its repository to builds.local.repositories.`
     const known = this.#sources.get(source.name)
     if (known === undefined) return `${first}, because its repository has not been read yet. Try again later.`
@@ -102,9 +100,15 @@ export class JobCatalog {
     return `${first}. Its repository declares ${declared.sort().join(', ')} (${age}).`
   }
 
-  /** Repositories that may declare the job. */
-  sourcesOf(name: string): JobSource[] {
-    return this.#options.settings.sources.filter((each) => name.startsWith(`${each.name}/`))
+  /**
+   * The repository that may declare the job: of several whose names begin its own, that with the longest, so that no key of a
+   * repository takes the place of another one's job.
+   */
+  sourceOf(name: string): JobSource | undefined {
+    const { sources, jobs } = this.#options.settings
+    if (jobs.some((job) => job.name === name)) return undefined
+    const all = sources.filter((each) => name.startsWith(`${each.name}/`))
+    return all.toSorted((one, other) => other.name.length - one.name.length)[0]
   }
 
   /** @param sinceMs What was read since then is new enough */
@@ -115,9 +119,10 @@ export class JobCatalog {
     return true
   }
 
-  #jobsOf({ name, application, account, repository, file }: JobSource): KnownJob[] {
-    const jobs = this.#sources.get(name)?.jobs ?? new Map<string, JobDefinition>()
-    return [...jobs].map(([key, definition]) => ({
+  #jobsOf(source: JobSource): KnownJob[] {
+    const { name, application, account, repository, file } = source
+    const jobs = [...(this.#sources.get(name)?.jobs ?? [])].filter(([key]) => this.sourceOf(`${name}/${key}`) === source)
+    return jobs.map(([key, definition]) => ({
       name: `${name}/${key}`,
       application,
       account,

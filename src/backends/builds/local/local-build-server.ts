@@ -269,7 +269,7 @@ export class LocalBuildServer implements BuildServer {
     const { catalog } = this.#parts
     const job = await catalog.find(name)
     if (job !== undefined) return job
-    const [source] = catalog.sourcesOf(name)
+    const source = catalog.sourceOf(name)
     if (source !== undefined) await this.#rights.checkFollow(source, user)
     throw new BackendError(404, catalog.describeAbsence(name))
   }

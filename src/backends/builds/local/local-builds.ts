@@ -203,10 +203,14 @@ export class LocalBuilds {
     }
   }
 
-  async #requireJob({ job: name }: StoredBuild): Promise<KnownJob> {
+  async #requireJob({ job: name, application, account }: StoredBuild): Promise<KnownJob> {
     const job = await this.#options.catalog.find(name)
     if (job === undefined) throw new BackendError(400, this.#options.catalog.describeAbsence(name))
-    return job
+    if ((job.application ?? '') === application && job.account === account) return job
+    throw new BackendError(
+      400,
+      `The job "${name}" has another application or account since the build was started. Start it again.`,
+    )
   }
 
   #startRunner({ id, account, application }: StoredBuild, content: string, timeLimitMs: number): void {

@@ -146,6 +146,30 @@ test('a log that breaks off is not kept as a whole one', async (t) => {
   assert.equal(files.logOf('build-1', 100), undefined)
 })
 
+test('no key of a repository takes the place of another job', async (t) => {
+  const folder = folderFor(t)
+  const [outer, inner] = [await startGitServer(t), await startGitServer(t)]
+  outer.commit({
+    '.fairlead/build.yml':
+      'jobs: { bank/deploy: { steps: [ls] }, bank/new: { steps: [ls] }, site/deploy: { steps: [ls] }, own: { steps: [ls] } }',
+  })
+  inner.commit({ '.fairlead/build.yml': 'jobs: { deploy: { steps: [ls] } }' })
+  const owned = (name: string, application: string, url: string) => ({
+    ...{ name, application, account: 'local', repository: { url }, file: '.fairlead/build.yml' },
+  })
+  const sources = [owned('all', 'mine', outer.folder), owned('all/bank', 'bank', inner.folder)]
+  const jobs = [owned('all/site/deploy', 'site', inner.folder)]
+  const settings = { jobs, sources, refreshMs: 60_000 } as unknown as LocalBuildSettings
+  const repositories = new RepositoryReader({ accounts: [], maxBytes: megabyte })
+  const catalog = new JobCatalog({ settings, repositories, folder: join(folder, 'reading'), log })
+  const expected = { 'all/bank/deploy': 'bank', 'all/own': 'mine', 'all/site/deploy': 'site' }
+
+  for (const [name, application] of Object.entries(expected)) assert.equal((await catalog.find(name))?.application, application)
+  assert.equal(await catalog.find('all/bank/new'), undefined)
+  const listed = (await catalog.jobs()).map(({ name, application }) => [name, application])
+  assert.deepEqual(listed, Object.entries(expected))
+})
+
 test('repositories are bounded on disk, and read again for a new job', async (t) => {
   const folder = folderFor(t)
   const git = await startGitServer(t)

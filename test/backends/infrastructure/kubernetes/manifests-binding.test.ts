@@ -138,17 +138,17 @@ for (const [what, before, taken, number, isNew] of versions) {
 }
 
 const names: readonly (readonly [string, JsonObject, readonly (string | number | null)[]])[] = [
-  ['shop-main-v003', {}, ['shop', 'shop-main', 3]],
-  ['web-7d9f', {}, ['web', 'web-7d9f', null]],
-  ['system:node-v002', {}, ['system', 'system:node', 2]],
+  ['shop-main-v003', {}, [null, 'shop-main', 3]],
+  ['web-7d9f', {}, [null, 'web-7d9f', null]],
+  ['system:node-v002', {}, [null, 'system:node', 2]],
   [
     'web',
     { 'moniker.spinnaker.io/application': '"shop"', 'moniker.spinnaker.io/cluster': 'deployment web' },
     ['shop', 'deployment web', null],
   ],
-  ['web-v001', { 'moniker.spinnaker.io/sequence': '7', 'deployment.kubernetes.io/revision': '2' }, ['web', 'web', 7]],
-  ['web-v001', { 'deployment.kubernetes.io/revision': '2' }, ['web', 'web', 2]],
-  ['web-v001', { 'moniker.spinnaker.io/sequence': 'seven' }, ['web', 'web', null]],
+  ['web-v001', { 'moniker.spinnaker.io/sequence': '7', 'deployment.kubernetes.io/revision': '2' }, [null, 'web', 7]],
+  ['web-v001', { 'deployment.kubernetes.io/revision': '2' }, [null, 'web', 2]],
+  ['web-v001', { 'moniker.spinnaker.io/sequence': 'seven' }, [null, 'web', null]],
 ]
 
 for (const [name, annotations, expected] of names) {

@@ -17,6 +17,7 @@ const alice = {
 }
 const views = { alice }
 const owner = 'moniker.spinnaker.io/application'
+const nameLabel = 'app.kubernetes.io/name'
 const unversioned = { 'strategy.spinnaker.io/versioned': 'false' }
 
 function owned(manifest: JsonObject, app: string): JsonObject {
@@ -124,29 +125,73 @@ test('a plan hides objects of other applications', async (t) => {
   assert.doesNotMatch(JSON.stringify(differences), /hidden/)
 })
 
-test('a JSON patch cannot claim an object by copying', async (t) => {
+test('a patch is refused for what it leaves of claims', async (t) => {
   const operations = await startOperations(t, { views })
   if (operations === undefined) return
-  const { deploy, fail, get, namespace: location } = operations
-  await deploy([configMap('conf', {}, { annotations: unversioned, labels: { [owner]: 'bank' } })])
-  const target = { manifestName: 'configMap conf', location, options: { mergeStrategy: 'json' } }
-  for (const path of ['/metadata/annotations', '/metadata', `/metadata/annotations/${owner.replace('/', '~1')}`]) {
-    const patchBody = [{ op: 'copy', from: '/metadata/labels', path }]
-    assert.match(await fail('patchManifest', { ...target, patchBody }), /not copied or moved/, path)
+  const { deploy, fail, run, get, namespace: location } = operations
+  await deploy([configMap('conf', {}, { annotations: unversioned, labels: { [owner]: 'bank', [nameLabel]: 'bank' } })])
+  const target = { manifestName: 'configMap conf', location }
+  const annotation = `/metadata/annotations/${owner.replace('/', '~1')}`
+  const refused: readonly (readonly [string, unknown, RegExp?])[] = [
+    ['json', [{ op: 'copy', from: '/metadata/labels', path: '/metadata/annotations' }]],
+    ['json', [{ op: 'copy', from: `/metadata/labels/${owner.replace('/', '~1')}`, path: annotation }]],
+    ['json', [{ op: 'copy', from: '/metadata/labels', path: '/metadata' }], /configMap conf/],
+    ['json', [{ op: 'remove', path: annotation }]],
+    ['merge', { metadata: { annotations: { [owner]: '' } } }],
+    ['strategic', { metadata: { annotations: { $patch: 'delete' } } }],
+  ]
+  for (const [mergeStrategy, patchBody, expected = denied] of refused) {
+    const description = { ...target, options: { mergeStrategy }, patchBody }
+    assert.match(await fail('patchManifest', description), expected, JSON.stringify(patchBody))
   }
-  assert.equal((await get('configmaps/conf')).metadata.annotations?.[owner], 'shop')
+  const patchBody = { metadata: { labels: { [nameLabel]: 'shop' }, annotations: { [owner]: null } } }
+  await run('patchManifest', { ...target, options: { mergeStrategy: 'merge' }, patchBody })
+  assert.equal((await get('configmaps/conf')).metadata.annotations?.[owner], undefined)
 })
 
-test('an empty annotation claims what the label names', async (t) => {
+test('blank claims become that of the deployment', async (t) => {
   const operations = await startOperations(t, { views })
   if (operations === undefined) return
-  const { failDeploy, names } = operations
-  const metadata = { name: 'conf', annotations: { [owner]: '' }, labels: { 'app.kubernetes.io/name': 'bank' } }
-  assert.match(await failDeploy([{ ...configMap('conf', {}), metadata }]), denied)
-  assert.equal(
-    (await names('configmaps')).some((name) => name.startsWith('conf')),
-    false,
-  )
+  const { deploy, get } = operations
+  for (const value of ['', '""', ' ', '" "', null]) {
+    const annotations = { ...unversioned, [owner]: value }
+    await deploy([
+      { ...configMap('bank-conf', {}), metadata: { name: 'bank-conf', annotations, labels: { [nameLabel]: 'bank' } } },
+    ])
+    assert.equal((await get('configmaps/bank-conf')).metadata.annotations?.[owner], 'shop', JSON.stringify(value))
+  }
+})
+
+test('claims of templates and controllers need rights', async (t) => {
+  const operations = await startOperations(t, { views })
+  if (operations === undefined) return
+  const { plane, path, fail, failDeploy, namespace: location } = operations
+  const byLabel = { labels: { [nameLabel]: 'bank', 'app.kubernetes.io/managed-by': 'spinnaker' } }
+  const byAnnotation = { annotations: { [owner]: ' "bank" ' } }
+  const job = (metadata: JsonObject, pod: JsonObject) => ({
+    apiVersion: 'batch/v1',
+    kind: 'CronJob',
+    metadata: { name: 'job' },
+    spec: { jobTemplate: { metadata, spec: { template: { metadata: pod } } } },
+  })
+  const volumes = workload('StatefulSet', 'db', { volumeClaimTemplates: [{ metadata: { name: 'data', ...byAnnotation } }] })
+  const uid = (await plane.api.create(path('replicasets'), owned(workload('ReplicaSet', 'web', { replicas: 0 }), 'bank')))
+    .metadata.uid
+  const ownerReferences = [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid, controller: true }]
+  const refused = [
+    job(byLabel, {}),
+    job({ ...byLabel, annotations: { [owner]: '' } }, {}),
+    job({}, byLabel),
+    job({}, byAnnotation),
+    volumes,
+    configMap('conf', {}, { ownerReferences }),
+  ]
+  for (const manifest of refused) assert.match(await failDeploy([manifest]), denied, JSON.stringify(manifest))
+  await plane.api.create(path('configmaps'), configMap('both', {}, { ownerReferences, annotations: { [owner]: 'shop' } }))
+  assert.match(await fail('deleteManifest', { manifestName: 'configMap both', location }), denied)
+  const gone = [{ apiVersion: 'test.fairlead/v1', kind: 'Gone', name: 'gone', uid: 'gone', controller: true }]
+  await plane.api.create(path('configmaps'), configMap('lost', {}, { ownerReferences: gone }))
+  assert.match(await fail('deleteManifest', { manifestName: 'configMap lost', location }), /controller Gone gone cannot be found/)
 })
 
 test('names with a slash reach no other resource', async (t) => {

@@ -133,17 +133,21 @@ test('kubernetes-scenario 119, 120: services and network policies are listed', a
   )
 })
 
-test('kubernetes-scenario 34: what other tools create is listed by its name', async (t) => {
+test('kubernetes-scenario 34: what other tools create is listed once it claims an application', async (t) => {
   const operations = await startOperations(t)
   if (operations === undefined) return
   const { plane, path, namespace } = operations
 
-  await plane.api.create(path('deployments'), workload('Deployment', 'shop-main-v003', { namespace }))
+  for (const name of ['shop-main-v003', 'shop-other']) {
+    await plane.api.create(path('deployments'), workload('Deployment', name, { namespace }))
+  }
+  const annotations = { 'moniker.spinnaker.io/application': 'shop' }
+  await plane.api.patch(path('deployments/shop-main-v003'), { metadata: { annotations } })
 
-  const [manager] = await untilListed(operations, `${shop}/serverGroupManagers`, ({ length }) => length === 1)
+  const managers = await untilListed(operations, `${shop}/serverGroupManagers`, ({ length }) => length > 0)
   assert.deepEqual(
-    ['app', 'cluster', 'sequence'].map((field) => fieldAt(manager, 'moniker', field)),
-    ['shop', 'shop-main', 3],
+    managers.map((manager) => ['app', 'cluster', 'sequence'].map((field) => fieldAt(manager, 'moniker', field))),
+    [['shop', 'shop-main', 3]],
   )
 })
 

@@ -362,6 +362,36 @@ test('kubernetes-scenario 129: a kind that may not be listed is empty', async (t
   )
 })
 
+test('lists show an object with those that claim it, never by its name', async (t) => {
+  const { fake, read } = await startLists(t)
+  const claim = 'moniker.spinnaker.io/application'
+  const manager = fake.objects.put(workload('Deployment', 'web', { annotations: { [claim]: ' "shop" ' } }))
+  const followed = fake.objects.put(workload('ReplicaSet', 'other-v000', { ownerReferences: [ownerReference(manager)] }))
+  fake.objects.put(pod('other-v000-a', followed))
+  const blank: Record<string, Record<string, string>> = { 'shop-a': {}, 'shop-b': { [claim]: '' }, 'shop-c': { [claim]: ' ' } }
+  for (const [name, annotations] of Object.entries(blank)) {
+    fake.objects.put(pod(`${name}-pod`, fake.objects.put(workload('ReplicaSet', name, { annotations })), { annotations }))
+    fake.objects.put(service(name, {}, { annotations }))
+    fake.objects.put(ingress(name, name, { annotations }))
+    fake.objects.put(networkPolicy(name, [], { annotations }))
+    fake.objects.put(pod(`${name}-lone`, undefined, { annotations }))
+  }
+
+  const groups = await read<JsonObject[]>(`${shop}/serverGroups`)
+  assert.deepEqual(
+    groups.map(({ name }) => name),
+    ['replicaSet other-v000'],
+  )
+  assert.deepEqual(await read(`${shop}/clusters`), { k8s: ['other'] })
+  assert.deepEqual(await read(`${shop}/loadBalancers`), [])
+  const { moniker, application } = await read('/instances/k8s/n1/pod%20other-v000-a')
+  assert.deepEqual([fieldOf(moniker, 'app'), application], ['shop', 'shop'])
+  const found = await read<JsonObject[]>('/search?q=shop-&type=serverGroups,instances,loadBalancers,securityGroups&pageSize=100')
+  const results = objectsOf(found[0]?.['results'])
+  assert.ok(results.length > 8)
+  assert.ok(results.every((result) => (result['application'] ?? null) === null))
+})
+
 test('the first read waits for the lists that it needs, and only those', async (t) => {
   const { fake, read } = await startLists(t)
   putReplicaSet(fake, 'api-v000')

@@ -96,12 +96,17 @@ test('kubernetes-scenario 113: fields that clients need are there before the con
   assert.deepEqual(fieldAt(await read(pathOf('service front')), 'manifest', 'status'), { loadBalancer: {} })
 })
 
+const claim = 'moniker.spinnaker.io/application'
 const readsOnly = ['READ']
 const all = ['READ', 'WRITE', 'EXECUTE']
 const views = {
   alice: { accounts: [{ name: 'k8s', authorizations: all }], applications: [{ name: 'shop', authorizations: all }] },
   bob: { accounts: [{ name: 'k8s', authorizations: readsOnly }], applications: [{ name: 'shop', authorizations: all }] },
   carol: { accounts: [], applications: [{ name: 'shop', authorizations: all }] },
+  erin: {
+    accounts: [{ name: 'k8s', authorizations: all }],
+    applications: ['shop', 'bank'].map((name) => ({ name, authorizations: all })),
+  },
   dora: { accounts: [{ name: 'k8s', authorizations: all }], applications: [] },
 }
 
@@ -136,6 +141,57 @@ test('the output of a pod that no list shows needs rights on its owner', async (
   const { body } = await ask('GET', path, undefined, 'alice')
   assert.deepEqual(Object.keys(body as object), ['output'])
   assert.equal((await ask('GET', path, undefined, 'dora')).status, 403)
+})
+
+test('every claim of a pod and its controllers counts for reads', async (t) => {
+  const { fake, ask } = await startManifests(t, {}, views)
+  const claimed = (kind: string, name: string, application: string | undefined, owner?: JsonObject) =>
+    fake.objects.put(
+      workload(kind, name, {
+        annotations: application === undefined ? {} : { [claim]: application },
+        ...(owner !== undefined && { ownerReferences: [ownerReference(owner)] }),
+      }),
+    )
+  const outer = claimed('Deployment', 'outer', 'bank')
+  const owners: Readonly<Record<string, JsonObject>> = {
+    own: claimed('ReplicaSet', 'own', 'shop'),
+    bank: claimed('ReplicaSet', 'bank', 'bank'),
+    outer: claimed('ReplicaSet', 'middle', undefined, outer),
+    free: claimed('ReplicaSet', 'free', undefined),
+    gone: workload('ReplicaSet', 'gone', { uid: 'gone' }),
+  }
+  const cases: readonly (readonly [string, string | undefined, readonly string[]])[] = [
+    ['own', undefined, ['alice']],
+    ['own', '', ['alice']],
+    ['own', 'bank', ['erin']],
+    ['bank', undefined, ['erin']],
+    ['bank', 'shop', ['erin']],
+    ['outer', undefined, ['erin']],
+    ['free', undefined, ['alice', 'erin', 'dora']],
+    ['gone', undefined, []],
+    ['gone', 'shop', ['alice', 'erin']],
+  ]
+  for (const [index, [owner, application, readers]] of cases.entries()) {
+    const name = `shop-${index}`
+    fake.objects.put(pod(name, owners[owner], { annotations: application === undefined ? {} : { [claim]: application } }))
+    fake.logs.set(`n1/${name}/main`, 'secret=output')
+    const paths = [
+      pathOf(`pod ${name}`),
+      `/instances/k8s/n1/pod%20${name}/console?provider=kubernetes`,
+      `/applications/shop/kubernetes/pods/k8s/n1/${name}/main`,
+    ]
+    for (const path of paths) {
+      const mayAsk = ['alice', 'erin', ...(path.startsWith('/applications') ? [] : ['dora'])]
+      for (const user of ['alice', 'erin', 'dora']) {
+        const isShown = mayAsk.includes(user) && (readers.includes(user) || (user === 'erin' && readers.includes('alice')))
+        assert.equal(
+          (await ask('GET', path, undefined, user)).status,
+          isShown ? 200 : 403,
+          `${user} ${path} ${owner} ${application}`,
+        )
+      }
+    }
+  }
 })
 
 test('kubernetes-scenario 128: secret values need WRITE on the account', async (t) => {

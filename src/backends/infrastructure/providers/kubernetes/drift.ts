@@ -12,7 +12,7 @@ import { diffObjects } from './manifests/diff.ts'
 import { monikerOf } from './manifests/moniker.ts'
 import { lastAppliedOf } from './manifests/versions.ts'
 import type { KubeObject } from './objects.ts'
-import { applicationAnnotation, managerLabel } from './owner.ts'
+import { managerLabel, ownerOf } from './owner.ts'
 import type { KubernetesAccount } from './parts.ts'
 
 /** What users deploy; the objects that controllers create from it follow it. */
@@ -68,7 +68,7 @@ async function driftIn(
 }
 
 function isDeployedFor(application: string, object: KubeObject): boolean {
-  return annotationOf(object, applicationAnnotation)?.toLowerCase() === application.toLowerCase()
+  return ownerOf(object)?.toLowerCase() === application.toLowerCase()
 }
 
 interface Drift {

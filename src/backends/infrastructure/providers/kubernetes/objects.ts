@@ -37,6 +37,11 @@ export function controllerOf({ metadata }: Described): OwnerReference | undefine
   return metadata.ownerReferences?.find(({ controller }) => controller === true)
 }
 
+/** Its controller, else what it is otherwise removed with. */
+export function ownerReferenceOf(object: Described): OwnerReference | undefined {
+  return controllerOf(object) ?? object.metadata.ownerReferences?.[0]
+}
+
 export function isOwnedBy({ metadata }: Described, owner: Described): boolean {
   return metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true
 }

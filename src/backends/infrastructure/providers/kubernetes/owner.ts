@@ -1,22 +1,32 @@
-/** Whose an object is: what its annotations and labels say, never its name. */
-import { textOf } from '../../../../json/values.ts'
-import type { KubeObject } from './objects.ts'
+/** Whose an object is: what its annotation or labels claim, never its name. The one answer for reads, lists and writes. */
+import { fieldAt, type JsonObject, textOf } from '../../../../json/values.ts'
 
 export const applicationAnnotation = 'moniker.spinnaker.io/application'
 /** It counts as the application beside `managerLabel`. */
 export const nameLabel = 'app.kubernetes.io/name'
 export const managerLabel = 'app.kubernetes.io/managed-by'
 
-/** The application that owns it; undefined: none does. The label counts only beside one that says that Spinnaker manages the object. */
-export function ownerOf({ metadata }: Pick<KubeObject, 'metadata'>): string | undefined {
-  const annotated = textOf(metadata.annotations?.[applicationAnnotation])
-  if (annotated !== undefined && unquoted(annotated) !== '') return unquoted(annotated)
-  const isManaged = metadata.labels?.[managerLabel]?.startsWith('spinnaker') === true
-  return isManaged ? textOf(metadata.labels?.[nameLabel]) : undefined
+/**
+ * The application that an object claims for itself; undefined: none. The label counts only beside one that says that Spinnaker manages
+ * the object. What its controllers claim owns it, too: see `ownershipOf`, and `NamespaceObjects.owned` for lists.
+ */
+export function ownerOf(object: JsonObject): string | undefined {
+  const annotated = valueText(fieldAt(object, 'metadata', 'annotations', applicationAnnotation))
+  if (annotated !== undefined) return annotated
+  const label = (name: string) => valueText(fieldAt(object, 'metadata', 'labels', name))
+  return label(managerLabel)?.startsWith('spinnaker') === true ? label(nameLabel) : undefined
 }
 
-/** Values may be JSON texts, `"web"` with quotes. */
-export function unquoted(value: string): string {
+/**
+ * The text of an annotation or a label, without quotes of JSON and blanks around it; undefined where nothing is left. Manifests may
+ * also hold numbers and booleans, which YAML makes of bare words.
+ */
+export function valueText(value: unknown): string | undefined {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  return textOf(unquoted((textOf(value) ?? '').trim()).trim())
+}
+
+function unquoted(value: string): string {
   if (!/^".*"$/s.test(value)) return value
   try {
     return String(JSON.parse(value))

@@ -1,6 +1,7 @@
 /** Annotations and labels that deployments write, and annotations that manifests give them (docs/contracts/kubernetes.md#names). */
-import { fieldAt, type JsonObject, objectOf, textOf } from '../../../../../json/values.ts'
-import { applicationAnnotation, nameLabel, unquoted } from '../owner.ts'
+import { fieldAt, isObject, type JsonObject } from '../../../../../json/values.ts'
+import { applicationAnnotation, managerLabel, nameLabel, ownerOf, valueText } from '../owner.ts'
+import { templateMetadata } from './edit.ts'
 
 /** The manager of the fields that Fairlead writes. */
 export const fieldManager = 'fairlead'
@@ -72,24 +73,36 @@ export function manifestStrategyOf(object: JsonObject): ManifestStrategy {
   }
 }
 
-/** Unquoted; undefined where it is missing or empty. Manifests may also hold numbers and booleans, which YAML makes of bare words. */
+/** As `valueText`: undefined where it is missing or empty. */
 export function annotationOf(object: JsonObject, key: string): string | undefined {
-  const value = fieldAt(object, 'metadata', 'annotations', key)
-  const text = typeof value === 'number' || typeof value === 'boolean' ? String(value) : textOf(value)
-  return text === undefined ? undefined : unquoted(text) || undefined
+  return valueText(fieldAt(object, 'metadata', 'annotations', key))
 }
 
-/** Applications that a manifest claims, for itself or for the pods of its template. */
+/**
+ * Applications that a manifest claims once it is deployed: for itself, and for whatever a template in it will create. A deployment
+ * writes its own application where the object and the pods of its template have no text in the annotation.
+ */
 export function claimedApplications(manifest: JsonObject): string[] {
-  const claimants = [manifest, objectOf(fieldAt(manifest, 'spec', 'template'))]
-  const ofCronJob = objectOf(fieldAt(manifest, 'spec', 'jobTemplate'))
-  const all = [...claimants, ofCronJob, objectOf(fieldAt(ofCronJob, 'spec', 'template'))]
-  return [...new Set(all.flatMap((each) => annotationOf(each, applicationAnnotation) ?? labelClaim(each)))]
+  const own = [manifest, fieldAt(manifest, ...templateMetadata.slice(0, -1))].filter(isObject)
+  const claims = claimantsIn(manifest).flatMap(
+    (each) => annotationOf(each, applicationAnnotation) ?? (own.includes(each) ? undefined : ownerOf(each)) ?? [],
+  )
+  return [...new Set(claims)]
 }
 
-/** Without a text in the annotation, the label says whose an object is. */
-function labelClaim(object: JsonObject): string[] {
-  const annotations = objectOf(fieldAt(object, 'metadata', 'annotations'))
-  const label = textOf(fieldAt(object, 'metadata', 'labels', nameLabel))
-  return label !== undefined && Object.hasOwn(annotations, applicationAnnotation) ? [label] : []
+/** All that decides whose an object and what it creates are. */
+export function ownerFieldsIn(object: JsonObject): unknown[] {
+  return claimantsIn(object).map(({ metadata }) => [
+    fieldAt(metadata, 'annotations', applicationAnnotation),
+    fieldAt(metadata, 'labels', managerLabel),
+    fieldAt(metadata, 'labels', nameLabel),
+    fieldAt(metadata, 'ownerReferences'),
+  ])
+}
+
+/** Every object with metadata, in any depth: templates of jobs, of claims on volumes, and of custom resources. */
+function claimantsIn(value: unknown): JsonObject[] {
+  if (Array.isArray(value)) return value.flatMap(claimantsIn)
+  if (!isObject(value)) return []
+  return [...(isObject(value['metadata']) ? [value] : []), ...Object.values(value).flatMap(claimantsIn)]
 }

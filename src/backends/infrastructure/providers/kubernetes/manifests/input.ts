@@ -1,5 +1,6 @@
 /** Manifests of a description, as they are deployed: without lists, nulls, and fields that belong to the API server. */
 import { fieldAt, fieldOf, isObject, type JsonObject, listOf, objectOf, textOf } from '../../../../../json/values.ts'
+import { applicationAnnotation, valueText } from '../owner.ts'
 import {
   annotationOf,
   artifactAnnotations,
@@ -44,7 +45,10 @@ const serverFields = [
   'deletionTimestamp',
 ]
 
-/** Without what users copy from a live object by accident; annotations and labels are texts, as YAML makes numbers of some. */
+/**
+ * Without what users copy from a live object by accident; annotations and labels are texts, as YAML makes numbers of some. An annotation
+ * without the name of an application is dropped: the deploying one is written there.
+ */
 export function normalized(manifest: JsonObject): JsonObject {
   const own = [...serverFields.map((name) => ['metadata', name]), ...[lastAppliedAnnotation, writtenByAnnotation].map(annotation)]
   const stripped = own.reduce((left, path) => withoutField(left, path), manifest)
@@ -64,10 +68,12 @@ function withTexts(object: JsonObject, path: readonly string[]): JsonObject {
   if (map === undefined) return object
   if (map === null) return withoutField(object, path)
   const isText = (value: unknown) => typeof value === 'string' || isObject(value) || Array.isArray(value)
-  if (!isObject(map) || Object.values(map).every(isText)) return object
-  const entries = Object.entries(map).flatMap(([key, value]) =>
-    value === null ? [] : [[key, isText(value) ? value : String(value)] as const],
-  )
+  const isDropped = ([key, value]: readonly [string, unknown]) =>
+    value === null || (key === applicationAnnotation && valueText(value) === undefined)
+  if (!isObject(map) || Object.entries(map).every((entry) => isText(entry[1]) && !isDropped(entry))) return object
+  const entries = Object.entries(map)
+    .filter((entry) => !isDropped(entry))
+    .map(([key, value]) => [key, isText(value) ? value : String(value)] as const)
   return withField(object, path, Object.fromEntries(entries))
 }
 

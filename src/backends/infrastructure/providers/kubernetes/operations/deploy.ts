@@ -153,19 +153,21 @@ async function checkPreparation(
     prepared.isPlanned ? Promise.resolve(undefined) : findLive(running, prepared),
   )
   for (const [index, prepared] of manifests.entries()) checkNewVersion(prepared, lives[index])
-  await checkChanges(running, [...manifests.map((prepared, index) => changeOf(prepared, lives[index])), ...services])
+  await checkChanges(running, [...manifests.flatMap((prepared, index) => changesOf(prepared, lives[index])), ...services])
   return lives
 }
 
 /** Objects of a kind that was unknown when the deployment was prepared may exist all the same. */
 async function checkPlanned(running: ManifestRun, prepared: PreparedManifest): Promise<KubeObject | undefined> {
   const live = await findLive(running, prepared)
-  await checkChanges(running, [changeOf(prepared, live)])
+  await checkChanges(running, changesOf(prepared, live))
   return live
 }
 
-function changeOf({ name, resource }: PreparedManifest, live: KubeObject | undefined): ObjectChange {
-  return { name, isNamespaced: resource.isNamespaced, live }
+/** The object as it is, and as it will be: a manifest may name a controller of another application. */
+function changesOf({ name, resource, manifest }: PreparedManifest, live: KubeObject | undefined): ObjectChange[] {
+  const change = { name, isNamespaced: resource.isNamespaced, live }
+  return [change, { ...change, live: manifest as KubeObject }]
 }
 
 function findLive({ account }: ManifestRun, prepared: PreparedManifest): Promise<KubeObject | undefined> {

@@ -1,4 +1,5 @@
 /** patchManifest. */
+import { isDeepStrictEqual } from 'node:util'
 import {
   fieldAt,
   fieldOf,
@@ -10,6 +11,7 @@ import {
   objectsOf,
   textOf,
 } from '../../../../../json/values.ts'
+import { requireAccess } from '../../../../rights/access.ts'
 import { apiVersionOf } from '../api/api-path.ts'
 import type { PatchOptions } from '../api/cluster-api.ts'
 import {
@@ -17,17 +19,17 @@ import {
   changeCauseAnnotation,
   claimedApplications,
   fieldManager,
+  ownerFieldsIn,
   writtenByAnnotation,
 } from '../manifests/annotations.ts'
 import { bindArtifacts, firstOfEachArtifact } from '../manifests/artifacts.ts'
 import { withEntries, withField } from '../manifests/edit.ts'
 import type { KubeObject } from '../objects.ts'
-import { applicationAnnotation } from '../owner.ts'
 import { defineManifestOperation, type ManifestRun } from './parts.ts'
 import { checkBound } from './prepare.ts'
 import { toManifestResult } from './results.ts'
 import { retrying } from './retry.ts'
-import { requireChangeable } from './rights.ts'
+import { checkChanges, requireChangeable, toChange } from './rights.ts'
 import { aboutObject, describeTarget, describeTargetProblems, type LiveTarget, namedManifest, type Target } from './targets.ts'
 
 type MergeStrategy = 'strategic' | 'merge' | 'json'
@@ -59,21 +61,10 @@ function describeBodyProblem(description: JsonObject): string | undefined {
   if (operations.length === 0 && !isObject(patchBody)) {
     return 'patchBody: a list of operations such as {op: add, path: /metadata/labels/tier, value: web} is needed (patchBody.empty).'
   }
-  const isClaim = operations.some(({ op, path }) => (op === 'copy' || op === 'move') && mayClaim(segmentsOf(path)))
-  return isClaim
-    ? `patchBody: the annotation ${applicationAnnotation} can be added and replaced, and not copied or moved, alone or with what is around it.`
-    : undefined
+  return undefined
 }
 
-/** Whether an annotation that names the owner may stand at or below the path. */
-function mayClaim(path: readonly string[]): boolean {
-  const place = path.at(-1)
-  return place === undefined || place === applicationAnnotation || aroundAnnotations.has(place)
-}
-
-const aroundAnnotations: ReadonlySet<string> = new Set(['annotations', 'metadata', 'template', 'jobTemplate', 'spec'])
-
-/** Claims of an object that is merged, or of an operation of a JSON patch. */
+/** What an object that is merged, or an operation of a JSON patch, claims by itself: refused before a task begins. */
 function applicationsIn(part: unknown): string[] {
   if (!isObject(part)) return []
   if (textOf(part['op']) === undefined) return claimedApplications(part)
@@ -96,16 +87,51 @@ async function patch(running: ManifestRun): Promise<void> {
   run.note(`Patching ${subject} …`)
   // The operations of a JSON patch may not be done twice.
   const isDone = annotationOf(live, writtenByAnnotation) === run.id
-  const patched = isDone ? live : await send(running, target, { body, type })
+  const patched = isDone ? live : await send(running, target, await checkedPatch(running, target, { body, type }))
   account.lists.observe(patched)
   run.report(toManifestResult([{ name: target.name, namespace: target.place.namespace, object: patched }], bound))
 }
 
-function send(
-  running: ManifestRun,
-  target: Target,
-  { body, type }: { readonly body: unknown; readonly type: PatchOptions['type'] },
-): Promise<KubeObject> {
+interface Patch {
+  readonly body: unknown
+  readonly type: PatchOptions['type']
+}
+
+/**
+ * The API server alone knows what a patch leaves of annotations and labels: its dry run says whose the object will be. A patch that
+ * changes that holds for the object as it is now, so that two of them together claim nothing that neither does.
+ *
+ * @throws {Error} where the user has no WRITE on an application that the object would claim then
+ */
+async function checkedPatch(running: ManifestRun, target: LiveTarget, patch: Patch): Promise<Patch> {
+  const { parts, account } = running
+  const isChecked = parts.context.settings.authorization === true && parts.settings.checksOwners
+  if (!isChecked || !mayClaim(running.description['patchBody'])) return patch
+  const { live, name } = target
+  const options = { type: patch.type, fieldManager, dryRun: true }
+  const next = await aboutObject(describeTarget(account, target), () => account.api.patch(target.place, patch.body, options))
+  if (isDeepStrictEqual(ownerFieldsIn(next), ownerFieldsIn(live))) return patch
+  await checkChanges(running, [toChange({ ...target, live: next })])
+  const access = await requireAccess(parts.context, running.run.user)
+  const claimed = claimedApplications(next).find((each) => !access.mayOnApplication(each, 'WRITE'))
+  if (claimed !== undefined) {
+    throw new Error(`Access denied to application ${claimed}, which ${name} would claim: ${access.user} has no WRITE on it.`)
+  }
+  const { resourceVersion } = live.metadata
+  const body =
+    patch.type === 'json'
+      ? [{ op: 'test', path: '/metadata/resourceVersion', value: resourceVersion }, ...objectsOf(patch.body)]
+      : withField(objectOf(patch.body), ['metadata', 'resourceVersion'], resourceVersion)
+  return { ...patch, body }
+}
+
+/** What names no metadata moves none, unless it copies what is there. */
+function mayClaim(patchBody: unknown): boolean {
+  const isMoved = objectsOf(patchBody).some(({ op }) => op === 'copy' || op === 'move')
+  return isMoved || JSON.stringify(patchBody).includes('metadata')
+}
+
+function send(running: ManifestRun, target: Target, { body, type }: Patch): Promise<KubeObject> {
   const call = () => running.account.api.patch(target.place, body, { type, fieldManager })
   return aboutObject(describeTarget(running.account, target), () => (type === 'json' ? call() : retrying(running, call)))
 }

@@ -1,15 +1,14 @@
 /** Rights beyond those on the account: of the applications that own live objects, and on cluster-wide kinds. */
 import { type Access, requireAccess } from '../../../../rights/access.ts'
 import type { OperationRun } from '../../../operation-type.ts'
-import { controllerOf, type KubeObject, type OwnerReference } from '../objects.ts'
-import { ownerOf } from '../owner.ts'
+import { describeUnknown, ownershipOf } from '../controllers.ts'
+import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount } from '../parts.ts'
 import type { ChangedName, ManifestRun } from './parts.ts'
 import {
   type Capability,
   describeTarget,
   findManifestTarget,
-  groupAndVersion,
   type LiveTarget,
   requireCapability,
   requireLive,
@@ -42,12 +41,17 @@ export async function checkChanges(
           'in "clusterScoped" of the account (kubernetes.accounts).',
       )
     }
-    const owner = live === undefined || !parts.settings.checksOwners ? undefined : await ownerOfAny(account, live)
-    if (owner !== undefined && !access.mayOnApplication(owner, 'WRITE')) {
+    if (live === undefined || !parts.settings.checksOwners) continue
+    const { applications, unknownController } = await ownershipOf(account, live)
+    const place = `${name} in ${live.metadata.namespace ?? account.settings.name}`
+    const owner = applications.find((each) => !access.mayOnApplication(each, 'WRITE'))
+    if (owner !== undefined) {
       throw new Error(
-        `Access denied to application ${owner}, which owns ${name} in ${live?.metadata.namespace ?? account.settings.name}: ` +
-          `${run.user} has no WRITE on it. An owner of ${owner} can grant it.`,
+        `Access denied to application ${owner}, which owns ${place}: ${run.user} has no WRITE on it. An owner of ${owner} can grant it.`,
       )
+    }
+    if (unknownController !== undefined && !access.isAdmin) {
+      throw new Error(`${describeUnknown(place, unknownController)} An administrator can change it.`)
     }
   }
 }
@@ -75,28 +79,4 @@ export async function requireChangeable(
   const found = { ...target, live: await requireLive(account, target), subject: describeTarget(account, target) }
   await checkChanges(running, [toChange(found)])
   return found
-}
-
-const maxControllers = 3
-
-/** An object without owner belongs to that of its controller, as the pods of a deployment do. */
-async function ownerOfAny(account: KubernetesAccount, live: Pick<KubeObject, 'metadata'>): Promise<string | undefined> {
-  let found: Pick<KubeObject, 'metadata'> | undefined = live
-  for (let step = 0; step < maxControllers && ownerOf(found) === undefined; step++) {
-    const controller: OwnerReference | undefined = controllerOf(found)
-    found = controller && (await loadController(account, controller, live.metadata.namespace))
-    if (found === undefined) return undefined
-  }
-  return ownerOf(found)
-}
-
-async function loadController(
-  { api }: KubernetesAccount,
-  { apiVersion, kind, name, uid }: OwnerReference,
-  namespace = '',
-): Promise<KubeObject | undefined> {
-  const resource = await api.find({ kind, ...groupAndVersion(apiVersion) })
-  if (resource === undefined) return undefined
-  const parent = await api.get({ resource, namespace: resource.isNamespaced ? namespace : '', name })
-  return parent?.metadata.uid === uid ? parent : undefined
 }

@@ -103,7 +103,10 @@ export class AccountLists {
   }
 
   #need(isWanted: (kind: Kind) => boolean): void {
-    this.#options.need(isWanted)
+    const { need, objects } = this.#options
+    need(isWanted)
+    // What claims nothing belongs to the application of its controllers.
+    if (objects.namespaces.some((reads) => reads.hasUnclaimed)) need(isController)
   }
 
   #collect<T>(select: (reads: NamespaceReads) => Iterable<T> | undefined): T[] {
@@ -118,6 +121,11 @@ export class AccountLists {
 /** What server groups are made of. */
 function isOfGroups(kind: Kind): boolean {
   return kind.spinnakerKind === 'serverGroups' || isPodOrService(kind)
+}
+
+/** Kinds that control objects which lists show. */
+function isController({ spinnakerKind }: Kind): boolean {
+  return spinnakerKind === 'serverGroups' || spinnakerKind === 'serverGroupManagers'
 }
 
 function isPodOrService({ name }: Kind): boolean {

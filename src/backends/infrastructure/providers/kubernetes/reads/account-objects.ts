@@ -1,9 +1,8 @@
 /** Objects of an account as lists show them, by namespace. */
 import type { OwnHit, OwnResource } from '../../../model.ts'
 import type { Kind } from '../kinds.ts'
-import { annotationOf } from '../manifests/annotations.ts'
 import type { KubeObject } from '../objects.ts'
-import { applicationAnnotation } from '../owner.ts'
+import { ownerOf } from '../owner.ts'
 import type { KubernetesAccountSettings } from '../settings.ts'
 import { isIgnored, type KeptObject, type ObjectKind, toKeptObject } from './kept-object.ts'
 import { type NamespaceOptions, NamespaceReads } from './namespace-reads.ts'
@@ -28,7 +27,7 @@ export class AccountObjects {
     const { settings, sharing } = this.#options
     const { namespace = '' } = object.metadata
     if (settings.omitNamespaces.includes(namespace) || isIgnored(object)) return undefined
-    if (settings.onlySpinnakerManaged && annotationOf(object, applicationAnnotation) === undefined) return undefined
+    if (settings.onlySpinnakerManaged && ownerOf(object) === undefined) return undefined
     const reads = this.#namespaces.getOrInsertComputed(namespace, () => new NamespaceReads(this.#options))
     return reads.objects.put(toKeptObject(object, kind, sharing))
   }
@@ -45,7 +44,7 @@ export class AccountObjects {
     }
   }
 
-  get namespaces(): Iterable<NamespaceReads> {
+  get namespaces(): MapIterator<NamespaceReads> {
     return this.#namespaces.values()
   }
 
@@ -65,7 +64,10 @@ export class AccountObjects {
   #select<T>(fits: (object: KeptObject) => boolean, toResult: (object: KeptObject) => T): T[] {
     const results: T[] = []
     for (const namespace of this.#namespaces.values()) {
-      for (const object of namespace.objects.all()) if (fits(object)) results.push(toResult(object))
+      for (const kept of namespace.objects.all()) {
+        const object = namespace.objects.owned(kept)
+        if (fits(object)) results.push(toResult(object))
+      }
     }
     return results
   }

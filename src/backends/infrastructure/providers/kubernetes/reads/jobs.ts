@@ -31,6 +31,7 @@ export function toJob({ account, workload, pods, listsPods }: JobParts): Job {
     account,
     location: namespace,
     moniker,
+    coOwners: workload.coOwners ?? [],
     state: job.state,
     createdMs,
     completedMs: job.completedMs,

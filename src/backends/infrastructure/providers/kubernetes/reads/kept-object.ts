@@ -8,7 +8,7 @@ import type { Kind, SpinnakerKind } from '../kinds.ts'
 import { trafficAnnotation } from '../manifests/annotations.ts'
 import { monikerOf } from '../manifests/moniker.ts'
 import { shareOf } from '../manifests/shares.ts'
-import { controllerOf, type KubeObject, millisecondsOf, type OwnerReference } from '../objects.ts'
+import { type KubeObject, millisecondsOf, type OwnerReference, ownerReferenceOf } from '../objects.ts'
 import { type JobState, toJobState } from './job-state.ts'
 import { addressesOfIngress, addressesOfService, healthOf, inboundRulesOf, outboundRulesOf } from './kept-parts.ts'
 import type { Sharing } from './sharing.ts'
@@ -25,6 +25,8 @@ interface Basics {
   readonly createdMs: number | undefined
   readonly labels: Labels
   readonly moniker: Moniker
+  /** Applications of its controllers, where they are not that of the moniker: see `NamespaceObjects.owned`. */
+  readonly coOwners?: readonly string[]
   readonly owner: OwnerReference | undefined
 }
 
@@ -136,7 +138,7 @@ export function toKeptObject(object: KubeObject, of: ObjectKind, sharing: Sharin
 
 function toBasics({ metadata }: KubeObject, { kind, apiVersion }: ObjectKind, sharing: Sharing): Basics {
   const { name, namespace = '', uid = '', creationTimestamp, labels = {} } = metadata
-  const owner = controllerOf({ metadata }) ?? metadata.ownerReferences?.[0]
+  const owner = ownerReferenceOf({ metadata })
   return {
     kind,
     apiVersion,

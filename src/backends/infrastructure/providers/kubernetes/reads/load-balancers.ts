@@ -16,6 +16,7 @@ export function toLoadBalancer(
     region,
     name: fullNameOf(balancer),
     moniker,
+    coOwners: balancer.coOwners ?? none,
     vpcId: undefined,
     loadBalancerType: balancer.kind.name,
     securityGroups: [],
@@ -24,6 +25,7 @@ export function toLoadBalancer(
   }
 }
 
+const none: readonly string[] = []
 const parts = new WeakMap<ServerGroup, LoadBalancerServerGroup>()
 
 /** Several load balancers may have it. */

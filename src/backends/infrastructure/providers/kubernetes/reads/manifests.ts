@@ -2,14 +2,15 @@
 import { type JsonObject, numberOf, objectOf } from '../../../../../json/values.ts'
 import type { OwnResource } from '../../../model.ts'
 import type { ClusterMember, ManifestChoice, ManifestCluster } from '../../../provider.ts'
+import { loadOwned } from '../controllers.ts'
 import { formatFullName } from '../full-name.ts'
 import { type Kind, parseKind } from '../kinds.ts'
 import { annotationOf, monikerAnnotations } from '../manifests/annotations.ts'
 import { artifactsOf } from '../manifests/artifacts.ts'
-import { monikerOf } from '../manifests/moniker.ts'
 import { withoutSecretValues } from '../manifests/secrets.ts'
 import { statusOf } from '../manifests/status.ts'
 import { type KubeObject, millisecondsOf } from '../objects.ts'
+import { ownerOf } from '../owner.ts'
 import type { KubernetesAccount } from '../parts.ts'
 import { loadEvents, withoutManagedFields } from './events.ts'
 import { loadReasons } from './manifest-reasons.ts'
@@ -35,12 +36,12 @@ export async function findManifest(
       status.stable.state ? undefined : loadReasons(account, object, kind),
     ]),
   )
-  const moniker = monikerOf(object)
+  const owned = await loadOwned(account, object)
   const view = {
     account: account.settings.name,
     name: formatFullName(kind, object.metadata.name),
     location: namespace,
-    moniker,
+    moniker: owned.moniker,
     manifest: toView(found, choice),
     status,
     artifacts: artifactsOf(object),
@@ -52,7 +53,7 @@ export async function findManifest(
       hopeless: reasons.some(({ isHopeless }) => isHopeless),
     }),
   }
-  return { account: account.settings.name, moniker, view }
+  return { ...owned, view }
 }
 
 /** Clients expect some fields that the API server leaves out for a moment. */
@@ -84,8 +85,7 @@ export async function findClusterMembers(account: KubernetesAccount, wanted: Man
 
 function isOfCluster(object: KubeObject, { application, cluster }: ManifestCluster): boolean {
   return (
-    annotationOf(object, monikerAnnotations.application) === application &&
-    annotationOf(object, monikerAnnotations.cluster) === cluster
+    ownerOf(object)?.toLowerCase() === application.toLowerCase() && annotationOf(object, monikerAnnotations.cluster) === cluster
   )
 }
 

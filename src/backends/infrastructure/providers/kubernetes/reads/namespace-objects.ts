@@ -1,4 +1,6 @@
 /** Kept objects of one namespace, and how they relate: relations never leave a namespace. */
+import { isDeepStrictEqual } from 'node:util'
+import { maxControllers } from '../controllers.ts'
 import { formatFullName } from '../full-name.ts'
 import type { Kind } from '../kinds.ts'
 import { type KeptObject, type KeptPod, type KeptWorkload, type Role, roleOf } from './kept-object.ts'
@@ -15,7 +17,9 @@ export class NamespaceObjects {
   readonly workloads = new OwnedObjects<KeptWorkload>()
   /** By role, then by full name. */
   readonly #objects = new Map<Role, Map<string, KeptObject>>()
-  readonly #workloadsByUid = new Map<string, KeptWorkload>()
+  /** Whatever may control others. */
+  readonly #controllers = new Map<string, KeptObject>()
+  readonly #owned = new WeakMap<KeptObject, KeptObject>()
   #relations: Relations | undefined
 
   get isEmpty(): boolean {
@@ -37,7 +41,25 @@ export class NamespaceObjects {
 
   /** The workload that owns a pod. */
   ownerOf({ owner }: KeptPod): KeptWorkload | undefined {
-    return owner && this.#workloadsByUid.get(owner.uid)
+    const found = owner && this.#controllers.get(owner.uid)
+    return found?.role === 'workload' ? found : undefined
+  }
+
+  /** With the applications of its controllers, as far as they are kept: the same object until these change. */
+  owned<T extends KeptObject>(object: T): T {
+    const claims = new Set<string>()
+    let found: KeptObject | undefined = object
+    for (let step = 0; step <= maxControllers && found !== undefined; step++) {
+      if (found.moniker.app !== null) claims.add(found.moniker.app)
+      found = found.owner && this.#controllers.get(found.owner.uid)
+    }
+    const [app = null, ...coOwners] = claims
+    if (app === object.moniker.app && coOwners.length === 0) return object
+    const known = this.#owned.get(object)
+    if (known?.moniker.app === app && isDeepStrictEqual(known.coOwners, coOwners)) return known as T
+    const owned = { ...object, moniker: { ...object.moniker, app }, coOwners }
+    this.#owned.set(object, owned)
+    return owned
   }
 
   get relations(): Relations {
@@ -54,10 +76,8 @@ export class NamespaceObjects {
     if (before !== undefined) this.#unrelate(before)
     objects.set(name, object)
     if (object.role === 'pod') this.pods.put(object)
-    if (object.role === 'workload') {
-      this.workloads.put(object)
-      this.#workloadsByUid.set(object.uid, object)
-    }
+    else this.#controllers.set(object.uid, object)
+    if (object.role === 'workload') this.workloads.put(object)
     this.#noteChange(object)
     return object
   }
@@ -75,9 +95,8 @@ export class NamespaceObjects {
 
   #unrelate(object: KeptObject): void {
     if (object.role === 'pod') this.pods.remove(object)
-    if (object.role !== 'workload') return
-    this.workloads.remove(object)
-    this.#workloadsByUid.delete(object.uid)
+    else this.#controllers.delete(object.uid)
+    if (object.role === 'workload') this.workloads.remove(object)
   }
 
   #noteChange({ role }: KeptObject): void {

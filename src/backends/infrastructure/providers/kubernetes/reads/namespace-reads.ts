@@ -61,14 +61,24 @@ export class NamespaceReads {
   }
 
   get firewalls(): readonly SecurityGroup[] {
-    const toGroup = (firewall: KeptFirewall) => toSecurityGroup(this.#options.account, firewall)
+    const toGroup = (firewall: KeptFirewall) => toSecurityGroup(this.#options.account, this.objects.owned(firewall))
     return this.#answer('firewalls', () =>
-      sorted(this.objects.ofRole('firewall')).map((each) => this.#firewalls.remember(each, none, () => toGroup(each))),
+      sorted(this.objects.ofRole('firewall')).map((each) =>
+        this.#firewalls.remember(each, [this.objects.owned(each)], () => toGroup(each)),
+      ),
     )
   }
 
   get jobs(): readonly Job[] {
     return this.#answer('jobs', () => this.#workloads.flatMap((workload) => this.#job(workload)))
+  }
+
+  /** Whether something claims no application, and may have that of a controller. */
+  get hasUnclaimed(): boolean {
+    return this.#answer('hasUnclaimed', () => {
+      for (const { moniker, owner } of this.objects.all()) if (moniker.app === null && owner !== undefined) return true
+      return false
+    })
   }
 
   /** Pods without owner. */
@@ -107,25 +117,36 @@ export class NamespaceReads {
     const services = this.objects.relations.servicesOf.get(workload) ?? none
     const loadBalancers = this.#balancerNames.remember(workload, services, () => balancersOf(workload, services))
     const pods = this.objects.pods.of(workload.uid)
-    return this.#groups.remember(workload, [pods, loadBalancers], () => {
+    const owned = this.objects.owned(workload)
+    return this.#groups.remember(workload, [owned, pods, loadBalancers], () => {
       const group = { name: fullNameOf(workload), loadBalancers }
       const instances = pods.map((pod) => this.#instance(pod, group))
-      return toServerGroup({ account, workload, loadBalancers, isSelected: services.length > 0, instances })
+      return toServerGroup({ account, workload: owned, loadBalancers, isSelected: services.length > 0, instances })
     })
   }
 
   #instance(pod: KeptPod, group: Pick<ServerGroup, 'name' | 'loadBalancers'> | undefined): Instance {
-    return this.#instances.remember(pod, [group?.name, group?.loadBalancers], () => toInstance(this.#options.account, pod, group))
+    const owned = this.objects.owned(pod)
+    const { account } = this.#options
+    return this.#instances.remember(pod, [owned, group?.name, group?.loadBalancers], () => toInstance(account, owned, group))
   }
 
   #manager(manager: KeptManager): OwnResource {
-    const owned = this.objects.workloads.of(manager.uid)
-    return this.#managers.remember(manager, [owned], () => toManager(this.#options.account, manager, owned))
+    const made = this.objects.workloads.of(manager.uid)
+    const owned = this.objects.owned(manager)
+    return this.#managers.remember(manager, [owned, made], () =>
+      toManager(
+        this.#options.account,
+        owned,
+        made.map((workload) => this.objects.owned(workload)),
+      ),
+    )
   }
 
   #balancer(balancer: Balancer): LoadBalancer {
     const groups = this.#workloadsBehind(balancer).map((workload) => this.#group(workload))
-    return this.#balancers.remember(balancer, groups, () => toLoadBalancer(this.#options.account, balancer, groups))
+    const owned = this.objects.owned(balancer)
+    return this.#balancers.remember(balancer, [owned, ...groups], () => toLoadBalancer(this.#options.account, owned, groups))
   }
 
   #workloadsBehind(balancer: Balancer): readonly KeptWorkload[] {
@@ -139,7 +160,8 @@ export class NamespaceReads {
   #job(workload: KeptWorkload): Job[] {
     if (!isJob(workload)) return []
     const pods = this.objects.pods.of(workload.uid)
-    return [this.#jobs.remember(workload, [pods], () => toJob({ ...this.#options, workload, pods }))]
+    const owned = this.objects.owned(workload)
+    return [this.#jobs.remember(workload, [owned, pods], () => toJob({ ...this.#options, workload: owned, pods }))]
   }
 }
 

@@ -5,11 +5,11 @@ import { userOf } from '../../../../backend.ts'
 import { pathValues } from '../../../../requests/request-values.ts'
 import { requireAccess } from '../../../../rights/access.ts'
 import type { ConsoleView, LogChoice } from '../../../provider.ts'
-import { checkReadable } from '../../../route.ts'
+import { checkOwned, checkReadable } from '../../../route.ts'
 import { isApiError } from '../api/api-error.ts'
+import { loadOwned } from '../controllers.ts'
 import { parseFullName } from '../full-name.ts'
 import { builtInKind } from '../kinds.ts'
-import { monikerOf } from '../manifests/moniker.ts'
 import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
 import { containersOf, type LogBounds, propertiesIn, readLog, readLogs } from './logs.ts'
 import { answered, findObject } from './object-lookup.ts'
@@ -31,11 +31,12 @@ export async function readConsole(
   const found = await findObject(account, namespace, name)
   if (found === undefined) return { output: [{ name: 'Error', output: `There is no ${name} in ${namespace} any more.` }] }
   const { object } = found
+  const owned = await loadOwned(account, object)
   const { container } = query.choice
   if (container !== undefined && !containersOf(object).includes(container)) {
-    return { output: [{ name: 'Error', output: `${name} has no container ${container}.` }] }
+    return { output: [{ name: 'Error', output: `${name} has no container ${container}.` }], owned }
   }
-  return { output: await readLogs(account.api, object, query), owner: monikerOf(object).app }
+  return { output: await readLogs(account.api, object, query), owned }
 }
 
 /** Properties that a container of one of the pods has printed, the latest pod first; undefined: there is no such log. */
@@ -65,8 +66,7 @@ export function podRoutes(app: FastifyInstance, parts: KubernetesParts): void {
     const account = parts.account(wanted.account)
     const found = account && (await findObject(account, wanted.location, `pod ${wanted.pod}`))
     if (account === undefined || found === undefined) return {}
-    const { app: owner } = monikerOf(found.object)
-    if (owner !== null) checkReadable(access, owner, 'application')
+    checkOwned(access, await loadOwned(account, found.object))
     const log = { namespace: wanted.location, pods: [wanted.pod], container: wanted.container }
     return (await answered(account, () => readProperties(account, log, parts.settings.log))) ?? {}
   })

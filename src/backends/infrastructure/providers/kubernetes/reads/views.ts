@@ -1,6 +1,6 @@
 /** Views of kept objects: fields that all have, and those of resources, managers, firewalls and search results. */
 import type { JsonObject } from '../../../../../json/values.ts'
-import type { OwnHit, OwnResource, SecurityGroup } from '../../../model.ts'
+import type { Owned, OwnHit, OwnResource, SecurityGroup } from '../../../model.ts'
 import { formatFullName } from '../full-name.ts'
 import type { SpinnakerKind } from '../kinds.ts'
 import type { KeptFirewall, KeptManager, KeptObject, KeptWorkload } from './kept-object.ts'
@@ -32,8 +32,12 @@ export function resourceFields(object: KeptObject, account: string): JsonObject 
   }
 }
 
+function ownedOf({ moniker, coOwners = [] }: KeptObject, account: string): Owned {
+  return { account, moniker, coOwners }
+}
+
 export function toRawResource(object: KeptObject, account: string): OwnResource {
-  return { account, moniker: object.moniker, view: resourceFields(object, account) }
+  return { ...ownedOf(object, account), view: resourceFields(object, account) }
 }
 
 /** A deployment with its replica sets. */
@@ -45,7 +49,7 @@ export function toManager(account: string, manager: KeptManager, owned: readonly
     namespace: workload.namespace,
     moniker: workload.moniker,
   }))
-  return { account, moniker: manager.moniker, view: { ...resourceFields(manager, account), serverGroups } }
+  return { ...ownedOf(manager, account), view: { ...resourceFields(manager, account), serverGroups } }
 }
 
 /** A network policy as a security group. */
@@ -59,6 +63,7 @@ export function toSecurityGroup(account: string, firewall: KeptFirewall): Securi
     id: name,
     name,
     moniker,
+    coOwners: firewall.coOwners ?? [],
     vpcId: undefined,
     description: '',
     inboundRules: firewall.inbound,
@@ -79,8 +84,7 @@ export function toHit(object: KeptObject, account: string): OwnHit {
   const { kind, namespace, moniker } = object
   const name = fullNameOf(object)
   return {
-    account,
-    moniker,
+    ...ownedOf(object, account),
     keys: [name, kind.name, account, namespace, moniker.app ?? '', moniker.cluster ?? ''],
     get view() {
       return {
