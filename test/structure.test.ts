@@ -39,6 +39,7 @@ const layers = [
   'findings',
   'http',
   'agent',
+  'sandbox',
   'audit',
   'telemetry',
   'redis',

@@ -9,6 +9,7 @@ import { createInfrastructureBackend } from '../../src/backends/infrastructure/i
 import { InfrastructureKeys, toInfrastructureSettings } from '../../src/backends/infrastructure/setting-keys.ts'
 import { defaultOutsideSettings } from '../../src/backends/outside/settings.ts'
 import type { JsonObject } from '../../src/json/values.ts'
+import type { SandboxChoice } from '../../src/sandbox/settings.ts'
 import { startBackends } from './backends.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
 
@@ -28,6 +29,8 @@ export interface ManifestBakeryOptions {
   /** Settings of the infrastructure, by key. */
   readonly artifacts?: JsonObject
   readonly allowsCommands?: boolean
+  /** Default: none, since stand-ins record what they get outside of the folder of their bake. */
+  readonly sandbox?: SandboxChoice
 }
 
 /** Stand-ins record their arguments and environment in the folder `$OUT` of the script. */
@@ -44,7 +47,8 @@ export async function startManifestBakery(t: TestContext, options: ManifestBaker
   const bakery = toBakerySettings(keys, { problem: () => {} }, { isPrivate: options.allowsCommands === true, dataDir: folder })
   const report = { problem: (key: string, text: string) => t.diagnostic(`${key}: ${text}`), notice: () => {}, isSet: () => false }
   const infrastructure = toInfrastructureSettings(InfrastructureKeys.parse(options.artifacts ?? {}), report)
-  const outside = { ...defaultOutsideSettings, allowed: ['127.0.0.1/32'] }
+  const { sandbox = 'none' } = options
+  const outside = { ...defaultOutsideSettings, allowed: ['127.0.0.1/32'], sandbox }
   const backends = await startBackends(t, [createInfrastructureBackend([]), createBakeryBackend([])], {
     settings: { bakery, infrastructure, outside },
   })

@@ -1,5 +1,6 @@
 /** Settings of outgoing calls by stages, and of webhook stages from the configuration. */
 import { z } from 'zod'
+import { SandboxChoice } from '../../sandbox/settings.ts'
 import { isNetworkRange } from '../../settings/network-range.ts'
 import {
   defaultsOf,
@@ -64,6 +65,11 @@ export const outsideKeys = settings({
       .default([])
       .transform((all) => all.filter(({ enabled }) => enabled)),
   ).describe('Webhook stages that the embedded engine adds. Stages fill in `${parameterValues.name}`.'),
+  sandbox: setting('sandbox', SandboxChoice.default('auto')).describe(
+    'What keeps programs apart that read what authors wrote (Helm, Kustomize, Helmfile, Git, unpackers): `bwrap` (bubblewrap), `unshare` ' +
+      '(the same namespaces of the kernel by util-linux), or `none`: they have all rights of the user of Fairlead, and its network. Default: ' +
+      'the first of the first two that works; where neither does, such programs do not run.',
+  ),
   hostNames: setting(`${restrictions}.allowedHostnamesRegex`, z.string().default('.*')).describe(
     'Regular expression for whole host names that stages may call.',
   ),

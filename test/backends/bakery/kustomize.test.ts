@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { accessSync, constants, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { startGitServer } from '../../support/git-server.ts'
 import { needsKubernetes } from '../../support/kubernetes-programs.ts'
 import { embedded, packFiles, startManifestBakery } from '../../support/manifest-bakery.ts'
+import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 import { Reply, startUpstream } from '../../support/upstream.ts'
 
 const files = {
@@ -39,7 +40,7 @@ test('bakery-scenario 30: kubectl builds what Kustomize would', async (t) => {
   const kubectl = findKubectl() ?? needsKubernetes(t)?.kubectl
   if (kubectl === undefined) return
   const settings = { 'bakery.manifests.kubectl': kubectl }
-  const bakery = await startManifestBakery(withoutKustomize(t), { settings })
+  const bakery = await startManifestBakery(withoutKustomize(t), { settings, sandbox: 'auto' })
   const inputArtifact = embedded(await packFiles(files))
   const { status, text } = await bakery.bake('kustomize', { inputArtifact, kustomizeFilePath: './overlays/prod' })
   assert.equal(status, 200, text)
@@ -54,42 +55,52 @@ test('bakery-scenario 30: kubectl builds what Kustomize would', async (t) => {
   assert.match(broken.text, /Kustomize failed with exit code 1.*none\.yaml/)
 })
 
-/** Fields of a kustomization, and further files. */
-const hostile: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'a resource of a server': { 'kustomization.yaml': 'resources: ["http://127.0.0.1:1/a.yaml"]' },
-  'escapes in an address': { 'kustomization.yaml': 'resources: ["http:\\/\\/127.0.0.1:1/a.yaml"]' },
-  'a repository': { 'kustomization.yaml': 'resources: ["example.com/base?ref=v1"]' },
-  'a file of a generator': { 'kustomization.yaml': 'configMapGenerator: [{name: a, files: ["a=http://127.0.0.1:1/a"]}]' },
-  'a patch of a server': { 'kustomization.yaml': 'patches: [{path: "HTTP://127.0.0.1:1/a"}]' },
-  'an address behind an alias': { 'kustomization.yaml': 'x: &a "https://localhost/a"\npatches: [{path: *a}]' },
-  'an address in a base': { 'kustomization.yaml': 'bases: [b]', 'b/kustomization.yml': 'crds: ["https://127.0.0.1/a"]' },
-  'an inline transformer': {
-    'kustomization.yaml':
-      'transformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: a}\n  path: http://127.0.0.1:1/a\n',
-  },
-  'a folder of transformers': {
-    'kustomization.yaml': 'Transformers: [t]',
-    't/kustomization.yaml': 'resources: [a.yaml]\npatches:\n- patch: |-\n    path: http://127.0.0.1:1/a\n',
-    't/a.yaml': 'kind: PatchTransformer\napiVersion: builtin\n',
-  },
-  'a transformer of a server': {
-    'kustomization.yaml': 'transformers: [t.yaml]',
-    't.yaml': 'apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: a}\npath: "http://127.0.0.1:1/a"\n',
-  },
-  'a folder beside the repository': { 'kustomization.yaml': 'resources: [../../..]' },
-  'no YAML': { 'kustomization.yaml': 'a: [' },
-}
+const binary = (text: string) => `!!binary ${Buffer.from(text).toString('base64')}`
 
-for (const [what, content] of Object.entries(hostile)) {
-  test(`a kustomization with ${what} is not built`, async (t) => {
-    const bakery = await startManifestBakery(t, { programs: { kustomize: '' } })
+test('whatever a kustomization names, Kustomize reads its repository alone', async (t) => {
+  const kubectl = findKubectl() ?? needsKubernetes(t)?.kubectl
+  if (kubectl === undefined) return
+  const service = await startUpstream(t, {
+    'GET /a.yaml': new Reply(200, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: stolen}'),
+  })
+  const url = `${service.url}/a.yaml`
+  const hidden = join(createFolder('private'), 'a.yaml')
+  t.after(() => removeFolder(dirname(hidden)))
+  writeFileSync(hidden, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: stolen}')
+  const transformer = `apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: a}\npath: ${url}\n`
+  const hostile: Readonly<Record<string, Readonly<Record<string, string | Buffer>>>> = {
+    'a resource of a server': { 'kustomization.yaml': `resources: ["${url}"]` },
+    'an address in another spelling': { 'kustomization.yaml': `resources: [${binary(url)}]` },
+    'another encoding': {
+      'kustomization.yaml': Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(`resources: ["${url}"]\n`, 'utf16le')]),
+    },
+    'a file of a generator': { 'kustomization.yaml': `configMapGenerator: [{name: a, files: ["a b=${url}"]}]` },
+    'a repository': { 'kustomization.yaml': `resources: ["${service.url}/x.git//base?ref=v1"]` },
+    'an address in a base': { 'kustomization.yaml': 'bases: [b]', 'b/kustomization.yml': `crds: [${binary(url)}]` },
+    'an inline transformer': { 'kustomization.yaml': `transformers:\n- |-\n${transformer.replaceAll(/^/gm, '  ')}` },
+    'a transformer of its own': { 'kustomization.yaml': 'transformers: [t.yaml]', 't.yaml': transformer },
+    'a folder of this machine': { 'kustomization.yaml': `resources: [${JSON.stringify(dirname(hidden))}]` },
+    'a file of this machine': { 'kustomization.yaml': `resources: [${JSON.stringify(hidden)}]` },
+    'a chart': { 'kustomization.yaml': `helmCharts: [{name: a, repo: "${service.url}"}]` },
+    'a function': {
+      'kustomization.yaml': 'generators: [f.yaml]',
+      'f.yaml':
+        'apiVersion: a/v1\nkind: A\nmetadata:\n  name: a\n  annotations: {config.kubernetes.io/function: "exec: {path: ./x.sh}"}\n',
+      'x.sh': '#!/bin/sh\ncat /etc/shadow',
+    },
+  }
+  const bakery = await startManifestBakery(withoutKustomize(t), {
+    settings: { 'bakery.manifests.kubectl': kubectl },
+    sandbox: 'auto',
+  })
+  for (const [what, content] of Object.entries(hostile)) {
     const inputArtifact = embedded(await packFiles(content))
     const { status, text } = await bakery.bake('KUSTOMIZE', { inputArtifact, kustomizeFilePath: 'kustomization.yaml' })
-    assert.equal(status, 400, text)
-    assert.match(text, /without a network|not in the repository|cannot be read/)
-    assert.deepEqual(bakery.starts(), [])
-  })
-}
+    assert.equal(status, 500, `${what}: ${text}`)
+    assert.doesNotMatch(text, /stolen|root:/)
+  }
+  assert.deepEqual(service.requests, [])
+})
 
 test('files that a kustomization names are fetched beside it', async (t) => {
   const source = await startUpstream(t, {

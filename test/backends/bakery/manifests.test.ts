@@ -98,7 +98,6 @@ test('a program renders without the environment and the home of Fairlead', async
   for (const name of ['HOME', 'XDG_CONFIG_HOME', 'XDG_CACHE_HOME', 'XDG_DATA_HOME', 'TMPDIR'])
     assert.ok(variables.get(name)?.startsWith(`${work}/`), name)
   assert.equal(variables.get('KUBECONFIG'), '/dev/null')
-  assert.equal(variables.get('GIT_ALLOW_PROTOCOL'), 'none')
   assert.equal(existsSync(work), false, 'the work folder is removed')
 })
 
@@ -219,49 +218,6 @@ test('a repository has its chart where helmChartFilePath says', async (t) => {
   assert.equal(outside.status, 400)
   assert.match(outside.text, /helmChartFilePath must be a path inside/)
 })
-
-test('packaged dependencies of a chart are unpacked', async (t) => {
-  const inner = await packFiles({ 'in/Chart.yaml': '' })
-  const outer = await packFiles({ 'out/Chart.yaml': '', 'out/charts/in-1.tgz': inner })
-  const bakery = await startManifestBakery(t, { programs: { helm3: 'find chart -type f | sort' } })
-  const inputArtifacts = [embedded(await packFiles({ ...chart, 'web/charts/out-1.tgz': outer }))]
-  const { status, text } = await bakery.bake('HELM3', { outputName: 'rel', inputArtifacts })
-  assert.equal(status, 200, text)
-  assert.deepEqual(text.trim().split('\n'), [
-    'chart/web/Chart.yaml',
-    'chart/web/charts/out-1-1/Chart.yaml',
-    'chart/web/charts/out-1-1/charts/in-1-2/Chart.yaml',
-    'chart/web/templates/a.yaml',
-  ])
-})
-
-for (const [what, schema] of Object.entries({
-  'an address': { properties: { a: { $ref: 'http://127.0.0.1/a' } } },
-  'a file': { allOf: [{ $ref: 'file:///dev/zero' }] },
-  'a relative place': { $id: 'http://127.0.0.1/', $ref: 'a' },
-  'its own kind': { $schema: 'http://127.0.0.1/a' },
-})) {
-  test(`a schema of values that refers to ${what} is rejected`, async (t) => {
-    const bakery = await startManifestBakery(t, { programs: { helm3: '' } })
-    const own = { $schema: 'http://json-schema.org/draft-07/schema#', $ref: '#/definitions/a' }
-    const dependency = await packFiles({ 'x/Chart.yaml': '', 'x/values.schema.json': JSON.stringify(schema) })
-    const files = { ...chart, 'web/values.schema.json': JSON.stringify(own) }
-    const ask = async (more: Record<string, string | Buffer>) =>
-      bakery.bake('HELM3', { outputName: 'rel', inputArtifacts: [embedded(await packFiles({ ...files, ...more }))] })
-    assert.equal((await ask({})).status, 200)
-    const { status, text } = await ask({ 'web/charts/x.tgz': dependency })
-    assert.equal(status, 400)
-    assert.match(text, /values\.schema\.json refers to/)
-    const linked = { 'shared/values.schema.json': JSON.stringify(schema), 'web/charts/x': '->../../shared' }
-    const request = { outputName: 'rel', helmChartFilePath: 'web' }
-    const answer = await bakery.bake('HELM3', {
-      ...request,
-      inputArtifacts: [embedded(await packFiles({ ...files, ...linked }))],
-    })
-    assert.equal(answer.status, 400)
-    assert.match(answer.text, /shared\/values\.schema\.json refers to/)
-  })
-}
 
 test('Helmfile needs its setting and commands', async (t) => {
   const inputArtifacts = [embedded(await packFiles({ 'helmfile.yaml': 'releases: []', 'other/h.yaml': '' })), embedded('a: 1')]

@@ -2,6 +2,7 @@
 import { fieldOf, type JsonObject, textOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError, type ServiceAnswer } from '../../backend.ts'
 import { ProgramError, runProgram } from '../../outside/run-program.ts'
+import { defaultOutsideSettings } from '../../outside/settings.ts'
 import { manifestTypes } from './all.ts'
 import type { ManifestBake, ManifestType } from './manifest-type.ts'
 import type { ProgramCommand } from './programs.ts'
@@ -81,7 +82,11 @@ export class ManifestBakes {
     throw new BackendError(answer.status < 400 ? 502 : answer.status, `${what}: ${reason}`)
   }
 
-  async #run({ title, path, args: first }: ProgramCommand, args: readonly string[], work: WorkFolder): Promise<string> {
+  async #run(
+    { title, path, args: first, readOnly = [] }: ProgramCommand,
+    args: readonly string[],
+    work: WorkFolder,
+  ): Promise<string> {
     const { timeLimitMs } = this.#settings
     const environment = environmentIn(work)
     try {
@@ -90,6 +95,9 @@ export class ManifestBakes {
         args: [...first, ...args],
         folder: work.path,
         environment,
+        sandbox: (this.#context.settings.outside ?? defaultOutsideSettings).sandbox,
+        network: 'none',
+        readOnly,
         timeLimitMs,
         maxOutputBytes,
         signal: this.#closing.signal,
@@ -115,10 +123,9 @@ function checkInput({ name, input }: ManifestType, request: ManifestRequest): vo
   throw new BackendError(400, `A manifest of type ${name} needs "${input}", and the request has none.`)
 }
 
-/** No plug-ins, no configuration of the user, no cluster and no network: an address of this machine answers no proxy requests. */
+/** Nothing of the user's configuration, and no cluster. */
 function environmentIn(work: WorkFolder): Record<string, string> {
   const home = work.makeFolder('home')
-  const noProxy = 'http://127.0.0.1:9'
   return {
     HOME: home,
     XDG_CONFIG_HOME: `${home}/config`,
@@ -126,11 +133,8 @@ function environmentIn(work: WorkFolder): Record<string, string> {
     XDG_DATA_HOME: `${home}/data`,
     TMPDIR: work.makeFolder('tmp'),
     KUBECONFIG: '/dev/null',
-    HTTP_PROXY: noProxy,
-    HTTPS_PROXY: noProxy,
-    GIT_ALLOW_PROTOCOL: 'none',
-    HELMFILE_DISABLE_HOOKS: 'true',
-    HELMFILE_DISABLE_INSECURE_FEATURES: 'true',
+    // Its words are shown, and what goes before them is of no use.
+    GOTRACEBACK: 'none',
   }
 }
 

@@ -36,7 +36,9 @@ async function renderHelmfile(request: ManifestRequest, bake: ManifestBake): Pro
     ...placeValues(values, bake.work).map((each) => `--values=${join(bake.work.path, each)}`),
     ...formatOverrides(overrides, '--set'),
   ]
-  return withoutTests(await bake.run(command, [...options, 'template', '--skip-deps', ...ofTemplate]))
+  return withoutTests(
+    await bake.run({ ...command, readOnly: [helm.path] }, [...options, 'template', '--skip-deps', ...ofTemplate]),
+  )
 }
 
 /** @throws {BackendError} 400 */

@@ -51,11 +51,3 @@ function leavesOf(value: unknown): string[] {
   if (!isObject(value)) return []
   return Object.entries(value).flatMap(([field, each]) => (contentFields.has(field) ? [] : leavesOf(each)))
 }
-
-/** Configurations that stand in the kustomization itself. */
-export function inlineConfigurationsOf(kustomization: JsonObject): string[] {
-  return Object.entries(kustomization)
-    .filter(([field]) => configurationFields.includes(field.toLowerCase()))
-    .flatMap(([, value]) => textsOf(value))
-    .filter((text) => text.includes('\n'))
-}

@@ -2,7 +2,6 @@
 import { dirname } from 'node:path'
 import { BackendError } from '../../backend.ts'
 import { downloadKustomization } from './kustomization-download.ts'
-import { checkKustomization } from './kustomization-sources.ts'
 import type { ManifestBake, ManifestType } from './manifest-type.ts'
 import { findProgram } from './programs.ts'
 import type { ManifestRequest } from './request.ts'
@@ -22,7 +21,6 @@ async function build(name: KustomizeName, request: ManifestRequest, bake: Manife
   if (request.inputArtifact?.['type'] === 'git/repo') requirePath(request)
   const command = findProgram(name, bake.settings)
   const folder = await placeSources(request, bake)
-  checkKustomization(bake.work, sources, folder)
   return bake.run(command, [folder])
 }
 

@@ -9,6 +9,8 @@ export interface ProgramCommand {
   readonly path: string
   /** Arguments before all others. */
   readonly args: readonly string[]
+  /** Paths of other programs that it starts. */
+  readonly readOnly?: readonly string[]
 }
 
 interface ProgramPlace {

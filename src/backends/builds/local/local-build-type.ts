@@ -6,6 +6,7 @@ import type { BackendContext } from '../../backend.ts'
 import type { GitAccount } from '../../infrastructure/artifact-accounts/git-access.ts'
 import { CacheFolders } from '../../infrastructure/providers/local/cache-folders.ts'
 import { LocalProvider } from '../../infrastructure/providers/local/local.ts'
+import { defaultOutsideSettings } from '../../outside/settings.ts'
 import type { BuildServerType } from '../build-server.ts'
 import { BuildFiles } from './build-files.ts'
 import { BuildStore, localBuildMigrations } from './build-store.ts'
@@ -37,8 +38,9 @@ function openLocalBuilds(settings: LocalBuildSettings, context: BackendContext, 
   const folder = join(provider.dataDir, 'builds')
   const store = new BuildStore(db)
   const files = new BuildFiles(join(folder, 'kept'))
+  const { sandbox } = context.settings.outside ?? defaultOutsideSettings
   const accounts = (context.settings.infrastructure?.artifacts?.[gitAccounts] ?? []) as readonly GitAccount[]
-  const repositories = new RepositoryReader({ accounts, maxBytes: settings.diskMb * 1024 * 1024 })
+  const repositories = new RepositoryReader({ accounts, maxBytes: settings.diskMb * 1024 * 1024, sandbox })
   const catalog = new JobCatalog({ settings, repositories, folder: join(folder, 'reading'), log })
   const caches = new CacheFolders({
     dataDir: provider.dataDir,

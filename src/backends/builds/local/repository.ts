@@ -1,8 +1,9 @@
 /** Reads the repositories of jobs: commits for builds, and the files that declare jobs. Credentials never reach a build. */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { SandboxChoice } from '../../../sandbox/settings.ts'
 import { BackendError } from '../../backend.ts'
-import type { GitAccount } from '../../infrastructure/artifact-accounts/git-access.ts'
+import type { GitAccess, GitAccount } from '../../infrastructure/artifact-accounts/git-access.ts'
 import { openGitAccess } from '../../infrastructure/artifact-accounts/git-access.ts'
 import { fetchCommit, gitEnvironment, isRevision, withoutUserinfo } from '../../outside/git-repository.ts'
 import { ProgramError, runProgram } from '../../outside/run-program.ts'
@@ -29,6 +30,7 @@ interface RepositoryOptions {
   readonly accounts: readonly GitAccount[]
   /** Of one file that Git writes; it gets all of a fetch as one. */
   readonly maxBytes: number
+  readonly sandbox: SandboxChoice
 }
 
 interface FetchFolders {
@@ -49,6 +51,7 @@ const configured: OutsideSettings = {
 
 const fetchTimeoutMs = 10 * 60_000
 const maxOutputBytes = 1024 * 1024
+const maxMemoryBytes = 2 * 1024 * 1024 * 1024
 const maxMessageLength = 5000
 const mostCommits = 100
 const separator = '%x00'
@@ -144,7 +147,8 @@ export class RepositoryReader {
   }
 
   async #open(repository: BuildRepository, cwd: string, home: string): Promise<{ git: Git; url: string }> {
-    const { url, environment } = await this.#accessTo(repository, home)
+    const { url, environment, readOnly } = await this.#accessTo(repository, home)
+    const sandbox = readOnly === undefined ? 'none' : this.#options.sandbox
     let excess: BackendError | undefined
     const run: Git = async (...args) => {
       // Another way to fetch would not get less.
@@ -158,6 +162,11 @@ export class RepositoryReader {
           timeLimitMs: fetchTimeoutMs,
           maxOutputBytes,
           signal: this.#closing.signal,
+          sandbox,
+          network: 'host',
+          readOnly: [home, ...(readOnly ?? [])],
+          maxMemoryBytes,
+          maxFolderBytes: 2 * this.#options.maxBytes,
         })
         return output.toString('utf8')
       } catch (error) {
@@ -169,8 +178,8 @@ export class RepositoryReader {
     return { git: run, url }
   }
 
-  /** @throws {BackendError} 400 */
-  async #accessTo(repository: BuildRepository, home: string) {
+  /** Without `readOnly`: Git works with the files and keys of Fairlead's user, as settings of the operator want it. @throws {BackendError} 400 */
+  async #accessTo(repository: BuildRepository, home: string): Promise<Partial<GitAccess> & Omit<GitAccess, 'readOnly'>> {
     const { url, account: name } = repository
     const account = name === undefined ? undefined : this.#options.accounts.find((each) => each.name === name)
     if (name !== undefined && account === undefined) {

@@ -1,8 +1,8 @@
 /** Access of Git to a repository that a pipeline names: within the restrictions, with the credentials of an account. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { tmpdir, userInfo } from 'node:os'
+import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { shellWord } from '../../../names/shell-word.ts'
 import { BackendError } from '../../backend.ts'
@@ -31,6 +31,8 @@ export interface GitAccess {
   /** What Git is asked for. */
   readonly url: string
   readonly environment: Readonly<Record<string, string>>
+  /** Files that it needs besides those in its folder. */
+  readonly readOnly: readonly string[]
 }
 
 interface AccessOptions {
@@ -64,7 +66,19 @@ export async function withGit<T>(
     const endMs = performance.now() + limitMs
     const git = (...args: string[]) => {
       const timeLimitMs = Math.max(1, Math.round(endMs - performance.now()))
-      return runProgram({ program: 'git', args, folder, environment, timeLimitMs, maxOutputBytes })
+      const { readOnly } = access
+      const { sandbox } = options.outside
+      return runProgram({
+        program: 'git',
+        args,
+        folder,
+        environment,
+        timeLimitMs,
+        maxOutputBytes,
+        sandbox,
+        network: 'host',
+        readOnly,
+      })
     }
     return await use(git, access.url)
   } finally {
@@ -126,11 +140,20 @@ async function openHttp(reference: string, { account, outside }: AccessOptions):
     [`GIT_CONFIG_VALUE_${index}`, value] as const,
   ])
   const environment = { ...Object.fromEntries(pairs), GIT_CONFIG_COUNT: String(config.length), GIT_ALLOW_PROTOCOL: 'https:http' }
-  return { url: url.href, environment }
+  return { url: url.href, environment, readOnly: [] }
 }
 
+/** SSH in the sandbox knows no home. */
+const ownKnownHosts = join(userInfo().homedir, '.ssh', 'known_hosts')
+
 async function openSsh(reference: string, { account, outside, folder }: AccessOptions): Promise<GitAccess> {
-  const { sshPrivateKeyFilePath: key, sshKnownHostsFilePath: known, sshTrustUnknownHosts: trusts = false, hosts, name } = account
+  const {
+    sshPrivateKeyFilePath: key,
+    sshKnownHostsFilePath: known = ownKnownHosts,
+    sshTrustUnknownHosts: trusts = false,
+    hosts,
+    name,
+  } = account
   if (key === undefined)
     throw new BackendError(400, `The artifact account "${name}" has no sshPrivateKeyFilePath, which SSH needs. Use https://.`)
   const { hostname, port } = repositoryUrl(reference)
@@ -141,16 +164,17 @@ async function openSsh(reference: string, { account, outside, folder }: AccessOp
     'Host *',
     `HostName ${addresses[0]}`,
     `HostKeyAlias ${hostname}`,
-    `IdentityFile ${quote(key)}`,
+    `IdentityFile ${quote(resolve(key))}`,
     'IdentitiesOnly yes',
     'BatchMode yes',
     'ConnectTimeout 20',
     `StrictHostKeyChecking ${trusts ? 'no' : 'yes'}`,
-    ...(known === undefined ? [] : [`UserKnownHostsFile ${quote(known)}`]),
+    `UserKnownHostsFile ${quote(resolve(known))}`,
   ]
   const file = join(folder, 'ssh-config')
   await writeFile(file, `${lines.join('\n')}\n`, { mode: 0o600 })
-  return { url: reference, environment: { GIT_SSH_COMMAND: `ssh -F ${shellWord(file)}`, GIT_ALLOW_PROTOCOL: 'ssh' } }
+  const environment = { GIT_SSH_COMMAND: `ssh -F ${shellWord(file)}`, GIT_ALLOW_PROTOCOL: 'ssh' }
+  return { url: reference, environment, readOnly: [resolve(key), resolve(known)] }
 }
 
 /** A path in a configuration of SSH. */

@@ -66,7 +66,7 @@ export class GitMirrors {
 
   async #read(repository: GitRepository, push: Push, folder: string): Promise<string[]> {
     await this.#makeRoom(folder)
-    const { url, environment } = await openGitAccess(repository.url, { ...repository, outside: this.#outside, folder })
+    const { url, environment, readOnly } = await openGitAccess(repository.url, { ...repository, outside: this.#outside, folder })
     const tooLarge = new AbortController()
     const git = (...args: string[]) =>
       runProgram({
@@ -77,6 +77,9 @@ export class GitMirrors {
         timeLimitMs,
         maxOutputBytes: maxListBytes,
         signal: tooLarge.signal,
+        sandbox: this.#outside.sandbox,
+        network: 'host',
+        readOnly,
       })
     try {
       await git('init', '--quiet', '--bare', '.')

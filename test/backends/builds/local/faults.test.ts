@@ -184,7 +184,7 @@ test('repositories are bounded on disk, and read again for a new job', async (t)
   })
   const sources = [source('web', git.folder), source('gone', join(folder, 'gone'))]
   const settings = { jobs: [], sources, refreshMs: 60_000 } as unknown as LocalBuildSettings
-  const repositories = new RepositoryReader({ accounts: [], maxBytes: megabyte })
+  const repositories = new RepositoryReader({ accounts: [], maxBytes: megabyte, sandbox: 'auto' })
   const catalog = new JobCatalog({ settings, repositories, folder: join(folder, 'reading'), log })
   assert.equal((await catalog.jobs()).length, 1)
   git.commit(declares('main'))

@@ -1,0 +1,132 @@
+/**
+ * The sandbox: programs that read what authors wrote see their folder, the programs of this machine, and nothing else of it; no network
+ * unless they are given it, no right of Fairlead's user beyond that, and no process outlives them.
+ *
+ * Their user on this machine stays that of Fairlead, without any capability: what keeps its other files apart is that the file system of
+ * the sandbox has none of them.
+ */
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { release, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { findOnPath } from '../runtime/find-program.ts'
+import { type BubblewrapFeatures, wrapInBubblewrap } from './bubblewrap.ts'
+import { boundedCommand, type Confinement } from './confinement.ts'
+import { makeRoot, wrapInNamespaces } from './namespaces.ts'
+import type { SandboxChoice } from './settings.ts'
+
+export interface Sandbox {
+  readonly means: Exclude<SandboxChoice, 'auto'>
+  /** For messages. */
+  readonly title: string
+  /**
+   * The command that runs another one in it.
+   *
+   * @param command Program and arguments; what it inherits is its environment, its standard streams, and no rights
+   */
+  wrap(command: readonly string[], confinement: Confinement): string[]
+}
+
+/** There is none on this machine; the message says what to install. */
+export class SandboxError extends Error {
+  override readonly name = 'SandboxError'
+}
+
+const found = new Map<SandboxChoice, Promise<Sandbox>>()
+
+/** Looks once in the life of this process. @throws {SandboxError} */
+export function openSandbox(choice: SandboxChoice): Promise<Sandbox> {
+  const known = found.get(choice)
+  if (known !== undefined) return known
+  const opened = choice === 'none' ? Promise.resolve(noSandbox) : findSandbox(choice)
+  found.set(choice, opened)
+  return opened
+}
+
+/** Bounds of each process are all that is left. */
+const noSandbox: Sandbox = {
+  means: 'none',
+  title: 'none (sandbox: none)',
+  wrap: (command, { memoryBytes, fileBytes }) =>
+    boundedCommand(command, { ...(memoryBytes && { memoryBytes }), ...(fileBytes && { fileBytes }) }),
+}
+
+async function findSandbox(choice: 'auto' | 'bwrap' | 'unshare'): Promise<Sandbox> {
+  const reasons: string[] = []
+  for (const candidate of [...(choice === 'unshare' ? [] : await bubblewraps()), ...(choice === 'bwrap' ? [] : namespaces())]) {
+    const reason = await tryOut(candidate)
+    if (reason === undefined) return candidate
+    reasons.push(`${candidate.title}: ${reason}`)
+  }
+  throw new SandboxError(
+    'There is no sandbox for programs that read what authors wrote. Install bubblewrap ("apt install bubblewrap"), and let users of this machine ' +
+      'make namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns, or the seccomp profile of the ' +
+      'container); "sandbox: none" in the configuration runs them without one.' +
+      (reasons.length === 0 ? '' : ` Tried: ${reasons.join('; ')}.`),
+  )
+}
+
+async function bubblewraps(): Promise<Sandbox[]> {
+  const path = findOnPath('bwrap', process.env['PATH'] ?? '')
+  if (path === undefined) return []
+  const { stdout: help } = await promisify(execFile)(path, ['--help']).catch(() => ({ stdout: '' }))
+  const sizes = help.includes('--size BYTES')
+  const common = { path, sizes, countsProcesses: countsPerNamespace() }
+  const withNamespaces = help.includes('--disable-userns') ? [true, false] : [false]
+  const kinds = [true, false].flatMap((proc) => withNamespaces.map((disablesNamespaces) => ({ proc, disablesNamespaces })))
+  return kinds.map((kind) => toSandbox({ ...common, ...kind }))
+}
+
+function toSandbox(features: BubblewrapFeatures): Sandbox {
+  return {
+    means: 'bwrap',
+    title: features.proc ? 'bubblewrap' : 'bubblewrap without /proc',
+    wrap: (command, confinement) => wrapInBubblewrap(features, withPath(command), confinement),
+  }
+}
+
+function namespaces(): Sandbox[] {
+  if (process.platform !== 'linux') return []
+  const features = { root: makeRoot(), countsProcesses: countsPerNamespace() }
+  return [
+    {
+      means: 'unshare',
+      title: "namespaces of the kernel, by util-linux's unshare",
+      wrap: (command, confinement) => wrapInNamespaces(features, withPath(command), confinement),
+    },
+  ]
+}
+
+/** Before Linux 5.14, the bound of processes counts all of the user on the machine. */
+function countsPerNamespace(): boolean {
+  const [major = 0, minor = 0] = release().split('.').map(Number)
+  return major > 5 || (major === 5 && minor >= 14)
+}
+
+/** Programs by their whole path. */
+function withPath([program = '', ...args]: readonly string[]): string[] {
+  const path = program.includes('/') ? program : findOnPath(program, process.env['PATH'] ?? '')
+  // One that is nowhere fails in the sandbox as it would outside.
+  return [path ?? `/usr/bin/${program}`, ...args]
+}
+
+/** @returns why it does not work */
+async function tryOut(sandbox: Sandbox): Promise<string | undefined> {
+  const folder = await mkdtemp(join(tmpdir(), 'fairlead-trial-'))
+  try {
+    const bounds = { memoryBytes: 64 * 1024 * 1024, processes: 32, fileBytes: 1024 * 1024 }
+    const [program = '', ...args] = sandbox.wrap(['/bin/sh', '-c', 'echo x > written && cat written'], {
+      folder,
+      network: 'none',
+      ...bounds,
+    })
+    const { stdout } = await promisify(execFile)(program, args, { cwd: folder, timeout: 10_000, killSignal: 'SIGKILL' })
+    return stdout === 'x\n' ? undefined : 'it ran nothing'
+  } catch (error) {
+    const { stderr = '', message } = error as Error & { readonly stderr?: string }
+    return stderr.trim().split('\n').at(-1) || message.split('\n')[0]
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,7 @@
+/** Setting of the sandbox of programs that read what authors wrote. */
+import { z } from 'zod'
+
+export const SandboxChoice = z.enum(['auto', 'bwrap', 'unshare', 'none'])
+
+/** By which means programs are kept apart; `auto` takes the first one that works on this machine. */
+export type SandboxChoice = z.infer<typeof SandboxChoice>
