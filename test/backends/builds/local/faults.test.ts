@@ -160,7 +160,7 @@ test('no key of a repository takes the place of another job', async (t) => {
   const sources = [owned('all', 'mine', outer.folder), owned('all/bank', 'bank', inner.folder)]
   const jobs = [owned('all/site/deploy', 'site', inner.folder)]
   const settings = { jobs, sources, refreshMs: 60_000 } as unknown as LocalBuildSettings
-  const repositories = new RepositoryReader({ accounts: [], maxBytes: megabyte })
+  const repositories = new RepositoryReader({ accounts: [], maxBytes: megabyte, sandbox: 'auto' })
   const catalog = new JobCatalog({ settings, repositories, folder: join(folder, 'reading'), log })
   const expected = { 'all/bank/deploy': 'bank', 'all/own': 'mine', 'all/site/deploy': 'site' }
 
