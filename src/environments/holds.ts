@@ -30,7 +30,7 @@ export function describeJudgment(roles: readonly string[] = []): string {
 }
 
 /** Why a user without these roles may not promote. */
-export function describeMissingRole({ name, mayPromote = [] }: Environment, user: string): string {
+export function describeMissingRole({ name, mayPromote = [] }: Pick<Environment, 'name' | 'mayPromote'>, user: string): string {
   return `${user} may not promote to ${name}: only users with the role ${listRoles(mayPromote)} may.`
 }
 

@@ -16,8 +16,9 @@ const users = {
 
 const permissions = { READ: ['ops', 'readers'], WRITE: ['ops', 'writers'], EXECUTE: ['ops', 'readers'] }
 const environments = [
-  { name: 'staging', accounts: ['dev'] },
+  { name: 'staging', accounts: ['dev'], regions: ['east'] },
   { name: 'production', accounts: ['prod'], mayPromote: ['ops'] },
+  { name: 'later', accounts: ['dev'], regions: ['west'], mayPromote: ['ops'], constraints: [{ type: 'soakTime', minutes: 60 }] },
 ]
 
 const begun = /RUNNING|SUCCEEDED/
@@ -149,6 +150,17 @@ test('a deployment needs the rights of all who steered its run', async (t) => {
       )
       assert.match(JSON.stringify(ended.stages), /bob may not promote to production/)
     }
+    // Carol may deploy to the account, and not promote to the environment.
+    const soaking = await start(fleet, [{ ...promotion[0], from: 'staging', to: 'later' }])
+    const soak = await waitFor(
+      async () =>
+        (await fleet.read<Execution & Record<string, unknown>>(soaking.path)).stages.find(
+          ({ context, status }) => context['soak'] !== undefined && status === 'RUNNING',
+        ),
+      () => 'the soak time',
+    )
+    assert.equal(await soaking.patch('carol', soak.refId, { soak: { ...(soak.context['soak'] as object), minutes: 0 } }), 200)
+    assert.match(JSON.stringify((await soaking.ended()).stages), /carol may not promote to later/)
     const again = await start(fleet, promotion)
     assert.equal((await again.ended()).status, 'SUCCEEDED')
     const groups = (await fleet.groups()).filter((group) => group['account'] === 'prod' && group.capacity.desired > 0)

@@ -187,6 +187,8 @@ interface StageNotes {
   failureStages?: string[]
   /** The execution is a dry run, and the stage only pretends to do its work. */
   isDry?: boolean
+  /** The environment to which the stage and those below it deploy, for all of whom it needs one of the roles. */
+  promotesTo?: { name: string; mayPromote: string[] }
   /** Who has changed what the stage does, of runs from before `steeredBy`. */
   changedBy?: Identity
 }

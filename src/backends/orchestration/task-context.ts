@@ -15,6 +15,7 @@ import { cancelExecution } from './machine/operations.ts'
 import { notify, type StagePlace } from './model.ts'
 import { revealForStage, revealInCall } from './secret-use.ts'
 import { maskCopies } from './secrets.ts'
+import { checkMayPromote } from './stages/promotion/may-promote.ts'
 import type { CollaboratorRequest, TaskContext } from './stages/stage-type.ts'
 import { prepareChild } from './submission/prepare-pipeline.ts'
 
@@ -29,7 +30,7 @@ export function createTaskContext(engine: EngineParts, { execution, stage }: Sta
   const headersOf = async () => identityHeaders({ execution, stage }, await actors())
   const answers = engine.answers.at({ execution, stage }, true)
   const place = { execution, stage, now: options.now(), meter: createExpressionMeter(), answers }
-  return {
+  const context: TaskContext = {
     ...place,
     timeZone: options.timeZone,
     callOutside: options.callOutside,
@@ -49,6 +50,7 @@ export function createTaskContext(engine: EngineParts, { execution, stage }: Sta
     cancelExecution: (id, canceledBy) => cancelOther(engine, { execution, stage }, id, canceledBy),
     reveal: (value) => revealForStage(value, { execution, stage }, options),
     async call(service, given, expected = []) {
+      if (service === 'clouddriver' && given.method !== 'GET') await checkPromoters(context)
       const { request, secrets } = await revealInCall(service, given, { place: { execution, stage }, parts: options })
       let answer: ServiceAnswer
       try {
@@ -65,6 +67,16 @@ export function createTaskContext(engine: EngineParts, { execution, stage }: Sta
       throw refused({ service, name: options.nameOf(service) }, request, answer)
     },
   }
+  return context
+}
+
+/** Users may have steered a promotion since its stage has found what it promotes. */
+async function checkPromoters(context: TaskContext): Promise<void> {
+  const { execution, stage, actors } = context
+  const to = graphOf(execution)
+    .upwardsFrom(stage)
+    .find(({ engine }) => engine.promotesTo !== undefined)?.engine.promotesTo
+  if (to !== undefined && (await actors()).length > 1) await checkMayPromote(context, to)
 }
 
 /** Who may use the service account for which a run acts does not count beside it. */

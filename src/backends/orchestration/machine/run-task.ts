@@ -112,6 +112,7 @@ export function applyResult(run: StepRun, result: TaskResult): void {
   turn.recorded += size
   task.engine.calledAt = undefined
   if (result.secrets !== undefined) noteSecrets(execution, result.secrets)
+  if (result.promotesTo !== undefined) stage.engine.promotesTo = result.promotesTo
   if (result.from !== undefined) inheritSteerers(execution, result.from)
   mergeResult(stage, result)
   evaluateStageContext(run)

@@ -173,6 +173,8 @@ export interface TaskResult {
   secrets?: readonly string[]
   /** Another execution from which the result comes: who steered that one has steered this one. */
   from?: Execution
+  /** Who may deploy below the stage, from now on; a change of its context does not reach it. */
+  promotesTo?: Stage['engine']['promotesTo']
   /** When the stage will be let through, milliseconds since the epoch. */
   scheduledTime?: number
   /** Pause before the next look; overrides the step's. */

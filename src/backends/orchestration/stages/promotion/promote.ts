@@ -1,6 +1,6 @@
 /** `promote`: takes what one environment runs to the next, once the constraints of that one hold. */
 import { findUnknownPlaces } from '../../../../environments/accounts.ts'
-import { describeJudgment, describeMissingRole, describeSoak, soakedAt } from '../../../../environments/holds.ts'
+import { describeJudgment, describeSoak, soakedAt } from '../../../../environments/holds.ts'
 import { type Running, runningIn } from '../../../../environments/running.ts'
 import { isObject, listOf, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { foldName } from '../../../../names/fold-name.ts'
@@ -8,11 +8,12 @@ import { StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import { type Execution, type Stage, type StagePlace, waitingKey } from '../../model.ts'
 import { isActive } from '../../statuses.ts'
-import { mayJudge, requiredRoles } from '../manual-judgment.ts'
+import { requiredRoles } from '../manual-judgment.ts'
 import type { NewStage, StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { plannedStages } from './constraints.ts'
 import { plannedDeployments } from './deployments.ts'
-import { applicationOf, chosenClusters, loadPlaces, loadRunning, type Places, readEnvironment } from './places.ts'
+import { checkMayPromote } from './may-promote.ts'
+import { applicationOf, chosenClusters, loadPlaces, loadRunning, readEnvironment } from './places.ts'
 
 const turnStep: Step = { name: 'waitForPromotions', decide: waitForPromotions, pollMs: 5_000 }
 const resolveStep: Step = { name: 'resolvePromotion', execute: resolve, readsOnly: true, timeoutMs: 5 * 60_000 }
@@ -61,7 +62,7 @@ function meets(one: StagePlace, other: StagePlace): boolean {
 async function resolve(context: TaskContext): Promise<TaskResult> {
   const places = await loadPlaces(context)
   const { from, to, groups, accounts } = places
-  await checkMayPromote(context, places)
+  await checkMayPromote(context, to)
   const running = chosenClusters(runningIn(from, groups), context.stage.context['clusters'])
   const version = describeVersions(running)
   if (version === '') {
@@ -77,18 +78,8 @@ async function resolve(context: TaskContext): Promise<TaskResult> {
   return {
     status: 'SUCCEEDED',
     context: { promotion: { from: from.name, to: name, version, images, stages } },
+    promotesTo: { name, mayPromote: [...(to.mayPromote ?? [])] },
     outputs: { promotedVersion: version, promotedImages: images, isPromoted: deployments.length > 0 },
-  }
-}
-
-/** @throws {StageError} naming who may */
-async function checkMayPromote(context: TaskContext, { to }: Places): Promise<void> {
-  const ask = (path: string) => context.call('fiat', { method: 'GET', path }, [404])
-  for (const user of await context.actors()) {
-    if (await mayJudge({ requiredJudgmentRoles: to.mayPromote ?? [] }, user, ask)) continue
-    const isSteerer = context.execution.authentication.steeredBy?.some((each) => each.user === user)
-    const advice = isSteerer ? [`${user} has steered this run; a new run does without.`] : []
-    throw new StageError([describeMissingRole(to, user), ...advice], { status: 403, kind: 'PERMISSION' })
   }
 }
 
