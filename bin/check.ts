@@ -1,5 +1,6 @@
 /** `fairlead check`: reports whether the gateway would start, and summarises the configuration. */
 import { checkProviders } from '../src/doctor/check-providers.ts'
+import { checkUsers } from '../src/doctor/check-users.ts'
 import { findStartObstacles } from '../src/doctor/start-obstacles.ts'
 import { runChecks, usualTimeouts } from '../src/findings/finding.ts'
 import { readArguments } from './arguments.ts'
@@ -27,7 +28,7 @@ export async function run(args: readonly string[]): Promise<number> {
     process.stdout.write(notice.startsWith('Warning: ') ? `w${notice.slice(1)}\n` : `note: ${notice}\n`)
   }
   for (const { subject, verdict, found, advice } of await runChecks(
-    checkProviders(loaded.config, usualTimeouts),
+    [...checkProviders(loaded.config, usualTimeouts), ...checkUsers(loaded.config)],
     usualTimeouts,
   )) {
     const mark = verdict === 'ok' ? 'note' : 'warning'

@@ -1,6 +1,9 @@
 /** `fairlead user`: manages the users of the login form in the data directory. */
 import { createInterface } from 'node:readline/promises'
+import { isNewData } from '../src/backends/hosting/data-age.ts'
 import { createDataDir } from '../src/backends/hosting/lock.ts'
+import { toRoleNames } from '../src/backends/permissions/roles.ts'
+import { areRolesBuiltIn, builtInAdvice } from '../src/backends/permissions/settings.ts'
 import type { Config } from '../src/config/config.ts'
 import { GatewayError } from '../src/errors.ts'
 import { formMethod } from '../src/login/form/method.ts'
@@ -8,6 +11,7 @@ import { openUsers, type Users } from '../src/login/form/users.ts'
 import { settingsOf } from '../src/login/settings.ts'
 import type { Tokens } from '../src/login/tokens/tokens.ts'
 import { Unlocks } from '../src/login/unlocks.ts'
+import { deployers, reachOf, readers } from '../src/permissions/built-in-roles.ts'
 import { openRedis } from '../src/redis/open-redis.ts'
 import { openLog } from '../src/telemetry/log.ts'
 import { choose, Misuse, readArguments } from './arguments.ts'
@@ -18,7 +22,8 @@ import { readPassword } from './read-password.ts'
 
 export const usage = `Usage: fairlead user <action> [NAME] [options]
 
-  add NAME [--role ROLE]…     create a user; the password is read from standard input
+  add NAME [--role ROLE]…     create a user; the password is read from standard input; without a role, a terminal
+                              prompts for one, and otherwise the user is one of the readers
   passwd NAME                 set a new password, read from standard input
       --revoke-tokens         also revoke the API tokens of the user
       --keep-tokens           keep them; without either option, a terminal prompts, and otherwise they are kept
@@ -46,9 +51,10 @@ type Action = (users: Users, asked: CommandInput) => Promise<string> | string
 const revokedBy = 'command line'
 
 const actions: Readonly<Record<string, Action>> = {
-  add: async (users, { name, roles }) => {
+  add: async (users, { name, roles: given, config }) => {
+    const roles = given.length > 0 ? given : await chooseRoles(name)
     await users.add(name, await readPassword(), roles)
-    return `user ${name} created${roles.length > 0 ? ` with ${roles.join(', ')}` : ''}`
+    return `user ${name} created with ${roles.join(', ')}: ${describeReach(roles, config)}`
   },
   passwd: async (users, asked) => {
     const { name, config } = asked
@@ -123,6 +129,34 @@ function toOrder(args: readonly string[]) {
   if (action !== 'passwd' && (revoke || keep)) throw new Misuse('user', '--revoke-tokens and --keep-tokens belong to passwd.')
   if (revoke && keep) throw new Misuse('user', 'API tokens are either revoked or kept, not both.')
   return { act, name, roles: values.role ?? [], revokesTokens: revoke ? true : keep ? false : undefined }
+}
+
+/** A script is not asked. */
+async function chooseRoles(name: string): Promise<string[]> {
+  if (!process.stdin.isTTY) return [readers]
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    const asked = `Role of ${name}: ${readers} look on, ${deployers} change and run applications, admins do everything. [${readers}] `
+    const roles = (await terminal.question(asked)).split(/[\s,]+/).filter((role) => role !== '')
+    return roles.length > 0 ? roles : [readers]
+  } finally {
+    terminal.close()
+  }
+}
+
+/** What the roles let a user do, in a sentence. */
+function describeReach(roles: readonly string[], { backends }: Config): string {
+  const { adminRoles, permissions, dataDir } = backends
+  const held = toRoleNames(roles)
+  if (held.some((role) => adminRoles.includes(role))) return 'an administrator, who may do everything'
+  if (permissions === undefined) return 'the permission service says what that allows'
+  if (!areRolesBuiltIn(permissions, isNewData(dataDir)))
+    return `may read, change and run every application that names no roles, and programs on this machine; ${builtInAdvice}`
+  const { applications, ownAccounts } = reachOf(held, { areBuiltIn: true, admin: false })
+  if (applications.includes('WRITE'))
+    return 'may change and run every application that names no roles; accounts of this machine without `user` are for administrators'
+  const own = ownAccounts.includes('WRITE') ? ', and there runs programs as the own user of Fairlead' : ''
+  return `may read, and changes only applications that name ${held.join(' or ')} in their permissions${own}`
 }
 
 /** A name that nothing knows is probably mistyped; a directory is not asked. @throws {GatewayError} NOT_FOUND */

@@ -98,6 +98,8 @@ export interface BackendContext {
   /** Called when what became of the notifications of an execution changes. */
   readonly executionChanged: (executionId: string) => void
   readonly settings: BackendSettings
+  /** Whether the defaults of new data hold; what an older version has written keeps the behaviour from before. */
+  readonly isNewData: boolean
   /** Called when what the service stores changes, or what it observes, other than by the request that is answered. */
   readonly stateChanged: () => void
   /** Called when rights of users change without a request. */

@@ -19,7 +19,8 @@ import { tlsKeys } from '../http/tls/settings.ts'
 import { integrationKeys, toIntegrationSettings } from '../integrations/settings.ts'
 import { limitKeys, type RateLimitSettings, toRateLimit } from '../limits/settings.ts'
 import { liveSettings } from '../live/settings.ts'
-import { LoginKeys, type LoginSettings, toLoginSettings } from '../login/settings.ts'
+import { formMethod } from '../login/form/method.ts'
+import { LoginKeys, type LoginSettings, settingsOf, toLoginSettings } from '../login/settings.ts'
 import { hasCertificateHeader, x509Keys } from '../login/x509/settings.ts'
 import { isLoopback } from '../net/loopback.ts'
 import { operationKeys, toOperationSettings } from '../operations/settings.ts'
@@ -278,6 +279,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
   const ui = { uiUrl, uiUnknown, uiHostPattern: cors.uiHostPattern, servesConsole: console.enabled }
   const integrations = bind(integrationKeys)
   const backends = toBackends(context, report, {
+    keepsUsers: keepsUsers(login),
     upstreams,
     slack: integrations.slack,
     http,
@@ -309,19 +311,33 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
   }
 }
 
+/** Whether the users of the form, whom Fairlead keeps itself, are all that there are. */
+function keepsUsers(login: LoginSettings): boolean {
+  const form = settingsOf(login, formMethod)
+  return !login.anonymous && login.methods.length === 1 && form !== undefined && form.configuredUser === undefined
+}
+
 type Upstreams = ConfiguredUpstreams & { readonly embedded: Pick<ReturnType<typeof toBackendPlace>, 'remote'> }
 
 function toBackends(
   context: BindContext,
   report: SettingsReport,
-  { upstreams, http, ...surroundings }: BackendSurroundings & { upstreams: Upstreams; http: HttpSettings },
+  {
+    upstreams,
+    http,
+    keepsUsers,
+    ...surroundings
+  }: BackendSurroundings & { upstreams: Upstreams; http: HttpSettings; keepsUsers: boolean },
 ): EmbeddedSettings {
   const { cwd } = surroundings
   const { fiat, clouddriver } = upstreams.services
   const backends = toBackendSettings(bindKeys(BackendKeys, context), report, surroundings)
   if (upstreams.embedded.remote !== undefined) return backends
   if (fiat.kind === 'embedded') {
-    backends.permissions = toPermissionServiceSettings(bindSettings(permissionServiceKeys, context), report, cwd)
+    backends.permissions = {
+      ...toPermissionServiceSettings(bindSettings(permissionServiceKeys, context), report, cwd),
+      keepsUsers,
+    }
   } else if (report.isSet('auth.group-membership') || report.isSet('auth.permissions')) {
     report.notice('Ignored, because fiat is not embedded: auth.group-membership, auth.permissions.')
   }

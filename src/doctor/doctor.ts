@@ -24,6 +24,7 @@ import { checkRedis } from './check-redis.ts'
 import { checkSecrets } from './check-secrets.ts'
 import { checkServices } from './check-services.ts'
 import { checkTls } from './check-tls.ts'
+import { checkUsers } from './check-users.ts'
 import { withGuide } from './guides.ts'
 import { findPublicAddress, type PublicAddress } from './public-address.ts'
 import { findStartObstacles } from './start-obstacles.ts'
@@ -84,6 +85,7 @@ async function checksOf(
     checkDataDir(backends.dataDir),
     checkNextStart(config),
     ...checkSecrets(config),
+    ...checkUsers(config),
     ...checkClock(config, timeouts, now),
   ]
 }

@@ -1,5 +1,6 @@
 /** Errors of permission checks: 403, the user lacks a right; 503, the permission service is unavailable. */
 import { GatewayError } from '../errors.ts'
+import { ownAccountAdvice, readerAdvice } from './built-in-roles.ts'
 import { decide, describeNeed, type Need } from './decide.ts'
 import type { PermissionView } from './permissions.ts'
 
@@ -14,6 +15,11 @@ export function permissionDenied(need: Need): GatewayError {
   return new GatewayError('PERMISSION_DENIED', message, { missing: describeNeed(need) })
 }
 
+/** For what belongs to no application and no account. */
+export function readsOnly(): GatewayError {
+  return new GatewayError('PERMISSION_DENIED', `You may not do this: your roles let you read. ${readerAdvice}.`)
+}
+
 function adviceFor(need: Need): string {
   switch (need.kind) {
     case 'one-of':
@@ -23,6 +29,8 @@ function adviceFor(need: Need): string {
       return 'Ask one to do it'
     case 'application':
       return 'Ask an owner of the application for it'
+    case 'account':
+      return `Ask an administrator for it. In an account of this machine without \`user\`, ${ownAccountAdvice}`
     default:
       return 'Ask an administrator for it'
   }

@@ -38,6 +38,7 @@ const View = z.object({
   ),
   legacyFallback: flag,
   allowAccessToUnknownApplications: flag,
+  readsOnly: flag,
 })
 
 function listOf<T extends z.ZodType>(entry: T) {

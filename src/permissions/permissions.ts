@@ -14,6 +14,8 @@ export interface PermissionView {
   readonly roles: readonly { name: string; source?: string }[]
   readonly legacyFallback?: boolean
   readonly allowAccessToUnknownApplications?: boolean
+  /** Applications that name no roles are only read. Never said by Fiat. */
+  readonly readsOnly?: boolean
 }
 
 export interface ResourceView {

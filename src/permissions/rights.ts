@@ -9,7 +9,8 @@ export function isGranted(view: PermissionView, kind: ResourceKind, name: string
   if (view.admin || (view.legacyFallback === true && kind !== 'account')) return true
   const granted = authorizationsOn(view, kind, name)
   if (granted !== undefined) return granted.has(authorization)
-  return kind === 'application' && view.allowAccessToUnknownApplications === true
+  if (kind !== 'application' || view.allowAccessToUnknownApplications !== true) return false
+  return view.readsOnly !== true || authorization === 'READ'
 }
 
 /** Whether the view says anything about the resource; an application that it does not list is unknown. */

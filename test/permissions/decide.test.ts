@@ -87,7 +87,7 @@ test('unknown applications are open or closed as the view says', () => {
 })
 
 function viewOf(roles: readonly string[], resources: Omit<Resources, 'unknownApplications'>) {
-  const rules = { adminRoles: ['admins'], accountManagerRoles: [], anyRoleOfServiceAccount: false }
+  const rules = { adminRoles: ['admins'], accountManagerRoles: [], anyRoleOfServiceAccount: false, areBuiltIn: false }
   return toView('u', mergeRoles(roles, [], undefined), { ...resources, unknownApplications: true }, rules)
 }
 

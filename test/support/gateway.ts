@@ -98,6 +98,8 @@ function toConfiguration(settings: GatewaySettings, dataDir: string, options: Ga
     ...settings,
     http: withoutShedding(settings['http'] as GatewaySettings | undefined),
     server: { port: 0, address: '127.0.0.1', ...(settings['server'] as object | undefined) },
+    // Tests give their users the roles that they are about.
+    permissions: { 'built-in-roles': false, ...(settings['permissions'] as object | undefined) },
     anonymous: { enabled: !namesLoginMethod(settings), ...(settings['anonymous'] as object | undefined) },
     services: { ...Object.fromEntries(off), ...settings.services },
   }

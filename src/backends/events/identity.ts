@@ -2,6 +2,7 @@
 import { type JsonObject, textOf } from '../../json/values.ts'
 import type { BackendContext } from '../backend.ts'
 import type { Access, loadAccess } from '../rights/access.ts'
+import { automaticUserOf } from '../rights/automatic-user.ts'
 
 interface TriggerIdentity {
   /** Headers with which the orchestrator is asked. */
@@ -11,7 +12,7 @@ interface TriggerIdentity {
 }
 
 /**
- * With authorization the trigger's `runAsUser`; otherwise none.
+ * With authorization the trigger's `runAsUser`, else the automatic user of the pipeline; otherwise none.
  *
  * @param load `requireAccess` for events whose sender can send them again, else `loadAccess`
  */
@@ -22,7 +23,7 @@ export async function toIdentity(
   trigger: JsonObject,
 ): Promise<TriggerIdentity> {
   const runAsUser = context.settings.authorization === true ? textOf(trigger['runAsUser'])?.trim() : undefined
-  const user = runAsUser || 'anonymous'
+  const user = runAsUser || (await automaticUserOf(context, pipeline))
   const access = await load(context, user)
   const identity: Record<string, string> = {
     'x-spinnaker-user': user,
@@ -30,4 +31,11 @@ export async function toIdentity(
   }
   if (access.accounts.length > 0) identity['x-spinnaker-accounts'] = access.accounts.join(',')
   return { identity, user, access }
+}
+
+/** Why the user of a trigger may not start the pipeline, as a sentence. */
+export function describeForbiddenStart({ user, access }: TriggerIdentity, pipeline: JsonObject): string | undefined {
+  const application = textOf(pipeline['application']) ?? ''
+  if (access.mayOnApplication(application, 'EXECUTE')) return undefined
+  return `The user "${user}" may not execute pipelines of ${application}. Set a user of the trigger who may, or grant it.`
 }

@@ -6,7 +6,7 @@ import type { EffectivePipeline, EffectivePipelines } from '../pipelines/effecti
 import { requireAccess } from '../rights/access.ts'
 import type { Event } from './event.ts'
 import { createPatterns } from './event-patterns.ts'
-import { toIdentity } from './identity.ts'
+import { describeForbiddenStart, toIdentity } from './identity.ts'
 import { triggerKinds } from './kinds/all.ts'
 import type { MatchContext, TriggerKind } from './kinds/kind.ts'
 import { loadTriggeredPipelines } from './pipelines.ts'
@@ -89,10 +89,9 @@ class PipelineJudge {
     if (!isTrue(defined['enabled'])) return 'The trigger is disabled.'
     const refusal = await this.#refusalOf(defined)
     if (refusal !== undefined) return refusal
-    const { identity, user, access } = await toIdentity(requireAccess, this.#context, definition, defined)
-    const application = textOf(definition['application']) ?? ''
-    if (!access.mayOnApplication(application, 'EXECUTE'))
-      return `The user "${user}" may not execute pipelines of ${application}. Set a user of the trigger who may, or grant it.`
+    const starter = await toIdentity(requireAccess, this.#context, definition, defined)
+    const forbidden = describeForbiddenStart(starter, definition)
+    if (forbidden !== undefined) return forbidden
     const problem = (await kind.mismatch(defined, event, means)) ?? this.#describeMissing(defined)
     if (problem !== undefined) return problem
     // A secret stays with the definition; a run's id is never that of another run.
@@ -102,7 +101,7 @@ class PipelineJudge {
     const key = formatJson({ ...trigger, payload: undefined })
     if (this.#starts.has(key)) return 'An equal trigger of the pipeline has started it already.'
     this.#starts.add(key)
-    const start = { pipeline: definition, trigger, artifacts, identity }
+    const start = { pipeline: definition, trigger, artifacts, identity: starter.identity }
     return describeQuiet(this.#context, start) ?? start
   }
 

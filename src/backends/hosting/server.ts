@@ -13,6 +13,7 @@ import { BackendError, backendHeader } from '../backend.ts'
 import { acceptJson } from '../requests/accept-bodies.ts'
 import { passSecretsOn } from '../secrets/pass-secrets-on.ts'
 import { toStorageError } from '../stores/storage-error.ts'
+import { markNewData } from './data-age.ts'
 
 interface BackendServerOptions {
   backends: readonly Backend[]
@@ -42,9 +43,10 @@ const settleMs = 4_000
 export function createBackendServer(options: BackendServerOptions) {
   const server = createServer(options)
   const opened = new Map<ServiceName, OpenBackend>()
+  const isNewData = markNewData(options.db)
   for (const backend of options.backends) {
     migrateAll(options.db, backend)
-    const open = backend.open(toContext(backend.service, opened, options))
+    const open = backend.open(toContext(backend.service, opened, { ...options, isNewData }))
     opened.set(backend.service, open)
     server.register(
       (app, _options, done) => {
@@ -112,7 +114,7 @@ function migrateAll(db: DatabaseSync, { service, migrations, partMigrations = {}
 function toContext(
   service: ServiceName,
   opened: ReadonlyMap<ServiceName, OpenBackend>,
-  { backends, db, call, settings, log, ...options }: BackendServerOptions,
+  { backends, db, call, settings, log, isNewData, ...options }: BackendServerOptions & { readonly isNewData: boolean },
 ): BackendContext {
   const isEmbedded = (other: ServiceName) => backends.some((each) => each.service === other)
   return {
@@ -133,6 +135,7 @@ function toContext(
     isRunning: ({ service: runner, id }) => opened.get(runner)?.isRunning?.(id) === true,
     executionChanged: (id) => opened.get('orca')?.executionChanged?.(id),
     settings,
+    isNewData,
     stateChanged: () => options.onStateChanged?.(service),
     permissionsChanged: options.onPermissionsChanged ?? (() => {}),
     permissionVersion: options.permissionVersion,

@@ -2,7 +2,9 @@
 import type { FastifyRequest } from 'fastify'
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
 import { describeChoice } from '../../names/edit-distance.ts'
+import { ownAccountAdvice } from '../../permissions/built-in-roles.ts'
 import { BackendError, trustedCallerOf } from '../backend.ts'
+import { ownAccounts } from '../permissions/resources.ts'
 import { pathValue, queryValue } from '../requests/request-values.ts'
 import { type Access, lackingOf } from '../rights/access.ts'
 import { accountOf, applicationsOf, type OperationType } from './operation-type.ts'
@@ -108,11 +110,14 @@ function refusalsOf(operation: SubmittedOperation, infrastructure: Infrastructur
     }
   }
   if (type === undefined) return [`${name}: names neither an account nor a cloud provider.`]
-  return deniedBy(access, description, type)
+  const own = ownAccounts(infrastructure.context.settings.infrastructure).filter(({ isOpen }) => isOpen)
+  // With READ alone, it is most often the default of built-in roles that denies.
+  const isOwn = (name: string) => own.some((account) => account.name === name) && access.mayOnAccount(name, 'READ')
+  return deniedBy(access, description, type).map(([name, denial]) => (isOwn(name) ? `${denial}: ${ownAccountAdvice}.` : denial))
 }
 
 /** Each operation needs WRITE on its account, on those that it takes from, and on every application whose resources it names. */
-function deniedBy(access: Access, description: JsonObject, type: OperationType): string[] {
+function deniedBy(access: Access, description: JsonObject, type: OperationType): (readonly [name: string, denial: string])[] {
   const own = accountOf(description)
   const accounts = new Set([...(own === undefined ? [] : [own]), ...(type.accounts?.(description) ?? [])])
   const denials = (kind: string, names: Iterable<string>, has: (one: Access, name: string) => boolean) =>
@@ -121,7 +126,7 @@ function deniedBy(access: Access, description: JsonObject, type: OperationType):
       .map((name) => {
         const lacking =
           access.each && `: ${lackingOf(access, (one) => has(one, name))}, who steered the run or started it, has no WRITE.`
-        return `Access denied to ${kind} ${name}${lacking ?? ''}`
+        return [kind === 'account' ? name : '', `Access denied to ${kind} ${name}${lacking ?? ''}`] as const
       })
   return [
     ...denials('account', accounts, (one, name) => one.mayOnAccount(name, 'WRITE')),

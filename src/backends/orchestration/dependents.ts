@@ -140,7 +140,7 @@ async function starterOf(engine: EngineParts, { parent, definition, trigger }: D
   const application = String(definition['application'] ?? '')
   const isOwn = foldName(application) === foldName(parent.application)
   const runAsUser = typeof trigger['runAsUser'] === 'string' ? trigger['runAsUser'].trim() : ''
-  const base = runAsUser || (isOwn && starter) || anonymous
+  const base = runAsUser || (isOwn && starter) || (await engine.options.vouchersOf({ ...definition, trigger })) || anonymous
   const user = joinUsers([base, ...steerers])
   const access = await accessOf(user)
   const mayStart =
@@ -178,6 +178,7 @@ function childDefinition({ parent, definition, trigger, position }: Dependent, u
       correlationId: position === 0 ? parts.join(':') : [...parts, position].join(':'),
       artifacts: artifactsOfExecution(parent),
       expectedArtifactIds: trigger['expectedArtifactIds'],
+      runAsUser: trigger['runAsUser'],
     }),
   }
 }

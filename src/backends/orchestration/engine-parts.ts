@@ -39,6 +39,8 @@ export interface EngineOptions {
   judges: boolean
   /** What a user may do at this moment. @throws {BackendError} 503 while the permission service cannot be asked */
   accessOf: (user: string | undefined) => Promise<Access>
+  /** Who has to have the rights, too, for what a run starts that no user has started. @see automaticUserOfChild */
+  vouchersOf: (definition: JsonObject) => Promise<string | undefined>
   /** Values of secrets for calls of stages. */
   secrets: SecretValues
   /** Whether a service is one of the back ends of this process. */

@@ -10,6 +10,7 @@ import { createOutsideCalls } from '../outside/call-outside.ts'
 import { defaultOutsideSettings, type OutsideSettings } from '../outside/settings.ts'
 import { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
 import { requireAccess } from '../rights/access.ts'
+import { automaticUserOfChild } from '../rights/automatic-user.ts'
 import { toStorageError } from '../stores/storage-error.ts'
 import { judgeControl } from './authorization.ts'
 import { Engine } from './engine.ts'
@@ -118,6 +119,7 @@ function createEngine(context: BackendContext, { outside, store, notices }: Engi
     pipelines: new EffectivePipelines(context),
     judges: settings.authorization === true,
     accessOf: (user) => requireAccess(context, user || 'anonymous'),
+    vouchersOf: (definition) => automaticUserOfChild(context, definition),
     secrets: context.secrets,
     isEmbedded: context.isEmbedded,
     nameOf: (service) => nameOfService(service, context.isEmbedded(service)),

@@ -12,7 +12,13 @@ import { loadListedServiceAccounts, loadResources, type Resources } from './reso
 import { roleOriginOf } from './role-source.ts'
 import { UserRoleSync } from './role-sync.ts'
 import { mergeRoles, type Role, toRoleNames } from './roles.ts'
-import { defaultPermissionService, type PermissionServiceSettings } from './settings.ts'
+import {
+  areRolesBuiltIn,
+  builtInAdvice,
+  defaultPermissionService,
+  isUndecided,
+  type PermissionServiceSettings,
+} from './settings.ts'
 import { UserRoles, userRolesMigrations } from './user-roles.ts'
 import { isAllowed, parseResourceType, type ResourceType, toView, type View, type ViewRules } from './view.ts'
 
@@ -32,6 +38,7 @@ export const permissionsBackend: Backend = {
   open(context) {
     const settings = context.settings.permissions ?? defaultPermissionService
     const { roleSource, syncDelayMs } = settings
+    if (isUndecided(settings, context.isNewData)) context.log.warn(`every user may change and run everything; ${builtInAdvice}`)
     const users = new UserRoles(context.db, context.now, roleOriginOf(roleSource))
     const sync = new UserRoleSync({ context, users, source: roleSource, delayMs: syncDelayMs })
     const service = { context, settings, users, sync }
@@ -57,7 +64,8 @@ function shareWhileUnchanged<T>({ permissionVersion, now }: BackendContext, load
 /** The view of the user whom a path names, by the roles that the query supposes or those that are known. */
 function createViews(service: Service) {
   const { context, settings } = service
-  const rules: ViewRules = { ...settings, adminRoles: context.settings.adminRoles }
+  const areBuiltIn = areRolesBuiltIn(settings, context.isNewData)
+  const rules: ViewRules = { ...settings, adminRoles: context.settings.adminRoles, areBuiltIn }
   const load = shareWhileUnchanged(context, () => loadResources(context, settings))
   return async (request: FastifyRequest) => {
     const [resources] = await Promise.all([load(), service.sync.ready])
@@ -124,11 +132,13 @@ function checkExpandable(
  * @throws {BackendError} 400 when the body names no application.
  */
 function mayCreate(view: View, body: unknown, settings: PermissionServiceSettings): boolean {
-  if (!settings.restrictApplicationCreation || view.admin) return true
+  if (view.admin || (!settings.restrictApplicationCreation && view.readsOnly !== true)) return true
   const name = textOf(fieldOf(body, 'name'))
   if (name === undefined) throw new BackendError(400, 'The body must name the application: {"name": "web"}.')
   const roles = view.roles.map((role) => role.name)
-  return grantedBy(permissionsByRule(settings.applicationRules, name), roles).includes('CREATE')
+  const rule = permissionsByRule(settings.applicationRules, name)
+  if (view.readsOnly === true && Object.keys(rule).length === 0) return false
+  return grantedBy(rule, roles).includes('CREATE')
 }
 
 /**

@@ -1,16 +1,21 @@
 /** Resources with permissions: applications, accounts, build services and service accounts. */
-import { isObject, type JsonObject, objectsOf, textOf, textsOf } from '../../json/values.ts'
+import { userInfo } from 'node:os'
+import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
+import { readers } from '../../permissions/built-in-roles.ts'
+import { standalone } from '../../settings/standalone.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
 import { foldName } from '../stores/document-store.ts'
 import { flatMapInTurns } from '../stores/in-turns.ts'
 import { permissionsByRule } from './application-rules.ts'
 import { addPermissions, type RolesByAuthorization, toPermissions } from './authorizations.ts'
 import { toRoleNames } from './roles.ts'
-import type { PermissionServiceSettings } from './settings.ts'
+import { areRolesBuiltIn, type PermissionServiceSettings } from './settings.ts'
 
 export interface Resource {
   name: string
   permissions: RolesByAuthorization
+  /** What runs there runs as Fairlead's own user. */
+  isOwn?: boolean
 }
 
 export interface ServiceAccount {
@@ -40,9 +45,12 @@ export async function loadResources(context: BackendContext, settings: Permissio
     loadOptional(context, 'clouddriver', '/credentials'),
     loadOptional(context, 'igor', '/buildServices'),
   ])
+  const own = ownAccounts(context.settings.infrastructure)
   return {
     ...applications,
-    accounts: (accounts ?? []).flatMap(toResource),
+    accounts: (accounts ?? [])
+      .flatMap(toResource)
+      .map((account) => ({ ...account, isOwn: own.some(({ name }) => name === account.name) })),
     buildServices: (buildServices ?? []).flatMap(toResource),
     serviceAccounts,
   }
@@ -66,7 +74,8 @@ async function loadApplications(
   settings: PermissionServiceSettings,
 ): Promise<Pick<Resources, 'applications' | 'unknownApplications'>> {
   const allowsUnknown = settings.allowAccessToUnknownApplications
-  const matters = !allowsUnknown || settings.applicationRules.rules.length > 0
+  const areBuiltIn = areRolesBuiltIn(settings, context.isNewData)
+  const matters = !allowsUnknown || areBuiltIn || settings.applicationRules.rules.length > 0
   const [removed, restricted, defined, running] = await Promise.all([
     loadNeeded(context, '/permissions/removedApplications'),
     loadNeeded(context, '/permissions/applications'),
@@ -81,7 +90,13 @@ async function loadApplications(
     if (!byName.has(foldName(name))) byName.set(foldName(name), { name, permissions: {} })
   }
   return {
-    applications: await flatMapInTurns([...byName.values()], (application) => [withRules(application, settings)]),
+    applications: await flatMapInTurns([...byName.values()], (application) => {
+      const { name, permissions } = withRules(application, settings)
+      const { EXECUTE, ...named } = permissions
+      if (!areBuiltIn || application.permissions.EXECUTE !== undefined || EXECUTE === undefined) return [{ name, permissions }]
+      // To look on is no right to run.
+      return [{ name, permissions: { ...named, EXECUTE: EXECUTE.filter((role) => role !== readers) } }]
+    }),
     // One that runs may be the subject of a rule; while it is unknown which ones run, no unknown application is open.
     unknownApplications: allowsUnknown && running !== undefined,
   }
@@ -92,6 +107,20 @@ function withRules({ name, permissions }: Resource, { applicationRules, executeF
   const sum = addPermissions([permissions, permissionsByRule(applicationRules, name)])
   const fallback = sum[executeFallback]
   return { name, permissions: sum.EXECUTE === undefined && fallback !== undefined ? { ...sum, EXECUTE: fallback } : sum }
+}
+
+interface OwnAccount {
+  readonly name: string
+  /** It names no roles. */
+  readonly isOpen: boolean
+}
+
+/** Accounts of this machine whose programs run as the user of this process. */
+export function ownAccounts(infrastructure: { readonly providers: Readonly<Record<string, unknown>> } | undefined): OwnAccount[] {
+  const accounts = objectsOf(fieldOf(infrastructure?.providers[standalone.provider], 'accounts'))
+  return accounts
+    .filter(({ user }) => user === undefined || user === userInfo().username)
+    .map(({ name, permissions }) => ({ name: String(name), isOpen: Object.keys(objectOf(permissions)).length === 0 }))
 }
 
 /** Some definition stores have no service accounts, or forget what was removed, and say 404. */

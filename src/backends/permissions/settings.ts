@@ -7,6 +7,7 @@ import {
   milliseconds,
   off,
   on,
+  optionalFlag,
   optionalText,
   type SettingsOf,
   type SettingsReport,
@@ -81,6 +82,11 @@ export const permissionServiceKeys = settings(
       anyRoleOfServiceAccount: setting('fiat.role.orMode', off).describe(
         'Let users with one role of a service account use it, instead of users with all.',
       ),
+      builtInRoles: setting('permissions.built-in-roles', optionalFlag).describe(
+        'Whether users of the login form have the rights of their built-in roles on applications and accounts that name no roles: `deployers` ' +
+          'change them, `readers` and users without a role read them, and accounts of this machine without `user` are for administrators. ' +
+          'Default: in a data directory that this version or a later one has created, while no other rules of this section apply.',
+      ),
       applicationsOwn: setting('auth.permissions.source.application.front50.enabled', on).describe(
         'Whether the permissions of the applications themselves apply.',
       ),
@@ -127,8 +133,37 @@ export function toPermissionServiceSettings(values: ServiceValues, report: Setti
     ...values.service,
     roleSource: toRoleSource(values, report, cwd),
     applicationRules: toApplicationRules(values, report),
+    /** All users log in with the form, and Fairlead keeps them. */
+    keepsUsers: false,
   }
 }
+
+/** Whether an operator has said otherwise who may do what. */
+function hasOtherRules({ applicationRules, roleSource, ...settings }: PermissionServiceSettings): boolean {
+  const { restrictApplicationCreation, allowAccessToUnknownApplications, applicationsOwn } = settings
+  return (
+    applicationRules.rules.length > 0 ||
+    roleSource !== undefined ||
+    restrictApplicationCreation ||
+    !allowAccessToUnknownApplications ||
+    !applicationsOwn
+  )
+}
+
+/** Whether built-in roles decide about what names no roles. @param isNew See `isNewData` */
+export function areRolesBuiltIn(settings: PermissionServiceSettings, isNew: boolean): boolean {
+  return settings.keepsUsers && (settings.builtInRoles ?? (isNew && !hasOtherRules(settings)))
+}
+
+/** Whether data from before keeps everything open only because its operator has not chosen. */
+export function isUndecided(settings: PermissionServiceSettings, isNew: boolean): boolean {
+  return settings.keepsUsers && settings.builtInRoles === undefined && !isNew && !hasOtherRules(settings)
+}
+
+/** How an operator whose data is from before gives users built-in roles. */
+export const builtInAdvice =
+  'to make users readers unless they are deployers, run `fairlead user roles NAME --role deployers` for those who change something, then set ' +
+  'permissions.built-in-roles: true; false keeps it'
 
 /** What holds where nothing is set. */
 export const defaultPermissionService: PermissionServiceSettings = toPermissionServiceSettings(

@@ -1,4 +1,5 @@
 /** View of one user: every resource with the user's authorizations. @see docs/contracts/permissions.md#model */
+import { reachOf } from '../../permissions/built-in-roles.ts'
 import type { Authorization, PermissionView, ResourceView } from '../../permissions/permissions.ts'
 import { hasRole, isGranted, mayUseServiceAccount } from '../../permissions/rights.ts'
 import { authorizations, grantedBy } from './authorizations.ts'
@@ -17,6 +18,8 @@ export interface ViewRules {
   accountManagerRoles: readonly string[]
   /** Whether one of the roles of a service account is enough to use it. */
   anyRoleOfServiceAccount: boolean
+  /** Whether built-in roles decide about what names no roles. */
+  areBuiltIn: boolean
 }
 
 const resourceTypes = ['accounts', 'applications', 'buildServices', 'serviceAccounts', 'roles'] as const
@@ -25,24 +28,28 @@ export type ResourceType = (typeof resourceTypes)[number]
 export function toView(name: string, roles: readonly Role[], resources: Resources, rules: ViewRules): View {
   const held = roles.map((role) => role.name)
   const admin = held.some((role) => rules.adminRoles.includes(role))
-  const granted = ({ name, permissions }: Resource): ResourceView => ({
-    name,
-    authorizations: admin ? [...authorizations] : grantedBy(permissions, held),
-  })
+  const reach = reachOf(held, { ...rules, admin })
+  const grantedWith = (open: readonly Authorization[], { name, permissions }: Resource): ResourceView => {
+    const isOpen = Object.keys(permissions).length === 0
+    return { name, authorizations: admin ? [...authorizations] : isOpen ? open : grantedBy(permissions, held) }
+  }
   const readable = ({ authorizations }: ResourceView) => authorizations.length > 0
   return {
     name,
-    accounts: resources.accounts.map(granted).filter(readable),
+    accounts: resources.accounts
+      .map((account) => grantedWith(account.isOwn ? reach.ownAccounts : reach.accounts, account))
+      .filter(readable),
     // Applications without any right stay listed: one that is not listed at all counts as unknown, and may be open.
-    applications: resources.applications.map(granted),
+    applications: resources.applications.map((application) => grantedWith(reach.applications, application)),
     serviceAccounts: resources.serviceAccounts.filter((account) => admin || mayUse(account, held, rules)),
     roles: [...roles],
-    buildServices: resources.buildServices.map(granted).filter(readable),
+    buildServices: resources.buildServices.map((service) => grantedWith(reach.accounts, service)).filter(readable),
     extensionResources: {},
     admin,
     accountManager: held.some((role) => rules.accountManagerRoles.includes(role)),
     legacyFallback: false,
     allowAccessToUnknownApplications: resources.unknownApplications,
+    ...(!reach.applications.includes('WRITE') && { readsOnly: true }),
   }
 }
 

@@ -1,6 +1,7 @@
 /** Administration of the users of the login form while the gateway runs, by the rules that keep an administrator in it. */
 import { GatewayError } from '../../errors.ts'
 import { toUserKey } from '../../names/user-name.ts'
+import { readers } from '../../permissions/built-in-roles.ts'
 import { generatePassword } from './generate-password.ts'
 import type { StoredUser, Users } from './users.ts'
 
@@ -32,7 +33,7 @@ export class FormUsers {
 
   /** @returns the password: the given one, or a generated one. @throws {GatewayError} BAD_ARGUMENT, CONFLICT when the name is taken */
   async add(name: string, roles: readonly string[], password = generatePassword()): Promise<string> {
-    await this.#users.add(name, password, roles)
+    await this.#users.add(name, password, roles.length > 0 ? roles : [readers])
     return password
   }
 

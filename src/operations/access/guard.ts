@@ -2,12 +2,22 @@
 import { hash } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
 import type { User } from '../../http/request-state.ts'
-import { decide } from '../../permissions/decide.ts'
+import { isReader } from '../../permissions/built-in-roles.ts'
+import { decide, type Need } from '../../permissions/decide.ts'
+import { readsOnly } from '../../permissions/permission-errors.ts'
 import { rightsOf } from '../../permissions/permission-view.ts'
 import type { Authorization, PermissionView } from '../../permissions/permissions.ts'
 import { isGranted } from '../../permissions/rights.ts'
 import { storedTemplate } from '../../pipeline-templates/inheritance.ts'
-import { type ApplicationSource, checksAtGateway, type Demand, type FilterField, isAlwaysDemanded } from '../demands.ts'
+import {
+  type ApplicationSource,
+  checksAtGateway,
+  type Demand,
+  type FilterField,
+  isAlwaysDemanded,
+  ownAffair,
+  provedBySender,
+} from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { routeOf } from '../route.ts'
@@ -49,6 +59,8 @@ interface Plan {
   readonly always: readonly Demand[]
   readonly aboutBody: readonly Demand[]
   readonly fields: readonly FilterField[]
+  /** Whom it reads for or changes nothing that others see, or a sender proves: also for users who only read. */
+  readonly isHarmless: boolean
   /** The address says all that `ahead` and `always` need: no service has to be asked. */
   readonly isAddressed: boolean
 }
@@ -79,7 +91,8 @@ export class Guard {
   check(operation: Operation, request: OperationRequest): Promise<void> | undefined {
     const { state } = request
     checkTokenUse(operation, state)
-    const { ahead, always, isAddressed } = this.#planFor(operation)
+    const { ahead, always, aboutBody, isAddressed, isHarmless } = this.#planFor(operation)
+    if (ahead.length + aboutBody.length === 0 && !isHarmless) return this.#checkReach(request, [])
     const judged = this.#checks(operation) ? ahead : always
     const isLimited = isLimitedToApplications(state)
     if (judged.length === 0 && !isLimited) return undefined
@@ -108,6 +121,12 @@ export class Guard {
       if (demand.kind === 'admin') await requireAdministrator(state, this.#platform, demand.withoutService)
       else await requirePermissions(state, this.#platform, needs.get(demand)?.needs ?? [])
     }
+    // A template that does not exist belongs to no application.
+    if (judged.some((demand) => demand.kind === 'template' && demand.authorization === 'WRITE'))
+      await this.#checkReach(
+        request,
+        [...needs.values()].flatMap((each) => each.needs),
+      )
     if (operation.method === 'DELETE') for (const id of valuesOf(request, ['id'])) this.#owners.forget(id)
   }
 
@@ -124,11 +143,27 @@ export class Guard {
       await this.#checkTokenBody(request, subjects, mentioned)
     }
     if (!this.#checks(operation)) return
+    const met: Need[] = []
     for (const subject of distinct(subjects)) {
       if (subject.kind === 'hidden') throw new GatewayError('PERMISSION_DENIED', subject.problem)
       const { needs } = await this.#needsOfSubject(subject, request)
       await requirePermissions(request.state, this.#platform, needs)
+      met.push(...needs)
     }
+    const { ahead, isHarmless } = this.#planFor(operation)
+    if (ahead.length === 0 && !isHarmless) await this.#checkReach(request, met)
+  }
+
+  /**
+   * Users who only read change what permissions name for them, and nothing that belongs to no application or account.
+   *
+   * @param met Needs of a change that the user meets
+   * @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
+   */
+  async #checkReach({ state }: OperationRequest, met: readonly Need[]): Promise<void> {
+    if (!isDecided(this.#platform) || met.some(isChange)) return
+    const view = await this.#platform.permissions.loadView(state.user)
+    if (view !== undefined && isReader(view)) throw readsOnly()
   }
 
   /** Undefined when nothing has to be left out. */
@@ -191,6 +226,7 @@ export class Guard {
           return []
         return demand.by
       }),
+      isHarmless: isRead(operation) || demands.some(isHarmless),
       isAddressed: ahead.every(isAddressed),
     }
     this.#plans.set(operation, plan)
@@ -277,6 +313,14 @@ export class Guard {
         return { needs: [], concerns: true, changesShared: true }
     }
   }
+}
+
+function isHarmless(demand: Demand): boolean {
+  return demand.kind === 'nothing' && (demand.limitedTokens !== 'never' || [...ownAffair, ...provedBySender].includes(demand))
+}
+
+function isChange(need: Need): boolean {
+  return need.kind === 'one-of' ? need.needs.some(isChange) : !('authorization' in need) || need.authorization !== 'READ'
 }
 
 /** The address or the body names the application, or the operation finds it. */

@@ -30,6 +30,8 @@ test('by default logins give roles, and unknown applications are open', () => {
     anyRoleOfServiceAccount: false,
     applicationRules: { rules: [], strategy: 'AGGREGATE' },
     applicationsOwn: true,
+    builtInRoles: undefined,
+    keepsUsers: false,
   })
 })
 
@@ -62,6 +64,7 @@ fiat:
   const { config, notices } = await loadConfig(where)
   assert.deepEqual(config.backends.permissions, {
     ...defaultPermissionService,
+    keepsUsers: true,
     roleSource: { kind: 'file', path: join(where.cwd, 'roles.yml') },
     syncDelayMs: 5000,
     accountManagerRoles: ['keepers'],

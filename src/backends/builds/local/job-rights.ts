@@ -23,7 +23,7 @@ export class JobRights {
     const access = await this.#accessOf(user)
     if (access === undefined) return
     if (!access.mayOnAccount(account, 'WRITE')) {
-      const advice = 'An operator can add a role of yours to local.accounts, permissions.'
+      const advice = 'An operator can add a role of yours to local.accounts, permissions, or set `user` of the account.'
       throw new BackendError(403, `This build needs WRITE on the account "${account}". ${advice}`, { exception: 'AccessDenied' })
     }
     if (isOwned(application)) checkOnApplication(access, application, 'EXECUTE')

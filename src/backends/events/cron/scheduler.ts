@@ -9,7 +9,7 @@ import { type EventRecord, toOutcome } from '../../pipelines/event-record.ts'
 import { loadAccess } from '../../rights/access.ts'
 import { callInTurns } from '../../stores/in-turns.ts'
 import type { EventLog } from '../event-log.ts'
-import { toIdentity } from '../identity.ts'
+import { describeForbiddenStart, toIdentity } from '../identity.ts'
 import { loadFreshPipeline } from '../pipelines.ts'
 import { describeQuiet } from '../quiet-period.ts'
 import type { Start } from '../start.ts'
@@ -192,10 +192,11 @@ export class CronScheduler {
     if (current !== undefined) current.dueMs = this.#nextDue(entry.cron, entry.key)
   }
 
-  #carryOut(entry: ScheduleEntry, dueMs: number, start: Start): void {
-    const reason = describeQuiet(this.#context, start)
-    if (reason !== undefined) {
-      this.#log.add(toRecord(entry, { reason }))
+  /** @param start Or why there is none */
+  #carryOut(entry: ScheduleEntry, dueMs: number, start: Start | string): void {
+    const reason = typeof start === 'string' ? start : describeQuiet(this.#context, start)
+    if (typeof start === 'string' || reason !== undefined) {
+      this.#log.add(toRecord(entry, { reason: String(reason) }))
       return
     }
     const stored = inTransaction(this.#context.db, () => {
@@ -208,7 +209,7 @@ export class CronScheduler {
   }
 
   /** The definition as it is now decides: what was disabled a moment ago does not fire. */
-  async #toStart({ pipeline: listed, trigger: { id, cronExpression } }: ScheduleEntry): Promise<Start | undefined> {
+  async #toStart({ pipeline: listed, trigger: { id, cronExpression } }: ScheduleEntry): Promise<Start | string | undefined> {
     const pipeline = await loadFreshPipeline(this.#context.call, listed)
     if (pipeline === undefined || isTrue(pipeline['disabled'])) return undefined
     const isSame = (trigger: JsonObject) => trigger['id'] === id && trigger['cronExpression'] === cronExpression
@@ -217,8 +218,8 @@ export class CronScheduler {
     if (current === undefined) return undefined
     const { parameters, rebake, runAsUser } = current
     const trigger = { type: 'cron', id, enabled: true, cronExpression, parameters, rebake, runAsUser, eventId: randomUUID() }
-    const { identity } = await toIdentity(loadAccess, this.#context, pipeline, trigger)
-    return { pipeline, trigger, artifacts: [], identity }
+    const starter = await toIdentity(loadAccess, this.#context, pipeline, trigger)
+    return describeForbiddenStart(starter, pipeline) ?? { pipeline, trigger, artifacts: [], identity: starter.identity }
   }
 }
 

@@ -1,6 +1,7 @@
 /** Conversion of a start request into an execution. @see docs/contracts/orchestration.md#submission */
 import { pathTo } from '../../../http/encode-path.ts'
 import { isObject, isTrue, type JsonObject, listOf, objectsOf, textOf } from '../../../json/values.ts'
+import { joinUsers, usersOf } from '../../../names/acting-users.ts'
 import { isTemplateInstance } from '../../../pipeline-templates/inheritance.ts'
 import { isExecutionId } from '../../../storage/ulid.ts'
 import { BackendError, type Caller } from '../../backend.ts'
@@ -239,7 +240,11 @@ export async function prepareChild(
   headers: Record<string, string>,
   sources: EngineOptions,
 ): Promise<Execution> {
-  const prepared = await preparePipeline(definition, callerAs(headers, parent), sources)
+  const vouchers = await sources.vouchersOf(definition)
+  const users =
+    vouchers === undefined ? undefined : joinUsers([...usersOf(headers['x-spinnaker-user'] ?? ''), ...usersOf(vouchers)])
+  const identity = users === undefined ? headers : { ...headers, 'x-spinnaker-user': users }
+  const prepared = await preparePipeline(definition, callerAs(identity, parent), sources)
   if (prepared.kind === 'run') return prepared.execution
   throw new BackendError(400, prepared.kind === 'failed' ? prepared.message : 'A plan cannot be started.')
 }

@@ -1,0 +1,58 @@
+/** Roles of a standalone instance: what a user may do where neither an application nor an account names roles. */
+import { standalone } from '../settings/standalone.ts'
+import type { Authorization, PermissionView } from './permissions.ts'
+
+export const deployers = 'deployers'
+export const readers = 'readers'
+const builtIn: ReadonlySet<string> = new Set([deployers, readers])
+
+const everything = ['READ', 'WRITE', 'EXECUTE', 'CREATE'] as const satisfies readonly Authorization[]
+
+/** How far the roles of a user reach on what names no roles itself. */
+export interface Reach {
+  readonly applications: readonly Authorization[]
+  readonly accounts: readonly Authorization[]
+  /** Where programs, commands and builds run as Fairlead's own user. */
+  readonly ownAccounts: readonly Authorization[]
+}
+
+const open: Reach = { applications: everything, accounts: everything, ownAccounts: everything }
+
+/**
+ * A role of the operator's own opens accounts, and only the applications that name it.
+ *
+ * @param roles In lower case
+ */
+export function reachOf(roles: readonly string[], { areBuiltIn, admin }: { areBuiltIn: boolean; admin: boolean }): Reach {
+  if (!areBuiltIn || admin) return open
+  const deploys = roles.includes(deployers)
+  const hasOwnRole = roles.some((role) => !builtIn.has(role))
+  return {
+    applications: deploys ? everything : ['READ'],
+    accounts: deploys || hasOwnRole ? everything : ['READ'],
+    ownAccounts: hasOwnRole ? everything : ['READ'],
+  }
+}
+
+interface RoleSettings {
+  readonly keepsUsers: boolean
+  readonly builtInRoles?: boolean | undefined
+}
+
+/** Whether a run that no user starts acts for the user who has saved its pipeline, also beside rules of the operator. */
+export function actsForSaver({ keepsUsers, builtInRoles }: RoleSettings, isNewData: boolean): boolean {
+  return keepsUsers && (builtInRoles ?? isNewData)
+}
+
+/** Whether the user has no role but this one, where built-in roles decide. */
+export function isReader({ readsOnly, roles }: Pick<PermissionView, 'readsOnly' | 'roles'>): boolean {
+  return readsOnly === true && roles.every(({ name }) => name === readers)
+}
+
+/** Why only administrators change an account of this machine that has no user of its own. */
+export const ownAccountAdvice =
+  'its programs run as the own user of Fairlead, which is for administrators unless the operator sets `user` of the account in ' +
+  `\`${standalone.provider}.accounts\`, or names roles in its \`permissions\``
+
+/** What a user without another role than that of a reader is told. */
+export const readerAdvice = 'An administrator can change that with `fairlead user roles NAME --role deployers`'
