@@ -93,7 +93,7 @@ function placeControl(folder: string, fields: Readonly<Record<string, string>>):
     Section: 'admin',
     Priority: 'optional',
     Depends: 'adduser, init-system-helpers, libc6 (>= 2.28), libstdc++6, libatomic1',
-    Recommends: 'systemd, git',
+    Recommends: 'systemd, git, bubblewrap',
     Description:
       "API gateway of a continuous-delivery platform\n A drop-in for Spinnaker's Gate, and a complete platform in one process.",
   }

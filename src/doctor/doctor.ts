@@ -21,6 +21,7 @@ import { checkMetricsAccounts } from './check-metrics-accounts.ts'
 import { checkPeerCertificates } from './check-peer-certificates.ts'
 import { checkProviders } from './check-providers.ts'
 import { checkRedis } from './check-redis.ts'
+import { checkSandbox } from './check-sandbox.ts'
 import { checkSecrets } from './check-secrets.ts'
 import { checkServices } from './check-services.ts'
 import { checkTls } from './check-tls.ts'
@@ -83,6 +84,7 @@ async function checksOf(
     ...checkMetricsAccounts(config, timeouts),
     ...checkPeerCertificates(config, timeouts, now()),
     checkDataDir(backends.dataDir),
+    ...checkSandbox(config),
     checkNextStart(config),
     ...checkSecrets(config),
     ...checkUsers(config),

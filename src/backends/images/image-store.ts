@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
+import type { SandboxChoice } from '../../sandbox/settings.ts'
 import { removeTree } from '../../storage/directory-trees.ts'
 import { closeToOthers } from '../../storage/private-files.ts'
 import { BackendError } from '../backend.ts'
@@ -72,6 +73,8 @@ interface ImageStoreOptions {
   readonly dataDir: string
   readonly now: () => number
   readonly bounds: UnpackBounds
+  /** Of unpackers. */
+  readonly sandbox?: SandboxChoice | undefined
 }
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
@@ -150,7 +153,7 @@ export class ImageStore {
     const folder = this.#unfinishedPlace()
     mkdirSync(folder, { mode: 0o755 })
     try {
-      const content = await unpackBeside(archive, folder, { bounds: this.#options.bounds, addition })
+      const content = await unpackBeside(archive, folder, { bounds: this.#options.bounds, addition }, this.#options.sandbox)
       return this.#adopt(folder, content, description)
     } finally {
       await removeTree(folder)

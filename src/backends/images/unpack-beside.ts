@@ -1,9 +1,12 @@
 /** Unpacks archives in a process beside this one, whose other requests wait for none of it. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { dirname, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
+import { openSandbox } from '../../sandbox/sandbox.ts'
+import type { SandboxChoice } from '../../sandbox/settings.ts'
 import { BackendError } from '../backend.ts'
 import type { ImageContent } from './measure-image.ts'
 import { readable } from './receive.ts'
@@ -26,6 +29,8 @@ export type UnpackReport =
 
 /** Enough for the names of as many files as an image may have. */
 const memoryMegabytes = 512
+/** With what Node needs besides. */
+const memoryBytes = 3 * memoryMegabytes * 1024 * 1024
 
 /**
  * @param folder Empty; after an error its content is undefined.
@@ -35,9 +40,14 @@ export async function unpackBeside(
   archive: AsyncIterable<Uint8Array>,
   folder: string,
   order: UnpackOrder,
+  sandbox: SandboxChoice = 'auto',
 ): Promise<ImageContent> {
   const file = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './unpacker.ts' : './unpacker.js', import.meta.url))
-  const child = spawn(process.execPath, [`--max-old-space-size=${memoryMegabytes}`, file, JSON.stringify(order)], {
+  const command = [process.execPath, `--max-old-space-size=${memoryMegabytes}`, file, JSON.stringify(order)]
+  // It judges each entry by itself, so that machines without a sandbox have it, too.
+  const { wrap } = await openSandbox(sandbox).catch(() => openSandbox('none'))
+  const [program = '', ...args] = wrap(command, { folder, network: 'none', readOnly: sourcesOf(file), memoryBytes })
+  const child = spawn(program, args, {
     cwd: folder,
     env: {},
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -54,4 +64,10 @@ export async function unpackBeside(
   const report = JSON.parse(answer) as UnpackReport
   if (report.kind === 'refused') throw new BackendError(report.status, report.message)
   return report.content
+}
+
+/** What Node reads of Fairlead to run the file: its sources, or what is built of them. */
+function sourcesOf(file: string): string[] {
+  if (file.endsWith('.js')) return [dirname(file), resolve(file, '../../package.json')]
+  return ['src', 'node_modules', 'package.json'].map((name) => resolve(file, '../../../..', name))
 }

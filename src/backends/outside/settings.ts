@@ -96,6 +96,10 @@ export const outsideKeys = settings({
 export type OutsideSettings = SettingsOf<typeof outsideKeys>
 
 export function toOutsideSettings(values: OutsideSettings, report: SettingsReport): OutsideSettings {
+  if (values.sandbox === 'none')
+    report.notice(
+      'Warning: Helm, Kustomize and Git read what authors wrote with all rights of the user of Fairlead (sandbox: none).',
+    )
   const types = new Set<string>()
   for (const { type } of values.preconfigured) {
     if (types.has(type)) report.problem('webhook.preconfigured', `the stage type "${type}" is listed twice`)
