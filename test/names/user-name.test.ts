@@ -1,6 +1,7 @@
 /** User names: the spellings that are refused, and those that name one user. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { joinUsers } from '../../src/names/acting-users.ts'
 import { findNameObjection, toUserKey } from '../../src/names/user-name.ts'
 
 const accepted = [
@@ -31,6 +32,8 @@ const refused: [name: string, objection: RegExp][] = [
   [' zoe', /begins or ends with a blank/],
   ['zoe ', /begins or ends with a blank/],
   ['zoe  smith', /several blanks/],
+  // It would act for both.
+  [joinUsers(['zoe', 'ann']), /several blanks/],
   ['zoe\u1680smith', /several blanks/],
   ['zoe\u3000', /U\+3000/],
   ['zoe\tsmith', /U\+0009, which is invisible/],

@@ -16,7 +16,9 @@ export function steer({ authentication }: Execution, { user, allowedAccounts }: 
 
 /** What another run has contributed, its steerers have contributed. */
 export function inheritSteerers(execution: Execution, from: Execution): void {
-  for (const { at, how, ...by } of from.authentication.steeredBy ?? []) steer(execution, by, how, at)
+  const known = new Set(execution.authentication.steeredBy?.map(({ user }) => user))
+  const added = (from.authentication.steeredBy ?? []).filter(({ user }) => !known.has(user))
+  for (const { at, how, ...by } of added) steer(execution, by, how, at)
 }
 
 /**

@@ -209,6 +209,7 @@ test('a child and what follows act for all who steered the parent', async (t) =>
   await engine.patch(run, '2', { pipelineParameters: { a: 'b' } }, 'bert')
   await goOn(engine, run, 'olga')
   const ended = await engine.ends(run, 'SUCCEEDED')
+  assert.deepEqual(at(ended.authentication.steeredBy, 0, 'how'), 'changed pipelineParameters of the stage pipeline')
   const child = await engine.execution(String(ended.stages.find(({ refId }) => refId === '2')?.context['executionId']))
   const newest = async (id: string) =>
     ((await engine.ask('GET', `/pipelines?pipelineConfigIds=${id}&limit=5`)).body as Execution[])[0]
