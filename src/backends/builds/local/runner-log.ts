@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process'
 import { writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BuilderError, run } from '../../infrastructure/providers/local/builder-process.ts'
-import { withoutSecrets } from '../../pipelines/secret-names.ts'
 import { Masking } from './masking.ts'
 
 interface RunOptions {
@@ -19,7 +18,6 @@ const fullPauseMs = 2
 export class RunnerLog {
   readonly #secrets: readonly string[]
 
-  /** @param secrets Longest first */
   constructor(secrets: readonly string[]) {
     this.#secrets = secrets
   }
@@ -29,7 +27,8 @@ export class RunnerLog {
   }
 
   mask(text: string): string {
-    return withoutSecrets(text, this.#secrets)
+    const masking = new Masking(this.#secrets)
+    return Buffer.concat([masking.feed(Buffer.from(text)), masking.end()]).toString()
   }
 
   /** Its output is written as it comes. @throws {BuilderError} unless the program ends with 0 */

@@ -31,13 +31,55 @@ test('secrets are masked wherever pieces of output are cut', () => {
   const secrets = maskedTexts(['xyzab', 'abcd', 'abcdef', 'first line\nsecond line'])
   const text = 'xyzabcd abcdef abc second line xyz abcdé'
   const whole = show(secrets, [text])
-  assert.equal(whole, '******cd ****** abc ****** xyz ******é')
+  assert.equal(whole, '****** ****** abc ****** xyz ******é')
   for (let at = 0; at <= text.length; at++) {
     for (let to = at; to <= text.length; to += 3) {
       const shown = show(secrets, [text.slice(0, at), text.slice(at, to), text.slice(to)])
       for (const secret of ['xyzab', 'abcd', 'second line']) assert.ok(!shown.includes(secret), `${at} ${to}: ${shown}`)
     }
   }
+})
+
+test('secrets are masked in the forms that usual tools write', () => {
+  const secret = `p@ss"w&rd<'x'>/ü+ Zq7-${'long-enough-to-wrap'.repeat(4)}`
+  const base64 = (text: string) => Buffer.from(text).toString('base64')
+  const wrap = (text: string, columns: number, end = '\n') => text.replaceAll(new RegExp(`.{${columns}}`, 'g'), `$&${end}`)
+  const tail = 'long-enough-to-wrap'.repeat(4)
+  const hex = Buffer.from(secret).toString('hex')
+  const forms = [
+    wrap(secret, 40),
+    ...['', 'u:', 'me:', 'user:'].flatMap((user) => [64, 76].map((columns) => wrap(base64(user + secret), columns))),
+    wrap(base64(secret), 76, '\r\n'),
+    base64(`user:${secret}:more`),
+    Buffer.from(secret).toString('base64url'),
+    ...[hex, hex.toUpperCase(), hex.replaceAll(/..(?=.)/g, '$& ')],
+    `p@ss\\"w&rd<'x'>/ü+ Zq7-${tail}`,
+    `p@ss\\"w\\u0026rd\\u003c'x'\\u003e\\/\\u00fc+ Zq7-${tail}`,
+    `p@ss\\u0022w\\u0026rd\\u003C\\u0027x\\u0027\\u003E/\\u00FC\\u002B Zq7-${tail}`,
+    `p@ss"w&amp;rd&lt;'x'&gt;/ü+ Zq7-${tail}`,
+    `p@ss&#34;w&amp;rd&lt;&#39;x&#39;&gt;/ü+ Zq7-${tail}`,
+    `p@ss&quot;w&amp;rd&lt;&apos;x&apos;&gt;/&#252;+ Zq7-${tail}`,
+    `p%40ss%22w%26rd%3C%27x%27%3E/%C3%BC%2B%20Zq7-${tail}`,
+    `p%40ss%22w%26rd%3c%27x%27%3e%2f%c3%bc%2b+Zq7-${tail}`,
+    `p@ss"w&rd<'\\''x'\\''>/ü+ Zq7-${tail}`,
+    `p@ss"w&rd<'"'"'x'"'"'>/ü+ Zq7-${tail}`,
+    `p@ss"w&rd<\\'x\\'>/\\303\\274+ Zq7-${tail}`,
+    `p@ss"w&rd<\\'x\\'>/\\xc3\\xbc+ Zq7-${tail}`,
+  ]
+  const secrets = maskedTexts([secret])
+  for (const form of forms) {
+    for (const size of [1, 7, 1000]) {
+      const pieces = `<${form}>`.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []
+      const shown = show(secrets, pieces)
+      assert.match(shown, /\*{6}/, form)
+      assert.ok(shown.length < 30, `${form} in pieces of ${size}: ${shown}`)
+    }
+  }
+  assert.equal(show(maskedTexts(['abc', 'first\nlines']), ['ab\nc a', 'bc first', '\nlines.']), 'ab\nc ****** ******.')
+  const masking = new Masking(secrets)
+  let shown = masking.feed(Buffer.from('p@ss')).length
+  for (let count = 0; count < 100; count++) shown += masking.feed(Buffer.alloc(1000, '\n')).length
+  assert.ok(shown > 95_000, 'line breaks are held back within bounds')
 })
 
 function show(secrets: readonly string[], pieces: readonly string[]): string {
