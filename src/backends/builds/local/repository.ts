@@ -2,6 +2,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SandboxChoice } from '../../../sandbox/settings.ts'
+import { type FileOwner, foreignOwnerOf } from '../../../storage/foreign-owner.ts'
 import { BackendError } from '../../backend.ts'
 import type { GitAccess, GitAccount } from '../../infrastructure/artifact-accounts/git-access.ts'
 import { openGitAccess } from '../../infrastructure/artifact-accounts/git-access.ts'
@@ -61,6 +62,24 @@ const blockBytes = 512
 const bounded = 'trap "" XFSZ; ulimit -f "$1" && shift && exec git -c fetch.unpackLimit=1 "$@"'
 const atBound = /file too large/i
 const mebibyte = 1024 * 1024
+
+interface RepositoryAccess extends Pick<GitAccess, 'url' | 'environment'>, Partial<Pick<GitAccess, 'readOnly'>> {
+  /** Command that reads a repository of this machine; undefined: as Fairlead's user. */
+  readonly uploadPack?: string
+}
+
+/** What leads Git to other files. */
+const partsOfRepository = [
+  '',
+  'HEAD',
+  'config',
+  'commondir',
+  'packed-refs',
+  'refs',
+  'objects',
+  'objects/info/alternates',
+  'objects/pack',
+]
 
 type Git = (...args: string[]) => Promise<string>
 
@@ -147,10 +166,12 @@ export class RepositoryReader {
   }
 
   async #open(repository: BuildRepository, cwd: string, home: string): Promise<{ git: Git; url: string }> {
-    const { url, environment, readOnly } = await this.#accessTo(repository, home)
+    const { url, environment, readOnly, uploadPack } = await this.#accessTo(repository, home)
     const sandbox = readOnly === undefined ? 'none' : this.#options.sandbox
     let excess: BackendError | undefined
-    const run: Git = async (...args) => {
+    const run: Git = async (verb = '', ...others) => {
+      const reads = uploadPack !== undefined && (verb === 'fetch' || verb === 'ls-remote')
+      const args = [verb, ...(reads ? [`--upload-pack=${uploadPack}`] : []), ...others]
       // Another way to fetch would not get less.
       if (excess !== undefined) throw excess
       try {
@@ -179,7 +200,7 @@ export class RepositoryReader {
   }
 
   /** Without `readOnly`: Git works with the files and keys of Fairlead's user, as settings of the operator want it. @throws {BackendError} 400 */
-  async #accessTo(repository: BuildRepository, home: string): Promise<Partial<GitAccess> & Omit<GitAccess, 'readOnly'>> {
+  async #accessTo(repository: BuildRepository, home: string): Promise<RepositoryAccess> {
     const { url, account: name } = repository
     const account = name === undefined ? undefined : this.#options.accounts.find((each) => each.name === name)
     if (name !== undefined && account === undefined) {
@@ -196,8 +217,26 @@ export class RepositoryReader {
     // A repository of this machine belongs to another user at times, which Git refuses unless its configuration trusts it.
     const config = join(home, 'gitconfig')
     await writeFile(config, '[safe]\n\tdirectory = *\n', { mode: 0o600 })
-    return { url, environment: { GIT_CONFIG_GLOBAL: config, GIT_ALLOW_PROTOCOL: 'file' } }
+    const owner = await ownerOfRepository(url.replace(/^file:\/\/(?:localhost)?(?=\/)/, ''))
+    const environment = { GIT_CONFIG_GLOBAL: config, GIT_ALLOW_PROTOCOL: 'file' }
+    return { url, environment, ...(owner && { uploadPack: readAs(owner) }) }
   }
+}
+
+/** Another user than root who could make Git read other files. */
+async function ownerOfRepository(path: string): Promise<FileOwner | undefined> {
+  const git = ['', '.git'].flatMap((folder) => partsOfRepository.map((part) => join(path, folder, part)))
+  for (const place of [path, ...git]) {
+    const owner = await foreignOwnerOf(place)
+    if (owner !== undefined) return owner
+  }
+  return undefined
+}
+
+/** Git follows links, alternates and the repository's configuration: all of that with the rights of its owner, and no others. */
+function readAs({ uid, gid }: FileOwner): string {
+  const rights = `--reuid=${uid} --regid=${gid} --clear-groups --inh-caps=-all --no-new-privs`
+  return `cd / && exec setpriv ${rights} env -u GIT_CONFIG_GLOBAL HOME=/nonexistent git-upload-pack`
 }
 
 async function defaultBranch(git: Git, url: string): Promise<string | undefined> {
