@@ -61,8 +61,8 @@ export class Masking {
     let at = 0
     let covered = 0
     for (const [start, stop] of this.#spans(text, joined, places)) {
-      if (start >= end) break
       const isContinued = start === 0 && this.#covered > 0
+      if (start >= end && !isContinued) break
       shown += text.slice(at, places[start]) + (isContinued ? '' : mask)
       at = Math.min(endPlace, (places[stop - 1] ?? text.length) + 1)
       covered = stop - end

@@ -76,6 +76,7 @@ test('secrets are masked in the forms that usual tools write', () => {
     }
   }
   assert.equal(show(maskedTexts(['abc', 'first\nlines']), ['ab\nc a', 'bc first', '\nlines.']), 'ab\nc ****** ******.')
+  assert.equal(show(maskedTexts(['xabcdefgh6', '6y']), ['xabcdefgh6', '', '!']), '******!', 'its end begins another secret')
   const masking = new Masking(secrets)
   let shown = masking.feed(Buffer.from('p@ss')).length
   for (let count = 0; count < 100; count++) shown += masking.feed(Buffer.alloc(1000, '\n')).length
