@@ -73,6 +73,7 @@ const backendLayers = [
   'pipelines',
   'rights',
   'requests',
+  'retention',
   'stores',
   'regex',
 ]

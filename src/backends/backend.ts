@@ -20,6 +20,8 @@ import type { ScriptSettings } from './orchestration/stages/builds/settings.ts'
 import type { OutsideSettings } from './outside/settings.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
 import type { EventRecord } from './pipelines/event-record.ts'
+import type { RetainedKind } from './retention/retained-kind.ts'
+import type { RetentionSettings } from './retention/settings.ts'
 import type { SecretHolder, SecretRun, SecretValues } from './secrets/secret-values.ts'
 import type { SecretSettings } from './secrets/settings.ts'
 
@@ -57,6 +59,10 @@ export interface OpenBackend {
   secretHolders?(): readonly SecretHolder[]
   /** Whether one of its executions or builds still runs. */
   isRunning?(id: string): boolean
+  /** What is deleted once it is old. */
+  readonly retained?: readonly RetainedKind[]
+  /** Whether what it stores, and still needs, has this text in it. */
+  isMentioned?(text: string): boolean
   /** Something that readers of an execution see has changed elsewhere. */
   executionChanged?(executionId: string): void
   /** Takes over settings that changed while it runs, where it can. */
@@ -143,6 +149,8 @@ export interface BackendSettings {
   /** Longest time of one attempt of a task of the engine. Default: more than any of its calls may take. */
   readonly attemptMs?: number
   /** How the permission service decides. Default: as when nothing is set. */
+  /** How long records are kept. Default: as when nothing is set. */
+  readonly retention?: RetentionSettings
   readonly permissions?: PermissionServiceSettings
   /** Accounts that can be deployed to. Default: none. */
   readonly infrastructure?: InfrastructureSettings

@@ -18,6 +18,7 @@ import { manifestKeys, toManifestSettings } from './orchestration/settings.ts'
 import { scriptKeys } from './orchestration/stages/builds/settings.ts'
 import { outsideKeys, toOutsideSettings } from './outside/settings.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
+import { retentionKeys, toRetentionSettings } from './retention/settings.ts'
 import { secretKeys, toSecretSettings } from './secrets/settings.ts'
 
 const ServiceAccount = z.strictObject({
@@ -53,6 +54,7 @@ export const BackendKeys = z.strictObject({
   ...eventLogKeys.keys.shape,
   ...triggerKeys.keys.shape,
   ...pipelineLimitKeys.keys.shape,
+  ...retentionKeys.keys.shape,
   ...outsideKeys.keys.shape,
   ...manifestKeys.keys.shape,
   ...secretKeys.keys.shape,
@@ -98,6 +100,7 @@ export function toBackendSettings(keys: object, report: SettingsReport, surround
     eventLog: eventLogKeys.read(keys),
     triggers: triggerKeys.read(keys),
     limits: pipelineLimitKeys.read(keys),
+    retention: toRetentionSettings(retentionKeys.read(keys), report.isSet),
     outside: toOutsideSettings(outsideKeys.read(keys), report),
     manifests: toManifestSettings(manifestKeys.read(keys), report),
     script: scriptKeys.read(keys),

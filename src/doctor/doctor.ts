@@ -21,6 +21,7 @@ import { checkMetricsAccounts } from './check-metrics-accounts.ts'
 import { checkPeerCertificates } from './check-peer-certificates.ts'
 import { checkProviders } from './check-providers.ts'
 import { checkRedis } from './check-redis.ts'
+import { checkRetention } from './check-retention.ts'
 import { checkSandbox } from './check-sandbox.ts'
 import { checkSecrets } from './check-secrets.ts'
 import { checkServices } from './check-services.ts'
@@ -88,6 +89,7 @@ async function checksOf(
     checkNextStart(config),
     ...checkSecrets(config),
     ...checkUsers(config),
+    ...checkRetention(config),
     ...checkClock(config, timeouts, now),
   ]
 }

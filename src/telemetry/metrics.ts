@@ -29,6 +29,8 @@ export interface BackendState {
   readonly queueAgesMs?: Readonly<Record<string, number>>
   /** What has ended since the engine was started. */
   readonly ended?: readonly EndedCount[]
+  /** Bytes of what is kept, by kind; missing until they are measured. */
+  readonly storedBytes?: Readonly<Record<string, number>> | undefined
   /** Accounts of cloud providers, and whether their API answers. */
   readonly accounts?: readonly AccountState[]
   /** By which the engine may write. Missing where the lock of its directory decides alone. */
@@ -333,9 +335,14 @@ function watchEmbedded(set: MetricSet, embedded: NonNullable<MetricSources['embe
     'provider',
     'account',
   )
+  const stored = set.gauge(
+    'fairlead_stored_bytes',
+    'Size of what the data directory keeps, by kind, as of the last sweep of retention. `free`: pages of the database that are reused.',
+    'kind',
+  )
   const term = set.gauge('fairlead_lease_term', 'Term of the lease of the back ends, which rises with each holder.', 'holder')
   const copy = set.gauge('fairlead_copy_age_seconds', 'Seconds since the copy of the database was found complete.')
-  const all = [executions, ages, ended.execution, ended.stage, accounts, term]
+  const all = [executions, ages, ended.execution, ended.stage, accounts, stored, term]
   set.sample(async () => {
     up.set(embedded.isListening() ? 1 : 0)
     const state = await embedded.observe()
@@ -347,6 +354,7 @@ function watchEmbedded(set: MetricSet, embedded: NonNullable<MetricSources['embe
     for (const { level, type, status, count } of state?.ended ?? []) ended[level].inc({ type, status }, count)
     for (const { provider, account, isReachable } of state?.accounts ?? [])
       accounts.set({ provider, account }, isReachable ? 1 : 0)
+    for (const [kind, bytes] of Object.entries(state?.storedBytes ?? {})) stored.set({ kind }, bytes)
     if (state?.lease !== undefined) term.set({ holder: state.lease.holder }, state.lease.term)
     copy.set(state?.copiedUntil === undefined ? Number.NaN : (Date.now() - state.copiedUntil) / 1000)
   })

@@ -139,7 +139,14 @@ test('every metric is described, with the labels that it has', async () => {
   const metrics = new Metrics('1.2.3')
   const ended = (['execution', 'stage'] as const).map((level) => ({ level, type: 'a', status: 'SUCCEEDED', count: 1 }))
   const accounts = [{ provider: 'local', account: 'dev', isReachable: true }]
-  const engine = { executions: { RUNNING: 2 }, queueAgesMs: { due: 1500 }, ended, accounts, lease: { holder: 'a', term: 1 } }
+  const engine = {
+    executions: { RUNNING: 2 },
+    queueAgesMs: { due: 1500 },
+    ended,
+    accounts,
+    lease: { holder: 'a', term: 1 },
+    storedBytes: { events: 5 },
+  }
   const delivered = {
     deploymentFrequency: { deployments: 3 },
     leadTime: { medianMs: 1500 },

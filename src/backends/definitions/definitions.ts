@@ -47,9 +47,11 @@ export const definitionsBackend: Backend = {
     saveConfiguredAccounts(definitions)
     const { pipelines, strategies } = definitions
     const secrets = openSecrets(context)
+    const mention = context.db.prepare('SELECT 1 FROM definitions_documents WHERE instr(document, ?) LIMIT 1')
     return {
       secrets,
       notificationRecordsOf: (application) => notificationRecordsOf(definitions, application),
+      isMentioned: (text) => mention.get(text) !== undefined,
       version: () => `${pipelines.version()}-${strategies.version()}`,
       routes(app) {
         refuseOtherMethods(app)

@@ -9,6 +9,8 @@ const hasTable = (db: DatabaseSync, name: string) =>
 
 /** The mark lies in the database: it moves with its copies and backups. Called before the first table of a back end exists. */
 export function markNewData(db: DatabaseSync): boolean {
+  // Deleted records give their space back; in a file that has tables, that would need a copy of all of it.
+  if (db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined) db.exec('PRAGMA auto_vacuum = INCREMENTAL; VACUUM')
   return inTransaction(db, () => {
     if (!hasTable(db, 'schema_versions')) {
       db.exec('CREATE TABLE IF NOT EXISTS instance_defaults (version INTEGER NOT NULL) STRICT')

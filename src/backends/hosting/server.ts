@@ -11,6 +11,8 @@ import type { ServiceName } from '../../upstreams/services.ts'
 import type { Backend, BackendContext, BackendSettings, CallService, OpenBackend } from '../backend.ts'
 import { BackendError, backendHeader } from '../backend.ts'
 import { acceptJson } from '../requests/accept-bodies.ts'
+import { defaultRetention } from '../retention/settings.ts'
+import { Sweeper } from '../retention/sweeper.ts'
 import { passSecretsOn } from '../secrets/pass-secrets-on.ts'
 import { toStorageError } from '../stores/storage-error.ts'
 import { markNewData } from './data-age.ts'
@@ -57,18 +59,31 @@ export function createBackendServer(options: BackendServerOptions) {
       { prefix: `/${backend.service}` },
     )
   }
+  const sweeper = new Sweeper({
+    ...options,
+    kinds: [...opened.values()].flatMap(({ retained }) => retained ?? []),
+    settings: options.settings.retention ?? defaultRetention,
+    isNewData,
+    isMentioned: (text) => opened.values().some((backend) => backend.isMentioned?.(text) === true),
+  })
   const settle = async (ms: number) => void (await Promise.all(opened.values().map((backend) => backend.settle?.(ms))))
   server.addHook('preClose', () => settle(settleMs))
   server.addHook('onClose', async () => {
+    await sweeper.close()
     for (const backend of opened.values()) await backend.close?.()
   })
   return {
     server,
     /** Begins the background work, once the server listens. */
-    start: () => opened.values().forEach((backend) => void backend.start?.()),
+    start: () => {
+      for (const backend of opened.values()) backend.start?.()
+      sweeper.start()
+    },
+    sweeper,
     settle,
     reload: (changed: BackendSettings) => opened.values().forEach((backend) => void backend.reload?.(changed)),
-    observe: (): BackendState => Object.assign({}, ...opened.values().map((backend) => backend.observe?.())),
+    observe: (): BackendState =>
+      Object.assign({ storedBytes: sweeper.sizes }, ...opened.values().map((backend) => backend.observe?.())),
   }
 }
 

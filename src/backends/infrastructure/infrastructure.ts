@@ -93,6 +93,7 @@ function openInfrastructure(
       tasks.start()
       removeUnusedMirrors(context)
     },
+    retained: [tasks.retained, ...providers.flatMap(({ retained }) => retained ?? [])],
     observe: () => ({ accounts: providers.flatMap(stateOfAccounts) }),
     secretHolders: () => providers.flatMap((provider) => provider.secretHolders?.() ?? []),
     provider: (id) => providers.find((provider) => provider.id === id),

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { ConsolePart, ConsoleWish } from '../../agent/console.ts'
 import type { JsonObject } from '../../json/values.ts'
+import type { RetainedKind } from '../retention/retained-kind.ts'
 import type { SecretHolder } from '../secrets/secret-values.ts'
 import type { ArtifactAccount } from './artifact-accounts/artifact-account.ts'
 import type { Account, Instance, Job, LoadBalancer, Owned, OwnHit, OwnResource, SecurityGroup, ServerGroup } from './model.ts'
@@ -71,6 +72,8 @@ export interface CloudProvider {
   scalingActivities(serverGroup: ServerGroup): readonly JsonObject[] | undefined
   /** What runs with values of secrets. */
   secretHolders?(): readonly SecretHolder[]
+  /** What is deleted once it is old. */
+  readonly retained?: readonly RetainedKind[]
   /** Routes of its own, such as an upload; below the service's prefix. */
   routes?(app: FastifyInstance): void
   /** Takes over changed settings while it runs: see `ProviderType.reloads`. */

@@ -9,6 +9,7 @@ import { storageFaultOf } from '../../storage/database-fault.ts'
 import { createUlids } from '../../storage/ulid.ts'
 import type { BackendContext } from '../backend.ts'
 import { withoutSecrets } from '../pipelines/secret-names.ts'
+import type { RetainedKind } from '../retention/retained-kind.ts'
 import { allReferencesIn, mapHolders } from '../secrets/references.ts'
 import { WorkLine } from '../stores/in-turns.ts'
 import { accountOf, applicationsOf, type OperationRun, type OperationType } from './operation-type.ts'
@@ -87,7 +88,22 @@ export class Tasks {
       get: db.prepare('SELECT document FROM infrastructure_tasks WHERE id = ?'),
       byRequest: db.prepare('SELECT id FROM infrastructure_tasks WHERE request_id = ?'),
       running: db.prepare('SELECT document FROM infrastructure_tasks WHERE completed_ms IS NULL ORDER BY id'),
-      prune: db.prepare('DELETE FROM infrastructure_tasks WHERE completed_ms < ?'),
+      prune: db.prepare(
+        'DELETE FROM infrastructure_tasks WHERE id IN (SELECT id FROM infrastructure_tasks WHERE completed_ms < ? LIMIT ?)',
+      ),
+    }
+  }
+
+  get retained(): RetainedKind {
+    return {
+      kind: 'infrastructure-tasks',
+      sweep: async ({ turn, chunkSize }) => {
+        for (let count = 0; ; await turn()) {
+          const removed = Number(this.#statements.prune.run(this.#options.context.now() - keptMs, chunkSize).changes)
+          count += removed
+          if (removed < chunkSize) return count
+        }
+      },
     }
   }
 
@@ -112,7 +128,6 @@ export class Tasks {
       ...rest,
       done: 0,
     }
-    this.#statements.prune.run(startTimeMs - keptMs)
     this.#statements.insert.run(id, task.requestId, startTimeMs, formatJson(task))
     this.#enqueue(task)
     return id

@@ -16,6 +16,7 @@ import { judgeControl } from './authorization.ts'
 import { Engine } from './engine.ts'
 import { createLifeCyclePublisher } from './life-cycle-events.ts'
 import { Notices, noticeMigrations } from './notices.ts'
+import { oldExecutions } from './old-executions.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { changeRoutes } from './routes/changes.ts'
 import { executionRoutes } from './routes/executions.ts'
@@ -74,6 +75,8 @@ function openOrchestration(context: BackendContext): OpenBackend {
     },
     observe: () => engine.observe(),
     executionChanged: (id) => engine.noteChange(id),
+    retained: oldExecutions(engine, context),
+    isMentioned: (text) => store.isMentioned(text),
     isRunning: (id) => {
       const execution = store.load(id)
       return execution !== undefined && !isComplete(execution.status)

@@ -70,4 +70,10 @@ export const orchestrationMigrations: readonly string[] = [
       json_extract(trigger, '$.hash'), json_extract(trigger, '$.version')) || char(10))
     FROM orchestration_executions WHERE type = 'PIPELINE' AND json_valid(trigger) AND json_valid(body);
   `,
+  `
+  -- For retention, which goes from the oldest to the newest.
+  CREATE INDEX orchestration_tasks_by_build_time ON orchestration_executions (build_time, id) WHERE type = 'ORCHESTRATION';
+  CREATE INDEX orchestration_tasks_by_application_time ON orchestration_executions (application, build_time, id)
+    WHERE type = 'ORCHESTRATION';
+  `,
 ]

@@ -57,6 +57,14 @@ export interface SearchRow {
   trigger: () => Trigger | undefined
 }
 
+/** An execution that has ended, and that the engine need not look at any more. */
+export interface EndedRow {
+  readonly id: string
+  readonly application: string
+  readonly configId: string | null
+  readonly buildTime: number
+}
+
 export class ExecutionStore {
   readonly #db: DatabaseSync
   readonly #sql: SQLTagStore
@@ -190,6 +198,59 @@ export class ExecutionStore {
     } finally {
       this.#db.exec('PRAGMA synchronous = FULL')
     }
+  }
+
+  /** The next ones behind one, the oldest first. */
+  ended(type: ExecutionType, after: EndedRow | undefined, limit: number): EndedRow[] {
+    return this.#db
+      .prepare(
+        `SELECT id, application, config_id AS configId, build_time AS buildTime FROM orchestration_executions
+         WHERE type = '${type}' AND complete = 1 AND next_due IS NULL AND (build_time, id) > (?, ?) ORDER BY build_time, id LIMIT ?`,
+      )
+      .all(after?.buildTime ?? -1, after?.id ?? '', limit) as unknown as EndedRow[]
+  }
+
+  /** Whether there are so many newer ones of the same pipeline, or of the application without one; only those built before a time. */
+  hasNewer(row: EndedRow, type: ExecutionType, count: number, before = Number.MAX_SAFE_INTEGER): boolean {
+    const { configId, application, buildTime, id } = row
+    const same = configId === null || type === 'ORCHESTRATION' ? 'application = ? AND config_id IS NULL' : 'config_id = ?'
+    const newer = `SELECT 1 FROM orchestration_executions
+      WHERE type = '${type}' AND ${same} AND (build_time, id) > (?, ?) AND build_time < ? LIMIT ?`
+    const found = this.#db
+      .prepare(`SELECT count(*) AS n FROM (${newer})`)
+      .get(configId ?? application, buildTime, id, before, count)
+    return Number(found?.['n']) >= count
+  }
+
+  isEnded(id: string): boolean {
+    return (
+      this.#sql.get`SELECT 1 FROM orchestration_executions WHERE id = ${id} AND complete = 1 AND next_due IS NULL` !== undefined
+    )
+  }
+
+  /** Whether a run of the same row has not ended, a message about it is to be sent, or no newer one of its pipeline has succeeded. */
+  isReferred({ id, configId }: EndedRow): boolean {
+    const found = this.#sql.get`
+      WITH own AS (SELECT coalesce(lineage_root, id) AS root FROM orchestration_executions WHERE id = ${id})
+      SELECT EXISTS (SELECT 1 FROM orchestration_executions, own WHERE complete = 0 AND (lineage_root = root OR id = root))
+        OR EXISTS (SELECT 1 FROM orchestration_notices WHERE execution_id = ${id})
+        OR ${id} = (SELECT id FROM orchestration_executions
+          WHERE config_id = ${configId} AND type = 'PIPELINE' AND status = 'SUCCEEDED' ORDER BY id DESC LIMIT 1) AS is_referred`
+    return found?.['is_referred'] === 1
+  }
+
+  /** The record as it is stored, without its trigger. */
+  textOf(id: string): string | undefined {
+    return this.#sql.get`SELECT body FROM orchestration_executions WHERE id = ${id}`?.['body'] as string | undefined
+  }
+
+  /** Whether one that has not ended has this text in it. */
+  isMentioned(text: string): boolean {
+    return (
+      this.#sql.get`
+        SELECT 1 FROM orchestration_executions WHERE complete = 0 AND (instr(body, ${text}) OR instr(trigger, ${text})) LIMIT 1` !==
+      undefined
+    )
   }
 
   remove(id: string): void {

@@ -160,7 +160,7 @@ function toRegexPart(part: string, negation: string | undefined, listed: string 
 }
 
 /** What runs the image or its content, in words. */
-function usersOf(image: StoredImage, desired: Desired): string[] {
+export function usersOf(image: StoredImage, desired: Desired): string[] {
   const isHere = ({ account }: { readonly account: string }) => isInAccount(image, account)
   return [
     ...[...desired.all('groups')]

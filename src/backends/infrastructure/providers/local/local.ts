@@ -13,6 +13,7 @@ import { readAsOwner } from '../../../../storage/directory-trees.ts'
 import { createUlids } from '../../../../storage/ulid.ts'
 import type { BackendContext } from '../../../backend.ts'
 import { ImageStore } from '../../../images/image-store.ts'
+import type { RetainedKind } from '../../../retention/retained-kind.ts'
 import type { SecretHolder } from '../../../secrets/secret-values.ts'
 import type { ArtifactAccount } from '../../artifact-accounts/artifact-account.ts'
 import type { Account, Instance, Job, LoadBalancer, SecurityGroup, ServerGroup } from '../../model.ts'
@@ -25,6 +26,7 @@ import { toSecurityGroup } from './firewalls.ts'
 import { createImageArtifacts } from './image-artifacts.ts'
 import { createImageReads, imageRoutes } from './local-images.ts'
 import { toNetworkViews, toSubnetViews } from './machine.ts'
+import { oldImages } from './old-images.ts'
 import { openOperations } from './operations/all.ts'
 import type { OperationParts } from './operations/parts.ts'
 import { InstancePorts } from './ports.ts'
@@ -53,6 +55,7 @@ export class LocalProvider implements CloudProvider {
   readonly images: ImageReads
   readonly artifactAccount: ArtifactAccount
   readonly metrics: MetricReads
+  readonly retained: readonly RetainedKind[]
   /** For bakes. */
   readonly builders: Builders
   readonly parts: OperationParts
@@ -82,6 +85,7 @@ export class LocalProvider implements CloudProvider {
     const ports = new InstancePorts(desired, settings.ownPorts, dataDir)
     const volumes = new Volumes({ context, dataDir, backups: settings.volumeBackups })
     this.parts = { context, settings, desired, images, ports, users, reconciler, volumes, containers, newId: createUlids(now) }
+    this.retained = [oldImages(this.parts)]
     this.#agent = agent
     this.#secrets = secrets
     this.dataDir = dataDir
