@@ -1,8 +1,10 @@
 /** What the user may do, asked of the API; unknown counts as allowed, because the API decides again when it is done. */
 import { signal } from '@preact/signals'
-import type { ApiError, Schemas } from './client.ts'
+import { useEffect, useState } from 'preact/hooks'
+import { type ApiError, client, type Schemas, unwrap } from './client.ts'
 import { useLive } from './live.ts'
 import { useAttributes } from './pipelines.ts'
+import { user } from './session.ts'
 
 export interface RightQuestion {
   /** Method and path, such as `POST /pipelines`. */
@@ -15,6 +17,7 @@ export const readOperation = 'GET /applications/{application}'
 export const startOperation = 'POST /pipelines/{application}/{pipelineName}'
 export const saveOperation = 'POST /pipelines'
 export const changeOperation = 'POST /applications/{application}/tasks'
+export const judgeOperation = 'PATCH /pipelines/{id}/stages/{stageId}'
 
 /** The reason of what was denied and pressed nevertheless, which the page shows. */
 export const pressedDenied = signal<string | undefined>(undefined)
@@ -38,6 +41,33 @@ export function useDenial(question: RightQuestion | undefined): string | undefin
 export function useStartDenial({ application, disabled }: Schemas['Pipeline']): string | undefined {
   const reason = useDenial({ operation: startOperation, application })
   return disabled === true ? 'The pipeline is disabled.' : reason
+}
+
+/** As many as a request takes. */
+const mostQuestions = 50
+
+/** Of these applications, those in which the user may do it; undefined while that is not known. */
+export function useAllowed(operation: string, applications: readonly string[]): ReadonlySet<string> | undefined {
+  const names = [...new Set(applications)].sort()
+  const [allowed, setAllowed] = useState<ReadonlyMap<string, boolean>>(new Map())
+  const keyOf = (name: string) => [user.value?.username, operation, name].join('\n')
+  const unknown = names.filter((name) => !allowed.has(keyOf(name))).slice(0, mostQuestions)
+  const key = unknown.join('\n')
+  useEffect(() => {
+    if (key === '') return
+    const questions = unknown.map((application) => ({ operation, application }))
+    let isCurrent = true
+    const ask = async () => {
+      const answer = await unwrap(client.POST('/auth/explain', { body: { questions } })).catch(() => undefined)
+      const found = unknown.map((name, at) => [keyOf(name), answer?.explanations[at]?.decision !== 'denied'] as const)
+      if (isCurrent) setAllowed((before) => new Map([...before, ...found]))
+    }
+    void ask()
+    return () => {
+      isCurrent = false
+    }
+  }, [operation, key, user.value?.username])
+  return unknown.length > 0 ? undefined : new Set(names.filter((name) => allowed.get(keyOf(name))))
 }
 
 const operationsBehind = new Map([

@@ -2,6 +2,7 @@
 import { type Execution, isWaiting, type Stage } from '../model/execution.ts'
 import { textsOf } from '../model/read.ts'
 import { type ReadParameters, type Refresh, useLive } from './live.ts'
+import { judgeOperation, useAllowed } from './rights.ts'
 import { user } from './session.ts'
 
 export const searchPath = '/applications/{application}/executions/search'
@@ -19,8 +20,11 @@ export function useActiveExecutions(refresh: Refresh, isWanted = true) {
   return useLive(searchPath, isWanted ? search({ statuses: activeStatuses }) : undefined, { refresh, isBusy: isAny })
 }
 
-export function waitingOf(executions: readonly Execution[] = []): readonly Execution[] {
-  return executions.filter(({ stages }) => stages.some((stage) => isWaiting(stage) && judgesOf(stage) === undefined))
+/** What the user may judge: it needs EXECUTE on the application besides a role of the judgment. Undefined while that is not known. */
+export function useWaiting(executions: readonly Execution[] | undefined): readonly Execution[] | undefined {
+  const waiting = executions?.filter(({ stages }) => stages.some((stage) => isWaiting(stage) && judgesOf(stage) === undefined))
+  const mayJudge = useAllowed(judgeOperation, waiting?.map(({ application }) => application) ?? [])
+  return mayJudge && waiting?.filter(({ application }) => mayJudge.has(application))
 }
 
 /** Without any, all users who may execute the pipeline judge. */

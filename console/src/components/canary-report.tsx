@@ -5,6 +5,7 @@ import { intervalsOf, type Metric, quartilesOf, scoreStatus, toReport, toSeries 
 import type { Execution, Stage } from '../model/execution.ts'
 import { numberOf } from '../model/read.ts'
 import { formatClock } from '../model/time.ts'
+import { Banner } from './button.tsx'
 import { type Column, DataTable } from './data-table.tsx'
 import { Lines, short } from './group-charts.tsx'
 import { Loaded } from './screen.tsx'
@@ -18,7 +19,14 @@ export function StageCanary({ execution, stage }: { execution: Execution; stage:
   const intervals = intervalsOf(execution, stage)
   const [chosen, setChosen] = useState<string | undefined>(undefined)
   const analysis = chosen ?? intervals.findLast((interval) => interval.analysis !== undefined)?.analysis
-  if (analysis === undefined) return <p class="quiet">No interval has been judged yet.</p>
+  if (analysis === undefined) {
+    const failure = intervals.find((interval) => interval.failure !== undefined)?.failure
+    return failure === undefined ? (
+      <p class="quiet">No interval has been judged yet.</p>
+    ) : (
+      <Banner tone="failed">{`The canary could not be judged: ${failure}`}</Banner>
+    )
+  }
   return <CanaryReport key={analysis} id={analysis} intervals={intervals} onChoose={setChosen} />
 }
 
@@ -43,7 +51,8 @@ export function CanaryReport({ id, intervals = [], onChoose }: ReportProps) {
     <Loaded live={live} rows={6}>
       {(answer) => {
         const report = toReport(answer)
-        const shown = intervals.length > 0 ? intervals : [{ number: 1, score: report.score, analysis: id, word: '' }]
+        const { score, status, failure } = report
+        const shown = intervals.length > 0 ? intervals : [{ number: 1, analysis: id, score, status, failure }]
         return (
           <div class="canary stack">
             <p class={`canary-verdict is-${report.status.kind}`} role="status">
@@ -72,14 +81,14 @@ function Scores({ report, id, intervals, onChoose }: ReportProps & { report: Rep
             {`${name} ${at}`}
           </li>
         ))}
-        {intervals.map(({ number, score, analysis, word }) => {
-          const { kind, word: verdict } = scoreStatus({ score, pass, marginal })
-          const said = `Interval ${number}: ${score === undefined ? word : `${score}, ${verdict}`}`
+        {intervals.map(({ number, score, analysis, status, failure }) => {
+          const { kind, word } = score === undefined ? status : scoreStatus({ score, pass, marginal })
+          const said = `Interval ${number}: ${[score, word, failure].filter((part) => part !== undefined).join(', ')}`
           return (
             <li key={number}>
               <button
                 type="button"
-                class={`score-bar is-${score === undefined ? 'queued' : kind}`}
+                class={`score-bar is-${kind}`}
                 style={{ '--score': score ?? 0 }}
                 aria-label={said}
                 aria-pressed={analysis === id}

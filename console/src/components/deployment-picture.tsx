@@ -1,8 +1,9 @@
 /** A deployment as a picture: server groups side by side, their instances, and the traffic of each, with what happened when. */
 import { to } from '../address.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
+import { type LiveOptions, useLive } from '../api/live.ts'
 import { useServerGroups } from '../api/pipelines.ts'
-import { type Deployment, type PictureGroup, percent, picturesOf, picturesThen, sentenceOf } from '../model/deployment.ts'
+import { type Deployment, type PictureGroup, percent, picturesOf, picturesThen, sentenceOf, sharersIn } from '../model/deployment.ts'
 import { groupPlace, loadBalancersOf, type ServerGroup, versionIn } from '../model/server-groups.ts'
 import { formatClock } from '../model/time.ts'
 import { GroupCharts } from './group-charts.tsx'
@@ -38,17 +39,28 @@ function RunPicture({ application, deployment }: { application: string; deployme
   const { account, region, cluster, fresh, old, startMs, isOver, hasFailed, events } = deployment
   const pace = { refresh: isOver ? 'slow' : 'live', isBusy: () => !isOver } as const
   const { body, error } = useServerGroups(application, `${account}:${cluster}`, pace).reading.value
-  if (body === undefined && error === undefined && !isOver) return null
   const groups = (body ?? []).filter((group) => group.region === region)
+  const others = useSharers(groups, pace)
+  if (others === undefined || (body === undefined && error === undefined && !isOver)) return null
   const endMs = events.at(-1)?.atMs
   // What a failed deployment has left is looked at as it is.
   if (isOver && fresh.length > 0 && !(hasFailed && groups.some(({ name }) => fresh.includes(name))))
-    return <Picture {...{ application, deployment, endMs }} pictures={picturesThen(deployment, groups)} />
+    return <Picture {...{ application, deployment, endMs }} pictures={picturesThen(deployment, groups, others)} />
   // Where a run names no server group, the cluster shows its end only until the next one comes.
   const createdFrom = (ms: number) => groups.filter(({ createdTime }) => (createdTime ?? 0) >= ms).map(({ name }) => name)
   const isPast = isOver && fresh.length === 0 && createdFrom((endMs ?? 0) + 1).length > 0
-  const pictures = isPast ? [] : picturesOf(groups, { fresh: fresh.length > 0 ? fresh : createdFrom(startMs), old })
+  const pictures = isPast ? [] : picturesOf(groups, { fresh: fresh.length > 0 ? fresh : createdFrom(startMs), old, all: [...groups, ...others] })
   return <Picture {...{ application, deployment, pictures }} />
+}
+
+/** Those of other clusters behind the same load balancer; undefined while they are read. */
+function useSharers(groups: readonly ServerGroup[], pace: LiveOptions<unknown>): readonly ServerGroup[] | undefined {
+  const group = groups.find((each) => loadBalancersOf(each).length > 0)
+  const [name = ''] = group === undefined ? [] : loadBalancersOf(group)
+  const asked = group && { path: { ...groupPlace(group), name }, query: { provider: group.cloudProvider ?? group.type } }
+  const { body, error } = useLive('/loadBalancers/{account}/{region}/{name}', asked as never, pace).reading.value
+  if (asked !== undefined && body === undefined && error === undefined) return undefined
+  return sharersIn(body?.[0]).filter((other) => groups.every((own) => own.name !== other.name))
 }
 
 interface PictureProps {

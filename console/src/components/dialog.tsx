@@ -1,7 +1,7 @@
 /** Dialogs: one at a time, above the unchanged page. The browser keeps the focus inside and gives it back. */
 import { signal } from '@preact/signals'
-import type { ComponentChildren, VNode } from 'preact'
-import { useId, useLayoutEffect, useRef } from 'preact/hooks'
+import { type ComponentChildren, Fragment, type VNode } from 'preact'
+import { useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { cutMiddle } from '../model/names.ts'
 import { IconButton } from './button.tsx'
 
@@ -12,6 +12,12 @@ const opened = signal<VNode | undefined>(undefined)
 /** Shows a component that renders a `Dialog`. @returns What closes it, and no other that was opened since */
 export function openDialog(dialog: VNode): () => void {
   opened.value = dialog
+  return closerOfDialog()
+}
+
+/** What closes the open dialog, and no other that was opened since. */
+export function closerOfDialog(): () => void {
+  const dialog = opened.peek()
   return () => {
     if (opened.peek() === dialog) closeDialog()
   }
@@ -28,7 +34,11 @@ export function closeDialogOfPage(): void {
 
 /** The place of dialogs, in the frame of the page. */
 export function DialogOutlet() {
-  return <>{opened.value}</>
+  const dialog = opened.value
+  const number = useRef(0)
+  // One that follows another of its kind begins without the values of the former.
+  const key = useMemo(() => ++number.current, [dialog])
+  return <Fragment key={key}>{dialog}</Fragment>
 }
 
 interface DialogProps {

@@ -5,7 +5,7 @@ import { type ApiError, asApiError } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { cutMiddle } from '../model/names.ts'
 import { Button } from './button.tsx'
-import { closeDialog, Dialog, openDialog } from './dialog.tsx'
+import { closeDialog, closerOfDialog, Dialog, openDialog } from './dialog.tsx'
 import { reportFailure } from './notices.tsx'
 import { FailedAction } from './screen.tsx'
 
@@ -53,13 +53,14 @@ export function FormDialog<Answer>(props: FormDialogProps<Answer>) {
   const { isReady = true, isValid = true, isChecked = false } = props
   const id = useId()
   const run = async (isOpen: () => boolean) => {
+    const close = closerOfDialog()
     const answer = await props.run()
     if (props.refreshes !== undefined) refreshMatching(props.refreshes)
     const next = props.next?.(answer)
     if (next !== undefined) openDialog(next)
     else if (isOpen()) {
       props.onDone?.(answer)
-      closeDialog()
+      close()
     }
   }
   const { busy, error, submit } = useSubmit({ what: action, isReady: isReady && isValid, run })

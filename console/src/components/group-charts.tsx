@@ -83,13 +83,18 @@ type Point = readonly [atMs: number, value: number]
 const [width, height] = [300, 40]
 
 interface LinesProps {
-  /** The old one first; a value that is not a number is a gap. */
+  /** The old one first; values that are not numbers are no points. */
   readonly all: readonly (readonly Point[])[]
   readonly from: number
   readonly until: number
   readonly least?: number
   readonly most: number
 }
+
+/** Pauses between measurements that are longer by so much are gaps. */
+const mostUsual = 2.5
+/** The end of a line, and so a point between two gaps, is a short dash. */
+const dot = 2
 
 /** One line for each, across the whole room. */
 export function Lines({ all, from, until, least = 0, most }: LinesProps) {
@@ -98,10 +103,13 @@ export function Lines({ all, from, until, least = 0, most }: LinesProps) {
   return (
     <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
       {all.map((points, at) => {
-        const isGap = (index: number) => Number.isNaN(points[index]?.[1] ?? Number.NaN)
-        // A point between two gaps is a dot.
-        const places = points.map(([x, y], index) =>
-          isGap(index) ? '' : `${isGap(index - 1) ? 'M' : 'L'}${across(x)} ${down(y)}${isGap(index + 1) ? 'h.1' : ''}`,
+        const measured = points.filter(([, value]) => !Number.isNaN(value))
+        const pauses = measured.slice(1).map(([x], index) => x - (measured[index]?.[0] ?? x))
+        // Its step may be shorter than the pause between measurements.
+        const usual = pauses.toSorted((a, b) => a - b)[(pauses.length - 1) >> 1] ?? 0
+        const isGap = (index: number) => !((pauses[index] ?? Number.NaN) <= mostUsual * usual)
+        const places = measured.map(
+          ([x, y], index) => `${isGap(index - 1) ? 'M' : 'L'}${across(x)} ${down(y)}${isGap(index) ? `m-${dot / 2} 0h${dot}` : ''}`,
         )
         return <path key={at} class={at === all.length - 1 ? 'is-new' : 'is-old'} d={places.join('')} />
       })}

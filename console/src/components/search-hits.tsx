@@ -5,7 +5,7 @@ import { basePath, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
-import { useActiveExecutions, waitingOf } from '../api/waiting.ts'
+import { useActiveExecutions, useWaiting } from '../api/waiting.ts'
 import { toDeployed } from '../model/deployments.ts'
 import { type Execution, isWaiting, type Status, statusOf } from '../model/execution.ts'
 import { type Json, textOf } from '../model/read.ts'
@@ -75,10 +75,11 @@ export function useHits(text: string): readonly HitGroup[] {
   const applications = useLive('/applications', {}, { refresh: 'open' }).reading.value.body
   const pipelines = useLive('/pipelineConfigs', {}, { refresh: 'open' }).reading.value.body
   const active = useActiveExecutions('open').reading.value.body
+  const waiting = useWaiting(active)
   const remote = useRemote(text)
   const groups = useMemo((): readonly HitGroup[] => {
     const kinds = {
-      judgments: waitingOf(active).map(toJudgment),
+      judgments: waiting?.map(toJudgment) ?? [],
       applications: applications?.map(toApplication) ?? [],
       pipelines: pipelines?.map(toPipeline) ?? [],
       actions: [...(pipelines ?? []).map(toStart), ...(applications ?? []).flatMap(toActions), ...toCommands()],
@@ -86,7 +87,7 @@ export function useHits(text: string): readonly HitGroup[] {
     return [...(text === '' ? unasked(kinds) : find(text, kinds)), ...remote].filter(
       ({ hits, failed }) => hits.length > 0 || failed,
     )
-  }, [text, applications, pipelines, active, remote, recents.value])
+  }, [text, applications, pipelines, waiting?.map(({ id }) => id).join(), remote, recents.value])
   return useStates(groups, active)
 }
 

@@ -6,7 +6,7 @@ import { basePath, to } from '../address.ts'
 import { type Connection, connection } from '../api/live.ts'
 import { loginEnded } from '../api/login-state.ts'
 import { forgetUser, returnFromLogin, user } from '../api/session.ts'
-import { useActiveExecutions, waitingOf } from '../api/waiting.ts'
+import { useActiveExecutions, useWaiting } from '../api/waiting.ts'
 import { openKeys } from '../keys.tsx'
 import type { Kind } from '../model/execution.ts'
 import { readersZone } from '../model/time.ts'
@@ -156,7 +156,7 @@ function Rail() {
 
 /** What waits for the reader, counted. */
 function Waiting({ isHere }: { isHere: boolean }) {
-  const count = waitingOf(useActiveExecutions('steady', usePhone()).reading.value.body).length
+  const count = useWaiting(useActiveExecutions('steady', usePhone()).reading.value.body)?.length ?? 0
   return (
     <a href={to.home({ show: 'waiting' })} aria-current={isHere ? 'page' : undefined}>
       <Icon name="user" size={20} />

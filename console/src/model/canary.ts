@@ -60,8 +60,8 @@ type Judged = Scored & { readonly metrics: readonly Metric[]; readonly failure: 
 
 function verdictOf({ metrics, failure, ...scored }: Judged, reason: string | undefined) {
   const { score, pass = 0 } = scored
+  if (failure !== undefined) return { status: notJudged, sentence: `The canary could not be judged: ${failure}` }
   const status = scoreStatus(scored)
-  if (failure !== undefined) return { status, sentence: `The canary could not be judged: ${failure}` }
   if (score === undefined) return { status, sentence: 'The measurements are fetched and judged.' }
   const against = metrics.filter(({ status: { kind }, isMuted }) => kind === 'failed' && !isMuted)
   const causes = against.slice(0, 3).map(({ name, status: { word } }) => `${name} is ${word}`)
@@ -72,6 +72,8 @@ function verdictOf({ metrics, failure, ...scored }: Judged, reason: string | und
   const words = status.kind === 'warning' ? 'is not good enough' : 'is bad'
   return { status, sentence: `The canary ${words}: its score of ${score} is below ${pass}${end}` }
 }
+
+const notJudged: Status = { kind: 'failed', word: 'could not be judged' }
 
 /** Of a score beside its thresholds. */
 export function scoreStatus({ score, pass = 0, marginal = 0 }: Scored): Status {
@@ -90,7 +92,8 @@ export function intervalsOf({ stages }: Execution, { id }: Stage) {
     number: numberOf(context['interval']) ?? at + 1,
     score: numberOf(context['canaryScore']),
     analysis: textOf(context['canaryPipelineExecutionId']),
-    word: executionStatus(status).word,
+    status: executionStatus(status),
+    failure: reasonIn(context['exception']),
   }))
 }
 

@@ -10,7 +10,7 @@ import {
   stageStatus,
   titleOf,
 } from './execution.ts'
-import { numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
+import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 import {
   countsOf,
   type Instance,
@@ -51,21 +51,23 @@ export type Deployment = ReturnType<typeof deploymentsOf>[number]
 /** @param root Only this stage and those inside it. */
 export function deploymentsOf({ stages }: Execution, root?: Stage) {
   const byId = new Map(stages.map((stage) => [stage.id, stage]))
-  const isInside = (stage: Stage) => {
-    for (let at: Stage | undefined = stage; at; at = byId.get(at.parentStageId ?? '')) {
-      // Baseline and canary go with their analysis.
-      if (at.type === 'kayentaCanary' && isComplete(at.status)) return false
-      if (at.id === root?.id) return true
-    }
-    return root === undefined
-  }
+  const lineOf = (stage: Stage | undefined): readonly Stage[] =>
+    stage === undefined ? [] : [stage, ...lineOf(byId.get(stage.parentStageId ?? ''))]
+  // Baseline and canary go with their analysis.
+  const analysisOf = (stage: Stage) => lineOf(stage).find(({ type }) => type === 'kayentaCanary')
+  const isInside = (stage: Stage) =>
+    !isComplete(analysisOf(stage)?.status) && (root === undefined || lineOf(stage).some(({ id }) => id === root.id))
   const moving = stages
     .filter(({ type, startTime }) => startTime && (creating.has(type) || type in deeds))
     .filter(isInside)
     .toSorted((a, b) => (a.startTime ?? 0) - (b.startTime ?? 0))
   const byPlace = Map.groupBy(moving, (stage) => Object.values(placeOf(stage)).join('\n'))
   return [...byPlace.values()]
-    .map((some) => ({ ...toDeployment(some as [Stage, ...Stage[]]), ahead: aheadOf(some, stages) }))
+    .map((some) => ({
+      ...toDeployment(some as [Stage, ...Stage[]]),
+      ahead: aheadOf(some, stages),
+      isOver: some.every((stage) => isComplete(stage.status) && analysisOf(stage) === undefined),
+    }))
     .filter(({ cluster }) => cluster !== '')
 }
 
@@ -110,10 +112,19 @@ function toDeployment(stages: readonly [Stage, ...Stage[]]) {
     /** Instances of the new server group at the end. */
     desired: numberOf(objectOf((resized?.context ?? settings)['capacity'])['desired']),
     version: imageOfStage(settings),
-    isOver: stages.every(({ status }) => isComplete(status)),
+    /** Percentages of the traffic that it has given to server groups; null takes one away. */
+    shares: new Map(
+      stages
+        .filter(({ type, status }) => (type === 'shareTraffic' || creating.has(type)) && status === 'SUCCEEDED')
+        .flatMap((stage) => namesOf(stage).map((name) => [name, percentIn(stage)] as const)),
+    ),
     hasFailed: stages.some(({ status }) => status === 'TERMINAL'),
     events: stages.flatMap(happeningsOf).toSorted((a, b) => a.atMs - b.atMs),
   }
+}
+
+function percentIn({ context }: Stage): number | undefined {
+  return numberOf(context['percent'] ?? context['trafficPercent'])
 }
 
 function namesOf({ type, context }: Stage): readonly string[] {
@@ -243,6 +254,17 @@ export function shareOf(group: ServerGroup, groups: readonly ServerGroup[]): num
   return ((1 - fixed) * inServiceOf(group)) / Math.max(1, others)
 }
 
+/** What a load balancer reports of those that it sends requests to, as lists of server groups have it. */
+export function sharersIn(balancer: Json | undefined): readonly ServerGroup[] {
+  const { name, account, region } = objectOf(balancer)
+  return objectsOf(balancer?.['serverGroups']).map((group) => {
+    const instances = objectsOf(group['instances']).map(({ name: instance, health }) => {
+      return { name: String(instance), healthState: objectOf(health)['state'] === 'InService' ? 'Up' : 'OutOfService' }
+    })
+    return { account, region, ...group, loadBalancers: [name], instances } as ServerGroup
+  })
+}
+
 const percentOf = (group: ServerGroup) => numberOf(group['trafficPercent'])
 
 /** Instances that get requests of a load balancer. */
@@ -257,15 +279,30 @@ function isInService({ health, healthState }: Instance): boolean {
   return records.length === 0 ? healthState === 'Up' : records.some(({ state }) => state === 'InService')
 }
 
-/** As it was when the run ended, whatever has happened since. */
-export function picturesThen(deployment: Deployment, groups: readonly ServerGroup[]) {
-  const { fresh, old, fates, desired, version, account, region, hasFailed } = deployment
-  const sharers = [...(hasFailed ? [] : fresh), ...old].filter((name) => !fates.has(name)).length
+/** As it was when the run ended, whatever has happened since. @param others That share its load balancers now */
+export function picturesThen(deployment: Deployment, groups: readonly ServerGroup[], others: readonly ServerGroup[] = []) {
+  const { fresh, old, fates, shares, desired, version, account, region, hasFailed } = deployment
+  const foundOf = (name: string): ServerGroup | undefined => groups.find((group) => group.name === name)
+  const fateOf = (name: string) => fates.get(name) ?? (hasFailed && fresh.includes(name) ? 'failed' : undefined)
+  const totalOf = (name: string, found = foundOf(name)) =>
+    (fresh.includes(name) ? desired : undefined) ?? (found && countsOf(found).total)
+  const serving = [...fresh, ...old].filter((name) => fateOf(name) === undefined)
+  const rest = serving.filter((name) => shares.get(name) === undefined)
+  const free = 1 - serving.reduce((sum, name) => sum + (shares.get(name) ?? 0), 0) / 100
+  /** Undefined where the run does not say it: others had a part of it, or how many instances shared it is not known. */
+  const shareThen = (name: string) => {
+    const own = shares.get(name)
+    if (own !== undefined) return own / 100
+    if (others.some((other) => inServiceOf(other) > 0)) return undefined
+    const all = rest.reduce((sum, each) => sum + (totalOf(each) ?? Number.NaN), 0)
+    const share = rest.length === 1 ? free : (free * (totalOf(name) ?? 0)) / all
+    return Number.isNaN(share) ? undefined : share
+  }
   return [...old.slice(1 - maxGroups), ...fresh].map((name) => {
     const isNew = fresh.includes(name)
-    const found: ServerGroup | undefined = groups.find((group) => group.name === name)
-    const fate = fates.get(name) ?? (isNew && hasFailed ? 'failed' : undefined)
-    const total = (isNew ? desired : undefined) ?? (found && countsOf(found).total) ?? 0
+    const found = foundOf(name)
+    const fate = fateOf(name)
+    const total = totalOf(name) ?? 0
     const state = instanceStatus(fate === undefined ? 'Up' : 'OutOfService')
     const states = Array<InstanceState>(fate === 'removed' ? 0 : total).fill(state)
     return {
@@ -279,7 +316,7 @@ export function picturesThen(deployment: Deployment, groups: readonly ServerGrou
       /** "2 up, 1 starting"; undefined where it is not known. */
       health: found === undefined && !isNew ? undefined : healthWords(states),
       /** From 0 to 1; undefined where no load balancer stands in front of any of them. */
-      share: isFronted(...groups) ? (fate === undefined ? 1 / sharers : 0) : undefined,
+      share: isFronted(...groups) ? (fate === undefined ? shareThen(name) : 0) : undefined,
       /** Such as "disabled"; undefined where it serves. */
       fate,
     }

@@ -8,7 +8,7 @@ import { type ScreenProps, to } from '../address.ts'
 import { useAccounts } from '../api/cloud-providers.ts'
 import { type Live, refreshAll, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
-import { activeStatuses, isAny, rolesToJudge, search, searchPath, useActiveExecutions, waitingOf } from '../api/waiting.ts'
+import { activeStatuses, isAny, rolesToJudge, search, searchPath, useActiveExecutions, useWaiting } from '../api/waiting.ts'
 import { ErrorState, Loaded, Loading, PageHead, Panel } from '../components/screen.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { Duration, Icon, Name, StatusMark, Time } from '../components/text.tsx'
@@ -47,7 +47,7 @@ export function Home({ query }: ScreenProps) {
   const { active, ...others } = useRuns(scope === 'mine' ? user.value?.username : undefined, onlyWaiting)
   // The side needs them: they are asked for at once.
   useAccounts()
-  const waiting = waitingOf(active.reading.value.body)
+  const waiting = useWaiting(active.reading.value.body) ?? []
   const title = onlyWaiting ? 'Waiting for you' : 'Home'
   const readings = (onlyWaiting ? [active] : [active, ...Object.values(others)]).map(({ reading }) => reading.value)
   const isNew = !onlyWaiting && scope === 'all' && readings.every(({ body }) => body?.length === 0)
