@@ -144,6 +144,7 @@ test('the verdict on a canary is one sentence with its causes', () => {
   )
   const failed = toReport({ complete: true, status: 'terminal', exception: { details: { errors: ['The metrics are away.'] } } })
   assert.equal(failed.sentence, 'The canary could not be judged: The metrics are away.')
+  assert.deepEqual(failed.status, { kind: 'failed', word: 'could not be judged' })
 })
 
 test('measurements keep their gaps, and boxes leave them out', () => {

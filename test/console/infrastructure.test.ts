@@ -1,7 +1,7 @@
 /** Load balancers, security groups and images at the console: what their forms read and send. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deploymentsOf, picturesOf, picturesThen, sentenceOf } from '../../console/src/model/deployment.ts'
+import { deploymentsOf, picturesOf, picturesThen, sentenceOf, sharersIn } from '../../console/src/model/deployment.ts'
 import type { Execution } from '../../console/src/model/execution.ts'
 import {
   pipelinesThatDeploy,
@@ -149,4 +149,20 @@ test('a run tells how its deployment went', () => {
   assert.equal(sentenceOf(picturesOf([serving], { all })), 'v000 takes 90 % of the traffic, 2 up.')
   const later = [group('shop-v001', 15, ['Up'], true), group('shop-v002', 90, ['Up'])]
   assert.equal(sentenceOf(picturesThen(deployment, later)), 'v001 takes all traffic, 2 up; v000 is disabled.')
+  const balancer = (trafficPercent: number | undefined, state: string) => {
+    const instances = [{ name: 'i', health: { state } }]
+    return { name: 'shop-front', account: 'dev', region: 'east', serverGroups: [{ name: 'x', trafficPercent, instances }] }
+  }
+  const shared = sharersIn(balancer(10, 'InService'))
+  assert.equal(sentenceOf(picturesOf([serving], { all: [serving, ...shared] })), 'v000 takes 90 % of the traffic, 2 up.')
+  assert.equal(sentenceOf(picturesThen(deployment, later, shared)), 'v001 2 up; v000 is disabled.', 'others had a part')
+  const idle = sharersIn(balancer(undefined, 'OutOfService'))
+  assert.match(sentenceOf(picturesThen(deployment, later, idle)), /v001 takes all traffic/)
+  const given = stage('6', 'shareTraffic', { cluster: 'shop', serverGroupName: 'shop-v001', percent: 10 })
+  const [partial] = deploymentsOf({ stages: [...stages.slice(0, 2), given] } as unknown as Execution)
+  assert.match(sentenceOf(picturesThen(partial as never, now)), /v001 takes 10 % of the traffic.*v000 takes 90 %/)
+  // While the analysis runs, what it deployed is shown as it is.
+  const running = { ...stages[3], status: 'RUNNING' }
+  const canary = deploymentsOf({ stages: [running, stages[4]] } as unknown as Execution)
+  assert.deepEqual([canary.length, canary[0]?.isOver], [1, false])
 })

@@ -3,7 +3,15 @@ import { to } from '../address.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { type LiveOptions, useLive } from '../api/live.ts'
 import { useServerGroups } from '../api/pipelines.ts'
-import { type Deployment, type PictureGroup, percent, picturesOf, picturesThen, sentenceOf, sharersIn } from '../model/deployment.ts'
+import {
+  type Deployment,
+  type PictureGroup,
+  percent,
+  picturesOf,
+  picturesThen,
+  sentenceOf,
+  sharersIn,
+} from '../model/deployment.ts'
 import { groupPlace, loadBalancersOf, type ServerGroup, versionIn } from '../model/server-groups.ts'
 import { formatClock } from '../model/time.ts'
 import { GroupCharts } from './group-charts.tsx'
@@ -49,7 +57,9 @@ function RunPicture({ application, deployment }: { application: string; deployme
   // Where a run names no server group, the cluster shows its end only until the next one comes.
   const createdFrom = (ms: number) => groups.filter(({ createdTime }) => (createdTime ?? 0) >= ms).map(({ name }) => name)
   const isPast = isOver && fresh.length === 0 && createdFrom((endMs ?? 0) + 1).length > 0
-  const pictures = isPast ? [] : picturesOf(groups, { fresh: fresh.length > 0 ? fresh : createdFrom(startMs), old, all: [...groups, ...others] })
+  const pictures = isPast
+    ? []
+    : picturesOf(groups, { fresh: fresh.length > 0 ? fresh : createdFrom(startMs), old, all: [...groups, ...others] })
   return <Picture {...{ application, deployment, pictures }} />
 }
 

@@ -109,7 +109,8 @@ export function Lines({ all, from, until, least = 0, most }: LinesProps) {
         const usual = pauses.toSorted((a, b) => a - b)[(pauses.length - 1) >> 1] ?? 0
         const isGap = (index: number) => !((pauses[index] ?? Number.NaN) <= mostUsual * usual)
         const places = measured.map(
-          ([x, y], index) => `${isGap(index - 1) ? 'M' : 'L'}${across(x)} ${down(y)}${isGap(index) ? `m-${dot / 2} 0h${dot}` : ''}`,
+          ([x, y], index) =>
+            `${isGap(index - 1) ? 'M' : 'L'}${across(x)} ${down(y)}${isGap(index) ? `m-${dot / 2} 0h${dot}` : ''}`,
         )
         return <path key={at} class={at === all.length - 1 ? 'is-new' : 'is-old'} d={places.join('')} />
       })}
