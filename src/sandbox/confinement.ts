@@ -12,7 +12,7 @@ export interface Confinement {
   readonly network: 'none' | 'host'
   /** For each of its processes; who runs it bounds their sum. */
   readonly memoryBytes?: number
-  /** Processes and threads; root has no such bound, so that who runs it counts. */
+  /** Processes and threads; for root, `root-group.ts` bounds those of all sandboxes together. */
   readonly processes?: number
   /** Of one file. */
   readonly fileBytes?: number

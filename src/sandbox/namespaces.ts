@@ -1,31 +1,26 @@
 /** The sandbox by the kernel's namespaces alone: `unshare` and `setpriv` of util-linux, and a script that builds its file system. */
-import { mkdtempSync, statSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { shellWord } from '../names/shell-word.ts'
 import { boundedCommand, type Confinement, coversOfProc, placesOf } from './confinement.ts'
 
-export interface NamespaceFeatures {
-  /** An empty folder, over which each sandbox puts its root. */
-  readonly root: string
-  readonly countsProcesses: boolean
-}
-
-export function makeRoot(): string {
-  return mkdtempSync(join(tmpdir(), 'fairlead-sandbox-'))
-}
+/** An empty folder, over which each sandbox puts its root, where nobody else sees it. */
+const root = join(tmpdir(), `fairlead-sandbox-${process.geteuid?.()}`)
 
 export function wrapInNamespaces(
-  { root, countsProcesses }: NamespaceFeatures,
   [program = '', ...args]: readonly string[],
   confinement: Confinement,
+  { countsProcesses }: { readonly countsProcesses: boolean },
 ): string[] {
+  // Whoever cleans the temporary folder may have removed it.
+  mkdirSync(root, { recursive: true, mode: 0o700 })
   const { processes, ...bounds } = confinement
   const kinds = ['--user', '--map-root-user', '--mount', '--pid', '--ipc', '--uts']
   return [
     ...['setpriv', '--pdeathsig', 'KILL'],
     ...['unshare', ...kinds, ...(confinement.network === 'none' ? ['--net'] : []), '--fork', '--kill-child'],
-    ...['sh', '-ec', buildRoot(root, program, confinement), 'sh'],
+    ...['sh', '-ec', buildRoot(program, confinement), 'sh'],
     ...['setsid', 'setpriv', '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all', '--ambient-caps=-all'],
     ...boundedCommand([program, ...args], countsProcesses ? { ...bounds, ...(processes && { processes }) } : bounds),
   ]
@@ -35,7 +30,7 @@ export function wrapInNamespaces(
 const lockFlags = ['ro', 'ro,nosuid,nodev', 'ro,nosuid,nodev,noexec']
 
 /** After it, nothing of the former file system is within reach, and the program has no right to bring it back. */
-function buildRoot(root: string, program: string, confinement: Confinement): string {
+function buildRoot(program: string, confinement: Confinement): string {
   const { links, readOnly, writable } = placesOf(program, confinement)
   const proc = coversOfProc(confinement)
   const at = (path: string) => shellWord(root + path)

@@ -13,7 +13,8 @@ import { promisify } from 'node:util'
 import { findOnPath } from '../runtime/find-program.ts'
 import { type BubblewrapFeatures, wrapInBubblewrap } from './bubblewrap.ts'
 import { boundedCommand, type Confinement } from './confinement.ts'
-import { makeRoot, wrapInNamespaces } from './namespaces.ts'
+import { wrapInNamespaces } from './namespaces.ts'
+import { inGroup, openRootGroup } from './root-group.ts'
 import type { SandboxChoice } from './settings.ts'
 
 export interface Sandbox {
@@ -35,12 +36,13 @@ export class SandboxError extends Error {
 
 const found = new Map<SandboxChoice, Promise<Sandbox>>()
 
-/** Looks once in the life of this process. @throws {SandboxError} */
+/** Looks once in the life of this process, and again where it has found none, since somebody may install one. @throws {SandboxError} */
 export function openSandbox(choice: SandboxChoice): Promise<Sandbox> {
   const known = found.get(choice)
   if (known !== undefined) return known
   const opened = choice === 'none' ? Promise.resolve(noSandbox) : findSandbox(choice)
   found.set(choice, opened)
+  opened.catch(() => found.delete(choice))
   return opened
 }
 
@@ -56,7 +58,7 @@ async function findSandbox(choice: 'auto' | 'bwrap' | 'unshare'): Promise<Sandbo
   const reasons: string[] = []
   for (const candidate of [...(choice === 'unshare' ? [] : await bubblewraps()), ...(choice === 'bwrap' ? [] : namespaces())]) {
     const reason = await tryOut(candidate)
-    if (reason === undefined) return candidate
+    if (reason === undefined) return withRootGroup(candidate)
     reasons.push(`${candidate.title}: ${reason}`)
   }
   throw new SandboxError(
@@ -65,6 +67,17 @@ async function findSandbox(choice: 'auto' | 'bwrap' | 'unshare'): Promise<Sandbo
       'container); "sandbox: none" in the configuration runs them without one.' +
       (reasons.length === 0 ? '' : ` Tried: ${reasons.join('; ')}.`),
   )
+}
+
+function withRootGroup(sandbox: Sandbox): Sandbox {
+  const isRoot = ({ user }: Confinement) => (user?.uid ?? process.geteuid?.()) === 0
+  return {
+    ...sandbox,
+    wrap: (command, confinement) => {
+      const wrapped = sandbox.wrap(command, confinement)
+      return isRoot(confinement) ? inGroup(openRootGroup(), wrapped) : wrapped
+    },
+  }
 }
 
 async function bubblewraps(): Promise<Sandbox[]> {
@@ -88,12 +101,12 @@ function toSandbox(features: BubblewrapFeatures): Sandbox {
 
 function namespaces(): Sandbox[] {
   if (process.platform !== 'linux') return []
-  const features = { root: makeRoot(), countsProcesses: countsPerNamespace() }
+  const features = { countsProcesses: countsPerNamespace() }
   return [
     {
       means: 'unshare',
       title: "namespaces of the kernel, by util-linux's unshare",
-      wrap: (command, confinement) => wrapInNamespaces(features, withPath(command), confinement),
+      wrap: (command, confinement) => wrapInNamespaces(withPath(command), confinement, features),
     },
   ]
 }

@@ -7,7 +7,10 @@ import { createBakeryBackend } from '../../../src/backends/bakery/bakery.ts'
 import { BakeryKeys, toBakerySettings } from '../../../src/backends/bakery/setting-keys.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
 import { startBackends } from '../../support/backends.ts'
+import { needsHelm } from '../../support/kubernetes-programs.ts'
 import { embedded, packFiles, startManifestBakery } from '../../support/manifest-bakery.ts'
+import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
+import { Reply, startUpstream } from '../../support/upstream.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 const chart = { 'web/Chart.yaml': 'name: web\n', 'web/templates/a.yaml': 'kind: Pod\n' }
@@ -217,6 +220,49 @@ test('a repository has its chart where helmChartFilePath says', async (t) => {
   const outside = await ask('../../')
   assert.equal(outside.status, 400)
   assert.match(outside.text, /helmChartFilePath must be a path inside/)
+})
+
+test('whatever a chart contains, Helm reads its folder alone, within its memory', async (t) => {
+  const helm = needsHelm(t)
+  if (helm === undefined) return
+  const service = await startUpstream(t, { 'GET /schema': new Reply(200, '{"enum": ["stolen"]}') })
+  const folder = createFolder('private')
+  t.after(() => removeFolder(folder))
+  writeFileSync(join(folder, 'schema'), '{"enum": ["stolen"]}')
+  const web = { 'web/Chart.yaml': 'apiVersion: v2\nname: web\nversion: 0.1.0\n', 'web/values.yaml': 'x: 1\n' }
+  const refer = (ref: string) => JSON.stringify({ properties: { x: { $ref: ref } } })
+  const dependency = (ref: string) =>
+    packFiles({
+      'sub/Chart.yaml': 'apiVersion: v2\nname: sub\nversion: 1.0.0',
+      'sub/values.yaml': 'x: 1',
+      'sub/values.schema.json': refer(ref),
+    })
+  const linked = { 'web/charts': '->deps' }
+  const cases: [says: RegExp, files: Record<string, string | Buffer>][] = [
+    [/it has no network/, { 'web/values.schema.json': refer(`${service.url}/schema`) }],
+    [/it has no network/, { ...linked, 'web/deps/sub-1.tgz': await dependency(`${service.url}/schema`) }],
+    [/no such file/, { ...linked, 'web/deps/sub-1.tgz': await dependency(`file://${folder}/schema`) }],
+    [/no such file/, { 'web/values.schema.json': refer('file:///etc/shadow') }],
+    [
+      /MiB of memory/,
+      { 'web/templates/a.yaml': '{{ $a := repeat 1200000000 "x" }}{{ $b := printf "%s" $a }}kind: {{ len $b }}' },
+    ],
+  ]
+  const bakery = await startManifestBakery(t, { settings: { 'bakery.manifests.helm3': helm }, sandbox: 'auto' })
+  const bake = async (files: Record<string, string | Buffer>) =>
+    bakery.bake('HELM3', { outputName: 'rel', inputArtifacts: [embedded(await packFiles({ ...web, ...files }))] })
+  for (const [says, files] of cases) {
+    const { status, text } = await bake(files)
+    assert.equal(status, 500, text)
+    assert.match(text, says)
+    assert.doesNotMatch(text, /stolen/)
+  }
+  assert.deepEqual(service.requests, [])
+  const harmless =
+    '{{ .Files.Get "/etc/passwd" }}{{ .Files.Get "../../etc/passwd" }}{{ lookup "v1" "Secret" "" "" }}{{ getHostByName "localhost" }}'
+  const { status, text } = await bake({ 'web/templates/a.yaml': `kind: "x${harmless}"` })
+  assert.equal(status, 200, text)
+  assert.match(text, /kind: "xmap\[\]"/)
 })
 
 test('Helmfile needs its setting and commands', async (t) => {
