@@ -1,4 +1,5 @@
 /** The sandbox by bubblewrap. */
+import { readFileSync } from 'node:fs'
 import { boundedCommand, type Confinement, coversOfProc, placesOf } from './confinement.ts'
 
 /** What this bubblewrap and this kernel can. */
@@ -14,6 +15,8 @@ export interface BubblewrapFeatures {
 
 /** What root is called inside; others keep their name, which SSH and Git look up. */
 const nobody = 65534
+/** A unit may give its processes a right, such as for low ports, with which bubblewrap does not start. */
+const withoutRights = hasAmbientRights() ? ['setpriv', '--ambient-caps=-all', '--inh-caps=-all'] : []
 const temporaryBytes = 64 * 1024 * 1024
 
 export function wrapInBubblewrap(
@@ -26,7 +29,7 @@ export function wrapInBubblewrap(
   const { uid = nobody, gid = nobody } = confinement.user ?? { uid: process.geteuid?.(), gid: process.getegid?.() }
   const memory = (place: string) => [...(sizes ? ['--size', String(temporaryBytes)] : []), '--tmpfs', place]
   return [
-    ...[path, '--unshare-user', '--unshare-all', ...(network === 'host' ? ['--share-net'] : [])],
+    ...[...withoutRights, path, '--unshare-user', '--unshare-all', ...(network === 'host' ? ['--share-net'] : [])],
     ...[
       '--die-with-parent',
       '--new-session',
@@ -53,4 +56,9 @@ function procArgs(confinement: Confinement): string[] {
   const covers = folders.flatMap((place) => ['--tmpfs', place, '--remount-ro', place])
   const empty = files.flatMap((place) => ['--ro-bind', '/dev/null', place])
   return ['--proc', '/proc', ...covers, ...empty, '--ro-bind', '/proc/sys', '/proc/sys']
+}
+
+function hasAmbientRights(): boolean {
+  if (process.platform !== 'linux') return false
+  return !/^CapAmb:\s+0+$/m.test(readFileSync('/proc/self/status', 'utf8'))
 }
