@@ -1,7 +1,7 @@
 /** What differs in an environment from what was deployed there last. */
 import { type JsonObject, textOf, textsOf } from '../json/values.ts'
 import type { Environment } from './declaration.ts'
-import { type Running, type RunningCluster, versionsOf } from './running.ts'
+import { hasServed, type Running, type RunningCluster, versionsOf } from './running.ts'
 
 /** @param drift Objects that something else has changed, as the infrastructure service reports them */
 export function driftIn({ accounts, regions }: Environment, { clusters }: Running, drift: readonly JsonObject[]): JsonObject[] {
@@ -18,7 +18,7 @@ function withText(drift: JsonObject): JsonObject {
 
 /** Server groups that serve another version than the one that was deployed last. */
 function driftOf({ account, region, cluster, serverGroups, all }: RunningCluster): JsonObject[] {
-  const [latest] = all
+  const latest = all.find((group) => hasServed(group, serverGroups))
   if (latest === undefined) return []
   const wanted = versionOf(latest)
   return serverGroups.flatMap((group) => {

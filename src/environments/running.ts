@@ -36,7 +36,9 @@ export interface RunningCluster {
   /** All of them. */
   readonly all: readonly JsonObject[]
   readonly versions: readonly Version[]
-  /** Milliseconds since the epoch. */
+  /** Newer ones that have served and no longer do. */
+  readonly left: readonly Version[]
+  /** When it began to serve, in milliseconds since the epoch. */
   readonly sinceMs: number | undefined
   readonly health: Health
 }
@@ -47,8 +49,10 @@ export interface Running {
   readonly serving: readonly RunningCluster[]
   /** The newest first. */
   readonly versions: readonly Version[]
-  /** Labels of all versions that are kept there, the newest first. */
+  /** Labels of all versions that are kept there and have come up, the newest first. */
   readonly history: readonly string[]
+  /** Labels of newer versions that have served and no longer do. */
+  readonly rolledBackFrom: readonly string[]
   readonly sinceMs: number | undefined
   readonly health: Health
 }
@@ -68,15 +72,30 @@ export function runningOf(groups: readonly JsonObject[]): Running {
 export function summaryOf(clusters: readonly RunningCluster[]): Running {
   const good = clusters.filter(({ health, isCanary }) => health.state !== 'disabled' && !isCanary)
   const serving = (good.length > 0 ? good : clusters).toSorted((a, b) => (b.sinceMs ?? 0) - (a.sinceMs ?? 0))
-  const kept = clusters.flatMap(({ all }) => all).toSorted(byAge)
+  const kept = clusters.flatMap(({ all, serverGroups }) => all.filter((group) => hasServed(group, serverGroups))).toSorted(byAge)
   return {
     clusters,
     serving,
     versions: distinct(serving.flatMap(({ versions }) => versions)),
-    history: [...new Set(kept.flatMap(versionsOf).map(({ label }) => label))],
+    history: labelsOf(kept.flatMap(versionsOf)),
+    rolledBackFrom: labelsOf(serving.flatMap(({ left }) => left)),
     sinceMs: serving[0]?.sinceMs,
     health: worst(serving.map(({ health }) => health)),
   }
+}
+
+function labelsOf(versions: readonly Version[]): readonly string[] {
+  return [...new Set(versions.map(({ label }) => label))]
+}
+
+/** As its provider says; where none does, what is about to start or fails has not. @param serving Those of its cluster */
+export function hasServed(group: JsonObject, serving: readonly JsonObject[]): boolean {
+  const { servingSinceMs, instanceCounts } = group
+  if (servingSinceMs !== undefined) return servingSinceMs !== null
+  const { total } = countsOf(group)
+  const counts = objectOf(instanceCounts)
+  const failing = (numberOf(counts['down']) ?? 0) + (numberOf(counts['starting']) ?? 0)
+  return serving.includes(group) || total === 0 || failing < total
 }
 
 function isIn({ accounts, regions, clusters }: Environment, group: JsonObject): boolean {
@@ -115,15 +134,27 @@ function toCluster(all: readonly JsonObject[]): RunningCluster {
   const up = counts.reduce((sum, each) => sum + each.up, 0)
   const total = counts.reduce((sum, each) => sum + each.total, 0)
   const [newest = {}] = serverGroups
+  const versions = distinct(serverGroups.flatMap(versionsOf))
+  const newer = serving.length === 0 ? [] : all.slice(0, all.indexOf(newest)).filter((group) => hasServed(group, serverGroups))
+  const left = distinct(newer.flatMap(versionsOf)).filter(({ image }) => versions.every((version) => version.image !== image))
   return {
     ...placeOf(newest),
     isCanary: isCanary(newest),
     serverGroups,
     all,
-    versions: distinct(serverGroups.flatMap(versionsOf)),
-    sinceMs: numberOf(newest['createdTime']),
+    ...{ versions, left },
+    sinceMs:
+      numberOf(newest['servingSinceMs']) ??
+      (left.length > 0 ? firstLaunch(newest) : undefined) ??
+      numberOf(newest['createdTime']),
     health: { state: serving.length === 0 ? 'disabled' : stateOf(up, total), up, total },
   }
+}
+
+/** Of what a rollback has started again, the best that is known. */
+function firstLaunch({ instances }: JsonObject): number | undefined {
+  const launches = objectsOf(instances).flatMap(({ launchTime }) => numberOf(launchTime) ?? [])
+  return launches.length === 0 ? undefined : Math.min(...launches)
 }
 
 /** By the word that the last part of its name is. */

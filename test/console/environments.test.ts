@@ -13,6 +13,7 @@ import {
 import { artifactsFor, pipelinesThatDeploy, whyNoImage } from '../../console/src/model/infrastructure.ts'
 import { labelOf } from '../../src/environments/images.ts'
 import { inOrder } from '../../src/environments/order.ts'
+import { runningOf } from '../../src/environments/running.ts'
 
 const accounts = ['prod', 'stage', 'test'].map((name) => ({ name, type: 'local', authorized: true, environment: `${name}-1` }))
 const environments = toEnvironments(accounts)
@@ -81,6 +82,29 @@ test('a version is behind by as many as came after it', () => {
   assert.equal(differenceOf(stage, testing), 'behind test-1 by 2 versions')
   assert.equal(differenceOf(prod, testing), 'differs from test-1')
   assert.equal(differenceOf(testing, testing), undefined)
+})
+
+test('a version that never came up is no history, and a rollback says from what', () => {
+  const kept = (version: string, at: number, since: number | null | undefined, isDisabled: boolean, more: object = {}) => ({
+    ...{ ...group('prod', version, at, isDisabled), ...more },
+    ...(since !== undefined && { servingSinceMs: since }),
+  })
+  const of = (...groups: ReturnType<typeof kept>[]) => {
+    const { versions, history, rolledBackFrom, sinceMs } = runningOf(groups)
+    return [versions.map(({ label }) => label), history, rolledBackFrom, sinceMs]
+  }
+  const failing = { instanceCounts: { total: 2, up: 0, down: 2 } }
+  const launched = { instances: [{ launchTime: 9 }, { launchTime: 8 }] }
+  const cases: readonly [ReturnType<typeof of>, ReturnType<typeof of>][] = [
+    [of(kept('1', 1, 2, true), kept('2', 3, 4, false), kept('3', 5, null, true)), [['2'], ['2', '1'], [], 4]],
+    [of(kept('1', 1, 7, false), kept('2', 3, 4, true), kept('3', 5, null, true)), [['1'], ['2', '1'], ['2'], 7]],
+    [of(kept('1', 1, 7, false), kept('1', 3, 4, true)), [['1'], ['1'], [], 7]],
+    // Of a provider that records nothing.
+    [of(kept('1', 1, undefined, false), kept('2', 3, undefined, true, failing)), [['1'], ['1'], [], 1]],
+    [of(kept('1', 1, undefined, false, launched), kept('2', 3, undefined, true)), [['1'], ['2', '1'], ['2'], 8]],
+    [of(kept('1', 1, undefined, false, failing)), [['1'], ['1'], [], 1]],
+  ]
+  for (const [found, wanted] of cases) assert.deepEqual(found, wanted)
 })
 
 test('a pipeline promotes to an environment if it deploys there', () => {

@@ -126,8 +126,9 @@ interface CellProps {
 }
 
 export function DeployedCell({ application, deployed, earlier, landscape }: CellProps) {
-  const { versions, commit, sinceMs, up, total, groups } = deployed
+  const { versions, commit, sinceMs, up, total, groups, rolledBackFrom } = deployed
   const difference = earlier && differenceOf(deployed, earlier)
+  const rollback = rolledBackFrom.length === 0 ? undefined : `rolled back from ${rolledBackFrom.slice(0, 2).join(', ')}`
   const isServing = groups.some(isEnabled)
   return (
     <div class={`deployed ${difference === undefined ? '' : 'is-different'}`}>
@@ -146,11 +147,11 @@ export function DeployedCell({ application, deployed, earlier, landscape }: Cell
         <Time at={sinceMs} inDays />
       </span>
       {groups.some(({ name }) => isFullName(name)) && <DriftMark application={application} groups={groups} />}
-      {difference !== undefined && earlier !== undefined && (
+      {(difference ?? rollback) !== undefined && (
         <span class="row">
-          <span class="is-behind">{difference}</span>
-          {!difference.startsWith('ahead') && (
-            <Promotion {...{ application, earlier, landscape }} target={deployed.environment} />
+          <span class="is-behind">{[difference, rollback].filter(Boolean).join('; ')}</span>
+          {difference !== undefined && earlier !== undefined && !difference.startsWith('ahead') && (
+            <Promotion {...{ application, earlier, landscape }} target={deployed.environment} left={rolledBackFrom} />
           )}
         </span>
       )}
@@ -180,6 +181,8 @@ function DriftMark({ application, groups }: { application: string; groups: reado
 interface PromotionProps extends Pick<CellProps, 'application' | 'landscape'> {
   readonly earlier: Deployed
   readonly target: string
+  /** Versions from which it was rolled back. */
+  readonly left?: readonly string[]
   /** Instead of the sentence that there is no way. */
   readonly none?: VNode
 }
@@ -191,7 +194,7 @@ export function Promotion({ landscape, ...props }: PromotionProps) {
 }
 
 /** As the API knows it: the way, and what holds it up. */
-function DeclaredPromotion({ application, earlier, target, none = <></> }: Omit<PromotionProps, 'landscape'>) {
+function DeclaredPromotion({ application, earlier, target, left, none = <></> }: Omit<PromotionProps, 'landscape'>) {
   const live = useLive('/applications/{application}/environments', { path: { application } }, { refresh: 'steady' })
   const promotion = live.reading.value.body?.environments.find(({ name }) => name === target)?.promotion
   if (promotion === undefined) return none
@@ -204,7 +207,7 @@ function DeclaredPromotion({ application, earlier, target, none = <></> }: Omit<
       {run !== undefined && <a href={to.execution(run.id)} children={run.pipeline} />}
       {run === undefined && mayPromote && way !== undefined && (
         <a class="button small" href={to.startPipeline(application, way.id)} title={`${way.name}: to ${target}`}>
-          Promote {earlier.versions[0]}
+          {promoteText(earlier, left)}
         </a>
       )}
       {words !== undefined && <Name class="muted cut" text={words} max={80} />}
@@ -212,9 +215,12 @@ function DeclaredPromotion({ application, earlier, target, none = <></> }: Omit<
   )
 }
 
-function DerivedPromotion({ application, earlier, target, landscape: { environments, pipelines }, none }: PromotionProps) {
-  const version = earlier.versions[0] ?? ''
-  const label = `Promote ${version} of ${application} to ${target}`
+function promoteText({ versions: [version = ''] }: Deployed, left: readonly string[] = []): string {
+  return `Promote ${version}${left.includes(version) ? ' again' : ''}`
+}
+
+function DerivedPromotion({ application, earlier, target, left, landscape: { environments, pipelines }, none }: PromotionProps) {
+  const label = `${promoteText(earlier, left)} of ${application} to ${target}`
   const own = pipelines.filter((pipeline) => pipeline.application.toLowerCase() === application.toLowerCase())
   const isIn = (environment: string) => (account: string) => (environments.get(account) ?? account) === environment
   const reachOf = (pipeline: Pipeline) => wayOf(pipeline, environments)
@@ -235,11 +241,11 @@ function DerivedPromotion({ application, earlier, target, landscape: { environme
   }
   return others.length === 0 ? (
     <a class="button small" href={way.href} aria-label={label}>
-      Promote {version}
+      {promoteText(earlier, left)}
     </a>
   ) : (
     <Menu label={label} class="button small" items={[way, ...others]}>
-      Promote {version} <Icon name="down" />
+      {promoteText(earlier, left)} <Icon name="down" />
     </Menu>
   )
 }

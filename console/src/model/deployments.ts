@@ -62,7 +62,7 @@ export function applicationOf({ application, moniker }: ServerGroup): string {
 }
 
 function deployedAs(environment: string, all: readonly ServerGroup[]) {
-  const { serving, versions, history, sinceMs, health } = runningOf(all)
+  const { serving, versions, history, rolledBackFrom, sinceMs, health } = runningOf(all)
   return {
     environment,
     /** Those that serve; where none does, the newest. */
@@ -70,8 +70,10 @@ function deployedAs(environment: string, all: readonly ServerGroup[]) {
     /** The newest first, as their versions. */
     images: versions.map(({ image }) => image),
     versions: [...new Set(versions.map(({ label }) => label))],
-    /** All versions that are kept there, newest first. */
+    /** All versions that are kept there and have come up, newest first. */
     history,
+    /** Newer versions that have served and no longer do. */
+    rolledBackFrom,
     commit: versions[0]?.commit?.sha.slice(0, 7),
     sinceMs,
     up: health.up,

@@ -87,7 +87,8 @@ const EnvironmentModel = z
     accounts: TextList,
     ...alike(TextList.optional(), 'regions', 'clusters', 'mayPromote'),
     ...shared,
-    history: TextList.describe('Labels of all versions that are kept there, the newest first.'),
+    history: TextList.describe('Labels of all versions that are kept there and have come up, the newest first.'),
+    rolledBackFrom: TextList.describe('Labels of newer versions that have served there and no longer do.'),
     clusters: z.array(ClusterModel),
     drift: z.array(DriftModel),
     warnings: TextList.describe(

@@ -63,6 +63,9 @@ export const ServerGroupModel = z
     createdTime: millisecondsModel.nullish(),
     isDisabled: z.boolean().nullish().describe('Takes no traffic.'),
     disabled: z.boolean().nullish(),
+    servingSinceMs: millisecondsModel
+      .nullish()
+      .describe('When it last began to take traffic; null: it has never come up. Missing: its provider does not record it.'),
     capacity: Capacity.nullish(),
     instanceCounts: InstanceCounts.nullish(),
     instances: z.array(InstanceModel).nullish(),

@@ -182,6 +182,7 @@ function toAnswer(place: Place, promotion: PromotionParts | undefined, findings:
     ...declared,
     ...toRunning(running, findings),
     history: running.history,
+    rolledBackFrom: running.rolledBackFrom,
     clusters: running.clusters.map((cluster) => toCluster(cluster, findings)),
     drift: driftIn(environment, running, drift),
     warnings,

@@ -34,6 +34,8 @@ export interface LocalGroup extends Place {
   /** Milliseconds since the epoch. */
   readonly createdMs: number
   readonly isDisabled: boolean
+  /** When it last began to take traffic; null: it has never come up. Undefined: a former version has created it. */
+  readonly servingSinceMs?: number | null | undefined
   readonly capacity: LocalCapacity
   readonly image: { readonly id: string; readonly name: string; readonly version: string; readonly digest: string }
   readonly buildInfo: JsonObject | undefined
@@ -52,6 +54,12 @@ export interface LocalGroup extends Place {
   readonly isLeaving: boolean
   /** Newest first. */
   readonly activities: readonly Activity[]
+}
+
+/** What has come up before takes traffic again once it is enabled. */
+export function withTraffic(group: LocalGroup, isDisabled: boolean, nowMs: number): LocalGroup {
+  const begins = group.isDisabled && !isDisabled && group.servingSinceMs !== null
+  return { ...group, isDisabled, ...(begins && { servingSinceMs: nowMs }) }
 }
 
 export interface Activity {

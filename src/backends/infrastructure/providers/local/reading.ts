@@ -35,7 +35,7 @@ export function toServerGroup(
     vpcId: undefined,
     summary: {
       image: { imageId: image.id, name: image.name, digest: image.digest },
-      ...definedOf({ trafficPercent: group.trafficPercent }),
+      ...definedOf({ trafficPercent: group.trafficPercent, servingSinceMs: group.servingSinceMs }),
     },
     image: { id: image.id, name: `${image.name}-${image.version}`, details: { digest: image.digest, version: image.version } },
     launchConfig: { imageId: image.id, instanceType, securityGroups, ...toProgramView(program) },

@@ -3,8 +3,8 @@ import type { AgentClient } from '../../../../agent/client.ts'
 import type { DesiredState, ObservedInstance, ObservedMember, ObservedState } from '../../../../agent/protocol.ts'
 import { isRunning } from '../../../../settings/time-span.ts'
 import type { BackendContext } from '../../../backend.ts'
-import { type Desired, type Leaving, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
-import { balancersOf } from './wanted.ts'
+import { type Desired, type Leaving, type LocalGroup, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
+import { balancersOf, isServing } from './wanted.ts'
 
 /** What the agent reported last, by id. */
 export interface Observation {
@@ -127,7 +127,7 @@ export class Reconciler {
   }
 
   #dueSteps(): (() => void)[] {
-    const { desired } = this.#options
+    const { desired, context } = this.#options
     const steps: (() => void)[] = []
     const emptied = new Set<string>()
     for (const instance of desired.all('instances')) {
@@ -139,7 +139,11 @@ export class Reconciler {
       }
     }
     for (const group of desired.all('groups')) {
-      if (!group.isLeaving) continue
+      if (!group.isLeaving) {
+        if (group.servingSinceMs === null && this.#isUp(group))
+          steps.push(() => desired.put('groups', { ...group, servingSinceMs: context.now() }))
+        continue
+      }
       if (emptied.has(placeKey(group)) || desired.instancesOf(group).length === 0) {
         steps.push(() => {
           if (desired.instancesOf(group).length === 0) desired.remove('groups', group)
@@ -148,6 +152,13 @@ export class Reconciler {
     }
     for (const job of desired.all('jobs')) steps.push(...this.#stepsOfJob(job))
     return [...steps, ...this.#forgetJobs()]
+  }
+
+  /** Whether any instance is ready for the traffic that it is to take. */
+  #isUp(group: LocalGroup): boolean {
+    const { desired } = this.#options
+    const isReady = ({ id }: LocalInstance) => this.#observation.instances.get(id)?.phase === 'ready'
+    return desired.stayingInstances(group).some((instance) => isServing(desired, instance) && isReady(instance))
   }
 
   #stepOf(instance: LocalInstance): (() => void) | undefined {

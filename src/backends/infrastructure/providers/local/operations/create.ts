@@ -295,6 +295,7 @@ function toGroup(
   return {
     zones: (hasAllZones ? beside?.zones : undefined) ?? zones,
     isDisabled: fields.startDisabled,
+    servingSinceMs: null,
     image: { id: image.id, name: image.name, version: image.version, digest: image.digest },
     buildInfo: image.stored && buildInfoOf(image.stored),
     program: toProgram(image.program, overridesOfGroup(fields), cloned?.program),

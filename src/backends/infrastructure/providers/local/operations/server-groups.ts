@@ -1,7 +1,7 @@
 /** Operations on server groups: resize, enable, disable, destroy, tags, load balancers, shares of traffic. */
 import { z } from 'zod'
 import { type JsonObject, listOf } from '../../../../../json/values.ts'
-import { type Desired, type LocalGroup, placeKey } from '../desired.ts'
+import { type Desired, type LocalGroup, placeKey, withTraffic } from '../desired.ts'
 import {
   capacityField,
   checkCapacity,
@@ -113,12 +113,12 @@ function checkConstraint(constraint: GivenCapacity, { name, capacity }: LocalGro
 
 const enableServerGroup = onServerGroup({
   fields: { ...target, desiredPercentage },
-  run: (group, { fields, desired, run, change }) => {
+  run: (group, { fields, desired, run, change, context }) => {
     const instances = desired.stayingInstances(group)
     const inService = Math.ceil((instances.length * fields.desiredPercentage) / 100)
     change(() => {
       run.note(`Enabling ${group.name}: ${inService} of ${instances.length} instances take traffic.`)
-      desired.put('groups', { ...group, isDisabled: false })
+      desired.put('groups', withTraffic(group, false, context.now()))
       // While the whole group was disabled, no instance took traffic.
       const first = instances.toSorted((one, other) => Number(one.isOut) - Number(other.isOut))
       for (const [index, instance] of first.entries()) {

@@ -5,7 +5,15 @@ import { objectOf } from '../../../../../json/values.ts'
 import { parseMoniker } from '../../../../../names/moniker.ts'
 import type { ServiceAnswer } from '../../../../backend.ts'
 import { accountOf } from '../../../operation-type.ts'
-import { type Desired, type LocalBalancer, type LocalFirewall, type LocalGroup, type Place, placeKey } from '../desired.ts'
+import {
+  type Desired,
+  type LocalBalancer,
+  type LocalFirewall,
+  type LocalGroup,
+  type Place,
+  placeKey,
+  withTraffic,
+} from '../desired.ts'
 import { findSupplies, fit, missingCount } from './fleet.ts'
 import {
   type Concern,
@@ -149,8 +157,8 @@ function revive(recorded: LocalGroup, { desired, context }: Running): LocalGroup
   const current = desired.get('groups', placeKey(recorded))
   const { capacity, isDisabled } = recorded
   return current === undefined || current.isLeaving
-    ? { ...recorded, activities: [], createdMs: context.now() }
-    : { ...current, capacity, isDisabled }
+    ? { ...recorded, activities: [], createdMs: context.now(), servingSinceMs: null }
+    : { ...withTraffic(current, isDisabled, context.now()), capacity }
 }
 
 function callStore({ run, context }: Running, method: string, path: string, body?: unknown): Promise<ServiceAnswer> {
