@@ -101,6 +101,29 @@ test('the way to an answer is short', { timeout: 900_000 }, async (t) => {
     assert.equal(await clicks(), 3)
   })
 
+  await t.test('a rollback of one of two clusters, from the search', async () => {
+    for (const version of ['1.0.0', '1.1.0']) await run('beside', { version })
+    const application = { name: 'bare', email: 'a@example.com' }
+    await fleet.run({ type: 'createApplication', application })
+    await open('environments')
+    await page.getByText('rolled back from 1.1.0').waitFor()
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('roll back')
+    await page.getByRole('option', { name: 'Roll back shop' }).click()
+    assert.equal(await page.getByRole('option', { name: 'Roll back bare' }).count(), 0)
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('combobox').selectOption({ label: 'shop-side-v001: shop:1.1.0 in dev / east' })
+    await dialog.getByRole('button', { name: 'Roll back shop' }).click()
+    await dialog.getByText('shop-side-v001 is disabled and keeps running').waitFor()
+    await dialog.getByRole('button', { name: 'Roll back shop-side-v001' }).press('Enter')
+    await waitUntil(async () => (await fleet.group('shop-side-v001'))?.isDisabled === true, 'the rollback')
+    assert.ok(
+      Number((await fleet.group('shop-side-v000'))?.['servingSinceMs']) >
+        Number((await fleet.group('shop-side-v001'))?.createdTime),
+    )
+    await clicks()
+  })
+
   await t.test('the output of an instance that crashed: two clicks', async () => {
     await run('crash', {}, 'TERMINAL')
     await open('applications/shop')
@@ -195,6 +218,11 @@ function pipelines() {
       name: 'ship',
       parameterConfig: [{ name: 'version', required: true }],
       stages: [stage('deploy', { name: 'Deploy', clusters: [cluster] })],
+    },
+    {
+      id: 'beside',
+      name: 'beside',
+      stages: [stage('deploy', { name: 'Deploy', clusters: [{ ...cluster, stack: 'side', loadBalancers: [] }] })],
     },
     {
       id: 'nightly',

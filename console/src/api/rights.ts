@@ -44,7 +44,7 @@ export function useStartDenial({ application, disabled }: Schemas['Pipeline']): 
 }
 
 /** As many as a request takes. */
-const mostQuestions = 50
+export const mostQuestions = 50
 
 /** Of these applications, those in which the user may do it; undefined while that is not known. */
 export function useAllowed(operation: string, applications: readonly string[]): ReadonlySet<string> | undefined {

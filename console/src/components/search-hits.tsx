@@ -1,15 +1,17 @@
 /** Hits of a search, by kind: things, and what can be done with them. */
 import type { ComponentChildren } from 'preact'
-import { useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { basePath, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
+import { changeOperation, mostQuestions, saveOperation, startOperation, useAllowed } from '../api/rights.ts'
 import { user } from '../api/session.ts'
 import { useActiveExecutions, useWaiting } from '../api/waiting.ts'
-import { toDeployed } from '../model/deployments.ts'
+import { applicationOf, toDeployed } from '../model/deployments.ts'
 import { type Execution, isWaiting, type Status, statusOf } from '../model/execution.ts'
 import { type Json, textOf } from '../model/read.ts'
 import { recents, useOf } from '../model/recent.ts'
+import { toRollBack } from '../model/server-groups.ts'
 import { places } from '../places.ts'
 import { capital } from '../words.ts'
 import { openDialog } from './dialog.tsx'
@@ -28,6 +30,11 @@ export interface Hit {
   /** Whose state is beside it. */
   readonly pipeline?: string
   readonly application?: string
+  /** The operation that the user has to be allowed in the application `of`. */
+  readonly needs?: string
+  readonly of?: string
+  /** Only where a server group of `of` can go back to another one. */
+  readonly isRollBack?: boolean
   readonly state?: Status | undefined
 }
 
@@ -44,6 +51,8 @@ const minRemote = 3
 const pauseMs = 150
 const executionId = /^[0-9A-HJKMNP-TV-Z]{26}$/i
 const maxOften = 6
+/** Applications whose server groups are read at once. */
+const maxAsked = 20
 /** A use of three weeks ago no longer counts. */
 const leastUse = 0.12
 /** Of so many hits of a kind the state is read. */
@@ -88,7 +97,43 @@ export function useHits(text: string): readonly HitGroup[] {
       ({ hits, failed }) => hits.length > 0 || failed,
     )
   }, [text, applications, pipelines, waiting?.map(({ id }) => id).join(), remote, recents.value])
-  return useStates(groups, active)
+  return useStates(useOffered(groups), active)
+}
+
+/** Without what the user may not do, and without rollbacks where nothing is known to go back to. */
+function useOffered(groups: readonly HitGroup[]): readonly HitGroup[] {
+  const hits = groups.flatMap((group) => group.hits)
+  const denied = [startOperation, saveOperation, changeOperation].map((operation) => useDenied(operation, hits))
+  const canRollBack = useRollBacks(hits.flatMap(({ isRollBack, of }) => (isRollBack && of) || []))
+  const isOffered = ({ needs, of = '', isRollBack }: Hit) =>
+    !denied.some(({ operation, names }) => operation === needs && names.includes(of)) && (!isRollBack || canRollBack.has(of))
+  return groups
+    .map((group) => ({ ...group, hits: group.hits.filter(isOffered) }))
+    .filter((group) => group.hits.length > 0 || group.failed)
+}
+
+/** Of the first applications that are named. */
+function useDenied(operation: string, hits: readonly Hit[]) {
+  const names = [...new Set(hits.flatMap(({ needs, of }) => (needs === operation && of) || []))].slice(0, mostQuestions)
+  const allowed = useAllowed(operation, names)
+  return { operation, names: allowed === undefined ? [] : names.filter((name) => !allowed.has(name)) }
+}
+
+/** Those of these applications that have a server group to roll back; a few are read at once. */
+function useRollBacks(applications: readonly string[]): ReadonlySet<string> {
+  const [known, setKnown] = useState<ReadonlyMap<string, boolean>>(new Map())
+  const next = applications.filter((name) => !known.has(name)).slice(0, maxAsked)
+  const asked = useSettled(next.join(), pauseMs)
+  const query = asked === '' ? undefined : { query: { applications: asked.split(',') } }
+  const { body } = useLive('/serverGroups', query, { refresh: 'open' }).reading.value
+  useEffect(() => {
+    if (body === undefined) return
+    const of = (name: string) => body.filter((group) => applicationOf(group) === name.toLowerCase())
+    setKnown(
+      (before) => new Map([...before, ...asked.split(',').map((name) => [name, toRollBack(of(name)).length > 0] as const)]),
+    )
+  }, [asked, body])
+  return new Set(applications.filter((name) => known.get(name)))
 }
 
 type Application = Pick<Schemas['ApplicationAttributes'], 'name' | 'email'>
@@ -108,13 +153,17 @@ function toPipeline({ name, application, id = name }: Pipeline): Hit {
 }
 
 function toStart({ name, application, id = name }: Pipeline): Hit {
-  return { label: `Start ${name}`, detail: application, icon: 'play', href: to.startPipeline(application, id) }
+  const href = to.startPipeline(application, id)
+  return { label: `Start ${name}`, detail: application, icon: 'play', href, needs: startOperation, of: application }
 }
 
 function toActions({ name }: Application): readonly Hit[] {
   return [
-    { label: `Roll back ${name}`, icon: 'undo', run: (navigate) => void rollBack(name, navigate) },
-    { label: `Create pipeline in ${name}`, icon: 'plus', href: to.newPipeline(name) },
+    {
+      ...{ label: `Roll back ${name}`, icon: 'undo', needs: changeOperation, of: name, isRollBack: true },
+      run: (navigate) => void rollBack(name, navigate),
+    },
+    { label: `Create pipeline in ${name}`, icon: 'plus', href: to.newPipeline(name), needs: saveOperation, of: name },
   ]
 }
 

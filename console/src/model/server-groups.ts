@@ -143,6 +143,13 @@ export function siblingsOf(group: ServerGroup, all: readonly ServerGroup[]): rea
   return all.filter((other) => other.name !== group.name && key(other) === key(group))
 }
 
+/** Those that serve beside another one that they can go back to; objects with manifests have revisions instead. */
+export function toRollBack(groups: readonly ServerGroup[]): readonly ServerGroup[] {
+  return groups.filter(
+    (group) => !isFullName(group.name) && isEnabled(group) && countsOf(group).total > 0 && siblingsOf(group, groups).length > 0,
+  )
+}
+
 /** Those that share a load balancer with it, whatever their cluster, and itself. */
 export function sharersOf(group: ServerGroup, all: readonly ServerGroup[]): readonly ServerGroup[] {
   const key = (one: ServerGroup) => [accountOf(one), one.region].join('\n')

@@ -1,17 +1,14 @@
 /** Finds a server group to roll back, for the search. */
 import { client, unwrap } from '../api/client.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
-import { isFullName } from '../manifests/object.ts'
-import { countsOf, groupPlace, isEnabled, siblingsOf, versionOf } from '../model/server-groups.ts'
+import { groupPlace, toRollBack, versionOf } from '../model/server-groups.ts'
 import { askRollBack } from './server-group-actions.tsx'
 
 /** Asks at once where there is one; false where there is none to choose here, as objects with manifests. */
 export async function chooseRollBack(application: string): Promise<boolean> {
   const path = { applicationName: application }
   const groups = await unwrap(client.GET('/applications/{applicationName}/serverGroups', { params: { path } })).catch(() => [])
-  const serving = groups.filter(
-    (group) => !isFullName(group.name) && isEnabled(group) && countsOf(group).total > 0 && siblingsOf(group, groups).length > 0,
-  )
+  const serving = toRollBack(groups)
   const ask = (at: number) => serving[at] && askRollBack(serving[at], { application, groups })
   const choices = serving.map((group, at) => {
     const { account, region, name } = groupPlace(group)

@@ -223,8 +223,11 @@ async function serves(infra: TestInfrastructure, t: TestContext): Promise<void> 
   })
 
   await t.test('infrastructure-scenario 154: an enabled server group takes requests', async () => {
+    const before = await infra.read<Group>(groupPath(name))
     await infra.succeed({ enableServerGroup: { ...place, serverGroupName: name } })
-    await infra.until<Group>(groupPath(name), (group) => isUp(2)(group) && !group.isDisabled)
+    const enabled = await infra.until<Group>(groupPath(name), (group) => isUp(2)(group) && !group.isDisabled)
+    assert.ok(Number(enabled['servingSinceMs']) > Number(before['servingSinceMs']), 'it says since when')
+    assert.ok(Number(before['servingSinceMs']) >= Number(before['createdTime']))
     assert.equal((await ask(port))['group'], name)
   })
 
