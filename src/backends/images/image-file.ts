@@ -1,9 +1,10 @@
 /** `fairlead-image.yml`, the file at the root of an image that says how it runs. */
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { parseYaml } from '../../http/yaml.ts'
-import { formatJson } from '../../json/json.ts'
+import { formatJson, parseJson } from '../../json/json.ts'
+import { isObject, objectOf } from '../../json/values.ts'
 import { describeIssues } from '../../settings/describe-issue.ts'
 import { BackendError } from '../backend.ts'
 
@@ -104,6 +105,38 @@ export const ImageFile = Program.refine(({ command, container }) => command !== 
   message: `it is missing; it ${programProblem}`,
 })
 export type ImageFile = z.infer<typeof ImageFile>
+
+/**
+ * Adds to the file of an image what only the template of its bake says, a variable of the environment at a time.
+ *
+ * @param folder An unpacked image
+ * @param defaults JSON; the whole file where the image has none
+ */
+export function completeImageFile(folder: string, defaults: string): void {
+  const path = join(folder, imageFileName)
+  const text = readForeignFile(path)
+  if (text === undefined) {
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) writeFileSync(path, defaults)
+    return
+  }
+  const own = parseOrUndefined(text)
+  if (!isObject(own)) return
+  const { command, ...others } = objectOf(parseJson(defaults))
+  // The command of a template is none for a container that the author names.
+  const given = own['container'] === undefined ? { command, ...others } : others
+  const environment = { ...objectOf(others['environment']), ...objectOf(own['environment']) }
+  rmSync(path)
+  writeFileSync(path, formatJson({ ...given, ...own, environment }))
+}
+
+/** A file that cannot be read is reported when the image is deployed. */
+function parseOrUndefined(text: string): unknown {
+  try {
+    return parseYaml(text, { maxAliasCount: 10 })
+  } catch {
+    return undefined
+  }
+}
 
 /** @param folder An unpacked image @throws {BackendError} 400 that says what is wrong with it */
 export function loadImageFile(folder: string): ImageFile {

@@ -14,7 +14,7 @@ import { type ImageFile, loadImageFile } from './image-file.ts'
 import type { ImageContent } from './measure-image.ts'
 import { receiveArchive } from './receive.ts'
 import type { UnpackBounds } from './unpack.ts'
-import { type AddedFile, unpackBeside } from './unpack-beside.ts'
+import { unpackBeside } from './unpack-beside.ts'
 
 export const imageMigrations = [
   `CREATE TABLE infrastructure_images (
@@ -144,16 +144,12 @@ export class ImageStore {
    *
    * @throws {BackendError} 400 for what is wrong with it; 409 when an account has the version with another content; 413 beyond the bounds
    */
-  async addArchive(
-    archive: AsyncIterable<Uint8Array>,
-    description: ImageDescription,
-    addition?: AddedFile,
-  ): Promise<StoredImage> {
+  async addArchive(archive: AsyncIterable<Uint8Array>, description: ImageDescription, imageFile?: string): Promise<StoredImage> {
     checkNames(description)
     const folder = this.#unfinishedPlace()
     mkdirSync(folder, { mode: 0o755 })
     try {
-      const content = await unpackBeside(archive, folder, { bounds: this.#options.bounds, addition }, this.#options.sandbox)
+      const content = await unpackBeside(archive, folder, { bounds: this.#options.bounds, imageFile }, this.#options.sandbox)
       return this.#adopt(folder, content, description)
     } finally {
       await removeTree(folder)

@@ -12,15 +12,10 @@ import type { ImageContent } from './measure-image.ts'
 import { readable } from './receive.ts'
 import type { UnpackBounds } from './unpack.ts'
 
-/** At the root of the image, unless the archive has one of the name. */
-export interface AddedFile {
-  readonly name: string
-  readonly text: string
-}
-
 export interface UnpackOrder {
   readonly bounds: UnpackBounds
-  readonly addition?: AddedFile | undefined
+  /** Of a template: what the `fairlead-image.yml` of the archive does not say itself. JSON. */
+  readonly imageFile?: string | undefined
 }
 
 export type UnpackReport =

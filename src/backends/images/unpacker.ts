@@ -2,29 +2,22 @@
  * The unpacker: a process of its own that unpacks the archive on its standard input into its working directory, and prints what it
  * found there, or why it refuses the archive.
  */
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { BackendError } from '../backend.ts'
 import { toStorageError } from '../stores/storage-error.ts'
 import { measureImage } from './measure-image.ts'
 import { unpackArchive } from './unpack.ts'
-import type { AddedFile, UnpackOrder, UnpackReport } from './unpack-beside.ts'
+import type { UnpackOrder, UnpackReport } from './unpack-beside.ts'
 
 const folder = process.cwd()
 
-async function unpack({ bounds, addition }: UnpackOrder): Promise<UnpackReport> {
+async function unpack({ bounds, imageFile }: UnpackOrder): Promise<UnpackReport> {
   await unpackArchive(process.stdin, folder, bounds)
-  if (addition !== undefined) addFile(addition)
-  return { kind: 'stored', content: await measureImage(folder) }
-}
-
-/** Unless the image has one. */
-function addFile({ name, text }: AddedFile): void {
-  try {
-    writeFileSync(join(folder, name), text, { flag: 'wx' })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  if (imageFile !== undefined) {
+    // Uploads, which are most, need none of its schemas.
+    const { completeImageFile } = await import('./image-file.ts')
+    completeImageFile(folder, imageFile)
   }
+  return { kind: 'stored', content: await measureImage(folder) }
 }
 
 function toRefusal(error: unknown): UnpackReport {

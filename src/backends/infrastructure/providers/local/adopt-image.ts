@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { packTree } from '../../../../storage/directory-trees.ts'
 import { BackendError } from '../../../backend.ts'
 import type { ImageDescription, ImageStore, StoredImage } from '../../../images/image-store.ts'
-import type { AddedFile } from '../../../images/unpack-beside.ts'
 
 interface BuiltFolder {
   /** Working directory of the builder, which its steps may have filled as they like. */
@@ -23,11 +22,11 @@ interface BuiltFolder {
 export async function adoptFolder(
   images: ImageStore,
   { work, name, what }: BuiltFolder,
-  { description, addition }: { readonly description: ImageDescription; readonly addition?: AddedFile | undefined },
+  { description, imageFile }: { readonly description: ImageDescription; readonly imageFile?: string | undefined },
 ): Promise<StoredImage> {
   const found = lstatSync(join(work, name), { throwIfNoEntry: false })
   if (found === undefined)
     throw new BackendError(400, `The directory ${name} of the ${what} is gone, by its steps or a crash. Start it again.`)
   if (!found.isDirectory()) throw new BackendError(400, `The steps of the ${what} have replaced ${name} by a link or file.`)
-  return images.addArchive(packTree(work, name), description, addition)
+  return images.addArchive(packTree(work, name), description, imageFile)
 }

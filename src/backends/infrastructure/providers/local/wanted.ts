@@ -109,6 +109,9 @@ function toInstance(instance: LocalInstance, parts: WantedParts): DesiredInstanc
   }
 }
 
+/** `$PORT`, `${PORT}` and `${PORT:-8080}`, unless the character before makes it plain text. */
+const addressVariable = /(?<![\\$])\$(?:(PORT|HOST)\b|\{(PORT|HOST)(?::?-[^{}]*)?\})/g
+
 type Start = Omit<ContainerStart, 'command' | 'stopMs'> & Pick<Program, 'content'>
 
 function toInstanceStart(instance: LocalInstance, parts: WantedParts): Start {
@@ -127,9 +130,15 @@ function toStart(
   { content, ...start }: Start,
   { containers }: WantedParts,
 ): Pick<Program, 'command' | 'content' | 'environment' | 'container'> {
-  const { container, command, stopMs } = owner.program
+  const { container, stopMs } = owner.program
+  const command = owner.program.command.map((argument) => withAddress(argument, start.environment))
   if (container === undefined) return { command, content, environment: start.environment }
   return { ...containers.commandOf(owner, container, { ...start, command, stopMs }), content: undefined }
+}
+
+/** No shell fills in the variables of a command, and a program often takes its port as an argument. */
+function withAddress(argument: string, environment: Readonly<Record<string, string>>): string {
+  return argument.replaceAll(addressVariable, (text, bare?: string, braced?: string) => environment[bare ?? braced ?? ''] ?? text)
 }
 
 /** What an instance finds about itself in its environment, beside `PORT` and `HOST`. */

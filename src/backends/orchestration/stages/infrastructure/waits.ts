@@ -1,4 +1,5 @@
 /** Steps that wait until server groups and instances are as wished (docs/contracts/infrastructure.md#waiting). */
+import { encodeValue, pathTo } from '../../../../http/encode-path.ts'
 import { isObject, isTrue, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { passedMs, pausedMs } from '../../machine/timeout.ts'
@@ -45,7 +46,7 @@ async function lookUp(
     const group = await visibleGroup(context, target)
     if (group === undefined) return { missing: `${target.name} is not visible yet` }
     const wanted = wantedInstances(settingsOf(context.stage), group)
-    const lack = lackOfUp(context, group, wanted, types)
+    const lack = await lackOfUp(context, group, wanted, types)
     if (lack !== undefined) return lack
   }
   return undefined
@@ -163,18 +164,18 @@ function servingIn(group: CloudServerGroup, types: readonly string[] | undefined
 }
 
 /** @throws {StageError} when the instances will not come up: the limits of their starts are reached */
-function lackOfUp(
+async function lackOfUp(
   context: TaskContext,
   group: CloudServerGroup,
   wanted: number,
   types: readonly string[] | undefined,
-): Lack | undefined {
+): Promise<Lack | undefined> {
   const { instances, name } = group
   const down = instances.filter((instance) => !isInstanceUp(instance, types))
   const up = instances.length - down.length
   if (up >= wanted) return undefined
   const missing = `${up} of ${wanted} instances of ${name} are up`
-  return { ...followStarts(context, group, { down, dispensable: instances.length - wanted, missing }), group }
+  return { ...(await followStarts(context, group, { down, dispensable: instances.length - wanted, missing })), group }
 }
 
 async function visibleGroup(context: TaskContext, target: ServerGroupTarget): Promise<CloudServerGroup | undefined> {
@@ -236,11 +237,12 @@ interface Starts {
  *
  * @throws {StageError}
  */
-export function followStarts(
-  { stage, execution, now }: TaskContext,
+export async function followStarts(
+  context: TaskContext,
   group: CloudServerGroup | undefined,
   { down, dispensable, missing }: Starts,
-): Lack {
+): Promise<Lack> {
+  const { stage, execution, now } = context
   const { seconds, failures } = objectOf(group?.all['startLimits'])
   const isNew = (group?.createdTime ?? 0) >= (stage.startTime ?? now)
   const known = noteOf(stage, startsKey)
@@ -248,18 +250,42 @@ export function followStarts(
   // What failed before this stage does not count.
   const failed = isNew ? {} : Object.fromEntries(down.map((each) => [each.id, failedStarts(each)]))
   const before = isObject(known['failed']) ? known['failed'] : failed
-  const faults = down.flatMap((instance) => startFault(instance, numberOf(before[instance.id]) ?? 0, numberOf(failures)))
-  const [fault] = faults
-  if (fault !== undefined && faults.length > dispensable) {
-    throw new StageError([`${missing}; ${fault} ${startAdvice}`])
+  const faults = down.flatMap((instance) =>
+    startFault(instance, numberOf(before[instance.id]) ?? 0, numberOf(failures)).map((fault) => ({ fault, instance })),
+  )
+  const [first] = faults
+  if (first !== undefined && faults.length > dispensable) {
+    const output = await lastOutput(context, group, first.instance)
+    throw new StageError([`${missing}; ${first.fault} ${output ?? startAdvice}`])
   }
   const limitMs = (numberOf(seconds) ?? Number.POSITIVE_INFINITY) * 1000
   const reason = down.flatMap(reasonsOf).at(0)
   const told = reason === undefined ? missing : `${missing}; ${reason}`
   if (passedMs(execution, sinceMs, now) - pausedMs(execution, sinceMs, now) >= limitMs) {
-    throw new StageError([`${told.replace(/\.$/, '')}. They were not up within ${seconds} s. ${startAdvice}`])
+    const [instance] = down
+    const output = instance && (await lastOutput(context, group, instance))
+    throw new StageError([`${told.replace(/\.$/, '')}. They were not up within ${seconds} s. ${output ?? startAdvice}`])
   }
   return { missing: told, notes: { [startsKey]: { run: stage.startTime ?? 0, sinceMs, failed: before } } }
+}
+
+const lastLines = 8
+const maxOutput = 1000
+
+/** What the program of an instance wrote last, as its console shows it; undefined where there is none. */
+async function lastOutput(
+  { call }: TaskContext,
+  group: CloudServerGroup | undefined,
+  { id }: CloudInstance,
+): Promise<string | undefined> {
+  if (group === undefined) return undefined
+  const { account, region, all } = group
+  const provider = encodeValue(textOf(all['cloudProvider']) ?? textOf(all['type']) ?? '')
+  const path = `${pathTo`/instances/${account}/${region}/${id}/console`}?provider=${provider}&tail=${lastLines}`
+  // Whatever keeps the output away must not take the place of the failure itself.
+  const answer = await call('clouddriver', { method: 'GET', path }, [403, 404]).catch(() => undefined)
+  const text = answer?.status === 200 ? (textOf(objectOf(answer.body)['output']) ?? '').trim() : ''
+  return text === '' ? undefined : `The last output of ${id}:\n${text.slice(-maxOutput)}`
 }
 
 /** Why the instance will not start; nothing while it still may. */

@@ -4,7 +4,6 @@ import { definedOf, fieldOf, textOf } from '../../../../../json/values.ts'
 import { shorten } from '../../../../../names/edit-distance.ts'
 import { readAsOwner } from '../../../../../storage/directory-trees.ts'
 import { BackendError } from '../../../../backend.ts'
-import { imageFileName } from '../../../../images/image-file.ts'
 import { type ImageDescription, type ImageStore, parseImageId, type StoredImage } from '../../../../images/image-store.ts'
 import { adoptFolder } from '../adopt-image.ts'
 import type { Bake } from './bake-store.ts'
@@ -22,8 +21,7 @@ export async function adoptImage(
   { folder, template }: { readonly folder: string; readonly template: BakeTemplate | undefined },
 ): Promise<StoredImage> {
   const description = describeImage(bake, await readCommit(folder))
-  const addition = template?.image === undefined ? undefined : { name: imageFileName, text: template.image }
-  return adoptFolder(images, { work: folder, name: imageFolder, what: 'bake' }, { description, addition })
+  return adoptFolder(images, { work: folder, name: imageFolder, what: 'bake' }, { description, imageFile: template?.image })
 }
 
 /** @throws {BackendError} 400 */

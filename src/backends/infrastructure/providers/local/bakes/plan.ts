@@ -65,6 +65,6 @@ export interface BakeTemplate {
   readonly from?: string | undefined
   readonly environment: Readonly<Record<string, string>>
   readonly steps: readonly TemplateStep[]
-  /** `fairlead-image.yml` of images without one, as text. */
+  /** `fairlead-image.yml` as JSON; what the file of the source says comes first. */
   readonly image?: string | undefined
 }

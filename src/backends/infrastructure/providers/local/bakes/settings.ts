@@ -59,7 +59,9 @@ const Template = z.strictObject({
     .describe('Image `NAME:VERSION` that the new image starts with.'),
   environment: variables.default({}).describe('Environment variables of all steps.'),
   steps: z.array(StepKeys).describe('Steps that fill the image, in order.'),
-  image: ImageFile.optional().describe('`fairlead-image.yml` of images that have none.'),
+  image: ImageFile.optional().describe(
+    '`fairlead-image.yml` of images, to which a file of the source adds and gives other values.',
+  ),
 })
 
 export const bakeKeys = settings({
