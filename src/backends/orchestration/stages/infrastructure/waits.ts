@@ -256,15 +256,15 @@ export async function followStarts(
   const [first] = faults
   if (first !== undefined && faults.length > dispensable) {
     const output = await lastOutput(context, group, first.instance)
-    throw new StageError([`${missing}; ${first.fault} ${output ?? startAdvice}`])
+    throw new StageError([`${missing}; ${first.fault} ${startAdvice}${output}`])
   }
   const limitMs = (numberOf(seconds) ?? Number.POSITIVE_INFINITY) * 1000
   const reason = down.flatMap(reasonsOf).at(0)
   const told = reason === undefined ? missing : `${missing}; ${reason}`
   if (passedMs(execution, sinceMs, now) - pausedMs(execution, sinceMs, now) >= limitMs) {
     const [instance] = down
-    const output = instance && (await lastOutput(context, group, instance))
-    throw new StageError([`${told.replace(/\.$/, '')}. They were not up within ${seconds} s. ${output ?? startAdvice}`])
+    const output = instance === undefined ? '' : await lastOutput(context, group, instance)
+    throw new StageError([`${told.replace(/\.$/, '')}. They were not up within ${seconds} s. ${startAdvice}${output}`])
   }
   return { missing: told, notes: { [startsKey]: { run: stage.startTime ?? 0, sinceMs, failed: before } } }
 }
@@ -272,20 +272,20 @@ export async function followStarts(
 const lastLines = 8
 const maxOutput = 1000
 
-/** What the program of an instance wrote last, as its console shows it; undefined where there is none. */
+/** What the program of an instance wrote last, as its console shows it; empty where there is none. */
 async function lastOutput(
   { call }: TaskContext,
   group: CloudServerGroup | undefined,
   { id }: CloudInstance,
-): Promise<string | undefined> {
-  if (group === undefined) return undefined
+): Promise<string> {
+  if (group === undefined) return ''
   const { account, region, all } = group
   const provider = encodeValue(textOf(all['cloudProvider']) ?? textOf(all['type']) ?? '')
   const path = `${pathTo`/instances/${account}/${region}/${id}/console`}?provider=${provider}&tail=${lastLines}`
   // Whatever keeps the output away must not take the place of the failure itself.
   const answer = await call('clouddriver', { method: 'GET', path }, [403, 404]).catch(() => undefined)
   const text = answer?.status === 200 ? (textOf(objectOf(answer.body)['output']) ?? '').trim() : ''
-  return text === '' ? undefined : `The last output of ${id}:\n${text.slice(-maxOutput)}`
+  return text && `\nThe last output of ${id}:\n${text.slice(-maxOutput)}`
 }
 
 /** Why the instance will not start; nothing while it still may. */
