@@ -59,13 +59,13 @@ const strategyFields: readonly Field[] = [
     'What happens to the previous server groups. highlander removes them, redblack disables them, rollingredblack does so step by step. canary sends the new one more of the traffic step by step, and none once a step fails.',
     { choices: ['', 'none', 'highlander', 'redblack', 'rollingredblack', 'canary', 'custom'], rejectsNear: true, default: '' },
   ),
-  number('maxRemainingAsgs', 'redblack, canary: server groups that stay; 0 keeps all.', { default: 0 }),
+  number('maxRemainingAsgs', 'redblack, canary: server groups that stay; 0 keeps all.', { default: 2 }),
   flag('allowDeleteActive', 'redblack, canary: also removes server groups that take traffic.'),
   number('delayBeforeCleanup', 'redblack, rollingredblack, canary: seconds before the former server group is disabled.', {
     default: 0,
     otherNames: ['delayBeforeDisableSec'],
   }),
-  flag('scaleDown', 'redblack, rollingredblack, canary: takes the instances of the former server group away.'),
+  flag('scaleDown', 'redblack, rollingredblack, canary: takes the instances of the former server group away.', { default: true }),
   number('delayBeforeScaleDownSec', 'Seconds before that.', { default: 0 }),
   flag('allowScaleDownActive', 'Also where it still takes traffic.'),
   json('targetPercentages', 'rollingredblack: shares of the capacity, in percent, in order.', { default: [100] }),
@@ -79,7 +79,11 @@ const strategyFields: readonly Field[] = [
   text('strategyPipeline', 'custom: id of the strategy.'),
   map('pipelineParameters', 'custom: values of its parameters.'),
   object('rollback', 'After a failed deployment.', [
-    flag('onFailure', 'Enables the former server group and disables the new one.'),
+    flag(
+      'onFailure',
+      'Gives the traffic back to the former server group. A version that did not come up is disabled in any case.',
+      { default: true },
+    ),
     flag('destroyLatest', 'Also removes the new one; a canary that was stopped, too.'),
   ]),
 ]

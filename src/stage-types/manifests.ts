@@ -144,7 +144,11 @@ export const manifestStages: readonly StageDescription[] = [
     ...stability,
     flag('plan', 'Keeps what the deployment will change as the output `plan`.'),
     object('rollback', 'After a deployment that does not become stable.', [
-      flag('onFailure', 'Brings the former revision back; of replica sets with a strategy, disables the new one.'),
+      flag(
+        'onFailure',
+        'Brings the former revision back. Of replica sets with a strategy, the new one is disabled in any case.',
+        { default: true },
+      ),
     ]),
     flag('noOutput', 'Hands no outputs to later stages.'),
   ]),

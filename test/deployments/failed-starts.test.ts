@@ -32,7 +32,7 @@ async function replaceBy(fleet: Deployments, stack: string, more: JsonObject): P
 
 const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void>> = {
   async 'a version that crashes at start fails, and the former one serves'(fleet) {
-    const { port, view } = await replaceBy(fleet, 'crash', { command: crashing, rollback: { onFailure: true } })
+    const { port, view } = await replaceBy(fleet, 'crash', { command: crashing })
     const { stage, task, top } = messagesOf(view)
     const said =
       /0 of 1 instances of shop-crash-v001 are up; .*code 3.* It failed to start [5-9] times in a row\. .*"startLimits".*(\n|\\n)The last output of \S+:(\n|\\n)cannot read its settings/
@@ -53,6 +53,11 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
   async 'a program that is never ready fails after its time'(fleet) {
     const view = await fleet.run(creation('slow', { environment: { READY: 'never' }, startLimits: { seconds: 1 } }), 'TERMINAL')
     assert.match(messagesOf(view).stage, /0 of 1 instances of shop-slow-v000 are up; .* They were not up within 1 s\./)
+  },
+
+  async 'arguments name the port and the host'(fleet) {
+    const program = 'process.argv[1] === `${process.env.HOST}:${process.env.PORT}` ? import("./server.mjs") : process.exit(3)'
+    await fleet.deploy('args', { command: ['node', '-e', program, '$HOST:$PORT', '$PORTAL'] })
   },
 
   async 'a stage goes on while enough instances can still come up'(fleet) {

@@ -126,7 +126,7 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
 
   async 'infrastructure-scenario 142, 144, 171: red/black and back lose no request'(fleet, t) {
     const { traffic, settings, port } = await live(fleet, t, 'rb')
-    await fleet.deploy('rb', { ...settings, strategy: 'redblack', maxRemainingAsgs: 1 })
+    await fleet.deploy('rb', { ...settings, strategy: 'redblack', maxRemainingAsgs: 1, scaleDown: false })
     assert.deepEqual(await fleet.cluster('shop-rb'), ['(shop-rb-v000)', 'shop-rb-v001'])
     const old = await fleet.group('shop-rb-v000')
     assert.equal(processOf(old?.instances[0]).phase, 'ready')
@@ -145,13 +145,13 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
   async 'infrastructure-scenario 143: red/black destroys surplus disabled groups'(fleet) {
     await fleet.deploy('rest', { ...empty, startDisabled: true })
     await fleet.deploy('rest', empty)
-    await fleet.deploy('rest', { ...empty, strategy: 'redblack', maxRemainingAsgs: 2 })
+    await fleet.deploy('rest', { ...empty, strategy: 'redblack' })
     assert.deepEqual(await fleet.cluster('shop-rest'), ['(shop-rest-v001)', 'shop-rest-v002'])
   },
 
   async 'infrastructure-scenario 145: red/black empties what it has disabled'(fleet) {
     await fleet.deploy('down')
-    await fleet.deploy('down', { strategy: 'redblack', scaleDown: true })
+    await fleet.deploy('down', { strategy: 'redblack' })
     const old = await fleet.group('shop-down-v000')
     assert.deepEqual([sizeOf(old), old?.instances.length, old?.isDisabled], ['0/0/0', 0, true])
   },
@@ -167,7 +167,7 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
   },
 
   async 'infrastructure-scenario 147: a deployment that never becomes ready is disabled'(fleet, t) {
-    await rollBackSick(fleet, t, 'sick', { onFailure: true })
+    await rollBackSick(fleet, t, 'sick', {})
     assert.deepEqual(await fleet.cluster('shop-sick'), ['shop-sick-v000', '(shop-sick-v001)'])
     const [[kind, failure, restoredAtMs] = []] = await deliveriesOf(fleet, 'shop-sick')
     assert.deepEqual([kind, typeof failure, typeof restoredAtMs], ['deployment', 'string', 'number'])
@@ -185,7 +185,7 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
 
   async 'infrastructure-scenario 149: rolling red/black moves traffic in steps, and loses no request'(fleet, t) {
     const { traffic, settings, port } = await live(fleet, t, 'roll', { capacity: { min: 2, max: 10, desired: 4 } })
-    const more = { ...settings, capacity: undefined, useSourceCapacity: true, targetPercentages: [25, 50] }
+    const more = { ...settings, capacity: undefined, useSourceCapacity: true, targetPercentages: [25, 50], scaleDown: false }
     const view = await fleet.run(creation('roll', { ...more, strategy: 'rollingredblack' }))
     const grown = view.execution.stages.filter(({ name }) => name.startsWith('Grow'))
     assert.deepEqual(

@@ -58,17 +58,17 @@ test('red/black destroys surplus groups before it disables the live one', async 
   const { cloud, run } = await startRig(t)
   cloud.add('shop-main-v000', { isDisabled: true })
   cloud.add('shop-main-v001')
-  await run({ ...create, strategy: 'redblack', maxRemainingAsgs: 2 })
+  await run({ ...create, strategy: 'redblack' })
   assert.deepEqual(
-    cloud.groups.map(({ name, isDisabled }) => [name, isDisabled]),
+    cloud.groups.map(({ name, isDisabled, capacity }) => [name, isDisabled, capacity.desired]),
     [
-      ['shop-main-v001', true],
-      ['shop-main-v002', false],
+      ['shop-main-v001', true, 0],
+      ['shop-main-v002', false, 2],
     ],
   )
   assert.deepEqual(
     cloud.operations.map(([name]) => name),
-    ['createServerGroup', 'destroyServerGroup', 'disableServerGroup'],
+    ['createServerGroup', 'destroyServerGroup', 'disableServerGroup', 'resizeServerGroup'],
   )
 })
 
@@ -83,7 +83,8 @@ test('red/black keeps the group that was live, however few may remain', async (t
 test('rolling red/black moves traffic in steps', async (t) => {
   const { cloud, run } = await startRig(t)
   cloud.add('shop-main-v000', { capacity: { min: 2, max: 10, desired: 4 } })
-  await run({ ...create, capacity: undefined, strategy: 'rollingredblack', targetPercentages: [25, 50], useSourceCapacity: true })
+  const job = { ...create, strategy: 'rollingredblack', targetPercentages: [25, 50], useSourceCapacity: true, scaleDown: false }
+  await run({ ...job, capacity: undefined })
   assert.deepEqual(cloud.seen, [
     'resizeServerGroup shop-main-v000: 4 wanted, 4 up',
     'resizeServerGroup shop-main-v001: 1 wanted, 1 up',
@@ -124,6 +125,60 @@ test('a failed deployment is rolled back before its stage ends', async (t) => {
   assert.deepEqual(cloud.enabled(), ['shop-main-v000'])
   assert.equal(cloud.groups.length, 1)
 })
+
+const failed: [what: string, before: boolean, more: Record<string, unknown>, left: [string, boolean][]][] = [
+  [
+    'without a word about it',
+    true,
+    { strategy: 'redblack' },
+    [
+      ['shop-main-v000', false],
+      ['shop-main-v001', true],
+    ],
+  ],
+  [
+    'without rollback',
+    true,
+    { strategy: 'redblack', rollback: { onFailure: false } },
+    [
+      ['shop-main-v000', false],
+      ['shop-main-v001', true],
+    ],
+  ],
+  [
+    'in steps, without rollback',
+    true,
+    { strategy: 'rollingredblack', rollback: { onFailure: 'false' } },
+    [
+      ['shop-main-v000', false],
+      ['shop-main-v001', true],
+    ],
+  ],
+  [
+    'without a strategy',
+    true,
+    {},
+    [
+      ['shop-main-v000', false],
+      ['shop-main-v001', true],
+    ],
+  ],
+  ['as the first one', false, { strategy: 'redblack' }, [['shop-main-v000', true]]],
+  ['as the first canary', false, { strategy: 'canary', canary: { steps: [{ percent: 5 }] } }, [['shop-main-v000', true]]],
+]
+
+for (const [what, before, more, left] of failed) {
+  test(`a version that fails ${what} is disabled`, async (t) => {
+    const { cloud, run } = await startRig(t)
+    if (before) cloud.add('shop-main-v000')
+    cloud.sick = true
+    await run({ ...create, ...more, stageTimeoutMs: 2000 }, 'TERMINAL')
+    assert.deepEqual(
+      cloud.groups.map(({ name, isDisabled }) => [name, isDisabled]),
+      left,
+    )
+  })
+}
 
 test('capacity of a source is required for a first deployment', async (t) => {
   const { run } = await startRig(t)
@@ -166,7 +221,7 @@ test('a share of the traffic is given, and taken away', async (t) => {
 })
 
 const checks = [{ type: 'metric', metric: 'errorPercent', bound: 1, minRequests: 20, seconds: 0 }]
-const inSteps = (...steps: Record<string, unknown>[]) => ({ ...create, strategy: 'canary', canary: { steps } })
+const inSteps = (...steps: Record<string, unknown>[]) => ({ ...create, strategy: 'canary', scaleDown: false, canary: { steps } })
 
 test('a canary gets more of the traffic step by step, then all of it', async (t) => {
   const { cloud, run } = await startRig(t)

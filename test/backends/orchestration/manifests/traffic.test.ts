@@ -86,16 +86,16 @@ test('traffic is off with management unless the stage asks for it', async (t) =>
   )
 })
 
-test('a failed deployment leaves the older version enabled', async (t) => {
+test('a failed deployment is disabled, and leaves the older version enabled', async (t) => {
   const { service, run } = await startRig(t)
   service.add('replicaSet api-v000', old('v000'))
   service.newState = 'failed: no pods'
   assert.match(errorOf(await run(deploy([rs], managed('bluegreen')), 'TERMINAL')), /'replicaSet api-v001' in 'n1'/)
-  assert.deepEqual(operationNames(service), ['deployManifest'])
+  assert.deepEqual(operationNames(service), ['deployManifest', 'disableManifest replicaSet api-v001'])
   assert.deepEqual(service.names(), ['replicaSet api-v000', 'replicaSet api-v001'])
 })
 
-test('on request a failed deployment is rolled back', async (t) => {
+test('a failed deployment is rolled back', async (t) => {
   const { service, engine } = await startRig(t)
   const revision = (number: string) => ({ metadata: { annotations: { 'deployment.kubernetes.io/revision': number } } })
   service.newState = 'failed to progress'
@@ -107,7 +107,7 @@ test('on request a failed deployment is rolled back', async (t) => {
     rs,
   ]
   // What is rolled back becomes stable; a new version without traffic need not.
-  const id = await engine.task(deploy(manifests, { ...managed('bluegreen'), rollback: { onFailure: true } }))
+  const id = await engine.task(deploy(manifests, managed('bluegreen')))
   const { execution } = await engine.taskEnds(id, 'TERMINAL')
   assert.deepEqual(operationNames(service), [
     'deployManifest',

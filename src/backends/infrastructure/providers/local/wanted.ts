@@ -112,6 +112,8 @@ function toInstance(instance: LocalInstance, parts: WantedParts): DesiredInstanc
 /** `$PORT`, `${PORT}` and `${PORT:-8080}`, unless the character before makes it plain text. */
 const addressVariable = /(?<![\\$])\$(?:(PORT|HOST)\b|\{(PORT|HOST)(?::?-[^{}]*)?\})/g
 
+const shells = /(?:^|\/)(?:ba|da|k|z|a)?sh$/
+
 type Start = Omit<ContainerStart, 'command' | 'stopMs'> & Pick<Program, 'content'>
 
 function toInstanceStart(instance: LocalInstance, parts: WantedParts): Start {
@@ -131,14 +133,16 @@ function toStart(
   { containers }: WantedParts,
 ): Pick<Program, 'command' | 'content' | 'environment' | 'container'> {
   const { container, stopMs } = owner.program
-  const command = owner.program.command.map((argument) => withAddress(argument, start.environment))
+  const command = withAddress(owner.program.command, start.environment)
   if (container === undefined) return { command, content, environment: start.environment }
   return { ...containers.commandOf(owner, container, { ...start, command, stopMs }), content: undefined }
 }
 
-/** No shell fills in the variables of a command, and a program often takes its port as an argument. */
-function withAddress(argument: string, environment: Readonly<Record<string, string>>): string {
-  return argument.replaceAll(addressVariable, (text, bare?: string, braced?: string) => environment[bare ?? braced ?? ''] ?? text)
+/** A program often takes its port as an argument. A shell has the variables itself. */
+function withAddress(command: readonly string[], environment: Readonly<Record<string, string>>): readonly string[] {
+  if (shells.test(command[0] ?? '')) return command
+  const valueOf = (text: string, bare?: string, braced?: string) => environment[bare ?? braced ?? ''] ?? text
+  return command.map((argument) => argument.replaceAll(addressVariable, valueOf))
 }
 
 /** What an instance finds about itself in its environment, beside `PORT` and `HOST`. */

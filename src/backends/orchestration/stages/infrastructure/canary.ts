@@ -174,22 +174,34 @@ export function hasHandedOver({ execution, stage }: StagePlace): boolean {
   return graphOf(execution)
     .childrenOf(stage, 'STAGE_AFTER')
     .some(
-      ({ type, status, context }) =>
-        status !== 'NOT_STARTED' && (handovers.has(type) || (type === 'shrinkCluster' && isTrue(context['allowDeleteActive']))),
+      ({ id, type, status, context }) =>
+        status !== 'NOT_STARTED' &&
+        (handovers.has(type) ||
+          (type === 'shrinkCluster' && isTrue(context['allowDeleteActive'])) ||
+          (type === 'disableServerGroup' && !stage.engine.failureStages?.includes(id) && isRolling(stage))),
     )
 }
 
-/** The same for a stage that was cancelled, whose execution runs no stages any more. */
-export async function cancelCanary(context: TaskContext): Promise<void> {
+function isRolling({ context }: Stage): boolean {
+  return strategyOf(context) === 'rollingredblack'
+}
+
+/** The same for a stage that was cancelled, whose execution runs no stages any more; without a canary, the new one is disabled. */
+export async function cancelDeployment(context: TaskContext): Promise<void> {
   const { stage } = context
+  const name = newGroupOf(stage) ?? (await createdMeanwhile(context))
   const source = rivalOf(stage)
-  const name = source && (newGroupOf(stage) ?? (await createdMeanwhile(context)))
-  if (source === undefined || name === undefined) return
-  const target = { ...locationOf(stage.context), name }
   const isOver = hasHandedOver(context)
+  if (name === undefined || (isOver && source === undefined)) return
+  const target = { ...locationOf(stage.context), name }
   if (!isOver) await checkTrafficGuards(context, { targets: [target], doing: 'disabling' })
-  const operations = isOver ? [withoutShare(context, target)] : abortOperations(context, target, source)
-  await postOperations(context, 'abortCanary', operations, pathTo`/${target.provider}/ops`)
+  await postOperations(context, 'abortDeployment', cancelOperations(context, target, isOver), pathTo`/${target.provider}/ops`)
+}
+
+function cancelOperations(context: TaskContext, target: ServerGroupTarget, isOver: boolean): Operation[] {
+  const source = rivalOf(context.stage)
+  if (source === undefined) return [{ disableServerGroup: fieldsOf(context, target) }]
+  return isOver ? [withoutShare(context, target)] : abortOperations(context, target, source)
 }
 
 type Operation = Readonly<Record<string, JsonObject>>

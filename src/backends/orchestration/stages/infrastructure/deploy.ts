@@ -4,7 +4,7 @@ import { artifactsSeenBy, expectedArtifactsById } from '../../artifacts-at-hand.
 import { StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'
 import type { NewStage, StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
-import { cancelCanary, checkCanarySteps, describeStop, rivalOf } from './canary.ts'
+import { cancelDeployment, checkCanarySteps, describeStop, rivalOf } from './canary.ts'
 import {
   createdClustersOf,
   createdKey,
@@ -74,7 +74,7 @@ function creating(type: string, notification: string): StageType {
     afterStages: strategyStages,
     onFailureStages: failureStages,
     describeFailure: describeStop,
-    onCancel: cancelCanary,
+    onCancel: cancelDeployment,
     prepareRestart: forgetDeployment,
   }
 }

@@ -1,6 +1,6 @@
 /** Deployment strategies: what follows the creation of a server group, and what undoes it (docs/contracts/infrastructure.md#strategies). */
 import { isTrue, type JsonObject, listOf, numberOf, objectOf, textOf } from '../../../../json/values.ts'
-import type { Execution, Stage } from '../../model.ts'
+import { type Execution, isFalse, type Stage } from '../../model.ts'
 import { inSequence, type NewStage } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
 import { abortStages, canaryStages, hasHandedOver, takeShareAway } from './canary.ts'
@@ -43,36 +43,52 @@ export function strategyStages(stage: Stage, execution: Execution): NewStage[] {
   }
 }
 
-/** Stages that run when the deployment has failed, before its stage ends. */
+/**
+ * Stages that run when the deployment has failed, before its stage ends. A version that has not come up is disabled
+ * whatever the definition says: it would take traffic once the cause of the failure is gone.
+ */
 export function failureStages(stage: Stage, execution: Execution): NewStage[] {
-  const strategy = strategyOf(stage.context)
-  const rollback = objectOf(stage.context['rollback'])
+  const { context } = stage
   const source = sourceOf(stage)
   const place = strategyPlaceOf(stage, execution)
   const deployed = newGroupOf(stage)
-  const isRollback = isTrue(rollback['onFailure']) && deployed !== undefined
-  if (strategy === 'canary' && !hasHandedOver({ stage, execution })) return inSequence(abortStages(stage, place))
+  const isOver = hasHandedOver({ stage, execution })
+  const stopped = strategyOf(context) === 'canary' && !isOver ? abortStages(stage, place) : []
+  if (stopped.length > 0) return inSequence(stopped)
+  const rollback = objectOf(context['rollback'])
+  const isRollback = !isFalse(rollback['onFailure'])
+  const restored = isOver && isRollback && source?.isDisabled === false ? source : undefined
+  const isDisabled = deployed !== undefined && (!isOver || restored !== undefined)
   return inSequence([
     ...takeShareAway(stage, place),
-    ...(strategy === 'rollingredblack' && source !== undefined ? [unpin(source, place)] : []),
-    ...(isRollback && source !== undefined && !source.isDisabled && strategy !== 'none'
-      ? [serverGroupStage('enableServerGroup', 'Enable', place, source.name)]
-      : []),
-    ...(isRollback ? [serverGroupStage('disableServerGroup', 'Disable', place, deployed)] : []),
-    ...(isRollback && isTrue(rollback['destroyLatest'])
+    ...(restored !== undefined
+      ? restore(restored, place)
+      : strategyOf(context) === 'rollingredblack' && source !== undefined
+        ? [unpin(source, place)]
+        : []),
+    ...(isDisabled ? [serverGroupStage('disableServerGroup', 'Disable', place, deployed)] : []),
+    ...(isDisabled && isRollback && isTrue(rollback['destroyLatest'])
       ? [serverGroupStage('destroyServerGroup', 'Destroy', place, deployed, { skipDisableBeforeDestroy: true })]
       : []),
   ])
 }
 
+/** With its instances, which the strategy may have stopped already. */
+function restore({ name, capacity }: Source, place: StrategyPlace): NewStage[] {
+  return [resizeStage('Restore', place, name, capacity), serverGroupStage('enableServerGroup', 'Enable', place, name)]
+}
+
+/** The new one, and the one before it for a rollback. */
+const usualRemaining = 2
+
 function redBlack({ context }: Stage, place: StrategyPlace): NewStage[] {
-  const most = numberOf(context['maxRemainingAsgs']) ?? 0
+  const most = numberOf(context['maxRemainingAsgs']) ?? usualRemaining
   const shrink = { shrinkToSize: most, allowDeleteActive: isTrue(context['allowDeleteActive']), ...newerFirst }
   return [
     ...(most > 0 ? [clusterStage('shrinkCluster', 'Shrink cluster', place, shrink)] : []),
     ...pauseOf(numberOf(context['delayBeforeCleanup']) ?? numberOf(context['delayBeforeDisableSec']) ?? 0),
     disableOthers(place),
-    ...(isTrue(context['scaleDown']) ? scaleDown(context, place) : []),
+    ...(isFalse(context['scaleDown']) ? [] : scaleDown(context, place)),
   ]
 }
 
@@ -86,7 +102,7 @@ function rollingRedBlack(stage: Stage, place: StrategyPlace): NewStage[] {
   const wanted = takesGoal ? goal : (capacityOf(context['capacity']) ?? goal)
   const grown = percentagesOf(context).flatMap((percentage) => growth(context, { deployed, source, percentage, place, wanted }))
   if (source === undefined) return grown
-  return [pin(source, place), ...grown, ...(isTrue(context['scaleDown']) ? scaleDown(context, place) : [unpin(source, place)])]
+  return [pin(source, place), ...grown, ...(isFalse(context['scaleDown']) ? [unpin(source, place)] : scaleDown(context, place))]
 }
 
 interface Growth {

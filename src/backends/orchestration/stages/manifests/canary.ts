@@ -5,7 +5,7 @@ import type { Execution, Stage, StagePlace } from '../../model.ts'
 import {
   abortStages,
   canaryStages,
-  cancelCanary,
+  cancelDeployment,
   describeStop,
   hasHandedOver,
   rivalOf,
@@ -78,7 +78,7 @@ export function abortManifestCanary(stage: Stage, execution: Execution): NewStag
 }
 
 export function cancelManifestCanary(context: TaskContext): Promise<void> {
-  return cancelCanary({ ...context, stage: asCreation(context.stage) })
+  return cancelDeployment({ ...context, stage: asCreation(context.stage) })
 }
 
 export function describeManifestStop({ stage, execution }: StagePlace): string | undefined {

@@ -1,7 +1,7 @@
 /** Traffic of replica sets: what a strategy does with older versions, and what a failed deployment undoes. */
 import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldAt, isTrue, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
-import type { Execution, Stage } from '../../model.ts'
+import { type Execution, isFalse, type Stage } from '../../model.ts'
 import { isHalt } from '../../statuses.ts'
 import { kubernetes, requireAccount } from '../infrastructure/cloud-context.ts'
 import { inSequence, type NewStage, type Step, type TaskContext, type TaskResult } from '../stage-type.ts'
@@ -161,7 +161,8 @@ export function undoStages(stage: Stage, execution: Execution): NewStage[] {
   const hasFailed = tasks.some(
     ({ name, status }) => name === stabilizeStepName && (isHalt(status) || status === 'FAILED_CONTINUE'),
   )
-  if (!hasFailed || !isTrue(objectOf(context['rollback'])['onFailure'])) return []
+  if (!hasFailed) return []
+  const isRollback = !isFalse(objectOf(context['rollback'])['onFailure'])
   const app = String(fieldAt(context, 'moniker', 'app') ?? '')
   const isStable = ({ location, name }: { location: string; name: string }) =>
     objectsOf(context['stableManifests']).some(
@@ -172,7 +173,7 @@ export function undoStages(stage: Stage, execution: Execution): NewStage[] {
     unstable.flatMap(({ location, name }): NewStage[] => {
       const target = { location, manifestName: name, app }
       const kind = kindOf(name)
-      if (rolledOut.has(kind))
+      if (rolledOut.has(kind) && isRollback)
         return [stageOn(stage, 'undoRolloutManifest', target, { numRevisionsBack: 1, onlyWithEarlierRevision: true })]
       return kind === 'replicaset' && trafficStrategyOf(context) !== 'NONE' ? [stageOn(stage, 'disableManifest', target)] : []
     }),
