@@ -1,5 +1,5 @@
 /** Figures of delivery: how often, how fast and how well versions reach an environment, by the runs that deploy them. */
-import { fieldAt, fieldOf, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json/values.ts'
+import { fieldAt, fieldOf, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json/values.ts'
 import { parseMoniker } from '../names/moniker.ts'
 import type { Environment } from './declaration.ts'
 import { accountOfStage, type Build, type Commit, deploymentOf, userOfRun } from './pipelines.ts'
@@ -141,8 +141,9 @@ function deployedAtMs({ tasks }: JsonObject): number | undefined {
   return objectsOf(tasks).findLast(({ status }) => status === 'SUCCEEDED')?.['endTime'] as number | undefined
 }
 
+/** As strategies do unless told otherwise. */
 function takesItselfBack({ context }: JsonObject): boolean {
-  return fieldOf(context, 'strategy') === 'canary' || isTrue(fieldAt(context, 'rollback', 'onFailure'))
+  return fieldOf(context, 'strategy') === 'canary' || String(fieldAt(context, 'rollback', 'onFailure')) !== 'false'
 }
 
 /** Triggers of the runs that have led to this one, the nearest first. */

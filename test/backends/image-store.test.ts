@@ -1,6 +1,6 @@
 /** Image folders that nothing uses. */
 import assert from 'node:assert/strict'
-import { chmodSync, mkdirSync, readdirSync, readlinkSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -26,6 +26,13 @@ test('a folder without an image is removed at the start', async (t) => {
   mkdirSync(join(dataDir, 'web'))
   writeFileSync(join(dataDir, 'web', 'fairlead-image.yml'), 'command: [sh]\n')
   const image = await store.addArchive(packTree(dataDir, 'web'), description)
+  const text = JSON.stringify({ command: ['other'], environment: { PYTHONPATH: 'lib', MODE: 'usual' } })
+  mkdirSync(join(dataDir, 'own'))
+  writeFileSync(join(dataDir, 'own', 'fairlead-image.yml'), 'command: [sh]\nenvironment: { MODE: own }\n')
+  const own = await store.addArchive(packTree(dataDir, 'own'), { ...description, name: 'own' }, text)
+  const merged = readFileSync(join(store.folderOf(own), 'fairlead-image.yml'), 'utf8')
+  assert.deepEqual(JSON.parse(merged), { command: ['sh'], environment: { PYTHONPATH: 'lib', MODE: 'own' } })
+  store.remove(own)
   const folders = () => readdirSync(join(dataDir, 'images')).sort()
   const used = image.digest.replace('sha256:', '')
   const left = ['0'.repeat(64), '.new-1', 'notes']
