@@ -86,7 +86,7 @@ const failures: readonly [string, JsonObject[], unknown[][]][] = [
   [
     'a deployment that fails after it has changed something counts',
     [run('a', [deploy('1', 1, { status: 'TERMINAL' })], { status: 'TERMINAL' })],
-    [['a', 'deployment', 'The stage "Deploy" failed.', undefined]],
+    [['a', 'deployment', 'The stage "Deploy" failed.', 1]],
   ],
   [
     'the version before the latest one restores',

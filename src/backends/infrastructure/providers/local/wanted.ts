@@ -141,8 +141,8 @@ function toStart(
 /** A program often takes its port as an argument. A shell has the variables itself. */
 function withAddress(command: readonly string[], environment: Readonly<Record<string, string>>): readonly string[] {
   if (shells.test(command[0] ?? '')) return command
-  const valueOf = (text: string, bare?: string, braced?: string) => environment[bare ?? braced ?? ''] ?? text
-  return command.map((argument) => argument.replaceAll(addressVariable, valueOf))
+  const fill = (text: string, bare?: string, braced?: string) => environment[bare ?? braced ?? ''] ?? text
+  return command.map((argument) => argument.replaceAll(addressVariable, fill))
 }
 
 /** What an instance finds about itself in its environment, beside `PORT` and `HOST`. */

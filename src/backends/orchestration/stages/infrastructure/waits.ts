@@ -273,11 +273,7 @@ const lastLines = 8
 const maxOutput = 1000
 
 /** What the program of an instance wrote last, as its console shows it; empty where there is none. */
-async function lastOutput(
-  { call }: TaskContext,
-  group: CloudServerGroup | undefined,
-  { id }: CloudInstance,
-): Promise<string> {
+async function lastOutput({ call }: TaskContext, group: CloudServerGroup | undefined, { id }: CloudInstance): Promise<string> {
   if (group === undefined) return ''
   const { account, region, all } = group
   const provider = encodeValue(textOf(all['cloudProvider']) ?? textOf(all['type']) ?? '')
