@@ -1,10 +1,10 @@
 /** Unpacks archives in a process beside this one, whose other requests wait for none of it. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { dirname, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
+import { ownSources } from '../../runtime/own-sources.ts'
 import { openSandbox } from '../../sandbox/sandbox.ts'
 import type { SandboxChoice } from '../../sandbox/settings.ts'
 import { BackendError } from '../backend.ts'
@@ -41,7 +41,7 @@ export async function unpackBeside(
   const command = [process.execPath, `--max-old-space-size=${memoryMegabytes}`, file, JSON.stringify(order)]
   // It judges each entry by itself, so that machines without a sandbox have it, too.
   const { wrap } = await openSandbox(sandbox).catch(() => openSandbox('none'))
-  const [program = '', ...args] = wrap(command, { folder, network: 'none', readOnly: sourcesOf(file), memoryBytes })
+  const [program = '', ...args] = wrap(command, { folder, network: 'none', readOnly: ownSources(file), memoryBytes })
   const child = spawn(program, args, {
     cwd: folder,
     env: {},
@@ -59,10 +59,4 @@ export async function unpackBeside(
   const report = JSON.parse(answer) as UnpackReport
   if (report.kind === 'refused') throw new BackendError(report.status, report.message)
   return report.content
-}
-
-/** What Node reads of Fairlead to run the file: its sources, or what is built of them. */
-function sourcesOf(file: string): string[] {
-  if (file.endsWith('.js')) return [dirname(file), resolve(file, '../../package.json')]
-  return ['src', 'node_modules', 'package.json'].map((name) => resolve(file, '../../../..', name))
 }

@@ -56,6 +56,8 @@ export interface LocalBuild {
   readonly image?: string | undefined
   /** What the image is to be called, once the build runs. */
   readonly imageName?: { readonly name: string; readonly version: string } | undefined
+  /** Of its cache. */
+  readonly cacheName?: string
   /** It was asked to end, for `reason`: it is not started any more. */
   readonly isStopped?: boolean
   /** The runner has been started. */

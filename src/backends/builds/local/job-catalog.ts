@@ -19,6 +19,8 @@ export interface KnownJob {
   readonly repository: BuildRepository | undefined
   /** As the branch of the settings has it. */
   readonly definition: JobDefinition
+  /** Of other applications, which it may publish. */
+  readonly images?: readonly string[]
   /** Where the repository declares it: each build takes it from its own commit. */
   readonly declared: { readonly file: string; readonly key: string } | undefined
 }
@@ -120,7 +122,7 @@ export class JobCatalog {
   }
 
   #jobsOf(source: JobSource): KnownJob[] {
-    const { name, application, account, repository, file } = source
+    const { name, application, account, repository, images, file } = source
     const jobs = [...(this.#sources.get(name)?.jobs ?? [])].filter(([key]) => this.sourceOf(`${name}/${key}`) === source)
     return jobs.map(([key, definition]) => ({
       name: `${name}/${key}`,
@@ -128,6 +130,7 @@ export class JobCatalog {
       account,
       repository,
       definition,
+      images,
       declared: { file, key },
     }))
   }

@@ -13,7 +13,6 @@ import { BuildStore, localBuildMigrations } from './build-store.ts'
 import { JobCatalog } from './job-catalog.ts'
 import { LocalBuildServer } from './local-build-server.ts'
 import { LocalBuilds } from './local-builds.ts'
-import { cacheOf } from './prepare-build.ts'
 import { RepositoryReader } from './repository.ts'
 import { type LocalBuildSettings, localBuildKeys, toLocalBuildSettings } from './settings.ts'
 
@@ -47,11 +46,11 @@ function openLocalBuilds(settings: LocalBuildSettings, context: BackendContext, 
     folderName: 'build-caches',
     maxBytes: settings.cacheMb * 1024 * 1024,
     users: provider.parts.users,
-    isUsed: (name) => store.inState('RUNNING').some(({ job }) => cacheOf(job) === name),
+    isUsed: (name) => store.inState('RUNNING').some(({ cacheName }) => cacheName === name),
   })
   const changed: LocalBuildServer['changed'] = (build) => server.changed(build)
   const parts = { context, settings, provider, catalog, store, files, repositories }
-  const builds = new LocalBuilds({ ...parts, caches, changed })
+  const builds = new LocalBuilds({ ...parts, caches, sandbox, changed })
   const server = new LocalBuildServer({ ...parts, type: standalone.provider, builds, newId: createUlids(now) })
   return server
 }

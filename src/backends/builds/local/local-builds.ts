@@ -1,15 +1,18 @@
 /** Builds of this machine from the queue to their end: the agent runs them, so that they outlive this process. docs/decisions/builds.md. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import type { SandboxChoice } from '../../../sandbox/settings.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
+import type { BuilderOrder } from '../../infrastructure/providers/local/builders.ts'
 import type { CacheFolders } from '../../infrastructure/providers/local/cache-folders.ts'
 import type { LocalProvider } from '../../infrastructure/providers/local/local.ts'
 import type { BuildFiles } from './build-files.ts'
+import { confineRunner } from './build-sandbox.ts'
 import type { BuildStore, StoredBuild } from './build-store.ts'
 import { type BuildOutcome, finishBuild } from './finish-build.ts'
 import type { JobCatalog, KnownJob } from './job-catalog.ts'
 import { maskParameters } from './parameters.ts'
-import { cacheOf, prepareBuild } from './prepare-build.ts'
+import { prepareBuild } from './prepare-build.ts'
 import { nextBuild } from './queue.ts'
 import type { RepositoryReader } from './repository.ts'
 import type { LocalBuildSettings } from './settings.ts'
@@ -23,6 +26,7 @@ interface LocalBuildsOptions {
   readonly store: BuildStore
   readonly files: BuildFiles
   readonly caches: CacheFolders
+  readonly sandbox: SandboxChoice
   /** Called when a build begins or ends. */
   readonly changed: (build: StoredBuild) => void
 }
@@ -183,14 +187,15 @@ export class LocalBuilds {
   async #launch(build: StoredBuild): Promise<void> {
     try {
       const job = await this.#requireJob(build)
-      const { content, timeLimitMs, change } = await prepareBuild(build, job, this.#options)
+      const { content, timeLimitMs, change, cache } = await prepareBuild(build, job, this.#options)
+      const command = await this.#runnerOf(build, cache)
       const current = this.#current(build)
       if (this.#closing.signal.aborted) return
       // It was stopped meanwhile.
       if (current === undefined || current.isStopped === true) return await this.#options.files.removeContent(build.id)
       this.#options.store.put({ ...current, ...change })
       this.#contents.add(build.id)
-      this.#startRunner(build, content, timeLimitMs)
+      this.#startRunner(build, { command, content, timeLimitMs })
       const launched = this.#current(build)
       // Only now: a build that is prepared once more needs the values.
       const parameters = maskParameters(build.parameters)
@@ -213,16 +218,25 @@ export class LocalBuilds {
     )
   }
 
-  #startRunner({ id, account, application }: StoredBuild, content: string, timeLimitMs: number): void {
+  /** @throws {SandboxError} */
+  #runnerOf({ id, account }: StoredBuild, cache: string | undefined): Promise<string[]> {
+    const { provider, sandbox, settings } = this.#options
+    const { builders, dataDir, parts } = provider
+    const places = { folder: builders.folderOf(id), cache, user: parts.users.of(account), dataDir, readable: settings.readable }
+    return confineRunner(runnerFile(), sandbox, places)
+  }
+
+  #startRunner(
+    { id, account, application }: StoredBuild,
+    order: Pick<BuilderOrder, 'command' | 'timeLimitMs'> & { readonly content: string },
+  ): void {
     const { provider, settings } = this.#options
     const { memoryMb, diskMb, processes, logBytes } = settings
     provider.builders.start(id, {
-      command: [process.execPath, runnerFile()],
+      ...order,
       account,
       application,
-      content,
       environment: {},
-      timeLimitMs,
       memoryMb,
       diskMb,
       processes,
@@ -236,7 +250,7 @@ export class LocalBuilds {
     if (state === undefined) return
     const outcome = await finishBuild(build, state, { ...this.#options, images: provider.parts.images })
     await this.#end(build, outcome)
-    this.#discard(this.#options.caches.trim(cacheOf(build.job)))
+    if (build.cacheName !== undefined) this.#discard(this.#options.caches.trim(build.cacheName))
   }
 
   /** Once only: what comes later does not change the result. */

@@ -33,6 +33,8 @@ export interface PreparedBuild {
   /** Folder that the runner starts with. */
   readonly content: string
   readonly timeLimitMs: number
+  /** Folder. */
+  readonly cache: string | undefined
 }
 
 /** @throws {BackendError} for what a user can mend */
@@ -43,6 +45,7 @@ export async function prepareBuild(build: StoredBuild, job: KnownJob, parts: Pre
   await mkdir(content, { recursive: true, mode: 0o700 })
   const commit = await fetchCommitOf(build, job, parts)
   const definition = await definitionOf(job, commit)
+  checkPublish(job, definition)
   const parameters = withDefaults(definition, build.parameters)
   const names = namesOf(build, commit, parameters)
   const { plan, versions } = await toPlan({ build, job, definition, commit, parameters, names }, parts)
@@ -50,11 +53,13 @@ export async function prepareBuild(build: StoredBuild, job: KnownJob, parts: Pre
   const { publish } = definition
   return {
     content,
+    cache: plan.cache,
     timeLimitMs: definition.timeLimitMs ?? settings.timeLimitMs,
     change: definedOf({
       commit: commit && toStored(commit),
       imageName: publish && { name: publish.image, version: fillIn(publish.version, names) },
       secretVersions: versions,
+      cacheName: cacheOf(job, commit),
     }),
   }
 }
@@ -138,7 +143,7 @@ async function toPlan(order: PlanOrder, { context, settings, caches }: PreparePa
     title,
     source: commit && { commit: commit.sha1, url: commit.remoteUrl },
     secrets: maskedTexts([...secrets, ...named.map(([, text]) => text)]),
-    cache: caches.open(cacheOf(job.name), account),
+    cache: caches.open(cacheOf(job, commit), account),
     cachedFolders: definition.cache,
     archive: definition.archive,
     tests: definition.tests,
@@ -183,9 +188,27 @@ function withTag(step: JobDefinition['steps'][number], names: Parameters): JobDe
   return action.kind === 'container-image' ? { ...step, action: { ...action, tag: fillIn(action.tag, names) } } : step
 }
 
-/** Jobs share no cache: what one build leaves in it, later ones trust. */
-export function cacheOf(job: string): string {
-  return `job-${createHash('sha256').update(job).digest('hex').slice(0, 32)}`
+/**
+ * What one build leaves in a cache, later ones trust: jobs of different applications share none, and what is not the branch of the
+ * settings, which nobody may have reviewed, has one of its own.
+ */
+function cacheOf({ name, application = '', account }: KnownJob, commit: FetchedCommit | undefined): string {
+  const key = JSON.stringify([name, application, account, commit?.isUsual ?? true])
+  return `job-${createHash('sha256').update(key).digest('hex').slice(0, 32)}`
+}
+
+/** An operator's own job may publish any image. @throws {BackendError} 400 */
+function checkPublish({ name, application = '', declared, images = [] }: KnownJob, { publish }: JobDefinition): void {
+  if (publish === undefined || declared === undefined) return
+  const { image } = publish
+  const isOwn = application !== '' && (image === application || image.startsWith(`${application}-`))
+  if (isOwn || images.includes(image) || images.includes('*')) return
+  const own = application === '' ? 'no application, and so no image of its own' : `the application ${application}`
+  throw new BackendError(
+    400,
+    `The job "${name}" publishes the image "${image}", and has ${own}. ` +
+      `Name the image like the application, or let an operator add "${image}" to "images" of the repository in builds.local.repositories.`,
+  )
 }
 
 function toStored({ sha1, branch, committer, message, timestampMs, remoteUrl }: FetchedCommit): BuildCommit {

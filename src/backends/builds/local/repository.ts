@@ -20,6 +20,8 @@ export interface FetchedCommit {
   readonly message: string
   /** Milliseconds since the epoch. */
   readonly timestampMs: number
+  /** Whether it is of the branch that is built unless a build names another. */
+  readonly isUsual: boolean
   /** Of the repository, without credentials. */
   readonly remoteUrl: string
   /** Content of a file; undefined: the commit has no such. */
@@ -99,9 +101,12 @@ export class RepositoryReader {
    */
   async fetch(repository: BuildRepository, revision: string | undefined, { bare, home }: FetchFolders): Promise<FetchedCommit> {
     const { git, url } = await this.#init(repository, { bare, home })
-    const wanted = revision ?? repository.branch ?? (await defaultBranch(git, url))
+    const usual = repository.branch ?? (await defaultBranch(git, url))
+    const wanted = revision ?? usual
     if (wanted !== undefined && !isRevision(wanted)) throw new BackendError(400, `"${wanted}" is no branch, tag or commit.`)
-    const target = await fetchCommit(git, { url, revision: wanted })
+    const branch = await this.#branchOf(git, url, wanted)
+    // A tag of the same name would come first.
+    const target = await fetchCommit(git, { url, revision: branch === undefined ? wanted : `refs/heads/${branch}` })
     const sha1 = (await git('rev-parse', '--verify', `${target}^{commit}`)).trim()
     await git('update-ref', `refs/heads/${buildBranch}`, sha1)
     // It names the address, and the build gets the repository.
@@ -110,7 +115,8 @@ export class RepositoryReader {
     const [committer = '', seconds = '0', message = ''] = (await git('log', '-1', `--format=${format}`, sha1)).split('\0')
     return {
       sha1,
-      branch: await this.#branchOf(git, url, wanted),
+      branch,
+      isUsual: revision === undefined || (branch !== undefined && branch === usual?.replace(/^refs\/heads\//, '')),
       committer,
       message: message.trim().slice(0, maxMessageLength),
       timestampMs: Number(seconds) * 1000,

@@ -49,6 +49,10 @@ const Source = z.strictObject({
   ...owner,
   name: jobName.describe('Its jobs have this name, a slash and their own.'),
   repository: Repository.describe('The repository.'),
+  images: z
+    .array(z.string().min(1))
+    .default([])
+    .describe('Names of images that its jobs may publish besides those of their application; `*` is all.'),
   file: z.string().min(1).default('.fairlead/build.yml').describe('File of the repository that declares the jobs.'),
 })
 
@@ -94,6 +98,9 @@ export const localBuildKeys = settings({
   maxFiles: setting('builds.local.archive-files', z.int().min(1).default(1000)).describe('Archived files of one build.'),
   maxFileBytes: setting('builds.local.archive-size', byteCount.prefault('512MB')).describe(
     'Size of all that one build archives.',
+  ),
+  readable: setting('builds.local.readable', z.array(z.string().startsWith('/')).default([])).describe(
+    'Files and folders that builds may read besides the programs of this machine, such as tools outside of `PATH`.',
   ),
   keptBuilds: setting('builds.local.kept-builds', z.int().min(1).max(100_000).default(100)).describe(
     'Builds of each job that are kept.',

@@ -79,6 +79,7 @@ function openBuilds(t: TestContext) {
   const builders = {
     ids: () => [],
     look: () => undefined,
+    folderOf: () => '/nonexistent',
     remove: () => {},
     start: (id: string) => agent.started.push(store.byId(id)?.parameters ?? {}),
     logPart: async () => (agent.isAway ? Promise.reject(new Error('the agent is away')) : undefined),
@@ -86,8 +87,9 @@ function openBuilds(t: TestContext) {
   const reveal = async <T>(value: T) => ({ value, secrets: [], versions: [] })
   const options = {
     context: { log, now: () => 1, secrets: { reveal } },
-    settings: { maxRunning: 1, logBytes: 1000, keptBuilds: 10, keptBytes: megabyte, timeLimitMs: 1000 },
-    provider: { builders },
+    settings: { maxRunning: 1, logBytes: 1000, keptBuilds: 10, keptBytes: megabyte, timeLimitMs: 1000, readable: [] },
+    provider: { builders, dataDir: '/nonexistent', parts: { users: { of: () => undefined } } },
+    sandbox: 'none',
     catalog: {
       find: async (name: string) => ({
         name,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { askAgent } from '../../../../src/agent/agent-request.ts'
@@ -10,11 +10,12 @@ import { waitFor } from '../../../support/wait-until.ts'
 
 test('builds survive the end of Fairlead by SIGKILL, wherever they are', async (t) => {
   const home = createHome(t)
-  const gate = join(home, 'go')
+  const gate = join(home, 'gate/go')
+  mkdirSync(join(home, 'gate'))
   const steps = [`echo begins; until [ -e '${gate}' ]; do sleep 0.05; done; echo done > out.txt`]
   const settings = {
     bakery: { local: { enabled: true } },
-    builds: { local: { 'max-running': 1, jobs: [{ name: 'app', steps, archive: ['out.txt'] }] } },
+    builds: { local: { 'max-running': 1, readable: [join(home, 'gate')], jobs: [{ name: 'app', steps, archive: ['out.txt'] }] } },
   }
   endWithTest(t, join(home, 'data'), async () => {})
   const ask = askBuilds(t, join(home, 'data'))

@@ -74,11 +74,16 @@ export class Builders {
     if (this.#find(id) === undefined) reconciler.change(() => desired.put('jobs', job))
   }
 
+  /** Its working directory, also before it begins. */
+  folderOf(id: string): string {
+    return join(this.#dataDir, 'instances', id, 'work')
+  }
+
   /** Undefined when it does not exist. */
   look(id: string): BuilderState | undefined {
     const job = this.#find(id)
     if (job === undefined) return undefined
-    const folder = join(this.#dataDir, 'instances', id, 'work')
+    const folder = this.folderOf(id)
     const { end } = job
     if (end !== undefined) return { hasEnded: true, hasBegun: true, exitCode: end.exitCode, reason: end.reason, folder }
     const observed = this.#parts.reconciler.observation.instances.get(id)
