@@ -70,7 +70,8 @@ async function findSandbox(choice: 'auto' | 'bwrap' | 'unshare'): Promise<Sandbo
 }
 
 function withRootGroup(sandbox: Sandbox): Sandbox {
-  const isRoot = ({ user }: Confinement) => (user?.uid ?? process.geteuid?.()) === 0
+  // Builds have the bound of the agent instead, and take no room from others.
+  const isRoot = ({ user, processes }: Confinement) => processes !== undefined && (user?.uid ?? process.geteuid?.()) === 0
   return {
     ...sandbox,
     wrap: (command, confinement) => {
