@@ -1,6 +1,6 @@
 /** `fairlead doctor`: examines the installation and prints the addresses for the identity provider. */
 import { ConfigError, type LoadedConfig } from '../src/config/config.ts'
-import { examine, usualProxyAddress } from '../src/doctor/doctor.ts'
+import { examine } from '../src/doctor/doctor.ts'
 import { formatExamination } from '../src/doctor/format-examination.ts'
 import { findMistake } from '../src/doctor/public-address.ts'
 import { type Finding, findingsOn } from '../src/findings/finding.ts'
@@ -10,7 +10,8 @@ import { configOption, readConfig } from './read-config.ts'
 export const usage = `Usage: fairlead doctor [options]
 
   --public-url URL   address of the gateway as browsers see it (default: http.publicUrl, or what redirect addresses say)
-  --proxy ADDRESS    address from which the proxy in front connects (default: ${usualProxyAddress})
+  --proxy ADDRESS    address from which the proxy in front connects (default: one of
+                     server.tomcat.remoteip.internal-proxies)
   --json             prints JSON
   --config FILE      another configuration file; may be repeated, later wins
 
@@ -19,7 +20,7 @@ Starts nothing; a gateway may run meanwhile. Exits with 1 if there is a problem.
 
 const options = {
   'public-url': { type: 'string' },
-  proxy: { type: 'string', default: usualProxyAddress },
+  proxy: { type: 'string' },
   json: { type: 'boolean', default: false },
   ...configOption,
 } as const

@@ -15,6 +15,9 @@ const ownPrefixes =
 /** What Kubernetes and Docker set for each service of the namespace, such as `REDIS_PORT=tcp://10.0.0.7:6379`. */
 const serviceLink = /_(?:(?:SERVICE_HOST|SERVICE_PORT|PORT|NAME)$|SERVICE_PORT_\w|PORT_\d+_(?:TCP|UDP|SCTP)(?:_\w|$)|ENV_\w)/
 
+/** Variables that commands read themselves. */
+const ofCommands: ReadonlySet<string> = new Set(['FAIRLEAD_TOKEN', 'FAIRLEAD_URL'])
+
 interface EnvironmentFindings extends Findings {
   notices: string[]
 }
@@ -27,6 +30,7 @@ export function readEnvironment(
   what: 'environment variable' | 'credential' = 'environment variable',
 ): MapNode {
   const byShortName = shortNamesOf(known)
+  const unfit: string[] = []
   let root: Node = createMap({ source: what })
   const names = Object.keys(env).sort()
   for (const name of names) {
@@ -38,10 +42,11 @@ export function readEnvironment(
     if (path !== undefined && !linked) {
       root = mergeNodes(root, nest(path, text, { source: `${what} ${name}` }))
       if (isWithoutEffect(placeOf(path, known))) findings.foreign.add(path.join('.'))
-    } else if (ownPrefixes.test(name) && !serviceLink.test(name)) {
-      noteUnfit(name, known, { ...findings, what })
+    } else if (ownPrefixes.test(name) && !serviceLink.test(name) && !ofCommands.has(name)) {
+      unfit.push(...describeUnfit(name, known))
     }
   }
+  if (unfit.length > 0) findings.notices.push(`Ignored, as it fits no setting: ${what} ${unfit.join(', ')}.`)
   return root as MapNode
 }
 
@@ -119,15 +124,11 @@ function collectShortNames(known: KnownKey, names: Map<string, string[]>): Map<s
   return names
 }
 
-/** A foreign variable cannot be told from a typing mistake with certainty, so only FAIRLEAD_… is an error. */
-function noteUnfit(name: string, known: KnownKey, { problems, notices, what }: EnvironmentFindings & { what: string }): void {
+/** A foreign variable cannot be told from a typing mistake with certainty, so none is an error. */
+function describeUnfit(name: string, known: KnownKey): string[] {
   const near = nearestVariable(name, known)
-  const hint = near === undefined ? '' : `; did you mean ${near}?`
-  if (name.startsWith('FAIRLEAD_')) {
-    problems.push({ origin: { source: `${what} ${name}` }, message: `fits no setting${hint}` })
-  } else if (near !== undefined) {
-    notices.push(`The ${what} ${name} fits no setting and is ignored${hint}`)
-  }
+  if (near !== undefined) return [`${name} (did you mean ${near}?)`]
+  return name.startsWith('FAIRLEAD_') ? [name] : []
 }
 
 function nearestVariable(name: string, known: KnownKey): string | undefined {

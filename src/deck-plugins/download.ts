@@ -1,6 +1,6 @@
 /** Fetches lists and archives of plug-ins. */
 import { createHash } from 'node:crypto'
-import { createOutsideCalls } from '../backends/outside/call-outside.ts'
+import { addressFrom, createOutsideCalls, operatorAddress } from '../backends/outside/call-outside.ts'
 import type { OutsideSettings } from '../backends/outside/settings.ts'
 import { isRedirect, maxRedirects } from '../upstreams/redirects.ts'
 import type { ServiceTls } from '../upstreams/service-tls.ts'
@@ -27,21 +27,18 @@ export interface Downloads {
 }
 
 export function createDownloads({ restrictions, lists, front50Urls, tls = {} }: DownloadSettings): Downloads {
-  const trusted = new Map([
-    ...lists.map((url) => [new URL(url).origin, {}] as const),
-    ...front50Urls.map((url) => [new URL(url).origin, tls] as const),
-  ])
+  const operators = [...front50Urls.map((url) => operatorAddress(url, '', tls)), ...lists.map((url) => operatorAddress(url))]
   const call = createOutsideCalls(restrictions, {
     maxAnswerBytes: maxArchiveBytes,
     timeoutMs,
     caller: 'Plugin downloads',
-    trusted: ({ origin }) => trusted.get(origin),
   })
 
   async function fetchBytes(url: string): Promise<Buffer> {
     let address = url
     for (let followed = 0; followed <= maxRedirects; followed++) {
-      const { status, headers, bytes } = await call({ method: 'GET', url: address, headers: { accept: '*/*' }, body: undefined })
+      const from = addressFrom(address, operators)
+      const { status, headers, bytes } = await call({ method: 'GET', url: from, headers: { accept: '*/*' }, body: undefined })
       if (status === 200) return bytes
       const [target] = [headers['location']].flat()
       if (!isRedirect(status) || target === undefined) throw new Error(`${new URL(address).host} answered ${status}`)

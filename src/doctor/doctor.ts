@@ -30,6 +30,7 @@ import { checkUsers } from './check-users.ts'
 import { withGuide } from './guides.ts'
 import { findPublicAddress, type PublicAddress } from './public-address.ts'
 import { findStartObstacles } from './start-obstacles.ts'
+import { trustedProxyOf } from './trusted-proxy.ts'
 
 export interface DoctorOptions {
   readonly config: Config
@@ -37,8 +38,8 @@ export interface DoctorOptions {
   readonly notices: readonly string[]
   /** Address of the gateway as browsers see it, where the configuration does not say it. */
   readonly publicUrl: string | undefined
-  /** From which a proxy in front connects. */
-  readonly proxyAddress: string
+  /** From which a proxy in front connects. Default: one that the configuration trusts. */
+  readonly proxyAddress?: string | undefined
   readonly timeouts?: Timeouts
   /** Milliseconds since the epoch. */
   readonly now?: () => number
@@ -52,8 +53,6 @@ export interface Examination {
   readonly findings: readonly Finding[]
 }
 
-/** Address of a balancer, unless the operator names it. */
-export const usualProxyAddress = '10.0.0.1'
 const exampleUrl = 'https://gate.example.com'
 
 /** Starts nothing and changes nothing that lasts; a gateway may run on the same configuration meanwhile. */
@@ -116,7 +115,7 @@ function checkRoleSource({ backends }: Config, timeouts: Timeouts, now: number):
 
 /** With a login that goes to another site and back, the address decides; with a form alone, only the cookie does. */
 function judgePublicAddress(
-  { config, proxyAddress }: DoctorOptions,
+  { config, proxyAddress = trustedProxyOf(config.http.origin) }: DoctorOptions,
   { url, source }: PublicAddress,
   leavesSite: boolean,
 ): Finding[] {

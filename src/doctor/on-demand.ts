@@ -14,6 +14,6 @@ interface ExaminerOptions {
 export function createExaminer({ config, notices = [], now }: ExaminerOptions): () => Promise<ExaminationModel> {
   return sharedWork(async () => {
     const doctor = await import('./doctor.ts')
-    return doctor.examine({ config, notices, publicUrl: undefined, proxyAddress: doctor.usualProxyAddress, now })
+    return doctor.examine({ config, notices, publicUrl: undefined, now })
   })
 }

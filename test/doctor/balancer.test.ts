@@ -121,6 +121,23 @@ for (const { what, settings, options, found, advice, ...rest } of cases) {
   })
 }
 
+const patterns = [
+  '10\\.0\\.0\\.(?:11|12)',
+  '203\\.0\\.113\\.\\d{1,3}',
+  '198\\.51\\..*',
+  '127\\.0\\.0\\.1|::1',
+  'fd12:3::[0-9a-f]+',
+  '192\\.0\\.2\\.7',
+]
+
+for (const pattern of patterns) {
+  test(`the proxies that ${pattern} names are the ones that are tried`, async (t) => {
+    const server = { 'forward-headers-strategy': 'native', tomcat: { remoteip: { 'internal-proxies': pattern } } }
+    const findings = about(await examineSettings(t, { ...oauth2, server }, { publicUrl }), 'Balancer')
+    assert.equal(findings.at(-1)?.verdict, 'ok')
+  })
+}
+
 test('the findings about each proxy match the responses', async (t) => {
   const provider = await startIdentityProvider(t)
   const settings = { ...currentSettings(provider), server: { 'forward-headers-strategy': 'native' } }

@@ -30,7 +30,7 @@ export async function examineSettings(
 ): Promise<Examination> {
   const { config } = await load(t, settings)
   const timeouts = { answerMs: 60_000, checkMs: 120_000 }
-  return examine({ config, notices: [], publicUrl: undefined, proxyAddress: '10.0.0.1', timeouts, ...options })
+  return examine({ config, notices: [], publicUrl: undefined, timeouts, ...options })
 }
 
 export async function explainTo(

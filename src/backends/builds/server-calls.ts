@@ -6,11 +6,15 @@ import { formatJson, parseJson } from '../../json/json.ts'
 import { numberOf } from '../../json/values.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
 import {
+  addressFrom,
   type CallOutside,
   createOutsideCalls,
+  hrefOf,
+  type OperatorAddress,
   type OutsideAnswer,
   OutsideError,
   type OutsideTls,
+  operatorAddress,
 } from '../outside/call-outside.ts'
 import { retryAfterOf } from '../outside/retry-after.ts'
 import { defaultOutsideSettings } from '../outside/settings.ts'
@@ -19,7 +23,7 @@ import { ServerCircuit } from './server-circuit.ts'
 export interface ServerAccess {
   /** Of the build server, for messages. */
   readonly name: string
-  /** Without a slash at its end; the restrictions for addresses of pipelines do not apply to its origin. */
+  /** Without a slash at its end. */
   readonly address: string
   /** The setting with address and credentials, for advice: `jenkins.masters`. */
   readonly settingKey: string
@@ -86,9 +90,9 @@ export function createServerCalls(
     'https:': new https.Agent({ keepAlive: true, maxSockets: maxConnections }),
   }
   const kept = new LRUCache<string, Kept>({ maxSize: maxKept, sizeCalculation: ({ length }) => Math.max(1, length) })
-  const { origin } = new URL(access.address)
-  const parts = { access, circuit, agents, outside: settings.outside ?? defaultOutsideSettings, origin }
-  const send = (path: string, call: ServerCall = {}) => follow(parts, toUrl(access, path), call)
+  const server = operatorAddress(access.address, '', access.tls)
+  const parts = { access, circuit, agents, outside: settings.outside ?? defaultOutsideSettings, server }
+  const send = async (path: string, call: ServerCall = {}) => follow(parts, toUrl(parts, path), call)
   return {
     send,
     async load(path, call = {}) {
@@ -120,15 +124,21 @@ interface CallParts {
   readonly circuit: ServerCircuit
   readonly agents: { readonly 'http:': http.Agent; readonly 'https:': https.Agent }
   readonly outside: typeof defaultOutsideSettings
-  readonly origin: string
+  readonly server: OperatorAddress
 }
 
-function toUrl({ address }: ServerAccess, path: string): string {
-  return path.startsWith('/') ? address + path : path
+/** @throws {BackendError} 502 for a path that leads elsewhere */
+function toUrl({ access, server }: CallParts, path: string): string | OperatorAddress {
+  if (!path.startsWith('/')) return addressFrom(path, [server])
+  try {
+    return operatorAddress(access.address, path, access.tls)
+  } catch (error) {
+    throw toServerError(access, error, true)
+  }
 }
 
 /** Only reads are redirected: what a changing call redirects to is a page for people. */
-async function follow(parts: CallParts, first: string, call: ServerCall): Promise<OutsideAnswer> {
+async function follow(parts: CallParts, first: string | OperatorAddress, call: ServerCall): Promise<OutsideAnswer> {
   let url = first
   for (let redirects = 0; redirects <= maxRedirects; redirects++) {
     const answer = await callOnce(parts, url, call)
@@ -136,20 +146,20 @@ async function follow(parts: CallParts, first: string, call: ServerCall): Promis
     const { location } = answer.headers
     const isRedirect = answer.status > 300 && answer.status < 400 && answer.status !== 304 && typeof location === 'string'
     if (!isRedirect || !isReading(call)) return checkAnswer(parts, answer, call)
-    const next = URL.parse(location, url)
-    if (next === null || (next.origin !== parts.origin && call.mayLeave !== true)) {
+    const next = URL.parse(location, hrefOf(url))
+    if (next === null || (next.origin !== parts.server.url.origin && call.mayLeave !== true)) {
       const { name, settingKey } = parts.access
       const text = `The build server "${name}" redirects to ${next?.origin ?? 'a malformed address'}.`
       throw new BackendError(502, `${text} Set its address in ${settingKey} to where it is now.`)
     }
-    url = next.href
+    url = addressFrom(next.href, [parts.server])
   }
   throw new BackendError(502, `The build server "${parts.access.name}" redirects more than ${maxRedirects} times.`)
 }
 
-async function callOnce(parts: CallParts, url: string, call: ServerCall): Promise<OutsideAnswer> {
-  const { access, circuit, origin } = parts
-  const isOwn = URL.parse(url)?.origin === origin
+async function callOnce(parts: CallParts, url: string | OperatorAddress, call: ServerCall): Promise<OutsideAnswer> {
+  const { access, circuit } = parts
+  const isOwn = typeof url !== 'string'
   const credentials = isOwn ? await access.credentials?.() : undefined
   checkOpen(parts)
   const isRead = isReading(call)
@@ -171,12 +181,11 @@ function isReading({ method = 'GET' }: ServerCall): boolean {
   return method === 'GET'
 }
 
-function createCall({ access, agents, outside, origin }: CallParts, call: ServerCall): CallOutside {
+function createCall({ agents, outside }: CallParts, call: ServerCall): CallOutside {
   return createOutsideCalls(outside, {
     maxAnswerBytes: call.maxBytes ?? usualMaxBytes,
     timeoutMs: call.timeoutMs ?? usualTimeoutMs,
     caller: 'Build servers',
-    trusted: (target) => (target.origin === origin ? (access.tls ?? {}) : undefined),
     // A kept connection may be closed just as a request is sent, which is harmless for reads only.
     ...(isReading(call) && { agents }),
   })

@@ -271,7 +271,7 @@ class EntryGuard {
   }
 }
 
-function isInside(path: string): boolean {
+export function isInside(path: string): boolean {
   return !isAbsolute(path) && !path.includes('\0') && !path.split(/[/\\]/).includes('..')
 }
 
@@ -309,7 +309,7 @@ export function listUnpacked(folder: string, below = ''): { readonly path: strin
 }
 
 /** All folders exist before the first link, so that no link is made through another one. @throws {BackendError} 400 */
-function makeLinks(folder: string, links: ReadonlyMap<string, string>): void {
+export function makeLinks(folder: string, links: ReadonlyMap<string, string>): void {
   const makeFolderOf = (path: string) => mkdirSync(join(folder, dirname(path)), { recursive: true })
   const makeLink = (path: string, target: string) => {
     rmSync(join(folder, path), { force: true })
@@ -335,7 +335,7 @@ function makeLinks(folder: string, links: ReadonlyMap<string, string>): void {
  *
  * @throws {BackendError} 400
  */
-function checkLinks(folder: string): void {
+export function checkLinks(folder: string): void {
   const root = realpathSync.native(folder)
   for (const { path, entry } of listUnpacked(folder)) {
     if (!entry.isSymbolicLink()) continue

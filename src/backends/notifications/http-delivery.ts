@@ -1,11 +1,11 @@
 /** Delivery by one HTTP request, and the meaning of its response. */
 import { formatJson } from '../../json/json.ts'
-import { type CallOutside, type OutsideAnswer, OutsideError } from '../outside/call-outside.ts'
+import { type CallOutside, hrefOf, type OperatorAddress, type OutsideAnswer, OutsideError } from '../outside/call-outside.ts'
 import { retryAfterOf } from '../outside/retry-after.ts'
 import { DeliveryError } from './notification-type.ts'
 
 export interface HttpDelivery {
-  readonly url: string
+  readonly url: string | OperatorAddress
   readonly headers?: Readonly<Record<string, string>>
   readonly body: unknown
 }
@@ -22,7 +22,7 @@ export async function postJson(call: CallOutside, { url, headers = {}, body }: H
   const answer = await callOnce(call, { url, headers, body })
   const { status } = answer
   if (status >= 200 && status < 300) return answer
-  const host = URL.parse(url)?.host ?? 'the address'
+  const host = URL.parse(hrefOf(url))?.host ?? 'the address'
   if (status >= 300 && status < 400) {
     const text = `${host} redirects (${status}), which is not followed. Use the address that it redirects to.`
     throw new DeliveryError(text, { isFinal: true })
@@ -43,7 +43,7 @@ async function callOnce(call: CallOutside, { url, headers, body }: Required<Http
   } catch (error) {
     if (!(error instanceof OutsideError))
       throw new DeliveryError('The request cannot be sent: a header or the address is malformed.')
-    const message = URL.canParse(url) ? error.message : 'The address is not absolute, such as https://chat.example/hook.'
+    const message = URL.canParse(hrefOf(url)) ? error.message : 'The address is not absolute, such as https://chat.example/hook.'
     throw new DeliveryError(message, { isFinal: error.fault === 'forbidden' })
   }
 }

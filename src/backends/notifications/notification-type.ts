@@ -37,8 +37,7 @@ export interface AddressField {
 }
 
 export interface ChannelTools {
-  /** Calls an address within the restrictions of the configuration; one below `endpoint`, which is the operator's, without them. */
-  callsTo(endpoint?: string): CallOutside
+  readonly call: CallOutside
 }
 
 export interface Channel {

@@ -216,11 +216,7 @@ export function describeUndelivered(type: string): string {
 function toTools({ settings }: BackendContext, timeoutMs: number): ChannelTools {
   const outside = settings.outside ?? defaultOutsideSettings
   return {
-    callsTo(endpoint) {
-      const origin = endpoint === undefined ? undefined : URL.parse(endpoint)?.origin
-      const trusted = (url: URL) => (origin !== undefined && url.origin === origin ? {} : undefined)
-      return createOutsideCalls(outside, { maxAnswerBytes, timeoutMs, caller: 'Notifications', trusted })
-    },
+    call: createOutsideCalls(outside, { maxAnswerBytes, timeoutMs, caller: 'Notifications' }),
   }
 }
 

@@ -1,4 +1,4 @@
-/** Calls to addresses that authors of pipelines choose, within the restrictions of the configuration. */
+/** Calls to addresses: those of authors within the restrictions of the configuration, those of the operator without. */
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import type { IncomingMessage } from 'node:http'
@@ -16,7 +16,8 @@ import type { OutsideSettings } from './settings.ts'
 
 export interface OutsideRequest {
   readonly method: string
-  readonly url: string
+  /** A text is an author's, to whom the restrictions apply. */
+  readonly url: string | OperatorAddress
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly body: string | undefined
   /** Ends the call. */
@@ -51,13 +52,59 @@ export class OutsideError extends Error {
 /** Certificates for a server of the configuration. */
 export type OutsideTls = SecureContextOptions & Pick<ConnectionOptions, 'checkServerIdentity'>
 
+/** An address on a server of the configuration, to which no restriction applies. Made by `operatorAddress` and `addressFrom`. */
+export class OperatorAddress {
+  readonly url: URL
+  readonly tls: OutsideTls
+
+  constructor(url: URL, tls: OutsideTls) {
+    this.url = url
+    this.tls = tls
+  }
+}
+
+/**
+ * Joins what an author or Fairlead appends to an address of the configuration. The result stays on its scheme, host and port, below
+ * its path.
+ *
+ * @param base Of the configuration, or an instance that the infrastructure has placed
+ * @param path Begins with one slash or a question mark
+ * @throws {OutsideError} forbidden, when it would lead elsewhere
+ */
+export function operatorAddress(base: string, path = '', tls: OutsideTls = {}): OperatorAddress {
+  const root = new URL(base)
+  const url = URL.parse(base.replace(/\/$/, '') + path)
+  const folder = root.pathname.replace(/\/$/, '')
+  const stays =
+    /^(?:$|\?|\/(?![\\/]))/.test(path) &&
+    // A URL drops control characters, after which a slash may follow a slash.
+    !/[\p{Cc}\\]/u.test(path) &&
+    url !== null &&
+    url.origin === root.origin &&
+    url.username === root.username &&
+    url.password === root.password &&
+    (url.pathname === root.pathname || url.pathname.startsWith(`${folder}/`) || url.pathname === folder)
+  if (stays) return new OperatorAddress(url, tls)
+  const text = `"${path.slice(0, 200)}" is no path below ${root.origin}${folder}. Begin it with one slash, such as /health.`
+  throw new OutsideError('forbidden', text)
+}
+
+/** What a server of the operator has answered as address: a redirect, a next page, an entry of a list. Others are as an author's. */
+export function addressFrom(text: string, operators: readonly OperatorAddress[]): string | OperatorAddress {
+  const url = URL.parse(text)
+  const own = operators.find((each) => each.url.origin === url?.origin)
+  return own === undefined || url === null ? text : new OperatorAddress(url, own.tls)
+}
+
+export function hrefOf(address: string | OperatorAddress): string {
+  return typeof address === 'string' ? address : address.url.href
+}
+
 interface OutsideBounds {
   readonly maxAnswerBytes: number
   readonly timeoutMs: number
   /** Who calls, for messages: `Stages`. */
   readonly caller: string
-  /** Certificates for an address of the configuration, to which the restrictions do not apply; undefined for all others. */
-  readonly trusted?: (url: URL) => OutsideTls | undefined
   /** Keeps connections to addresses of the configuration. */
   readonly agents?: { readonly 'http:': http.Agent; readonly 'https:': https.Agent }
 }
@@ -81,7 +128,7 @@ const internalNetworks = {
 
 /** Redirects are not followed: their target would be another address. */
 export function createOutsideCalls(settings: OutsideSettings, bounds = stageBounds): CallOutside {
-  const { timeoutMs, caller, trusted, agents } = bounds
+  const { timeoutMs, caller, agents } = bounds
   const judge = new Judge(settings, caller)
   return async ({ method, url, headers, body, signal }) => {
     if (refusedMethods.includes(method))
@@ -89,18 +136,17 @@ export function createOutsideCalls(settings: OutsideSettings, bounds = stageBoun
         'forbidden',
         `${caller} must not use the method ${method}. Use one of GET, HEAD, POST, PUT, PATCH, DELETE.`,
       )
-    const tls = URL.canParse(url) ? trusted?.(new URL(url)) : undefined
-    const target = tls === undefined ? judge.checkUrl(url) : new URL(url)
+    const isAuthors = typeof url === 'string'
+    const target = isAuthors ? judge.checkUrl(url) : url.url
     const protocol = target.protocol as 'http:' | 'https:'
     const limit = AbortSignal.timeout(timeoutMs)
     const options: HttpsRequestOptions = {
-      ...tls,
+      ...(isAuthors ? { lookup: judge.lookup } : url.tls),
       method,
       headers: { ...headers, ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }) },
-      ...(tls === undefined && { lookup: judge.lookup }),
       timeout: timeoutMs,
       signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
-      agent: (tls === undefined ? undefined : agents?.[protocol]) ?? false,
+      agent: (isAuthors ? undefined : agents?.[protocol]) ?? false,
     }
     return new Promise((resolve, reject) => {
       const fail = (error: NodeJS.ErrnoException) => reject(toOutsideError(error, target.host, timeoutMs))

@@ -7,7 +7,7 @@ import { parseIfJson } from '../../../json/json.ts'
 import { fieldAt, listOf, textOf } from '../../../json/values.ts'
 import { httpAddress, optionalFlag, setting, settings } from '../../../settings/setting.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
-import { createOutsideCalls, type OutsideAnswer, OutsideError } from '../../outside/call-outside.ts'
+import { createOutsideCalls, type OutsideAnswer, OutsideError, operatorAddress } from '../../outside/call-outside.ts'
 import { defaultOutsideSettings } from '../../outside/settings.ts'
 import { WorkLine } from '../../stores/in-turns.ts'
 import { MetricError, type MetricSourceType, type OpenAccount } from '../metric-source.ts'
@@ -82,17 +82,15 @@ export interface SourceAddress {
 }
 
 export function createSourceCalls(context: BackendContext, { account, title, baseUrl, headers: own }: SourceAddress) {
-  const { origin } = new URL(baseUrl)
   const agents = { 'http:': new http.Agent({ keepAlive: true }), 'https:': new https.Agent({ keepAlive: true }) }
-  // The address is one of the configuration, so nothing restricts it; redirects are not followed.
-  const trusted = (url: URL) => (url.origin === origin ? {} : undefined)
-  const callOutside = createOutsideCalls(context.settings.outside ?? defaultOutsideSettings, { ...bounds, trusted, agents })
+  const callOutside = createOutsideCalls(context.settings.outside ?? defaultOutsideSettings, { ...bounds, agents })
   const name = `The metrics account "${account}" (${title})`
   // Answers that come together are each read for milliseconds, in which others would wait.
   const reading = new WorkLine(1)
   const call: SourceCall = async ({ path, method = 'GET', body, headers = {} }) => {
     const sent = { accept: 'application/json', ...headers, ...(await own?.()) }
-    const answer = await callOutside({ method, url: baseUrl + path, headers: sent, body }).catch((error: unknown) => {
+    const request = { method, url: operatorAddress(baseUrl, path), headers: sent, body }
+    const answer = await callOutside(request).catch((error: unknown) => {
       if (!(error instanceof OutsideError)) throw error
       throw new MetricError(`${name} cannot be asked: ${error.message}`, error.fault !== 'forbidden')
     })

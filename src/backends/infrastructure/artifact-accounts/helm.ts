@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { type JsonObject, textOf, textsOf } from '../../../json/values.ts'
 import { httpAddress } from '../../../settings/setting.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
+import { addressFrom, operatorAddress } from '../../outside/call-outside.ts'
 import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
 import { authorizationHeader, loadLogin, loginKeys } from './credentials.ts'
@@ -28,7 +29,7 @@ export const helmArtifacts = listedAccounts({
 function openAccounts(accounts: readonly HelmAccount[], { settings: { outside } }: BackendContext): ArtifactAccount[] {
   const cache = new ContentCache()
   return accounts.map((account) => {
-    const open = createSource({ outside, configured: [account.repository] })
+    const open = createSource({ outside, configured: account.repository })
     const repository = new Repository(account, cache)
     return {
       name: account.name,
@@ -57,7 +58,7 @@ class Repository {
 
   async loadIndex(get: SourceGet): Promise<HelmIndex> {
     const kept = this.#kept
-    const answer = await get(`${this.#account.repository}/index.yaml`, {
+    const answer = await get(operatorAddress(this.#account.repository, '/index.yaml'), {
       credentials: await this.#credentials(),
       headers: kept === undefined ? {} : { 'if-none-match': kept.tag },
       expects: kept === undefined ? [] : [304],
@@ -89,7 +90,8 @@ class Repository {
     }
     const isOwn = address.origin === new URL(this.#account.repository).origin
     const credentials = isOwn ? await this.#credentials() : {}
-    const load = async () => (await get(address.href, { credentials })).bytes
+    const load = async () =>
+      (await get(addressFrom(address.href, [operatorAddress(this.#account.repository)]), { credentials })).bytes
     const digest = parseDigest(textOf(entry['digest']) ?? '')
     return digest === undefined ? load() : this.#cache.fetch(this.#account.name, digest, shownAddress(address.href), load)
   }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { type JsonObject, textOf } from '../../../json/values.ts'
 import { httpAddress } from '../../../settings/setting.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
+import { operatorAddress } from '../../outside/call-outside.ts'
 import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
 import { authorizationHeader, loadLogin, loginKeys } from './credentials.ts'
@@ -27,7 +28,7 @@ export const mavenArtifacts = listedAccounts({
 function openAccounts(accounts: readonly MavenAccount[], { settings: { outside } }: BackendContext): ArtifactAccount[] {
   const cache = new ContentCache()
   return accounts.map((account) => {
-    const source = createSource({ outside, configured: [account.repositoryUrl] })
+    const source = createSource({ outside, configured: account.repositoryUrl })
     const open = () => openReading(account, source())
     return {
       name: account.name,
@@ -52,7 +53,7 @@ async function openReading(account: MavenAccount, get: SourceGet): Promise<Readi
   return {
     account,
     async find(path) {
-      const answer = await get(`${account.repositoryUrl}/${path}`, { credentials, expects: [404] })
+      const answer = await get(operatorAddress(account.repositoryUrl, `/${path}`), { credentials, expects: [404] })
       return answer.status === 404 ? undefined : answer.bytes
     },
   }

@@ -5,6 +5,7 @@ import { parseJson } from '../../../json/json.ts'
 import { fieldAt, type JsonObject, objectOf, textOf } from '../../../json/values.ts'
 import { httpAddress } from '../../../settings/setting.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
+import { addressFrom, operatorAddress } from '../../outside/call-outside.ts'
 import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
 import { artifactTokenKeys, authorizationHeader, loadLogin, loginKeys } from './credentials.ts'
@@ -29,7 +30,7 @@ export const npmArtifacts = listedAccounts({
 function openAccounts(accounts: readonly NpmAccount[], { settings: { outside } }: BackendContext): ArtifactAccount[] {
   const cache = new ContentCache()
   return accounts.map((account) => {
-    const open = createSource({ outside, configured: [account.registry] })
+    const open = createSource({ outside, configured: account.registry })
     return {
       name: account.name,
       types: ['npm/package'],
@@ -62,7 +63,8 @@ async function fetchPackage(artifact: JsonObject, reading: PackageReading & { re
     throw new BackendError(404, `The package ${name} has no version "${wanted}" at ${shownAddress(account.registry)}.`)
   }
   const isOwn = URL.parse(archive)?.origin === new URL(account.registry).origin
-  const load = async () => (await get(archive, { credentials: isOwn ? credentials : {} })).bytes
+  const address = addressFrom(archive, [operatorAddress(account.registry)])
+  const load = async () => (await get(address, { credentials: isOwn ? credentials : {} })).bytes
   const integrity = textOf(fieldAt(dist, 'integrity'))?.split(/\s+/) ?? []
   const digest = [...integrity, textOf(fieldAt(dist, 'shasum')) ?? ''].map(parseDigest).find((each) => each !== undefined)
   return digest === undefined ? load() : cache.fetch(account.name, digest, shownAddress(archive), load)
@@ -79,7 +81,7 @@ function checkName(name: string): string {
 
 async function loadPackage(name: string, { account, credentials, get }: PackageReading): Promise<JsonObject> {
   const headers = { accept: 'application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8' }
-  const answer = await get(`${account.registry}/${name.replace('/', '%2f')}`, { headers, credentials })
+  const answer = await get(operatorAddress(account.registry, `/${name.replace('/', '%2f')}`), { headers, credentials })
   try {
     return objectOf(parseJson(answer.text))
   } catch {

@@ -34,7 +34,7 @@ function openAccounts(accounts: readonly RegistryAccount[], { settings: { outsid
   return accounts.map((account) => {
     const { address, name, repositories } = account
     const tokens = new RegistryTokens(address)
-    const open = createSource({ outside, configured: [address] })
+    const open = createSource({ outside, configured: address })
     const connect = async () => new RegistryClient({ address, tokens, login: await loadLogin(account), get: open() })
     return {
       name,

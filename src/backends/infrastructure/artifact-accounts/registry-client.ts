@@ -2,7 +2,7 @@
 import { parseJson } from '../../../json/json.ts'
 import { fieldOf, type JsonObject, objectOf, textOf, textsOf } from '../../../json/values.ts'
 import { BackendError } from '../../backend.ts'
-import type { OutsideAnswer } from '../../outside/call-outside.ts'
+import { hrefOf, type OutsideAnswer, operatorAddress } from '../../outside/call-outside.ts'
 import type { SourceLogin } from './credentials.ts'
 import { checkDigest, formatDigest, parseDigest } from './digests.ts'
 import type { ImageReference } from './image-reference.ts'
@@ -88,7 +88,7 @@ export class RegistryClient {
     method: 'GET' | 'HEAD' = 'GET',
   ): Promise<OutsideAnswer> {
     const { address, tokens, login, get } = this.#access
-    const url = `${address}${path}`
+    const url = operatorAddress(address, path)
     const known = tokens.find(scope)
     const first = await get(url, { method, headers, credentials: bearer(known), expects: [401] })
     if (first.status !== 401) return first
@@ -99,7 +99,7 @@ export class RegistryClient {
     if (challenge?.scheme !== 'bearer')
       throw new BackendError(
         502,
-        `The artifact cannot be fetched: ${shownAddress(url)} answered with 401. Give the account a login.`,
+        `The artifact cannot be fetched: ${shownAddress(hrefOf(url))} answered with 401. Give the account a login.`,
       )
     return get(url, { method, headers, credentials: bearer(await tokens.load(scope, challenge, login, get)) })
   }

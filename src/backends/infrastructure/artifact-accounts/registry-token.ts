@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { parseJson } from '../../../json/json.ts'
 import { fieldOf, numberOf, textOf } from '../../../json/values.ts'
 import { BackendError } from '../../backend.ts'
+import { addressFrom, operatorAddress } from '../../outside/call-outside.ts'
 import { authorizationHeader, type SourceLogin } from './credentials.ts'
 import { type SourceGet, shownAddress } from './source-calls.ts'
 
@@ -70,7 +71,7 @@ export class RegistryTokens {
       throw new BackendError(502, `${shownAddress(this.#address)} asks for a token of "${realm}", which is no https address.`)
     if (service !== undefined) url.searchParams.set('service', service)
     url.searchParams.set('scope', asked ?? scope)
-    const answer = await get(url.href, { credentials: authorizationHeader(login) })
+    const answer = await get(addressFrom(url.href, [operatorAddress(this.#address)]), { credentials: authorizationHeader(login) })
     const { text, lifetimeS } = readToken(answer.text)
     if (text === undefined) throw new BackendError(502, `${shownAddress(url.href)} answered without a token.`)
     const usedS = Math.min(lifetimeS, maxLifetimeS) - reserveS

@@ -4,7 +4,7 @@ import { type JsonObject, textOf } from '../../../json/values.ts'
 import { encodeForAws, signAws } from '../../../net/aws-signature.ts'
 import { httpAddress } from '../../../settings/setting.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
-import type { OutsideAnswer } from '../../outside/call-outside.ts'
+import { addressFrom, type OutsideAnswer, operatorAddress } from '../../outside/call-outside.ts'
 import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
 import { checkDigest, parseDigest } from './digests.ts'
@@ -39,7 +39,7 @@ export const s3Artifacts = listedAccounts({
 function openAccount(account: S3Account, { settings: { outside }, now }: BackendContext): ArtifactAccount {
   const region = account.apiRegion ?? account.region ?? 'us-east-1'
   const endpoint = account.apiEndpoint ?? `https://s3.${region}.amazonaws.com`
-  const open = createSource({ outside, configured: [endpoint] })
+  const open = createSource({ outside, configured: endpoint })
   return {
     name: account.name,
     types: ['s3/object'],
@@ -63,7 +63,11 @@ async function fetchObject(artifact: JsonObject, { account, region, endpoint, ge
     accessKeyId === undefined || secretAccessKey === undefined
       ? asked
       : signAws({ url, service: 's3', region, body: '', credentials: { accessKeyId, secretAccessKey }, now, headers: asked })
-  const answer = await get(url.href, { credentials, isFixed: true, expects: [301, 307, 400, 403] })
+  const answer = await get(addressFrom(url.href, [operatorAddress(endpoint)]), {
+    credentials,
+    isFixed: true,
+    expects: [301, 307, 400, 403],
+  })
   if (answer.status !== 200) throw toRefusal(answer, url, { account, region })
   return checkSum(answer, url)
 }

@@ -2,14 +2,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { numberOf } from '../../../json/values.ts'
 import { BackendError } from '../../backend.ts'
-import { createOutsideCalls, type OutsideAnswer, OutsideError } from '../../outside/call-outside.ts'
+import {
+  addressFrom,
+  createOutsideCalls,
+  hrefOf,
+  type OperatorAddress,
+  type OutsideAnswer,
+  OutsideError,
+  operatorAddress,
+} from '../../outside/call-outside.ts'
 import { defaultOutsideSettings, type OutsideSettings } from '../../outside/settings.ts'
 import { fetchTimeoutMs, maxArtifactBytes } from './account-type.ts'
 
 export interface SourceSettings {
   readonly outside: OutsideSettings | undefined
-  /** Addresses of the configuration: the restrictions do not apply to their servers. */
-  readonly configured?: readonly string[]
+  /** Address of the configuration, whose server may name others of its own. */
+  readonly configured?: string
   /** Longest time of a fetch with all its calls. */
   readonly timeoutMs?: number
   /** Limit of each answer. */
@@ -31,7 +39,7 @@ export interface GetOptions {
 }
 
 /** @throws {BackendError} 400 for an address that is not allowed, 404, 502, 503 while calls are limited, 504 */
-export type SourceGet = (url: string, options?: GetOptions) => Promise<OutsideAnswer>
+export type SourceGet = (url: string | OperatorAddress, options?: GetOptions) => Promise<OutsideAnswer>
 
 const maxRedirects = 5
 /** A source that limits calls is asked again, if it says to wait no longer than this. */
@@ -40,8 +48,8 @@ const mostWaits = 2
 
 /** Each call of the result begins a fetch, with its time limit. */
 export function createSource(settings: SourceSettings): () => SourceGet {
-  const { outside, configured = [], timeoutMs = fetchTimeoutMs, maxBytes = maxArtifactBytes } = settings
-  const origins = new Set(configured.map((address) => new URL(address).origin))
+  const { outside, configured, timeoutMs = fetchTimeoutMs, maxBytes = maxArtifactBytes } = settings
+  const operators = configured === undefined ? [] : [operatorAddress(configured)]
   return () => {
     const endMs = performance.now() + timeoutMs
     const get: GetOnce = async (url, headers, method) => {
@@ -49,7 +57,6 @@ export function createSource(settings: SourceSettings): () => SourceGet {
         maxAnswerBytes: maxBytes,
         timeoutMs: Math.max(1, Math.ceil(endMs - performance.now())),
         caller: 'Artifact accounts',
-        trusted: ({ origin }) => (origins.has(origin) ? {} : undefined),
       })
       try {
         return await call({ method, url, headers, body: undefined })
@@ -59,7 +66,7 @@ export function createSource(settings: SourceSettings): () => SourceGet {
     }
     return async (url, options = {}) => {
       for (let waits = 0; ; waits++) {
-        const { answer, place } = await follow(url, options, get)
+        const { answer, place } = await follow(url, options, { get, operators })
         const waitS = isLimited(answer) ? (numberOf(answer.headers['retry-after']) ?? Number.POSITIVE_INFINITY) : 0
         const isWaiting = isLimited(answer) && waitS <= longestWaitS && performance.now() + waitS * 1000 < endMs
         if (!isWaiting || waits === mostWaits) return checkAnswer(answer, place, options)
@@ -77,7 +84,11 @@ export function toFetchError(error: unknown): unknown {
   return new BackendError(statuses[error.fault], `The artifact cannot be fetched: ${error.message}`)
 }
 
-type GetOnce = (url: string, headers: Readonly<Record<string, string>>, method: 'GET' | 'HEAD') => Promise<OutsideAnswer>
+type GetOnce = (
+  url: string | OperatorAddress,
+  headers: Readonly<Record<string, string>>,
+  method: 'GET' | 'HEAD',
+) => Promise<OutsideAnswer>
 
 interface Followed {
   readonly answer: OutsideAnswer
@@ -85,19 +96,26 @@ interface Followed {
   readonly place: string
 }
 
-async function follow(first: string, options: GetOptions, get: GetOnce): Promise<Followed> {
+async function follow(
+  first: string | OperatorAddress,
+  options: GetOptions,
+  { get, operators }: { readonly get: GetOnce; readonly operators: readonly OperatorAddress[] },
+): Promise<Followed> {
   const { method = 'GET', headers, credentials, isFixed = false } = options
   let url = first
   for (let redirects = 0; redirects <= maxRedirects; redirects++) {
-    const isOwn = URL.parse(url)?.origin === URL.parse(first)?.origin
+    const isOwn = URL.parse(hrefOf(url))?.origin === URL.parse(hrefOf(first))?.origin
     const sent = { 'user-agent': 'fairlead', accept: '*/*', ...headers, ...(isOwn && credentials) }
     const answer = await get(url, sent, method)
     const location = answer.headers['location']
     const isRedirect = answer.status > 300 && answer.status < 400 && answer.status !== 304 && typeof location === 'string'
-    if (!isRedirect || isFixed) return { answer, place: shownAddress(url) }
-    url = URL.parse(location, url)?.href ?? location
+    if (!isRedirect || isFixed) return { answer, place: shownAddress(hrefOf(url)) }
+    url = addressFrom(URL.parse(location, hrefOf(url))?.href ?? location, operators)
   }
-  throw new BackendError(502, `The artifact cannot be fetched: ${shownAddress(first)} redirects more than ${maxRedirects} times.`)
+  throw new BackendError(
+    502,
+    `The artifact cannot be fetched: ${shownAddress(hrefOf(first))} redirects more than ${maxRedirects} times.`,
+  )
 }
 
 /** Host and path of an address. */

@@ -26,8 +26,7 @@ export function chatWebhookType({ id, label, room, toBody }: WebhookChat): Notif
     isKnownToDeck: true,
     toSettings: (bound) => (keys.read(bound).enabled ? {} : undefined),
     open(_settings, tools) {
-      const call = tools.callsTo()
-      return { send: async (notice) => void (await postJson(call, { url: notice.address, body: toBody(notice) })) }
+      return { send: async (notice) => void (await postJson(tools.call, { url: notice.address, body: toBody(notice) })) }
     },
   }
 }

@@ -1,6 +1,7 @@
 /** Statuses of commits at GitHub (with the keys of Spinnaker's echo), GitLab, and Gitea or Forgejo. */
 import { encodeSegment } from '../../../http/encode-path.ts'
 import { httpAddress, off, optionalText, setting, settings } from '../../../settings/setting.ts'
+import { operatorAddress } from '../../outside/call-outside.ts'
 import { postJson } from '../http-delivery.ts'
 import { type ChannelTools, DeliveryError, type Notice, type NoticePhase, type NotificationType } from '../notification-type.ts'
 
@@ -99,7 +100,6 @@ function commitStatusType(host: StatusHost): NotificationType {
 }
 
 function openStatus(host: StatusHost, { token, endpoint }: StatusSettings, tools: ChannelTools) {
-  const call = tools.callsTo(endpoint)
   return {
     async send(notice: Notice): Promise<void> {
       const { repository, hash } = commitOf(notice)
@@ -110,7 +110,8 @@ function openStatus(host: StatusHost, { token, endpoint }: StatusSettings, tools
         description: subject.slice(0, mostDescription),
         ...(link !== undefined && { target_url: link }),
       }
-      await postJson(call, { url: endpoint + host.path(repository, hash), headers: host.headers(token), body })
+      const url = operatorAddress(endpoint, host.path(repository, hash))
+      await postJson(tools.call, { url, headers: host.headers(token), body })
     },
   }
 }

@@ -2,6 +2,7 @@
 import { parseIfJson } from '../../../json/json.ts'
 import { fieldOf, textOf } from '../../../json/values.ts'
 import { httpAddress, off, optionalText, type SettingsOf, setting, settings } from '../../../settings/setting.ts'
+import { operatorAddress } from '../../outside/call-outside.ts'
 import { postJson } from '../http-delivery.ts'
 import { type Channel, type ChannelTools, DeliveryError, type Notice, type NotificationType } from '../notification-type.ts'
 import { detailsOf, escapeChat } from './chat-text.ts'
@@ -58,16 +59,15 @@ function openSlack(settings: SlackSettings, tools: ChannelTools): Channel {
   const { token, baseUrl, hooksUrl = '', botName, iconUrl, usesWebhook = false } = settings
   const sender = { ...(botName !== undefined && { username: botName }), ...(iconUrl !== undefined && { icon_url: iconUrl }) }
   if (usesWebhook || token.split('/').length > 2) {
-    const call = tools.callsTo(hooksUrl)
-    const url = `${hooksUrl}/services/${token.replace(/^\/+/, '')}`
-    return { send: async (notice) => void (await postJson(call, { url, body: { ...sender, text: formatSlack(notice) } })) }
+    const url = operatorAddress(hooksUrl, `/services/${token.replace(/^\/+/, '')}`)
+    return { send: async (notice) => void (await postJson(tools.call, { url, body: { ...sender, text: formatSlack(notice) } })) }
   }
-  const call = tools.callsTo(baseUrl)
+  const url = operatorAddress(baseUrl, '/chat.postMessage')
   const headers = { authorization: `Bearer ${token}` }
   return {
     async send(notice) {
       const body = { ...sender, channel: toChannel(notice.address), text: formatSlack(notice), unfurl_links: false }
-      const answer = await postJson(call, { url: `${baseUrl}/chat.postMessage`, headers, body })
+      const answer = await postJson(tools.call, { url, headers, body })
       checkAnswer(answer.text)
     },
   }

@@ -33,13 +33,12 @@ export const webhookNotifications: NotificationType = {
   },
   open(settings, tools) {
     const { secret = '' } = settings as WebhookSettings
-    const call = tools.callsTo()
     return {
       async send(notice) {
         const body = formatJson(toBody(notice))
         const signature = createHmac('sha256', secret).update(body).digest('hex')
         const headers = { 'x-fairlead-signature-256': `sha256=${signature}`, 'idempotency-key': notice.id }
-        await postJson(call, { url: notice.address, headers, body })
+        await postJson(tools.call, { url: notice.address, headers, body })
       },
     }
   },

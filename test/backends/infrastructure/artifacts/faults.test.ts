@@ -11,6 +11,7 @@ import {
   parseDigest,
 } from '../../../../src/backends/infrastructure/artifact-accounts/digests.ts'
 import { createSource } from '../../../../src/backends/infrastructure/artifact-accounts/source-calls.ts'
+import { operatorAddress } from '../../../../src/backends/outside/call-outside.ts'
 import { defaultOutsideSettings } from '../../../../src/backends/outside/settings.ts'
 import { InTurn, Reply, silence, startUpstream } from '../../../support/upstream.ts'
 
@@ -28,7 +29,7 @@ async function refusal(work: Promise<unknown>): Promise<BackendError> {
 test('a source that does not answer in time is a 504', async (t) => {
   const source = await startUpstream(t, { 'GET /a': silence })
   const open = createSource({ outside: loopback, timeoutMs: 50 })
-  assert.equal((await refusal(open()(`${source.url}/a`))).status, 504)
+  assert.equal((await refusal(open()(operatorAddress(source.url, '/a')))).status, 504)
 })
 
 /** Answers without an end. */
@@ -61,8 +62,8 @@ test('a content that is too large is not read to its end', async (t) => {
 test('a redirect to an internal address is refused, also from a configured one', async (t) => {
   const internal = await startUpstream(t, () => 'secret')
   const source = await startUpstream(t, { 'GET /a': new Reply(302, undefined, { location: `${internal.url}/b` }) })
-  const open = createSource({ outside: defaultOutsideSettings, configured: [source.url] })
-  const { status, message } = await refusal(open()(`${source.url}/a`))
+  const open = createSource({ outside: defaultOutsideSettings, configured: source.url })
+  const { status, message } = await refusal(open()(operatorAddress(source.url, '/a')))
   assert.equal(status, 400)
   assert.match(message, /must not call 127\.0\.0\.1/)
   assert.equal(internal.requests.length, 0)

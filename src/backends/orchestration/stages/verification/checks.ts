@@ -3,8 +3,7 @@ import { formatQuery, pathTo } from '../../../../http/encode-path.ts'
 import { parseIfJson } from '../../../../json/json.ts'
 import { fieldAt, fieldOf, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { standalone } from '../../../../settings/standalone.ts'
-import { type CallOutside, createOutsideCalls, type OutsideAnswer, OutsideError } from '../../../outside/call-outside.ts'
-import { defaultOutsideSettings } from '../../../outside/settings.ts'
+import { hrefOf, type OperatorAddress, type OutsideAnswer, OutsideError, operatorAddress } from '../../../outside/call-outside.ts'
 import { createRegexMeter, occursIn } from '../../../regex/bounded-regex.ts'
 import { StageError } from '../../machine/failure.ts'
 import { maskCopies } from '../../secrets.ts'
@@ -53,21 +52,23 @@ function requireGroups(context: TaskContext): DeployedGroup[] {
   throw new StageError(['No stage ahead has deployed a server group: name one by serverGroupName, credentials and region.'])
 }
 
-/** Instances have addresses that the infrastructure has chosen, which no restriction concerns. */
-const callInstance = createOutsideCalls(defaultOutsideSettings, {
-  maxAnswerBytes: 1024 ** 2,
-  timeoutMs: 10_000,
-  caller: 'Checks',
-  trusted: () => ({}),
-})
-
 async function lookAtAddresses(context: TaskContext, check: JsonObject): Promise<Look> {
   const url = textOf(check['url'])
-  if (url !== undefined) return probe(context, context.callOutside, url, check)
+  if (url !== undefined) return probe(context, url, check)
   const path = textOf(check['path'])
   if (path === undefined) throw new StageError(['The check names no address: set "url", or "path" for all instances.'])
   const addresses = await Promise.all(requireGroups(context).map((group) => addressesOf(context, group)))
-  return worst(await Promise.all(addresses.flat().map((base) => probe(context, callInstance, new URL(path, base).href, check))))
+  // The infrastructure has chosen the addresses; the author chooses no more than the path.
+  return worst(await Promise.all(addresses.flat().map((base) => probe(context, belowInstance(base, path), check))))
+}
+
+/** @throws {StageError} for a path that leads elsewhere */
+function belowInstance(base: string, path: string): OperatorAddress {
+  try {
+    return operatorAddress(base, /^[\w.%~-]/.test(path) && !path.includes('://') ? `/${path}` : path)
+  } catch (error) {
+    throw new StageError([(error as Error).message])
+  }
 }
 
 /** @throws {StageError} for instances whose addresses Fairlead does not know */
@@ -82,11 +83,12 @@ async function addressesOf(context: TaskContext, group: DeployedGroup): Promise<
   })
 }
 
-async function probe(context: TaskContext, call: CallOutside, url: string, check: JsonObject): Promise<Look> {
+async function probe(context: TaskContext, address: string | OperatorAddress, check: JsonObject): Promise<Look> {
+  const url = hrefOf(address)
   const startedMs = performance.now()
   const { value: headers, secrets } = await context.reveal(headersOf(check['customHeaders']))
   try {
-    const answer = await call({ method: 'GET', url, headers, body: undefined })
+    const answer = await context.callOutside({ method: 'GET', url: address, headers, body: undefined })
     return judgeAnswer(maskCopies({ ...answer, bytes: '' }, secrets), Math.round(performance.now() - startedMs), { url, check })
   } catch (error) {
     if (!(error instanceof OutsideError)) throw error

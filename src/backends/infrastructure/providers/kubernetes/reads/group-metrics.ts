@@ -2,7 +2,7 @@
 import { parseIfJson } from '../../../../../json/json.ts'
 import { fieldAt, type JsonObject, listOf, objectsOf, textOf } from '../../../../../json/values.ts'
 import { BackendError } from '../../../../backend.ts'
-import { type CallOutside, createOutsideCalls } from '../../../../outside/call-outside.ts'
+import { type CallOutside, createOutsideCalls, operatorAddress } from '../../../../outside/call-outside.ts'
 import { defaultOutsideSettings } from '../../../../outside/settings.ts'
 import type { ServerGroup } from '../../../model.ts'
 import type { MetricReads } from '../../../provider.ts'
@@ -22,8 +22,7 @@ const units: Readonly<Record<MetricName, string>> = {
 
 const shownSeconds = 900
 const stepSeconds = 15
-/** The address is one of the configuration, so nothing restricts it. */
-const bounds = { maxAnswerBytes: 1024 ** 2, timeoutMs: 10_000, caller: 'Metrics', trusted: () => ({}) }
+const bounds = { maxAnswerBytes: 1024 ** 2, timeoutMs: 10_000, caller: 'Metrics' }
 
 /** What may be known of the server groups of an account. */
 export function metricsOf({ prometheus, metrics }: KubernetesAccountSettings): readonly MetricName[] {
@@ -74,7 +73,7 @@ async function askPrometheus(call: CallOutside, prometheus: PrometheusSettings, 
   const fail = (reason: string) => new BackendError(503, `The Prometheus of the account ${group.account} fails: ${reason}`)
   const answer = await call({
     method: 'GET',
-    url: `${baseUrl}/api/v1/query_range?${query}`,
+    url: operatorAddress(baseUrl, `/api/v1/query_range?${query}`),
     headers: { accept: 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) },
     body: undefined,
   }).catch((error: Error) => {
