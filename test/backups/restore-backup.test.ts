@@ -25,7 +25,16 @@ const description: Entry = {
 async function* toArchive(entries: readonly Entry[]): AsyncIterable<Uint8Array> {
   for (const { path, type = 'File', linkpath, text = '', mode = 0o644, size = text.length } of entries) {
     const header = Buffer.alloc(512)
-    new Header({ path, type, mode, size, uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0, mtime: new Date(0), ...(linkpath !== undefined && { linkpath }) }).encode(header)
+    new Header({
+      path,
+      type,
+      mode,
+      size,
+      uid: process.getuid?.() ?? 0,
+      gid: process.getgid?.() ?? 0,
+      mtime: new Date(0),
+      ...(linkpath !== undefined && { linkpath }),
+    }).encode(header)
     const content = Buffer.alloc(Math.ceil(text.length / 512) * 512)
     content.write(text)
     yield Buffer.concat([header, content])
