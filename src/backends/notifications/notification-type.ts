@@ -38,6 +38,8 @@ export interface AddressField {
 
 export interface ChannelTools {
   readonly call: CallOutside
+  /** Owner and name that an application declares by `repoProjectKey` and `repoSlug`. @throws {DeliveryError} */
+  declaredRepository(application: string): Promise<string | undefined>
 }
 
 export interface Channel {

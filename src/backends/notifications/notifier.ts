@@ -1,5 +1,7 @@
 /** Delivery of notifications: at least once, with back-off, a few at a time and one for each recipient. */
 import { backOffMs } from '../../concurrency/back-off.ts'
+import { pathTo } from '../../http/encode-path.ts'
+import { objectOf, textOf } from '../../json/values.ts'
 import { inTransaction } from '../../storage/database.ts'
 import type { BackendContext } from '../backend.ts'
 import { createOutsideCalls } from '../outside/call-outside.ts'
@@ -213,10 +215,19 @@ export function describeUndelivered(type: string): string {
   return `Nothing delivers notifications of the kind "${type.slice(0, 60)}". Use one of ${ids}.`
 }
 
-function toTools({ settings }: BackendContext, timeoutMs: number): ChannelTools {
+function toTools({ settings, call }: BackendContext, timeoutMs: number): ChannelTools {
   const outside = settings.outside ?? defaultOutsideSettings
   return {
     call: createOutsideCalls(outside, { maxAnswerBytes, timeoutMs, caller: 'Notifications' }),
+    async declaredRepository(application) {
+      const answer = await call('front50', { method: 'GET', path: pathTo`/v2/applications/${application}` }).catch(
+        () => undefined,
+      )
+      if (answer === undefined || answer.status >= 500)
+        throw new DeliveryError('The definition store cannot be asked which repository the application declares.')
+      const { repoProjectKey, repoSlug } = objectOf(answer.status === 200 ? answer.body : undefined)
+      return textOf(repoProjectKey) === undefined || textOf(repoSlug) === undefined ? undefined : `${repoProjectKey}/${repoSlug}`
+    },
   }
 }
 

@@ -108,10 +108,10 @@ const recorded: readonly RecordedExchange[] = [
     path: `/repos/octocat/hello-world/statuses/${hash}`,
     header: ['authorization', 'Bearer gh-token'],
     bodies: [
-      { state: 'pending', context: 'pipeline/main', description: subject('started') },
-      { state: 'success', context: 'pipeline/main', description: subject('succeeded') },
+      { state: 'pending', context: 'fairlead/shop/pipeline/main', description: subject('started') },
+      { state: 'success', context: 'fairlead/shop/pipeline/main', description: subject('succeeded') },
     ],
-    answer: { status: 201, body: { id: 1, state: 'success', context: 'pipeline/main' } },
+    answer: { status: 201, body: { id: 1, state: 'success', context: 'fairlead/shop/pipeline/main' } },
   },
   {
     type: 'gitlabStatus',
@@ -119,10 +119,10 @@ const recorded: readonly RecordedExchange[] = [
     path: `/api/v4/projects/octocat%2Fhello-world/statuses/${hash}`,
     header: ['private-token', 'gl-token'],
     bodies: [
-      { state: 'running', name: 'pipeline/main', description: subject('started') },
-      { state: 'success', name: 'pipeline/main', description: subject('succeeded') },
+      { state: 'running', name: 'fairlead/shop/pipeline/main', description: subject('started') },
+      { state: 'success', name: 'fairlead/shop/pipeline/main', description: subject('succeeded') },
     ],
-    answer: { status: 201, body: { status: 'success', sha: hash, name: 'pipeline/main', allow_failure: false } },
+    answer: { status: 201, body: { status: 'success', sha: hash, name: 'fairlead/shop/pipeline/main', allow_failure: false } },
   },
   {
     type: 'giteaStatus',
@@ -130,10 +130,10 @@ const recorded: readonly RecordedExchange[] = [
     path: `/api/v1/repos/octocat/hello-world/statuses/${hash}`,
     header: ['authorization', 'token gt-token'],
     bodies: [
-      { state: 'pending', context: 'pipeline/main', description: subject('started') },
-      { state: 'success', context: 'pipeline/main', description: subject('succeeded') },
+      { state: 'pending', context: 'fairlead/shop/pipeline/main', description: subject('started') },
+      { state: 'success', context: 'fairlead/shop/pipeline/main', description: subject('succeeded') },
     ],
-    answer: { status: 201, body: { id: 1, status: 'success', context: 'pipeline/main' } },
+    answer: { status: 201, body: { id: 1, status: 'success', context: 'fairlead/shop/pipeline/main' } },
   },
 ]
 
@@ -141,6 +141,7 @@ for (const { type, settings, path, header, bodies, answer } of recorded) {
   test(`${type} sets the status of the trigger's commit (recorded exchange)`, async (t) => {
     const receiver: Receiver = await startReceiver(t, () => answer)
     const backends = await startNotifying(t, { types: { [type]: settings(receiver.url) }, allowsLocal: false })
+    await declare(backends)
 
     const notifications = [{ type, when: ['pipeline.starting', 'pipeline.complete', 'pipeline.failed'] }]
     const id = await run(backends, { stages: [pause], trigger, notifications })
@@ -155,6 +156,25 @@ for (const { type, settings, path, header, bodies, answer } of recorded) {
       receiver.received.map(({ body }) => body),
       bodies,
     )
+  })
+}
+
+async function declare(backends: Awaited<ReturnType<typeof startNotifying>>): Promise<void> {
+  const application = { name: 'shop', email: 'a@b.c', repoProjectKey: 'octocat', repoSlug: 'hello-world' }
+  const { status } = await backends.ask('front50', 'POST', '/v2/applications', application)
+  assert.ok(status < 300)
+}
+
+for (const address of ['bank/payments', 'octocat/hello-world2', 'octocat/hello-world/x']) {
+  test(`the commits of ${address}, which the application does not declare, are not marked`, async (t) => {
+    const receiver = await startReceiver(t)
+    const backends = await startNotifying(t, { types: { giteaStatus: { token: 'x', endpoint: receiver.url } } })
+    await declare(backends)
+    const notifications = [{ type: 'giteaStatus', address, when: ['pipeline.complete'] }]
+    const id = await run(backends, { stages: [pause], trigger, notifications })
+    const [failed] = await untilDeliveries(backends, id, { status: 'failed' })
+    assert.match(String(failed?.['reason']), /does not declare the repository .* Set its attributes repoProjectKey/)
+    assert.equal(receiver.received.length, 0)
   })
 }
 

@@ -103,6 +103,7 @@ function openStatus(host: StatusHost, { token, endpoint }: StatusSettings, tools
   return {
     async send(notice: Notice): Promise<void> {
       const { repository, hash } = commitOf(notice)
+      await checkDeclared(repository, notice, tools)
       const { phase, subject, link } = notice
       const body = {
         state: host.states[phase],
@@ -114,6 +115,14 @@ function openStatus(host: StatusHost, { token, endpoint }: StatusSettings, tools
       await postJson(tools.call, { url, headers: host.headers(token), body })
     },
   }
+}
+
+/** The token is the operator's, and may reach repositories of others. @throws {DeliveryError} */
+async function checkDeclared(repository: string, { application }: Notice, tools: ChannelTools): Promise<void> {
+  const declared = await tools.declaredRepository(application)
+  if (declared?.toLowerCase() === repository.toLowerCase()) return
+  const text = `The application ${application} does not declare the repository ${repository}.`
+  throw new DeliveryError(`${text} Set its attributes repoProjectKey and repoSlug.`, { isFinal: true })
 }
 
 /** @throws {DeliveryError} */
@@ -134,8 +143,9 @@ function commitOf({ address, commit }: Notice): { repository: string; hash: stri
   return { repository, hash }
 }
 
-/** Name among the checks of the commit; the same for all statuses of a pipeline or stage. */
+/** Name among the checks of the commit; the same for all statuses of a pipeline or stage, and apart from those of others. */
 function checkNameOf({ execution, stage, application }: Notice): string {
   const pipeline = execution?.name ?? application
-  return stage === undefined ? `pipeline/${pipeline}` : `stage/${pipeline}/${stage.name}`
+  const what = stage === undefined ? `pipeline/${pipeline}` : `stage/${pipeline}/${stage.name}`
+  return `fairlead/${application}/${what}`
 }
