@@ -78,7 +78,7 @@ export class EntityTagStore {
     return this.#statements.get.all(id.toLowerCase()).map(toTags)
   }
 
-  /** The application that the reference names, and that of the entity itself; the first one decides who reads the tags. */
+  /** The application that the reference names, and that of the entity itself: each of them decides who reads and writes the tags. */
   applicationsOf({ entityRef }: JsonObject): string[] {
     const { application, cloudProvider, entityType, entityId } = objectOf(entityRef)
     const [named, id] = [textOf(application), textOf(entityId) ?? '']

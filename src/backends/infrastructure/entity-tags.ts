@@ -3,7 +3,7 @@ import { fieldOf, type JsonObject, objectsOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import { pathValue, queryValue, queryValues } from '../requests/request-values.ts'
 import { accountsOfEntity } from './entity-tag-store.ts'
-import { type Answer, accessOf, get, type Infrastructure, type InfrastructureRoute, mayRead, missing } from './route.ts'
+import { type Answer, accessOf, get, type InfrastructureRoute, mayRead, missing } from './route.ts'
 
 const defaultMaxResults = 5000
 
@@ -14,13 +14,9 @@ const listed: Answer = async (request, infrastructure) => {
   return infrastructure.entityTags
     .all()
     .filter((each) => filters.every((holds) => holds(each)))
-    .filter((each) => access.mayOnApplication(applicationOf(each, infrastructure), 'READ'))
+    .filter((each) => infrastructure.entityTags.applicationsOf(each).every((name) => mayRead(access, name, 'application')))
     .filter((each) => accountsOfEntity(each).every((account) => access.mayOnAccount(account, 'READ')))
     .slice(0, Number.isSafeInteger(maxResults) && maxResults >= 0 ? maxResults : defaultMaxResults)
-}
-
-function applicationOf(tags: JsonObject, { entityTags }: Infrastructure): string {
-  return entityTags.applicationsOf(tags)[0] ?? ''
 }
 
 const referenceFields = ['cloudProvider', 'application', 'entityType', 'account', 'region', 'namespace'] as const
@@ -51,7 +47,7 @@ const one: Answer = async (request, infrastructure) => {
   if (found === undefined) throw missing(request, 'Entity tags', '*')
   const access = await accessOf(request, infrastructure)
   const isReadable =
-    mayRead(access, applicationOf(found, infrastructure), 'application') &&
+    infrastructure.entityTags.applicationsOf(found).every((name) => mayRead(access, name, 'application')) &&
     accountsOfEntity(found).every((account) => mayRead(access, account, 'account'))
   // The names are those of the tags, which the caller may not know.
   if (!isReadable) throw new BackendError(403, 'Access is denied.', { exception: 'AccessDenied' })

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
 import { describeChoice } from '../../names/edit-distance.ts'
 import { ownAccountAdvice } from '../../permissions/built-in-roles.ts'
-import { BackendError, trustedCallerOf } from '../backend.ts'
+import { BackendError, trustedCallerOf, userOf } from '../backend.ts'
 import { ownAccounts } from '../permissions/resources.ts'
 import { pathValue, queryValue } from '../requests/request-values.ts'
 import { type Access, lackingOf } from '../rights/access.ts'
@@ -11,6 +11,7 @@ import { accountOf, applicationsOf, type OperationType } from './operation-type.
 import {
   type Answer,
   accessOf,
+  checkReadable,
   get,
   type Infrastructure,
   type InfrastructureRoute,
@@ -134,9 +135,15 @@ function deniedBy(access: Access, description: JsonObject, type: OperationType):
   ]
 }
 
-const task: Answer = (request, { tasks }) => {
-  const found = tasks.view(pathValue(request, 'id'))
-  if (found === undefined) throw new BackendError(404, `Task not found (id: ${pathValue(request, 'id')})`)
+/** Any stage may name its id: the user who has submitted it reads it, and readers of all its applications, or else of its accounts. */
+const task: Answer = async (request, infrastructure) => {
+  const id = pathValue(request, 'id')
+  const [found, subject] = [infrastructure.tasks.view(id), infrastructure.tasks.subjectOf(id)]
+  if (found === undefined || subject === undefined) throw new BackendError(404, `Task not found (id: ${id})`)
+  if (subject.user === userOf(request)) return found
+  const access = await accessOf(request, infrastructure)
+  for (const name of subject.applications) checkReadable(access, name, 'application')
+  if (subject.applications.length === 0) for (const name of subject.accounts) checkReadable(access, name, 'account')
   return found
 }
 

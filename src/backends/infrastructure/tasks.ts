@@ -149,6 +149,21 @@ export class Tasks {
     return this.#statements.get.all(id).map(toTask).map(toView)[0]
   }
 
+  /** Who has submitted a task, and what its operations name. */
+  subjectOf(id: string): { user: string; applications: string[]; accounts: string[] } | undefined {
+    const task = this.#stored(id)
+    if (task === undefined) return undefined
+    const named = task.operations.flatMap(({ provider, name, description }) => {
+      const type = this.#options.find(provider, name)
+      return type === undefined ? [] : applicationsOf(type, description)
+    })
+    return {
+      user: task.user,
+      applications: named,
+      accounts: task.operations.flatMap((each) => accountOf(each.description) ?? []),
+    }
+  }
+
   #enqueue(task: Task): void {
     this.#queued.add(task.id)
     const names = this.#orderOf(task)

@@ -16,6 +16,8 @@ const parsed = ['service web', 'service', 'deployment a', 'deployment', 'job a',
 const views: Record<string, JsonObject> = {
   ann: { accounts: [writes('lab')], applications: [writes('shop')] },
   eve: { accounts: [writes('lab')], applications: parsed.map(writes) },
+  zoe: { accounts: [writes('lab')], applications: ['shop', ...parsed].map(writes) },
+  max: { accounts: [writes('lab')], applications: [] },
 }
 
 async function startFake(t: TestContext, operations?: Readonly<Record<string, OperationType>>) {
@@ -106,10 +108,25 @@ test('entity tags belong to the owner of their entity', async (t) => {
   assert.equal((await ask('ann', '/ops', 'POST', tag)).status, 200)
   await waitFor(async () => (objectsOf((await ask('ann', '/tags')).body).length === 1 ? true : undefined), 'the tag')
   assert.deepEqual((await ask('eve', '/tags')).body, [])
+  const both = { ...entityRef, application: 'service' }
+  assert.equal(
+    (await ask('zoe', '/ops', 'POST', [{ upsertEntityTags: { entityRef: both, tags: [{ name: 'other', value: 'x' }] } }])).status,
+    200,
+  )
+  await waitFor(async () => (objectsOf((await ask('zoe', '/tags')).body).length === 1 ? true : undefined), 'the tag of both')
+  for (const user of ['ann', 'eve']) assert.deepEqual((await ask(user, '/tags')).body, [], user)
+})
+
+test('a task is read by its user and by readers of what it names', async (t) => {
+  const { ask } = await startFake(t)
+  const { body } = await ask('ann', '/fake/ops', 'POST', [{ touch: { credentials: 'lab', name: 'deployment a-b' } }])
+  const path = `/task/${String(fieldOf(body, 'id'))}`
+  const statuses = await Promise.all(['ann', 'zoe', 'eve', 'max'].map(async (user) => (await ask(user, path)).status))
+  assert.deepEqual(statuses, [200, 200, 403, 403])
 })
 
 async function statusOf(backends: Backends, id: unknown): Promise<unknown> {
-  const { body } = await backends.ask('clouddriver', 'GET', `/task/${String(id)}`)
+  const { body } = await backends.ask('clouddriver', 'GET', `/task/${String(id)}`, undefined, { 'x-spinnaker-user': 'ann' })
   return fieldAt(body, 'status', 'completed')
 }
 

@@ -682,6 +682,7 @@ const changes: Record<string, (fixture: Fixture) => Promise<void>> = {
     assert.deepEqual((await read<Group>(`/applications/shop/serverGroups/dev/east/${name}`)).instances, [])
     const after = await read(`/instances/dev/east/${id}`)
     assert.deepEqual([after['serverGroup'], after['loadBalancers'], after['healthState']], [undefined, [], 'Up'])
+    assert.equal(after['application'], 'shop', 'its readers and its output are still those of the application')
     assert.deepEqual((after['process'] as JsonObject)['pid'], (before['process'] as JsonObject)['pid'])
     const front = (await read<JsonObject[]>('/applications/shop/loadBalancers')).find((one) => one['name'] === 'shop-front')
     assert.ok(!(front!['instances'] as string[]).includes(id))

@@ -259,7 +259,7 @@ test('kubernetes-scenario 99, 101, 103 a job runs again', async (t) => {
 test('server groups are created, cloned, and destroyed', async (t) => {
   const operations = await startOperations(t)
   if (operations === undefined) return
-  const { deploy, run, fail, get, namespace: region, names } = operations
+  const { plane, path, deploy, run, fail, get, namespace: region, names } = operations
   await deploy([service('front', { lb: 'front' })])
   const created = await run('createServerGroup', {
     ...{ application: 'shop', stack: 'main', region, capacity: { desired: 2 }, loadBalancers: ['service front'] },
@@ -278,7 +278,10 @@ test('server groups are created, cloned, and destroyed', async (t) => {
   const second = await get('replicasets/shop-main-v001')
   assert.deepEqual([imageOf(second), second.spec['replicas']], ['app:2', 2])
   assert.equal(fieldAt(second, 'spec', 'template', 'metadata', 'labels', 'lb'), undefined)
+  const others = workload('ReplicaSet', 'shop-main-v009', { replicas: 0 })
+  await plane.api.create(path('replicasets'), others)
   await run('createServerGroup', { application: 'shop', stack: 'main', region, imageId: 'app:3' })
+  await run('deleteManifest', { manifestName: 'replicaSet shop-main-v009', location: region })
   assert.equal(fieldAt(await get('replicasets/shop-main-v002'), 'spec', 'template', 'metadata', 'labels', 'lb'), 'front')
   await run('destroyServerGroup', { serverGroupName: 'replicaSet shop-main-v000', region })
   assert.deepEqual(await names('replicasets'), ['shop-main-v001', 'shop-main-v002'])

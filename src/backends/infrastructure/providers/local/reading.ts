@@ -72,7 +72,8 @@ export function toInstance(instance: LocalInstance, state: InstanceState): Insta
     id,
     humanName: id,
     account,
-    moniker: group === undefined ? noMoniker : parseMoniker(group),
+    // What has left its server group still belongs to the application that started it, as operations have it.
+    moniker: parseMoniker(group ?? program.startedFor),
     region,
     zone,
     launchMs: state.observed?.startedAt ?? launchMs,

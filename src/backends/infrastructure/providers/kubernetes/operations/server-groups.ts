@@ -11,6 +11,7 @@ import {
   textOf,
   textsOf,
 } from '../../../../../json/values.ts'
+import { foldName } from '../../../../../names/fold-name.ts'
 import { clusterName } from '../../../../../names/moniker.ts'
 import { parseFullName } from '../full-name.ts'
 import { builtInKind, kindOfManifest } from '../kinds.ts'
@@ -26,6 +27,7 @@ import { templateMetadata, withEntries, withField, withoutField } from '../manif
 import { monikerOf } from '../manifests/moniker.ts'
 import { annotatedLoadBalancers, detached, parseLoadBalancer, selectorOf } from '../manifests/traffic.ts'
 import { controllerOf, type KubeObject } from '../objects.ts'
+import { ownerOf } from '../owner.ts'
 import { selects } from '../reads/selectors.ts'
 import { deploy } from './deploy.ts'
 import { type DeployFields, deployFieldsOf } from './deploy-fields.ts'
@@ -235,7 +237,7 @@ async function sourceOf(running: ManifestRun, namespace: string): Promise<KubeOb
   const { source } = description
   const name = sourceNameOf(description)
   const from = parts.account(textOf(fieldOf(source, 'account')) ?? '') ?? running.account
-  if (name === undefined) return newestOfCluster({ ...running, account: from }, namespace, clusterOf(description) ?? '')
+  if (name === undefined) return newestOfCluster({ ...running, account: from }, namespace)
   const place = toNamespace(fieldOf(source, 'region') ?? fieldOf(source, 'location') ?? namespace)
   const target = await findManifestTarget({ ...running, account: from }, { name, namespace: place })
   if (target.kind.name !== 'replicaSet') throw new Error(`${name} in ${place} cannot be cloned: only replica sets can.`)
@@ -244,11 +246,10 @@ async function sourceOf(running: ManifestRun, namespace: string): Promise<KubeOb
   return live
 }
 
-async function newestOfCluster(
-  { account, run }: ManifestRun,
-  namespace: string,
-  cluster: string,
-): Promise<KubeObject | undefined> {
+/** Of the application itself: others may have clusters of that name, too. */
+async function newestOfCluster({ account, description, run }: ManifestRun, namespace: string): Promise<KubeObject | undefined> {
+  const cluster = clusterOf(description) ?? ''
+  const isOwn = (object: KubeObject) => foldName(ownerOf(object) ?? '') === foldName(applicationOf(description) ?? '')
   const resource = await account.api.find({ kind: 'replicaSet', group: 'apps' })
   if (resource === undefined) return undefined
   const all = await account.api.list(resource, { namespace })
@@ -256,7 +257,8 @@ async function newestOfCluster(
   return (
     all
       // What the operation itself has created before a crash is no source.
-      .filter((object) => controllerOf(object) === undefined && isOfCluster(object, cluster) && !isWrittenBy(object, run.id))
+      .filter((object) => controllerOf(object) === undefined && isOwn(object) && isOfCluster(object, cluster))
+      .filter((object) => !isWrittenBy(object, run.id))
       .sort(
         (one, other) =>
           created(other).localeCompare(created(one)) || (monikerOf(other).sequence ?? 0) - (monikerOf(one).sequence ?? 0),
