@@ -5,6 +5,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstanc
 import { GatewayError } from '../../errors.ts'
 import { withoutSchemas } from '../../http/without-schemas.ts'
 import { formatJson, maxStoredJsonDepth } from '../../json/json.ts'
+import { definedOf } from '../../json/values.ts'
 import { migrate } from '../../storage/migrations.ts'
 import type { BackendState } from '../../telemetry/metrics.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
@@ -83,7 +84,7 @@ export function createBackendServer(options: BackendServerOptions) {
     settle,
     reload: (changed: BackendSettings) => opened.values().forEach((backend) => void backend.reload?.(changed)),
     observe: (): BackendState =>
-      Object.assign({ storedBytes: sweeper.sizes }, ...opened.values().map((backend) => backend.observe?.())),
+      Object.assign(definedOf({ storedBytes: sweeper.sizes }), ...opened.values().map((backend) => backend.observe?.())),
   }
 }
 

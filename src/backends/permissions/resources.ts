@@ -1,7 +1,7 @@
 /** Resources with permissions: applications, accounts, build services and service accounts. */
-import { userInfo } from 'node:os'
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { readers } from '../../permissions/built-in-roles.ts'
+import { ownUser } from '../../runtime/own-user.ts'
 import { standalone } from '../../settings/standalone.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
 import { foldName } from '../stores/document-store.ts'
@@ -119,7 +119,7 @@ interface OwnAccount {
 export function ownAccounts(infrastructure: { readonly providers: Readonly<Record<string, unknown>> } | undefined): OwnAccount[] {
   const accounts = objectsOf(fieldOf(infrastructure?.providers[standalone.provider], 'accounts'))
   return accounts
-    .filter(({ user }) => user === undefined || user === userInfo().username)
+    .filter(({ user }) => user === undefined || user === ownUser()?.username)
     .map(({ name, permissions }) => ({ name: String(name), isOpen: Object.keys(objectOf(permissions)).length === 0 }))
 }
 

@@ -92,9 +92,10 @@ export class Guard {
     const { state } = request
     checkTokenUse(operation, state)
     const { ahead, always, aboutBody, isAddressed, isHarmless } = this.#planFor(operation)
-    if (ahead.length + aboutBody.length === 0 && !isHarmless) return this.#checkReach(request, [])
     const judged = this.#checks(operation) ? ahead : always
     const isLimited = isLimitedToApplications(state)
+    // The limits of a token come first.
+    if (!isLimited && ahead.length + aboutBody.length === 0 && !isHarmless) return this.#checkReach(request, [])
     if (judged.length === 0 && !isLimited) return undefined
     if (isAddressed && !isLimited && operation.method !== 'DELETE' && this.#isMetNow(judged, request)) return undefined
     return this.#checkEach(operation, request, judged)
@@ -121,8 +122,10 @@ export class Guard {
       if (demand.kind === 'admin') await requireAdministrator(state, this.#platform, demand.withoutService)
       else await requirePermissions(state, this.#platform, needs.get(demand)?.needs ?? [])
     }
+    const { aboutBody, isHarmless } = this.#planFor(operation)
     // A template that does not exist belongs to no application.
-    if (judged.some((demand) => demand.kind === 'template' && demand.authorization === 'WRITE'))
+    const isTemplate = judged.some((demand) => demand.kind === 'template' && demand.authorization === 'WRITE')
+    if (isTemplate || (ahead.length + aboutBody.length === 0 && !isHarmless))
       await this.#checkReach(
         request,
         [...needs.values()].flatMap((each) => each.needs),

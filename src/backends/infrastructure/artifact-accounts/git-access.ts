@@ -1,10 +1,11 @@
 /** Access of Git to a repository that a pipeline names: within the restrictions, with the credentials of an account. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
-import { tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { shellWord } from '../../../names/shell-word.ts'
+import { ownUser } from '../../../runtime/own-user.ts'
 import { BackendError } from '../../backend.ts'
 import { checkOutsideAddress } from '../../outside/call-outside.ts'
 import { gitEnvironment, repositoryPattern, withoutUserinfo } from '../../outside/git-repository.ts'
@@ -144,7 +145,7 @@ async function openHttp(reference: string, { account, outside }: AccessOptions):
 }
 
 /** SSH in the sandbox knows no home. */
-const ownKnownHosts = join(userInfo().homedir, '.ssh', 'known_hosts')
+const ownKnownHosts = join(ownUser()?.homedir ?? '/', '.ssh', 'known_hosts')
 
 async function openSsh(reference: string, { account, outside, folder }: AccessOptions): Promise<GitAccess> {
   const {
