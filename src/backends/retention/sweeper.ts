@@ -115,10 +115,10 @@ export class Sweeper {
 
   /** An application may say itself how long its executions and tasks are kept: `retention: {retentionDays, kept}`. */
   async #rulesByApplication(): Promise<Sweep['ruleFor']> {
-    const answer = await this.#parts
-      .call('front50', { method: 'GET', path: '/v2/applications?restricted=false' })
-      .catch(() => undefined)
-    const own = new Map(objectsOf(answer?.body).map((one) => [foldName(textOf(one['name']) ?? ''), one['retention']]))
+    const { status, body } = await this.#parts.call('front50', { method: 'GET', path: '/v2/applications?restricted=false' })
+    // Without its word, an application that keeps more than others would lose it.
+    if (status !== 200 && status !== 404) throw new Error(`The definition store answered ${status} for the applications.`)
+    const own = new Map(objectsOf(body).map((one) => [foldName(textOf(one['name']) ?? ''), one['retention']]))
     return (rule, application) => {
       const said = own.get(foldName(application))
       const exception = Object.entries(rule.exceptions ?? {}).find(([name]) => foldName(name) === foldName(application))?.[1]
