@@ -134,7 +134,7 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
     await platform.pipeline([{ type: 'deploy', clusters: [next({ steps: [{ percent: 20 }, { percent: 60 }] })] }])
     assert.deepEqual(await groupsOf(platform, place), ['(shop-main-v000)', 'shop-main-v002'])
     const sizes = ['v000', 'v002'].map(async (name) => (await place.get(`replicasets/shop-main-${name}`)).spec['replicas'])
-    assert.deepEqual(await Promise.all(sizes), [5, 5])
+    assert.deepEqual(await Promise.all(sizes), [0, 5])
     assert.equal((await place.pods({ lb: 'front' })).length, 5)
   },
   'rolling red/black, highlander and a strategy of users': async (platform, place) => {
