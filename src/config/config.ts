@@ -279,7 +279,8 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
   const ui = { uiUrl, uiUnknown, uiHostPattern: cors.uiHostPattern, servesConsole: console.enabled }
   const integrations = bind(integrationKeys)
   const backends = toBackends(context, report, {
-    keepsUsers: keepsUsers(login),
+    // Back ends apart serve gateways whose users they do not know.
+    keepsUsers: keepsUsers(login) && !report.isSet('backends.port'),
     upstreams,
     slack: integrations.slack,
     http,

@@ -135,7 +135,7 @@ async function tryOut(sandbox: Sandbox): Promise<string | undefined> {
       network: 'none',
       ...bounds,
     })
-    const { stdout } = await promisify(execFile)(program, args, { cwd: folder, timeout: 10_000, killSignal: 'SIGKILL' })
+    const { stdout } = await promisify(execFile)(program, args, { cwd: folder, timeout: 60_000, killSignal: 'SIGKILL' })
     return stdout === 'x\n' ? undefined : 'it ran nothing'
   } catch (error) {
     const { stderr = '', message } = error as Error & { readonly stderr?: string }
