@@ -98,7 +98,7 @@ async function submitOperation(
   if (answer.status !== 200) return { refusal: JSON.stringify(body) }
   const task = await waitFor(
     async () => {
-      const view = (await ask('GET', `/task/${String(body['id'])}`)).body as TaskView
+      const view = (await ask('GET', `/task/${String(body['id'])}`, undefined, 'alice')).body as TaskView
       return view.status.completed ? view : undefined
     },
     () => `the end of ${operation}`,
