@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
+import { oldImages } from '../../../src/backends/infrastructure/providers/local/old-images.ts'
 import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
 import { defaultRetention, type RetentionSettings } from '../../../src/backends/retention/settings.ts'
 import { loadConfig } from '../../../src/config/config.ts'
@@ -102,6 +103,34 @@ test('what waits stays, with the runs that it follows from', async (t) => {
   await engine.run(1, 'p')
   await engine.run(2, 'p')
   assert.deepEqual(await engine.keptAt(100), ['p 0', 'p 2'])
+})
+
+test('an application says itself how long its runs are kept', async (t) => {
+  const engine = await startEngine(t, { executions: { days: 30, kept: 0 } })
+  const retention = { retentionDays: 99, kept: 0 }
+  const { status } = await engine.ask('front50', 'POST', '/v2/applications', { name: 'web', email: 'a@example.com', retention })
+  assert.equal(status, 200)
+  for (const day of [0, 2, 3]) await engine.run(day, 'p')
+  assert.deepEqual(await engine.keptAt(100), ['p 2', 'p 3'])
+})
+
+test('images stay while they are young, few, used or named', async () => {
+  const image = (name: string, day: number) => ({
+    ...{ id: `${name}:${day}`, name, digest: `sha256:${name}${day}`, createdMs: start + day * dayMs, accounts: ['local'] },
+  })
+  const all = ['web', 'api'].flatMap((name) => [4, 3, 2, 1, 0].map((day) => image(name, day)))
+  const removed: string[] = []
+  const groups = [{ account: 'local', name: 'web-v000', image: { id: 'web:1' } }]
+  const parts = {
+    images: { all: () => all, remove: ({ id }: { id: string }) => removed.push(id) },
+    desired: { all: (kind: string) => (kind === 'groups' ? groups : []) },
+    context: { now: () => start + 10 * dayMs },
+  }
+  const { sweep } = oldImages(parts as unknown as Parameters<typeof oldImages>[0])
+  const isMentioned = (text: string) => text === 'api:0' || text === 'sha256:api1'
+  const turn = async () => {}
+  const count = await sweep({ turn, chunkSize: 1, ruleFor: (rule) => rule, isMentioned }, { days: 7, kept: 1 })
+  assert.deepEqual([count, removed], [3, ['web:2', 'web:0', 'api:2']])
 })
 
 test('deleted runs give their space back', async (t) => {
