@@ -5,7 +5,7 @@ import type { OriginSettings } from '../http/origin.ts'
 /** Those that proxies usually have. */
 const usual = ['10.0.0.1', '127.0.0.1', '192.168.0.1', '172.16.0.1', '169.254.0.1', '100.64.0.1', '::1', 'fd00::1', 'fe80::1']
 const group = /\((?:\?:)?([^()|]*)(?:\|[^()]*)?\)[?*+]?/g
-const open = /(?:\\d|\[[^\]]*\])(?:\{[\d,]+\}|[+*?])?|(?<!\\)\.[+*]/g
+const open = /(?:\\d|\[[^[\]]*\])(?:\{[\d,]+\}|[+*?])?|(?<!\\)\.[+*]/g
 
 /** @returns one that the pattern of trusted proxies matches; the first usual one where none is found, as a stranger */
 export function trustedProxyOf({ trustedProxies }: Pick<OriginSettings, 'trustedProxies'>): string {

@@ -117,7 +117,7 @@ function watch({ pid = 0 }: ChildProcess, run: ProgramRun, stop: (what: string) 
 
 function adviceFor(errors: string, { maxMemoryBytes = usualMemoryBytes, network }: ProgramRun): string {
   if (/out of memory|cannot allocate memory/i.test(errors)) return `: it may use ${maxMemoryBytes / mebibyte} MiB of memory`
-  if (network === 'none' && /network is unreachable|dial tcp|lookup .*: |could not resolve host/i.test(errors))
+  if (network === 'none' && /network is unreachable|dial tcp|lookup |could not resolve host/i.test(errors))
     return ': it has no network, and gets only what was fetched for it'
   return ''
 }

@@ -59,7 +59,6 @@ interface Plan {
   readonly always: readonly Demand[]
   readonly aboutBody: readonly Demand[]
   readonly fields: readonly FilterField[]
-  /** Whom it reads for or changes nothing that others see, or a sender proves: also for users who only read. */
   readonly isHarmless: boolean
   /** The address says all that `ahead` and `always` need: no service has to be asked. */
   readonly isAddressed: boolean
@@ -229,7 +228,7 @@ export class Guard {
           return []
         return demand.by
       }),
-      isHarmless: isRead(operation) || demands.some(isHarmless),
+      isHarmless: isHarmless(operation),
       isAddressed: ahead.every(isAddressed),
     }
     this.#plans.set(operation, plan)
@@ -318,11 +317,14 @@ export class Guard {
   }
 }
 
-function isHarmless(demand: Demand): boolean {
-  return demand.kind === 'nothing' && (demand.limitedTokens !== 'never' || [...ownAffair, ...provedBySender].includes(demand))
+/** Whether it reads, or changes nothing that others see, or a sender proves it: also for users who only read. */
+export function isHarmless(operation: Operation): boolean {
+  const harmless = (demand: Demand) =>
+    demand.kind === 'nothing' && (demand.limitedTokens !== 'never' || [...ownAffair, ...provedBySender].includes(demand))
+  return isRead(operation) || operation.demands.some(harmless)
 }
 
-function isChange(need: Need): boolean {
+export function isChange(need: Need): boolean {
   return need.kind === 'one-of' ? need.needs.some(isChange) : !('authorization' in need) || need.authorization !== 'READ'
 }
 

@@ -1,10 +1,13 @@
 /** Decision on an operation's demands by the permissions of a user, without a call. */
+
+import { isReader } from '../../permissions/built-in-roles.ts'
 import { decide, describeNeed, type Need } from '../../permissions/decide.ts'
 import type { Authorization, Enforcement, PermissionView } from '../../permissions/permissions.ts'
 import { checksAtGateway, type Demand, isAlwaysDemanded, placeOf } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { routeOf } from '../route.ts'
+import { isChange, isHarmless } from './guard.ts'
 
 /** What a request would be about. */
 export interface AccessSubject {
@@ -49,6 +52,8 @@ export function judgeAccess(operation: Operation, { view, subject, mayCreate }: 
   const decisions = found.needs.map((need) => ({ need: describeNeed(need), ...decide(view, need) }))
   const reasons = [...found.reasons, ...decisions]
   const open = view?.admin === true ? [] : [...found.open]
+  const isLeft = open.length === 0 && !isHarmless(operation) && !found.needs.some(isChange)
+  if (isLeft && view !== undefined && isReader(view)) reasons.push(onlyReads)
   return { decision: conclude(reasons, open), reasons, open, optional: [...found.optional] }
 }
 
@@ -59,6 +64,11 @@ export function judgeUndecided({ demands }: Operation, hasLogin: boolean): Acces
   return { decision: conclude([reason], []), reasons: [reason], open: [], optional: [] }
 }
 
+const onlyReads: Reason = {
+  need: 'a role that lets change something',
+  allowed: false,
+  rule: 'what belongs to no application or account is not changed by users whose roles let them read',
+}
 const noAdministrators: Reason = {
   need: 'an administrator',
   allowed: false,
