@@ -47,7 +47,7 @@ export const Readiness = z
   })
   .refine(({ path, tcp }) => (path === undefined) !== (tcp !== true), 'give either "path" or "tcp: true"')
 
-export const Volume = z.strictObject({
+const VolumeFields = z.strictObject({
   name: z
     .string()
     .regex(/^[a-z][a-z0-9-]{0,30}$/, 'a volume is named with lower case letters, digits and "-", and begins with a letter')
@@ -56,13 +56,29 @@ export const Volume = z.strictObject({
     .boolean()
     .default(false)
     .describe('All instances of the cluster have one directory; otherwise, the first, the second and so on have one each.'),
+  writers: z
+    .enum(['one', 'many'])
+    .optional()
+    .describe(
+      '`one`: no instance starts beside another one of its directory. `many`: the next version may write beside the former one. Default: `many` where `shared`, otherwise deployments without a strategy take it as `one`.',
+    ),
   path: z
     .string()
     .regex(/^\/[^:,\s]*$/, 'a path begins with "/" and has no spaces, colons or commas')
     .optional()
     .describe('Where a container finds it. Default: `/volumes/<name>`.'),
 })
+export const Volume = VolumeFields.refine(({ shared, writers }) => !(shared && writers === 'one'), {
+  path: ['writers'],
+  message: 'a volume that all instances share has many writers',
+})
 export type Volume = z.infer<typeof Volume>
+
+/** Whether only one instance at a time may write into a directory of the volume, as far as its description says so. */
+export function hasOneWriter({ shared, writers }: Partial<Pick<Volume, 'shared' | 'writers'>>): boolean {
+  return shared !== true && writers !== 'many'
+}
+
 export const Volumes = z
   .array(Volume)
   .max(20)

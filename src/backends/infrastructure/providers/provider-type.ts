@@ -32,6 +32,8 @@ export interface ProviderType<Keys extends z.ZodObject = z.ZodObject, Settings =
   uploadLimits?(settings: Settings): UploadLimits
   /** Stages wait so long after they have disabled instances; undefined: as long as the engine usually does. */
   readonly drainSeconds?: number
+  /** Its images and server groups tell their `volumes`, with what each says about its writers. */
+  readonly hasVolumes?: boolean
   /** Its stages have no types of their own, as `runJob_kubernetes` is one. */
   readonly hasPlainStages?: boolean
   /** Types of artifacts that its operations make. Pickers offer them under its id; they are no files, and cannot be fetched. */

@@ -81,6 +81,8 @@ export interface LocalInstance {
   readonly port: number
   /** The lowest that no other one of its server group has, from 0: which volumes are its own. Undefined: it has none. */
   readonly ordinal?: number
+  /** Ids of instances that leave and have a volume for one writer with it: it is not started before they are gone. */
+  readonly waitsFor?: readonly string[]
   readonly launchMs: number
   readonly generation: number
   /** Out of all load balancers, and not ready for others, though its server group is enabled. */

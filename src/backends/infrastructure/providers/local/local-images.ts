@@ -1,7 +1,7 @@
 /** Images of this machine as the contract has them, and the upload. */
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { JsonObject } from '../../../../json/values.ts'
+import { definedOf, type JsonObject } from '../../../../json/values.ts'
 import { commaList } from '../../../../names/comma-list.ts'
 import { standalone } from '../../../../settings/standalone.ts'
 import { BackendError, userOf } from '../../../backend.ts'
@@ -94,6 +94,7 @@ function toView(image: StoredImage, settings: LocalSettings): JsonObject {
     tagsByImageId: { [id]: tags },
     tags,
     buildInfo: buildInfoOf(image),
+    ...definedOf({ volumes: image.program.volumes }),
   }
 }
 

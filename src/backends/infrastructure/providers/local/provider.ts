@@ -30,6 +30,7 @@ export function createLocalProvider(times: BakeTimes): ProviderType {
     uploadLimits: ({ images }) => ({ ...images, bytesKey: 'local.images.max-size', entriesKey: 'local.images.max-files' }),
     // An instance is reported as down only once its connections have ended.
     drainSeconds: 0,
+    hasVolumes: true,
     hasPlainStages: true,
     description: {
       label: 'This machine',

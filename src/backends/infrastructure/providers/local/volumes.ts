@@ -3,11 +3,11 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { volumesFolderName } from '../../../../agent/places.ts'
 import type { ProgramVolumes } from '../../../../agent/protocol.ts'
-import type { JsonObject } from '../../../../json/values.ts'
+import { definedOf, type JsonObject } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
 import { keepCopy, measureTree } from '../../../../storage/directory-trees.ts'
 import type { BackendContext } from '../../../backend.ts'
-import type { Volume } from '../../../images/image-file.ts'
+import { hasOneWriter, type Volume } from '../../../images/image-file.ts'
 import type { LocalInstance, Place } from './desired.ts'
 
 const currentName = 'current'
@@ -39,6 +39,28 @@ export function volumesOf({ ordinal = 0, ...instance }: LocalInstance, dataDir: 
     folder: join(root, currentName, name, shared ? 'shared' : String(ordinal)),
     path,
   }))
+}
+
+export interface SharedVolume {
+  readonly volume: Volume
+  readonly other: LocalInstance
+}
+
+/** Directories that are for one writer and that another instance has as well. */
+export function sharedVolumesOf(instance: LocalInstance, all: Iterable<LocalInstance>): SharedVolume[] {
+  const volumes = (instance.program.volumes ?? []).filter(hasOneWriter)
+  const root = rootOf('', placeOf(instance))
+  const others = volumes.length === 0 ? [] : [...all].filter((other) => isBeside(instance, other))
+  return others
+    .filter((other) => rootOf('', placeOf(other)) === root)
+    .flatMap((other) => {
+      const own = new Set((other.program.volumes ?? []).flatMap(({ name, shared }) => (shared ? [] : [name])))
+      return volumes.filter(({ name }) => own.has(name)).map((volume) => ({ volume, other }))
+    })
+}
+
+function isBeside({ id, ordinal = 0 }: LocalInstance, other: LocalInstance): boolean {
+  return other.id !== id && (other.ordinal ?? 0) === ordinal
 }
 
 /** An instance that was detached keeps the volumes of the server group that started it. */
@@ -92,9 +114,16 @@ export class Volumes {
   /** As the details of a server group show them; sizes follow once they are measured. */
   viewsOf(place: Place, volumes: readonly Volume[] | undefined): JsonObject[] {
     const root = rootOf(this.#options.dataDir, place)
-    return (volumes ?? []).map(({ name, shared }) => {
+    return (volumes ?? []).map(({ name, shared, writers }) => {
       const folder = join(root, currentName, name)
-      return { name, shared, folder, bytes: this.#sizeOf(folder), backups: listOf(join(root, backupsName)) }
+      return {
+        name,
+        shared,
+        ...definedOf({ writers }),
+        folder,
+        bytes: this.#sizeOf(folder),
+        backups: listOf(join(root, backupsName)),
+      }
     })
   }
 

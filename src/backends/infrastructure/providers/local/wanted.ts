@@ -31,7 +31,9 @@ export interface WantedParts {
 
 export function toDesiredState(parts: WantedParts): DesiredState {
   const { desired } = parts
-  const running = [...desired.all('instances')].filter(({ leaving }) => leaving?.stage !== 'stopping')
+  const all = [...desired.all('instances')]
+  const present = new Set(all.map(({ id }) => id))
+  const running = all.filter(({ leaving, waitsFor }) => leaving?.stage !== 'stopping' && !waitsFor?.some((id) => present.has(id)))
   const jobs = [...desired.all('jobs')].filter(({ leavingRevision }) => leavingRevision === undefined)
   const members = membersByBalancer(desired, running)
   return {

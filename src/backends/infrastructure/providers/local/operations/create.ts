@@ -7,6 +7,7 @@ import { type LocalCapacity, type LocalGroup, type Place, placeKey } from '../de
 import { buildInfoOf } from '../local-images.ts'
 import { type ProgramOverrides, toProgram } from '../program.ts'
 import { StartLimits } from '../settings.ts'
+import { sharedVolumesOf } from '../volumes.ts'
 import { capacityField, checkCapacity, findSupplies, fit, toLocalCapacity } from './fleet.ts'
 import { type GivenImage, loadImage, noteImage, problemOfImage } from './given-image.ts'
 import {
@@ -254,8 +255,25 @@ async function create(plan: Plan, running: Running): Promise<void> {
     run.note(`Creating server group ${name} in ${account}/${region} of image ${image.id} with ${capacity.desired} instances.`)
     noteImage(image, account, running)
     fit(running, group, supplies, `The server group ${name} was created.`)
-    run.report(toDeployResult(group))
+    const notice = noticeOfRivals(running, group)
+    if (notice !== undefined) run.note(notice)
+    run.report({ ...toDeployResult(group), ...definedOf({ notice }) })
   })
+}
+
+/** Programs of two versions write where one is expected; undefined: they do not. */
+function noticeOfRivals({ desired }: OperationParts, group: LocalGroup): string | undefined {
+  const instances = [...desired.all('instances')]
+  const [found] = desired
+    .stayingInstances(group)
+    .flatMap((instance) => sharedVolumesOf(instance, instances))
+    .filter(({ other }) => other.leaving === undefined)
+  if (found === undefined) return undefined
+  const { volume, other } = found
+  return (
+    `${group.name} and ${other.group ?? other.id} write into the volume "${volume.name}" at the same time. If the program does not bear that, ` +
+    `use the strategy "recreate" and add "writers: one" to the volume; if it does, add "writers: many".`
+  )
 }
 
 /** Before another version writes into them. @throws {Error} when they cannot be copied */

@@ -7,6 +7,7 @@ import type { Activity, LocalCapacity, LocalGroup, LocalInstance } from '../desi
 import { loopback } from '../machine.ts'
 import type { GroupProgram, SealedSecrets } from '../program.ts'
 import { referringVariables, sealSecrets } from '../program-secrets.ts'
+import { sharedVolumesOf } from '../volumes.ts'
 import { countField, type OperationParts, optionalField } from './parts.ts'
 
 const keptActivities = 100
@@ -87,6 +88,7 @@ export function sealFor(
  *
  * @param supplies For each instance that is missing
  * @param cause For the scaling activities
+ * @throws {Error} when an instance that stays has a volume of a new one, and the volume is declared to have one writer
  */
 export function fit(parts: OperationParts, group: LocalGroup, { ports, sealed }: Supplies, cause: string): void {
   const { desired } = parts
@@ -101,12 +103,30 @@ export function fit(parts: OperationParts, group: LocalGroup, { ports, sealed }:
   }
   for (const port of ports.splice(0, missingCount(parts, group))) {
     const secrets = secretsFor(group, sealed)
-    const instance = { ...createInstance(parts, group, port, staying), sealed: secrets }
+    const instance = afterRivals({ ...createInstance(parts, group, port, staying), sealed: secrets }, desired.all('instances'))
     staying.push(instance)
     desired.put('instances', instance)
     note(`Launching a new instance: ${instance.id}`, instance.zone)
   }
   desired.put('groups', { ...group, activities: [...activities, ...group.activities].slice(0, keptActivities) })
+}
+
+/** It starts once those that leave are gone which have a volume for one writer with it. */
+function afterRivals(instance: LocalInstance, all: Iterable<LocalInstance>): LocalInstance {
+  const shared = sharedVolumesOf(instance, all)
+  const refused = shared.find(({ volume, other }) => volume.writers === 'one' && other.leaving === undefined)
+  if (refused !== undefined) throw new Error(describeRival(refused.volume.name, refused.other))
+  const waitsFor = shared.flatMap(({ other }) => (other.leaving === undefined ? [] : [other.id]))
+  return waitsFor.length === 0 ? instance : { ...instance, waitsFor: [...new Set(waitsFor)] }
+}
+
+function describeRival(volume: string, { id, group }: LocalInstance): string {
+  const holder = group === undefined ? `the detached instance ${id}` : `${id} of ${group}`
+  const advice =
+    group === undefined
+      ? 'Terminate that one first.'
+      : 'Stop that one first: deploy with the strategy "recreate", or resize its server group to 0.'
+  return `The volume "${volume}" has one writer, and ${holder} has it. ${advice}`
 }
 
 /** @throws {Error} when the program is another one since its secrets were looked up */
