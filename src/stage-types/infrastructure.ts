@@ -56,11 +56,15 @@ export const canarySteps: Field = object(
 const strategyFields: readonly Field[] = [
   choice(
     'strategy',
-    'What happens to the previous server groups. highlander removes them, redblack disables them, rollingredblack does so step by step. canary sends the new one more of the traffic step by step, and none once a step fails.',
-    { choices: ['', 'none', 'highlander', 'redblack', 'rollingredblack', 'canary', 'custom'], rejectsNear: true, default: '' },
+    'What happens to the previous server groups. highlander removes them, redblack disables them, rollingredblack does so step by step. recreate stops them before it starts the new one: without a strategy, programs on this machine with a volume for one writer get it. canary sends the new one more of the traffic step by step, and none once a step fails.',
+    {
+      choices: ['', 'none', 'highlander', 'redblack', 'rollingredblack', 'recreate', 'canary', 'custom'],
+      rejectsNear: true,
+      default: '',
+    },
   ),
-  number('maxRemainingAsgs', 'redblack, canary: server groups that stay; 0 keeps all.', { default: 2 }),
-  flag('allowDeleteActive', 'redblack, canary: also removes server groups that take traffic.'),
+  number('maxRemainingAsgs', 'redblack, recreate, canary: server groups that stay; 0 keeps all.', { default: 2 }),
+  flag('allowDeleteActive', 'redblack, recreate, canary: also removes server groups that take traffic.'),
   number('delayBeforeCleanup', 'redblack, rollingredblack, canary: seconds before the former server group is disabled.', {
     default: 0,
     otherNames: ['delayBeforeDisableSec'],
@@ -81,7 +85,7 @@ const strategyFields: readonly Field[] = [
   object('rollback', 'After a failed deployment.', [
     flag(
       'onFailure',
-      'Gives the traffic back to the former server group. A version that did not come up is disabled in any case.',
+      'Gives the traffic back to the former server group, which recreate starts again. A version that did not come up is disabled in any case.',
       { default: true },
     ),
     flag('destroyLatest', 'Also removes the new one; a canary that was stopped, too.'),
@@ -230,7 +234,7 @@ export const infrastructureStages: readonly StageDescription[] = [
   deployment.both(
     'rollbackServerGroup',
     'Roll back a server group',
-    'Enables an earlier server group, and disables the present one.',
+    'Enables an earlier server group, and disables the present one; with a volume for one writer, that one ends first.',
     [
       ...placeFields,
       choice(

@@ -97,7 +97,11 @@ function toDeployment(stages: readonly [Stage, ...Stage[]]) {
   const makers = stages.filter(({ type }) => creating.has(type))
   const fresh = new Set(stages.filter(({ type }) => creating.has(type) || type.startsWith('enable')).flatMap(namesOf))
   const sources = makers.flatMap(({ context }) => textOf(objectOf(context['source'])['serverGroupName']) ?? [])
-  const others = new Set([...sources, ...stages.filter(({ type }) => type in deeds).flatMap(namesOf)])
+  const stopped = makers
+    .filter(hasStopped)
+    .flatMap(stoppedBy)
+    .filter((name) => !fresh.has(name))
+  const others = new Set([...sources, ...stopped, ...stages.filter(({ type }) => type in deeds).flatMap(namesOf)])
   const settings = makers[0]?.context ?? {}
   const done = stages.filter(({ type, status }) => fatal.has(deeds[type]?.[0] ?? '') && status === 'SUCCEEDED')
   const resized = stages.findLast((stage) => isResize(stage) && namesOf(stage).some((name) => fresh.has(name)))
@@ -107,7 +111,10 @@ function toDeployment(stages: readonly [Stage, ...Stage[]]) {
     fresh: [...fresh],
     old: [...others.difference(fresh)],
     /** What became of them, by name, such as "disabled". */
-    fates: new Map(done.flatMap((stage) => namesOf(stage).map((name) => [name, deedOf(stage, 0)] as const))),
+    fates: new Map([
+      ...stopped.map((name) => [name, 'scaled down'] as const),
+      ...done.flatMap((stage) => namesOf(stage).map((name) => [name, deedOf(stage, 0)] as const)),
+    ]),
     startMs: stages[0].startTime ?? 0,
     /** Instances of the new server group at the end. */
     desired: numberOf(objectOf((resized?.context ?? settings)['capacity'])['desired']),
@@ -121,6 +128,15 @@ function toDeployment(stages: readonly [Stage, ...Stage[]]) {
     hasFailed: stages.some(({ status }) => status === 'TERMINAL'),
     events: stages.flatMap(happeningsOf).toSorted((a, b) => a.atMs - b.atMs),
   }
+}
+
+/** What a creation stops before it creates anything. */
+function stoppedBy({ context }: Stage): readonly string[] {
+  return objectsOf(context['source.stopped']).flatMap(({ name }) => textOf(name) ?? [])
+}
+
+function hasStopped({ tasks }: Stage): boolean {
+  return tasks.some(({ name, status }) => name === 'waitForNoInstances' && status === 'SUCCEEDED')
 }
 
 function percentIn({ context }: Stage): number | undefined {
@@ -173,7 +189,9 @@ function stepOf(
 }
 
 /** A creation tells its steps: created, then up. */
-function creationOf({ type, context, tasks }: Stage, names: string): readonly Happening[] {
+function creationOf(stage: Stage, names: string): readonly Happening[] {
+  const { type, context, tasks } = stage
+  const stopped = stoppedBy(stage).map(versionIn).join(', ')
   const count = numberOf(objectOf(context['capacity'])['desired'])
   const up = count === undefined ? 'All up' : `${count} of ${count} up`
   const isFront = textsOf(context['loadBalancers']).length > 0
@@ -182,6 +200,7 @@ function creationOf({ type, context, tasks }: Stage, names: string): readonly Ha
   const told: Readonly<Record<string, readonly [done: string, doing: string]>> = {
     [type]:
       type === 'deployManifest' ? ['Manifest applied', 'Applying the manifest'] : [`${names} created`, 'Creating a server group'],
+    ...(stopped !== '' && { waitForNoInstances: [`${stopped} stopped`, `Stopping ${stopped}`] }),
     ...(!isRolling && { waitForUpInstances: [isFront ? `${up}, took traffic` : up, `Waiting until ${names} is up`] }),
     waitForManifestToStabilize: ['Stable', 'Waiting until it is stable'],
   }

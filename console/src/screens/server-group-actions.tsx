@@ -148,7 +148,7 @@ function rollBack(group: ServerGroup, context: ServerGroupContext, filled: Json)
   return {
     ...{ type: 'rollbackServerGroup', label: 'Roll back', icon: 'undo' },
     denied: isEnabled(group) ? none : 'It takes no traffic.',
-    effect: `The chosen server group is enabled first; when it is healthy, ${name} is disabled and keeps running.`,
+    effect: `The chosen server group is enabled first; when it is healthy, ${name} is disabled and keeps running. With a volume for one writer, ${name} ends first.`,
     values: { target: target?.name },
     fields: { target: { label: 'Go back to', choices: others.map((other) => [other.name, textOfChoice(other)] as const) } },
     task: (values) => `Roll back ${name} to ${values['target']}`,
@@ -166,8 +166,9 @@ function rollBack(group: ServerGroup, context: ServerGroupContext, filled: Json)
 
 /** What becomes of the other server groups. */
 const cloneStrategies = Object.entries({
-  '': 'stay as they are',
+  '': 'stay as they are, unless a volume has one writer',
   redblack: 'are disabled once the new one is up',
+  recreate: 'end before the new one starts',
   highlander: 'are destroyed once the new one is up',
 })
 

@@ -146,6 +146,7 @@ function Facts({ stage, application, groups }: { stage: Stage; application: stri
     <KeyValue
       facts={[
         ['Now', !isComplete(status) && text('waiting.for')],
+        ['Note', text('notice')],
         ['Left', isLeft && <Duration from={now.value} until={Math.max(now.value, startTime + seconds * 1000)} />],
         ['Judged by', type === 'manualJudgment' && !isWaiting(stage) && judge],
         ['Answer', text('judgmentInput')],

@@ -90,7 +90,7 @@ const strategies: readonly Way<string>[] = [
   {
     id: 'redblack',
     label: 'Red/black',
-    help: 'The new group takes the traffic at once; the old one stays, so that a rollback takes seconds.',
+    help: 'The new group takes the traffic at once; the old one stays without it, so that you can roll back.',
     picture: <Picture old={['off', 'off', 'off']} />,
   },
   {
@@ -98,6 +98,12 @@ const strategies: readonly Way<string>[] = [
     label: 'Rolling red/black',
     help: 'Traffic moves in steps. For changes that should meet few users first.',
     picture: <Picture old={['on', 'off', 'off']} fresh={2} />,
+  },
+  {
+    id: 'recreate',
+    label: 'Recreate',
+    help: 'The old group ends before the new one starts: nothing serves meanwhile. For programs with files that only one may write.',
+    picture: <Picture old={['gone', 'gone', 'gone']} />,
   },
   {
     id: 'highlander',
@@ -108,7 +114,7 @@ const strategies: readonly Way<string>[] = [
   {
     id: 'none',
     label: 'None',
-    help: 'Old and new share the traffic. For a first deployment, or when later stages decide.',
+    help: 'Old and new share the traffic, unless a volume has one writer: then as Recreate. For a first deployment, or when later stages decide.',
     picture: <Picture old={['on', 'on', 'on']} />,
   },
 ]
@@ -149,10 +155,18 @@ export const serverGroupForm: readonly Part[] = [
   field('securityGroups', 'Security groups', 'Who may reach the instances.'),
   strategy,
   only(is('rollingredblack'), field('targetPercentages', 'Steps in percent', 'Shares of the new group, such as [25, 50, 100].')),
-  only(is('redblack'), field('maxRemainingAsgs', 'Server groups to keep', 'With the new one. 0 keeps all.')),
+  only(is('redblack', 'recreate'), field('maxRemainingAsgs', 'Server groups to keep', 'With the new one. 0 keeps all.')),
   only(
     is('redblack', 'rollingredblack'),
-    field('scaleDown', 'Stop the instances of the old group', 'Saves memory; a rollback has to start them again.'),
+    field(
+      'scaleDown',
+      'Stop the instances of the old group',
+      'Saves memory. Off, a rollback takes seconds; on, it starts them again first.',
+    ),
   ),
-  field('rollback.onFailure', 'Roll back when the deployment fails', 'The old group gets its traffic back.'),
+  field(
+    'rollback.onFailure',
+    'Roll back when the deployment fails',
+    'The old group gets its traffic back. A first version that fails stays disabled until you enable it on its page.',
+  ),
 ]

@@ -1,6 +1,5 @@
 /** Judgement of an ad-hoc task without running it: refusals, effects, and what only the run can tell. */
-import { encodeSegment } from '../../../http/encode-path.ts'
-import { isObject, type JsonObject, objectOf, objectsOf, textsOf } from '../../../json/values.ts'
+import { isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../json/values.ts'
 import { BackendError, type Caller } from '../../backend.ts'
 import type { EngineParts } from '../engine-parts.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
@@ -11,7 +10,8 @@ import { mergeResult } from '../machine/run-task.ts'
 import { createTurn, isSpent, type Turn } from '../machine/turn.ts'
 import type { Execution, Stage } from '../model.ts'
 import { fieldProblemsOf } from '../stages/described-fields.ts'
-import { firstText, placesOf, stageAccountOf, stageProviderOf } from '../stages/infrastructure/cloud-context.ts'
+import { firstText, placesOf, stageAccountOf } from '../stages/infrastructure/cloud-context.ts'
+import { judgementPath, judgeOperations } from '../stages/infrastructure/cloud-task.ts'
 import { type CallStep, type Step, type Submission, stageTypeOf, type TaskContext, typeNameOf } from '../stages/stage-type.ts'
 import { describeMissingType } from '../stages/unknown-types.ts'
 import { createTaskContext } from '../task-context.ts'
@@ -19,10 +19,6 @@ import { prepareTask } from './prepare-task.ts'
 
 /** Stages that are looked into; each may take several calls. */
 const mostStages = 100
-
-/** Only the embedded infrastructure service has it. */
-const judgementPath = '/judge/'
-const unknownThere = [400, 401, 403, 404, 405, 415, 500, 501]
 
 interface Finding {
   /** Position of the job in the task, from 0; absent where it concerns the task as a whole. */
@@ -160,6 +156,8 @@ class TaskJudge {
       } else {
         const result = await step.execute(context)
         mergeResult(stage, result)
+        const notice = textOf(result.context?.['notice'])
+        if (notice !== undefined) this.#effects.push({ job, stage: stage.name, type: stage.type, message: notice })
         if (result.status === 'RUNNING')
           throw this.#unknowable(stage, job, 'The stage would wait: what it looks for is not there now.')
       }
@@ -172,15 +170,9 @@ class TaskJudge {
   async #judgeOperations({ operations }: Submission, context: TaskContext, job: number): Promise<void> {
     if (operations.length === 0) return
     const { stage } = context
-    const path = judgementPath + encodeSegment(stageProviderOf(stage.context))
-    const answer = await context.call('clouddriver', { method: 'POST', path, body: operations }, unknownThere)
-    const known = objectOf(answer.body)
-    if (answer.status === 200 && Array.isArray(known['errors'])) {
-      const errors = textsOf(known['errors'])
-      if (errors.length > 0) throw new StageError(errors)
-    } else {
-      this.#noteOpen(stage, job, 'clouddriver checks the operation once it arrives.')
-    }
+    const errors = await judgeOperations(context, operations)
+    if (errors === undefined) this.#noteOpen(stage, job, 'clouddriver checks the operation once it arrives.')
+    else if (errors.length > 0) throw new StageError(errors)
     for (const operation of operations) {
       for (const [name, description] of Object.entries(operation))
         this.#effects.push({ job, stage: stage.name, type: stage.type, ...toEffect(name, description) })

@@ -39,6 +39,7 @@ const strategies: [strategy: string, fields: Fields, left: string[]][] = [
   ['redblack', { maxRemainingAsgs: 2 }, [`${v1} off`, v2]],
   ['highlander', {}, [v2]],
   ['rollingredblack', { targetPercentages: [50, 100] }, [v0, `${v1} off`, v2].map((name) => (name === v0 ? `${v0} off` : name))],
+  ['recreate', {}, [`${v1} off`, v2]],
   ['canary', { canary: { steps: [{ percent: 10 }] } }, [`${v1} off`, v2]],
   ['', {}, [`${v0} off`, v1, v2]],
 ]

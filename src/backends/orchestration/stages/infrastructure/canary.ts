@@ -7,8 +7,9 @@ import type { Execution, Stage, StagePlace } from '../../model.ts'
 import { isFine } from '../../statuses.ts'
 import type { NewStage, TaskContext } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
-import { locationOf, type ServerGroupTarget, stageTargetFields } from './cloud-context.ts'
+import { locationOf, type ServerGroupTarget, stageProviderOf, stageTargetFields } from './cloud-context.ts'
 import { lastTaskOf, loadTask, postOperations, serverGroupNamesByRegion } from './cloud-task.ts'
+import { takeBackStages } from './recreate.ts'
 import {
   newGroupOf,
   pin,
@@ -177,9 +178,13 @@ export function hasHandedOver({ execution, stage }: StagePlace): boolean {
       ({ id, type, status, context }) =>
         status !== 'NOT_STARTED' &&
         (handovers.has(type) ||
-          (type === 'shrinkCluster' && isTrue(context['allowDeleteActive'])) ||
+          (type === 'shrinkCluster' && (isTrue(context['allowDeleteActive']) || isRecreation(stage))) ||
           (type === 'disableServerGroup' && !stage.engine.failureStages?.includes(id) && isRolling(stage))),
     )
+}
+
+function isRecreation({ context }: Stage): boolean {
+  return strategyOf(context) === 'recreate'
 }
 
 function isRolling({ context }: Stage): boolean {
@@ -192,10 +197,21 @@ export async function cancelDeployment(context: TaskContext): Promise<void> {
   const name = newGroupOf(stage) ?? (await createdMeanwhile(context))
   const source = rivalOf(stage)
   const isOver = hasHandedOver(context)
-  if (name === undefined || (isOver && source === undefined)) return
-  const target = { ...locationOf(stage.context), name }
-  if (!isOver) await checkTrafficGuards(context, { targets: [target], doing: 'disabling' })
-  await postOperations(context, 'abortDeployment', cancelOperations(context, target, isOver), pathTo`/${target.provider}/ops`)
+  const operations: Operation[] = []
+  if (isRecreation(stage)) {
+    if (!isOver) operations.push(...takenBack(context, name))
+  } else if (name !== undefined && !(isOver && source === undefined)) {
+    const target = { ...locationOf(stage.context), name }
+    if (!isOver) await checkTrafficGuards(context, { targets: [target], doing: 'disabling' })
+    operations.push(...cancelOperations(context, target, isOver))
+  }
+  if (operations.length === 0) return
+  await postOperations(context, 'abortDeployment', operations, pathTo`/${stageProviderOf(stage.context)}/ops`)
+}
+
+/** Operations have the names of the stages that submit them. */
+function takenBack({ stage, execution }: TaskContext, deployed: string | undefined): Operation[] {
+  return takeBackStages(stage, strategyPlaceOf(stage, execution), deployed).map(({ type, context }) => ({ [type]: context }))
 }
 
 function cancelOperations(context: TaskContext, target: ServerGroupTarget, isOver: boolean): Operation[] {

@@ -1,5 +1,5 @@
 /** Steps that submit operations to the infrastructure service and follow them (docs/contracts/infrastructure.md#operations). */
-import { formatQuery, pathTo } from '../../../../http/encode-path.ts'
+import { encodeSegment, formatQuery, pathTo } from '../../../../http/encode-path.ts'
 import {
   definedOf,
   fieldAt,
@@ -74,6 +74,21 @@ export function submitStep(
       return { status: 'SUCCEEDED', context: { ...shown, 'kato.last.task.id': reference } }
     },
   }
+}
+
+/** Only the embedded infrastructure service has it. */
+export const judgementPath = '/judge/'
+const unknownThere = [400, 401, 403, 404, 405, 415, 500, 501]
+
+/** Why the service would refuse operations; undefined: it does not say so beforehand. */
+export async function judgeOperations(
+  { call, stage }: TaskContext,
+  body: Submission['operations'],
+): Promise<string[] | undefined> {
+  const path = judgementPath + encodeSegment(stageProviderOf(stage.context))
+  const answer = await call('clouddriver', { method: 'POST', path, body }, unknownThere)
+  const { errors } = objectOf(answer.body)
+  return answer.status === 200 && Array.isArray(errors) ? textsOf(errors) : undefined
 }
 
 /** @param name Together with the start of the stage, it names the request. @param path By default for what belongs to no provider */

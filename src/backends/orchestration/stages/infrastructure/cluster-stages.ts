@@ -130,7 +130,8 @@ async function chooseTargets(context: TaskContext, choose: Choice): Promise<Serv
     const here = inPlace(groups, region)
     // Server groups that the enclosing deployment has created.
     const created = textsOf(objectOf(context.read('deploy.server.groups'))[region])
-    const candidates = withoutProtected(here, created)
+    const kept = textsOf(settings['keptServerGroups'])
+    const candidates = withoutProtected(here, created).filter(({ name }) => !kept.includes(name))
     return choose(settings, { groups: candidates, kept: here.length - candidates.length }).map((group) => ({
       provider,
       account,

@@ -1,13 +1,14 @@
 /** `deploy`, `createServerGroup` and `cloneServerGroup`: creates server groups and hands traffic over as the strategy says. */
 import { definedOf, fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { artifactsSeenBy, expectedArtifactsById } from '../../artifacts-at-hand.ts'
-import { StageError } from '../../machine/failure.ts'
+import { RetryableError, StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'
-import type { NewStage, StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
+import type { CallStep, NewStage, StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { cancelDeployment, checkCanarySteps, describeStop, rivalOf } from './canary.ts'
 import {
   createdClustersOf,
   createdKey,
+  firstText,
   groupsByRegion,
   kubernetes,
   locationOf,
@@ -19,6 +20,7 @@ import {
   stageProviderOf,
 } from './cloud-context.ts'
 import { monitorStep, serverGroupNamesByRegion, submitStep } from './cloud-task.ts'
+import { mayRecreate, recreatedCapacity, recreateSteps } from './recreate.ts'
 import { refreshServerGroups, withoutNotes } from './server-group-operations.ts'
 import {
   type CloudServerGroup,
@@ -30,7 +32,7 @@ import {
   servesAsGroup,
 } from './server-groups.ts'
 import { failureStages, strategyStages } from './strategies.ts'
-import { strategyOf } from './strategy-parts.ts'
+import { newGroupOf, sourceOf, strategyKey, strategyOf } from './strategy-parts.ts'
 import { tagStep } from './tag-server-group.ts'
 import { waitUpStep } from './waits.ts'
 
@@ -55,13 +57,16 @@ export const cloneServerGroupStages = ['cloneServerGroup', 'copyLastAsg'].map((t
 
 function creating(type: string, notification: string): StageType {
   const operation = type === 'createServerGroup' ? 'createServerGroup' : 'cloneServerGroup'
+  const describe = async (context: TaskContext) => ({ [operation]: await description(context, operation === 'cloneServerGroup') })
+  const recreation = recreateSteps(describe, imageIdOf)
   const steps: Step[] = [
     { name: 'determineSourceServerGroup', execute: determineSource, readsOnly: true, pollMs: 5000, timeoutMs: 5 * 60_000 },
-    submitStep(operation, notification, async (context) => ({ operations: [{ [operation]: await description(context) }] })),
+    ...recreation,
+    submitStep(operation, notification, async (context) => ({ operations: [await describe(context)] })),
     monitorStep('monitorDeploy', { expectsResult: true, read: readDeployment }),
     refreshServerGroups(created),
     tagStep(created),
-    waitUpStep(created, awaitedSettings),
+    advisingOnFirst(waitUpStep(created, awaitedSettings)),
     refreshServerGroups(created, 'refreshAfterWait'),
   ]
   return {
@@ -69,7 +74,8 @@ function creating(type: string, notification: string): StageType {
     steps,
     chooseSteps: ({ context }, execution) => {
       if (strategyOf(context) === 'canary') checkCanarySteps(context, execution)
-      return strategyOf(context) === 'custom' ? [] : steps
+      if (strategyOf(context) === 'custom') return []
+      return mayRecreate(context) ? steps : steps.filter((step) => !recreation.includes(step))
     },
     afterStages: strategyStages,
     onFailureStages: failureStages,
@@ -77,6 +83,20 @@ function creating(type: string, notification: string): StageType {
     onCancel: cancelDeployment,
     prepareRestart: forgetDeployment,
   }
+}
+
+/** Nothing else serves where the first version fails. */
+function advisingOnFirst(step: CallStep): CallStep {
+  const execute = async (context: TaskContext): Promise<TaskResult> => {
+    try {
+      return await step.execute(context)
+    } catch (error) {
+      if (!(error instanceof StageError) || error instanceof RetryableError || sourceOf(context.stage) !== undefined) throw error
+      const advice = `${newGroupOf(context.stage)} is the first of its cluster, and stays disabled. Deploy again, or give it traffic once the cause is gone: "Enable" on its page, or a task enableServerGroup.`
+      throw new StageError([...error.errors, `\n${advice}`])
+    }
+  }
+  return { ...step, execute }
 }
 
 const empty = { min: 0, max: 0, desired: 0 }
@@ -96,7 +116,7 @@ function awaitedSettings(stage: Stage): JsonObject {
 
 /** A new start looks for its source again, and creates another server group. */
 function forgetDeployment(stage: Stage): void {
-  const { source, 'source.given': given = source, ...context } = stage.context
+  const { source, 'source.given': given = source, [strategyKey]: _chosen, notice: _notice, ...context } = stage.context
   stage.context = { ...context, ...(isObject(given) && { source: given }) }
 }
 
@@ -156,7 +176,10 @@ function readDeployment(results: readonly JsonObject[], context: TaskContext): J
   return {
     'deploy.server.groups': groups,
     'deploy.account.name': stageAccountOf(stage.context),
-    ...definedOf({ 'deploy.image': imageFields(context)['imageId'] }),
+    ...definedOf({
+      'deploy.image': imageFields(context)['imageId'],
+      notice: results.map(({ notice }) => textOf(notice)).find(Boolean),
+    }),
     ...(first !== undefined && { serverGroupName: first, asgName: first }),
   }
 }
@@ -239,13 +262,13 @@ function sourceClusters({ stage: { context }, execution }: TaskContext): Cluster
 }
 
 /** The operation: the stage's context, its source, and the image that an earlier stage has baked or found. */
-async function description(context: TaskContext): Promise<JsonObject> {
+async function description(context: TaskContext, isClone: boolean): Promise<JsonObject> {
   const settings = withoutNotes(initialSettings(context.stage))
   const { account, region } = locationOf(settings)
-  const strategy = strategyOf(settings)
+  const strategy = strategyOf(context.stage.context)
   const source = objectOf(settings['source'])
   const { capacity: _snapshot, isDisabled: _disabled, ...reference } = source
-  const useSource = strategy !== 'rollingredblack' && isTrue(source['useSourceCapacity'])
+  const useSource = strategy !== 'rollingredblack' && strategy !== 'recreate' && isTrue(source['useSourceCapacity'])
   return {
     ...settings,
     application: textOf(settings['application']) ?? context.execution.application,
@@ -255,9 +278,16 @@ async function description(context: TaskContext): Promise<JsonObject> {
     ...imageFields(context),
     ...(source['serverGroupName'] !== undefined && { source: { ...reference, useSourceCapacity: useSource } }),
     useSourceCapacity: useSource,
+    ...(strategy === 'recreate' && recreatedCapacity(context.stage, isClone)),
     // It must never get more than its first share.
     ...(rivalOf(context.stage) !== undefined && { trafficPercent: 0 }),
   }
+}
+
+function imageIdOf(context: TaskContext): string | undefined {
+  const { image } = context.stage.context
+  const given = firstText(context.stage.context, 'imageId', 'image', 'amiName') ?? firstText(objectOf(image), 'imageId', 'name')
+  return given ?? textOf(imageFields(context)['imageId'])
 }
 
 function imageFields(context: TaskContext): JsonObject {

@@ -16,6 +16,7 @@ import { StageError } from '../../machine/failure.ts'
 import { inSequence, type NewStage, type StageType, type TaskContext, type TaskResult } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
 import { cloudPlaceFields, locationOf, requirePlaces } from './cloud-context.ts'
+import { shareVolume, startStages, stopStages } from './recreate.ts'
 import {
   type CloudServerGroup,
   inPlace,
@@ -31,6 +32,7 @@ export const rollbackServerGroupStage: StageType = {
   type: 'rollbackServerGroup',
   steps: [{ name: 'planRollback', execute: planRollback, readsOnly: true, timeoutMs: 5 * 60_000 }],
   afterStages: ({ context }) => inSequence(rollbackStages(context)),
+  onFailureStages: ({ context }) => inSequence(giveBackStages(context)),
 }
 
 export const rollbackClusterStage: StageType = {
@@ -77,17 +79,27 @@ async function planRollback(context: TaskContext): Promise<TaskResult> {
   if (needsRestored && restored === undefined) {
     throw new StageError(['The rollback names no server group to restore: set rollbackContext.restoreServerGroupName.'])
   }
+  const stopsFirst = shareVolume(rolledBack, restored ?? rolledBack) && !(restored && isRunning(restored))
   return {
     status: 'SUCCEEDED',
     context: {
       'notification.type': 'rollbackservergroup',
-      'rollback.capacity': rolledBack.capacity,
+      // Where it was stopped by an earlier attempt, the size of then counts.
+      ...((rolledBack.capacity.desired > 0 || settings['rollback.capacity'] === undefined) && {
+        'rollback.capacity': rolledBack.capacity,
+      }),
+      'rollback.stopsFirst': stopsFirst,
+      ...(stopsFirst && { notice: `${rolledBack.name} ends first, as it has a volume with one writer.` }),
       ...(isObject(rolledBack.all['moniker']) && { 'rollback.moniker': rolledBack.all['moniker'] }),
       ...(restored !== undefined && { 'restore.capacity': restored.capacity }),
       'targetop.asg.disableServerGroup.name': rolledBack.name,
       ...(restored !== undefined && { 'targetop.asg.enableServerGroup.name': restored.name }),
     },
   }
+}
+
+function isRunning({ instances, capacity }: CloudServerGroup): boolean {
+  return instances.length > 0 && instances.length >= capacity.desired
 }
 
 function kindOf(settings: JsonObject): string {
@@ -112,6 +124,11 @@ function rollbackStages(settings: JsonObject): NewStage[] {
   const desired = Math.max(from.desired, to.desired)
   const max = Math.max(from.max, to.max, desired)
   const isUnchanged = to.desired === desired && to.max === max && to.min === desired
+  if (isTrue(settings['rollback.stopsFirst']))
+    return [
+      ...stopStages(rolledBack, place),
+      ...startStages(restored, { min: Math.min(to.min || from.min, desired), max, desired }, place, share),
+    ]
   const resize = (verb: string, min: number, more: JsonObject) =>
     serverGroupStage('resizeServerGroup', verb, place, restored, { capacity: { min, max, desired }, ...more })
   return [
@@ -120,6 +137,19 @@ function rollbackStages(settings: JsonObject): NewStage[] {
     ...pauseOf(numberOf(rollback['delayBeforeDisableSeconds']) ?? 0),
     disable,
     ...(isUnchanged || to.min === desired ? [] : [resize('Restore minimum of', Math.min(to.min, desired), {})]),
+  ]
+}
+
+/** What was stopped for a version that has not come up serves again. */
+function giveBackStages(settings: JsonObject): NewStage[] {
+  const rollback = objectOf(settings['rollbackContext'])
+  const isStopping = ['disableOnly', 'enableAndDisableOnly'].every((key) => !isTrue(rollback[key]))
+  if (!isTrue(settings['rollback.stopsFirst']) || kindOf(settings) !== 'EXPLICIT' || !isStopping) return []
+  const place = { common: cloudPlaceFields(locationOf(settings)) }
+  const [rolledBack, restored] = ['rollbackServerGroupName', 'restoreServerGroupName'].map((key) => String(rollback[key]))
+  return [
+    ...stopStages(restored ?? '', place),
+    ...startStages(rolledBack ?? '', toCapacity(objectOf(settings['rollback.capacity'])), place),
   ]
 }
 
@@ -137,7 +167,7 @@ function cloneOf(settings: JsonObject, rolledBack: string, rollback: JsonObject)
       ...cloudPlaceFields(place),
       application: app,
       ...withoutNulls({ stack, freeFormDetails: detail }),
-      strategy: 'redblack',
+      strategy: isTrue(settings['rollback.stopsFirst']) ? 'recreate' : 'redblack',
       ...(imageId !== undefined && { imageId }),
       amiName,
       useSourceCapacity: true,

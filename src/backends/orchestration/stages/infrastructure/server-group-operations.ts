@@ -145,6 +145,7 @@ function operationFields({ stage }: TaskContext, target: ServerGroupTarget): Jso
 const notePrefixes = ['kato.', 'deploy.', 'targetop.', 'source.', 'target.', 'refresh.', 'waiting.', 'rollback.', 'restore.']
 const notes: ReadonlySet<string> = new Set([
   'exception',
+  'notice',
   conditionKey,
   'targetReferences',
   'chosenServerGroups',

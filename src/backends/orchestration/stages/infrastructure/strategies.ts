@@ -5,6 +5,7 @@ import { inSequence, type NewStage } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
 import { abortStages, canaryStages, hasHandedOver, takeShareAway } from './canary.ts'
 import { placesOf, stageAccountOf, stageProviderOf } from './cloud-context.ts'
+import { takeBackStages } from './recreate.ts'
 import { capacityOf, shareOf } from './resize.ts'
 import type { CloudCapacity } from './server-groups.ts'
 import {
@@ -38,6 +39,9 @@ export function strategyStages(stage: Stage, execution: Execution): NewStage[] {
     case 'canary':
       if (sourceOf(stage) === undefined) return []
       return inSequence([...canaryStages(stage, place), ...redBlack(stage, place), ...takeShareAway(stage, place)])
+    case 'recreate':
+      // It is disabled already, and may be older than one that has failed.
+      return inSequence(shrink(stage.context, place, { keptServerGroups: [sourceOf(stage)?.name] }))
     case 'custom':
       return [strategyPipeline(stage, execution)]
   }
@@ -53,6 +57,7 @@ export function failureStages(stage: Stage, execution: Execution): NewStage[] {
   const place = strategyPlaceOf(stage, execution)
   const deployed = newGroupOf(stage)
   const isOver = hasHandedOver({ stage, execution })
+  if (strategyOf(context) === 'recreate') return isOver ? [] : inSequence(takeBackStages(stage, place, deployed))
   const stopped = strategyOf(context) === 'canary' && !isOver ? abortStages(stage, place) : []
   if (stopped.length > 0) return inSequence(stopped)
   const rollback = objectOf(context['rollback'])
@@ -81,11 +86,15 @@ function restore({ name, capacity }: Source, place: StrategyPlace): NewStage[] {
 /** The new one, and the one before it for a rollback. */
 const usualRemaining = 2
 
-function redBlack({ context }: Stage, place: StrategyPlace): NewStage[] {
+function shrink(context: JsonObject, place: StrategyPlace, more: JsonObject = {}): NewStage[] {
   const most = numberOf(context['maxRemainingAsgs']) ?? usualRemaining
-  const shrink = { shrinkToSize: most, allowDeleteActive: isTrue(context['allowDeleteActive']), ...newerFirst }
+  const settings = { shrinkToSize: most, allowDeleteActive: isTrue(context['allowDeleteActive']), ...newerFirst, ...more }
+  return most > 0 ? [clusterStage('shrinkCluster', 'Shrink cluster', place, settings)] : []
+}
+
+function redBlack({ context }: Stage, place: StrategyPlace): NewStage[] {
   return [
-    ...(most > 0 ? [clusterStage('shrinkCluster', 'Shrink cluster', place, shrink)] : []),
+    ...shrink(context, place),
     ...pauseOf(numberOf(context['delayBeforeCleanup']) ?? numberOf(context['delayBeforeDisableSec']) ?? 0),
     disableOthers(place),
     ...(isFalse(context['scaleDown']) ? [] : scaleDown(context, place)),

@@ -12,13 +12,18 @@ import {
 } from './cloud-context.ts'
 import { type CloudCapacity, toCapacity } from './server-groups.ts'
 
-type Strategy = 'none' | 'highlander' | 'redblack' | 'rollingredblack' | 'canary' | 'custom'
+type Strategy = 'none' | 'highlander' | 'recreate' | 'redblack' | 'rollingredblack' | 'canary' | 'custom'
 
-const known: ReadonlySet<string> = new Set<Strategy>(['highlander', 'redblack', 'rollingredblack', 'canary', 'custom'])
+const known: ReadonlySet<string> = new Set<Strategy>([
+  ...(['highlander', 'redblack', 'rollingredblack', 'recreate', 'canary', 'custom'] as const),
+])
+
+/** Key of the context for a strategy that the stage has chosen by itself. */
+export const strategyKey = 'deploy.strategy'
 
 /** Names compare without case; an unknown one behaves like none. */
 export function strategyOf(context: JsonObject): Strategy {
-  const name = (textOf(context['strategy']) ?? '').toLowerCase()
+  const name = (textOf(context[strategyKey]) ?? textOf(context['strategy']) ?? '').toLowerCase()
   return known.has(name) ? (name as Strategy) : 'none'
 }
 

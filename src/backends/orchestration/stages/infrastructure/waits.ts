@@ -4,7 +4,7 @@ import { isObject, isTrue, type JsonObject, numberOf, objectOf, textOf, textsOf 
 import { StageError } from '../../machine/failure.ts'
 import { passedMs, pausedMs } from '../../machine/timeout.ts'
 import { type Stage, waitingKey } from '../../model.ts'
-import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
+import type { CallStep, Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { type ServerGroupTarget, targetOf } from './cloud-context.ts'
 import { hourMs, minuteMs, pauseFor } from './cloud-task.ts'
 import {
@@ -31,7 +31,7 @@ export type TargetsOf = (context: TaskContext) => ServerGroupTarget[]
 export const itsTarget: TargetsOf = (context) => [targetOf(context)]
 
 /** Waits until as many instances as wanted are up. @param settingsOf What says how many are wanted */
-export function waitUpStep(targets: TargetsOf, settingsOf: (stage: Stage) => JsonObject): Step {
+export function waitUpStep(targets: TargetsOf, settingsOf: (stage: Stage) => JsonObject): CallStep {
   return waitStep('waitForUpInstances', 2 * hourMs, (context) => lookUp(context, targets, settingsOf))
 }
 
@@ -319,7 +319,7 @@ export function waitStep(
   name: string,
   timeoutMs: number,
   look: (context: TaskContext) => Promise<Lack | string | undefined>,
-): Step {
+): CallStep {
   return {
     name,
     timeoutMs,
