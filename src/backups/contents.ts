@@ -43,6 +43,7 @@ const leftOut = new Set([
     'lease.json',
     'litestream.json',
     'litestream.yml',
+    'accounts',
     'bake-caches',
     'build-caches',
     descriptionName,

@@ -2,7 +2,8 @@
 
 export const mask = '******'
 
-const secretName = /pass(?:word|wd|phrase)?|secret|token|credential|private|api_?key|access_?key|auth(?!or(?!i[sz]))|_key$/i
+const secretName =
+  /pass(?:word|wd|phrase)?|secret|token|credential|(?<!^go)private|api_?key|access_?key|auth(?!or(?!i[sz]))|_key$/i
 const secretHeader = /cookie|-key$|api-?key|signature/i
 /** They tell of credentials, and hold none. */
 const openHeader = /^access-control-|-authenticate$/i

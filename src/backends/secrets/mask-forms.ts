@@ -38,6 +38,10 @@ function base64PartsOf(value: string): string[] {
 
 /** Of several values, longest first. */
 export function allMaskFormsOf(values: Iterable<string>): readonly string[] {
-  const forms = new Set([...values].flatMap(maskFormsOf))
-  return [...forms].sort((one, other) => other.length - one.length)
+  return longestFirst([...values].flatMap(maskFormsOf))
+}
+
+/** Each once, in the order in which they are searched for. */
+export function longestFirst(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)].sort((one, other) => other.length - one.length)
 }

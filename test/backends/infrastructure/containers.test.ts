@@ -9,7 +9,7 @@ import { type JsonObject, objectsOf, textsOf } from '../../../src/json/values.ts
 import { socketPathFor } from '../../../src/storage/socket-path.ts'
 import { pushWebImage, startDocker, startPodman } from '../../support/container-runtime.ts'
 import { freePort } from '../../support/free-port.ts'
-import { somePorts, startInfrastructure } from '../../support/infrastructure.ts'
+import { somePorts, startInfrastructure, writeCertificate } from '../../support/infrastructure.ts'
 import { startOciRegistry } from '../../support/oci-registry.ts'
 import { waitFor, waitUntil } from '../../support/wait-until.ts'
 
@@ -33,7 +33,9 @@ for (const [name, start] of Object.entries({ Podman: startPodman, Docker: startD
     if (runtime === undefined) return
     const repository = `${registry.host}/shop/web`
     const digest = await pushWebImage(registry, 'shop/web', '1.0')
-    const account = { name: 'local', ports: await somePorts(20), 'container-runtime': runtime.path }
+    const { certificate, files } = writeCertificate(t)
+    const outgoing = { 'ca-file': files['certificate-file'], proxy: 'http://gate:word-4711@127.0.0.1:9' }
+    const account = { name: 'local', ports: await somePorts(20), 'container-runtime': runtime.path, ...outgoing }
     const infra = await startInfrastructure(t, { local: { accounts: [account], 'drain-seconds': 0 } })
     t.after(runtime.close)
     const port = await freePort()
@@ -59,7 +61,7 @@ for (const [name, start] of Object.entries({ Podman: startPodman, Docker: startD
     const data = (...path: string[]) => readFileSync(join(infra.dataDir, 'volumes/local/local/shop', ...path, 'log'), 'utf8')
     const first = await deploy(`${repository}:1.0`, {
       environment: { GREETING: 'hello there', HOME: '/nowhere' },
-      secrets: { DB_PASSWORD: 'hunter2' },
+      secrets: { DB_PASSWORD: 'hunter2', DOCKER_PASSWORD: 'hunter2' },
       limits: { memoryMb: 64, processes: 40, openFiles: 512 },
       ready: { path: '/health', intervalSeconds: 0.2 },
       stopSeconds: 5,
@@ -101,7 +103,15 @@ for (const [name, start] of Object.entries({ Podman: startPodman, Docker: startD
       )
       const command = readFileSync(`/proc/${instances[0]?.process?.pid}/cmdline`, 'utf8')
       assert.match(command, /--env\0DB_PASSWORD\0/)
-      assert.doesNotMatch(command, /hunter2/)
+      assert.doesNotMatch(command, /hunter2|word-4711/)
+      const environment = await visit()
+      assert.match(environment, /^HTTPS_PROXY=http:\/\/gate:word-4711@127\.0\.0\.1:9$/m)
+      const [, authorities = ''] = /^SSL_CERT_FILE=(.+)$/m.exec(environment) ?? []
+      assert.ok((await runtime.call('exec', id, '/bin/busybox', 'cat', authorities)).includes(certificate.trim()))
+      await assert.rejects(
+        runtime.call('exec', '--user', '0', id, '/bin/busybox', 'sh', '-c', `echo >> ${authorities}`),
+        /ead-only/,
+      )
       const output = await infra.read<JsonObject>(`/instances/local/local/${instances[0]?.id}/console`)
       assert.match(String(output['output']), new RegExp(`started as ${instances[0]?.id}`))
     })

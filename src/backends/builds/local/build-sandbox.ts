@@ -19,6 +19,8 @@ export interface BuildPlaces {
   readonly dataDir: string
   /** Of the settings. */
   readonly readable: readonly string[]
+  /** Folder in the data of Fairlead with the files that variables of the account name. */
+  readonly ofAccount: string | undefined
 }
 
 /** What stands beside a folder of programs, where each has a folder for itself, as with nvm; not `share`, which has data of users. */
@@ -28,13 +30,16 @@ const toolSettings = /^(?:containers|fonts|gitconfig|java(?:-.*)?|maven|npmrc|os
 
 /** @returns the command that runs the file in it @throws {SandboxError} */
 export async function confineRunner(file: string, choice: SandboxChoice, places: BuildPlaces): Promise<string[]> {
-  const { folder, cache, user, dataDir, readable } = places
+  const { folder, cache, user, dataDir, readable, ofAccount } = places
   const { wrap } = await openSandbox(choice)
   const more = ['/opt', ...settingsOfTools(), ...programFolders(), ...readable]
   const shown = [...ownSources(file), ...more.filter((path) => isReachable(path, user))]
   return wrap([process.execPath, file], {
     folder,
-    readOnly: shown.filter((path) => !isWithin(dataDir, path) && !isWithin(path, dataDir)),
+    readOnly: [
+      ...shown.filter((path) => !isWithin(dataDir, path) && !isWithin(path, dataDir)),
+      ...(ofAccount === undefined ? [] : [ofAccount]),
+    ],
     writable: cache === undefined ? [] : [cache],
     network: 'host',
     // Browsers in tests and builders of containers do.

@@ -6,6 +6,7 @@ import { type BackendContext, BackendError } from '../../backend.ts'
 import type { BuilderOrder } from '../../infrastructure/providers/local/builders.ts'
 import type { CacheFolders } from '../../infrastructure/providers/local/cache-folders.ts'
 import type { LocalProvider } from '../../infrastructure/providers/local/local.ts'
+import { adviseOnOutgoing } from '../../infrastructure/providers/local/outgoing/advise.ts'
 import type { BuildFiles } from './build-files.ts'
 import { confineRunner } from './build-sandbox.ts'
 import type { BuildStore, StoredBuild } from './build-store.ts'
@@ -36,6 +37,8 @@ const pollMs = 200
 /** After a failure of this machine, such as a full disk. */
 const retryMs = 2_000
 const logPartBytes = 256 * 1024
+/** The end of a log, which says why a build failed. */
+const adviceBytes = 16 * 1024
 /** The agent drops nothing until half of what it may keep is full. */
 const keptShare = 2
 
@@ -223,7 +226,7 @@ export class LocalBuilds {
     const { provider, sandbox, settings } = this.#options
     const { builders, dataDir, parts } = provider
     const places = { folder: builders.folderOf(id), cache, user: parts.users.of(account), dataDir, readable: settings.readable }
-    return confineRunner(runnerFile(), sandbox, places)
+    return confineRunner(runnerFile(), sandbox, { ...places, ofAccount: parts.variables.folderOf(account) })
   }
 
   #startRunner(
@@ -249,7 +252,8 @@ export class LocalBuilds {
     const state = provider.builders.look(build.id)
     if (state === undefined) return
     const outcome = await finishBuild(build, state, { ...this.#options, images: provider.parts.images })
-    await this.#end(build, outcome)
+    const advice = outcome.result === 'FAILURE' ? adviseOnOutgoing(await this.output(build, adviceBytes), build.account) : ''
+    await this.#end(build, advice === '' ? outcome : { ...outcome, reason: `${outcome.reason} ${advice}` })
     if (build.cacheName !== undefined) this.#discard(this.#options.caches.trim(build.cacheName))
   }
 

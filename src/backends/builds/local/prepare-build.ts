@@ -6,6 +6,7 @@ import { formatJson } from '../../../json/json.ts'
 import { definedOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
 import type { CacheFolders } from '../../infrastructure/providers/local/cache-folders.ts'
+import type { OperationParts } from '../../infrastructure/providers/local/operations/parts.ts'
 import { isRecognisable, looksSecret } from '../../pipelines/secret-names.ts'
 import { allReferencesIn } from '../../secrets/references.ts'
 import type { SecretVersion } from '../../secrets/secret-values.ts'
@@ -25,6 +26,7 @@ export interface PrepareParts {
   readonly repositories: RepositoryReader
   readonly files: BuildFiles
   readonly caches: CacheFolders
+  readonly provider: { readonly parts: Pick<OperationParts, 'variables'> }
 }
 
 export interface PreparedBuild {
@@ -113,7 +115,7 @@ interface PlanOrder {
   readonly names: Parameters
 }
 
-async function toPlan(order: PlanOrder, { context, settings, caches }: PrepareParts) {
+async function toPlan(order: PlanOrder, { context, settings, caches, provider }: PrepareParts) {
   const { build, job, definition, commit, parameters, names } = order
   const { id, number, account, application, user } = build
   const title = `${job.name} ${number}`
@@ -126,23 +128,22 @@ async function toPlan(order: PlanOrder, { context, settings, caches }: PreparePa
     ofSteps: steps.map(({ environment }) => environment),
     ofServices: Object.fromEntries(Object.entries(services).map(([key, { environment }]) => [key, environment])),
   }
-  const { value, secrets, versions } = await context.secrets.reveal(secret, {
-    application: application === '' ? undefined : application,
-    account,
-    user,
-    place: `build ${title}`,
-    run: { service: 'igor', id },
-  })
-  const named = Object.entries(value.environment).filter(([name, text]) => looksSecret(name) && isRecognisable(text))
+  const use = { user, place: `build ${title}`, run: { service: 'igor', id } } as const
+  const owner = { application: application === '' ? undefined : application, account }
+  const { value, secrets, versions } = await context.secrets.reveal(secret, { ...owner, ...use })
+  const { variables } = provider.parts
+  const given = isReviewed(commit) ? await variables.reveal(account, use) : await variables.revealForBranch(account, use)
+  const environment = { ...given.value, ...value.environment }
+  const named = Object.entries(environment).filter(([name, text]) => looksSecret(name) && isRecognisable(text))
   const plan: BuildPlan = {
-    environment: value.environment,
+    environment,
     steps: steps.map((step, index) => ({ ...step, environment: value.ofSteps[index] ?? {} })),
     services: Object.fromEntries(
       Object.entries(services).map(([key, service]) => [key, { ...service, environment: value.ofServices[key] ?? {} }]),
     ),
     title,
     source: commit && { commit: commit.sha1, url: commit.remoteUrl },
-    secrets: maskedTexts([...secrets, ...named.map(([, text]) => text)]),
+    secrets: maskedTexts([...secrets, ...given.secrets, ...named.map(([, text]) => text)]),
     cache: caches.open(cacheOf(job, commit), account),
     cachedFolders: definition.cache,
     archive: definition.archive,
@@ -150,7 +151,7 @@ async function toPlan(order: PlanOrder, { context, settings, caches }: PreparePa
     imageFrom: definition.publish?.from,
     bounds: { maxFiles: settings.maxFiles, maxFileBytes: settings.maxFileBytes },
   }
-  return { plan, versions: versions as readonly SecretVersion[] }
+  return { plan, versions: [...versions, ...given.versions] as readonly SecretVersion[] }
 }
 
 /** All users of the machine can read arguments of programs. @throws {BackendError} 400 for a reference in a command */
@@ -188,12 +189,17 @@ function withTag(step: JobDefinition['steps'][number], names: Parameters): JobDe
   return action.kind === 'container-image' ? { ...step, action: { ...action, tag: fillIn(action.tag, names) } } : step
 }
 
+/** Nobody may have reviewed what is not the branch of the settings. */
+function isReviewed(commit: FetchedCommit | undefined): boolean {
+  return commit?.isUsual ?? true
+}
+
 /**
- * What one build leaves in a cache, later ones trust: jobs of different applications share none, and what is not the branch of the
- * settings, which nobody may have reviewed, has one of its own.
+ * What one build leaves in a cache, later ones trust: jobs of different applications share none, and what is not reviewed has one
+ * of its own.
  */
 function cacheOf({ name, application = '', account }: KnownJob, commit: FetchedCommit | undefined): string {
-  const key = JSON.stringify([name, application, account, commit?.isUsual ?? true])
+  const key = JSON.stringify([name, application, account, isReviewed(commit)])
   return `job-${createHash('sha256').update(key).digest('hex').slice(0, 32)}`
 }
 

@@ -15,6 +15,8 @@ import { LocalBuilds } from '../../../../src/backends/builds/local/local-builds.
 import { checkCommands } from '../../../../src/backends/builds/local/prepare-build.ts'
 import { RepositoryReader } from '../../../../src/backends/builds/local/repository.ts'
 import type { LocalBuildSettings } from '../../../../src/backends/builds/local/settings.ts'
+import { AccountVariables } from '../../../../src/backends/infrastructure/providers/local/outgoing/account-variables.ts'
+import type { SecretValues } from '../../../../src/backends/secrets/secret-values.ts'
 import { startGitServer } from '../../../support/git-server.ts'
 import { createFolder, removeFolder } from '../../../support/temporary-folder.ts'
 import { waitFor } from '../../../support/wait-until.ts'
@@ -85,10 +87,15 @@ function openBuilds(t: TestContext) {
     logPart: async () => (agent.isAway ? Promise.reject(new Error('the agent is away')) : undefined),
   }
   const reveal = async <T>(value: T) => ({ value, secrets: [], versions: [] })
+  const variables = new AccountVariables({
+    accounts: [],
+    dataDir: '/nonexistent',
+    secrets: { reveal } as unknown as SecretValues,
+  })
   const options = {
     context: { log, now: () => 1, secrets: { reveal } },
     settings: { maxRunning: 1, logBytes: 1000, keptBuilds: 10, keptBytes: megabyte, timeLimitMs: 1000, readable: [] },
-    provider: { builders, dataDir: '/nonexistent', parts: { users: { of: () => undefined } } },
+    provider: { builders, dataDir: '/nonexistent', parts: { users: { of: () => undefined }, variables } },
     sandbox: 'none',
     catalog: {
       find: async (name: string) => ({

@@ -35,12 +35,14 @@ interface CheckoutOptions {
   readonly work: string
   /** Where the files go. */
   readonly folder: string
+  /** What Git gets besides its own. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 /** @returns the commit @throws {BuilderError} */
-export async function checkOut({ url, revision, work, folder }: CheckoutOptions): Promise<string> {
+export async function checkOut({ url, revision, work, folder, environment }: CheckoutOptions): Promise<string> {
   mkdirSync(folder, { recursive: true })
-  const env = { ...baseEnvironment(work), ...gitEnvironment, GIT_ALLOW_PROTOCOL: gitProtocols }
+  const env = { ...baseEnvironment(work), ...environment, ...gitEnvironment, GIT_ALLOW_PROTOCOL: gitProtocols }
   const git = (...args: string[]) => run(['git', ...args], { cwd: folder, env })
   await git('init', '--quiet', '.')
   const target = await fetchCommit(git, { url, revision })

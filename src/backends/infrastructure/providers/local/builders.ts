@@ -59,7 +59,7 @@ export class Builders {
     this.#agent = agent
     this.#dataDir = dataDir
     this.#parts = parts
-    this.#secrets = new ProgramSecrets(parts.context)
+    this.#secrets = new ProgramSecrets(parts.context, parts.variables)
   }
 
   ids(owner: BuilderOwner): string[] {

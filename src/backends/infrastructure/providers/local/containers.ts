@@ -5,6 +5,7 @@ import type { ProgramLimits } from '../../../../agent/protocol.ts'
 import { isObject, listOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { findOnPath, isExecutable } from '../../../../runtime/find-program.ts'
 import type { ContainerFile } from '../../../images/image-file.ts'
+import { looksSecret } from '../../../pipelines/secret-names.ts'
 import type { LocalInstance } from './desired.ts'
 import type { GroupContainer } from './program.ts'
 import type { LocalAccountSettings } from './settings.ts'
@@ -118,7 +119,7 @@ export class Containers {
 
   /** How podman and docker, which both have these options, start an instance; the environment is of the command itself. */
   commandOf(instance: ContainerOwner, container: GroupContainer, given: ContainerStart) {
-    const { environment, limits, mounts, stopMs } = given
+    const { environment, limits, mounts, readable, stopMs } = given
     const { runtime, environment: runtimeEnvironment } = this.callerOf(instance.account)
     const name = `fairlead-${instance.id}`
     const options = [
@@ -126,13 +127,14 @@ export class Containers {
       ...['--log-driver', 'none', '--stop-timeout', String(Math.ceil(stopMs / 1000)), '--security-opt', 'no-new-privileges'],
       ...networkOptions(instance, container),
       ...limitOptions(limits),
-      ...Object.entries(environment).flatMap(([key, value]) => ['--env', runtimeVariable.test(key) ? `${key}=${value}` : key]),
+      ...Object.entries(environment).flatMap(([key, value]) => ['--env', isArgument(key, value) ? `${key}=${value}` : key]),
       // Where SELinux is on, the container may use the folder only with its label.
       ...mounts.flatMap(({ folder, path }) => ['--volume', `${folder}:${path}:z`]),
+      ...(readable === undefined ? [] : ['--volume', `${readable}:${readable}:ro,z`]),
     ]
     return {
       command: [runtime, 'run', '--rm', ...options, container.reference, ...given.command],
-      environment: Object.fromEntries(Object.entries(environment).filter(([key]) => !runtimeVariable.test(key))),
+      environment: Object.fromEntries(Object.entries(environment).filter(([key, value]) => !isArgument(key, value))),
       container: { name, runtimeEnvironment },
     }
   }
@@ -165,7 +167,14 @@ export interface ContainerStart {
   readonly environment: Readonly<Record<string, string>>
   readonly limits: ProgramLimits
   readonly mounts: readonly { readonly folder: string; readonly path: string }[]
+  /** A folder that it may read, at the same path. */
+  readonly readable?: string | undefined
   readonly stopMs: number
+}
+
+/** Other users of the machine see arguments: what may be a secret goes by the runtime's own environment, whatever that makes of it. */
+function isArgument(name: string, value: string): boolean {
+  return runtimeVariable.test(name) && !looksSecret(name) && !/:\/\/[^/\s]*@/.test(value)
 }
 
 function networkOptions({ host, port }: ContainerOwner, container: GroupContainer): string[] {

@@ -29,6 +29,7 @@ import { toNetworkViews, toSubnetViews } from './machine.ts'
 import { oldImages } from './old-images.ts'
 import { openOperations } from './operations/all.ts'
 import type { OperationParts } from './operations/parts.ts'
+import { AccountVariables } from './outgoing/account-variables.ts'
 import { InstancePorts } from './ports.ts'
 import { ProgramSecrets, secretHoldersOf } from './program-secrets.ts'
 import { PulledImages } from './pulled-images.ts'
@@ -76,15 +77,17 @@ export class LocalProvider implements CloudProvider {
       if (problem !== undefined) context.log.warn({ account: name }, problem)
     }
     const agent = openAgent(dataDir)
-    const secrets = new ProgramSecrets(context)
+    const variables = new AccountVariables({ accounts: settings.accounts, dataDir, secrets: context.secrets })
+    const secrets = new ProgramSecrets(context, variables)
     const containers = new Containers({ accounts: settings.accounts, users, agentMark: markOfDataDir(dataDir) })
-    const toState = () => toDesiredState({ desired, settings, images, users, secrets, containers, dataDir })
+    const toState = () => toDesiredState({ desired, settings, images, users, secrets, variables, containers, dataDir })
     const pulled = new PulledImages({ desired, containers, log: context.log })
     const onStep: ReconcilerOptions['onStep'] = (change) => pulled.prune(change)
     const reconciler = new Reconciler({ context, desired, agent, toState, drainMs: settings.drainMs, onStep })
     const ports = new InstancePorts(desired, settings.ownPorts, dataDir)
     const volumes = new Volumes({ context, dataDir, backups: settings.volumeBackups })
-    this.parts = { context, settings, desired, images, ports, users, reconciler, volumes, containers, newId: createUlids(now) }
+    const newId = createUlids(now)
+    this.parts = { context, settings, desired, images, ports, users, reconciler, volumes, containers, variables, newId }
     this.retained = [oldImages(this.parts)]
     this.#agent = agent
     this.#secrets = secrets
@@ -156,7 +159,7 @@ export class LocalProvider implements CloudProvider {
   async jobFile({ id }: Job, name: string): Promise<JsonObject | undefined> {
     const job = this.parts.desired.get('jobs', id)
     const properties = await readProperties(join(this.dataDir, 'instances', id, 'work'), name)
-    if (properties === undefined || job?.sealed === undefined) return properties
+    if (properties === undefined || job === undefined) return properties
     return objectOf(parseJson(this.#secrets.mask(formatJson(properties), job)))
   }
 

@@ -2,16 +2,20 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { formatJson, parseJson } from '../../../../json/json.ts'
 import { objectOf, textsOf } from '../../../../json/values.ts'
+import type { BackendContext } from '../../../backend.ts'
 import { withoutSecrets } from '../../../pipelines/secret-names.ts'
+import { longestFirst } from '../../../secrets/mask-forms.ts'
 import { referencesIn } from '../../../secrets/references.ts'
 import type { Revealed, SecretHolder, SecretUse, SecretValues, SecretVersion } from '../../../secrets/secret-values.ts'
 import type { OperationRun } from '../../operation-type.ts'
 import type { Desired, LocalInstance, LocalJob } from './desired.ts'
+import type { AccountVariables } from './outgoing/account-variables.ts'
 import type { GroupProgram, SealedSecrets } from './program.ts'
 
 type SecretOwner = Pick<LocalInstance | LocalJob, 'id' | 'account'> & {
   readonly program: GroupProgram
   readonly sealed?: SealedSecrets | undefined
+  readonly isBuild?: boolean
 }
 
 interface OpenedSecrets {
@@ -30,16 +34,34 @@ export function referringVariables({ overrides, environment }: GroupProgram): Re
   )
 }
 
+/** Whether a deployment in the account has secrets, its own or those of the account's variables. */
+export function needsSecrets(program: GroupProgram, account: string, variables: AccountVariables): boolean {
+  return variables.refers(account) || Object.keys(referringVariables(program)).length > 0
+}
+
+interface SealParts {
+  readonly secrets: SecretValues
+  readonly variables: AccountVariables
+  readonly run: Pick<OperationRun, 'aside'>
+}
+
 /** Undefined where nothing refers to a secret. @throws {BackendError} naming the reference and the remedy */
 export async function sealSecrets(
   program: GroupProgram,
   use: SecretUse & { readonly account: string },
-  { secrets, run }: { readonly secrets: SecretValues; readonly run: Pick<OperationRun, 'aside'> },
+  { secrets, variables, run }: SealParts,
 ): Promise<SealedSecrets | undefined> {
-  const variables = referringVariables(program)
-  if (Object.keys(variables).length === 0) return undefined
-  const { value: environment, secrets: masks, versions } = await run.aside(() => secrets.reveal(variables, use))
-  return { text: secrets.seal(formatJson({ environment, masks }), placeOf(use)), versions }
+  const { account } = use
+  if (!needsSecrets(program, account, variables)) return undefined
+  const [own, ofAccount] = await run.aside(() =>
+    Promise.all([secrets.reveal(referringVariables(program), use), variables.reveal(account, use)]),
+  )
+  const plain = variables.plain(account)
+  const given = Object.entries(ofAccount.value).filter(([name]) => !Object.hasOwn(plain, name) && !(name in program.environment))
+  const environment = { ...Object.fromEntries(given), ...own.value }
+  const masks = longestFirst([...own.secrets, ...ofAccount.secrets])
+  const text = secrets.seal(formatJson({ environment, masks }), placeOf(use))
+  return { text, versions: [...own.versions, ...ofAccount.versions] }
 }
 
 /** A whole environment that holds values already; undefined where none is secret. */
@@ -48,7 +70,7 @@ export function sealEnvironment(
   { secrets: masks, versions }: Omit<Revealed<unknown>, 'value'>,
   { account, secrets }: { readonly account: string; readonly secrets: SecretValues },
 ): SealedSecrets | undefined {
-  if (versions.length === 0) return undefined
+  if (versions.length === 0 && masks.length === 0) return undefined
   return { text: secrets.seal(formatJson({ environment, masks }), placeOf({ account })), versions }
 }
 
@@ -60,25 +82,28 @@ function placeOf({ account }: { readonly account: string }): string {
 export class ProgramSecrets {
   readonly #secrets: SecretValues
   readonly #log: FastifyBaseLogger
+  readonly #variables: AccountVariables
   readonly #opened = new WeakMap<SealedSecrets, OpenedSecrets>()
 
-  constructor({ secrets, log }: { readonly secrets: SecretValues; readonly log: FastifyBaseLogger }) {
+  constructor({ secrets, log }: Pick<BackendContext, 'secrets' | 'log'>, variables: AccountVariables) {
     this.#secrets = secrets
     this.#log = log
+    this.#variables = variables
   }
 
   /** The environment of a process. Variables whose values are lost are left out: a reference is no value. */
   environmentOf(owner: SecretOwner): Record<string, string> {
-    const { environment } = owner.program
-    const referring = referringVariables(owner.program)
-    if (owner.sealed === undefined && Object.keys(referring).length === 0) return { ...environment }
-    const plain = Object.entries(environment).filter(([name]) => !Object.hasOwn(referring, name))
-    return { ...Object.fromEntries(plain), ...this.#open(owner).environment }
+    const { program, account, isBuild } = owner
+    const referring = referringVariables(program)
+    const plain = Object.entries(program.environment).filter(([name]) => !Object.hasOwn(referring, name))
+    // The plan of a build has them for its steps.
+    const ofAccount = isBuild === true ? {} : this.#variables.plain(account)
+    return { ...ofAccount, ...Object.fromEntries(plain), ...this.#open(owner).environment }
   }
 
   /** The text with masks in place of what the process was given. */
   mask(text: string, owner: SecretOwner): string {
-    return withoutSecrets(text, this.#open(owner).masks)
+    return withoutSecrets(text, longestFirst([...this.#open(owner).masks, ...this.#variables.masks(owner.account)]))
   }
 
   /** Encrypts with the newest key what an older one did. Within a change. */

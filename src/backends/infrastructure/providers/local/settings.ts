@@ -4,6 +4,7 @@ import { loadCertificate } from '../../../../agent/balancer/certificate.ts'
 import { byteCount, inSeconds, on, type SettingsReport, setting, settings } from '../../../../settings/setting.ts'
 import { lookUpUser } from '../../../../storage/directory-trees.ts'
 import type { ProviderSurroundings } from '../provider-type.ts'
+import { outgoingKeys, toOutgoing } from './outgoing/settings.ts'
 import { parsePortRange } from './port-range.ts'
 
 const names = z.array(z.string())
@@ -77,6 +78,7 @@ const AccountKeys = z.strictObject({
     .optional()
     .describe('`podman`, `docker` or a path: what runs containers. Default: Podman where it is installed, else Docker.'),
   'instance-types': names.optional().describe('Names of the instance types that users may choose. Default: all.'),
+  ...outgoingKeys,
   'start-limits': z
     .strictObject({
       seconds: StartLimits.shape.seconds.default(usualStartLimits.seconds),
@@ -87,20 +89,15 @@ const AccountKeys = z.strictObject({
 })
 
 const LocalAccount = AccountKeys.transform(
-  ({
-    'load-balancer-ports': loadBalancerPorts,
-    'instance-types': instanceTypes,
-    'start-limits': startLimits,
-    'container-runtime': containerRuntime,
-    ...account
-  }) => ({
-    ...account,
-    containerRuntime,
-    environment: account.environment ?? account.name,
-    accountType: account.accountType ?? account.name,
-    loadBalancerPorts,
-    instanceTypes,
-    startLimits,
+  ({ name, environment, accountType, permissions, regions, ports, address, user, ...account }) => ({
+    ...{ name, permissions, regions, ports, address, user },
+    environment: environment ?? name,
+    accountType: accountType ?? name,
+    loadBalancerPorts: account['load-balancer-ports'],
+    instanceTypes: account['instance-types'],
+    startLimits: account['start-limits'],
+    containerRuntime: account['container-runtime'],
+    outgoing: account,
   }),
 )
 
@@ -197,6 +194,7 @@ export function toLocalSettings(keys: object, report: SettingsReport, { ownPorts
   const accounts = (listed.length === 0 ? [usualAccount] : listed).map((account) => ({
     ...account,
     instanceTypes: account.instanceTypes ?? allTypes,
+    outgoing: toOutgoing(account.outgoing, account.name, report),
   }))
   reportClashes(accounts, allTypes, report)
   if (defaultInstanceType !== undefined && !allTypes.includes(defaultInstanceType)) {

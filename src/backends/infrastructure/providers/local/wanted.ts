@@ -13,6 +13,7 @@ import type { ImageStore } from '../../../images/image-store.ts'
 import type { ContainerStart, Containers } from './containers.ts'
 import { type Desired, type LocalBalancer, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
 import { allowedSources } from './firewalls.ts'
+import type { AccountVariables } from './outgoing/account-variables.ts'
 import { type GroupProgram, toLimits } from './program.ts'
 import type { ProgramSecrets } from './program-secrets.ts'
 import { certificatesOf, type LocalInstanceType, type LocalSettings } from './settings.ts'
@@ -25,6 +26,7 @@ export interface WantedParts {
   readonly images: ImageStore
   readonly users: AccountUsers
   readonly secrets: ProgramSecrets
+  readonly variables: AccountVariables
   readonly containers: Containers
   readonly dataDir: string
 }
@@ -116,7 +118,7 @@ const addressVariable = /(?<![\\$])\$(?:(PORT|HOST)\b|\{(PORT|HOST)(?::?-[^{}]*)
 
 const shells = /(?:^|\/)(?:ba|da|k|z|a)?sh$/
 
-type Start = Omit<ContainerStart, 'command' | 'stopMs'> & Pick<Program, 'content'>
+type Start = Omit<ContainerStart, 'command' | 'stopMs' | 'readable'> & Pick<Program, 'content'>
 
 function toInstanceStart(instance: LocalInstance, parts: WantedParts): Start {
   const { program } = instance
@@ -132,12 +134,13 @@ function toInstanceStart(instance: LocalInstance, parts: WantedParts): Start {
 function toStart(
   owner: LocalInstance | LocalJob,
   { content, ...start }: Start,
-  { containers }: WantedParts,
+  { containers, variables }: WantedParts,
 ): Pick<Program, 'command' | 'content' | 'environment' | 'container'> {
   const { container, stopMs } = owner.program
   const command = withAddress(owner.program.command, start.environment)
   if (container === undefined) return { command, content, environment: start.environment }
-  return { ...containers.commandOf(owner, container, { ...start, command, stopMs }), content: undefined }
+  const readable = variables.folderOf(owner.account)
+  return { ...containers.commandOf(owner, container, { ...start, command, stopMs, readable }), content: undefined }
 }
 
 /** A program often takes its port as an argument. A shell has the variables itself. */

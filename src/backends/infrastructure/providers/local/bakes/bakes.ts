@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../../../json/values.ts'
 import { type BackendContext, BackendError } from '../../../../backend.ts'
 import type { ImageStore, StoredImage } from '../../../../images/image-store.ts'
 import { requireAccess } from '../../../../rights/access.ts'
+import { longestFirst } from '../../../../secrets/mask-forms.ts'
 import type { BakeQuery, Baker } from '../../../baker.ts'
 import type { BuilderOrder } from '../builders.ts'
 import type { LocalProvider } from '../local.ts'
@@ -212,12 +213,18 @@ export class Bakes implements Baker {
     const { request, target, user, application } = order
     const place = `bake of ${request.package ?? request.base_os ?? ''} for ${target.account}`
     const use = { application, account: target.account, user, place }
-    const { value, ...revealed } = await this.#options.context.secrets.reveal(request.extended_attributes, use)
-    return { ...this.#toBuilderOrder({ ...order, request: { ...request, extended_attributes: value } }), revealed }
+    const { context, provider } = this.#options
+    const [{ value, secrets, versions }, given] = await Promise.all([
+      context.secrets.reveal(request.extended_attributes, use),
+      provider.parts.variables.reveal(target.account, use),
+    ])
+    const builderOrder = this.#toBuilderOrder({ ...order, request: { ...request, extended_attributes: value } }, given.value)
+    const all = { secrets: longestFirst([...secrets, ...given.secrets]), versions: [...versions, ...given.versions] }
+    return { ...builderOrder, revealed: all }
   }
 
   /** @throws {BackendError} 400 */
-  #toBuilderOrder({ request, template, target, sources }: BakeOrder): BuilderOrder {
+  #toBuilderOrder({ request, template, target, sources }: BakeOrder, account: BakePlan['account']): BuilderOrder {
     const { provider, settings } = this.#options
     const { timeLimitMs, memoryMb, diskMb } = settings
     const from = this.#originOf(template, target)
@@ -225,6 +232,7 @@ export class Bakes implements Baker {
       hasContent: from !== undefined,
       sources,
       steps: template.steps,
+      account,
       environment: { ...template.environment, ...variablesOf(request) },
       cache: this.#caches.open(target),
       bounds: provider.parts.settings.images,

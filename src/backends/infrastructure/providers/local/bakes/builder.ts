@@ -49,7 +49,7 @@ async function bake(plan: BakePlan): Promise<void> {
   for (const name of ['home', 'tmp', sourceFolder, imageFolder]) mkdirSync(join(work, name), { recursive: true })
   let commit: string | undefined
   for (const each of plan.sources) commit = (await fetchSource(each, plan)) ?? commit
-  let environment = { ...baseEnvironment(work), ...cacheEnvironment(plan.cache), ...plan.environment }
+  let environment = { ...baseEnvironment(work), ...cacheEnvironment(plan.cache), ...plan.account, ...plan.environment }
   for (const [index, step] of plan.steps.entries()) {
     if (step.ifExists !== undefined && !existsSync(join(image, step.ifExists))) continue
     if (step.kind === 'run' && step.unlessExists !== undefined && existsSync(join(image, step.unlessExists))) continue
@@ -94,8 +94,8 @@ function describeStep(step: Extract<TemplateStep, { kind: 'copy' | 'run' }>): st
 }
 
 /** @returns the commit, of a repository */
-async function fetchSource(from: Source, { bounds }: BakePlan): Promise<string | undefined> {
-  if (from.kind === 'git') return fetchRepository(from)
+async function fetchSource(from: Source, { bounds, account }: BakePlan): Promise<string | undefined> {
+  if (from.kind === 'git') return fetchRepository(from, account)
   say(`Source: ${shorten(from.path)}`)
   if (from.kind === 'directory') await copyDirectory(from.path)
   else {
@@ -113,10 +113,13 @@ async function copyDirectory(path: string): Promise<void> {
   await copyTree(path, source)
 }
 
-async function fetchRepository({ url, revision, path }: Extract<Source, { kind: 'git' }>): Promise<string> {
+async function fetchRepository(
+  { url, revision, path }: Extract<Source, { kind: 'git' }>,
+  account: BakePlan['account'],
+): Promise<string> {
   say(`Source: ${url}${revision === undefined ? '' : ` at ${revision}`}`)
   const repository = path === undefined ? source : join(work, 'repository')
-  const commit = await checkOut({ url, revision, work, folder: repository })
+  const commit = await checkOut({ url, revision, work, folder: repository, environment: account })
   say(`Commit: ${commit}`)
   if (path !== undefined) {
     const folder = resolveWithin(repository, path)

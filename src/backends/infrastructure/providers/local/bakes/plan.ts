@@ -17,6 +17,8 @@ export interface BakePlan {
   readonly hasContent: boolean
   readonly sources: readonly Source[]
   readonly steps: readonly TemplateStep[]
+  /** Variables that the account gives, also for the checkout. */
+  readonly account: Readonly<Record<string, string>>
   /** Variables of all steps, before those that steps add. */
   readonly environment: Readonly<Record<string, string>>
   /** Folder that bakes of the same account keep packages in; the builder may write it. */

@@ -5,6 +5,7 @@ import type { ImageStore, StoredImage } from '../../../../images/image-store.ts'
 import { withoutSecrets } from '../../../../pipelines/secret-names.ts'
 import type { BuilderOrder, Builders } from '../builders.ts'
 import type { LocalProvider } from '../local.ts'
+import { adviseOnOutgoing } from '../outgoing/advise.ts'
 import type { BakeCaches } from './bake-caches.ts'
 import { adoptImage } from './bake-image.ts'
 import type { Bake, BakeStore } from './bake-store.ts'
@@ -145,7 +146,10 @@ export class RunningBakes {
   async #settle(bake: Bake): Promise<void> {
     const view = this.#builders.look(bake.id)
     if (view === undefined) return void (await this.end(bake, 'CANCELED', 'The builder has vanished.'))
-    if (view.exitCode !== 0) return void (await this.end(bake, 'CANCELED', withRemedy(view.reason)))
+    if (view.exitCode !== 0) {
+      const advice = adviseOnOutgoing(await this.consoleOf(bake), bake.account)
+      return void (await this.end(bake, 'CANCELED', [withRemedy(view.reason) ?? '', advice].filter(Boolean).join('\n')))
+    }
     let image: StoredImage
     try {
       const template = this.#options.settings.templates.find(({ id }) => id === bake.request.base_os)

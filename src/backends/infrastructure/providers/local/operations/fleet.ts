@@ -1,12 +1,11 @@
 /** Instances of a server group: as many as desired, spread over its zones. */
 import { z } from 'zod'
 import { parseMoniker } from '../../../../../names/moniker.ts'
-import type { BackendContext } from '../../../../backend.ts'
 import type { OperationRun } from '../../../operation-type.ts'
 import type { Activity, LocalCapacity, LocalGroup, LocalInstance } from '../desired.ts'
 import { loopback } from '../machine.ts'
 import type { GroupProgram, SealedSecrets } from '../program.ts'
-import { referringVariables, sealSecrets } from '../program-secrets.ts'
+import { needsSecrets, sealSecrets } from '../program-secrets.ts'
 import { sharedVolumesOf } from '../volumes.ts'
 import { countField, type OperationParts, optionalField } from './parts.ts'
 
@@ -76,11 +75,11 @@ export async function findSupplies(
 
 export function sealFor(
   { program, name, account, region }: Sourced,
-  { run, context }: { readonly run: OperationRun; readonly context: BackendContext },
+  { run, context, variables }: Pick<OperationParts, 'context' | 'variables'> & { readonly run: OperationRun },
 ): Promise<SealedSecrets | undefined> {
   const place = `server group ${name} in ${account}/${region}`
   const use = { application: parseMoniker(name).app ?? undefined, account, user: run.user, place }
-  return sealSecrets(program, use, { secrets: context.secrets, run })
+  return sealSecrets(program, use, { secrets: context.secrets, variables, run })
 }
 
 /**
@@ -102,7 +101,7 @@ export function fit(parts: OperationParts, group: LocalGroup, { ports, sealed }:
     note(`Terminating instance: ${instance.id}`, instance.zone)
   }
   for (const port of ports.splice(0, missingCount(parts, group))) {
-    const secrets = secretsFor(group, sealed)
+    const secrets = secretsFor(group, sealed, parts)
     const instance = afterRivals({ ...createInstance(parts, group, port, staying), sealed: secrets }, desired.all('instances'))
     staying.push(instance)
     desired.put('instances', instance)
@@ -130,9 +129,13 @@ function describeRival(volume: string, { id, group }: LocalInstance): string {
 }
 
 /** @throws {Error} when the program is another one since its secrets were looked up */
-function secretsFor({ name, program }: LocalGroup, sealed: Supplies['sealed']): SealedSecrets | undefined {
+function secretsFor(
+  { name, program, account }: LocalGroup,
+  sealed: Supplies['sealed'],
+  { variables }: OperationParts,
+): SealedSecrets | undefined {
   const secrets = sealed.get(program)
-  if (secrets === undefined && Object.keys(referringVariables(program)).length > 0)
+  if (secrets === undefined && needsSecrets(program, account, variables))
     throw new Error(`The server group ${name} has changed meanwhile. Try again.`)
   return secrets
 }

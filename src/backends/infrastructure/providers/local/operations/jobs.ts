@@ -62,14 +62,14 @@ const runJob = defineOperation({
 })
 
 async function startJob(running: Running<JobFields>): Promise<void> {
-  const { desired, run, change, context } = running
+  const { desired, run, change, context, variables } = running
   const place = placeOf(running)
   const imageId = imageIdOf(running.fields)
   const image = imageId === undefined ? undefined : await loadImage(imageId, { place, usually: { network: 'own' } }, running)
   const order = toJob(running, place, image)
   const { id, account, region, application, program, name } = order
   const use = { application, account, user: run.user, place: `job ${name} in ${account}/${region}` }
-  const sealed = await sealSecrets(program, use, { secrets: context.secrets, run })
+  const sealed = await sealSecrets(program, use, { secrets: context.secrets, variables, run })
   const job = { ...order, sealed }
   change(() => {
     if (image !== undefined) noteImage(image, account, running)

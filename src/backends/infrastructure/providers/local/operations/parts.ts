@@ -9,6 +9,7 @@ import type { ImageStore } from '../../../../images/image-store.ts'
 import type { OperationRun, OperationType } from '../../../operation-type.ts'
 import type { Containers } from '../containers.ts'
 import type { Desired } from '../desired.ts'
+import type { AccountVariables } from '../outgoing/account-variables.ts'
 import type { InstancePorts } from '../ports.ts'
 import type { ProgramOverrides } from '../program.ts'
 import type { Reconciler } from '../reconciler.ts'
@@ -26,6 +27,7 @@ export interface OperationParts {
   readonly reconciler: Reconciler
   readonly volumes: Volumes
   readonly containers: Containers
+  readonly variables: AccountVariables
   readonly newId: () => string
 }
 

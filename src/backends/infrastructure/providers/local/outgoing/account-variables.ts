@@ -1,0 +1,132 @@
+/** What accounts give to their programs, jobs, bakes and builds for the way out: variables, and the files that these name. */
+import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { getCACertificates } from 'node:tls'
+import { openWayTo } from '../../../../../agent/workspace.ts'
+import { allMaskFormsOf, longestFirst } from '../../../../secrets/mask-forms.ts'
+import { allReferencesIn, replaceReferences } from '../../../../secrets/references.ts'
+import type { Revealed, SecretUse, SecretValues } from '../../../../secrets/secret-values.ts'
+import type { LocalAccountSettings } from '../settings.ts'
+import type { Outgoing } from './settings.ts'
+import { type OutgoingFiles, secretsIn, toNpmrc, toVariables, withoutLogins } from './variables.ts'
+
+type Variables = Readonly<Record<string, string>>
+
+interface AccountVariablesOptions {
+  readonly accounts: readonly Pick<LocalAccountSettings, 'name' | 'outgoing'>[]
+  readonly dataDir: string
+  readonly secrets: SecretValues
+}
+
+interface Given {
+  readonly outgoing: Outgoing
+  /** Undefined: no variable names a file. */
+  readonly folder: string | undefined
+  readonly files: OutgoingFiles
+  /** Those without a secret of the store. */
+  readonly plain: Variables
+  /** Of the settings themselves, longest first. */
+  readonly masks: readonly string[]
+  readonly refers: boolean
+}
+
+/** Without an application: its authors could set a secret of the same name. */
+type VariablesUse = Pick<SecretUse, 'user' | 'place' | 'run'>
+
+export class AccountVariables {
+  readonly #secrets: SecretValues
+  readonly #given: ReadonlyMap<string, Given>
+
+  /** Writes the files. @throws as the file system does */
+  constructor({ accounts, dataDir, secrets }: AccountVariablesOptions) {
+    this.#secrets = secrets
+    const root = join(dataDir, 'accounts')
+    this.#given = new Map(
+      accounts.map(({ name, outgoing }) => [name, open(outgoing, join(root, encodeURIComponent(name)), dataDir)]),
+    )
+  }
+
+  /** Those that refer to no secret of the store, as of the settings of now. */
+  plain(account: string): Variables {
+    return this.#given.get(account)?.plain ?? {}
+  }
+
+  /** Whether some refer to such secrets. */
+  refers(account: string): boolean {
+    return this.#given.get(account)?.refers === true
+  }
+
+  /** What no output shows, longest first; values of references come with these. */
+  masks(account: string): readonly string[] {
+    return this.#given.get(account)?.masks ?? []
+  }
+
+  /** Folder that programs may read; undefined where no variable names one. */
+  folderOf(account: string): string | undefined {
+    return this.#given.get(account)?.folder
+  }
+
+  /**
+   * All of them. References mean secrets of the account.
+   *
+   * @throws {BackendError} naming the reference and the remedy
+   */
+  async reveal(account: string, { user, place, run }: VariablesUse): Promise<Revealed<Variables>> {
+    const given = this.#given.get(account)
+    if (given === undefined) return { value: {}, secrets: [], versions: [] }
+    const { value: outgoing, secrets, versions } = await this.#secrets.reveal(given.outgoing, { account, user, place, run })
+    const masks = longestFirst([...secrets, ...allMaskFormsOf(secretsIn(outgoing))])
+    return { value: toVariables(outgoing, given.files), secrets: masks, versions }
+  }
+
+  /** The same for a build of a branch that nobody may have reviewed. */
+  async revealForBranch(account: string, use: VariablesUse): Promise<Revealed<Variables>> {
+    const given = this.#given.get(account)
+    if (given === undefined || given.outgoing.isForAllBranches) return this.reveal(account, use)
+    return { value: toVariables(withoutLogins(given.outgoing), given.files), secrets: [], versions: [] }
+  }
+}
+
+function open(outgoing: Outgoing, folder: string, dataDir: string): Given {
+  const files = { bundle: join(folder, 'authorities.pem'), npmrc: join(folder, 'npmrc') }
+  const contents = [
+    [files.bundle, outgoing.authorities === undefined ? undefined : toBundle(outgoing.authorities)],
+    [files.npmrc, outgoing.registries.some(({ type }) => type === 'npm') ? toNpmrc(outgoing) : undefined],
+  ] as const
+  const hasFiles = contents.some(([, content]) => content !== undefined)
+  if (!hasFiles) rmSync(folder, { recursive: true, force: true })
+  else {
+    mkdirSync(folder, { recursive: true, mode: 0o711 })
+    openWayTo(folder, dataDir)
+    for (const [file, content] of contents) replaceFile(file, content)
+  }
+  const references = allReferencesIn(outgoing)
+  const all = toVariables(outgoing, files)
+  const without = toVariables(replaceReferences(outgoing, new Map([...references].map((each) => [each, 'x']))), files)
+  return {
+    outgoing,
+    folder: hasFiles ? folder : undefined,
+    files,
+    plain: Object.fromEntries(Object.entries(all).filter(([name, value]) => without[name] === value)),
+    masks: allMaskFormsOf(secretsIn(outgoing)),
+    refers: references.size > 0,
+  }
+}
+
+/** In one step; all users of the machine may read it, and it holds no secret. */
+function replaceFile(file: string, content: string | undefined): void {
+  if (content === undefined) {
+    rmSync(file, { force: true })
+    return
+  }
+  const fresh = `${file}.new`
+  writeFileSync(fresh, content, { mode: 0o644 })
+  chmodSync(fresh, 0o644)
+  renameSync(fresh, file)
+}
+
+function toBundle(authorities: string): string {
+  const ofSystem = getCACertificates('system')
+  const others = new Set(ofSystem.length > 0 ? ofSystem : getCACertificates('bundled'))
+  return `${[...others, authorities].map((text) => text.trim()).join('\n')}\n`
+}

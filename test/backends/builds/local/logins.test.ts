@@ -1,0 +1,65 @@
+/** What accounts give to builds: all to those of the branch of the configuration, and no login to others. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startGitServer } from '../../../support/git-server.ts'
+import { somePorts } from '../../../support/infrastructure.ts'
+import { npmToken, packagePassword, proxyPassword, startPrivateRegistries } from '../../../support/private-registries.ts'
+import { secretValue, startLocalBuilds } from './support.ts'
+
+const buildFile = `
+jobs:
+  main:
+    steps:
+      - 'env | sort; for name in GREETING SIGNED API_KEY HTTPS_PROXY PIP_INDEX_URL; do eval "echo $name is \\$$name."; done'
+      - npm view left version
+`
+
+test('builds of other branches get no logins, unless the account says so', async (t) => {
+  const registries = await startPrivateRegistries(t)
+  const git = await startGitServer(t)
+  git.commit({ '.fairlead/build.yml': buildFile })
+  git.git('branch', 'other')
+  const ports = [await somePorts(20), await somePorts(20)]
+  const given = {
+    'ca-file': registries.authority,
+    proxy: registries.proxy,
+    registries: [
+      { type: 'npm', url: `${registries.url}/npm/`, token: npmToken },
+      { type: 'pip', url: `${registries.url}/pip/simple`, username: 'ci', password: packagePassword },
+    ],
+    variables: { GREETING: 'hello', SIGNED: 'secret:db-password', API_KEY: 'key-of-the-api' },
+  }
+  const accounts = [
+    { name: 'shut', ports: ports[0], ...given },
+    { name: 'open', ports: ports[1], ...given, 'logins-for-all-branches': true },
+  ]
+  const repositories = accounts.map(({ name }) => ({ name, account: name, repository: { url: git.url } }))
+  const builds = await startLocalBuilds(t, { settings: { repositories }, local: { accounts } })
+  const build = async (job: string, query?: string) => {
+    const { result, number } = await builds.build(job, query)
+    const log = await builds.log(job, number)
+    for (const text of [npmToken, packagePassword, proxyPassword, secretValue, 'key-of-the-api'])
+      for (const form of [text, encodeURIComponent(text), Buffer.from(text).toString('base64').slice(0, -4)])
+        assert.ok(!log.includes(form), form)
+    return { result, log }
+  }
+
+  const trusted = await build('shut/main')
+  assert.equal(trusted.result, 'SUCCESS', trusted.log)
+  assert.match(trusted.log, /^1\.0\.0$/m)
+  assert.match(
+    trusted.log,
+    /^GREETING is hello\.\nSIGNED is \*{6}\.\nAPI_KEY is \*{6}\.\nHTTPS_PROXY is http:\/\/gate:\*{6}@127/m,
+  )
+
+  const before = registries.connects.length
+  const other = await build('shut/main', 'branch=other')
+  assert.equal(other.result, 'FAILURE', other.log)
+  assert.match(other.log, /^GREETING is hello\.\nSIGNED is \.\nAPI_KEY is \.\nHTTPS_PROXY is http:\/\/127\.0\.0\.1:\d+\.\n/m)
+  assert.match(other.log, /^PIP_INDEX_URL is https:\/\/packages\.company\.example\/pip\/simple\.$/m)
+  assert.equal(registries.connects.length, before, 'the proxy wants a login')
+
+  const open = await build('open/main', 'branch=other')
+  assert.equal(open.result, 'SUCCESS', open.log)
+  assert.ok(registries.connects.length > before)
+})
