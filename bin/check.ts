@@ -1,4 +1,5 @@
 /** `fairlead check`: reports whether the gateway would start, and summarises the configuration. */
+import { checkOutsideAccounts } from '../src/doctor/check-outside-accounts.ts'
 import { checkProviders } from '../src/doctor/check-providers.ts'
 import { checkUsers } from '../src/doctor/check-users.ts'
 import { findStartObstacles } from '../src/doctor/start-obstacles.ts'
@@ -28,7 +29,7 @@ export async function run(args: readonly string[]): Promise<number> {
     process.stdout.write(notice.startsWith('Warning: ') ? `w${notice.slice(1)}\n` : `note: ${notice}\n`)
   }
   for (const { subject, verdict, found, advice } of await runChecks(
-    [...checkProviders(loaded.config, usualTimeouts), ...checkUsers(loaded.config)],
+    [...checkProviders(loaded.config, usualTimeouts), ...checkUsers(loaded.config), ...checkOutsideAccounts(loaded.config)],
     usualTimeouts,
   )) {
     const mark = verdict === 'ok' ? 'note' : 'warning'

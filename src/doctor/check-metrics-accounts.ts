@@ -1,4 +1,5 @@
 /** The metrics accounts of canary analysis, as the embedded service reaches them with their secrets. */
+import { backendHeader } from '../backends/backend.ts'
 import type { Config } from '../config/config.ts'
 import { GatewayError } from '../errors.ts'
 import { type Check, createCheck, type Finding, type Reporter, type Timeouts } from '../findings/finding.ts'
@@ -45,7 +46,8 @@ async function tryAccount({ service, address, tls }: Target, { name, source, rep
     )
   try {
     const path = `/metadata/metricsService${formatQuery({ metricsAccountName: name })}`
-    const { status, text } = await upstreams.call(service, { path }, anonymousIdentity)
+    // As Fairlead itself: the account may be for some users only.
+    const { status, text } = await upstreams.call(service, { path, headers: { [backendHeader]: 'true' } }, anonymousIdentity)
     const body = parseIfJson(text)
     if (status !== 200) return problem(textOf(fieldOf(body, 'message')) ?? `the canary service answers ${status}`)
     return report.ok(tried, `it names ${listOf(body).length}`)

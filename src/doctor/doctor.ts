@@ -18,6 +18,7 @@ import { simulateBalancer } from './balancer.ts'
 import { checkClock } from './check-clock.ts'
 import { checkDataDir } from './check-data-dir.ts'
 import { checkMetricsAccounts } from './check-metrics-accounts.ts'
+import { checkOutsideAccounts } from './check-outside-accounts.ts'
 import { checkPeerCertificates } from './check-peer-certificates.ts'
 import { checkProviders } from './check-providers.ts'
 import { checkRedis } from './check-redis.ts'
@@ -88,6 +89,7 @@ async function checksOf(
     checkNextStart(config),
     ...checkSecrets(config),
     ...checkUsers(config),
+    ...checkOutsideAccounts(config),
     ...checkRetention(config),
     ...checkClock(config, timeouts, now),
   ]

@@ -12,6 +12,7 @@ const guides: readonly (readonly [subject: RegExp, guide: string])[] = [
   [/^(Certificate|TLS|Balancer|Public address)/, 'tls'],
   [/^Kubernetes/, 'deploy-to-kubernetes'],
   [/^Metrics account/, 'canary-analysis'],
+  [/^Outside accounts/, 'permissions'],
   [/^Secrets/, 'secrets'],
   [/^(Data directory|Next start)/, 'first-start'],
   [/^Service/, 'run-in-front-of-spinnaker'],

@@ -13,6 +13,13 @@ export function isGranted(view: PermissionView, kind: ResourceKind, name: string
   return view.readsOnly !== true || authorization === 'READ'
 }
 
+/** Whether there may be an application whose pipelines the user runs or changes. */
+export function mayRunSomething(view: PermissionView): boolean {
+  const { admin, legacyFallback, allowAccessToUnknownApplications, readsOnly, applications } = view
+  if (admin || legacyFallback === true || (allowAccessToUnknownApplications === true && readsOnly !== true)) return true
+  return applications.some(({ authorizations }) => authorizations.includes('EXECUTE') || authorizations.includes('WRITE'))
+}
+
 /** Whether the view says anything about the resource; an application that it does not list is unknown. */
 export function isListed(view: PermissionView, kind: ResourceKind, name: string): boolean {
   return authorizationsOn(view, kind, name) !== undefined

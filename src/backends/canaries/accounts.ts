@@ -1,12 +1,16 @@
 /** Metrics accounts of canary analysis, and the one that keeps configurations and results. */
 import { type JsonObject, textOf } from '../../json/values.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
+import type { AccountJudge } from '../rights/account-use.ts'
+import type { WantedMetric } from './analysis-order.ts'
 import { type MetricAccount, MetricError } from './metric-source.ts'
 import { defaultCanarySettings } from './settings.ts'
 import { metricSources } from './sources/all.ts'
 
 /** Kayenta wants the name of a store; here there is one, which requests need not name. */
 export const storeAccount = 'fairlead'
+
+const kind = 'metrics account'
 
 export class MetricAccounts {
   readonly #accounts: readonly MetricAccount[]
@@ -16,36 +20,41 @@ export class MetricAccounts {
     this.#accounts = metricSources.flatMap((source) => source.open(accounts[source.id] ?? [], context))
   }
 
-  /** As kayenta lists them. */
-  views(): JsonObject[] {
+  /** As kayenta lists them, those that the user may use. */
+  views({ mayUse }: AccountJudge): JsonObject[] {
     const store = { name: storeAccount, type: storeAccount, supportedTypes: ['CONFIGURATION_STORE', 'OBJECT_STORE'] }
-    return [store, ...this.#accounts.map(({ name, type }) => ({ name, type, supportedTypes: ['METRICS_STORE'] }))]
+    const usable = this.#accounts.filter(mayUse)
+    return [store, ...usable.map(({ name, type }) => ({ name, type, supportedTypes: ['METRICS_STORE'] }))]
   }
 
-  /** The named one, else the first. @throws {BackendError} 400 */
-  require(name: string | undefined): MetricAccount {
+  /** The named one, else the first. @throws {BackendError} 400, 403 */
+  require(name: string | undefined, judge: AccountJudge): MetricAccount {
     const found = name === undefined ? this.#accounts[0] : this.#accounts.find((account) => account.name === name)
-    if (found !== undefined) return found
-    throw new BackendError(400, `There is no metrics account "${name}". ${this.#describe()}`)
+    if (found === undefined) throw new BackendError(400, `There is no metrics account "${name}". ${this.#describe(judge)}`)
+    judge.check(found, kind)
+    return found
   }
 
   /**
    * The account for a metric: the named one, else the first of its source.
    *
-   * @throws {BackendError} 400 when there is none
+   * @throws {BackendError} 400 when there is none, 403
    */
-  forMetric(metricName: string, query: JsonObject, name: string | undefined): MetricAccount {
+  forMetric({ name, query }: WantedMetric, accountName: string | undefined, judge: AccountJudge): MetricAccount {
     const type = textOf(query['serviceType']) ?? textOf(query['type'])
-    const named = name === undefined ? undefined : this.require(name)
-    if (type === undefined || named?.type === type) return named ?? this.require(undefined)
+    const named = accountName === undefined ? undefined : this.require(accountName, judge)
+    if (type === undefined || named?.type === type) return named ?? this.require(undefined, judge)
     const found = this.#accounts.find((account) => account.type === type)
-    if (found !== undefined) return found
+    if (found !== undefined) {
+      judge.check(found, kind)
+      return found
+    }
     const known = metricSources.some(({ id }) => id === type)
     throw new BackendError(
       400,
       known
-        ? `The metric "${metricName}" is one of ${type}, which has no account: add one to kayenta.${type}.accounts.`
-        : `The metric "${metricName}" has the unknown service type "${type}": use one of ${metricSources.map(({ id }) => id).join(', ')}.`,
+        ? `The metric "${name}" is one of ${type}, which has no account: add one to kayenta.${type}.accounts.`
+        : `The metric "${name}" has the unknown service type "${type}": use one of ${metricSources.map(({ id }) => id).join(', ')}.`,
     )
   }
 
@@ -53,8 +62,11 @@ export class MetricAccounts {
     for (const account of this.#accounts) account.close?.()
   }
 
-  #describe(): string {
-    return `There are ${this.#accounts.map((account) => `"${account.name}"`).join(', ')}.`
+  #describe({ mayUse }: AccountJudge): string {
+    return `There are ${this.#accounts
+      .filter(mayUse)
+      .map((account) => `"${account.name}"`)
+      .join(', ')}.`
   }
 }
 

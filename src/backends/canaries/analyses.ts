@@ -6,6 +6,7 @@ import { formatJson } from '../../json/json.ts'
 import { type JsonObject, objectOf } from '../../json/values.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
 import { checkBody } from '../requests/check-body.ts'
+import { type AccountJudge, openAccountJudge } from '../rights/account-use.ts'
 import { WorkLine } from '../stores/in-turns.ts'
 import type { MetricAccounts } from './accounts.ts'
 import {
@@ -53,20 +54,21 @@ export class Analyses {
     this.store = new AnalysisStore(context.db)
   }
 
-  /** @returns its id @throws {BackendError} 400 for an order that cannot be carried out */
-  start(order: AnalysisOrder): Promise<string> {
+  /** @returns its id @throws {BackendError} 400 for an order that cannot be carried out, 403 for accounts that its user may not use */
+  async start(order: AnalysisOrder): Promise<string> {
+    const judge = await openAccountJudge(this.#context, order.user)
     return this.#starts.run(async () => {
       // Requests that have arrived together would all find the line free.
       await setImmediate()
-      return this.#start(order)
+      return this.#start(order, judge)
     })
   }
 
-  #start(order: AnalysisOrder): string {
+  #start(order: AnalysisOrder, judge: AccountJudge): string {
     thresholdsOf(order)
     progressOf(order.request)
     checkBody(JudgedConfiguration, order.config)
-    for (const { name, query } of wantedMetrics(order)) this.#accounts.forMetric(name, query, order.metricsAccountName)
+    for (const metric of wantedMetrics(order)) this.#accounts.forMetric(metric, order.metricsAccountName, judge)
     const id = randomUUID()
     const nowMs = this.#context.now()
     this.store.removeOlder(nowMs - (this.#context.settings.canaries ?? defaultCanarySettings).keptDays * dayMs)
@@ -107,7 +109,9 @@ export class Analyses {
   async #analyse(id: string, order: AnalysisOrder, stop: AbortSignal): Promise<void> {
     if (stop.aborted) return
     const metrics = wantedMetrics(order)
-    const pairs = await this.#fetchAll(metrics, order, AbortSignal.any([stop, AbortSignal.timeout(longestMs)]))
+    const judge = await openAccountJudge(this.#context, order.user)
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(longestMs)])
+    const pairs = await this.#fetchAll(metrics, { order, judge, signal })
     if (stop.aborted) return
     const { result, outlook, measurements } = await judgeAside({
       ...{ config: formatJson(order.config), thresholds: thresholdsOf(order) },
@@ -133,24 +137,25 @@ export class Analyses {
     }
   }
 
-  async #fetchAll(metrics: readonly WantedMetric[], order: AnalysisOrder, signal: AbortSignal): Promise<SeriesPair[]> {
+  async #fetchAll(metrics: readonly WantedMetric[], parts: FetchParts): Promise<SeriesPair[]> {
     const failed = new AbortController()
-    const parts = metrics.map(async (metric) => {
-      const fetch = (side: Side) => this.#fetch(metric, side, { order, signal: AbortSignal.any([signal, failed.signal]) })
+    const fetched = metrics.map(async (metric) => {
+      const signal = AbortSignal.any([parts.signal, failed.signal])
+      const fetch = (side: Side) => this.#fetch(metric, side, { ...parts, signal })
       const [control, experiment] = await Promise.all([fetch('control'), fetch('experiment')])
       return pairSeries(metric, { control, experiment })
     })
     try {
-      return (await Promise.all(parts)).flat()
+      return (await Promise.all(fetched)).flat()
     } catch (error) {
       failed.abort()
       throw error
     }
   }
 
-  async #fetch(metric: WantedMetric, side: Side, { order, signal }: FetchParts): Promise<readonly MetricSeries[]> {
+  async #fetch(metric: WantedMetric, side: Side, { order, judge, signal }: FetchParts): Promise<readonly MetricSeries[]> {
     const { name, query, scopes } = metric
-    const account = this.#accounts.forMetric(name, query, order.metricsAccountName)
+    const account = this.#accounts.forMetric(metric, order.metricsAccountName, judge)
     const line = this.#calls.getOrInsertComputed(account, () => new WorkLine(callsAtATime))
     const question = {
       query,
@@ -177,6 +182,7 @@ export class Analyses {
 
 interface FetchParts {
   readonly order: AnalysisOrder
+  readonly judge: AccountJudge
   readonly signal: AbortSignal
 }
 

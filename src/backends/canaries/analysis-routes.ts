@@ -24,13 +24,14 @@ export function mountAnalyses(app: FastifyInstance, parts: CanaryParts): void {
   const { configurations, analyses } = parts
   app.post('/canary', async (request) => {
     const config = requireField(request.body, 'canaryConfig')
+    await checkConfiguration(parts, request, config, 'every')
     const order = toOrder(request, { config, request: requireField(request.body, 'executionRequest') })
     return { canaryExecutionId: await analyses.start(order) }
   })
   app.post('/canary/:configId', async (request) => {
     const configId = pathValue(request, 'configId')
     const config = configurations.require(configId)
-    await checkConfiguration(parts, request, config)
+    await checkConfiguration(parts, request, config, 'some')
     if (!isObject(request.body)) throw new BackendError(400, 'The body must be an object with "scopes".')
     return { canaryExecutionId: await analyses.start(toOrder(request, { configId, config, request: request.body })) }
   })
@@ -82,16 +83,23 @@ function toOrder(request: FastifyRequest, order: Pick<AnalysisOrder, 'configId' 
   }
 }
 
-/** The gateway has checked it for its clients; a stage acts for the user of its execution. @throws {BackendError} 403 */
-async function checkConfiguration({ context }: CanaryParts, request: FastifyRequest, config: JsonObject): Promise<void> {
+/** One that is stored belongs to each of its applications; others than these cannot be had by naming them. @throws {BackendError} 403 */
+async function checkConfiguration(
+  { context }: CanaryParts,
+  request: FastifyRequest,
+  config: JsonObject,
+  needed: 'every' | 'some',
+): Promise<void> {
   const user = askerOf(request)
   const applications = Array.isArray(config['applications']) ? config['applications'].map(String) : []
   if (user === undefined || applications.length === 0) return
   const access = await requireAccess(context, user)
-  if (applications.some((name) => access.mayOnApplication(name, 'READ'))) return
+  if (applications[needed]((name) => access.mayOnApplication(name, 'READ'))) return
+  const which = needed === 'every' ? 'all' : 'one'
   throw new BackendError(
     403,
-    `This needs READ on one of the applications of the canary configuration: ${applications.join(', ')}.`,
+    `This needs READ on ${which} of the applications of the canary configuration: ${applications.join(', ')}.`,
+    { exception: 'AccessDenied' },
   )
 }
 

@@ -1,7 +1,8 @@
 /** The embedded canary service: configurations, metrics accounts, judges and analyses, with the contract of kayenta. */
-import type { FastifyInstance } from 'fastify'
-import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { askerOf, type Backend, type BackendContext, type OpenBackend } from '../backend.ts'
 import { queryValue } from '../requests/request-values.ts'
+import { openAccountJudge } from '../rights/account-use.ts'
 import { MetricAccounts, toAnswer } from './accounts.ts'
 import { Analyses } from './analyses.ts'
 import { mountAnalyses } from './analysis-routes.ts'
@@ -24,7 +25,7 @@ function openCanaries(context: BackendContext): OpenBackend {
   return {
     routes(app) {
       mountConfigurations(app, configurations)
-      mountSurroundings(app, accounts)
+      mountSurroundings(app, context, accounts)
       mountAnalyses(app, { context, configurations, analyses })
     },
     start: () => analyses.resume(),
@@ -35,13 +36,15 @@ function openCanaries(context: BackendContext): OpenBackend {
   }
 }
 
-function mountSurroundings(app: FastifyInstance, accounts: MetricAccounts): void {
-  app.get('/credentials', () => accounts.views())
+function mountSurroundings(app: FastifyInstance, context: BackendContext, accounts: MetricAccounts): void {
+  const judgeFor = (request: FastifyRequest) => openAccountJudge(context, askerOf(request))
+  app.get('/credentials', async (request) => accounts.views(await judgeFor(request)))
   app.get('/judges', () => [{ name: judgeName, visible: true }])
   app.get('/metadata/metricsService', async (request) => {
     const wanted = queryValue(request, 'filter')?.toLowerCase() ?? ''
+    const judge = await judgeFor(request)
     const names = await accounts
-      .require(queryValue(request, 'metricsAccountName'))
+      .require(queryValue(request, 'metricsAccountName'), judge)
       .metricNames()
       .catch((error: unknown) => {
         throw toAnswer(error)

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { JsonObject } from '../../json/values.ts'
 import type { SettingsReport } from '../../settings/setting.ts'
 import type { BackendContext } from '../backend.ts'
+import type { OutsideAccount } from '../rights/account-use.ts'
 import type { MetricAccountSettings } from './settings.ts'
 
 /** What is measured: a side of a comparison, over some time. */
@@ -43,6 +44,8 @@ export interface MetricSeries {
 export interface MetricAccount extends OpenAccount {
   readonly name: string
   readonly type: string
+  /** Who may use it; undefined: it acts with the rights of whoever asks. */
+  readonly use?: OutsideAccount
 }
 
 export interface OpenAccount {

@@ -1,4 +1,5 @@
 /** Settings of canary analysis, as plain data for the worker thread. */
+import type { OutsideAccount } from '../rights/account-use.ts'
 
 export interface CanarySettings {
   readonly keptDays: number
@@ -7,8 +8,6 @@ export interface CanarySettings {
 }
 
 /** With fields of its source. */
-export interface MetricAccountSettings {
-  readonly name: string
-}
+export type MetricAccountSettings = OutsideAccount
 
 export const defaultCanarySettings: CanarySettings = { keptDays: 30, accounts: {} }

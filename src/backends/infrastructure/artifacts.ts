@@ -3,22 +3,29 @@ import type { FastifyRequest } from 'fastify'
 import { fieldOf, type JsonObject, objectOf, textOf } from '../../json/values.ts'
 import { askerOf, BackendError, userOf } from '../backend.ts'
 import { pathValue, queryValue, requiredQuery } from '../requests/request-values.ts'
+import { type AccountJudge, openAccountJudge } from '../rights/account-use.ts'
 import { artifactAccountTypes } from './artifact-accounts/all.ts'
 import type { ArtifactAccount } from './artifact-accounts/artifact-account.ts'
 import { checkDigest, parseDigest } from './artifact-accounts/digests.ts'
 import { type Answer, get, type Infrastructure, type InfrastructureRoute, notFound } from './route.ts'
 
+const kind = 'artifact account'
+
 /** Providers whose artifacts are not files have an account of their name, so that pickers offer them. */
-const credentials: Answer = (_request, { artifactAccounts, types }) => [
-  ...artifactAccounts.map(({ name, types: own }) => ({ name, types: own })),
-  ...types.flatMap(({ id, artifactTypes }) => (artifactTypes === undefined ? [] : [{ name: id, types: artifactTypes }])),
-]
+const credentials: Answer = async (request, { context, artifactAccounts, types }) => {
+  const { mayUse } = await openAccountJudge(context, askerOf(request))
+  return [
+    ...artifactAccounts.filter(mayUse).map(({ name, types: own }) => ({ name, types: own })),
+    ...types.flatMap(({ id, artifactTypes }) => (artifactTypes === undefined ? [] : [{ name: id, types: artifactTypes }])),
+  ]
+}
 
 const content: Answer = async (request, infrastructure) => {
   const artifact = objectOf(request.body)
   const type = textOf(artifact['type']) ?? '(none)'
   const name = textOf(artifact['artifactAccount'])
-  const account = findAccount(infrastructure, type, name)
+  const judge = await openAccountJudge(infrastructure.context, askerOf(request))
+  const account = findAccount(infrastructure, type, name, judge)
   const expected = account.checksDigest ? undefined : expectedDigest(artifact)
   const found = await account.fetch(artifact, askerOf(request))
   return expected === undefined ? found : checkDigest(found, expected, `the artifact of type ${type}`)
@@ -35,18 +42,22 @@ function expectedDigest({ metadata }: JsonObject) {
 
 /** Empty where there is no such account, or its source has no list. */
 const names: Answer = async (request, infrastructure) =>
-  (await accountInPath(request, infrastructure)?.names?.(userOf(request))) ?? []
+  (await (await accountInPath(request, infrastructure))?.names?.(userOf(request))) ?? []
 
 const versions: Answer = async (request, infrastructure) => {
-  const account = accountInPath(request, infrastructure)
+  const account = await accountInPath(request, infrastructure)
   return (await account?.versions?.(requiredQuery(request, 'artifactName'), userOf(request))) ?? []
 }
 
 /** The type in the query may be the beginning of one, such as `helm`. */
-function accountInPath(request: FastifyRequest, { artifactAccounts }: Infrastructure): ArtifactAccount | undefined {
+async function accountInPath(request: FastifyRequest, infrastructure: Infrastructure): Promise<ArtifactAccount | undefined> {
   const name = pathValue(request, 'account')
   const type = queryValue(request, 'type') ?? ''
-  return artifactAccounts.find((each) => each.name === name && each.types.some((own) => own.startsWith(type)))
+  const isWanted = (each: ArtifactAccount) => each.name === name && each.types.some((own) => own.startsWith(type))
+  const account = infrastructure.artifactAccounts.find(isWanted)
+  const judge = await openAccountJudge(infrastructure.context, askerOf(request))
+  if (account !== undefined) judge.check(account, kind)
+  return account
 }
 
 const settingNames = artifactAccountTypes
@@ -55,8 +66,13 @@ const settingNames = artifactAccountTypes
   .toSorted()
   .join(', ')
 
-/** @throws {BackendError} 400 naming what to choose or to set */
-function findAccount({ artifactAccounts, types }: Infrastructure, type: string, name: string | undefined): ArtifactAccount {
+/** @throws {BackendError} 400 naming what to choose or to set, 403 */
+function findAccount(
+  { artifactAccounts, types }: Infrastructure,
+  type: string,
+  name: string | undefined,
+  judge: AccountJudge,
+): ArtifactAccount {
   const able = artifactAccounts.filter((account) => account.types.includes(type))
   const implied = able.find(({ isImplied }) => isImplied)
   if (implied !== undefined) return implied
@@ -67,11 +83,17 @@ function findAccount({ artifactAccounts, types }: Infrastructure, type: string, 
     )
   }
   const account = able.find((each) => each.name === name)
-  if (account !== undefined) return account
+  if (account !== undefined) {
+    judge.check(account, kind)
+    return account
+  }
   const choice =
     able.length === 0
       ? `No artifact account fetches artifacts of type ${type}. Artifact accounts are set by ${settingNames}.`
-      : `Accounts for artifacts of type ${type} are ${able.map((each) => each.name).join(', ')}.`
+      : `Accounts for artifacts of type ${type} are ${able
+          .filter(judge.mayUse)
+          .map((each) => each.name)
+          .join(', ')}.`
   if (name === undefined)
     throw new BackendError(400, `An artifact of type ${type} needs an artifact account, and the request names none. ${choice}`)
   const isKnown = artifactAccounts.some((each) => each.name === name)

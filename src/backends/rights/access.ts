@@ -5,7 +5,7 @@ import { usersOf } from '../../names/acting-users.ts'
 import { allowedAccounts } from '../../permissions/allowed-accounts.ts'
 import { parsePermissionView } from '../../permissions/permission-view.ts'
 import type { PermissionView } from '../../permissions/permissions.ts'
-import { hasRole, isGranted, mayUseServiceAccount } from '../../permissions/rights.ts'
+import { hasRole, isGranted, mayRunSomething, mayUseServiceAccount } from '../../permissions/rights.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
 import { callInTurns } from '../stores/in-turns.ts'
 
@@ -16,6 +16,8 @@ export interface Access {
   /** Accounts that the user may change, for the identity headers. */
   readonly accounts: string[]
   readonly isAdmin: boolean
+  /** Whether the user may run or change pipelines of an application, whichever. */
+  readonly mayRunSomething: boolean
   /** Whether the user has one of the roles, or is an administrator. */
   hasRole(roles: readonly string[]): boolean
   mayOnApplication(application: string, authorization: ApplicationRight): boolean
@@ -107,6 +109,7 @@ async function commonAccess(context: BackendContext, user: string, users: readon
     accounts,
     each,
     isAdmin: all(({ isAdmin }) => isAdmin),
+    mayRunSomething: all((one) => one.mayRunSomething),
     hasRole: (roles) => all((one) => one.hasRole(roles)),
     mayOnApplication: (application, authorization) => all((one) => one.mayOnApplication(application, authorization)),
     mayOnAccount: (account, authorization) => all((one) => one.mayOnAccount(account, authorization)),
@@ -122,6 +125,7 @@ function sameForAll(user: string, isAllowed: boolean): Access {
     user,
     accounts: [],
     isAdmin: isAllowed,
+    mayRunSomething: isAllowed,
     hasRole: answer,
     mayOnApplication: answer,
     mayOnAccount: answer,
@@ -161,6 +165,7 @@ function toAccess(user: string, body: unknown): Access {
   return {
     user,
     isAdmin: view.admin,
+    mayRunSomething: mayRunSomething(view),
     accounts: allowedAccounts(view, [], []),
     hasRole: (roles) => view.admin || roles.some((role) => hasRole(view, role)),
     mayOnApplication: (application, authorization) => isGranted(view, 'application', application, authorization),

@@ -212,14 +212,15 @@ test('orders that cannot be carried out are rejected', async (t) => {
 
 test('an analysis is shown to its starter and to readers of its application', async (t) => {
   const { settings } = await startMetrics(t, () => found(rangeOf(wave(10))))
+  const own = { name: 'own', authorizations: ['EXECUTE'] }
   const view = (name: string, granted: boolean) => ({
     ...{ name, admin: false, legacyFallback: false, allowAccessToUnknownApplications: false },
     ...{ accounts: [], roles: [], serviceAccounts: [], buildServices: [] },
-    applications: granted ? [{ name: 'web', authorizations: ['READ'] }] : [],
+    applications: granted ? [own, { name: 'web', authorizations: ['READ'] }] : [own],
   })
   const others = async (_service: string, { path }: { path: string }) => {
     const name = path.split('/').at(-1) ?? ''
-    return { status: 200, body: view(name, name === 'rita') }
+    return { status: 200, body: view(name, name !== 'eve') }
   }
   const backends = await startBackends(t, [canariesBackend], { settings: { ...settings, authorization: true }, others })
   const as = (user: string) => ({ 'x-spinnaker-user': user })

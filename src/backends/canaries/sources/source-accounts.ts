@@ -9,6 +9,7 @@ import { httpAddress, optionalFlag, setting, settings } from '../../../settings/
 import { type BackendContext, BackendError } from '../../backend.ts'
 import { createOutsideCalls, type OutsideAnswer, OutsideError, operatorAddress } from '../../outside/call-outside.ts'
 import { defaultOutsideSettings } from '../../outside/settings.ts'
+import { useKeys } from '../../rights/account-use.ts'
 import { WorkLine } from '../../stores/in-turns.ts'
 import { MetricError, type MetricSourceType, type OpenAccount } from '../metric-source.ts'
 import type { MetricAccountSettings } from '../settings.ts'
@@ -16,6 +17,7 @@ import type { MetricAccountSettings } from '../settings.ts'
 /** Fields of every account. */
 export const accountFields = {
   name: z.string().min(1).describe('Name, as stages choose it.'),
+  ...useKeys,
   supportedTypes: z.array(z.string()).optional().describe('Without effect: the account has metrics.'),
 }
 
@@ -54,7 +56,7 @@ export function metricSource<Account extends z.ZodObject>({
       return enabled === false ? [] : accounts
     },
     open: (accounts, context) =>
-      accounts.map((each) => ({ ...open(each as z.infer<Account>, context), name: each.name, type: id })),
+      accounts.map((each) => ({ ...open(each as z.infer<Account>, context), name: each.name, type: id, use: each })),
   }
 }
 

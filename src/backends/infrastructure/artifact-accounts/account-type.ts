@@ -6,6 +6,7 @@
 import { z } from 'zod'
 import { off, type SettingsReport, setting, settings } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
+import type { OutsideAccount } from '../../rights/account-use.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
 
 /** @typeParam Settings Plain data, which is handed to the thread of the back ends */
@@ -37,7 +38,7 @@ interface ListedAccounts<Account> {
 }
 
 /** A type whose accounts are listed in the settings, and which is off unless it is switched on. */
-export function listedAccounts<Account extends { readonly name: string }>(type: ListedAccounts<Account>): ArtifactAccountType {
+export function listedAccounts<Account extends OutsideAccount>(type: ListedAccounts<Account>): ArtifactAccountType {
   const { id, enabled, accounts, account, check, open } = type
   const key = `artifacts.${id}.accounts`
   const group = settings({
@@ -56,6 +57,12 @@ export function listedAccounts<Account extends { readonly name: string }>(type: 
       check?.(listed, key, report)
       return listed
     },
-    open: (opened, context) => open(opened as readonly Account[], context),
+    open: (opened, context) => {
+      const configured = opened as readonly Account[]
+      return open(configured, context).map((each) => ({
+        ...each,
+        use: configured.find(({ name }) => name === each.name) ?? each,
+      }))
+    },
   }
 }

@@ -1,10 +1,13 @@
 /** An account of artifacts, which lists and fetches them. */
 import type { JsonObject } from '../../../json/values.ts'
+import type { OutsideAccount } from '../../rights/account-use.ts'
 
 export interface ArtifactAccount {
   readonly name: string
   /** Types of artifacts that it fetches. */
   readonly types: readonly string[]
+  /** Who may use it; undefined: it judges itself, or has nothing of the operator's. */
+  readonly use?: OutsideAccount
   /** Its artifacts may name another account, or none. */
   readonly isImplied?: true
   /**

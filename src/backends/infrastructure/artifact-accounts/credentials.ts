@@ -3,12 +3,14 @@ import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import type { SettingsReport } from '../../../settings/setting.ts'
 import { BackendError } from '../../backend.ts'
+import { type OutsideAccount, useKeys } from '../../rights/account-use.ts'
 
 const text = z.string().min(1).optional()
 
 /** Keys of accounts whose address is a setting. */
 export const loginKeys = {
   name: z.string().min(1).describe('Name, as stages choose it.'),
+  ...useKeys,
   username: text.describe('User name at the source.'),
   password: text.describe('Password of the user.'),
   usernamePasswordFile: text.describe('File with `user:password`, read at each fetch.'),
@@ -28,8 +30,7 @@ export const artifactTokenKeys = {
   tokenFile: text.describe('File with the access token, read at each fetch.'),
 }
 
-export interface AccountCredentials {
-  readonly name: string
+export interface AccountCredentials extends OutsideAccount {
   readonly username?: string | undefined
   readonly password?: string | undefined
   readonly usernamePasswordFile?: string | undefined

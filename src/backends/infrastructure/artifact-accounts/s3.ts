@@ -5,6 +5,7 @@ import { encodeForAws, signAws } from '../../../net/aws-signature.ts'
 import { httpAddress } from '../../../settings/setting.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
 import { addressFrom, type OutsideAnswer, operatorAddress } from '../../outside/call-outside.ts'
+import { useKeys } from '../../rights/account-use.ts'
 import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
 import { checkDigest, parseDigest } from './digests.ts'
@@ -14,6 +15,7 @@ const text = z.string().min(1).optional()
 
 const S3Account = z.strictObject({
   name: z.string().min(1).describe('Name, as stages choose it.'),
+  ...useKeys,
   apiEndpoint: httpAddress.optional().describe('Address of the store. Default: S3 of the region.'),
   apiRegion: text.describe('Region in signatures; `region` is another name. Default: us-east-1.'),
   region: text.describe('Region of the buckets.'),

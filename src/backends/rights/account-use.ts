@@ -1,0 +1,77 @@
+/** Use of the operator's accounts at services outside: sources of artifacts and metrics, and receivers of notifications. */
+import { z } from 'zod'
+import { optionalTexts } from '../../settings/setting.ts'
+import { type BackendContext, BackendError } from '../backend.ts'
+import { type Access, lackingOf, requireAccess } from './access.ts'
+
+/** Of an account; any role in them restricts it. */
+export const usePermissions = z
+  .strictObject({
+    READ: optionalTexts.describe('Roles that may use the account.'),
+    WRITE: optionalTexts.describe('As at accounts of providers; use needs READ.'),
+  })
+  .optional()
+  .describe('Roles that may use the account. Default: all users who may run a pipeline of some application.')
+
+/** Keys of each account. */
+export const useKeys = {
+  permissions: usePermissions,
+  requiredGroupMembership: optionalTexts.describe('Older form of `permissions`: roles that may use the account.'),
+}
+
+export interface OutsideAccount {
+  readonly name: string
+  readonly permissions?: z.infer<typeof usePermissions>
+  readonly requiredGroupMembership?: readonly string[] | undefined
+}
+
+/** Roles that may use the account; undefined: it names none. */
+function rolesOf({ permissions, requiredGroupMembership = [] }: OutsideAccount): readonly string[] | undefined {
+  const { READ = [], WRITE = [] } = permissions ?? {}
+  if (READ.length + WRITE.length > 0) return READ
+  return requiredGroupMembership.length > 0 ? requiredGroupMembership : undefined
+}
+
+/** Users who may run no pipeline use no credentials of the operator either. */
+function mayUseAccount(access: Access, account: OutsideAccount): boolean {
+  const roles = rolesOf(account)
+  return access.isAdmin || (roles === undefined ? access.mayRunSomething : access.hasRole(roles))
+}
+
+function checkAccountUse(access: Access, kind: string, account: OutsideAccount): void {
+  if (mayUseAccount(access, account)) return
+  const user = lackingOf(access, (one) => mayUseAccount(one, account))
+  const roles = rolesOf(account)
+  const missing =
+    roles === undefined
+      ? 'has neither EXECUTE nor WRITE on any application. An owner of an application can grant it'
+      : `has none of the roles in its permissions.READ. An operator can add a role of ${user}`
+  throw new BackendError(403, `Access denied to the ${kind} "${account.name}": ${user} ${missing}.`, {
+    exception: 'AccessDenied',
+  })
+}
+
+/** What judges accounts for a call. */
+export interface AccountJudge {
+  /** An account without an `OutsideAccount` has nothing of the operator's, or judges itself. */
+  mayUse(account: { readonly use?: OutsideAccount }): boolean
+  /** @param kind For people: `artifact account` @throws {BackendError} 403 */
+  check(account: { readonly use?: OutsideAccount }, kind: string): void
+}
+
+/** @param user For whom the call acts; undefined: Fairlead itself asks, as its operator has set it @throws {BackendError} 503 */
+export async function openAccountJudge(context: BackendContext, user: string | undefined): Promise<AccountJudge> {
+  if (user === undefined) return { mayUse: () => true, check: () => {} }
+  const access = await requireAccess(context, user)
+  return {
+    mayUse: ({ use }) => use === undefined || mayUseAccount(access, use),
+    check: ({ use }, kind) => use && checkAccountUse(access, kind, use),
+  }
+}
+
+/** A sentence about accounts that name no roles; undefined: there are none. */
+export function describeOpenAccounts(accounts: readonly OutsideAccount[]): string | undefined {
+  const open = accounts.filter((account) => rolesOf(account) === undefined).map(({ name }) => name)
+  if (open.length === 0) return undefined
+  return `all users who may run a pipeline of some application can use ${open.join(', ')}, while applications have roles`
+}

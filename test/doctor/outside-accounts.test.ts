@@ -1,0 +1,55 @@
+/** The warning about accounts at services outside that name no roles. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { definitionsBackend } from '../../src/backends/definitions/definitions.ts'
+import { checkOutsideAccounts } from '../../src/doctor/check-outside-accounts.ts'
+import { runChecks } from '../../src/findings/finding.ts'
+import { startBackends } from '../support/backends.ts'
+import { load } from './support.ts'
+
+const endpoint = { baseUrl: 'http://127.0.0.1:1' }
+const outside = {
+  artifacts: {
+    http: { enabled: true, accounts: [{ name: 'web' }, { name: 'vault', permissions: { READ: ['bank'] } }] },
+    gitea: { enabled: false, accounts: [{ name: 'off' }] },
+  },
+  kayenta: {
+    prometheus: {
+      accounts: [
+        { name: 'prom', endpoint },
+        { name: 'older', endpoint, requiredGroupMembership: ['bank'] },
+      ],
+    },
+  },
+}
+const embedded = { fiat: { enabled: true }, clouddriver: { enabled: true }, kayenta: { enabled: true } }
+const prefixes = [{ prefix: 'shop*', permissions: { READ: ['bank'], WRITE: ['bank'] } }]
+const withRules = { ...outside, auth: { permissions: { source: { application: { prefix: { enabled: true, prefixes } } } } } }
+
+async function foundWith(t: TestContext, settings: object, permissions?: object): Promise<string[]> {
+  const { config } = await load(t, settings)
+  if (permissions !== undefined) {
+    const backends = await startBackends(t, [definitionsBackend], { dataDir: config.backends.dataDir })
+    const { status } = await backends.ask('front50', 'POST', '/permissions/applications', { name: 'shop', permissions })
+    assert.equal(status, 200)
+    await backends.stop()
+  }
+  const found = await runChecks(checkOutsideAccounts(config), { answerMs: 60_000, checkMs: 60_000 })
+  return found.map(({ verdict, found: text }) => `${verdict}: ${text}`)
+}
+
+const warning = 'warning: all users who may run a pipeline of some application can use web, prom, while applications have roles'
+
+const cases: [what: string, settings: object, permissions: object | undefined, found: string[]][] = [
+  ['rules for applications', { ...withRules, services: embedded }, undefined, [warning]],
+  ['roles of an application', { ...outside, services: embedded }, { READ: ['bank'] }, [warning]],
+  ['applications without roles', { ...outside, services: embedded }, {}, []],
+  ['no application', { ...outside, services: embedded }, undefined, []],
+  ['no permission service', { ...withRules, services: { ...embedded, fiat: { enabled: false } } }, undefined, []],
+  ['no accounts', { auth: withRules.auth, services: embedded }, undefined, []],
+]
+for (const [what, settings, permissions, found] of cases) {
+  test(`accounts without roles are found by ${what}`, async (t) => {
+    assert.deepEqual(await foundWith(t, settings, permissions), found)
+  })
+}
