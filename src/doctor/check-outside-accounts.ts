@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describeOpenAccounts, type OutsideAccount } from '../backends/rights/account-use.ts'
+import { describeOpenAccounts, type OutsideAccount } from '../backends/rights/outside-account.ts'
 import type { Config } from '../config/config.ts'
 import { type Check, createCheck } from '../findings/finding.ts'
 

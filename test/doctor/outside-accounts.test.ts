@@ -5,6 +5,7 @@ import { definitionsBackend } from '../../src/backends/definitions/definitions.t
 import { checkOutsideAccounts } from '../../src/doctor/check-outside-accounts.ts'
 import { runChecks } from '../../src/findings/finding.ts'
 import { startBackends } from '../support/backends.ts'
+import type { GatewaySettings } from '../support/gateway.ts'
 import { load } from './support.ts'
 
 const endpoint = { baseUrl: 'http://127.0.0.1:1' }
@@ -26,7 +27,7 @@ const embedded = { fiat: { enabled: true }, clouddriver: { enabled: true }, kaye
 const prefixes = [{ prefix: 'shop*', permissions: { READ: ['bank'], WRITE: ['bank'] } }]
 const withRules = { ...outside, auth: { permissions: { source: { application: { prefix: { enabled: true, prefixes } } } } } }
 
-async function foundWith(t: TestContext, settings: object, permissions?: object): Promise<string[]> {
+async function foundWith(t: TestContext, settings: GatewaySettings, permissions?: object): Promise<string[]> {
   const { config } = await load(t, settings)
   if (permissions !== undefined) {
     const backends = await startBackends(t, [definitionsBackend], { dataDir: config.backends.dataDir })
@@ -40,7 +41,7 @@ async function foundWith(t: TestContext, settings: object, permissions?: object)
 
 const warning = 'warning: all users who may run a pipeline of some application can use web, prom, while applications have roles'
 
-const cases: [what: string, settings: object, permissions: object | undefined, found: string[]][] = [
+const cases: [what: string, settings: GatewaySettings, permissions: object | undefined, found: string[]][] = [
   ['rules for applications', { ...withRules, services: embedded }, undefined, [warning]],
   ['roles of an application', { ...outside, services: embedded }, { READ: ['bank'] }, [warning]],
   ['applications without roles', { ...outside, services: embedded }, {}, []],

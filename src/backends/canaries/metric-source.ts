@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import type { JsonObject } from '../../json/values.ts'
 import type { SettingsReport } from '../../settings/setting.ts'
 import type { BackendContext } from '../backend.ts'
-import type { OutsideAccount } from '../rights/account-use.ts'
+import type { OutsideAccount } from '../rights/outside-account.ts'
 import type { MetricAccountSettings } from './settings.ts'
 
 /** What is measured: a side of a comparison, over some time. */

@@ -1,5 +1,5 @@
 /** Settings of canary analysis, as plain data for the worker thread. */
-import type { OutsideAccount } from '../rights/account-use.ts'
+import type { OutsideAccount } from '../rights/outside-account.ts'
 
 export interface CanarySettings {
   readonly keptDays: number

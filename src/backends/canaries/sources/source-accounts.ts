@@ -9,7 +9,7 @@ import { httpAddress, optionalFlag, setting, settings } from '../../../settings/
 import { type BackendContext, BackendError } from '../../backend.ts'
 import { createOutsideCalls, type OutsideAnswer, OutsideError, operatorAddress } from '../../outside/call-outside.ts'
 import { defaultOutsideSettings } from '../../outside/settings.ts'
-import { useKeys } from '../../rights/account-use.ts'
+import { useKeys } from '../../rights/outside-account.ts'
 import { WorkLine } from '../../stores/in-turns.ts'
 import { MetricError, type MetricSourceType, type OpenAccount } from '../metric-source.ts'
 import type { MetricAccountSettings } from '../settings.ts'

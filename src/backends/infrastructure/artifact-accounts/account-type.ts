@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import { off, type SettingsReport, setting, settings } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
-import type { OutsideAccount } from '../../rights/account-use.ts'
+import type { OutsideAccount } from '../../rights/outside-account.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
 
 /** @typeParam Settings Plain data, which is handed to the thread of the back ends */

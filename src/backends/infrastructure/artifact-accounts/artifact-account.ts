@@ -1,6 +1,6 @@
 /** An account of artifacts, which lists and fetches them. */
 import type { JsonObject } from '../../../json/values.ts'
-import type { OutsideAccount } from '../../rights/account-use.ts'
+import type { OutsideAccount } from '../../rights/outside-account.ts'
 
 export interface ArtifactAccount {
   readonly name: string

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import type { SettingsReport } from '../../../settings/setting.ts'
 import { BackendError } from '../../backend.ts'
-import { type OutsideAccount, useKeys } from '../../rights/account-use.ts'
+import { type OutsideAccount, useKeys } from '../../rights/outside-account.ts'
 
 const text = z.string().min(1).optional()
 
