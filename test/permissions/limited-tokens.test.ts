@@ -1,6 +1,7 @@
 /** Ways around the applications to which an API token is limited, for somebody who may do more than the token. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { waitFor } from '../support/wait-until.ts'
 import { startSeeded } from './support.ts'
 
 const plan = (fields: Record<string, unknown>) => ({ name: 'main', stages: [], triggers: [], ...fields })
@@ -61,6 +62,19 @@ test('a token reaches its own application only', async (t) => {
       await refused('POST /pipelines', plan({ application: 'web', name: 'parent', stages: [stage] }))
       await refused('POST /pipelines/bulksave', [plan({ application: 'web', name: 'parent', stages: [stage] })])
     }
+  })
+
+  await t.test('by no restart that reaches a parent of another application', async () => {
+    const [web] = (await ask('olga', 'GET /applications/web/pipelineConfigs')).json() as { id: string }[]
+    const stages = [{ ...child, pipeline: web?.id }]
+    const { ref } = (await ask('olga', 'POST /pipelines/start', plan({ application: 'shop', stages }))).json() as { ref: string }
+    const started = async () => {
+      const [stage] = ((await ask('olga', `GET ${ref}`)).json() as { stages: { context: Record<string, unknown> }[] }).stages
+      return stage?.context['executionId']
+    }
+    const id = String(await waitFor(started, 'the child'))
+    const { status, text } = await withToken(`PUT /pipelines/${id}/stages/x/restart`, {})
+    assert.match(`${status} ${text}`, /^403 .*of the application shop has started this one and restarts with it/)
   })
 
   await t.test('by no execution that the query names besides the path', async () => {

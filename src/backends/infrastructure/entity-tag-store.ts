@@ -40,14 +40,14 @@ export class EntityTagStore {
 
   readonly operations: OperationTypes = {
     upsertEntityTags: {
-      check: checkTags,
+      check: (description) => this.#check(description),
       ...this.#ownersOf((description) => [description]),
       run: async (description, run) => {
         run.commit(() => run.note(`The entity tags ${this.#upsert(description, run)} are stored.`))
       },
     },
     bulkUpsertEntityTags: {
-      check: checkBulk,
+      check: ({ entityTags }) => checkBulk(entityTags) ?? objectsOf(entityTags).flatMap((each) => this.#check(each)),
       ...this.#ownersOf(({ entityTags }) => objectsOf(entityTags)),
       run: async ({ entityTags, isPartial }, run) => {
         run.commit(() => {
@@ -98,6 +98,16 @@ export class EntityTagStore {
     }
   }
 
+  /** The id of one entity is not for another one to take, whose owners would then decide about its tags. */
+  #check(description: JsonObject): string[] {
+    const [given, own] = [textOf(description['id'])?.toLowerCase(), idOf({ ...description, id: undefined })]
+    const isTaken = given?.includes(':') && given !== own && this.#stored(given).length === 0
+    return [
+      ...(isTaken ? [`id: it is that of another entity than entityRef names. Send ${own}, or none.`] : []),
+      ...checkTags(description),
+    ]
+  }
+
   /** @returns the id */
   #upsert(description: JsonObject, { user }: OperationRun): string {
     const id = idOf(description)
@@ -127,11 +137,10 @@ function toTags(row: Record<string, unknown>): JsonObject {
   return parseJson(String(row['document'])) as JsonObject
 }
 
-function checkBulk({ entityTags }: JsonObject): string[] {
-  const listed = objectsOf(entityTags)
-  if (listed.length === 0) return ['entityTags: it is missing or empty.']
-  if (listed.length > maxBulk) return [`entityTags: it has ${listed.length} entries; ${maxBulk} are allowed.`]
-  return listed.flatMap(checkTags)
+function checkBulk(entityTags: unknown): string[] | undefined {
+  const { length } = objectsOf(entityTags)
+  if (length === 0) return ['entityTags: it is missing or empty.']
+  return length > maxBulk ? [`entityTags: it has ${length} entries; ${maxBulk} are allowed.`] : undefined
 }
 
 /** @param others Bytes of the tags of all other entities. @throws {Error} */
@@ -155,7 +164,8 @@ function checkTags(description: JsonObject): string[] {
   if (!isObject(entityRef)) return ['entityRef: it is missing.']
   const listed = objectsOf(tags)
   return [
-    textOf(entityRef['entityType']) === undefined && 'entityRef.entityType: it is missing.',
+    !/^[a-z]+$/i.test(String(entityRef['entityType'])) && 'entityRef.entityType: it must be a word, such as servergroup.',
+    /:/.test(String(entityRef['cloudProvider'])) && 'entityRef.cloudProvider: it may not have a colon.',
     textOf(entityRef['entityId']) === undefined && 'entityRef.entityId: it is missing.',
     listed.length === 0 && 'tags: it is missing or empty.',
     listed.length > maxTags && `tags: it has ${listed.length} entries; ${maxTags} are allowed.`,
@@ -163,8 +173,15 @@ function checkTags(description: JsonObject): string[] {
   ].filter((problem) => problem !== false)
 }
 
-/** Their ids are names that belong to an application. */
-const namedEntities: ReadonlySet<string> = new Set(['application', 'cluster', 'servergroup'])
+/** Their providers may know to which application their ids belong. */
+const namedEntities: ReadonlySet<string> = new Set([
+  'application',
+  'cluster',
+  'servergroup',
+  'loadbalancer',
+  'securitygroup',
+  'instance',
+])
 
 /** Where the entity is; an account is named, or has an id of its own. */
 export function accountsOfEntity({ entityRef }: JsonObject): string[] {

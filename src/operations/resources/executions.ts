@@ -2,10 +2,11 @@
 import { z } from 'zod'
 import { pathTo, type QueryValue } from '../../http/encode-path.ts'
 import { formatJson, parseJson } from '../../json/json.ts'
-import { fieldAt, isObject, type JsonObject, objectOf } from '../../json/values.ts'
+import { fieldAt, isObject, type JsonObject, objectOf, textOf } from '../../json/values.ts'
 import { checkDone } from '../../upstreams/read-answer.ts'
 import { findByName, listDefinitions } from '../access/find-definition.ts'
 import { changeRun, learnApplication } from '../access/learn-application.ts'
+import { isMetByToken, tokenLimited } from '../access/token-limits.ts'
 import { get, operationsWith, polledByUsers } from '../declare.ts'
 import { application, executesExecution, filteredBy, readsApplication, readsExecution, writesExecution } from '../demands.ts'
 import { ExecutionModel, FailedStage, StageUpdate } from '../models/executions.ts'
@@ -243,11 +244,26 @@ async function restartStage(request: OperationRequest): Promise<StreamedAnswer> 
   const { id = '', stageId = '' } = request.path
   const answer = await request.call('orca', { path: pathTo`/pipelines/${id}` })
   const execution = readObject(answer, 'orca')
+  checkTokenForParents(request.state.token, execution)
   const application = String(execution['application'])
   const definition = findByName(await listDefinitions(request, application), execution['name'])
   request.state.application = application
   const path = pathTo`/pipelines/${id}/stages/${stageId}/restart`
   return new StreamedAnswer('orca', { method: 'PUT', path, body: definition ?? request.body })
+}
+
+/**
+ * Runs that have waited for this one go on with it; the service knows the user, and not the token.
+ *
+ * @throws {GatewayError} TOKEN_LIMITED
+ */
+function checkTokenForParents(token: OperationRequest['state']['token'], { trigger }: JsonObject): void {
+  const { parentExecution: parent, parentPipelineStageId } = objectOf(trigger)
+  if (!isObject(parent) || textOf(parentPipelineStageId) === undefined) return
+  const need = { kind: 'application', name: String(parent['application']), authorization: 'EXECUTE' } as const
+  if (!isMetByToken(token, need))
+    throw tokenLimited(`the execution ${parent['id']} of the application ${need.name} has started this one and restarts with it`)
+  checkTokenForParents(token, parent)
 }
 
 async function updateStage(request: OperationRequest): Promise<StreamedAnswer> {

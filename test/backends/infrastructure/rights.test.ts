@@ -217,3 +217,19 @@ test('entity tags are changed with WRITE on application and account of the entit
   }
   assert.equal((await change('eve', { upsertEntityTags: { entityRef: on('staging'), tags } }))['errors'], undefined)
 })
+
+test('the id of an entity is not taken for the tags of another', async (t) => {
+  const infra = await startShared(t)
+  const own = { cloudProvider: 'local', entityType: 'servergroup', entityId: 'shop-v000', account: 'staging', region: 'east' }
+  const tag = (description: JsonObject) =>
+    infra.ask('POST', '/ops', [{ upsertEntityTags: { tags: [{ name: 'alert', value: 'x' }], ...description } }], 'eve')
+  for (const [description, problem] of [
+    [{ id: 'LOCAL:servergroup:vault-v000:staging:east', entityRef: own }, /Send local:servergroup:shop-v000:staging:east/],
+    [{ entityRef: { ...own, entityType: 'servergroup ' } }, /entityType: it must be a word/],
+    [{ entityRef: { ...own, cloudProvider: 'local:servergroup' } }, /cloudProvider: it may not have a colon/],
+    [{ entityRef: { ...own, entityType: 'loadBalancer', entityId: 'vault-web', application: 'shop' } }, new RegExp(vault)],
+  ] as const) {
+    assert.match(String(objectOf((await tag(description)).body)['errors']), problem)
+  }
+  assert.equal((await tag({ id: 'local:servergroup:shop-v000:staging:east', entityRef: own })).status, 200)
+})

@@ -160,6 +160,20 @@ test('a judgment takes over what an event has started, if it says so', async (t)
   }
 })
 
+test('who has judged stays the judge', async (t) => {
+  const engine = await startSteered(t)
+  for (const isComplete of [true, false]) {
+    const run = await engine.run({ application: 'secret', stages: [J('1'), J('2', '1')] }, 'olga')
+    if (!isComplete) await engine.ask('PUT', `/pipelines/${run}/pause`, undefined, 'olga')
+    await goOn(engine, run, 'bert')
+    if (isComplete) await engine.eventually(async () => (await engine.stage(run, '1')).status === 'SUCCEEDED')
+    await engine.patch(run, '1', { comment: 'x', judgmentInput: 'y', lastModifiedBy: 'olga' }, 'mallory')
+    const { lastModified, context } = await engine.stage(run, '1')
+    assert.deepEqual([lastModified?.user, context['lastModifiedBy'], context['comment']], ['bert', 'bert', 'x'])
+    assert.deepEqual(steerersOf(await engine.execution(run)), ['mallory'])
+  }
+})
+
 test('the record names who steered a run, and how, once each', async (t) => {
   const engine = await startSteered(t)
   const run = await engine.run({ application: 'secret', stages: [{ ...W('1', 600), name: 'Soak' }] }, 'olga')

@@ -45,6 +45,8 @@ test('orchestration-scenario 2: an execution takes the id that it is given', asy
     assert.equal(refused.status, 400, id)
     assert.match(String(at(refused.body, 'message')), /"executionId"/)
   }
+  const foreign = await ask('POST', '/orchestrate', { ...body, application: 'other', executionId })
+  assert.match(String(at(foreign.body, 'message')), /"executionId" is taken/)
 })
 
 test('orchestration-scenario 3: a repeated id returns the existing execution', async (t) => {

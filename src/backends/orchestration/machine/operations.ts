@@ -80,10 +80,16 @@ export const steeringKeys: ReadonlySet<string> = new Set([
 export function patchStage(run: StageRun, changes: JsonObject, modifier: Identity): void {
   const { execution, stage, turn } = run
   const finalKeys = isComplete(stage.status) ? (stageTypeOf(turn.stageTypes, stage)?.finalKeys ?? []) : []
-  const allowed = Object.fromEntries(Object.entries(changes).filter(([key]) => !finalKeys.includes(key)))
-  stage.context = { ...stage.context, ...keepMasked(allowed, stage.context), lastModifiedBy: modifier.user }
-  stage.lastModified = { ...modifier, lastModifiedTime: turn.now }
-  const steering = Object.keys(allowed).filter((key) => !answers(stage, key, allowed[key]))
+  const { lastModifiedBy: _claimed, ...given } = changes
+  const allowed = Object.fromEntries(Object.entries(given).filter(([key]) => !finalKeys.includes(key)))
+  // Who has judged stays the judge, whoever changes something else afterwards.
+  const isJudged = typeNameOf(stage) === 'manualJudgment' && !!stage.context['judgmentStatus'] && !('judgmentStatus' in allowed)
+  stage.context = { ...stage.context, ...keepMasked(allowed, stage.context) }
+  if (!isJudged) {
+    stage.context['lastModifiedBy'] = modifier.user
+    stage.lastModified = { ...modifier, lastModifiedTime: turn.now }
+  }
+  const steering = Object.keys(allowed).filter((key) => isJudged || !answers(stage, key, allowed[key]))
   if (steering.length > 0) steer(execution, modifier, describeChange(stage, steering), turn.now)
   if (isTrue(changes['manualSkip']) && !isComplete(stage.status) && !isComplete(execution.status)) skipManually(run)
   else wakeTasks(execution, turn.now)

@@ -206,7 +206,7 @@ function executionFrom(
   return {
     type: 'PIPELINE',
     id,
-    rootId: textOf(parent?.['rootId']) ?? textOf(parent?.['id']) ?? id,
+    rootId: known?.rootId ?? id,
     application: textOf(definition['application']) ?? 'spinnaker_unknown',
     name: textOf(definition['name']),
     ...common,

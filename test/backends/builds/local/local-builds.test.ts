@@ -149,8 +149,12 @@ test('builds wait in a fair queue, are stopped, and go on after a restart', asyn
     environment: { GATE: gate },
     steps: ['echo waits; until [ -e "$GATE" ]; do sleep 0.05; done; echo done'],
   })
-  const settings = { jobs: [job('one', 'a'), job('two', 'b')], 'max-running': 1, readable: [folder] }
-  const before = await startLocalBuilds(t, { settings, dataDir })
+  const settings = (owner: string) => ({
+    jobs: [job('one', 'a'), job('two', 'b'), job('moved', owner)],
+    'max-running': 1,
+    readable: [folder],
+  })
+  const before = await startLocalBuilds(t, { settings: settings('c'), dataDir })
   const headers = { 'x-spinnaker-execution-id': 'E1', 'content-type': 'text/plain' }
   const first = await before.ask('PUT', '/masters/local/jobs/one', 1000, headers)
   assert.deepEqual(await before.ask('PUT', '/masters/local/jobs/one', 1000, headers), first)
@@ -164,9 +168,10 @@ test('builds wait in a fair queue, are stopped, and go on after a restart', asyn
   const [id = ''] = before.infra.builders().ids('build')
   const plan = join(dataDir, 'builds', 'kept', id, 'content')
   await waitFor(() => !existsSync(plan) || undefined, 'the removal of what the runner has begun with')
+  const moved = await before.start('moved')
   await before.infra.stop()
 
-  const after = await startLocalBuilds(t, { settings, dataDir })
+  const after = await startLocalBuilds(t, { settings: settings('d'), dataDir })
   const running = (await after.ask('GET', '/builds/status/1/local/one')).body as JsonObject
   assert.deepEqual([running['building'], running['result']], [true, undefined])
   writeFileSync(gate, '')
@@ -175,6 +180,9 @@ test('builds wait in a fair queue, are stopped, and go on after a restart', asyn
   const last = await after.ended('one', await after.numberOf(String(later[0])))
   const other = await after.ended('two', await after.numberOf(String(later[2])))
   assert.ok(Number(other['timestamp']) <= Number(last['timestamp']), 'the other application had its turn first')
+  const foreign = await after.ended('moved', await after.numberOf(moved))
+  assert.equal(foreign['result'], 'FAILURE')
+  assert.match(await after.log('moved', foreign['number']), /has another application or account since the build was started/)
   const all = (await after.ask('GET', '/builds/all/local/one')).body as JsonObject[]
   assert.deepEqual(
     all.map(({ number }) => number),

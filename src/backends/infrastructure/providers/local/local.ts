@@ -42,6 +42,7 @@ import { openAccountUsers } from './users.ts'
 import { Volumes } from './volumes.ts'
 import { toDesiredState } from './wanted.ts'
 
+const instanceIdPattern = /^i-[0-9a-z]{26}$/i
 const consoleBytes = 256 * 1024
 /** The same of an answer that names offsets: what is beyond follows with the next one. */
 const partBytes = 1024 * 1024
@@ -134,7 +135,9 @@ export class LocalProvider implements CloudProvider {
   }
 
   applicationOf(name: string): string | undefined {
-    return parseMoniker(name).app ?? undefined
+    const instance = this.parts.desired.get('instances', name.toLowerCase())
+    if (instance === undefined && instanceIdPattern.test(name)) return undefined
+    return parseMoniker(instance?.program.startedFor ?? name).app ?? undefined
   }
 
   detachedInstances(): Instance[] {

@@ -80,10 +80,12 @@ export class AccountLists {
     return objects.rawResources(({ kind, moniker }) => moniker.app?.toLowerCase() === name && isRaw(kind))
   }
 
-  /** By the full name of a server group, where it is known. */
+  /** By the full name of a server group in any case, where it is known. */
   applicationOf(name: string): string | undefined {
+    const folded = name.toLowerCase()
     for (const { groups } of this.#options.objects.namespaces) {
-      const owner = groups.get(name)?.moniker.app
+      const group = groups.get(name) ?? groups.values().find((each) => each.name.toLowerCase() === folded)
+      const owner = group?.moniker.app
       if (owner !== undefined && owner !== null) return owner
     }
     return undefined
