@@ -192,6 +192,15 @@ test('claims of templates and controllers need rights', async (t) => {
   const gone = [{ apiVersion: 'test.fairlead/v1', kind: 'Gone', name: 'gone', uid: 'gone', controller: true }]
   await plane.api.create(path('configmaps'), configMap('lost', {}, { ownerReferences: gone }))
   assert.match(await fail('deleteManifest', { manifestName: 'configMap lost', location }), /controller Gone gone cannot be found/)
+  let chain: JsonObject[] = ownerReferences
+  for (const name of ['c0', 'c1', 'c2', 'c3', 'c4', 'c5']) {
+    const { metadata } = await plane.api.create(path('configmaps'), configMap(name, {}, { ownerReferences: chain }))
+    chain = [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid: metadata.uid, controller: true }]
+  }
+  assert.match(
+    await fail('deleteManifest', { manifestName: 'configMap c5', location }),
+    /controller ReplicaSet web cannot be found/,
+  )
 })
 
 test('names with a slash reach no other resource', async (t) => {

@@ -32,19 +32,22 @@ export function describeUnknown(object: string, controller: string): string {
 /** @throws {ApiError} where the API server does not answer */
 export async function ownershipOf(account: KubernetesAccount, object: Pick<KubeObject, 'metadata'>): Promise<Ownership> {
   const applications = new Set<string>()
-  let found: Pick<KubeObject, 'metadata'> | undefined = object
-  for (let step = 0; step <= maxControllers; step++) {
+  let found: Pick<KubeObject, 'metadata'> = object
+  for (let step = 0; ; step++) {
     const claim = ownerOf(found)
     if (claim !== undefined) applications.add(claim)
     const controller: OwnerReference | undefined = ownerReferenceOf(found)
-    if (controller === undefined) break
-    found = await loadController(account, controller, object.metadata.namespace)
-    if (found !== undefined) continue
-    return applications.size > 0
-      ? { applications: [...applications] }
-      : { applications: [], unknownController: `${controller.kind} ${controller.name}` }
+    if (controller === undefined) return { applications: [...applications] }
+    const next = step === maxControllers ? undefined : await loadController(account, controller, object.metadata.namespace)
+    if (next === undefined) {
+      const isClaimed = applications.size > 0
+      return {
+        applications: [...applications],
+        ...(!isClaimed && { unknownController: `${controller.kind} ${controller.name}` }),
+      }
+    }
+    found = next
   }
-  return { applications: [...applications] }
 }
 
 /** Undefined where it is gone, or where the account may not read it. */
