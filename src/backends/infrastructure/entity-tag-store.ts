@@ -19,7 +19,7 @@ const maxTags = 1000
 const maxAllBytes = 8 * 1024 * 1024
 
 /** Applications of a name of a cloud provider's resource; without a provider, the name is looked up at each. */
-type FindApplications = (provider: string | undefined, name: string) => readonly string[]
+type FindApplications = (provider: string | undefined, name: string, type: string) => readonly string[]
 
 export class EntityTagStore {
   readonly #statements: Record<'all' | 'get' | 'put' | 'size' | 'remove', StatementSync>
@@ -82,8 +82,8 @@ export class EntityTagStore {
   applicationsOf({ entityRef }: JsonObject): string[] {
     const { application, cloudProvider, entityType, entityId } = objectOf(entityRef)
     const [named, id] = [textOf(application), textOf(entityId) ?? '']
-    const isName = named === undefined || namedEntities.has(String(entityType).toLowerCase())
-    const found = isName ? this.#findApplications(textOf(cloudProvider), id) : []
+    const type = String(entityType).toLowerCase()
+    const found = named === undefined || namedEntities.has(type) ? this.#findApplications(textOf(cloudProvider), id, type) : []
     const all = [...(named === undefined ? [] : [named]), ...found]
     return all.length === 0 ? [id] : all
   }

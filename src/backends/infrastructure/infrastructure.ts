@@ -71,7 +71,9 @@ function openInfrastructure(
   types: readonly ProviderType[],
 ): OpenBackend {
   const { db, now, settings } = context
-  const entityTags = new EntityTagStore(db, now, (id, name) => applicationsOf(providers, id, name))
+  const entityTags = new EntityTagStore(db, now, (id, name, type) =>
+    applicationsOf(providers, id, (provider) => provider.applicationOf(name, type)),
+  )
   const find = (provider: string, name: string) => findOperationType({ providers, entityTags }, { provider, name })
   const tasks = new Tasks({ context, find })
   const marks = settings.infrastructure ?? { challengedEnvironments: [], primaryAccountTypes: [] }
@@ -110,10 +112,14 @@ function openInfrastructure(
   }
 }
 
-/** Applications of a resource, by its name; without a provider of that id, all providers are asked. */
-function applicationsOf(providers: readonly CloudProvider[], id: string | undefined, name: string): string[] {
+/** Applications of a resource; without a provider of that id, all providers are asked. */
+function applicationsOf(
+  providers: readonly CloudProvider[],
+  id: string | undefined,
+  find: (provider: CloudProvider) => string | undefined,
+): string[] {
   const named = providers.filter((provider) => provider.id === id?.toLowerCase())
-  return (named.length === 0 ? providers : named).flatMap((provider) => provider.applicationOf(name) ?? [])
+  return (named.length === 0 ? providers : named).flatMap((provider) => find(provider) ?? [])
 }
 
 function stateOfAccounts({ id: provider, accounts }: CloudProvider): AccountState[] {

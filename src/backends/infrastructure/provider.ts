@@ -33,8 +33,12 @@ export interface CloudProvider {
   loadBalancers(): readonly LoadBalancer[]
   securityGroups(): readonly SecurityGroup[]
   instance(account: string, region: string, id: string): Instance | undefined
-  /** Whose a resource is by its name, for entity tags, which have nothing else; undefined: the name belongs to no application. */
-  applicationOf(name: string): string | undefined
+  /**
+   * Whose a resource is by its name, for entity tags, which have nothing else; undefined: the name belongs to no application.
+   *
+   * @param type Of the entity, in lower case
+   */
+  applicationOf(name: string, type: string): string | undefined
   /** Instances that belong to no server group. */
   detachedInstances(): readonly Instance[]
   /**

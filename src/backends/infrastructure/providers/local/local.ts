@@ -42,7 +42,6 @@ import { openAccountUsers } from './users.ts'
 import { Volumes } from './volumes.ts'
 import { toDesiredState } from './wanted.ts'
 
-const instanceIdPattern = /^i-[0-9a-z]{26}$/i
 const consoleBytes = 256 * 1024
 /** The same of an answer that names offsets: what is beyond follows with the next one. */
 const partBytes = 1024 * 1024
@@ -134,10 +133,9 @@ export class LocalProvider implements CloudProvider {
     return instance?.account === account && instance.region === region ? this.#readings.instance(instance) : undefined
   }
 
-  applicationOf(name: string): string | undefined {
-    const instance = this.parts.desired.get('instances', name.toLowerCase())
-    if (instance === undefined && instanceIdPattern.test(name)) return undefined
-    return parseMoniker(instance?.program.startedFor ?? name).app ?? undefined
+  applicationOf(name: string, type: string): string | undefined {
+    const owner = type === 'instance' ? this.parts.desired.get('instances', name.toLowerCase())?.program.startedFor : name
+    return parseMoniker(owner ?? '').app ?? undefined
   }
 
   detachedInstances(): Instance[] {
