@@ -111,6 +111,12 @@ const plannedFields: readonly Field[] = [
         'What happens to older versions: bluegreen disables them, highlander deletes them. canary sends the new one more of the traffic step by step, and none once a step fails.',
         { choices: ['none', 'bluegreen', 'redblack', 'highlander', 'canary'], default: 'none' },
       ),
+      number(
+        'maxRemainingAsgs',
+        'bluegreen, redblack, canary: versions that stay, of which disabled ones are deleted; 0 keeps all, as does a manifest with a limit of its history.',
+        { default: 2 },
+      ),
+      flag('scaleDown', 'bluegreen, redblack, canary: takes the pods of the former version away; a rollback scales it up first.'),
       canarySteps,
     ]),
   ]),

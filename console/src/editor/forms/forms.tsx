@@ -240,7 +240,7 @@ const isManaged = ({ get }: Form) => get('trafficManagement.enabled') === true
 const traffic = oneOf('Traffic between versions', {
   ways: [
     { id: 'none', label: 'The cluster decides', help: 'Deployments roll by themselves. Mostly right.' },
-    { id: 'bluegreen', label: 'Blue/green', help: 'Services switch to the new replica set; the old one stays.' },
+    { id: 'bluegreen', label: 'Blue/green', help: 'Services switch to the new replica set; the old one stays without traffic.' },
     { id: 'highlander', label: 'Highlander', help: 'Old replica sets are deleted once the new one is up.' },
   ],
   chosen: (form) => (isManaged(form) && textOf(form.get('trafficManagement.options.strategy'))) || 'none',
@@ -261,6 +261,10 @@ const manifestForm = [
   only(
     isManaged,
     field('trafficManagement.options.services', 'Services', 'Such as “service web”: they send the traffic.', required),
+  ),
+  only(
+    ({ get }) => get('trafficManagement.options.strategy') === 'bluegreen',
+    field('trafficManagement.options.maxRemainingAsgs', 'Replica sets to keep', 'With the new one. 0 keeps all.'),
   ),
   field('rollback.onFailure', 'Roll back when it does not become stable', 'Brings the former revision back.'),
 ]

@@ -48,6 +48,58 @@ for (const [strategy, name] of [
   })
 }
 
+const limit = { metadata: { annotations: { 'strategy.spinnaker.io/max-version-history': '9' } } }
+const remaining: [what: string, options: Fields, left: string[], parts?: Fields][] = [
+  ['two versions stay', {}, ['v002', 'v003']],
+  ['as many stay as the stage says', { maxRemainingAsgs: 3 }, ['v001', 'v002', 'v003']],
+  ['all stay with 0', { maxRemainingAsgs: 0 }, ['v000', 'v001', 'v002', 'v003']],
+  ['all stay where the manifest limits its history', {}, ['v000', 'v001', 'v002', 'v003'], limit],
+]
+for (const [what, options, left, parts] of remaining) {
+  test(`of the versions that a strategy has replaced, ${what}`, async (t) => {
+    const { service, run } = await startRig(t)
+    const groups = ['v000', 'v001', 'v002'].map((version, createdTime) => {
+      service.add(`replicaSet api-${version}`, old(version, { status: { readyReplicas: 1 } }))
+      return { name: `replicaSet api-${version}`, region: 'n1', createdTime, isDisabled: version !== 'v002' }
+    })
+    const path = '/applications/shop/clusters/k8s/replicaSet%20api/kubernetes'
+    service.scripted.set(`GET ${path}`, () => ({ status: 200, body: { serverGroups: groups } }))
+    await run(deploy([workload('ReplicaSet', 'api', parts)], managed('bluegreen', { scaleDown: left.length === 3, ...options })))
+    assert.deepEqual(
+      service.names(),
+      left.map((version) => `replicaSet api-${version}`),
+    )
+    const scaled = operationNames(service).filter((name) => name.startsWith('scale'))
+    assert.deepEqual(scaled, left.length === 3 ? ['scaleManifest replicaSet api-v002', 'scaleManifest replicaSet api-v001'] : [])
+  })
+}
+
+test('a cancelled deployment takes its traffic away from the new version alone', async (t) => {
+  const { service, engine } = await startRig(t)
+  service.newState = 'waiting for pods'
+  for (const [strategy, name] of [
+    ['bluegreen', 'api-v000'],
+    ['none', 'api-v001'],
+  ] as const) {
+    const id = await engine.task(deploy([rs], managed(strategy)))
+    await engine.eventually(async () => service.names().includes(`replicaSet ${name}`))
+    await engine.ask('PUT', `/tasks/${id}/cancel`)
+    await engine.taskEnds(id, 'CANCELED')
+    await engine.eventually(async () => operationNames(service).at(-1) === `disableManifest replicaSet ${name}`)
+  }
+  const created = new Date(0).toISOString()
+  service.results.set('deployManifest', {
+    manifests: [{ kind: 'ReplicaSet', metadata: { name: 'api-v000', namespace: 'n1', creationTimestamp: created } }],
+    manifestNamesByNamespace: { n1: ['replicaSet api-v000'] },
+  })
+  const count = service.operations.length
+  const again = await engine.task(deploy([rs], managed('bluegreen')))
+  await engine.eventually(async () => service.operations.length > count)
+  await engine.ask('PUT', `/tasks/${again}/cancel`)
+  await engine.taskEnds(again, 'CANCELED')
+  assert.deepEqual(operationNames(service).slice(count), ['deployManifest'])
+})
+
 test('highlander disables every older version before it deletes', async (t) => {
   const { service, run } = await startRig(t)
   service.add('replicaSet api-v000', old('v000'))

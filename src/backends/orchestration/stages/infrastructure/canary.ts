@@ -1,14 +1,14 @@
 /** The deployment strategy `canary`: more of the traffic step by step, and none as soon as one of the steps fails. */
 import { pathTo } from '../../../../http/encode-path.ts'
-import { fieldOf, isTrue, type JsonObject, numberOf, objectOf, objectsOf } from '../../../../json/values.ts'
-import { errorTexts, RetryableError, StageError } from '../../machine/failure.ts'
+import { isTrue, type JsonObject, numberOf, objectOf, objectsOf } from '../../../../json/values.ts'
+import { errorTexts, StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import type { Execution, Stage, StagePlace } from '../../model.ts'
 import { isFine } from '../../statuses.ts'
 import type { NewStage, TaskContext } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
 import { locationOf, type ServerGroupTarget, stageProviderOf, stageTargetFields } from './cloud-context.ts'
-import { lastTaskOf, loadTask, postOperations, serverGroupNamesByRegion } from './cloud-task.ts'
+import { lastResults, postOperations, serverGroupNamesByRegion } from './cloud-task.ts'
 import { takeBackStages } from './recreate.ts'
 import {
   newGroupOf,
@@ -243,11 +243,7 @@ function fieldsOf({ stage, execution }: TaskContext, target: ServerGroupTarget):
 
 /** What the operation creates that ran when the stage was cancelled. @throws {RetryableError} while it still runs */
 async function createdMeanwhile(context: TaskContext): Promise<string | undefined> {
-  const id = lastTaskOf(context.stage)
-  const task = id === undefined ? undefined : await loadTask(context, id)
-  if (task === undefined) return undefined
-  if (!isTrue(fieldOf(task['status'], 'completed'))) throw new RetryableError(['The server group is still being created.'])
-  return Object.values(serverGroupNamesByRegion(objectsOf(task['resultObjects']))).flat()[0]
+  return Object.values(serverGroupNamesByRegion(await lastResults(context))).flat()[0]
 }
 
 /** Which step stopped the canary, at which share, and why; undefined where it was no step. */

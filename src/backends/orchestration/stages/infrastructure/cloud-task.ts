@@ -143,6 +143,15 @@ export async function loadTask({ call }: TaskContext, id: string): Promise<JsonO
   return status === 404 ? undefined : objectOf(body)
 }
 
+/** Results of the operation that ran when the stage was cancelled. @throws {RetryableError} while it still runs */
+export async function lastResults(context: TaskContext): Promise<JsonObject[]> {
+  const id = lastTaskOf(context.stage)
+  const task = id === undefined ? undefined : await loadTask(context, id)
+  if (task === undefined) return []
+  if (!isTrue(fieldOf(task['status'], 'completed'))) throw new RetryableError(['The operation still runs.'])
+  return objectsOf(task['resultObjects'])
+}
+
 interface MonitorOptions {
   readonly expectsResult?: boolean
   /** What the results add to context and outputs. */

@@ -19,6 +19,7 @@ import {
   strategyOf,
   strategyPlaceOf,
   unpin,
+  usualRemaining,
 } from './strategy-parts.ts'
 
 /** Stages that run, one after another, once the new server group is up. */
@@ -82,9 +83,6 @@ export function failureStages(stage: Stage, execution: Execution): NewStage[] {
 function restore({ name, capacity }: Source, place: StrategyPlace): NewStage[] {
   return [resizeStage('Restore', place, name, capacity), serverGroupStage('enableServerGroup', 'Enable', place, name)]
 }
-
-/** The new one, and the one before it for a rollback. */
-const usualRemaining = 2
 
 function shrink(context: JsonObject, place: StrategyPlace, more: JsonObject = {}): NewStage[] {
   const most = numberOf(context['maxRemainingAsgs']) ?? usualRemaining

@@ -27,6 +27,9 @@ export function strategyOf(context: JsonObject): Strategy {
   return known.has(name) ? (name as Strategy) : 'none'
 }
 
+/** Server groups that stay unless told otherwise: the new one, and the one before it for a rollback. */
+export const usualRemaining = 2
+
 export interface StrategyPlace {
   readonly application: string
   readonly cluster: string

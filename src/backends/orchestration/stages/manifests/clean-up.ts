@@ -17,7 +17,8 @@ const submit = submitStep('cleanupArtifacts', 'cleanupartifacts', ({ stage }) =>
   return { operations: manifests.length > 0 ? [cleanup] : [], context: { cloudProvider: kubernetes } }
 })
 
-function isLimited(manifest: JsonObject): boolean {
+/** Whether it says how many of its versions stay. */
+export function isLimited(manifest: JsonObject): boolean {
   return fieldAt(manifest, 'metadata', 'annotations', limitAnnotation) !== undefined
 }
 

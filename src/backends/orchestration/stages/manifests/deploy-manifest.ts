@@ -6,14 +6,14 @@ import { checkCanarySteps } from '../infrastructure/canary.ts'
 import { kubernetes } from '../infrastructure/cloud-context.ts'
 import { monitorStep, submitStep } from '../infrastructure/cloud-task.ts'
 import type { StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
-import { cancelManifestCanary, checkCanaryManifests, describeManifestStop, trafficOptionsOf } from './canary.ts'
+import { checkCanaryManifests, describeManifestStop, trafficOptionsOf } from './canary.ts'
 import { cleanUpSteps } from './clean-up.ts'
 import { manifestStage, operationFields } from './manifest-context.ts'
 import { judgedOnceResolved, resolveStep } from './manifest-source.ts'
 import { bindStep, expectsArtifacts } from './produced-artifacts.ts'
 import { clearOutputsStep, promoteStep } from './promote-outputs.ts'
 import { stabilizeStep } from './stabilize.ts'
-import { findOldStep, oldVersionStages, trafficFields, trafficStrategyOf, undoStages } from './traffic.ts'
+import { cancelManifests, findOldStep, oldVersionStages, trafficFields, trafficStrategyOf, undoStages } from './traffic.ts'
 
 const resolve = resolveStep('resolveDeploySourceManifest', {
   key: 'manifests',
@@ -102,6 +102,6 @@ export function deployManifestStage(absenceMs: number): StageType {
     afterStages: oldVersionStages,
     onFailureStages: undoStages,
     describeFailure: describeManifestStop,
-    onCancel: cancelManifestCanary,
+    onCancel: cancelManifests,
   })
 }

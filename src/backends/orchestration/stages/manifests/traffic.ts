@@ -3,9 +3,14 @@ import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldAt, isTrue, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { type Execution, isFalse, type Stage } from '../../model.ts'
 import { isHalt } from '../../statuses.ts'
+import { hasHandedOver } from '../infrastructure/canary.ts'
 import { kubernetes, requireAccount } from '../infrastructure/cloud-context.ts'
+import { lastResults, postOperations } from '../infrastructure/cloud-task.ts'
+import { type CloudServerGroup, inPlace, loadCluster } from '../infrastructure/server-groups.ts'
+import { usualRemaining } from '../infrastructure/strategy-parts.ts'
 import { inSequence, type NewStage, type Step, type TaskContext, type TaskResult } from '../stage-type.ts'
-import { abortManifestCanary, canaryNotes, manifestCanaryStages, trafficOptionsOf } from './canary.ts'
+import { abortManifestCanary, canaryNotes, cancelManifestCanary, manifestCanaryStages, trafficOptionsOf } from './canary.ts'
+import { isLimited } from './clean-up.ts'
 import { kindOf, toPathLocation } from './manifest-context.ts'
 import { deployedNames } from './promote-outputs.ts'
 import { loadManifest, stabilizeStepName } from './stabilize.ts'
@@ -52,6 +57,8 @@ interface OldVersion {
   readonly app: string
   /** It never served, so that it is deleted rather than disabled. */
   readonly isBroken: boolean
+  /** It takes no traffic any more. */
+  readonly isDisabled: boolean
 }
 
 /** Finds the older versions of the deployed replica sets. */
@@ -77,15 +84,26 @@ async function findOld(context: TaskContext, manifest: JsonObject, deployed: rea
   const isNew = (name: string) =>
     deployed.some(({ metadata }) => `replicaset ${String(fieldAt(metadata, 'name'))}` === name.toLowerCase())
   const names = objectsOf(body).flatMap((each) => toFullName(each, 'replicaSet') ?? [])
-  const old = names.filter((name) => !isNew(name))
-  return Promise.all(
-    old.map(async (name) => ({
-      location,
-      manifestName: name,
-      app,
-      isBroken: isBroken(await loadManifest(context, { account, location, name })),
-    })),
+  const groups = inPlace(
+    (await loadCluster(context, { application: app, provider: kubernetes, account, cluster })) ?? [],
+    location,
   )
+  const old = names.filter((name) => !isNew(name)).map((name) => ({ name, group: groups.find((group) => isSame(group, name)) }))
+  return Promise.all(
+    old
+      .toSorted((one, other) => (other.group?.createdTime ?? 0) - (one.group?.createdTime ?? 0))
+      .map(async ({ name, group }) => ({
+        location,
+        manifestName: name,
+        app,
+        isBroken: isBroken(await loadManifest(context, { account, location, name })),
+        isDisabled: group?.isDisabled === true,
+      })),
+  )
+}
+
+function isSame(group: CloudServerGroup, name: string): boolean {
+  return group.name.toLowerCase() === name.toLowerCase()
 }
 
 function isBroken(body: JsonObject | undefined): boolean {
@@ -127,14 +145,33 @@ function enableDeployed(stage: Stage): NewStage[] {
     .map(({ location, name }) => stageOn(stage, 'enableManifest', { location, manifestName: name, app }))
 }
 
+/** The former version stays with its pods, so that enabling it is a rollback. @param old Newest first */
 function retire(stage: Stage, old: readonly OldVersion[]): NewStage[] {
-  return old.map((each) => stageOn(stage, each.isBroken ? 'deleteManifest' : 'disableManifest', each))
+  const surplus = surplusOf(stage.context, old)
+  const scaleDown = isTrue(trafficOptionsOf(stage.context)['scaleDown'])
+  return old.flatMap((each) => {
+    if (each.isBroken || surplus.includes(each)) return [stageOn(stage, 'deleteManifest', each)]
+    return [
+      stageOn(stage, 'disableManifest', each),
+      ...(scaleDown ? [stageOn(stage, 'scaleManifest', each, { replicas: 0 })] : []),
+    ]
+  })
+}
+
+/** Disabled versions beyond the number that stay; a manifest that limits its own history has said how many. */
+function surplusOf(context: JsonObject, old: readonly OldVersion[]): readonly OldVersion[] {
+  const hasHistory = objectsOf(context['outputs.manifests']).some(isLimited)
+  const most = numberOf(trafficOptionsOf(context)['maxRemainingAsgs']) ?? (hasHistory ? 0 : usualRemaining)
+  const whole = old.filter(({ isBroken }) => !isBroken)
+  const disabled = whole.filter(({ isDisabled }) => isDisabled)
+  return most > 0 ? disabled.slice(Math.max(0, most - 1 - (whole.length - disabled.length))) : []
 }
 
 const verbs: Readonly<Record<string, string>> = {
   enableManifest: 'Enable',
   disableManifest: 'Disable',
   deleteManifest: 'Delete',
+  scaleManifest: 'Scale down',
   undoRolloutManifest: 'Undo rollout of',
 }
 
@@ -175,7 +212,49 @@ export function undoStages(stage: Stage, execution: Execution): NewStage[] {
       const kind = kindOf(name)
       if (rolledOut.has(kind) && isRollback)
         return [stageOn(stage, 'undoRolloutManifest', target, { numRevisionsBack: 1, onlyWithEarlierRevision: true })]
-      return kind === 'replicaset' && trafficStrategyOf(context) !== 'NONE' ? [stageOn(stage, 'disableManifest', target)] : []
+      return kind === 'replicaset' && isManaged(context) && !isOlder(stage, name)
+        ? [stageOn(stage, 'disableManifest', target)]
+        : []
     }),
   )
+}
+
+function isManaged(context: JsonObject): boolean {
+  return isTrue(objectOf(context['trafficManagement'])['enabled'])
+}
+
+/** Clocks of clusters may differ by so much. */
+const skewMs = 60_000
+
+/** It existed before the stage, which has deployed the same once more: it may be what serves. */
+function isOlder({ context, startTime }: Stage, name: string): boolean {
+  const found = objectsOf(context['outputs.manifests']).find(
+    ({ kind, metadata }) => `${String(kind)} ${String(fieldAt(metadata, 'name'))}`.toLowerCase() === name.toLowerCase(),
+  )
+  const created = Date.parse(String(fieldAt(found, 'metadata', 'creationTimestamp')))
+  return created < (startTime ?? 0) - skewMs
+}
+
+/** Takes the traffic of new versions away when the stage was cancelled before older ones lost theirs. */
+export async function cancelManifests(context: TaskContext): Promise<void> {
+  const { stage } = context
+  if (trafficStrategyOf(stage.context) === 'CANARY') return cancelManifestCanary(context)
+  if (!isManaged(stage.context) || hasHandedOver(context)) return
+  const app = String(fieldAt(stage.context, 'moniker', 'app') ?? '')
+  const deployed = await namesDeployed(context)
+  const created = deployed.filter(({ name }) => kindOf(name) === 'replicaset' && !isOlder(stage, name))
+  if (created.length === 0) return
+  const operations = created.map(({ location, name }) => {
+    const { type, context: fields } = stageOn(stage, 'disableManifest', { location, manifestName: name, app })
+    return { [type]: fields }
+  })
+  await postOperations(context, 'abortDeployment', operations, pathTo`/${kubernetes}/ops`)
+}
+
+/** Also by an operation that ran when the stage was cancelled. */
+async function namesDeployed(context: TaskContext): Promise<{ location: string; name: string }[]> {
+  const known = deployedNames(context.stage.context)
+  if (known.length > 0) return known
+  const results = await lastResults(context)
+  return results.flatMap((result) => deployedNames({ 'outputs.manifestNamesByNamespace': result['manifestNamesByNamespace'] }))
 }
