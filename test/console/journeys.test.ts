@@ -74,8 +74,22 @@ test('the way to an answer is short', { timeout: 900_000 }, async (t) => {
     assert.deepEqual(await findBarriers(page), [])
   })
 
-  await t.test('a judgment on a phone: two taps, and nothing to scroll', async () => {
+  await t.test('a judgment waits for those who may decide, on a phone two taps away', async () => {
+    const permissions = { READ: ['ops', 'readers'], EXECUTE: ['ops'], WRITE: ['ops'] }
+    await fleet.run({ type: 'updateApplication', application: { name: 'shop', email: 'team@example.test', permissions } })
     const execution = await run('asked', {}, '')
+    const reader = await visit(browser, fleet, { extraHTTPHeaders: { 'X-SPINNAKER-USER': 'bob' } })
+    await reader.open('')
+    await reader.page.getByText('Nothing waits for you.').waitFor()
+    assert.match(await reader.page.title(), /^Home/)
+    await reader.page.getByRole('link', { name: /asked/ }).click()
+    const denied = reader.page.getByRole('button', { name: 'Continue', disabled: true })
+    await denied.first().waitFor()
+    await reader.page.keyboard.press('Control+k')
+    await reader.page.getByRole('option').first().waitFor()
+    assert.equal(await reader.page.getByRole('option', { name: /^Judge/ }).count(), 0)
+    await reader.page.close()
+
     const hand = await visit(browser, fleet, phone)
     await hand.open('')
     await hand.page
@@ -131,6 +145,22 @@ test('the way to an answer is short', { timeout: 900_000 }, async (t) => {
     await page.getByRole('tab', { name: 'Console output' }).click()
     await page.getByText('cannot read its configuration').first().waitFor()
     assert.equal(await clicks(), 2)
+  })
+
+  await t.test('the share of a canary and of its baseline, at the run and in the overview', async () => {
+    const metric = { name: 'latency', groups: ['all'], query: { type: 'serverGroups', metricName: 'latency' } }
+    const judge = { name: 'NetflixACAJudge-v1.0', judgeConfigurations: {} }
+    const config = { id: 'golden', name: 'golden', applications: ['shop'], judge, metrics: [{ ...metric, scopeName: 'default' }] }
+    const classifier = { groupWeights: { all: 100 }, scoreThresholds: { pass: 90, marginal: 40 } }
+    assert.equal((await fleet.ask('POST', '/v2/canaryConfig', { ...config, classifier })).status, 200)
+    const execution = await run('canary', {}, '')
+    await open(`executions/${execution}`)
+    await page.getByText('v000 takes 10 % of the traffic, 1 up.').nth(1).waitFor()
+    assert.equal(await page.getByText(/takes all traffic|100 % of traffic/).count(), 0)
+    await open('applications/shop')
+    await page.getByText('80 % of traffic').first().waitFor()
+    await fleet.ask('PUT', `/pipelines/${execution}/cancel`)
+    await fleet.ends(execution, 'CANCELED', 'pipelines')
   })
 
   await t.test('a screen of a slow server is there after one round of answers, at most two', async () => {
@@ -235,6 +265,32 @@ function pipelines() {
           account: 'dev',
           region: 'east',
           command: ['sh', '-c', command],
+        }),
+      ],
+    },
+    {
+      id: 'canary',
+      name: 'canary',
+      stages: [
+        stage('kayentaCanary', {
+          analysisType: 'realTimeAutomatic',
+          canaryConfig: {
+            canaryConfigId: 'golden',
+            metricsAccountName: 'server-groups',
+            scopes: [{ scopeName: 'default', step: 5 }],
+            lifetimeDuration: 'PT10M',
+            scoreThresholds: { pass: 90, marginal: 40 },
+          },
+          deployments: {
+            baseline: { cloudProvider: 'local', account: 'dev', cluster: 'shop-web' },
+            serverGroupPairs: [
+              {
+                trafficPercent: 10,
+                control: { ...cluster, strategy: '', freeFormDetails: 'baseline', imageId: undefined },
+                experiment: { ...cluster, strategy: '', freeFormDetails: 'canary', imageId: 'shop:1.1.0' },
+              },
+            ],
+          },
         }),
       ],
     },

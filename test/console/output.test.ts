@@ -158,8 +158,9 @@ test('the address of output marks a line', { timeout: 900_000 }, async (t) => {
   })
 })
 
-test('the report of a canary opens its metrics by keyboard', { timeout: 900_000 }, async (t) => {
-  const values = { control: [1, 2, 1, 'NaN', 2], experiment: [4, 5, 'NaN', 4, 5] }
+test('the report of a canary shows its verdict, its lines, and why it has none', { timeout: 900_000 }, async (t) => {
+  // Measured half as often as the step of the configuration asks.
+  const values = { control: [1, 'NaN', 2, 'NaN', 1, 'NaN', 2], experiment: [4, 'NaN', 5, 'NaN', 4, 'NaN', 5] }
   const sides = { controlMetadata: { stats: { mean: 1.5, count: 4 } }, experimentMetadata: { stats: { mean: 4.5, count: 4 } } }
   const metrics = [
     {
@@ -187,9 +188,19 @@ test('the report of a canary opens its metrics by keyboard', { timeout: 900_000 
       result: { judgeResult },
     },
   }
+  const broken = {
+    ...analysis,
+    ...{ pipelineId: 'a2', status: 'terminal', result: {}, config: { name: 'away' } },
+    exception: { details: { errors: ['The metrics are away.'] } },
+  }
   const kayenta = await startUpstream(t, ({ path }) => {
+    if (path.endsWith('/a2')) return broken
     if (path.includes('/metricSetPairList/')) return metrics.slice(0, 2).map(({ id, name }) => ({ id, name, values }))
-    return path.includes('/executions') ? [analysis] : path.includes('/canaryConfig') ? [{ id: 'c1', name: 'golden' }] : analysis
+    return path.includes('/executions')
+      ? [analysis, broken]
+      : path.includes('/canaryConfig')
+        ? [{ id: 'c1', name: 'golden' }]
+        : analysis
   })
   const url = await startGateway(t, { services: { kayenta: { baseUrl: kayenta.url, enabled: true } } })
   const browser = await openChromium(t)
@@ -210,8 +221,17 @@ test('the report of a canary opens its metrics by keyboard', { timeout: 900_000 
   await page.locator('summary', { hasText: 'latency' }).focus()
   await page.keyboard.press('Enter')
   await row('latency').waitFor()
+  const lengths = await page
+    .locator('.measurements svg:not(.boxes) path')
+    .evaluateAll((paths) => paths.map((path) => (path as unknown as { getTotalLength(): number }).getTotalLength()))
+  assert.deepEqual([lengths.length, lengths.every((length) => length > 250)], [4, true], `${lengths}`)
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
     assert.deepEqual(await findBarriers(page), [])
   }
+  await page.getByRole('link', { name: 'Delivery' }).first().click()
+  const unjudged = page.getByRole('row', { name: /could not be judged/ })
+  await unjudged.getByRole('link', { name: 'away' }).click()
+  await page.getByText('The canary could not be judged: The metrics are away.').waitFor()
+  await page.getByRole('button', { name: 'Interval 1: could not be judged, The metrics are away.' }).waitFor()
 })

@@ -17,6 +17,8 @@ export const readOperation = 'GET /applications/{application}'
 export const startOperation = 'POST /pipelines/{application}/{pipelineName}'
 export const saveOperation = 'POST /pipelines'
 export const changeOperation = 'POST /applications/{application}/tasks'
+/** What is filed under it needs what its jobs need. */
+export const taskOperation = 'POST /tasks'
 export const judgeOperation = 'PATCH /pipelines/{id}/stages/{stageId}'
 
 /** The reason of what was denied and pressed nevertheless, which the page shows. */
@@ -46,8 +48,8 @@ export function useStartDenial({ application, disabled }: Schemas['Pipeline']): 
 /** As many as a request takes. */
 export const mostQuestions = 50
 
-/** Of these applications, those in which the user may do it; undefined while that is not known. */
-export function useAllowed(operation: string, applications: readonly string[]): ReadonlySet<string> | undefined {
+/** Whether the user may do it in each of these applications; those of which it is not known yet are missing. */
+export function useAllowed(operation: string, applications: readonly string[]): ReadonlyMap<string, boolean> {
   const names = [...new Set(applications)].sort()
   const [allowed, setAllowed] = useState<ReadonlyMap<string, boolean>>(new Map())
   const keyOf = (name: string) => [user.value?.username, operation, name].join('\n')
@@ -67,7 +69,7 @@ export function useAllowed(operation: string, applications: readonly string[]): 
       isCurrent = false
     }
   }, [operation, key, user.value?.username])
-  return unknown.length > 0 ? undefined : new Set(names.filter((name) => allowed.get(keyOf(name))))
+  return new Map(names.flatMap((name) => (allowed.has(keyOf(name)) ? [[name, allowed.get(keyOf(name)) === true]] : [])))
 }
 
 const operationsBehind = new Map([

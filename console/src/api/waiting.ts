@@ -20,11 +20,12 @@ export function useActiveExecutions(refresh: Refresh, isWanted = true) {
   return useLive(searchPath, isWanted ? search({ statuses: activeStatuses }) : undefined, { refresh, isBusy: isAny })
 }
 
-/** What the user may judge: it needs EXECUTE on the application besides a role of the judgment. Undefined while that is not known. */
+/** What the user may judge: it needs EXECUTE on the application besides a role of the judgment. Undefined while nothing is known. */
 export function useWaiting(executions: readonly Execution[] | undefined): readonly Execution[] | undefined {
   const waiting = executions?.filter(({ stages }) => stages.some((stage) => isWaiting(stage) && judgesOf(stage) === undefined))
   const mayJudge = useAllowed(judgeOperation, waiting?.map(({ application }) => application) ?? [])
-  return mayJudge && waiting?.filter(({ application }) => mayJudge.has(application))
+  const own = waiting?.filter(({ application }) => mayJudge.get(application))
+  return own?.length === 0 && waiting?.some(({ application }) => !mayJudge.has(application)) ? undefined : own
 }
 
 /** Without any, all users who may execute the pipeline judge. */

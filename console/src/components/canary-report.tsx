@@ -164,12 +164,14 @@ function Measurements({ metric, ...series }: Series & { readonly metric: Metric 
   if (ends.length === 0) return <p class="quiet">Neither the baseline nor the canary has a measurement.</p>
   const [least, most] = [Math.min(0, ...ends), Math.max(...ends)]
   const all = sides.map((side) => series[side].values.map((value, at) => [at, value] as const))
-  const { fromMs, stepMs, values } = series.canary
+  const { fromMs, stepMs } = series.canary
+  // The canary may have begun later, or ended earlier.
+  const until = Math.max(...all.map(({ length }) => length)) - 1
   return (
     <>
       <div class="measurements chart">
         <span class="muted scale">{short(most)}</span>
-        <Lines {...{ all, least, most, from: 0, until: values.length - 1 }} />
+        <Lines {...{ all, least, most, from: 0, until }} />
         <svg class="boxes" viewBox="0 0 60 100" preserveAspectRatio="none" aria-hidden="true">
           {boxes.map((found, at) => {
             const [low, first, median, third, high] = (found ?? []).map(
@@ -180,9 +182,7 @@ function Measurements({ metric, ...series }: Series & { readonly metric: Metric 
           })}
         </svg>
         <span class="muted scale">{short(least)}</span>
-        <span class="muted">
-          {fromMs > 0 && `${formatClock(fromMs)} – ${formatClock(fromMs + stepMs * (values.length - 1))}`}
-        </span>
+        <span class="muted">{fromMs > 0 && `${formatClock(fromMs)} – ${formatClock(fromMs + stepMs * until)}`}</span>
       </div>
       <Figures metric={metric} />
     </>

@@ -19,23 +19,26 @@ import { useSettled } from './kept.tsx'
 import { Icon, type IconName, Name, StatusText } from './text.tsx'
 import { chooseTheme, themes } from './theme.ts'
 
-export interface Hit {
+export interface Hit extends Wanting {
   readonly label: string
   readonly detail?: string | undefined
   readonly icon: IconName
   readonly href?: string
   readonly run?: (navigate: (href: string) => void) => void
   /** What else it leads to. */
-  readonly actions?: readonly { readonly label: string; readonly href: string }[]
+  readonly actions?: readonly { readonly label: string; readonly href: string; readonly needs?: string }[]
   /** Whose state is beside it. */
   readonly pipeline?: string
   readonly application?: string
+  readonly state?: Status | undefined
+}
+
+interface Wanting {
   /** The operation that the user has to be allowed in the application `of`. */
   readonly needs?: string
-  readonly of?: string
+  readonly of?: string | undefined
   /** Only where a server group of `of` can go back to another one. */
   readonly isRollBack?: boolean
-  readonly state?: Status | undefined
 }
 
 interface HitGroup {
@@ -103,20 +106,25 @@ export function useHits(text: string): readonly HitGroup[] {
 /** Without what the user may not do, and without rollbacks where nothing is known to go back to. */
 function useOffered(groups: readonly HitGroup[]): readonly HitGroup[] {
   const hits = groups.flatMap((group) => group.hits)
-  const denied = [startOperation, saveOperation, changeOperation].map((operation) => useDenied(operation, hits))
+  const ofActions = hits.flatMap(({ actions = [], of }) => actions.map((action) => ({ ...action, of })))
+  const denied = [startOperation, saveOperation, changeOperation].map((operation) =>
+    useDenied(operation, [...hits, ...ofActions]),
+  )
   const canRollBack = useRollBacks(hits.flatMap(({ isRollBack, of }) => (isRollBack && of) || []))
-  const isOffered = ({ needs, of = '', isRollBack }: Hit) =>
+  const isOffered = ({ needs, of = '', isRollBack }: Wanting) =>
     !denied.some(({ operation, names }) => operation === needs && names.includes(of)) && (!isRollBack || canRollBack.has(of))
+  const withOffered = (hit: Hit): Hit =>
+    hit.actions === undefined ? hit : { ...hit, actions: hit.actions.filter((action) => isOffered({ ...action, of: hit.of })) }
   return groups
-    .map((group) => ({ ...group, hits: group.hits.filter(isOffered) }))
+    .map((group) => ({ ...group, hits: group.hits.filter(isOffered).map(withOffered) }))
     .filter((group) => group.hits.length > 0 || group.failed)
 }
 
 /** Of the first applications that are named. */
-function useDenied(operation: string, hits: readonly Hit[]) {
+function useDenied(operation: string, hits: readonly Wanting[]) {
   const names = [...new Set(hits.flatMap(({ needs, of }) => (needs === operation && of) || []))].slice(0, mostQuestions)
   const allowed = useAllowed(operation, names)
-  return { operation, names: allowed === undefined ? [] : names.filter((name) => !allowed.has(name)) }
+  return { operation, names: names.filter((name) => allowed.get(name) === false) }
 }
 
 /** Those of these applications that have a server group to roll back; a few are read at once. */
@@ -146,10 +154,11 @@ function toApplication({ name, email }: Application): Hit {
 
 function toPipeline({ name, application, id = name }: Pipeline): Hit {
   const actions = [
-    { label: 'Start', href: to.startPipeline(application, id) },
+    { label: 'Start', href: to.startPipeline(application, id), needs: startOperation },
     { label: 'Edit', href: to.editPipeline(application, id) },
   ]
-  return { label: name, detail: application, icon: 'pipeline', href: to.pipeline(application, id), pipeline: id, actions }
+  const href = to.pipeline(application, id)
+  return { label: name, detail: application, icon: 'pipeline', href, pipeline: id, of: application, actions }
 }
 
 function toStart({ name, application, id = name }: Pipeline): Hit {

@@ -3,8 +3,10 @@ import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
+import { taskOperation, useDenial } from '../api/rights.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { Fields } from '../components/form-fields.tsx'
+import { useSettled } from '../components/kept.tsx'
 import { PermissionsField } from '../components/permissions-field.tsx'
 
 const nameRule = 'Letters, digits and hyphens, beginning with a letter.'
@@ -18,6 +20,8 @@ export function CreateApplication() {
   const name = values.name.trim().toLowerCase()
   const [email, description] = [values.email.trim(), values.description.trim()]
   const isNamed = /^[a-z][a-z0-9-]*$/.test(name)
+  const asked = useSettled(isNamed ? name : '', 250)
+  const denied = useDenial(asked === '' ? undefined : { operation: taskOperation, application: asked })
   const create = () => {
     const given = { ...(description !== '' && { description }), ...(Object.keys(permissions).length > 0 && { permissions }) }
     return completeTask({
@@ -30,13 +34,24 @@ export function CreateApplication() {
   const errorIf = (isWrong: boolean, text: string) => (isTried && isWrong ? text : undefined)
   const ownerInput = { type: 'email', autoComplete: 'on' } as const
   const fields = {
-    name: { label: 'Name', help: nameRule, error: errorIf(!isNamed, nameRule), required: true, input: { maxLength: 100 } },
+    name: {
+      label: 'Name',
+      help: nameRule,
+      error: denied ?? errorIf(!isNamed, nameRule),
+      required: true,
+      input: { maxLength: 100 },
+    },
     email: { label: 'Owner’s email address', error: errorIf(email === '', noOwner), required: true, input: ownerInput },
     description: { label: 'Description' },
   }
   return (
     <FormDialog
-      {...{ action: 'Create application', isValid: isNamed && email !== '', run: create, refreshes: '/applications' }}
+      {...{
+        action: 'Create application',
+        isValid: isNamed && email !== '' && denied === undefined,
+        run: create,
+        refreshes: '/applications',
+      }}
       onTried={() => setTried(true)}
       onDone={() => navigate(to.application(name))}
     >

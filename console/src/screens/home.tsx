@@ -47,13 +47,14 @@ export function Home({ query }: ScreenProps) {
   const { active, ...others } = useRuns(scope === 'mine' ? user.value?.username : undefined, onlyWaiting)
   // The side needs them: they are asked for at once.
   useAccounts()
-  const waiting = useWaiting(active.reading.value.body) ?? []
+  const known = useWaiting(active.reading.value.body)
+  const waiting = known ?? []
   const title = onlyWaiting ? 'Waiting for you' : 'Home'
   const readings = (onlyWaiting ? [active] : [active, ...Object.values(others)]).map(({ reading }) => reading.value)
   const isNew = !onlyWaiting && scope === 'all' && readings.every(({ body }) => body?.length === 0)
   const isUnknown = readings.every(({ body }) => body === undefined)
   const outage = isUnknown ? readings.find(({ error }) => error !== undefined)?.error : undefined
-  const own = { title: 'Waiting for you', none: 'Nothing waits for you.', live: active, items: waiting, of: scope }
+  const own = { title: 'Waiting for you', none: 'Nothing waits for you.', live: active, items: known, of: scope }
   return (
     <>
       <PageHead
@@ -113,7 +114,8 @@ interface BlockProps<Item> {
   readonly count?: string | undefined
   readonly actions?: ComponentChildren
   readonly live: Runs
-  readonly items: readonly Item[]
+  /** Undefined while they are not known. */
+  readonly items: readonly Item[] | undefined
   /** Instead of none. */
   readonly none: string
   readonly row: (item: Item) => VNode
@@ -122,13 +124,13 @@ interface BlockProps<Item> {
 }
 
 function Block<Item extends { readonly id: string }>(props: BlockProps<Item>) {
-  const { title, live, items, none, row, of = '', count = live.reading.value.body && items.length, actions } = props
-  const rows = <VirtualList label={title} items={items} keyOf={({ id }) => id} rowHeight={57} heldOf={of} row={row} />
+  const { title, live, items, none, row, of = '', count = live.reading.value.body && items?.length, actions } = props
+  const rows = <VirtualList label={title} items={items ?? []} keyOf={({ id }) => id} rowHeight={57} heldOf={of} row={row} />
   const nothing = <p class="quiet">{none}</p>
   return (
-    <Panel title={title} count={count} flush={items.length > 0} actions={actions || undefined}>
+    <Panel title={title} count={count} flush={!!items?.length} actions={actions || undefined}>
       <Loaded live={live} rows={2} empty={nothing}>
-        {() => (items.length === 0 ? nothing : rows)}
+        {() => (items === undefined ? <Loading rows={2} /> : items.length === 0 ? nothing : rows)}
       </Loaded>
     </Panel>
   )
