@@ -99,14 +99,18 @@ export async function keepCopy(folder: string, from: string, to: string, kept: n
   }
 }
 
+/** Where it is afterwards cannot change any more. */
+const enterFolder =
+  'above=$(pwd -P); cd "./$1" && [ "$(pwd -P)" = "${above%/}/$1" ] || { echo "$1 is no folder, but a link or a file" >&2; exit 1; }; '
+
 /**
  * Archives a directory as tar, in the name of the user who owns the directory above it.
  *
- * @param folder Holds the directory `name`, which the user may have replaced by something else
+ * @param folder Holds the directory `name`, which the user may have replaced by something else: a link is not followed
  * @throws {Error} when something in it cannot be read
  */
 export async function* packTree(folder: string, name: string): AsyncIterable<Uint8Array> {
-  const tool = await startTool('exec tar -C "$1" -cf - .', [`./${name}`], { cwd: folder, user: ownerOf(await lstat(folder)) })
+  const tool = await startTool(`${enterFolder}exec tar -cf - .`, [name], { cwd: folder, user: ownerOf(await lstat(folder)) })
   try {
     yield* tool.stdout
     await tool.ended
@@ -122,11 +126,18 @@ export interface TreeSize {
   readonly entries: number
 }
 
-/** Size of everything in a directory, itself included, links not followed. */
-export async function measureTree(folder: string): Promise<TreeSize> {
+/**
+ * Size of everything in a directory, itself included, links not followed.
+ *
+ * @param owned A folder above it, whose owner may lead the way elsewhere: it is measured with that user's rights
+ */
+export async function measureTree(folder: string, owned?: string): Promise<TreeSize> {
   // A program may remove files meanwhile, which the tools report as an error.
-  const script = "du -skx . 2>/dev/null; find . -xdev -print0 2>/dev/null | tr -dc '\\000' | wc -c"
-  const printed = await runTool(script, [], { cwd: folder })
+  const script = 'cd "$1" && { du -skx .; find . -xdev -print0 | tr -dc \'\\000\' | wc -c; } 2>/dev/null'
+  const printed = await runTool(script, [folder], {
+    cwd: '/',
+    user: owned === undefined ? undefined : ownerOf(await lstat(owned)),
+  })
   const [kilobytes, entries] = printed.split('\n').map((line) => Number.parseInt(line, 10))
   if (kilobytes === undefined || entries === undefined || Number.isNaN(kilobytes + entries)) {
     throw new Error(`The size of ${folder} cannot be measured: "du -skx" and "wc -c" printed "${printed.trim()}".`)

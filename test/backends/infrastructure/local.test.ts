@@ -1,7 +1,7 @@
 /** The provider `local` with real processes. One instance serves all cases of a test, each with a cluster of its own. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, renameSync, statSync, symlinkSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -160,6 +160,10 @@ async function keepsVolumes(infra: TestInfrastructure, uid: number): Promise<voi
   assert.match(own.backups[0] ?? '', /^\d{8}T\d{6}Z-1\.0\.0$/)
   assert.equal(read('backups', own.backups[0] ?? '', 'all-of-us/shared'), '1.0.0\n1.0.0\n')
   assert.equal(statSync(join(root, 'backups', own.backups[0] ?? '', 'data/0/log')).uid, uid)
+  renameSync(join(root, 'backups'), join(root, 'hidden'))
+  symlinkSync('hidden', join(root, 'backups'))
+  const [linked] = (await infra.read(groupPath(second)))['volumes'] as VolumeView[]
+  assert.deepEqual(linked?.backups, [], 'a link is not followed')
 }
 
 /** Another user where this one may switch, and the other may run Node; otherwise this one. */

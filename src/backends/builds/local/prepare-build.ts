@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { formatJson } from '../../../json/json.ts'
-import { definedOf } from '../../../json/values.ts'
+import { definedOf, objectsOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
 import type { CacheFolders } from '../../infrastructure/providers/local/cache-folders.ts'
 import type { OperationParts } from '../../infrastructure/providers/local/operations/parts.ts'
@@ -47,7 +47,7 @@ export async function prepareBuild(build: StoredBuild, job: KnownJob, parts: Pre
   await mkdir(content, { recursive: true, mode: 0o700 })
   const commit = await fetchCommitOf(build, job, parts)
   const definition = await definitionOf(job, commit)
-  checkPublish(job, definition)
+  await checkPublish(job, definition, parts)
   const parameters = withDefaults(definition, build.parameters)
   const names = namesOf(build, commit, parameters)
   const { plan, versions } = await toPlan({ build, job, definition, commit, parameters, names }, parts)
@@ -204,17 +204,33 @@ function cacheOf({ name, application = '', account }: KnownJob, commit: FetchedC
 }
 
 /** An operator's own job may publish any image. @throws {BackendError} 400 */
-function checkPublish({ name, application = '', declared, images = [] }: KnownJob, { publish }: JobDefinition): void {
+async function checkPublish(
+  { name, application = '', declared, images = [] }: KnownJob,
+  { publish }: JobDefinition,
+  { context }: PrepareParts,
+): Promise<void> {
   if (publish === undefined || declared === undefined) return
   const { image } = publish
-  const isOwn = application !== '' && (image === application || image.startsWith(`${application}-`))
-  if (isOwn || images.includes(image) || images.includes('*')) return
+  if (images.includes(image) || images.includes('*') || (await isImageOf(application, image, context))) return
   const own = application === '' ? 'no application, and so no image of its own' : `the application ${application}`
   throw new BackendError(
     400,
     `The job "${name}" publishes the image "${image}", and has ${own}. ` +
       `Name the image like the application, or let an operator add "${image}" to "images" of the repository in builds.local.repositories.`,
   )
+}
+
+/** Named like it; where applications have names such as `shop` and `shop-web`, an image belongs to the longer one. */
+async function isImageOf(application: string, image: string, { call }: BackendContext): Promise<boolean> {
+  if (application === '') return false
+  if (image === application) return true
+  if (!image.startsWith(`${application}-`)) return false
+  const { status, body } = await call('front50', { method: 'GET', path: '/v2/applications' })
+  if (status >= 500)
+    throw new BackendError(503, 'The definition store cannot be asked whose image the build publishes. Start it again.')
+  const isCloser = (other: string) =>
+    other.length > application.length && `${image}-`.toLowerCase().startsWith(`${other}-`.toLowerCase())
+  return !objectsOf(body).some((other) => isCloser(String(other['name'])))
 }
 
 function toStored({ sha1, branch, committer, message, timestampMs, remoteUrl }: FetchedCommit): BuildCommit {

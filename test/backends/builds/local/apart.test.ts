@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { backendHeader } from '../../../../src/backends/backend.ts'
 import { startGitServer } from '../../../support/git-server.ts'
 import { createFolder, removeFolder } from '../../../support/temporary-folder.ts'
 import { waitFor } from '../../../support/wait-until.ts'
@@ -54,17 +55,35 @@ test('builds of one user on one machine are apart, and nothing of them stays', a
   await builds.ended('victim', 1)
 })
 
+test('what a build puts in the place of its archive leads nowhere', async (t) => {
+  const dataDir = createFolder('builds-archive')
+  t.after(() => removeFolder(dataDir))
+  const name = 'private.txt'
+  writeFileSync(join(dataDir, name), marker)
+  const builds = await startLocalBuilds(t, {
+    dataDir,
+    settings: { jobs: [{ name: 'attacker', steps: [`rm -rf ../archive; ln -s '${dataDir}' ../archive`] }] },
+  })
+  const { result } = await builds.build('attacker')
+  const { body } = await builds.ask('GET', `/builds/file/1/local/attacker?path=${name}`, undefined, { [backendHeader]: 'true' })
+  assert.equal(result, 'FAILURE', String(body))
+  assert.ok(!String(body).includes(marker))
+  assert.match(await builds.log('attacker', 1), /archive is no folder, but a link/)
+})
+
 test('jobs of repositories publish images of their application only', async (t) => {
   const git = await startGitServer(t)
   const job = (image: string) => `{ steps: [echo x > f], publish: { image: ${image} } }`
+  // There is an application of that name.
+  const ofOther = 'web-shop-api'
   git.commit({
-    '.fairlead/build.yml': `jobs: { own: ${job('web-api')}, foreign: ${job('bank')}, allowed: ${job('base')} }`,
+    '.fairlead/build.yml': `jobs: { own: ${job('web-api')}, foreign: ${job('bank')}, longer: ${job(ofOther)}, allowed: ${job('base')} }`,
     'fairlead-image.yml': 'command: [sh]\n',
   })
   const builds = await startLocalBuilds(t, {
     settings: { repositories: [{ name: 'web', application: 'web', repository: { url: git.url }, images: ['base'] }] },
   })
-  const expected = { own: 'SUCCESS', foreign: 'FAILURE', allowed: 'SUCCESS' }
+  const expected = { own: 'SUCCESS', foreign: 'FAILURE', longer: 'FAILURE', allowed: 'SUCCESS' }
   for (const [name, result] of Object.entries(expected)) {
     const build = await builds.build(`web/${name}`)
     assert.equal(build['result'], result, await builds.log(`web/${name}`, 1))

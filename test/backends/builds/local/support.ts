@@ -10,12 +10,12 @@ import { waitFor } from '../../../support/wait-until.ts'
 
 export const secretValue = 'correct-horse-battery'
 
-/** Knows `secret:db-password` only. */
+/** Knows `secret:db-password` only, and one application. */
 const oneSecret: Backend = {
   service: 'front50',
   migrations: [],
   open: () => ({
-    routes: () => {},
+    routes: (app) => void app.get('/v2/applications', () => [{ name: 'web-shop' }]),
     secrets: {
       reveal: async (value) => {
         const text = JSON.stringify(value)

@@ -1,5 +1,5 @@
 /** Volumes: directories of a cluster that stay when its versions go, with copies from before each change of version. */
-import { existsSync, readdirSync } from 'node:fs'
+import { closeSync, constants, existsSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { volumesFolderName } from '../../../../agent/places.ts'
 import type { ProgramVolumes } from '../../../../agent/protocol.ts'
@@ -121,19 +121,19 @@ export class Volumes {
         shared,
         ...definedOf({ writers }),
         folder,
-        bytes: this.#sizeOf(folder),
+        bytes: this.#sizeOf(folder, root),
         backups: listOf(join(root, backupsName)),
       }
     })
   }
 
-  #sizeOf(folder: string): number | undefined {
+  #sizeOf(folder: string, root: string): number | undefined {
     const { steady, stateChanged, log } = this.#options.context
     const known = this.#sizes.get(folder)
     if (known !== undefined && steady() - known.atMs < sizeAgeMs) return known.bytes
     if (!existsSync(folder)) return undefined
     this.#sizes.set(folder, { atMs: steady(), bytes: known?.bytes })
-    measureTree(folder)
+    measureTree(folder, root)
       .then(({ bytes }) => {
         this.#sizes.set(folder, { atMs: steady(), bytes })
         if (bytes !== known?.bytes) stateChanged()
@@ -143,12 +143,19 @@ export class Volumes {
   }
 }
 
-/** Newest first. */
+/** Newest first; nothing of a link, which the user of the programs may have put there. */
 function listOf(folder: string): string[] {
-  return existsSync(folder)
-    ? readdirSync(folder)
-        .filter((name) => !name.startsWith('.'))
-        .sort()
-        .reverse()
-    : []
+  let opened: number | undefined
+  try {
+    opened = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+    const names = readdirSync(process.platform === 'linux' ? `/proc/self/fd/${opened}` : folder)
+    return names
+      .filter((name) => !name.startsWith('.'))
+      .sort()
+      .reverse()
+  } catch {
+    return []
+  } finally {
+    if (opened !== undefined) closeSync(opened)
+  }
 }
