@@ -1,4 +1,5 @@
 /** Whom a path of this machine depends on, where Fairlead runs as root. */
+import type { Stats } from 'node:fs'
 import { lstat, readlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 
@@ -10,8 +11,11 @@ export interface FileOwner {
 /** As many as Linux follows. */
 const maxLinks = 40
 
+const nobody = 65534
+
 /**
- * The first user but root who owns a folder, a link or a file on the way: they decide what is read there, and may lead it elsewhere.
+ * The first user but root who owns a folder, a link or a file on the way, or the group that may write it: they decide what is read there,
+ * and may lead it elsewhere.
  *
  * @returns undefined where Fairlead does not run as root, or only root decides
  */
@@ -24,7 +28,8 @@ export async function foreignOwnerOf(path: string): Promise<FileOwner | undefine
     const next = join(at, name)
     const found = await lstat(next).catch(() => undefined)
     if (found === undefined) return undefined
-    if (found.uid !== 0) return { uid: found.uid, gid: found.gid }
+    const owner = writerOf(found, others.length > 0)
+    if (owner !== undefined) return owner
     if (found.isSymbolicLink()) {
       links++
       left = [
@@ -40,4 +45,13 @@ export async function foreignOwnerOf(path: string): Promise<FileOwner | undefine
     }
   }
   return undefined
+}
+
+/** @param isPassed In a folder with the sticky bit, others cannot replace what is root's, but add to it */
+function writerOf(found: Stats, isPassed: boolean): FileOwner | undefined {
+  const { uid, gid, mode } = found
+  if (uid !== 0) return { uid, gid }
+  if (found.isSymbolicLink() || (isPassed && (mode & 0o1000) !== 0)) return undefined
+  if ((mode & 0o002) !== 0) return { uid: nobody, gid: nobody }
+  return (mode & 0o020) !== 0 && gid !== 0 ? { uid: nobody, gid } : undefined
 }

@@ -78,7 +78,9 @@ const partsOfRepository = [
   'commondir',
   'packed-refs',
   'refs',
+  'refs/heads',
   'objects',
+  'objects/info',
   'objects/info/alternates',
   'objects/pack',
 ]

@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { chmodSync, lchownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  lchownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -44,6 +54,12 @@ test('root reads a repository of another user with the rights of that user', { s
     symlinkSync(path, join(folder, 'indirect'))
     await assert.rejects(read(join(folder, 'indirect')), /cannot be read/, 'by a link of root')
   }
+  const shared = join(folder, 'shared.git')
+  git(folder, 'init', '--quiet', '--bare', shared)
+  for (const name of ['objects', 'packed-refs']) replaceByLink(join(secret, name), join(shared, name))
+  chownSync(join(shared, 'refs'), 0, uid)
+  chmodSync(join(shared, 'refs'), 0o2775)
+  await assert.rejects(read(shared), /cannot be read/, 'a group writes there')
   const own = join(folder, 'own.git')
   git(folder, 'clone', '--quiet', '--bare', '--no-hardlinks', secret, own)
   giveAway(own)
