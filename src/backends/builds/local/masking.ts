@@ -4,9 +4,10 @@ import { formsOf } from './masked-forms.ts'
 
 /** One such line alone says little, and may be an ordinary word; a text of this length is masked across lines, too. */
 const minLineLength = 8
-/** Line breaks that may stand in what is held back, besides one for each of its bytes. */
+/** Line breaks and colours that may stand in what is held back, besides one for each of its bytes. */
 const spareBytes = 1024
-const lineBreak = /[\r\n]+/g
+/** With the indentation of the next line; and colours, of which the end may not have arrived. */
+const layout = new RegExp(`[\\r\\n][ \\t\\r\\n]*|${String.fromCharCode(27)}(?:\\[[0-?]*[ -/]*(?:[@-~]|$)|$)`, 'g')
 
 /** What is masked: the values in all known forms, and the lines of those that have several; longest first. */
 export function maskedTexts(values: readonly string[]): string[] {
@@ -19,13 +20,13 @@ export function maskedTexts(values: readonly string[]): string[] {
 /** Bytes as Latin-1. */
 interface Secret {
   readonly raw: string
-  /** Without line breaks. */
+  /** Without line breaks and colours. */
   readonly joined: string
 }
 
 type Span = [start: number, end: number]
 
-/** Tools wrap long lines, so that texts are compared without line breaks. */
+/** Tools wrap and indent long lines, and colour parts of them, so that texts are compared without line breaks and colours. */
 export class Masking {
   readonly #secrets: readonly Secret[]
   readonly #maxHeld: number
@@ -36,7 +37,7 @@ export class Masking {
   constructor(secrets: readonly string[]) {
     this.#secrets = secrets
       .map((secret) => Buffer.from(secret).toString('latin1'))
-      .map((raw) => ({ raw, joined: raw.replaceAll(lineBreak, '') }))
+      .map((raw) => ({ raw, joined: raw.replaceAll(layout, '') }))
       .filter(({ joined }) => joined !== '')
     this.#maxHeld = 3 * Math.max(0, ...this.#secrets.map(({ joined }) => joined.length)) + spareBytes
   }
@@ -103,7 +104,7 @@ function joinLines(text: string): { joined: string; places: Uint32Array } {
     for (let at = from; at < to; at++) places[count++] = at
   }
   let from = 0
-  for (const { index, 0: found } of text.matchAll(lineBreak)) {
+  for (const { index, 0: found } of text.matchAll(layout)) {
     add(from, index)
     from = index + found.length
   }

@@ -50,6 +50,8 @@ test('secrets are masked in the forms that usual tools write', () => {
     wrap(secret, 40),
     ...['', 'u:', 'me:', 'user:'].flatMap((user) => [64, 76].map((columns) => wrap(base64(user + secret), columns))),
     wrap(base64(secret), 76, '\r\n'),
+    wrap(base64(secret), 64, '\n    '),
+    wrap(secret, 30, '\x1b[m\x1b[K'),
     base64(`user:${secret}:more`),
     Buffer.from(secret).toString('base64url'),
     ...[hex, hex.toUpperCase(), hex.replaceAll(/..(?=.)/g, '$& ')],
