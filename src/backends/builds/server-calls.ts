@@ -152,7 +152,8 @@ async function follow(parts: CallParts, first: string | OperatorAddress, call: S
       const text = `The build server "${name}" redirects to ${next?.origin ?? 'a malformed address'}.`
       throw new BackendError(502, `${text} Set its address in ${settingKey} to where it is now.`)
     }
-    url = addressFrom(next.href, [parts.server])
+    // Where a server of others leads is theirs, too.
+    url = addressFrom(next.href, typeof url === 'string' ? [] : [parts.server])
   }
   throw new BackendError(502, `The build server "${parts.access.name}" redirects more than ${maxRedirects} times.`)
 }

@@ -110,7 +110,8 @@ async function follow(
     const location = answer.headers['location']
     const isRedirect = answer.status > 300 && answer.status < 400 && answer.status !== 304 && typeof location === 'string'
     if (!isRedirect || isFixed) return { answer, place: shownAddress(hrefOf(url)) }
-    url = addressFrom(URL.parse(location, hrefOf(url))?.href ?? location, operators)
+    // Where a server of others leads is theirs, too.
+    url = addressFrom(URL.parse(location, hrefOf(url))?.href ?? location, typeof url === 'string' ? [] : operators)
   }
   throw new BackendError(
     502,

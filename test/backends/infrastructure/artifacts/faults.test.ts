@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
@@ -67,6 +68,17 @@ test('a redirect to an internal address is refused, also from a configured one',
   assert.equal(status, 400)
   assert.match(message, /must not call 127\.0\.0\.1/)
   assert.equal(internal.requests.length, 0)
+})
+
+test("a server of others cannot lead back to the operator's", async (t) => {
+  const internal = createServer((_request, response) => response.end('secret')).listen(0, '127.0.0.2')
+  t.after(() => internal.close())
+  await once(internal, 'listening')
+  const configured = `http://127.0.0.2:${(internal.address() as AddressInfo).port}`
+  const others = await startUpstream(t, { 'GET /chart.tgz': new Reply(302, undefined, { location: `${configured}/admin` }) })
+  const get = createSource({ outside: loopback, configured })()
+  assert.equal((await get(operatorAddress(configured, '/index.yaml'))).text, 'secret')
+  assert.match((await refusal(get(`${others.url}/chart.tgz`))).message, /must not call 127\.0\.0\.2/)
 })
 
 test('another server gets no credentials, and endless redirects end', async (t) => {
