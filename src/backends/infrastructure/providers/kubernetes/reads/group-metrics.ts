@@ -95,10 +95,10 @@ function toDatapoints(name: MetricName, values: unknown): JsonObject[] {
   })
 }
 
-/** Names of Kubernetes have no quotes; their dots are regular expressions, too. */
+/** Names of objects have no quotes; their dots are regular expressions, too. Load balancers may be what an author wrote. */
 function fillIn(query: string, { region, name, loadBalancers }: ServerGroup): string {
   const bare = (fullName: string) => parseFullName(fullName)?.name ?? fullName
-  const services = loadBalancers.filter((each) => each.startsWith('service ')).map((each) => toPattern(bare(each)))
+  const services = loadBalancers.flatMap((each) => /^service ([a-z0-9.-]+)$/.exec(each)?.[1] ?? []).map(toPattern)
   const values: Readonly<Record<string, string>> = {
     namespace: region,
     group: bare(name),
