@@ -126,6 +126,9 @@ test('files that a kustomization names are fetched beside it', async (t) => {
   assert.equal(other.status, 400)
   source.answer({ 'GET /web/prod/kustomization.yaml': new Reply(200, 'resources: [a.yaml]') })
   assert.equal((await bakery.bake('KUSTOMIZE', { inputArtifact })).status, 404)
+  source.answer({ 'GET /web/prod/kustomization.yaml': new Reply(200, `a: ${'x'.repeat(300_000)}`) })
+  const { status: refused, text: reason } = await bakery.bake('KUSTOMIZE', { inputArtifact })
+  assert.deepEqual([refused, /longer than 262144 characters/.test(reason)], [400, true], reason)
 })
 
 function findKubectl(): string | undefined {

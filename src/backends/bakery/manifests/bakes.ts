@@ -10,6 +10,8 @@ import { describeArtifact, type ManifestRequest, parseManifestRequest } from './
 import { defaultManifestBakeSettings, type ManifestBakeSettings } from './settings.ts'
 import { WorkFolder } from './work-folder.ts'
 
+/** All artifacts of a bake together. */
+const maxFetchedBytes = 256 * 1024 * 1024
 /** A manifest becomes part of its execution. */
 const maxOutputBytes = 16 * 1024 * 1024
 const shownErrorLength = 4000
@@ -57,13 +59,26 @@ export class ManifestBakes {
   }
 
   #toolsOf(work: WorkFolder, identity: Record<string, string>): ManifestBake {
-    const fetch = (artifact: JsonObject) => this.#fetch(artifact, identity)
+    let bytes = 0
+    const fetch = async (artifact: JsonObject) => {
+      const content = await this.#fetch(artifact, identity)
+      bytes += content.length
+      if (bytes <= maxFetchedBytes) return content
+      throw new BackendError(
+        413,
+        `The artifacts of a manifest have at most ${maxFetchedBytes} bytes. Leave out what it does not need.`,
+      )
+    }
     return {
       settings: this.#settings,
       allowsCommands: this.#context.settings.bakery?.allowsCommands === true,
       work,
       fetch,
-      fetchAll: (artifacts) => Promise.all(artifacts.map(async (artifact) => ({ artifact, content: await fetch(artifact) }))),
+      async fetchAll(artifacts) {
+        const fetched = []
+        for (const artifact of artifacts) fetched.push({ artifact, content: await fetch(artifact) })
+        return fetched
+      },
       run: (command, args) => this.#run(command, args, work),
     }
   }

@@ -19,8 +19,13 @@ interface FoundPath {
   readonly kind: 'base' | 'configuration' | 'file'
 }
 
-/** @throws {BackendError} 400 for a text that is no YAML */
+/** Reading YAML takes long, and nothing else is done meanwhile. */
+const maxLength = 256 * 1024
+
+/** @throws {BackendError} 400 for a text that is no YAML, or too long */
 export function parseDocuments(text: string, name: string): JsonObject[] {
+  if (text.length > maxLength)
+    throw new BackendError(400, `${name} is longer than ${maxLength} characters. Use a repository as input artifact.`)
   try {
     const documents = [...parseAllDocuments(text)]
     for (const { errors } of documents) for (const error of errors) throw error
