@@ -38,8 +38,15 @@ export interface AddressField {
 
 export interface ChannelTools {
   readonly call: CallOutside
-  /** Owner and name that an application declares by `repoProjectKey` and `repoSlug`. @throws {DeliveryError} */
-  declaredRepository(application: string): Promise<string | undefined>
+  /** What an application declares by `repoProjectKey` and `repoSlug`. @throws {DeliveryError} */
+  declaredRepository(application: string): Promise<DeclaredRepository | undefined>
+}
+
+export interface DeclaredRepository {
+  /** Owner and name. */
+  readonly name: string
+  /** Its `repoType`, such as `github`. */
+  readonly host: string | undefined
 }
 
 export interface Channel {

@@ -225,8 +225,9 @@ function toTools({ settings, call }: BackendContext, timeoutMs: number): Channel
       )
       if (answer === undefined || answer.status >= 500)
         throw new DeliveryError('The definition store cannot be asked which repository the application declares.')
-      const { repoProjectKey, repoSlug } = objectOf(answer.status === 200 ? answer.body : undefined)
-      return textOf(repoProjectKey) === undefined || textOf(repoSlug) === undefined ? undefined : `${repoProjectKey}/${repoSlug}`
+      const { repoType, repoProjectKey, repoSlug } = objectOf(answer.status === 200 ? answer.body : undefined)
+      if (textOf(repoProjectKey) === undefined || textOf(repoSlug) === undefined) return undefined
+      return { name: `${repoProjectKey}/${repoSlug}`, host: textOf(repoType) }
     },
   }
 }

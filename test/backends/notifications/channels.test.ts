@@ -159,17 +159,23 @@ for (const { type, settings, path, header, bodies, answer } of recorded) {
   })
 }
 
-async function declare(backends: Awaited<ReturnType<typeof startNotifying>>): Promise<void> {
-  const application = { name: 'shop', email: 'a@b.c', repoProjectKey: 'octocat', repoSlug: 'hello-world' }
+async function declare(backends: Awaited<ReturnType<typeof startNotifying>>, repoType = ''): Promise<void> {
+  const application = { name: 'shop', email: 'a@b.c', repoType, repoProjectKey: 'octocat', repoSlug: 'hello-world' }
   const { status } = await backends.ask('front50', 'POST', '/v2/applications', application)
   assert.ok(status < 300)
 }
 
-for (const address of ['bank/payments', 'octocat/hello-world2', 'octocat/hello-world/x']) {
-  test(`the commits of ${address}, which the application does not declare, are not marked`, async (t) => {
+for (const [address, host] of [
+  ['bank/payments', 'gitea'],
+  ['octocat/hello-world2', ''],
+  ['octocat/hello-world/x', ''],
+  ['octocat/hello-world.git', ''],
+  ['octocat/hello-world', 'github'],
+] as const) {
+  test(`the commits of ${address}, which the application does not declare at Gitea, are not marked`, async (t) => {
     const receiver = await startReceiver(t)
     const backends = await startNotifying(t, { types: { giteaStatus: { token: 'x', endpoint: receiver.url } } })
-    await declare(backends)
+    await declare(backends, host)
     const notifications = [{ type: 'giteaStatus', address, when: ['pipeline.complete'] }]
     const id = await run(backends, { stages: [pause], trigger, notifications })
     const [failed] = await untilDeliveries(backends, id, { status: 'failed' })

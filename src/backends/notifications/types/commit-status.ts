@@ -103,7 +103,7 @@ function openStatus(host: StatusHost, { token, endpoint }: StatusSettings, tools
   return {
     async send(notice: Notice): Promise<void> {
       const { repository, hash } = commitOf(notice)
-      await checkDeclared(repository, notice, tools)
+      await checkDeclared(repository, notice, { label: host.label, tools })
       const { phase, subject, link } = notice
       const body = {
         state: host.states[phase],
@@ -118,11 +118,17 @@ function openStatus(host: StatusHost, { token, endpoint }: StatusSettings, tools
 }
 
 /** The token is the operator's, and may reach repositories of others. @throws {DeliveryError} */
-async function checkDeclared(repository: string, { application }: Notice, tools: ChannelTools): Promise<void> {
-  const declared = await tools.declaredRepository(application)
-  if (declared?.toLowerCase() === repository.toLowerCase()) return
-  const text = `The application ${application} does not declare the repository ${repository}.`
-  throw new DeliveryError(`${text} Set its attributes repoProjectKey and repoSlug.`, { isFinal: true })
+async function checkDeclared(
+  repository: string,
+  { application }: Notice,
+  { label, tools }: { readonly label: string; readonly tools: ChannelTools },
+): Promise<void> {
+  const { name, host } = (await tools.declaredRepository(application)) ?? {}
+  const isHere = host === undefined || host === '' || host.toLowerCase() === label.toLowerCase()
+  if (isHere && name?.toLowerCase() === repository.toLowerCase()) return
+  const text = `The application ${application} does not declare the repository ${repository} at ${label}.`
+  const advice = `Set its attributes repoProjectKey and repoSlug${isHere ? '' : `; its repoType is ${host}`}.`
+  throw new DeliveryError(`${text} ${advice}`, { isFinal: true })
 }
 
 /** @throws {DeliveryError} */
