@@ -54,5 +54,5 @@ export const ownAccountAdvice =
   'its programs run as the own user of Fairlead, which is for administrators unless the operator sets `user` of the account in ' +
   `\`${standalone.provider}.accounts\`, or names roles in its \`permissions\``
 
-/** What a user without another role than that of a reader is told. */
-export const readerAdvice = 'An administrator can change that with `fairlead user roles NAME --role deployers`'
+/** How an administrator lets a user change what names no roles. */
+export const deployersCommand = `\`fairlead user roles NAME --role ${deployers}\``

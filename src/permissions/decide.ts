@@ -32,6 +32,11 @@ export function decide(view: PermissionView | undefined, need: Need): Decision {
   return view === undefined ? denied('the permission service does not know the user') : judge(view, need)
 }
 
+/** Whether nothing is demanded, as the permission service does not list the application. */
+export function isLeftOpen(view: PermissionView, need: Need): boolean {
+  return need.kind === 'application' && need.whenUnknown === 'nothing' && !isListed(view, 'application', need.name)
+}
+
 /** "WRITE on the application web". */
 export function describeNeed(need: Need): string {
   switch (need.kind) {
@@ -77,7 +82,7 @@ function judge(view: PermissionView, need: Need): Decision {
 function judgeApplication(view: PermissionView, need: Extract<Need, { kind: 'application' }>): Decision {
   const { name, authorization, whenUnknown } = need
   if (isListed(view, 'application', name)) return granted(view, need)
-  if (whenUnknown === 'nothing') return allowed('the application is unknown, and nothing is demanded then')
+  if (isLeftOpen(view, need)) return allowed('the application is unknown, and nothing is demanded then')
   if (whenUnknown === 'admin') return denied('the application is unknown, and only administrators may do it then')
   return isGranted(view, 'application', name, authorization)
     ? allowed('the application is unknown, and unknown applications are open')

@@ -1,34 +1,38 @@
 /** Errors of permission checks: 403, the user lacks a right; 503, the permission service is unavailable. */
 import { GatewayError } from '../errors.ts'
-import { ownAccountAdvice, readerAdvice } from './built-in-roles.ts'
+import { deployersCommand, ownAccountAdvice } from './built-in-roles.ts'
 import { decide, describeNeed, type Need } from './decide.ts'
 import type { PermissionView } from './permissions.ts'
 
 /** @throws {GatewayError} PERMISSION_DENIED for the first that is not met */
 export function requireAll(view: PermissionView | undefined, needs: readonly Need[]): void {
-  for (const need of needs) if (!decide(view, need).allowed) throw permissionDenied(need)
+  for (const need of needs) if (!decide(view, need).allowed) throw permissionDenied(need, view)
 }
 
 /** The message says what is needed, and who may help. */
-export function permissionDenied(need: Need): GatewayError {
-  const message = `You may not do this: it needs ${describeNeed(need)}. ${adviceFor(need)}; GET /auth/explain has details.`
+export function permissionDenied(need: Need, view?: PermissionView): GatewayError {
+  const message = `You may not do this: it needs ${describeNeed(need)}. ${adviceFor(need, view?.readsOnly)}; GET /auth/explain has details.`
   return new GatewayError('PERMISSION_DENIED', message, { missing: describeNeed(need) })
 }
 
 /** For what belongs to no application and no account. */
 export function readsOnly(): GatewayError {
-  return new GatewayError('PERMISSION_DENIED', `You may not do this: your roles let you read. ${readerAdvice}.`)
+  const message = `You may not do this: it belongs to no application or account that names a role of yours. ${readerAdvice}.`
+  return new GatewayError('PERMISSION_DENIED', message)
 }
 
-function adviceFor(need: Need): string {
+const readerAdvice = `An administrator can change that with ${deployersCommand}`
+
+function adviceFor(need: Need, readsOnly = false): string {
   switch (need.kind) {
     case 'one-of':
-      return adviceFor(need.needs[0])
+      return adviceFor(need.needs[0], readsOnly)
     case 'admin':
     case 'account-manager':
       return 'Ask one to do it'
     case 'application':
-      return 'Ask an owner of the application for it'
+      if (need.authorization === 'CREATE') return readsOnly ? readerAdvice : 'Ask an administrator for it'
+      return `Ask an owner of the application for it${readsOnly ? `; where it names no roles, an administrator for ${deployersCommand}` : ''}`
     case 'account':
       return `Ask an administrator for it. In an account of this machine without \`user\`, ${ownAccountAdvice}`
     default:

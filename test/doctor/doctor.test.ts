@@ -316,5 +316,7 @@ test('administrators have the running gateway examined', async (t) => {
   assert.equal(first?.verdict, 'problem')
   const [problem] = first?.findings.filter(({ verdict }) => verdict === 'problem') ?? []
   assert.match(problem?.subject ?? '', /orca/)
+  const [kept] = first?.findings.filter(({ subject }) => subject === 'Retention') ?? []
+  assert.match(kept?.found ?? '', /\bevents \d.*\bbakes \d/)
   assert.equal((await ask('rita')).status, 403)
 })

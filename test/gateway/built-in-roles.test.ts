@@ -62,6 +62,8 @@ test('a second user reads, a deployer runs, and own roles follow permissions', a
   await createThere('shop')
   await createThere('bank', { READ: ['bank', 'readers'], WRITE: ['bank'] })
   const newOne = (name: string) => ({ type: 'createApplication', application: { name, email: 'a@b.c' } })
+  const wait = { type: 'wait', waitTime: 0 }
+  const project = { type: 'upsertProject', project: { name: 'p', email: 'a@b.c', config: {} } }
   const cases = [
     ['reads an application', (user: string) => ask(user, 'GET', '/applications/shop/pipelines?limit=1'), 200, 200, 200],
     ['saves a pipeline', (user: string) => ask(user, 'POST', '/pipelines', { ...waits('shop'), name: user }), 403, 200, 403],
@@ -81,6 +83,8 @@ test('a second user reads, a deployer runs, and own roles follow permissions', a
       403,
       403,
     ],
+    ['files a task for an application that does not exist', (user: string) => task(user, 'none', wait), 403, 200, 403],
+    ['changes a project, filed for its own application', (user: string) => task(user, 'bank', project), 403, 403, 403],
     ['removes an image', (user: string) => ask(user, 'DELETE', '/local/images/a/1'), 403, 404, 404],
   ] as const
   for (const [what, act, ...statuses] of cases) {

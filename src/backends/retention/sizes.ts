@@ -1,7 +1,7 @@
 /** Size of what is kept, by kind, without reading the texts themselves. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import { measureTree } from '../../storage/directory-trees.ts'
 
 interface MeasuredTable {
@@ -9,6 +9,8 @@ interface MeasuredTable {
   readonly table: string
   readonly bytes: string
   readonly where?: string
+  /** The key of a table without rowid. */
+  readonly key?: string
 }
 
 const executionBytes = 'octet_length(body) + octet_length(trigger)'
@@ -19,7 +21,7 @@ const measured: readonly MeasuredTable[] = [
   { kind: 'infrastructure-tasks', table: 'infrastructure_tasks', bytes: 'octet_length(document)' },
   { kind: 'events', table: 'events_log_events', bytes: 'octet_length(summary) + coalesce(octet_length(payload), 0)' },
   { kind: 'build-records', table: 'builds_local_builds', bytes: 'octet_length(document)' },
-  { kind: 'bakes', table: 'bakery_bakes', bytes: 'octet_length(document)' },
+  { kind: 'bakes', table: 'bakery_bakes', bytes: 'octet_length(document)', key: 'id' },
   { kind: 'versions-of-definitions', table: 'definitions_history', bytes: 'octet_length(document)' },
 ]
 /** Folders of the data directory. */
@@ -47,7 +49,7 @@ export async function measureKinds(
 
 async function measureTable(
   db: DatabaseSync,
-  { table, bytes, where = 'true' }: MeasuredTable,
+  { table, bytes, where = 'true', key = 'rowid' }: MeasuredTable,
   turn: () => Promise<void>,
 ): Promise<number | undefined> {
   const columns = new Set(
@@ -60,14 +62,14 @@ async function measureTable(
     return undefined
   const portion = db.prepare(
     `SELECT count(*) AS rows, max(place) AS last, sum(bytes) AS bytes FROM
-       (SELECT rowid AS place, iif(${where}, ${bytes}, 0) AS bytes FROM ${table} WHERE rowid > ? ORDER BY rowid LIMIT ${rowsAtOnce})`,
+       (SELECT ${key} AS place, iif(${where}, ${bytes}, 0) AS bytes FROM ${table} WHERE ${key} > ? ORDER BY ${key} LIMIT ${rowsAtOnce})`,
   )
   let sum = 0
-  for (let last = 0; ; ) {
-    const row = portion.get(last)
+  for (let last: SQLOutputValue = key === 'rowid' ? 0 : ''; ; ) {
+    const row: Record<string, SQLOutputValue> | undefined = portion.get(last)
     sum += Number(row?.['bytes'] ?? 0)
     if (Number(row?.['rows']) < rowsAtOnce) return sum
-    last = Number(row?.['last'])
+    last = row?.['last'] ?? null
     await turn()
   }
 }

@@ -67,7 +67,7 @@ async function requireCreation(
   }
   if (view.admin || view.legacyFallback === true) return
   if (await permissions.mayCreateApplication(user, name)) return
-  throw permissionDenied({ kind: 'application', name, authorization: 'CREATE' })
+  throw permissionDenied({ kind: 'application', name, authorization: 'CREATE' }, view)
 }
 
 /**

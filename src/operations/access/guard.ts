@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
 import type { User } from '../../http/request-state.ts'
 import { isReader } from '../../permissions/built-in-roles.ts'
-import { decide, type Need } from '../../permissions/decide.ts'
+import { decide, isLeftOpen, type Need } from '../../permissions/decide.ts'
 import { readsOnly } from '../../permissions/permission-errors.ts'
 import { rightsOf } from '../../permissions/permission-view.ts'
 import type { Authorization, PermissionView } from '../../permissions/permissions.ts'
@@ -153,19 +153,24 @@ export class Guard {
       met.push(...needs)
     }
     const { ahead, isHarmless } = this.#planFor(operation)
-    if (ahead.length === 0 && !isHarmless) await this.#checkReach(request, met)
+    if (ahead.length === 0 && !isHarmless) await this.#checkReach(request, met, body)
   }
 
   /**
-   * Users who only read change what permissions name for them, and nothing that belongs to no application or account.
+   * Users who only read change what permissions name for them, and nothing that belongs to no application or account. Roles of the
+   * operator's own change what no application has, such as images, but file no tasks for applications that do not exist.
    *
    * @param met Needs of a change that the user meets
    * @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
    */
-  async #checkReach({ state }: OperationRequest, met: readonly Need[]): Promise<void> {
-    if (!isDecided(this.#platform) || met.some(isChange)) return
+  async #checkReach({ state }: OperationRequest, met: readonly Need[], body?: unknown): Promise<void> {
+    if (!isDecided(this.#platform)) return
     const view = await this.#platform.permissions.loadView(state.user)
-    if (view !== undefined && isReader(view)) throw readsOnly()
+    if (view?.readsOnly !== true) return
+    const changes = met.filter(isChange)
+    const isNamed = changes.some((need) => !isLeftOpen(view, need))
+    const changesShared = subjectsMentionedIn(body).some(({ kind }) => kind === 'shared')
+    if (changesShared || (!isNamed && (changes.length > 0 || isReader(view)))) throw readsOnly()
   }
 
   /** Undefined when nothing has to be left out. */
