@@ -1,5 +1,5 @@
 /** Environment variables as configuration: `SERVICES_ORCA_BASEURL` is `services.orca.baseUrl`, `FIAT_ADMIN_ROLES_0_` a list element. */
-import { editDistance } from '../names/edit-distance.ts'
+import { editDistance, nearestName } from '../names/edit-distance.ts'
 import { type Findings, isWithoutEffect, splitKey, toCanonical } from './canonical.ts'
 import { findChild, isLeaf, type KnownKey, nearestKey, uniformName } from './known-keys.ts'
 import type { Origin } from './problems.ts'
@@ -17,6 +17,9 @@ const serviceLink = /_(?:(?:SERVICE_HOST|SERVICE_PORT|PORT|NAME)$|SERVICE_PORT_\
 
 /** Variables that commands read themselves. */
 const ofCommands: ReadonlySet<string> = new Set(['FAIRLEAD_TOKEN', 'FAIRLEAD_URL'])
+
+/** Letters in which a variable differs from the one that was meant. */
+const mostTypos = 2
 
 interface EnvironmentFindings extends Findings {
   notices: string[]
@@ -42,7 +45,7 @@ export function readEnvironment(
     if (path !== undefined && !linked) {
       root = mergeNodes(root, nest(path, text, { source: `${what} ${name}` }))
       if (isWithoutEffect(placeOf(path, known))) findings.foreign.add(path.join('.'))
-    } else if (ownPrefixes.test(name) && !serviceLink.test(name) && !ofCommands.has(name)) {
+    } else if (!serviceLink.test(name) && !ofCommands.has(name)) {
       unfit.push(...describeUnfit(name, known))
     }
   }
@@ -124,17 +127,29 @@ function collectShortNames(known: KnownKey, names: Map<string, string[]>): Map<s
   return names
 }
 
-/** A foreign variable cannot be told from a typing mistake with certainty, so none is an error. */
+/**
+ * A foreign variable cannot be told from a typing mistake with certainty, so none is an error. Beside our own prefixes, only what is
+ * almost a setting is worth a word: other programs have a LOCAL_ or REDIS_ of their own.
+ */
 function describeUnfit(name: string, known: KnownKey): string[] {
+  const isOwn = ownPrefixes.test(name)
+  if (!isOwn && !isNearOwn(name, known)) return []
   const near = nearestVariable(name, known)
-  if (near !== undefined) return [`${name} (did you mean ${near}?)`]
+  if (near !== undefined && (isOwn || editDistance(near, name, mostTypos) <= mostTypos))
+    return [`${name} (did you mean ${near}?)`]
   return name.startsWith('FAIRLEAD_') ? [name] : []
 }
 
+/** Whether it begins with the first name of a key, or nearly. */
+function isNearOwn(name: string, known: KnownKey): boolean {
+  const [first = '', ...rest] = name.split('_')
+  return rest.length > 0 && first.length > 3 && nearestName(known.children.keys(), first, 1) !== undefined
+}
+
 function nearestVariable(name: string, known: KnownKey): string | undefined {
-  for (const short of shortNamesOf(known).keys()) if (editDistance(short, name) <= 2) return short
-  const near = nearestKey(known, name.split('_'))
-  return near === undefined ? undefined : toVariable(near.join('.'))
+  const short = nearestName([...shortNamesOf(known).keys(), ...ofCommands], name, mostTypos)
+  const near = short === undefined ? nearestKey(known, name.split('_')) : undefined
+  return near === undefined ? short : toVariable(near.join('.'))
 }
 
 /** The environment form of a key: `services.orca.baseUrl` is SERVICES_ORCA_BASEURL. */

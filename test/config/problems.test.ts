@@ -144,7 +144,7 @@ test('an unknown variable is reported with a suggestion', async (t) => {
   ])
 })
 
-test('a misspelt variable of the server or a login method is reported', async (t) => {
+test('a misspelt variable of any setting or command is reported', async (t) => {
   const env = {
     SERVER_PROT: '1',
     ANONYMOUS_ENABLE: 'true',
@@ -152,6 +152,11 @@ test('a misspelt variable of the server or a login method is reported', async (t
     SERVER_SOFTWARE: 'x',
     LOGGING_HOST: 'x',
     AUDIT_ID: '1',
+    FAIRLEAD_TOKN: 'x',
+    RETENTON_ENABLED: 'true',
+    LOCAL_ACOUNTS: 'x',
+    LOCAL_DIR: 'x',
+    REDIS_PASSWORD: 'x',
   }
   assert.deepEqual(
     (await load(t, { env })).notices.flatMap((notice) =>
@@ -159,7 +164,10 @@ test('a misspelt variable of the server or a login method is reported', async (t
     ),
     [
       ['ANONYMOUS_ENABLE', 'ANONYMOUS_ENABLED'],
+      ['FAIRLEAD_TOKN', 'FAIRLEAD_TOKEN'],
       ['LDAP_ENABELD', 'LDAP_ENABLED'],
+      ['LOCAL_ACOUNTS', 'LOCAL_ACCOUNTS'],
+      ['RETENTON_ENABLED', 'RETENTION_ENABLED'],
       ['SERVER_PROT', 'SERVER_PORT'],
     ],
   )
