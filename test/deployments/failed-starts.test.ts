@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../src/json/values.ts'
 import { creation, type Deployments, errorOf, sized, startDeployments, type TaskView, visit } from '../support/deployments.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const crashing = ['sh', '-c', 'echo cannot read its settings; exit 3']
 const few = { seconds: 600, failures: 3 }
@@ -53,6 +54,10 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
   async 'a program that is never ready fails after its time'(fleet) {
     const view = await fleet.run(creation('slow', { environment: { READY: 'never' }, startLimits: { seconds: 1 } }), 'TERMINAL')
     assert.match(messagesOf(view).stage, /0 of 1 instances of shop-slow-v000 are up; .* They were not up within 1 s\./)
+    assert.match(
+      messagesOf(view).stage,
+      /shop-slow-v000 is the first of its cluster, and stays disabled\. .* enableServerGroup\.$/m,
+    )
   },
 
   async 'arguments name the port and the host'(fleet) {
@@ -92,6 +97,30 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
     assert.match(messagesOf(rebooted).stage, /is not up again; .* It failed to start \d times in a row/)
   },
 }
+
+test('a version that fails while Fairlead is killed does not serve once its cause is gone', async (t) => {
+  const fleet = await startDeployments(t, { isProcess: true })
+  const flag = join(fleet.dataDir, 'cause-is-gone')
+  const command = ['sh', '-c', `test -e ${flag} || exit 3; exec node server.mjs`]
+  const port = await fleet.balance('shop-front')
+  await fleet.deploy('late', { loadBalancers: ['shop-front'] })
+  const id = await fleet.submit(
+    creation('late', { command, loadBalancers: ['shop-front'], strategy: 'redblack', startLimits: few }),
+  )
+  const hasBegun = async (type: string) => {
+    const { execution } = await fleet.read<TaskView>(`/tasks/${id}`)
+    return execution.stages.some((stage) => stage.type === type && stage.status !== 'NOT_STARTED')
+  }
+  for (const moment of ['createServerGroup', 'disableServerGroup']) {
+    await waitUntil(() => hasBegun(moment), `${moment} to begin`)
+    await fleet.restart()
+  }
+  await fleet.ends(id, 'TERMINAL')
+  writeFileSync(flag, '')
+  await waitUntil(async () => (await fleet.observed()).instances.every(({ phase }) => phase === 'ready'), 'the cause to be gone')
+  assert.deepEqual(await fleet.cluster('shop-late'), ['shop-late-v000', '(shop-late-v001)'])
+  for (let count = 0; count < 20; count++) assert.equal((await visit(port)).group, 'shop-late-v000')
+})
 
 test('failed starts', { concurrency: 3 }, async (t) => {
   const fleet = await startDeployments(t)

@@ -9,6 +9,7 @@ import {
   creation,
   type Deployments,
   errorOf,
+  type Group,
   sized,
   sizeOf,
   startDeployments,
@@ -52,6 +53,22 @@ async function expectServing(fleet: Deployments, stack: string, port: number, gr
     assert.equal(sizeOf(group), isServing ? '1/1/1' : '0/0/0')
   }
   assert.deepEqual(read(fleet, stack, 'refused'), [])
+}
+
+async function reached(fleet: Deployments, id: string, step: string): Promise<void> {
+  await waitUntil(async () => {
+    const { stages } = (await fleet.read<TaskView>(`/tasks/${id}`)).execution
+    return stages.some(({ tasks }) => tasks.some(({ name, status }) => name === step && status !== 'NOT_STARTED'))
+  }, `${step} to begin`)
+}
+
+/** The first version alone serves, with its one instance. */
+function isSettled(prefix: string): (group: Group) => boolean {
+  return ({ name, isDisabled, instances }) => {
+    if (!name.startsWith(prefix)) return true
+    const isFirst = name.endsWith('-v000')
+    return isDisabled !== isFirst && instances.length === Number(isFirst)
+  }
 }
 
 const cases: Record<string, (fleet: Deployments) => Promise<void>> = {
@@ -128,14 +145,25 @@ const cases: Record<string, (fleet: Deployments) => Promise<void>> = {
     await expectServing(fleet, 'stay', port, ['(shop-stay-v001)', 'shop-stay-v002'])
   },
 
-  async 'a cancelled one gives back what it has stopped'(fleet) {
+  async 'a deployment and a rollback that are cancelled give back what they have stopped'(fleet) {
     const { port, settings } = await live(fleet, 'cancel')
-    const id = await fleet.submit(creation('cancel', { ...settings, environment: { READY: 'never' }, strategy: 'recreate' }))
-    await fleet.until('shop-cancel-v001', ({ instances }) => instances.length === 1)
-    await fleet.ask('PUT', `/tasks/${id}/cancel`)
-    await fleet.ends(id, 'CANCELED')
-    await fleet.until('shop-cancel-v000', ({ isDisabled, instances }) => !isDisabled && instances[0]?.healthState === 'Up')
-    await expectServing(fleet, 'cancel', port, ['shop-cancel-v000', '(shop-cancel-v001)'])
+    const never = { ...settings, environment: { READY: 'never' }, strategy: 'recreate', maxRemainingAsgs: 0 }
+    const jobs = ['stopServerGroups', 'waitForNoInstances', 'createServerGroup', 'waitForUpInstances'].map(
+      (step) => [creation('cancel', never), step] as const,
+    )
+    const rollbackContext = { rollbackServerGroupName: 'shop-cancel-v000', restoreServerGroupName: 'shop-cancel-v001' }
+    const rollback = { type: 'rollbackServerGroup', rollbackType: 'EXPLICIT', rollbackContext }
+    for (const [job, step] of [...jobs, [rollback, 'resizeServerGroup'] as const]) {
+      const id = await fleet.submit(job)
+      await reached(fleet, id, step)
+      await fleet.ask('PUT', `/tasks/${id}/cancel`)
+      await fleet.ends(id, 'CANCELED')
+      await waitUntil(
+        async () => (await visit(port)).group === 'shop-cancel-v000' && (await fleet.groups()).every(isSettled('shop-cancel-')),
+        `the former version after a cancellation at ${step}`,
+      )
+      assert.deepEqual(read(fleet, 'cancel', 'refused'), [])
+    }
   },
 
   async 'the new one has the size that the source had'(fleet) {
@@ -225,10 +253,7 @@ test('infrastructure-scenario 184: recreate goes on when Fairlead is killed at a
   const strategy = { strategy: 'recreate', maxRemainingAsgs: 1 }
   for (const [round, step] of ['stopServerGroups', 'waitForNoInstances', 'createServerGroup', 'waitForUpInstances'].entries()) {
     const id = await fleet.submit(creation('kill', { ...settings, ...strategy }))
-    await waitUntil(async () => {
-      const { execution } = await fleet.read<TaskView>(`/tasks/${id}`)
-      return execution.stages[0]?.tasks.some(({ name, status }) => name === step && status !== 'NOT_STARTED') === true
-    }, `${step} to begin`)
+    await reached(fleet, id, step)
     await fleet.restart()
     await fleet.ends(id)
     await expectServing(fleet, 'kill', port, [`(shop-kill-v00${round})`, `shop-kill-v00${round + 1}`])

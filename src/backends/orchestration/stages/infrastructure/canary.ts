@@ -9,7 +9,7 @@ import type { NewStage, TaskContext } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
 import { locationOf, type ServerGroupTarget, stageProviderOf, stageTargetFields } from './cloud-context.ts'
 import { lastResults, postOperations, serverGroupNamesByRegion } from './cloud-task.ts'
-import { takeBackStages } from './recreate.ts'
+import { takeBackStages, toOperations } from './recreate.ts'
 import {
   newGroupOf,
   pin,
@@ -199,7 +199,7 @@ export async function cancelDeployment(context: TaskContext): Promise<void> {
   const isOver = hasHandedOver(context)
   const operations: Operation[] = []
   if (isRecreation(stage)) {
-    if (!isOver) operations.push(...takenBack(context, name))
+    if (!isOver) operations.push(...toOperations(takeBackStages(stage, strategyPlaceOf(stage, context.execution), name)))
   } else if (name !== undefined && !(isOver && source === undefined)) {
     const target = { ...locationOf(stage.context), name }
     if (!isOver) await checkTrafficGuards(context, { targets: [target], doing: 'disabling' })
@@ -207,11 +207,6 @@ export async function cancelDeployment(context: TaskContext): Promise<void> {
   }
   if (operations.length === 0) return
   await postOperations(context, 'abortDeployment', operations, pathTo`/${stageProviderOf(stage.context)}/ops`)
-}
-
-/** Operations have the names of the stages that submit them. */
-function takenBack({ stage, execution }: TaskContext, deployed: string | undefined): Operation[] {
-  return takeBackStages(stage, strategyPlaceOf(stage, execution), deployed).map(({ type, context }) => ({ [type]: context }))
 }
 
 function cancelOperations(context: TaskContext, target: ServerGroupTarget, isOver: boolean): Operation[] {

@@ -210,6 +210,11 @@ export function takeBackStages({ context }: Stage, place: StrategyPlace, deploye
   ]
 }
 
+/** What the stages of single server groups submit: operations have their names. */
+export function toOperations(stages: readonly NewStage[]): Submission['operations'] {
+  return stages.map(({ type, context }) => ({ [type]: context }))
+}
+
 type Place = Pick<StrategyPlace, 'common'>
 
 /** It starts without traffic, which it gets once its instances are up. */

@@ -1,4 +1,5 @@
 /** `rollbackServerGroup` and `rollbackCluster`: bring back what ran before (docs/contracts/infrastructure.md#rollbacks). */
+import { pathTo } from '../../../../http/encode-path.ts'
 import {
   definedOf,
   fieldOf,
@@ -15,8 +16,9 @@ import { parseMoniker } from '../../../../names/moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import { inSequence, type NewStage, type StageType, type TaskContext, type TaskResult } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
-import { cloudPlaceFields, locationOf, requirePlaces } from './cloud-context.ts'
-import { shareVolume, startStages, stopStages } from './recreate.ts'
+import { cloudPlaceFields, locationOf, requirePlaces, stageProviderOf } from './cloud-context.ts'
+import { postOperations } from './cloud-task.ts'
+import { shareVolume, startStages, stopStages, toOperations } from './recreate.ts'
 import {
   type CloudServerGroup,
   inPlace,
@@ -33,6 +35,11 @@ export const rollbackServerGroupStage: StageType = {
   steps: [{ name: 'planRollback', execute: planRollback, readsOnly: true, timeoutMs: 5 * 60_000 }],
   afterStages: ({ context }) => inSequence(rollbackStages(context)),
   onFailureStages: ({ context }) => inSequence(giveBackStages(context)),
+  onCancel: async (context) => {
+    const operations = toOperations(giveBackStages(context.stage.context))
+    if (operations.length === 0) return
+    await postOperations(context, 'abortRollback', operations, pathTo`/${stageProviderOf(context.stage.context)}/ops`)
+  },
 }
 
 export const rollbackClusterStage: StageType = {
