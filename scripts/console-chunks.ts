@@ -61,9 +61,10 @@ function groupsOf(outputs: Outputs): ReadonlyMap<string, Group> {
   return groups
 }
 
-/** By how widely it is needed, else by its folder. */
+/** What the home page needs is apart from what many others need; the rest by its folder. */
 function groupOf(inputs: readonly string[], by: ReadonlySet<string>): string {
-  if (by.has(home) || by.size >= manyScreens) return 'common'
+  if (by.has(home)) return 'home'
+  if (by.size >= manyScreens) return 'common'
   const folders = new Set([...inputs, ...by].map((input) => input.split('/')[2]))
   return ['editor', 'manifests'].find((folder) => folders.has(folder)) ?? 'screens'
 }

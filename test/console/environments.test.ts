@@ -1,16 +1,9 @@
 /** Versions in environments: their order, how they differ, and what brings a version from one to the next. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  deploymentsOf,
-  differenceOf,
-  environmentOf,
-  toDeclared,
-  toDeployed,
-  toEnvironments,
-  wayOf,
-} from '../../console/src/model/deployments.ts'
+import { differenceOf, environmentOf, toDeclared, toDeployed, wayOf } from '../../console/src/model/deployments.ts'
 import { artifactsFor, pipelinesThatDeploy, whyNoImage } from '../../console/src/model/infrastructure.ts'
+import { deploymentsOf, toEnvironments } from '../../console/src/model/run-deployments.ts'
 import { labelOf } from '../../src/environments/images.ts'
 import { inOrder } from '../../src/environments/order.ts'
 import { runningOf } from '../../src/environments/running.ts'

@@ -15,11 +15,11 @@ import {
   type Pipeline,
   toDeclared,
   toDeployed,
-  toEnvironments,
   wayOf,
 } from '../model/deployments.ts'
 import { pipelinesThatDeploy, whyNoImage } from '../model/infrastructure.ts'
 import { foresee, foreseen } from '../model/recent.ts'
+import { toEnvironments } from '../model/run-deployments.ts'
 import { accountOf, groupPlace, isEnabled, type ServerGroup } from '../model/server-groups.ts'
 import { describeError, plural } from '../words.ts'
 import { Banner, Button } from './button.tsx'

@@ -7,11 +7,10 @@ import { useLive } from '../api/live.ts'
 import { changeOperation, mostQuestions, saveOperation, startOperation, useAllowed } from '../api/rights.ts'
 import { user } from '../api/session.ts'
 import { useActiveExecutions, useWaiting } from '../api/waiting.ts'
-import { applicationOf, toDeployed } from '../model/deployments.ts'
 import { type Execution, isWaiting, type Status, statusOf } from '../model/execution.ts'
 import { type Json, textOf } from '../model/read.ts'
 import { recents, useOf } from '../model/recent.ts'
-import { toRollBack } from '../model/server-groups.ts'
+import type { Standing } from '../model/standings.ts'
 import { places } from '../places.ts'
 import { capital } from '../words.ts'
 import { openDialog } from './dialog.tsx'
@@ -129,19 +128,29 @@ function useDenied(operation: string, hits: readonly Wanting[]) {
 
 /** Those of these applications that have a server group to roll back; a few are read at once. */
 function useRollBacks(applications: readonly string[]): ReadonlySet<string> {
-  const [known, setKnown] = useState<ReadonlyMap<string, boolean>>(new Map())
-  const next = applications.filter((name) => !known.has(name)).slice(0, maxAsked)
-  const asked = useSettled(next.join(), pauseMs)
+  const known = useStandings((found) => applications.filter((name) => !found.has(name)).slice(0, maxAsked))
+  return new Set(applications.filter((name) => known.get(name)?.canRollBack))
+}
+
+/** @param choose Of which applications it is asked, beside what is known; what reads server groups is loaded with the first answer. */
+function useStandings(choose: (known: ReadonlyMap<string, Standing>) => readonly string[]): ReadonlyMap<string, Standing> {
+  const [known, setKnown] = useState<ReadonlyMap<string, Standing>>(new Map())
+  const asked = useSettled(choose(known).join(), pauseMs)
   const query = asked === '' ? undefined : { query: { applications: asked.split(',') } }
   const { body } = useLive('/serverGroups', query, { refresh: 'open' }).reading.value
   useEffect(() => {
     if (body === undefined) return
-    const of = (name: string) => body.filter((group) => applicationOf(group) === name.toLowerCase())
-    setKnown(
-      (before) => new Map([...before, ...asked.split(',').map((name) => [name, toRollBack(of(name)).length > 0] as const)]),
-    )
+    let isCurrent = true
+    const add = ({ standingsOf }: typeof import('../model/standings.ts')) => {
+      if (isCurrent) setKnown((before) => new Map([...before, ...standingsOf(body, asked.split(','))]))
+    }
+    // Without it, the search has no states and offers no rollback.
+    import('../model/standings.ts').then(add, () => {})
+    return () => {
+      isCurrent = false
+    }
   }, [asked, body])
-  return new Set(applications.filter((name) => known.get(name)))
+  return known
 }
 
 type Application = Pick<Schemas['ApplicationAttributes'], 'name' | 'email'>
@@ -298,19 +307,13 @@ function useStates(groups: readonly HitGroup[], active: readonly Execution[] = [
   const shown = useSettled(groups, pauseMs).flatMap(({ hits }) => hits.slice(0, maxStates))
   const applications = [...new Set(shown.flatMap(({ application }) => application ?? []))]
   const pipelineConfigIds = [...new Set(shown.flatMap(({ pipeline }) => pipeline ?? []))].join()
-  const found = useLive('/serverGroups', applications.length > 0 ? { query: { applications } } : undefined, { refresh: 'open' })
+  const standings = useStandings(() => applications)
   const last = pipelineConfigIds === '' ? undefined : { query: { pipelineConfigIds, limit: 1, expand: false } }
   const runs = useLive('/executions', last, { refresh: 'open' }).reading.value.body ?? []
-  const deployed = useMemo(
-    () => toDeployed(found.reading.value.body ?? [], ({ account }) => account ?? ''),
-    [found.reading.value.body],
-  )
   const stateOf = ({ application = '', pipeline, state }: Hit): Status | undefined => {
     const run = pipeline && [...active, ...runs].find(({ pipelineConfigId }) => pipelineConfigId === pipeline)
     if (run) return statusOf(run)
-    const cells = [...(deployed.get(application.toLowerCase())?.values() ?? [])]
-    const up = cells.reduce((sum, cell) => sum + cell.up, 0)
-    const total = cells.reduce((sum, cell) => sum + cell.total, 0)
+    const { up, total } = standings.get(application) ?? { up: 0, total: 0 }
     return total === 0 ? state : { kind: up < total ? 'failed' : 'succeeded', word: `${up} of ${total} up` }
   }
   return groups.map((group) => ({ ...group, hits: group.hits.map((hit) => ({ ...hit, state: stateOf(hit) })) }))

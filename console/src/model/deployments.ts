@@ -1,10 +1,9 @@
-/** Which version an environment runs of an application, how environments differ, and what a run has deployed. */
-import { imageOfStage, imagesIn } from '../../../src/environments/images.ts'
+/** Which version an environment runs of an application, and how environments differ. */
 import { runningOf } from '../../../src/environments/running.ts'
 import type { components } from '../api/schema.d.ts'
 import { isKind } from '../manifests/object.ts'
-import type { Execution } from './execution.ts'
 import { type Json, objectsOf, splitList, textOf } from './read.ts'
+import type { Environments } from './run-deployments.ts'
 import { accountOf, clusterOf, type ServerGroup } from './server-groups.ts'
 
 type Schemas = components['schemas']
@@ -12,13 +11,6 @@ export type Pipeline = Schemas['Pipeline']
 
 /** What an environment runs of an application. */
 export type Deployed = ReturnType<typeof deployedAs>
-
-/** The environment of each account: its field, else its name. */
-export type Environments = ReadonlyMap<string, string>
-
-export function toEnvironments(accounts: readonly Schemas['Account'][]): Environments {
-  return new Map(accounts.map((account) => [account.name, textOf(account['environment']) ?? account.name]))
-}
 
 type Declared = ReadonlyMap<string, readonly Schemas['DeclaredEnvironment'][]>
 
@@ -114,18 +106,4 @@ export function accountIn({ account, credentials }: Json): string | undefined {
 export function wayOf(pipeline: Pick<Pipeline, 'stages'>, environments: Environments): readonly string[] {
   const accounts = targetsOf(pipeline).flatMap((target) => accountIn(target) ?? [])
   return [...new Set(accounts.map((account) => environments.get(account) ?? account))]
-}
-
-/** What a run has put where: an image, or the name of a manifest's object, and accounts. */
-export function deploymentsOf({ stages }: Execution) {
-  const found = stages.flatMap(({ type, status, context, outputs }) => {
-    const account = textOf(context['account']) ?? textOf(context['credentials'])
-    if (status !== 'SUCCEEDED' || account === undefined) return []
-    if (type === 'deployManifest')
-      return imagesIn(outputs['manifests'] ?? context['manifests']).map((image) => ({ image, account }))
-    const image = imageOfStage(context)
-    return image !== undefined && context['deploy.server.groups'] !== undefined ? [{ image, account }] : []
-  })
-  const byImage = Map.groupBy(found, ({ image }) => image)
-  return [...byImage].map(([image, all]) => ({ image, accounts: [...new Set(all.map(({ account }) => account))] }))
 }

@@ -14,7 +14,6 @@ import { Segments } from '../components/tabs.tsx'
 import { Duration, Icon, Name, StatusMark, Time } from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { useLetters } from '../letter-keys.ts'
-import { deploymentsOf, toEnvironments } from '../model/deployments.ts'
 import {
   type Execution,
   failureOf,
@@ -28,6 +27,7 @@ import {
 } from '../model/execution.ts'
 import { textOf } from '../model/read.ts'
 import { favourites, recents } from '../model/recent.ts'
+import { deploymentsOf, toEnvironments } from '../model/run-deployments.ts'
 import { formatClock, presentMs } from '../model/time.ts'
 import { plural } from '../words.ts'
 import { FirstSteps } from './first-steps.tsx'

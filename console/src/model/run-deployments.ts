@@ -1,0 +1,26 @@
+/** What a run has deployed, and the environments of accounts: apart from what reads server groups, which the home page does not. */
+import { imageOfStage, imagesIn } from '../../../src/environments/images.ts'
+import type { components } from '../api/schema.d.ts'
+import type { Execution } from './execution.ts'
+import { textOf } from './read.ts'
+
+/** The environment of each account: its field, else its name. */
+export type Environments = ReadonlyMap<string, string>
+
+export function toEnvironments(accounts: readonly components['schemas']['Account'][]): Environments {
+  return new Map(accounts.map((account) => [account.name, textOf(account['environment']) ?? account.name]))
+}
+
+/** What a run has put where: an image, or the name of a manifest's object, and accounts. */
+export function deploymentsOf({ stages }: Execution) {
+  const found = stages.flatMap(({ type, status, context, outputs }) => {
+    const account = textOf(context['account']) ?? textOf(context['credentials'])
+    if (status !== 'SUCCEEDED' || account === undefined) return []
+    if (type === 'deployManifest')
+      return imagesIn(outputs['manifests'] ?? context['manifests']).map((image) => ({ image, account }))
+    const image = imageOfStage(context)
+    return image !== undefined && context['deploy.server.groups'] !== undefined ? [{ image, account }] : []
+  })
+  const byImage = Map.groupBy(found, ({ image }) => image)
+  return [...byImage].map(([image, all]) => ({ image, accounts: [...new Set(all.map(({ account }) => account))] }))
+}
