@@ -57,7 +57,14 @@ function resourcesOf(app: string) {
     vpcId: undefined,
     loadBalancerType: 'service',
     securityGroups: [],
-    serverGroups: [],
+    // It selects pods of another application, too.
+    serverGroups: [app, 'vault'].map((owner) => ({
+      name: `deployment of ${owner}`,
+      owned: ownedBy(owner),
+      isDisabled: false,
+      detachedInstances: [],
+      instances: [{ id: `pod of ${owner}`, name: owner, zone: 'hall', health: { type: 'fake', state: 'InService' } }],
+    })),
     details: {},
   }
   const firewall: SecurityGroup = {

@@ -22,6 +22,7 @@ import {
   missing,
   none,
   ownersOf,
+  readableBalancers,
   readableGroups,
   serverGroupsOf,
   writtenList,
@@ -101,12 +102,10 @@ export function balancersOfApplication(
 }
 
 const loadBalancers: Answer = async (request, infrastructure) => {
-  const access = await accessOf(request, infrastructure)
   const application = pathValue(request, 'application')
   const groups = serverGroupsOf(infrastructure, application)
-  const shown = balancersOfApplication(application, groups, loadBalancersOf(infrastructure))
-    .filter((balancer) => isReadable(access, balancer))
-    .sort(byName)
+  const all = balancersOfApplication(application, groups, loadBalancersOf(infrastructure))
+  const shown = (await readableBalancers(request, infrastructure, all)).sort(byName)
   return writtenList(shown.map((balancer) => formatJson(toLoadBalancerView(balancer))))
 }
 

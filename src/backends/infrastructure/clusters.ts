@@ -1,6 +1,7 @@
 /** Running applications, their clusters, and the server groups that targets name. */
 import type { FastifyRequest } from 'fastify'
 import { formatJson } from '../../json/json.ts'
+import type { JsonObject } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import { pathValue, queryFlag, requiredQuery } from '../requests/request-values.ts'
 import type { LoadBalancer, ServerGroup } from './model.ts'
@@ -13,8 +14,8 @@ import {
   loadBalancersOf,
   missing,
   providerOf,
+  readableBalancers,
   readableGroups,
-  serverGroupsOf,
   Written,
   writtenList,
 } from './route.ts'
@@ -92,25 +93,25 @@ function byCluster(groups: readonly ServerGroup[]): ServerGroup[][] {
 const clusterNames: Answer = async (request, infrastructure) =>
   new Written(formatJson(clusterNamesByAccount(await readableGroups(request, infrastructure))))
 
-const clustersOfAccount: Answer = (request, infrastructure) => {
-  const groups = groupsOfAccount(request, infrastructure)
+const clustersOfAccount: Answer = async (request, infrastructure) => {
+  const groups = await groupsOfAccount(request, infrastructure)
   if (groups.length === 0) throw missing(request, 'Clusters', 'account', 'application')
   return byCluster(groups).map(toClusterSummary)
 }
 
-function groupsOfAccount(request: FastifyRequest, infrastructure: Infrastructure): ServerGroup[] {
+async function groupsOfAccount(request: FastifyRequest, infrastructure: Infrastructure): Promise<ServerGroup[]> {
   const account = pathValue(request, 'account')
-  return serverGroupsOf(infrastructure, pathValue(request, 'application')).filter((group) => group.account === account)
+  return (await readableGroups(request, infrastructure)).filter((group) => group.account === account)
 }
 
-function groupsOfCluster(request: FastifyRequest, infrastructure: Infrastructure): ServerGroup[] {
+async function groupsOfCluster(request: FastifyRequest, infrastructure: Infrastructure): Promise<ServerGroup[]> {
   const name = pathValue(request, 'cluster')
-  return groupsOfAccount(request, infrastructure).filter(({ moniker }) => moniker.cluster === name)
+  return (await groupsOfAccount(request, infrastructure)).filter(({ moniker }) => moniker.cluster === name)
 }
 
-function groupsAtProvider(request: FastifyRequest, infrastructure: Infrastructure): ServerGroup[] {
+async function groupsAtProvider(request: FastifyRequest, infrastructure: Infrastructure): Promise<ServerGroup[]> {
   const provider = providerOf(infrastructure, pathValue(request, 'provider'))?.id
-  return groupsOfCluster(request, infrastructure).filter((group) => group.provider === provider)
+  return (await groupsOfCluster(request, infrastructure)).filter((group) => group.provider === provider)
 }
 
 function noCluster(request: FastifyRequest): BackendError {
@@ -118,20 +119,26 @@ function noCluster(request: FastifyRequest): BackendError {
 }
 
 /** One element per provider. */
-const clustersOfName: Answer = (request, infrastructure) => {
-  const groups = groupsOfCluster(request, infrastructure)
+const clustersOfName: Answer = async (request, infrastructure) => {
+  const groups = await groupsOfCluster(request, infrastructure)
   if (groups.length === 0) throw noCluster(request)
-  return [...Map.groupBy(groups, ({ provider }) => provider).values()].map((each) => viewCluster(each, infrastructure))
+  const byProvider = [...Map.groupBy(groups, ({ provider }) => provider).values()]
+  return Promise.all(byProvider.map((each) => viewCluster(each, request, infrastructure)))
 }
 
-const clusterAtProvider: Answer = (request, infrastructure) => {
-  const groups = groupsAtProvider(request, infrastructure)
+const clusterAtProvider: Answer = async (request, infrastructure) => {
+  const groups = await groupsAtProvider(request, infrastructure)
   if (groups.length === 0) throw noCluster(request)
-  return viewCluster(groups, infrastructure)
+  return viewCluster(groups, request, infrastructure)
 }
 
-function viewCluster(groups: readonly ServerGroup[], infrastructure: Infrastructure): unknown {
-  const balancers = balancersOfGroups(groups, loadBalancersOf(infrastructure))
+async function viewCluster(
+  groups: readonly ServerGroup[],
+  request: FastifyRequest,
+  infrastructure: Infrastructure,
+): Promise<JsonObject> {
+  const named = balancersOfGroups(groups, loadBalancersOf(infrastructure))
+  const balancers = await readableBalancers(request, infrastructure, named)
   return toClusterView(groups, balancers, infrastructure.context.now())
 }
 
@@ -142,21 +149,23 @@ export function balancersOfGroups(groups: readonly ServerGroup[], balancers: rea
   return balancers.filter((balancer) => named.has(key(balancer, balancer.name)))
 }
 
-const clusterBalancers: Answer = (request, infrastructure) =>
-  balancersOfGroups(groupsAtProvider(request, infrastructure), loadBalancersOf(infrastructure)).map(toLoadBalancerView)
+const clusterBalancers: Answer = async (request, infrastructure) => {
+  const named = balancersOfGroups(await groupsAtProvider(request, infrastructure), loadBalancersOf(infrastructure))
+  return (await readableBalancers(request, infrastructure, named)).map(toLoadBalancerView)
+}
 
-const scalingActivities: Answer = (request, infrastructure) => {
+const scalingActivities: Answer = async (request, infrastructure) => {
   const region = requiredQuery(request, 'region')
   const name = pathValue(request, 'name')
-  const group = groupsAtProvider(request, infrastructure).find((one) => one.name === name && one.region === region)
+  const group = (await groupsAtProvider(request, infrastructure)).find((one) => one.name === name && one.region === region)
   const provider = providerOf(infrastructure, pathValue(request, 'provider'))
   const activities = group && provider?.scalingActivities(group)
   if (activities === undefined) throw noCluster(request)
   return activities
 }
 
-const target: Answer = (request, infrastructure) => {
-  const outcome = findTarget(groupsAtProvider(request, infrastructure), {
+const target: Answer = async (request, infrastructure) => {
+  const outcome = findTarget(await groupsAtProvider(request, infrastructure), {
     target: pathValue(request, 'target'),
     scope: pathValue(request, 'scope'),
     onlyEnabled: queryFlag(request, 'onlyEnabled') ?? false,

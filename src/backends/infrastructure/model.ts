@@ -126,6 +126,8 @@ export interface LoadBalancer extends Owned {
 
 export interface LoadBalancerServerGroup {
   readonly name: string
+  /** Whose it is: a load balancer may have server groups of other applications behind it. */
+  readonly owned: Owned
   readonly isDisabled: boolean
   /** Its share of the requests; undefined: the server groups without one divide the rest. */
   readonly trafficPercent?: number

@@ -15,6 +15,7 @@ import {
   isReadable,
   missing,
   providerOf,
+  readableBalancers,
   unknownProvider,
 } from './route.ts'
 import { toLoadBalancerItems, toLoadBalancerView } from './views.ts'
@@ -43,13 +44,11 @@ const loadBalancer: Answer = async (request, infrastructure) => {
 }
 
 const loadBalancerDetails: Answer = async (request, infrastructure) => {
-  const access = await accessOf(request, infrastructure)
   const { account, region, name } = pathValues(request, 'account', 'region', 'name')
-  return requireProvider(request, infrastructure, 400)
+  const named = requireProvider(request, infrastructure, 400)
     .loadBalancers()
     .filter((balancer) => balancer.account === account && balancer.region === region && balancer.name === name)
-    .filter((balancer) => isReadable(access, balancer))
-    .map(toLoadBalancerView)
+  return (await readableBalancers(request, infrastructure, named)).map(toLoadBalancerView)
 }
 
 const findImages: Answer = async (request, infrastructure) => {

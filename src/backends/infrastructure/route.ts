@@ -146,6 +146,18 @@ export async function readableGroups(request: FastifyRequest, infrastructure: In
   return groups.filter((group) => isReadable(access, group))
 }
 
+/** Those that the caller may read, with the server groups behind them that the caller may read, too. */
+export async function readableBalancers(
+  request: FastifyRequest,
+  infrastructure: Infrastructure,
+  balancers: readonly LoadBalancer[],
+): Promise<LoadBalancer[]> {
+  const access = await accessOf(request, infrastructure)
+  return balancers
+    .filter((balancer) => isReadable(access, balancer))
+    .map((balancer) => ({ ...balancer, serverGroups: balancer.serverGroups.filter(({ owned }) => isReadable(access, owned)) }))
+}
+
 export function loadBalancersOf({ providers }: Infrastructure): LoadBalancer[] {
   return providers.flatMap((provider) => [...provider.loadBalancers()])
 }

@@ -199,7 +199,7 @@ export function toLoadBalancerView(balancer: LoadBalancer): JsonObject {
     targetGroups: [],
     securityGroups: balancer.securityGroups,
     ...balancer.details,
-    serverGroups: balancer.serverGroups.map((group) => ({ ...group, account, region, cloudProvider: provider })),
+    serverGroups: balancer.serverGroups.map(({ owned: _, ...group }) => ({ ...group, account, region, cloudProvider: provider })),
     instances: balancer.serverGroups.flatMap(({ instances }) => instances.map(({ id }) => id)),
   }
 }

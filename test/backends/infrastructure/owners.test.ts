@@ -17,6 +17,7 @@ const views: Record<string, JsonObject> = {
   ann: { accounts: [writes('lab')], applications: [writes('shop')] },
   eve: { accounts: [writes('lab')], applications: parsed.map(writes) },
   zoe: { accounts: [writes('lab')], applications: ['shop', ...parsed].map(writes) },
+  both: { accounts: [writes('lab')], applications: [writes('shop'), writes('vault')] },
   max: { accounts: [writes('lab')], applications: [] },
 }
 
@@ -70,6 +71,25 @@ test('the owner of a resource decides who finds it', async (t) => {
   }
   assert.equal(objectsOf((await ask('ann', '/fake/loadBalancers')).body).length, 1)
   assert.equal(objectsOf((await ask('eve', '/fake/loadBalancers')).body).length, 0)
+})
+
+test('a load balancer shows server groups of other applications to their readers only', async (t) => {
+  const { ask } = await startFake(t)
+  const cluster = '/applications/shop/clusters/lab/cluster%20of%20shop'
+  const paths = [
+    '/applications/shop/loadBalancers',
+    '/fake/loadBalancers/lab/hall/service%20web',
+    `${cluster}/fake/loadBalancers`,
+  ]
+  for (const path of paths) {
+    for (const [user, instances] of [
+      ['ann', ['pod of shop']],
+      ['both', ['pod of shop', 'pod of vault']],
+    ] as const)
+      assert.deepEqual(objectsOf((await ask(user, path)).body)[0]?.['instances'], instances, path)
+  }
+  const [whole] = objectsOf((await ask('ann', cluster)).body)
+  assert.deepEqual(fieldAt(objectsOf(whole?.['loadBalancers'])[0], 'serverGroups', '1'), undefined)
 })
 
 test('views name the owner and the fields of the provider', async (t) => {

@@ -266,6 +266,7 @@ function toBalancerGroup([group, all]: BalancerUser, name: string): LoadBalancer
   const [detached, attached] = [true, false].map((is) => all.filter(([instance]) => instance.deregistered.includes(name) === is))
   return {
     name: group.name,
+    owned: { account: group.account, moniker: parseMoniker(group.name) },
     isDisabled: group.isDisabled,
     ...definedOf({ trafficPercent: group.trafficPercent }),
     detachedInstances: (detached ?? []).map(([{ id }]) => id),

@@ -30,8 +30,9 @@ const parts = new WeakMap<ServerGroup, LoadBalancerServerGroup>()
 
 /** Several load balancers may have it. */
 function toPart(group: ServerGroup): LoadBalancerServerGroup {
-  return parts.getOrInsertComputed(group, ({ name, isDisabled, instances }) => ({
+  return parts.getOrInsertComputed(group, ({ name, account, moniker, coOwners = none, isDisabled, instances }) => ({
     name,
+    owned: { account, moniker, coOwners },
     isDisabled,
     detachedInstances: [],
     instances: instances.map((instance) => ({
