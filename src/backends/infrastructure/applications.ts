@@ -114,7 +114,8 @@ const instance: Answer = async (request, infrastructure) => {
   for (const provider of infrastructure.providers) {
     const found = provider.instance(account, region, id)
     if (found === undefined) continue
-    await checkOwners(request, infrastructure, found)
+    const owned = found.moniker.app === null ? await provider.ownerOfInstance?.(account, region, id) : undefined
+    await checkOwners(request, infrastructure, owned ?? found)
     return toInstanceView(found, groupOf(found, infrastructure), infrastructure.context.now())
   }
   throw missing(request, 'Instance', 'id')

@@ -33,6 +33,8 @@ export interface CloudProvider {
   loadBalancers(): readonly LoadBalancer[]
   securityGroups(): readonly SecurityGroup[]
   instance(account: string, region: string, id: string): Instance | undefined
+  /** Whose an instance is that nothing claims in the lists, which may not have its controller. */
+  ownerOfInstance?(account: string, region: string, id: string): Promise<Owned | undefined>
   /**
    * Whose a resource is by its name, for entity tags, which have nothing else; undefined: the name belongs to no application.
    *

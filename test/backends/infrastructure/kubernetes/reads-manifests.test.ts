@@ -192,6 +192,17 @@ test('every claim of a pod and its controllers counts for reads', async (t) => {
       }
     }
   }
+  // Lists, which have all of them by now.
+  for (const [index, [owner, application, readers]] of cases.entries()) {
+    const shown = await Promise.all(
+      ['alice', 'erin', 'dora'].map(async (user) => {
+        const { status } = await ask('GET', `/instances/k8s/n1/pod%20shop-${index}`, undefined, user)
+        return status === 200 ? [user] : []
+      }),
+    )
+    const expected = readers.includes('alice') ? ['alice', 'erin', ...readers.filter((user) => user === 'dora')] : readers
+    assert.deepEqual(shown.flat(), expected, `${owner} ${application}`)
+  }
 })
 
 test('kubernetes-scenario 128: secret values need WRITE on the account', async (t) => {

@@ -17,7 +17,7 @@ import type { KubernetesParts } from './parts.ts'
 import { createMetricReads } from './reads/group-metrics.ts'
 import { createManifestReads } from './reads/manifest-reads.ts'
 import { removeObject } from './reads/object-lookup.ts'
-import { podRoutes, readConsole, readProperties } from './reads/pod-logs.ts'
+import { ownerOfObject, podRoutes, readConsole, readProperties } from './reads/pod-logs.ts'
 import { ReadsUnderWay } from './reads/reads-under-way.ts'
 import { Sharing } from './reads/sharing.ts'
 import { StoredApplications } from './reads/stored-applications.ts'
@@ -89,6 +89,11 @@ export class KubernetesProvider implements CloudProvider {
   instance(account: string, region: string, id: string): Instance | undefined {
     const found = this.#find(account, id)
     return found?.account.kinds.kindOf(found).name === 'pod' ? found.account.reads.instance(region, found.name) : undefined
+  }
+
+  async ownerOfInstance(account: string, namespace: string, name: string): Promise<Owned | undefined> {
+    const found = this.#accounts.get(account)
+    return found && ownerOfObject(found, { namespace, name })
   }
 
   detachedInstances(): readonly Instance[] {

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../../../json/values.ts'
 import { userOf } from '../../../../backend.ts'
 import { pathValues } from '../../../../requests/request-values.ts'
 import { requireAccess } from '../../../../rights/access.ts'
+import type { Owned } from '../../../model.ts'
 import type { ConsoleView, LogChoice } from '../../../provider.ts'
 import { checkOwned, checkReadable } from '../../../route.ts'
 import { isApiError } from '../api/api-error.ts'
@@ -18,6 +19,12 @@ interface PodPlace {
   readonly namespace: string
   /** Full name. */
   readonly name: string
+}
+
+/** @throws {BackendError} 5xx */
+export async function ownerOfObject(account: KubernetesAccount, { namespace, name }: PodPlace): Promise<Owned | undefined> {
+  const found = await findObject(account, namespace, name)
+  return found && loadOwned(account, found.object)
 }
 
 /** Undefined where the name is not that of a pod. @throws {BackendError} 5xx */
