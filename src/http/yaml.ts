@@ -3,6 +3,8 @@ import { type Document, isScalar, parseAllDocuments, parseDocument, stringify, t
 import { isRawNumber, maxJsonDepth, RawNumber, UnsafeJsonError } from '../json/json.ts'
 
 const maxAliases = 500
+/** Where a caller has no bound of its own: a text of some kilobytes may stand for millions. */
+const usualMaxValues = 500_000
 
 interface YamlForm {
   /** As which version of YAML scalars are read, 1.2 unless given: 1.1, as Gate reads bodies, knows `yes` and `010`, which is eight. */
@@ -37,7 +39,7 @@ function optionsOf({ version = '1.2', merges = false }: YamlForm) {
   return { version, intAsBigInt: true, prettyErrors: true, uniqueKeys: false, merge: merges, customTags }
 }
 
-function toValue(document: Document, { maxValues = Number.POSITIVE_INFINITY, maxAliasCount = 100 }: YamlForm): unknown {
+function toValue(document: Document, { maxValues = usualMaxValues, maxAliasCount = 100 }: YamlForm): unknown {
   const problem = document.errors[0]
   if (problem !== undefined) throw isTooDeep(problem) ? tooDeep() : new Error(firstLine(problem))
   try {

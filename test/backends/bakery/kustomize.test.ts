@@ -126,9 +126,15 @@ test('files that a kustomization names are fetched beside it', async (t) => {
   assert.equal(other.status, 400)
   source.answer({ 'GET /web/prod/kustomization.yaml': new Reply(200, 'resources: [a.yaml]') })
   assert.equal((await bakery.bake('KUSTOMIZE', { inputArtifact })).status, 404)
-  source.answer({ 'GET /web/prod/kustomization.yaml': new Reply(200, `a: ${'x'.repeat(300_000)}`) })
-  const { status: refused, text: reason } = await bakery.bake('KUSTOMIZE', { inputArtifact })
-  assert.deepEqual([refused, /longer than 262144 characters/.test(reason)], [400, true], reason)
+  const hostile = {
+    [`a: ${'x'.repeat(140_000)}`]: /longer than 131072 characters/,
+    [`a: &a [b, c]\nd: [${'*a, '.repeat(99)}]`]: /alias/,
+  }
+  for (const [content, message] of Object.entries(hostile)) {
+    source.answer({ 'GET /web/prod/kustomization.yaml': new Reply(200, content) })
+    const refused = await bakery.bake('KUSTOMIZE', { inputArtifact })
+    assert.deepEqual([refused.status, message.test(refused.text)], [400, true], refused.text)
+  }
 })
 
 function findKubectl(): string | undefined {

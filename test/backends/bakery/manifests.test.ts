@@ -324,6 +324,15 @@ test('placeholders of Cloud Foundry are filled without a program', async (t) => 
   assert.equal(missing.status, 400)
   assert.match(missing.text, /\(\(x\)\), \(\(z\)\)/)
   assert.doesNotMatch(missing.text, /\(\(y\)\)/)
+  const tooLong = [
+    ['((a))'.repeat(200), `a: ${'x'.repeat(100_000)}`, 413],
+    ['((a))', `a: ${'x'.repeat(140_000)}`, 400],
+    ['((a))', `a: &a [b, c]\nd: [${'*a, '.repeat(99)}]`, 400],
+  ] as const
+  for (const [template, variables, refusal] of tooLong) {
+    const refused = await bakery.bake('CF', { manifestTemplate: embedded(template), varsArtifacts: [embedded(variables)] })
+    assert.equal(refused.status, refusal, refused.text.slice(0, 200))
+  }
 })
 
 test('no bake leaves its work folder', async (t) => {

@@ -2,10 +2,13 @@
 import { parse, type Tags } from 'yaml'
 import { isObject, type JsonObject } from '../../../json/values.ts'
 import { BackendError } from '../../backend.ts'
+import { maxYamlLength } from './kustomization-file.ts'
 import type { ManifestBake, ManifestType } from './manifest-type.ts'
 import { describeArtifact, type ManifestRequest } from './request.ts'
 
 export const cloudFoundryManifests: ManifestType = { name: 'CF', input: 'manifestTemplate', render: fillTemplate }
+
+const maxManifestLength = 16 * 1024 * 1024
 
 const placeholder = /\(\((!?[-/.\w\p{L}\][]+)\)\)/gu
 
@@ -20,11 +23,14 @@ async function fillTemplate({ manifestTemplate, varsArtifacts }: ManifestRequest
     flatten('', variables, values)
   }
   const missing = new Set<string>()
+  let left = maxManifestLength - template.length
   const filled = template.replaceAll(placeholder, (whole, key: string) => {
     const value = values.get(key)
     if (value === undefined) missing.add(whole)
-    return value ?? whole
+    left -= value?.length ?? 0
+    return left < 0 ? '' : (value ?? whole)
   })
+  if (left < 0) throw new BackendError(413, `The manifest would be longer than ${maxManifestLength} characters. Make it smaller.`)
   if (missing.size === 0) return filled
   throw new BackendError(
     400,
@@ -39,9 +45,11 @@ function forget(values: Map<string, string>, name: string): void {
 }
 
 function parseVariables(content: Buffer, artifact: JsonObject): JsonObject {
+  if (content.length > maxYamlLength)
+    throw new BackendError(400, `The variables ${describeArtifact(artifact)} are longer than ${maxYamlLength} bytes.`)
   let parsed: unknown
   try {
-    parsed = parse(content.toString('utf8'), { customTags: withoutNumbers })
+    parsed = parse(content.toString('utf8'), { customTags: withoutNumbers, maxAliasCount: 10 })
   } catch (error) {
     throw new BackendError(400, `The variables ${describeArtifact(artifact)} are no YAML: ${(error as Error).message}`)
   }

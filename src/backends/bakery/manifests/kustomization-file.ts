@@ -20,16 +20,16 @@ interface FoundPath {
 }
 
 /** Reading YAML takes long, and nothing else is done meanwhile. */
-const maxLength = 256 * 1024
+export const maxYamlLength = 128 * 1024
 
 /** @throws {BackendError} 400 for a text that is no YAML, or too long */
 export function parseDocuments(text: string, name: string): JsonObject[] {
-  if (text.length > maxLength)
-    throw new BackendError(400, `${name} is longer than ${maxLength} characters. Use a repository as input artifact.`)
+  if (text.length > maxYamlLength)
+    throw new BackendError(400, `${name} is longer than ${maxYamlLength} characters. Use a repository as input artifact.`)
   try {
     const documents = [...parseAllDocuments(text)]
     for (const { errors } of documents) for (const error of errors) throw error
-    return documents.map((document) => document.toJS() as unknown).filter(isObject)
+    return documents.map((document) => document.toJS({ maxAliasCount: 10 }) as unknown).filter(isObject)
   } catch (error) {
     throw new BackendError(400, `${name} cannot be read: ${(error as Error).message}`)
   }
