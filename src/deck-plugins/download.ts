@@ -36,8 +36,11 @@ export function createDownloads({ restrictions, lists, front50Urls, tls = {} }: 
 
   async function fetchBytes(url: string): Promise<Buffer> {
     let address = url
+    let known = operators
     for (let followed = 0; followed <= maxRedirects; followed++) {
-      const from = addressFrom(address, operators)
+      const from = addressFrom(address, known)
+      // Where a server of others leads is theirs, too.
+      if (typeof from === 'string') known = []
       const { status, headers, bytes } = await call({ method: 'GET', url: from, headers: { accept: '*/*' }, body: undefined })
       if (status === 200) return bytes
       const [target] = [headers['location']].flat()
