@@ -34,7 +34,9 @@ export const PreconfiguredWebhook = z.strictObject({
   customHeaders: z
     .record(z.string(), z.unknown().meta({ description: 'Value, or a list of them.', template: true }))
     .optional()
-    .describe('Headers of the call.'),
+    .describe(
+      'Headers of calls to the hosts in `url` and `cancelEndpoint`, as they are written here; other hosts get none of them.',
+    ),
   payload: z.unknown().optional().meta({ description: 'Body: JSON, or a text that holds JSON.', template: true }),
   waitForCompletion: optionalFlag.describe('Poll until the work is done.'),
   statusUrlResolution: z
@@ -95,13 +97,28 @@ export const outsideKeys = settings({
 /** Plain data, for the worker thread. */
 export type OutsideSettings = SettingsOf<typeof outsideKeys>
 
+/** Of hosts that the configuration writes itself, and no parameter makes: only they get the headers of the webhook. */
+export function fixedOrigins({
+  url,
+  cancelEndpoint,
+}: Pick<PreconfiguredWebhook, 'url' | 'cancelEndpoint'>): ReadonlySet<unknown> {
+  const origins = [url, cancelEndpoint].flatMap((address = '') => {
+    const [authority = ''] = /^https?:\/\/[^/?#\\]*/i.exec(address) ?? []
+    return authority.includes('${') ? [] : (URL.parse(authority)?.origin ?? [])
+  })
+  return new Set(origins)
+}
+
 export function toOutsideSettings(values: OutsideSettings, report: SettingsReport): OutsideSettings {
   if (values.sandbox === 'none')
     report.notice(
       'Warning: Helm, Kustomize and Git read what authors wrote with all rights of the user of Fairlead (sandbox: none).',
     )
   const types = new Set<string>()
-  for (const { type } of values.preconfigured) {
+  for (const webhook of values.preconfigured) {
+    const { type, customHeaders } = webhook
+    if (customHeaders !== undefined && fixedOrigins(webhook).size === 0)
+      report.notice(`webhook.preconfigured: "${type}" sends no customHeaders: write the host of its url without parameters.`)
     if (types.has(type)) report.problem('webhook.preconfigured', `the stage type "${type}" is listed twice`)
     types.add(type)
   }

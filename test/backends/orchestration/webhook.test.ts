@@ -310,6 +310,56 @@ test('a preconfigured webhook fixes fields and fills in parameters', async (t) =
   assert.equal(at(body, 0, 'parameters', 0, 'name'), 'region')
 })
 
+test('headers of a preconfigured webhook go only to hosts of the configuration', async (t) => {
+  const work = '/work'
+  const headers = { location: '/state' }
+  const own = await startOutside(t, { [work]: [[200, undefined, headers]], '/state': [[200]] })
+  const foreign = await startOutside(t, { [work]: [[200]], '/state': [[200]], '/cancel': [[200]] })
+  const away = await startOutside(t, { [work]: [[200, undefined, { location: `${foreign.url}/state` }]] })
+  const hook = (type: string, url: string | undefined, more: object = {}) => ({
+    ...{ type, label: type, description: '', enabled: true, parameters: [{ name: 'host', type: 'string' as const }], ...more },
+    ...{ url, customHeaders: { 'X-Operator': 'operators-token-0001' } },
+  })
+  const follows = { waitForCompletion: true, statusUrlResolution: 'locationHeader' as const }
+  const preconfigured = [
+    hook('fixed', `${own.url}${work}`),
+    hook('followed', `${own.url}${work}`, follows),
+    hook('redirected', `${away.url}${work}`, follows),
+    hook('open', undefined),
+    hook('made', `http://\${parameterValues.host}${work}`),
+    hook('prolonged', `${own.url}\${parameterValues.host}${work}`),
+  ]
+  const engine = await startEngine(t, { outside: { ...loopback, preconfigured }, clock: realClock })
+  const at127 = new URL(foreign.url).host
+  const stages: [settings: object, called: typeof own, paths: string[], has: boolean][] = [
+    [{ type: 'fixed' }, own, [work], true],
+    [{ type: 'followed' }, own, [work, '/state'], true],
+    [{ type: 'redirected' }, foreign, ['/state'], false],
+    [{ type: 'fixed', monitorOnly: true, statusEndpoint: `${foreign.url}/state` }, foreign, ['/state'], false],
+    [{ type: 'open', url: `${foreign.url}${work}` }, foreign, [work], false],
+    [{ type: 'made', parameterValues: { host: at127 } }, foreign, [work], false],
+    [{ type: 'prolonged', parameterValues: { host: `@${at127}` } }, foreign, [work], false],
+  ]
+  for (const [settings, { calls }, paths, has] of stages) {
+    calls.length = 0
+    await runStage(engine, { ...settings }, 'SUCCEEDED')
+    const seen = calls.map((call) => [call.path, call.headers['x-operator'] !== undefined])
+    assert.deepEqual(
+      seen,
+      paths.map((path) => [path, has]),
+      JSON.stringify(settings),
+    )
+  }
+  foreign.calls.length = 0
+  own.calls.length = 0
+  const pending = { type: 'fixed', waitForCompletion: true, statusJsonPath: '$.state', cancelEndpoint: `${foreign.url}/cancel` }
+  const id = await engine.run({ stages: [{ refId: '1', requisiteStageRefIds: [], ...pending }] })
+  await engine.eventually(async () => own.calls.length > 1)
+  await engine.ask('PUT', `/pipelines/${id}/cancel`)
+  await engine.eventually(async () => foreign.calls.length > 0)
+  assert.equal(foreign.calls[0]?.headers['x-operator'], undefined)
+})
+
 test('orchestration-scenario 194: webhooks that hang do not delay other executions', async (t) => {
   const held: (() => void)[] = []
   const server = createServer((_request, response) => void held.push(() => response.end('{}')))

@@ -2,7 +2,8 @@
 import { fieldOf, type JsonObject, objectOf } from '../../../json/values.ts'
 import { stageDescriptions } from '../../../stage-types/all.ts'
 import { object, parameterFields, type StageDescription } from '../../../stage-types/description.ts'
-import type { PreconfiguredWebhook } from '../../outside/settings.ts'
+import { type CallOutside, hrefOf } from '../../outside/call-outside.ts'
+import { fixedOrigins, type PreconfiguredWebhook } from '../../outside/settings.ts'
 import { maskCopies, secretsOfSettings } from '../secrets.ts'
 import type { StageType, Step, TaskContext, TaskResult } from './stage-type.ts'
 import { callsOwnAddress, webhookStage } from './webhook.ts'
@@ -12,12 +13,24 @@ export function preconfiguredWebhookStage(webhook: PreconfiguredWebhook): StageT
     const context = { ...run.stage.context, ...fixedSettings(run.stage.context, webhook) }
     return { ...run, stage: { ...run.stage, context } }
   }
+  const callOutsideFor = ({ callOutside }: TaskContext): CallOutside => {
+    const trusted = fixedOrigins(webhook)
+    const own = new Set(Object.keys(webhook.customHeaders ?? {}).map((name) => name.toLowerCase()))
+    return (request) => {
+      if (trusted.has(URL.parse(hrefOf(request.url))?.origin)) return callOutside(request)
+      return callOutside({
+        ...request,
+        headers: Object.fromEntries(Object.entries(request.headers).filter(([name]) => !own.has(name))),
+      })
+    }
+  }
+  const confine = (context: TaskContext): TaskContext => ({ ...complete(context), callOutside: callOutsideFor(context) })
   const completeStep = (step: Step): Step =>
     'execute' in step
       ? {
           ...step,
           execute: async (context) =>
-            withoutFixed(await step.execute(complete(context)), fixedSettings(context.stage.context, webhook)),
+            withoutFixed(await step.execute(confine(context)), fixedSettings(context.stage.context, webhook)),
         }
       : { ...step, decide: (context) => step.decide(complete(context)) }
   return {
@@ -26,7 +39,7 @@ export function preconfiguredWebhookStage(webhook: PreconfiguredWebhook): StageT
     description: describePreconfigured(webhook),
     steps: webhookStage.steps.map(completeStep),
     chooseSteps: (stage) => webhookStage.chooseSteps(complete({ stage }).stage).map(completeStep),
-    onCancel: (context) => webhookStage.onCancel(complete(context)),
+    onCancel: (context) => webhookStage.onCancel(confine(context)),
   }
 }
 
