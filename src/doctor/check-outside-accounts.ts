@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { notificationTypes } from '../backends/notifications/types/all.ts'
 import { describeOpenAccounts, type OutsideAccount } from '../backends/rights/outside-account.ts'
 import type { Config } from '../config/config.ts'
 import { type Check, createCheck } from '../findings/finding.ts'
@@ -15,9 +16,14 @@ export function checkOutsideAccounts({ backends, upstreams }: Pick<Config, 'back
   return [createCheck('Outside accounts', (report) => [report.warning(tried, found, 'add permissions.READ to them')])]
 }
 
-function accountsOf({ infrastructure, canaries }: Config['backends']): OutsideAccount[] {
+function accountsOf({ infrastructure, canaries, notifications }: Config['backends']): OutsideAccount[] {
   const listed = Object.values(infrastructure?.artifacts ?? {}).filter((accounts) => Array.isArray(accounts))
-  return [...listed, ...Object.values(canaries?.accounts ?? {})].flat() as OutsideAccount[]
+  const kinds = notificationTypes.flatMap(({ id, keys }) => {
+    const settings = notifications?.types[id]
+    const takesRoles = Object.keys(keys.shape).some((key) => key.endsWith('.permissions'))
+    return settings !== undefined && takesRoles ? [{ ...settings, name: id }] : []
+  })
+  return [...[...listed, ...Object.values(canaries?.accounts ?? {})].flat(), ...kinds] as OutsideAccount[]
 }
 
 /** By a rule of the configuration, or as stored here. */

@@ -23,6 +23,11 @@ const outside = {
     },
   },
 }
+const kinds = {
+  'webhook-notifications': { enabled: true, secret: 'word' },
+  slack: { enabled: true, token: 'xoxb-1', permissions: { READ: ['bank'] } },
+  googlechat: { enabled: true },
+}
 const embedded = { fiat: { enabled: true }, clouddriver: { enabled: true }, kayenta: { enabled: true } }
 const prefixes = [{ prefix: 'shop*', permissions: { READ: ['bank'], WRITE: ['bank'] } }]
 const withRules = { ...outside, auth: { permissions: { source: { application: { prefix: { enabled: true, prefixes } } } } } }
@@ -44,6 +49,12 @@ const warning = 'warning: all users who may run a pipeline of some application c
 const cases: [what: string, settings: GatewaySettings, permissions: object | undefined, found: string[]][] = [
   ['rules for applications', { ...withRules, services: embedded }, undefined, [warning]],
   ['roles of an application', { ...outside, services: embedded }, { READ: ['bank'] }, [warning]],
+  [
+    'kinds of notification',
+    { ...withRules, ...kinds, services: embedded },
+    undefined,
+    [warning.replace('prom', 'prom, webhook')],
+  ],
   ['applications without roles', { ...outside, services: embedded }, {}, []],
   ['no application', { ...outside, services: embedded }, undefined, []],
   ['no permission service', { ...withRules, services: { ...embedded, fiat: { enabled: false } } }, undefined, []],

@@ -2,7 +2,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { maxStoredJsonDepth, parseJson } from '../../json/json.ts'
 import { fieldOf, isObject, type JsonObject, objectOf, textOf } from '../../json/values.ts'
-import { type Backend, type BackendContext, BackendError, type Caller, type OpenBackend, trustedCallerOf } from '../backend.ts'
+import {
+  askerOf,
+  type Backend,
+  type BackendContext,
+  BackendError,
+  type Caller,
+  type OpenBackend,
+  trustedCallerOf,
+} from '../backend.ts'
 import { logUndelivered } from '../notifications/check-at-start.ts'
 import { noticesOfEvent } from '../notifications/life-cycle-notices.ts'
 import { type DeliveryPauses, Notifier, settingsOf, usualPauses } from '../notifications/notifier.ts'
@@ -73,9 +81,9 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
   })
 
   /** What an orchestrator reports starts nothing: the engine starts what follows from its runs itself. */
-  function notify(body: unknown): void {
+  async function notify(body: unknown, user: string | undefined): Promise<void> {
     const { links } = settingsOf(context)
-    notifier.accept(noticesOfEvent(objectOf(body), { links, now: context.now() }))
+    await notifier.accept(noticesOfEvent(objectOf(body), { links, now: context.now() }), user)
   }
 
   return {
@@ -112,13 +120,13 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
 interface EventSinks {
   readonly receiver: EventReceiver
   readonly log: EventLog
-  readonly notify: (body: unknown) => void
+  readonly notify: (body: unknown, user: string | undefined) => Promise<void>
 }
 
 function mountEvents(app: FastifyInstance, context: BackendContext, { receiver, log, notify }: EventSinks): void {
   app.post('/', async (request, reply) => {
     const body = parseBody(request.body)
-    notify(body)
+    await notify(body, askerOf(request))
     await receiver.handle(toEvent(body), trustedCallerOf(request))
     return reply.code(200).send()
   })

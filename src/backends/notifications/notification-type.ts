@@ -18,7 +18,7 @@ export interface NotificationType {
   readonly address: AddressField
   /** Deck has a form of its own for it. */
   readonly isKnownToDeck: boolean
-  /** Plain data, which is handed to a worker thread; undefined while it is switched off. */
+  /** Plain data, which is handed to a worker thread, with `permissions` where it holds credentials; undefined while it is switched off. */
   toSettings(keys: object, report: SettingsReport, shared: SharedValues): object | undefined
   open(settings: object, tools: ChannelTools): Channel
 }

@@ -6,6 +6,8 @@ import { inTransaction } from '../../storage/database.ts'
 import type { BackendContext } from '../backend.ts'
 import { createOutsideCalls } from '../outside/call-outside.ts'
 import { defaultOutsideSettings } from '../outside/settings.ts'
+import { type AccountJudge, openAccountJudge } from '../rights/account-use.ts'
+import type { OutsideAccount } from '../rights/outside-account.ts'
 import { type Channel, type ChannelTools, DeliveryError } from './notification-type.ts'
 import { type Delivery, type DeliveryOutcome, Outbox, shownAddress, type WaitingDelivery } from './outbox.ts'
 import type { NotificationServiceSettings } from './settings.ts'
@@ -29,6 +31,7 @@ export const usualPauses: DeliveryPauses = {
   timeoutMs: 10_000,
 }
 
+const kind = 'kind of notification'
 const maxSending = 8
 const maxWaiting = 10_000
 const maxOfExecution = 200
@@ -72,9 +75,10 @@ export class Notifier {
   }
 
   /** Stores all before any is sent: what was answered with 200 is delivered, also after a crash. */
-  accept(deliveries: readonly Delivery[]): void {
+  async accept(deliveries: readonly Delivery[], user: string | undefined): Promise<void> {
     const { db, now } = this.#context
-    const added = inTransaction(db, () => deliveries.filter((each) => this.#add(each, now())))
+    const judge = await this.#judgeFor(deliveries, user)
+    const added = inTransaction(db, () => deliveries.filter((each) => this.#add(each, now(), judge)))
     this.#reportChange(added)
     if (added.length > 0) this.#sendDue()
   }
@@ -83,8 +87,10 @@ export class Notifier {
     return this.#outbox.deliveriesOf(executionId)
   }
 
-  /** Sends at once and once. @returns why it was not delivered */
-  async test({ type, notice }: Delivery): Promise<string | undefined> {
+  /** Sends at once and once. @returns why it was not delivered @throws {BackendError} 403 */
+  async test(delivery: Delivery, user: string | undefined): Promise<string | undefined> {
+    const { type, notice } = delivery
+    ;(await this.#judgeFor([delivery], user))?.check(this.#accountOf(type), kind)
     const channel = this.#channelOf(type)
     if (channel === undefined) return describeUndelivered(type)
     try {
@@ -95,11 +101,28 @@ export class Notifier {
     }
   }
 
-  #add(delivery: Delivery, now: number): boolean {
+  /** Undefined: all users may use them, and nothing has to be asked. @throws {BackendError} 503 */
+  async #judgeFor(deliveries: readonly Pick<Delivery, 'type'>[], user: string | undefined): Promise<AccountJudge | undefined> {
+    const isRestricted = deliveries.some(({ type }) => this.#accountOf(type).use !== undefined)
+    return isRestricted ? openAccountJudge(this.#context, user) : undefined
+  }
+
+  /** A kind that names no roles sends whatever a run that began may send. */
+  #accountOf(type: string): { readonly use?: OutsideAccount } {
+    const { id = type } = notificationTypeOf(type) ?? {}
+    const { permissions } = (settingsOf(this.#context).types[id] ?? {}) as Pick<OutsideAccount, 'permissions'>
+    return permissions === undefined ? {} : { use: { name: id, permissions } }
+  }
+
+  #add(delivery: Delivery, now: number, judge: AccountJudge | undefined): boolean {
     const { type, notice } = delivery
     const count = notice.execution === undefined ? 0 : this.#outbox.countOfExecution(notice.execution.id)
     if (count > maxOfExecution) return false
-    return this.#outbox.add(delivery, now, this.#obstacleTo(type, notice.address, count))
+    return this.#outbox.add(
+      delivery,
+      now,
+      refusalOf(judge, this.#accountOf(type)) ?? this.#obstacleTo(type, notice.address, count),
+    )
   }
 
   #obstacleTo(type: string, address: string, count: number): string | undefined {
@@ -213,6 +236,15 @@ export function describeUndelivered(type: string): string {
     return `Nothing delivers notifications of the kind "${known.id}". Switch them on with ${known.enabledBy}.`
   const ids = notificationTypes.map(({ id }) => id).join(', ')
   return `Nothing delivers notifications of the kind "${type.slice(0, 60)}". Use one of ${ids}.`
+}
+
+function refusalOf(judge: AccountJudge | undefined, account: { readonly use?: OutsideAccount }): string | undefined {
+  try {
+    judge?.check(account, kind)
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
 }
 
 function toTools({ settings, call }: BackendContext, timeoutMs: number): ChannelTools {

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type JsonObject, textOf } from '../../json/values.ts'
 import { createUlid } from '../../storage/ulid.ts'
-import { type BackendContext, BackendError } from '../backend.ts'
+import { askerOf, type BackendContext, BackendError } from '../backend.ts'
 import { noticesOfRequest } from './life-cycle-notices.ts'
 import type { Notice } from './notification-type.ts'
 import { type Notifier, settingsOf } from './notifier.ts'
@@ -31,14 +31,14 @@ export function notificationRoutes(
   )
 
   // A kind without handler is accepted too (docs/contracts/events.md#acceptance).
-  app.post('/notifications', (request, reply) => {
-    notifier.accept(noticesOfRequest(parse(request.body), { links, now: context.now() }))
+  app.post('/notifications', async (request, reply) => {
+    await notifier.accept(noticesOfRequest(parse(request.body), { links, now: context.now() }), askerOf(request))
     return reply.code(200).send()
   })
 
   app.post('/notifications/test', async (request) => {
     const { type, notice } = toTest(request, parse(request.body), context.now())
-    const reason = await notifier.test({ type, notice })
+    const reason = await notifier.test({ type, notice }, askerOf(request))
     return reason === undefined ? { delivered: true } : { delivered: false, reason }
   })
 

@@ -1,6 +1,8 @@
 /** Rights on jobs and builds of this machine. Without a user, Fairlead itself asks. */
 import { type BackendContext, BackendError } from '../../backend.ts'
 import { type Access, checkOnApplication, describeMissing, requireAccess } from '../../rights/access.ts'
+import { openAccountJudge } from '../../rights/account-use.ts'
+import type { OutsideAccount } from '../../rights/outside-account.ts'
 
 /** A job or build; one without an application belongs to all users. */
 export interface Owned {
@@ -27,6 +29,13 @@ export class JobRights {
       throw new BackendError(403, `This build needs WRITE on the account "${account}". ${advice}`, { exception: 'AccessDenied' })
     }
     if (isOwned(application)) checkOnApplication(access, application, 'EXECUTE')
+  }
+
+  /** A build can show all of its checkout. @param account That fetches it @throws {BackendError} 403, 503 */
+  async checkCheckout(account: OutsideAccount | undefined, user: string | undefined): Promise<void> {
+    if (account === undefined) return
+    const judge = await openAccountJudge(this.#context, user)
+    judge.check({ use: account }, 'artifact account')
   }
 
   /** Which accounts get the image of a build that the user starts, as with a bake. @throws {BackendError} 503 */

@@ -166,6 +166,7 @@ export class LocalBuildServer implements BuildServer {
     this.#checkPlace(job)
     checkParameters(name, job.definition, order.parameters, job.repository !== undefined)
     await this.#rights.checkRun(job, order.user)
+    await this.#rights.checkCheckout(this.#parts.repositories.accountOf(job.repository), order.user)
     const accounts = provider.parts.settings.accounts.map((account) => account.name)
     const imageAccounts = await this.#rights.changeable(accounts, order.user)
     this.#checkRoom(job.application)

@@ -158,6 +158,11 @@ export class RepositoryReader {
     this.#closing.abort()
   }
 
+  /** Undefined: the settings of the repository name none, or one that does not exist. */
+  accountOf(repository: BuildRepository | undefined): GitAccount | undefined {
+    return this.#options.accounts.find(({ name }) => name === repository?.account)
+  }
+
   /** The commit that a branch has now, for little. @throws {BackendError} */
   async head(repository: BuildRepository, folder: string): Promise<string | undefined> {
     const { git, url } = await this.#open(repository, folder, folder)
@@ -210,7 +215,7 @@ export class RepositoryReader {
   /** Without `readOnly`: Git works with the files and keys of Fairlead's user, as settings of the operator want it. @throws {BackendError} 400 */
   async #accessTo(repository: BuildRepository, home: string): Promise<RepositoryAccess> {
     const { url, account: name } = repository
-    const account = name === undefined ? undefined : this.#options.accounts.find((each) => each.name === name)
+    const account = this.accountOf(repository)
     if (name !== undefined && account === undefined) {
       throw new BackendError(
         400,

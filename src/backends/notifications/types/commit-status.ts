@@ -2,6 +2,7 @@
 import { encodeSegment } from '../../../http/encode-path.ts'
 import { httpAddress, off, optionalText, setting, settings } from '../../../settings/setting.ts'
 import { operatorAddress } from '../../outside/call-outside.ts'
+import { type OutsideAccount, usePermissions } from '../../rights/outside-account.ts'
 import { postJson } from '../http-delivery.ts'
 import { type ChannelTools, DeliveryError, type Notice, type NoticePhase, type NotificationType } from '../notification-type.ts'
 
@@ -59,7 +60,7 @@ const hosts: readonly StatusHost[] = [
 
 export const commitStatusNotifications: readonly NotificationType[] = hosts.map(commitStatusType)
 
-interface StatusSettings {
+interface StatusSettings extends Pick<OutsideAccount, 'permissions'> {
   readonly token: string
   readonly endpoint: string
 }
@@ -71,6 +72,7 @@ function commitStatusType(host: StatusHost): NotificationType {
   const { prefix, label } = host
   const keys = settings({
     enabled: setting(`${prefix}.enabled`, off).describe(`Set the status of commits at ${label}.`),
+    permissions: setting(`${prefix}.permissions`, usePermissions),
     token: setting(`${prefix}.token`, optionalText).describe('Token that may set the status of commits.'),
     endpoint: setting(
       `${prefix}.endpoint`,
@@ -89,11 +91,11 @@ function commitStatusType(host: StatusHost): NotificationType {
     },
     isKnownToDeck: host.id === 'githubStatus',
     toSettings(bound, report): StatusSettings | undefined {
-      const { enabled, token, endpoint } = keys.read(bound)
+      const { enabled, permissions, token, endpoint } = keys.read(bound)
       if (!enabled) return undefined
       if (token === undefined) report.problem(`${prefix}.token`, `is needed with ${prefix}.enabled`)
       if (endpoint === undefined) report.problem(`${prefix}.endpoint`, `is needed with ${prefix}.enabled`)
-      return { token: token ?? '', endpoint: endpoint ?? '' }
+      return { ...(permissions && { permissions }), token: token ?? '', endpoint: endpoint ?? '' }
     },
     open: (opened, tools) => openStatus(host, opened as StatusSettings, tools),
   }

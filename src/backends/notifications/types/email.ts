@@ -2,6 +2,7 @@
 import type { Transporter } from 'nodemailer'
 import { readAuthorities } from '../../../http/tls/read-authorities.ts'
 import { off, optionalFlag, optionalText, port, type SettingsOf, setting, settings } from '../../../settings/setting.ts'
+import { usePermissions } from '../../rights/outside-account.ts'
 import { type Channel, DeliveryError, type Notice, type NotificationType } from '../notification-type.ts'
 
 const smtp = 'spring.mail.properties.mail.smtp'
@@ -9,6 +10,7 @@ const smtp = 'spring.mail.properties.mail.smtp'
 const emailKeys = settings(
   {
     enabled: setting('mail.enabled', off).describe('Send notifications by e-mail, through the server of `spring.mail`.'),
+    permissions: setting('mail.permissions', usePermissions),
     from: setting('mail.from', optionalText).describe('Sender of e-mails, such as `Fairlead <fairlead@example.com>`.'),
     caFile: setting('mail.ca-file', optionalText).describe(
       'PEM file with the authorities that the mail server is trusted by, in place of the usual ones; read at the start.',

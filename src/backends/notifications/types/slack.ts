@@ -3,6 +3,7 @@ import { parseIfJson } from '../../../json/json.ts'
 import { fieldOf, textOf } from '../../../json/values.ts'
 import { httpAddress, off, optionalText, type SettingsOf, setting, settings } from '../../../settings/setting.ts'
 import { operatorAddress } from '../../outside/call-outside.ts'
+import { usePermissions } from '../../rights/outside-account.ts'
 import { postJson } from '../http-delivery.ts'
 import { type Channel, type ChannelTools, DeliveryError, type Notice, type NotificationType } from '../notification-type.ts'
 import { detailsOf, escapeChat } from './chat-text.ts'
@@ -12,6 +13,7 @@ const slackKeys = settings({
     'Send notifications to Slack. `slack.token` is that of a bot with the right `chat:write`, or the last three parts of the address of ' +
       'an incoming webhook.',
   ),
+  permissions: setting('slack.permissions', usePermissions),
   botName: setting('slack.bot-name', optionalText).describe('Name that messages come from. Default: that of the bot.'),
   iconUrl: setting('slack.default-icon-url', optionalText).describe('Address of the picture of the sender.'),
   usesWebhook: setting('slack.force-use-incoming-webhook', off).describe(

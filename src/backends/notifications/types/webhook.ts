@@ -2,11 +2,13 @@
 import { createHmac } from 'node:crypto'
 import { formatJson } from '../../../json/json.ts'
 import { off, optionalText, type SettingsOf, setting, settings } from '../../../settings/setting.ts'
+import { usePermissions } from '../../rights/outside-account.ts'
 import { postJson } from '../http-delivery.ts'
 import type { Notice, NotificationType } from '../notification-type.ts'
 
 const webhookKeys = settings({
   enabled: setting('webhook-notifications.enabled', off).describe('Send notifications to the webhooks that they name.'),
+  permissions: setting('webhook-notifications.permissions', usePermissions),
   secret: setting('webhook-notifications.secret', optionalText).describe(
     'Key of the signature, which receivers check: HMAC with SHA-256 of the body.',
   ),

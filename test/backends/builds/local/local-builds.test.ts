@@ -355,3 +355,29 @@ test('starts and stops need WRITE on the account, EXECUTE on the application, an
   assert.equal(status, 400)
   assert.match(String((body as JsonObject)['message']), /bakery\.local\.enabled/)
 })
+
+test('a start needs the role of the artifact account that fetches the checkout', async (t) => {
+  const view = { accounts: [{ name: 'local', authorizations: ['READ', 'WRITE'] }] }
+  const applications = [{ name: 'web', authorizations: ['EXECUTE'] }]
+  const repository = (account: string) => ({ url: 'http://127.0.0.1:1/web.git', account })
+  const builds = await startLocalBuilds(t, {
+    views: {
+      ann: { ...view, name: 'ann', applications, roles: [{ name: 'bank' }] },
+      bob: { ...view, name: 'bob', applications },
+    },
+    settings: { jobs: ['open', 'vault'].map((name) => ({ name, repository: repository(name), steps: ['true'] })) },
+    artifacts: {
+      'git-repo.enabled': true,
+      'git-repo.accounts': [{ name: 'open' }, { name: 'vault', permissions: { READ: ['bank'] } }],
+    },
+  })
+  for (const [user, job, status] of [
+    ['ann', 'vault', 200],
+    ['bob', 'vault', 403],
+    ['bob', 'open', 200],
+  ] as const) {
+    const headers = { 'x-spinnaker-user': user, 'x-spinnaker-execution-id': `${user} ${job}` }
+    const started = await builds.ask('PUT', `/masters/local/jobs/${job}`, undefined, headers)
+    assert.equal(started.status, status, `${user} ${job} ${JSON.stringify(started.body)}`)
+  }
+})
