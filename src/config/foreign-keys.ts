@@ -91,6 +91,7 @@ const spinnaker = [
   'spinnaker.extensibility',
   'spinnaker.extensibility.deck-proxy',
   'spinnaker.pollingSafeguard',
+  'pollers',
   'spectator',
   'stackdriver',
   'observability',

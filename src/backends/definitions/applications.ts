@@ -25,12 +25,16 @@ import { compareValues, containment } from './search.ts'
 
 const time = z.union([z.string(), z.number()]).nullish()
 
+const wholeNumber = z.union([z.int().min(0), z.string().regex(/^\d{1,9}$/, 'it must be a whole number')]).nullish()
+
 /** What the API document says, and what clients send besides; the store sets the times. */
 const ApplicationFields = ApplicationAttributes.extend({
   name: optionalTextField,
   cloudProviders: z.union([z.string(), z.array(z.string())]).nullish(),
   trafficGuards: z.array(TrafficGuard.extend({ enabled: optionalFlagField })).nullish(),
   platformHealthOnly: optionalFlagField,
+  // A wrong value would be no value, and what the application wants to keep would be deleted.
+  retention: z.strictObject({ retentionDays: wholeNumber, kept: wholeNumber }).nullish(),
   createTs: time,
   updateTs: time,
 })

@@ -11,13 +11,15 @@ import {
 } from '../../settings/setting.ts'
 
 const days = (usual: number) => whole(0, 36_500).default(usual)
+const interval = whole(1000, 2_147_483_647)
+const chunks = whole(1, 1000).default(1)
 
 export const retentionKeys = settings({
   enabled: setting('retention.enabled', optionalFlag).describe(
     'Whether what is older and more than the keys below say is deleted. Default: in a data directory that this version or a later one has ' +
       'created, or once one of these keys is set.',
   ),
-  intervalMs: setting('retention.intervalMs', whole(1000, 2_147_483_647).default(3_600_000)).describe(
+  intervalMs: setting('retention.intervalMs', interval.default(3_600_000)).describe(
     'Milliseconds between two searches for what may be deleted.',
   ),
   executions: {
@@ -53,12 +55,8 @@ export const retentionKeys = settings({
     kept: setting('pollers.oldPipelineCleanup.minimumPipelineExecutions', whole(0).default(5)).describe(
       'Executions of each pipeline beyond that age that are kept.',
     ),
-    chunkSize: setting('pollers.oldPipelineCleanup.chunkSize', whole(1, 1000).default(1)).describe(
-      'Executions that one transaction deletes.',
-    ),
-    intervalMs: setting('pollers.oldPipelineCleanup.intervalMs', whole(1000, 2_147_483_647).optional()).describe(
-      'As `retention.intervalMs`.',
-    ),
+    chunkSize: setting('pollers.oldPipelineCleanup.chunkSize', chunks).describe('Executions that one transaction deletes.'),
+    intervalMs: setting('pollers.oldPipelineCleanup.intervalMs', interval.optional()).describe('As `retention.intervalMs`.'),
     exceptional: setting('pollers.oldPipelineCleanup.exceptionalApplications', texts).describe('Applications with another age.'),
     exceptionalDays: setting(
       'pollers.oldPipelineCleanup.exceptionalApplicationsThresholdDays',
@@ -71,6 +69,12 @@ export const retentionKeys = settings({
     ),
     kept: setting('pollers.topApplicationExecutionCleanup.threshold', whole(0).default(2500)).describe(
       'Tasks of each application that are kept.',
+    ),
+    chunkSize: setting('pollers.topApplicationExecutionCleanup.chunkSize', chunks).describe(
+      'As that of `pollers.oldPipelineCleanup`, while that is not enabled.',
+    ),
+    intervalMs: setting('pollers.topApplicationExecutionCleanup.intervalMs', interval.optional()).describe(
+      'As that of `pollers.oldPipelineCleanup`, while that is not set.',
     ),
   },
 })
@@ -95,8 +99,8 @@ export function toRetentionSettings(values: SettingsOf<typeof retentionKeys>, is
   return {
     /** Undefined: by the age of the data. */
     enabled: values.enabled ?? (isChosen ? true : undefined),
-    intervalMs: pipelineCleanup.intervalMs ?? intervalMs,
-    chunkSize: pipelineCleanup.enabled === true ? pipelineCleanup.chunkSize : 10,
+    intervalMs: pipelineCleanup.intervalMs ?? taskCleanup.intervalMs ?? intervalMs,
+    chunkSize: [pipelineCleanup, taskCleanup].find((one) => one.enabled === true)?.chunkSize ?? 10,
     executions: toExecutionRule(pipelineCleanup, executions),
     tasks:
       taskCleanup.enabled === undefined

@@ -130,5 +130,7 @@ export class Sweeper {
 
 function wholeOf(value: unknown): number | undefined {
   const number = Number(value)
-  return value !== null && value !== '' && Number.isSafeInteger(number) && number >= 0 ? number : undefined
+  return ['number', 'string'].includes(typeof value) && value !== '' && Number.isSafeInteger(number) && number >= 0
+    ? number
+    : undefined
 }

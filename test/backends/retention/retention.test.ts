@@ -107,9 +107,10 @@ test('what waits stays, with the runs that it follows from', async (t) => {
 
 test('an application says itself how long its runs are kept', async (t) => {
   const engine = await startEngine(t, { executions: { days: 30, kept: 0 } })
-  const retention = { retentionDays: 99, kept: 0 }
-  const { status } = await engine.ask('front50', 'POST', '/v2/applications', { name: 'web', email: 'a@example.com', retention })
-  assert.equal(status, 200)
+  const save = async (retention: unknown) =>
+    (await engine.ask('front50', 'POST', '/v2/applications', { name: 'web', email: 'a@example.com', retention })).status
+  for (const wrong of ['ten', { retentionDays: '99d' }, { kept: -1 }, { days: 99 }]) assert.equal(await save(wrong), 400)
+  assert.equal(await save({ retentionDays: 99, kept: 0 }), 200)
   for (const day of [0, 2, 3]) await engine.run(day, 'p')
   assert.deepEqual(await engine.keptAt(100), ['p 2', 'p 3'])
 })
@@ -176,9 +177,15 @@ test("Orca's keys are read, and count as a choice", async () => {
     'pollers.oldPipelineCleanup.enabled': true,
     'pollers.oldPipelineCleanup.thresholdDays': 14,
     'pollers.topApplicationExecutionCleanup.enabled': true,
+    'pollers.topApplicationExecutionCleanup.intervalMs': 60_000,
+    'pollers.topApplicationExecutionCleanup.chunkSize': 7,
+    'pollers.someOther.enabled': true,
   })
   assert.deepEqual(set?.executions, { days: 14, kept: 5, countsOldOnly: true, exceptions: {} })
-  assert.deepEqual([set?.tasks, set?.enabled, set?.chunkSize], [{ days: undefined, kept: 2500 }, true, 1])
+  assert.deepEqual(
+    [set?.tasks, set?.enabled, set?.chunkSize, set?.intervalMs],
+    [{ days: undefined, kept: 2500 }, true, 1, 60_000],
+  )
   assert.equal((await read({ 'pollers.oldPipelineCleanup.enabled': false }))?.executions, undefined)
   assert.deepEqual((await read({}))?.executions, { days: 90, kept: 100 })
 })
