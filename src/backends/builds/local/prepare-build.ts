@@ -130,9 +130,9 @@ async function toPlan(order: PlanOrder, { context, settings, caches, provider }:
   }
   const use = { user, place: `build ${title}`, run: { service: 'igor', id } } as const
   const owner = { application: application === '' ? undefined : application, account }
-  const { value, secrets, versions } = await context.secrets.reveal(secret, { ...owner, ...use })
   const { variables } = provider.parts
-  const given = isReviewed(commit) ? await variables.reveal(account, use) : await variables.revealForBranch(account, use)
+  const given = isReviewed(commit) ? await variables.reveal(account, use) : await variables.revealForBranch(account, use, secret)
+  const { value, secrets, versions } = await context.secrets.reveal(secret, { ...owner, ...use })
   const environment = { ...given.value, ...value.environment }
   const named = Object.entries(environment).filter(([name, text]) => looksSecret(name) && isRecognisable(text))
   const plan: BuildPlan = {

@@ -18,7 +18,10 @@ test('builds of other branches get no logins, unless the account says so', async
   const registries = await startPrivateRegistries(t)
   const git = await startGitServer(t)
   git.commit({ '.fairlead/build.yml': buildFile })
-  git.git('branch', 'other')
+  git.git('checkout', '--quiet', '-b', 'sly')
+  git.commit({ '.fairlead/build.yml': 'jobs: { main: { environment: { A: secret:db-password }, steps: [env] } }' })
+  git.git('branch', 'other', 'main')
+  git.git('checkout', '--quiet', 'main')
   const ports = [await somePorts(20), await somePorts(20)]
   const given = {
     'ca-file': registries.authority,
@@ -58,6 +61,9 @@ test('builds of other branches get no logins, unless the account says so', async
   assert.match(other.log, /^GREETING is hello\.\nSIGNED is \.\nAPI_KEY is \.\nHTTPS_PROXY is http:\/\/127\.0\.0\.1:\d+\.\n/m)
   assert.match(other.log, /^PIP_INDEX_URL is https:\/\/packages\.company\.example\/pip\/simple\.$/m)
   assert.equal(registries.connects.length, before, 'the proxy wants a login')
+
+  const sly = await build('shut/main', 'branch=sly')
+  assert.match(sly.log, /secret:db-password is a login of the account shut, which builds of this branch do not get\. /)
 
   const open = await build('open/main', 'branch=other')
   assert.equal(open.result, 'SUCCESS', open.log)

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path'
 import { getCACertificates } from 'node:tls'
 import { openWayTo } from '../../../../../agent/workspace.ts'
+import { BackendError } from '../../../../backend.ts'
 import { allMaskFormsOf, longestFirst } from '../../../../secrets/mask-forms.ts'
 import { allReferencesIn, replaceReferences } from '../../../../secrets/references.ts'
 import type { Revealed, SecretUse, SecretValues } from '../../../../secrets/secret-values.ts'
@@ -79,10 +80,23 @@ export class AccountVariables {
     return { value: toVariables(outgoing, given.files), secrets: masks, versions }
   }
 
-  /** The same for a build of a branch that nobody may have reviewed. */
-  async revealForBranch(account: string, use: VariablesUse): Promise<Revealed<Variables>> {
+  /**
+   * The same for a build of a branch that nobody may have reviewed.
+   *
+   * @param job JSON data of the branch, which must not get the logins by references of its own
+   * @throws {BackendError} as `reveal`, and 400 for such a reference
+   */
+  async revealForBranch(account: string, use: VariablesUse, job: unknown): Promise<Revealed<Variables>> {
     const given = this.#given.get(account)
     if (given === undefined || given.outgoing.isForAllBranches) return this.reveal(account, use)
+    const [login] = allReferencesIn(job).intersection(allReferencesIn(given.outgoing))
+    if (login !== undefined) {
+      const advice = 'Use another secret, or let an operator set "logins-for-all-branches" of the account.'
+      throw new BackendError(
+        400,
+        `secret:${login} is a login of the account ${account}, which builds of this branch do not get. ${advice}`,
+      )
+    }
     return { value: toVariables(withoutLogins(given.outgoing), given.files), secrets: [], versions: [] }
   }
 }
