@@ -14,7 +14,7 @@ import { JobCatalog } from './job-catalog.ts'
 import { LocalBuildServer } from './local-build-server.ts'
 import { LocalBuilds } from './local-builds.ts'
 import { RepositoryReader } from './repository.ts'
-import { type LocalBuildSettings, localBuildKeys, toLocalBuildSettings } from './settings.ts'
+import { type BuildRepository, type LocalBuildSettings, localBuildKeys, toLocalBuildSettings } from './settings.ts'
 
 /** Accounts for Git among those of artifacts. */
 const gitAccounts = 'git-repo'
@@ -39,7 +39,11 @@ function openLocalBuilds(settings: LocalBuildSettings, context: BackendContext, 
   const files = new BuildFiles(join(folder, 'kept'))
   const { sandbox } = context.settings.outside ?? defaultOutsideSettings
   const accounts = (context.settings.infrastructure?.artifacts?.[gitAccounts] ?? []) as readonly GitAccount[]
-  const repositories = new RepositoryReader({ accounts, maxBytes: settings.diskMb * 1024 * 1024, sandbox })
+  const outgoingOf = (repository: BuildRepository) => {
+    const owner = [...settings.jobs, ...settings.sources].find((each) => each.repository === repository)
+    return provider.parts.variables.forGit(owner?.account ?? '')
+  }
+  const repositories = new RepositoryReader({ accounts, maxBytes: settings.diskMb * 1024 * 1024, sandbox, outgoingOf })
   const catalog = new JobCatalog({ settings, repositories, folder: join(folder, 'reading'), log })
   const caches = new CacheFolders({
     dataDir: provider.dataDir,

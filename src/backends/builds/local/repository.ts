@@ -34,6 +34,8 @@ interface RepositoryOptions {
   /** Of one file that Git writes; it gets all of a fetch as one. */
   readonly maxBytes: number
   readonly sandbox: SandboxChoice
+  /** Authorities and proxy, of the account whose builds have the repository. */
+  readonly outgoingOf?: (repository: BuildRepository) => Pick<RepositoryAccess, 'environment' | 'readOnly'>
 }
 
 interface FetchFolders {
@@ -181,6 +183,7 @@ export class RepositoryReader {
   async #open(repository: BuildRepository, cwd: string, home: string): Promise<{ git: Git; url: string }> {
     const { url, environment, readOnly, uploadPack } = await this.#accessTo(repository, home)
     const sandbox = readOnly === undefined ? 'none' : this.#options.sandbox
+    const outgoing = this.#options.outgoingOf?.(repository)
     let excess: BackendError | undefined
     const run: Git = async (verb = '', ...others) => {
       const reads = uploadPack !== undefined && (verb === 'fetch' || verb === 'ls-remote')
@@ -192,13 +195,13 @@ export class RepositoryReader {
           program: 'sh',
           args: ['-c', bounded, 'sh', String(Math.ceil(this.#options.maxBytes / blockBytes)), ...args],
           folder: cwd,
-          environment: { ...gitEnvironment, HOME: home, GIT_LITERAL_PATHSPECS: '1', ...environment },
+          environment: { ...outgoing?.environment, ...gitEnvironment, HOME: home, GIT_LITERAL_PATHSPECS: '1', ...environment },
           timeLimitMs: fetchTimeoutMs,
           maxOutputBytes,
           signal: this.#closing.signal,
           sandbox,
           network: 'host',
-          readOnly: [home, ...(readOnly ?? [])],
+          readOnly: [home, ...(outgoing?.readOnly ?? []), ...(readOnly ?? [])],
           maxMemoryBytes,
           maxFolderBytes: 2 * this.#options.maxBytes,
         })

@@ -37,7 +37,14 @@ test('builds of other branches get no logins, unless the account says so', async
     { name: 'open', ports: ports[1], ...given, 'logins-for-all-branches': true },
   ]
   const repositories = accounts.map(({ name }) => ({ name, account: name, repository: { url: git.url } }))
-  const builds = await startLocalBuilds(t, { settings: { repositories }, local: { accounts } })
+  const repository = { url: `${registries.direct}/shop.git`, account: 'git' }
+  const jobs = [{ name: 'company', account: 'shut', repository, steps: ['cat README.md'] }]
+  const login = { name: 'git', username: 'ci', password: packagePassword, hosts: ['127.0.0.1'] }
+  const builds = await startLocalBuilds(t, {
+    settings: { repositories, jobs },
+    local: { accounts },
+    artifacts: { 'git-repo.enabled': true, 'git-repo.accounts': [login] },
+  })
   const build = async (job: string, query?: string) => {
     const { result, number } = await builds.build(job, query)
     const log = await builds.log(job, number)
@@ -61,6 +68,9 @@ test('builds of other branches get no logins, unless the account says so', async
   assert.match(other.log, /^GREETING is hello\.\nSIGNED is \.\nAPI_KEY is \.\nHTTPS_PROXY is http:\/\/127\.0\.0\.1:\d+\.\n/m)
   assert.match(other.log, /^PIP_INDEX_URL is https:\/\/packages\.company\.example\/pip\/simple\.$/m)
   assert.equal(registries.connects.length, before, 'the proxy wants a login')
+
+  const company = await build('company')
+  assert.match(company.log, /^read me/m, 'Fairlead itself fetches with the authorities of the account')
 
   const sly = await build('shut/main', 'branch=sly')
   assert.match(sly.log, /secret:db-password is a login of the account shut, which builds of this branch do not get\. /)

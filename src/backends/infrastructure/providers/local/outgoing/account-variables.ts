@@ -31,6 +31,8 @@ interface Given {
   readonly refers: boolean
 }
 
+const networkVariable = /^(?:\w+_PROXY|GIT_SSL_CAINFO)$/i
+
 /** Without an application: its authors could set a secret of the same name. */
 type VariablesUse = Pick<SecretUse, 'user' | 'place' | 'run'>
 
@@ -65,6 +67,13 @@ export class AccountVariables {
   /** Folder that programs may read; undefined where no variable names one. */
   folderOf(account: string): string | undefined {
     return this.#given.get(account)?.folder
+  }
+
+  /** What Git of Fairlead itself needs for repositories of the account's builds, whose logins it has already. */
+  forGit(account: string): { readonly environment: Variables; readonly readOnly: readonly string[] } {
+    const plain = Object.entries(this.plain(account)).filter(([name]) => networkVariable.test(name))
+    const folder = this.folderOf(account)
+    return { environment: Object.fromEntries(plain), readOnly: folder === undefined ? [] : [folder] }
   }
 
   /**
