@@ -1,6 +1,6 @@
 /** A step that builds a container image with buildah, and pushes it. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { findOnPath } from '../../../runtime/find-program.ts'
 import { BuilderError, resolveWithin } from '../../infrastructure/providers/local/builder-process.ts'
 import type { BuildReport } from './build-report.ts'
@@ -18,6 +18,9 @@ interface ContainerImageOptions {
   readonly log: RunnerLog
 }
 
+/** Where a Dockerfile finds them. */
+const authorityFolder = '/run/fairlead'
+
 /** @throws {BuilderError} also where buildah is not installed */
 export async function buildContainerImage(
   { name, tag, file, context, push }: ContainerImageAction,
@@ -29,7 +32,10 @@ export async function buildContainerImage(
   // Without a daemon, and without rights that the user of an account does not have.
   const storage = { STORAGE_DRIVER: 'vfs', BUILDAH_ISOLATION: 'chroot', ...env }
   const fileArguments = file === undefined ? [] : ['--file', resolveWithin(source, file)]
-  await log.run(['buildah', 'build', '--tag', reference, ...fileArguments, folder], { cwd: folder, env: storage })
+  await log.run(['buildah', 'build', '--tag', reference, ...authorityArguments(env), ...fileArguments, folder], {
+    cwd: folder,
+    env: storage,
+  })
   if (!push) return { name, tag }
   const digestFile = join(work, 'tmp', 'image-digest')
   await log.run(['buildah', 'push', '--digestfile', digestFile, reference, `docker://${reference}`], {
@@ -37,6 +43,15 @@ export async function buildContainerImage(
     env: storage,
   })
   return { name, tag, digest: readFileSync(digestFile, 'utf8').trim() }
+}
+
+/** Steps of the Dockerfile find the authorities of the account by the variables that it declares, and the image keeps none. */
+function authorityArguments(env: Readonly<Record<string, string>>): string[] {
+  const { NODE_EXTRA_CA_CERTS: file } = env
+  if (file === undefined || !existsSync(file)) return []
+  const names = Object.keys(env).filter((name) => env[name] === file)
+  const place = join(authorityFolder, basename(file))
+  return ['--volume', `${dirname(file)}:${authorityFolder}:ro`, ...names.flatMap((name) => ['--build-arg', `${name}=${place}`])]
 }
 
 /** @throws {BuilderError} */

@@ -1,10 +1,18 @@
 /** What accounts give to builds: all to those of the branch of the configuration, and no login to others. */
 import assert from 'node:assert/strict'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { buildContainerImage } from '../../../../src/backends/builds/local/container-image.ts'
+import { RunnerLog } from '../../../../src/backends/builds/local/runner-log.ts'
+import { findProgram } from '../../../support/debian.ts'
 import { startGitServer } from '../../../support/git-server.ts'
 import { somePorts } from '../../../support/infrastructure.ts'
 import { npmToken, packagePassword, proxyPassword, startPrivateRegistries } from '../../../support/private-registries.ts'
+import { createFolder, removeFolder } from '../../../support/temporary-folder.ts'
 import { secretValue, startLocalBuilds } from './support.ts'
+
+const [busybox, buildah] = ['busybox', 'buildah'].map(findProgram)
 
 const buildFile = `
 jobs:
@@ -78,4 +86,27 @@ test('builds of other branches get no logins, unless the account says so', async
   const open = await build('open/main', 'branch=other')
   assert.equal(open.result, 'SUCCESS', open.log)
   assert.ok(registries.connects.length > before)
+})
+
+test('steps of a Dockerfile find the authorities', {
+  skip: !(buildah && busybox) && 'buildah or busybox is not installed',
+}, async (t) => {
+  const work = createFolder('dockerfile')
+  t.after(() => removeFolder(work))
+  const [authorities, storage] = ['authorities.pem', 'storage.conf'].map((name) => join(work, name)) as [string, string]
+  writeFileSync(authorities, 'of the company')
+  writeFileSync(storage, `[storage]\ndriver = "vfs"\ngraphroot = "${work}/images"\nrunroot = "${work}/run"\n`)
+  const source = join(work, 'source')
+  mkdirSync(source)
+  copyFileSync(busybox ?? '', join(source, 'busybox'))
+  const run = 'RUN ["/bin/busybox", "sh", "-c", "/bin/busybox grep company $SSL_CERT_FILE"]'
+  writeFileSync(join(source, 'Dockerfile'), `FROM scratch\nCOPY busybox /bin/busybox\nARG SSL_CERT_FILE\n${run}\n`)
+  const env = { PATH: process.env['PATH'] ?? '', HOME: work, CONTAINERS_STORAGE_CONF: storage, SSL_CERT_FILE: authorities }
+  const build = (variables: Readonly<Record<string, string>>) =>
+    buildContainerImage(
+      { kind: 'container-image', name: 'localhost/shop', tag: '1', file: undefined, context: '.', push: false },
+      { work, source, env: { ...env, ...variables }, log: new RunnerLog([]) },
+    )
+  await assert.rejects(build({}), /failed with exit code/)
+  assert.deepEqual(await build({ NODE_EXTRA_CA_CERTS: authorities }), { name: 'localhost/shop', tag: '1' })
 })
