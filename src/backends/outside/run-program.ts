@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import { findOnPath, isExecutable } from '../../runtime/find-program.ts'
 import type { Confinement } from '../../sandbox/confinement.ts'
 import { measureProcesses } from '../../sandbox/process-tree.ts'
-import { openSandbox, SandboxError } from '../../sandbox/sandbox.ts'
+import { openSandbox } from '../../sandbox/sandbox.ts'
 import type { SandboxChoice } from '../../sandbox/settings.ts'
 import { measureTree } from '../../storage/directory-trees.ts'
 
@@ -32,8 +32,8 @@ interface ProgramRun extends Pick<Confinement, 'network' | 'readOnly'> {
 type ProgramFault =
   /** It is not installed, or may not be executed. */
   | 'missing'
-  /** This machine has no sandbox. */
-  | 'sandbox'
+  /** This machine has no sandbox, or starts no program. */
+  | 'machine'
   | 'timeout'
   | 'output'
   /** It has used more of the machine than it may. */
@@ -137,9 +137,8 @@ async function start(run: ProgramRun): Promise<ChildProcess> {
     return child
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
-    if (error instanceof SandboxError) throw new ProgramError('sandbox', `cannot be started: ${message}`)
     if (code === 'E2BIG') throw new ProgramError('failed', 'cannot be started: its arguments are larger than this machine allows')
-    throw new ProgramError('failed', `cannot be started: ${message}`)
+    throw new ProgramError('machine', `cannot be started: ${message}`)
   }
 }
 

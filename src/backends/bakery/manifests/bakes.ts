@@ -33,8 +33,8 @@ export class ManifestBakes {
    * @param name Type of the manifest, in any case
    * @param identity Headers of the caller, for whom artifacts are fetched
    * @returns the manifest as an artifact
-   * @throws {BackendError} 400 for a wrong request or a missing program; 500 with the words of a program that failed; 503; the
-   *   status of an artifact that cannot be fetched
+   * @throws {BackendError} 400 for a wrong request, a missing program, and one that failed, with its words; 500 without a sandbox; 503;
+   *   the status of an artifact that cannot be fetched
    * @see docs/contracts/bakery.md#manifests
    */
   async bake(name: string, body: unknown, identity: Record<string, string>): Promise<JsonObject> {
@@ -156,5 +156,12 @@ function environmentIn(work: WorkFolder): Record<string, string> {
 function toAnswer({ fault, message, errors }: ProgramError, title: string, work: WorkFolder): BackendError {
   const advice = fault === 'timeout' ? ' Raise bakery.manifests.time-limit-seconds if it needs longer.' : ''
   const words = errors.replaceAll(`${work.path}/`, '').slice(-shownErrorLength)
-  return new BackendError(500, `${title} ${message}.${advice}${words === '' ? '' : ` ${words}`}`)
+  const text = `${title} ${message}.${advice}${words === '' ? '' : ` ${words}`}`
+  return new BackendError(statusOf(fault), text)
+}
+
+/** The same request fails again, unless the fault is of this machine. */
+function statusOf(fault: ProgramError['fault']): number {
+  if (fault === 'ended') return 503
+  return fault === 'machine' ? 500 : 400
 }

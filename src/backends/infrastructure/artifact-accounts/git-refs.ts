@@ -172,7 +172,7 @@ export function toGitFailure(error: unknown, url: string): unknown {
   if (!(error instanceof ProgramError)) return error
   const { fault, message, errors } = error
   if (fault === 'missing') return new BackendError(500, 'Git is not installed on this machine. Install it to poll over SSH.')
-  if (fault === 'sandbox') return new BackendError(500, `Git ${message}`)
+  if (fault === 'machine') return new BackendError(500, `Git ${message}`)
   const text = `The repository ${withoutUserinfo(url)} cannot be read: git ${message}. ${withoutUserinfo(errors)}`.trim()
   return new BackendError(fault === 'timeout' ? 504 : 502, text.slice(0, 1000))
 }

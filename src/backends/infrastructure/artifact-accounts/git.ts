@@ -77,7 +77,7 @@ function toGitError(error: unknown, { url, revision }: Pick<RepositoryArtifact, 
   const { fault, errors, message } = error
   if (fault === 'missing')
     return new BackendError(500, 'Git is not installed on this machine. Install it to fetch artifacts from repositories.')
-  if (fault === 'sandbox') return new BackendError(500, `Git ${message}`)
+  if (fault === 'machine') return new BackendError(500, `Git ${message}`)
   const place = `${withoutUserinfo(url)}${revision === undefined ? '' : ` at ${revision}`}`
   const text = `The artifact cannot be fetched from ${place}: git ${message}. ${withoutUserinfo(errors)}`.trim()
   if (fault === 'timeout') return new BackendError(504, text)

@@ -68,7 +68,7 @@ test('Kustomize takes one input', async (t) => {
   assert.equal(at(sent, 'kustomizeFilePath'), 'base/kustomization.yaml')
 })
 
-test('a bakery in trouble is asked five times', async (t) => {
+test('a bakery in trouble is asked five times, and one that refuses once', async (t) => {
   const clock = createClock()
   const { service, engine } = await startRig(t, { clock })
   let requests = 0
@@ -89,6 +89,10 @@ test('a bakery in trouble is asked five times', async (t) => {
   const id = await engine.task(job)
   assert.ok(await ends(id, 'TERMINAL'))
   assert.match(errorOf((await engine.view(id)).execution), /no 8/)
+  service.scripted.set('POST /api/v2/manifest/bake/HELM3', () => ({ status: 400, body: { message: `wrong ${++requests}` } }))
+  const wrong = await engine.task(job)
+  assert.ok(await ends(wrong, 'TERMINAL'))
+  assert.match(errorOf((await engine.view(wrong)).execution), /wrong 9/)
 })
 
 const incomplete: [what: string, fields: Fields, says: RegExp][] = [
