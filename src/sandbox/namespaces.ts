@@ -1,5 +1,5 @@
 /** The sandbox by the kernel's namespaces alone: `unshare` and `setpriv` of util-linux, and a script that builds its file system. */
-import { mkdirSync, statSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { shellWord } from '../names/shell-word.ts'
@@ -35,13 +35,15 @@ function buildRoot(program: string, confinement: Confinement): string {
   const proc = coversOfProc(confinement)
   const at = (path: string) => shellWord(root + path)
   const memory = (path: string, options: string) => [`mkdir -p ${at(path)}`, `mount -t tmpfs -o ${options} none ${at(path)}`]
+  // Whoever starts it may see more than this process, and later: the working folder of a job is made with it.
   const bind = (source: string, path: string) => [
-    statSync(source).isDirectory() ? `mkdir -p ${at(path)}` : `mkdir -p ${at(dirname(path))}; : >>${at(path)}`,
+    `if [ -d ${shellWord(source)} ]; then mkdir -p ${at(path)}; else mkdir -p ${at(dirname(path))}; : >>${at(path)}; fi`,
     `mount --rbind ${shellWord(source)} ${at(path)}`,
   ]
   // Flags that the former mount had must stay.
   const lock = (path: string) => lockFlags.map((flags) => `mount -o remount,bind,${flags} ${at(path)} 2>/dev/null`).join(' || ')
   const lines = [
+    `mkdir -p ${shellWord(root)} 2>/dev/null || :`,
     `mount -t tmpfs -o mode=755,size=4m none ${shellWord(root)}`,
     ...memory('/tmp', 'mode=1777,size=64m'),
     ...memory('/dev', 'mode=755,size=64k'),

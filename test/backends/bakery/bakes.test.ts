@@ -62,7 +62,8 @@ async function startBakery(
   const infra = await startInfrastructure(t, {
     beside: [createBakeryBackend([createLocalProvider({ ...patient, settleMs })])],
     bakery: { 'local.packages': folder, 'local.templates': templates, ...bakery },
-    ...(local !== undefined && { local }),
+    // The gate of builders.
+    local: { readable: [folder], ...local },
     ...(views !== undefined && {
       authorization: true,
       others: async (_service, { path }) => {

@@ -54,7 +54,7 @@ function openLocalBuilds(settings: LocalBuildSettings, context: BackendContext, 
   })
   const changed: LocalBuildServer['changed'] = (build) => server.changed(build)
   const parts = { context, settings, provider, catalog, store, files, repositories }
-  const builds = new LocalBuilds({ ...parts, caches, sandbox, changed })
+  const builds = new LocalBuilds({ ...parts, caches, changed })
   const server = new LocalBuildServer({ ...parts, type: standalone.provider, builds, newId: createUlids(now) })
   return server
 }

@@ -1,14 +1,13 @@
 /** Builds of this machine from the queue to their end: the agent runs them, so that they outlive this process. docs/decisions/builds.md. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { SandboxChoice } from '../../../sandbox/settings.ts'
 import { type BackendContext, BackendError } from '../../backend.ts'
 import type { BuilderOrder } from '../../infrastructure/providers/local/builders.ts'
 import type { CacheFolders } from '../../infrastructure/providers/local/cache-folders.ts'
 import type { LocalProvider } from '../../infrastructure/providers/local/local.ts'
 import { adviseOnOutgoing } from '../../infrastructure/providers/local/outgoing/advise.ts'
+import { confineFile } from '../../infrastructure/providers/local/program-sandbox.ts'
 import type { BuildFiles } from './build-files.ts'
-import { confineRunner } from './build-sandbox.ts'
 import type { BuildStore, StoredBuild } from './build-store.ts'
 import { type BuildOutcome, finishBuild } from './finish-build.ts'
 import type { JobCatalog, KnownJob } from './job-catalog.ts'
@@ -27,7 +26,6 @@ interface LocalBuildsOptions {
   readonly store: BuildStore
   readonly files: BuildFiles
   readonly caches: CacheFolders
-  readonly sandbox: SandboxChoice
   /** Called when a build begins or ends. */
   readonly changed: (build: StoredBuild) => void
 }
@@ -221,12 +219,10 @@ export class LocalBuilds {
     )
   }
 
-  /** @throws {SandboxError} */
+  /** @throws {BackendError} where this machine has no sandbox */
   #runnerOf({ id, account }: StoredBuild, cache: string | undefined): Promise<string[]> {
-    const { provider, sandbox, settings } = this.#options
-    const { builders, dataDir, parts } = provider
-    const places = { folder: builders.folderOf(id), cache, user: parts.users.of(account), dataDir, readable: settings.readable }
-    return confineRunner(runnerFile(), sandbox, { ...places, ofAccount: parts.variables.folderOf(account) })
+    const { provider, settings } = this.#options
+    return confineFile([runnerFile()], provider.parts, { id, account, cache, readable: settings.readable })
   }
 
   #startRunner(

@@ -70,7 +70,7 @@ export function resolveWithin(folder: string, path: string): string {
 }
 
 export function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder + sep)
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 }
 
 type RunOptions = Pick<SpawnOptions, 'stdio'> & { readonly cwd: string; readonly env: Readonly<Record<string, string>> }

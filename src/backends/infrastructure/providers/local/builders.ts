@@ -51,13 +51,11 @@ export interface BuilderState {
 
 export class Builders {
   readonly #agent: AgentClient
-  readonly #dataDir: string
   readonly #parts: OperationParts
   readonly #secrets: ProgramSecrets
 
-  constructor(agent: AgentClient, dataDir: string, parts: OperationParts) {
+  constructor(agent: AgentClient, parts: OperationParts) {
     this.#agent = agent
-    this.#dataDir = dataDir
     this.#parts = parts
     this.#secrets = new ProgramSecrets(parts.context, parts.variables)
   }
@@ -76,7 +74,7 @@ export class Builders {
 
   /** Its working directory, also before it begins. */
   folderOf(id: string): string {
-    return join(this.#dataDir, 'instances', id, 'work')
+    return workFolderOf(this.#parts.dataDir, id)
   }
 
   /** Undefined when it does not exist. */
@@ -120,6 +118,11 @@ export class Builders {
     const job = this.#parts.desired.get('jobs', id)
     return job !== undefined && isBuilder(job) ? job : undefined
   }
+}
+
+/** The working directory of a job. */
+export function workFolderOf(dataDir: string, id: string): string {
+  return join(dataDir, 'instances', id, 'work')
 }
 
 function isBuilder({ isBuild, leavingRevision }: LocalJob): boolean {

@@ -172,6 +172,8 @@ export interface LocalJob {
   readonly digest: string | undefined
   readonly instanceType: string
   readonly labels: JsonObject
+  /** What runs its command in the sandbox; that of an image runs without one. */
+  readonly confined?: readonly string[]
   readonly end: JobEnd | undefined
   /** Values of secrets that its process was given. */
   readonly sealed?: SealedSecrets | undefined

@@ -19,7 +19,7 @@ import type { ArtifactAccount } from '../../artifact-accounts/artifact-account.t
 import type { Account, Instance, Job, LoadBalancer, SecurityGroup, ServerGroup } from '../../model.ts'
 import type { OperationTypes } from '../../operation-type.ts'
 import type { CloudProvider, ConsoleView, ImageReads, MetricReads } from '../../provider.ts'
-import { Builders } from './builders.ts'
+import { Builders, workFolderOf } from './builders.ts'
 import { Containers } from './containers.ts'
 import { Desired } from './desired.ts'
 import { toSecurityGroup } from './firewalls.ts'
@@ -86,8 +86,8 @@ export class LocalProvider implements CloudProvider {
     const reconciler = new Reconciler({ context, desired, agent, toState, drainMs: settings.drainMs, onStep })
     const ports = new InstancePorts(desired, settings.ownPorts, dataDir)
     const volumes = new Volumes({ context, dataDir, backups: settings.volumeBackups })
-    const newId = createUlids(now)
-    this.parts = { context, settings, desired, images, ports, users, reconciler, volumes, containers, variables, newId }
+    const made = { reconciler, volumes, containers, variables, newId: createUlids(now) }
+    this.parts = { context, settings, desired, images, ports, users, dataDir, ...made }
     this.retained = [oldImages(this.parts)]
     this.#agent = agent
     this.#secrets = secrets
@@ -105,7 +105,7 @@ export class LocalProvider implements CloudProvider {
           instances.map(({ id }) => id),
         ),
     }
-    this.builders = new Builders(agent, dataDir, this.parts)
+    this.builders = new Builders(agent, this.parts)
   }
 
   serverGroups(application?: string): ServerGroup[] {
@@ -159,7 +159,7 @@ export class LocalProvider implements CloudProvider {
 
   async jobFile({ id }: Job, name: string): Promise<JsonObject | undefined> {
     const job = this.parts.desired.get('jobs', id)
-    const properties = await readProperties(join(this.dataDir, 'instances', id, 'work'), name)
+    const properties = await readProperties(workFolderOf(this.dataDir, id), name)
     if (properties === undefined || job === undefined) return properties
     return objectOf(parseJson(this.#secrets.mask(formatJson(properties), job)))
   }

@@ -156,6 +156,9 @@ export const localKeys = settings({
       'Maximum number of files of an image.',
     ),
   },
+  readable: setting('local.readable', z.array(z.string().startsWith('/')).default([])).describe(
+    'Files and folders that bakes, and commands of stages, may read besides the programs of this machine, such as a kubeconfig.',
+  ),
   volumeBackups: setting('local.volumes.backups', z.int().min(0).max(1000).default(3)).describe(
     'Copies of the volumes of a cluster that are kept, each from before its version changed; 0: none are made.',
   ),

@@ -8,8 +8,10 @@ import type {
   Probe,
   Program,
 } from '../../../../agent/protocol.ts'
+import { definedOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
 import type { ImageStore } from '../../../images/image-store.ts'
+import { workFolderOf } from './builders.ts'
 import type { ContainerStart, Containers } from './containers.ts'
 import { type Desired, type LocalBalancer, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
 import { allowedSources } from './firewalls.ts'
@@ -138,7 +140,8 @@ function toStart(
 ): Pick<Program, 'command' | 'content' | 'environment' | 'container'> {
   const { container, stopMs } = owner.program
   const command = withAddress(owner.program.command, start.environment)
-  if (container === undefined) return { command, content, environment: start.environment }
+  const confined = 'confined' in owner ? owner.confined : []
+  if (container === undefined) return { command: [...(confined ?? []), ...command], content, environment: start.environment }
   const readable = variables.folderOf(owner.account)
   return { ...containers.commandOf(owner, container, { ...start, command, stopMs, readable }), content: undefined }
 }
@@ -177,9 +180,12 @@ function toProbe({ ready }: GroupProgram, host: string, port: number): Probe {
 }
 
 function toJobInstance(job: LocalJob, parts: WantedParts): DesiredInstance {
-  const { id, program, digest, account, instanceType, content, consoleBytes } = job
-  const limits = toLimits(program, typeOf(instanceType, parts))
+  const { id, program, digest, account, instanceType, content, consoleBytes, confined } = job
+  const type = typeOf(instanceType, parts)
+  const limits = toLimits(program, confined === undefined ? type : { ...type, ...ofCommands, ...definedOf(type) })
   const environment = {
+    // There is no other home in the sandbox.
+    ...(confined !== undefined && { HOME: workFolderOf(parts.dataDir, id) }),
     ...parts.secrets.environmentOf(job),
     FAIRLEAD_JOB_ID: id,
     FAIRLEAD_JOB: job.name,
@@ -203,6 +209,8 @@ function toJobInstance(job: LocalJob, parts: WantedParts): DesiredInstance {
   }
 }
 
+/** Bounds of a command where its instance type has none. */
+const ofCommands = { memoryBytes: 4 * 1024 ** 3, processes: 4096, diskBytes: 16 * 1024 ** 3 }
 const without = { memoryBytes: undefined, processes: undefined, openFiles: undefined, diskBytes: undefined }
 
 /** An instance type that has left the configuration limits nothing but the console. */

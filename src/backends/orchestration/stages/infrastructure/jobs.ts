@@ -1,6 +1,6 @@
 /** `runJob` and `destroyJob`: programs that run once on the infrastructure (docs/contracts/infrastructure.md#jobs). */
 import { pathTo } from '../../../../http/encode-path.ts'
-import { fieldOf, isObject, type JsonObject, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { definedOf, fieldOf, isObject, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { standalone } from '../../../../settings/standalone.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import { isFalse, type Stage } from '../../model.ts'
@@ -39,7 +39,11 @@ export const runCommandStage: StageType = {
     const account = stageAccountOf(settings) ?? standalone.account
     const [region = standalone.region] = placesOf(settings)
     const place = cloudPlaceFields({ provider: standalone.provider, account, region })
-    return [{ type: 'runJob', name: stage.name, context: { ...settings, ...place } }]
+    // The end of the stage alone would leave the command running.
+    const runtimeLimitSecs = isFalse(settings['waitForCompletion'])
+      ? undefined
+      : Math.ceil((numberOf(settings['stageTimeoutMs']) || 2 * hourMs) / 1000)
+    return [{ type: 'runJob', name: stage.name, context: { ...definedOf({ runtimeLimitSecs }), ...settings, ...place } }]
   },
 }
 

@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { formatJson } from '../../../../../json/json.ts'
 import type { JsonObject } from '../../../../../json/values.ts'
+import { shellWord } from '../../../../../names/shell-word.ts'
 import { type BackendContext, BackendError } from '../../../../backend.ts'
 import type { ImageStore, StoredImage } from '../../../../images/image-store.ts'
 import { requireAccess } from '../../../../rights/access.ts'
@@ -9,6 +10,7 @@ import { longestFirst } from '../../../../secrets/mask-forms.ts'
 import type { BakeQuery, Baker } from '../../../baker.ts'
 import type { BuilderOrder } from '../builders.ts'
 import type { LocalProvider } from '../local.ts'
+import { confineFile, type ProgramPlaces } from '../program-sandbox.ts'
 import { BakeCaches } from './bake-caches.ts'
 import { bakedNameOf } from './bake-image.ts'
 import { type Bake, BakeStore } from './bake-store.ts'
@@ -27,6 +29,7 @@ import {
 } from './request.ts'
 import { type BakeTimes, RunningBakes } from './running-bakes.ts'
 import type { BakeSettings } from './settings.ts'
+import { placesOfSources } from './source-places.ts'
 
 /** Environment variables of a process have a bound of 128 kB each. */
 const maxPlanLength = 100_000
@@ -109,12 +112,8 @@ export class Bakes implements Baker {
     const key = await this.#keyOf(request, target, user)
     const known = this.#store.ofKey(key)
     if (known !== undefined && isRebake) await this.#forget(known)
-    const other = this.#store.ofKey(key)
-    if (other !== undefined && this.#isReusable(other, sources)) {
-      await this.#running.started(other.id)
-      return this.#store.get(other.id) ?? other
-    }
-    return this.#create({ request, template, target, sources, key, region, user, application })
+    const order = { request, template, target, sources, key, region, user, application }
+    return this.#reuse(order) ?? this.#create(order)
   }
 
   async cancel(id: string): Promise<void> {
@@ -156,7 +155,13 @@ export class Bakes implements Baker {
     })
   }
 
-  /** Otherwise a new one is needed. */
+  /** @returns undefined at once where a new one is needed */
+  #reuse({ key, sources }: BakeOrder): Promise<Bake> | undefined {
+    const bake = this.#store.ofKey(key)
+    if (bake === undefined || !this.#isReusable(bake, sources)) return undefined
+    return this.#running.started(bake.id).then(() => this.#store.get(bake.id) ?? bake)
+  }
+
   #isReusable({ state, image, account }: Bake, sources: readonly Source[]): boolean {
     if (state === 'RUNNING') return true
     return image !== undefined && this.#images.get(image, account) !== undefined && isFixed(sources)
@@ -187,9 +192,13 @@ export class Bakes implements Baker {
     const { request, template, target, key, region, user } = order
     const { context, provider } = this.#options
     const secrets = secretsOf(request, template.environment)
-    const builderOrder = await this.#withSecrets(order)
+    const id = `bake-${provider.parts.newId().toLowerCase()}`
+    const builderOrder = await this.#withSecrets(order, id)
+    // An equal request may have come meanwhile.
+    const twin = this.#reuse(order)
+    if (twin !== undefined) return twin
     const bake: Bake = {
-      id: `bake-${provider.parts.newId().toLowerCase()}`,
+      id,
       key,
       state: 'RUNNING',
       region,
@@ -209,7 +218,7 @@ export class Bakes implements Baker {
   }
 
   /** The attributes with values of secrets, which no store and no log holds. @throws {BackendError} 400 */
-  async #withSecrets(order: BakeOrder): Promise<BuilderOrder> {
+  async #withSecrets(order: BakeOrder, id: string): Promise<BuilderOrder> {
     const { request, target, user, application } = order
     const place = `bake of ${request.package ?? request.base_os ?? ''} for ${target.account}`
     const use = { application, account: target.account, user, place }
@@ -218,15 +227,19 @@ export class Bakes implements Baker {
       context.secrets.reveal(request.extended_attributes, use),
       provider.parts.variables.reveal(target.account, use),
     ])
-    const builderOrder = this.#toBuilderOrder({ ...order, request: { ...request, extended_attributes: value } }, given.value)
+    const revealed = { ...order, id, request: { ...request, extended_attributes: value } }
+    const builderOrder = await this.#toBuilderOrder(revealed, given.value)
     const all = { secrets: longestFirst([...secrets, ...given.secrets]), versions: [...versions, ...given.versions] }
     return { ...builderOrder, revealed: all }
   }
 
-  /** @throws {BackendError} 400 */
-  #toBuilderOrder({ request, template, target, sources }: BakeOrder, account: BakePlan['account']): BuilderOrder {
+  /** @throws {BackendError} 400, and 500 where this machine has no sandbox */
+  async #toBuilderOrder(
+    { id, request, template, target, sources }: BakeOrder & { readonly id: string },
+    account: BakePlan['account'],
+  ): Promise<BuilderOrder> {
     const { provider, settings } = this.#options
-    const { timeLimitMs, memoryMb, diskMb } = settings
+    const { timeLimitMs, memoryMb, diskMb, processes } = settings
     const from = this.#originOf(template, target)
     const plan: BakePlan = {
       hasContent: from !== undefined,
@@ -240,14 +253,32 @@ export class Bakes implements Baker {
     const planText = formatJson(plan)
     if (planText.length > maxPlanLength) throw new BackendError(400, 'The extended attributes are too large.')
     return {
-      command: [process.execPath, builderFile()],
+      command: await this.#commandOf({ id, account: target.account, cache: plan.cache }, sources),
       account: target.account,
       image: from && { id: from.id, digest: from.digest },
       environment: { [planVariable]: planText },
       timeLimitMs,
       memoryMb,
       diskMb,
+      processes,
     }
+  }
+
+  /** Two processes, since what fetches the sources sees keys, and folders of this machine, that are no affair of the steps. */
+  async #commandOf(places: Omit<ProgramPlaces, 'readable' | 'sources'>, sources: readonly Source[]): Promise<string[]> {
+    const { dataDir, parts } = this.#options.provider
+    const { packages } = this.#options.settings
+    const uid = parts.users.of(places.account)?.uid ?? process.getuid?.()
+    const { readable } = parts.settings
+    const phases = [
+      confineFile([builderFile(), 'fetch'], parts, {
+        ...places,
+        readable: [],
+        sources: placesOfSources(sources, { dataDir, packages, uid }),
+      }),
+      confineFile([builderFile(), 'build'], parts, { ...places, readable }),
+    ]
+    return ['/bin/sh', '-c', (await Promise.all(phases)).map((command) => command.map(shellWord).join(' ')).join(' && ')]
   }
 
   /** @throws {BackendError} 429, 503 */

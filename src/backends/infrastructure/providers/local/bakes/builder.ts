@@ -1,6 +1,7 @@
 /**
- * The builder: a process of its own that carries one plan out in its working directory, in the name of the account's user. It
- * writes the log to standard output and ends with 0 once the image is complete.
+ * The builder: two processes of its own that carry one plan out in its working directory, in the name of the account's user: the first
+ * one fetches the sources (`fetch`), the second one takes the steps. They write the log to standard output and end with 0 once the image is
+ * complete.
  */
 import {
   chmodSync,
@@ -44,11 +45,18 @@ import {
 const work = process.cwd()
 const image = join(work, imageFolder)
 const source = join(work, sourceFolder)
-async function bake(plan: BakePlan): Promise<void> {
+
+async function fetchSources(plan: BakePlan): Promise<void> {
+  say(startLine)
   if (plan.hasContent) moveIntoImage()
   for (const name of ['home', 'tmp', sourceFolder, imageFolder]) mkdirSync(join(work, name), { recursive: true })
   let commit: string | undefined
   for (const each of plan.sources) commit = (await fetchSource(each, plan)) ?? commit
+  writeReport({ commit })
+}
+
+async function takeSteps(plan: BakePlan): Promise<void> {
+  const report = JSON.parse(readFileSync(join(work, reportFile), 'utf8')) as BakeReport
   let environment = { ...baseEnvironment(work), ...cacheEnvironment(plan.cache), ...plan.account, ...plan.environment }
   for (const [index, step] of plan.steps.entries()) {
     if (step.ifExists !== undefined && !existsSync(join(image, step.ifExists))) continue
@@ -61,7 +69,12 @@ async function bake(plan: BakePlan): Promise<void> {
       else await runStep(step, environment)
     }
   }
-  const report: BakeReport = { commit }
+  // A step may have written another one.
+  writeReport(report)
+  say('All steps are done.')
+}
+
+function writeReport(report: BakeReport): void {
   writeFileSync(join(work, reportFile), JSON.stringify(report))
 }
 
@@ -150,12 +163,10 @@ function checkTarget(target: string): void {
   }
 }
 
-say(startLine)
 try {
   const text = process.env[planVariable] ?? ''
   delete process.env[planVariable]
-  await bake(JSON.parse(text) as BakePlan)
-  say('All steps are done.')
+  await (process.argv[2] === 'fetch' ? fetchSources : takeSteps)(JSON.parse(text) as BakePlan)
 } catch (error) {
   say(error instanceof Error ? error.message : String(error))
   process.exitCode = 1

@@ -81,6 +81,7 @@ export const bakeKeys = settings({
       .transform((minutes) => Math.round(minutes * 60_000)),
   ).describe('Minutes that a bake may take.'),
   memoryMb: setting('bakery.local.memory-mb', z.int().min(16).default(4096)).describe('Memory that one bake may take, in MiB.'),
+  processes: setting('bakery.local.processes', z.int().min(16).default(4096)).describe('Processes and threads of one bake.'),
   diskMb: setting('bakery.local.disk-mb', z.int().min(16).default(16_384)).describe(
     'Disk space that one bake may take for its source, its image and temporary files, in MiB.',
   ),

@@ -1,11 +1,12 @@
 /** runJob and destroyJob: commands that run once. */
 import { z } from 'zod'
-import { objectOf, textOf } from '../../../../../json/values.ts'
+import { definedOf, objectOf, textOf } from '../../../../../json/values.ts'
 import { describeNameProblem } from '../../../../../names/moniker.ts'
 import { describeRefusal } from '../../../../../settings/standalone.ts'
 import { Command, ImageFile } from '../../../../images/image-file.ts'
 import type { LocalJob } from '../desired.ts'
 import { toProgram } from '../program.ts'
+import { confineCommand } from '../program-sandbox.ts'
 import { sealSecrets } from '../program-secrets.ts'
 import { checkInstanceType, defaultInstanceType } from './create.ts'
 import { type GivenImage, loadImage, noteImage, problemOfImage } from './given-image.ts'
@@ -62,7 +63,7 @@ const runJob = defineOperation({
 })
 
 async function startJob(running: Running<JobFields>): Promise<void> {
-  const { desired, run, change, context, variables } = running
+  const { desired, run, change, context, settings, variables } = running
   const place = placeOf(running)
   const imageId = imageIdOf(running.fields)
   const image = imageId === undefined ? undefined : await loadImage(imageId, { place, usually: { network: 'own' } }, running)
@@ -70,7 +71,9 @@ async function startJob(running: Running<JobFields>): Promise<void> {
   const { id, account, region, application, program, name } = order
   const use = { application, account, user: run.user, place: `job ${name} in ${account}/${region}` }
   const sealed = await sealSecrets(program, use, { secrets: context.secrets, variables, run })
-  const job = { ...order, sealed }
+  // What an image starts is a program of the account, as in a server group.
+  const confined = image === undefined ? await confineCommand(running, { ...order, readable: settings.readable }) : undefined
+  const job = { ...order, sealed, ...definedOf({ confined }) }
   change(() => {
     if (image !== undefined) noteImage(image, account, running)
     desired.put('jobs', job)

@@ -28,6 +28,7 @@ export interface OperationParts {
   readonly volumes: Volumes
   readonly containers: Containers
   readonly variables: AccountVariables
+  readonly dataDir: string
   readonly newId: () => string
 }
 
