@@ -68,9 +68,10 @@ export const outsideKeys = settings({
       .transform((all) => all.filter(({ enabled }) => enabled)),
   ).describe('Webhook stages that the embedded engine adds. Stages fill in `${parameterValues.name}`.'),
   sandbox: setting('sandbox', SandboxChoice.default('auto')).describe(
-    'What keeps programs apart that read what authors wrote (Helm, Kustomize, Helmfile, Git, unpackers): `bwrap` (bubblewrap), `unshare` ' +
-      '(the same namespaces of the kernel by util-linux), or `none`: they have all rights of the user of Fairlead, and its network. Default: ' +
-      'the first of the first two that works; where neither does, such programs do not run.',
+    'What keeps programs apart that read what authors wrote (Helm, Kustomize, Helmfile, Git, unpackers, builds, bakes, commands): ' +
+      '`bwrap` (bubblewrap), `unshare` (the same namespaces of the kernel by util-linux), or `none`: they have all rights of their user, ' +
+      'which is that of Fairlead unless an account has its own. Default: the first of the first two that works; where neither does, such ' +
+      'programs do not run.',
   ),
   hostNames: setting(`${restrictions}.allowedHostnamesRegex`, z.string().default('.*')).describe(
     'Regular expression for whole host names that stages may call.',

@@ -26,7 +26,7 @@ async function follow(
   t: TestContext,
   heading: string,
   files: Readonly<Record<string, string>>,
-  commands: string,
+  { commands, settings }: { readonly commands: string; readonly settings?: Readonly<Record<string, string>> },
 ): Promise<string> {
   const folder = createFolder('framework')
   t.after(() => removeFolder(folder))
@@ -34,7 +34,7 @@ async function follow(
   const { port, env } = await startInstance(t, {
     command: `exec '${process.execPath}' '${program}' serve`,
     cwd: folder,
-    env: { FAIRLEAD_ADMIN_PASSWORD: password },
+    env: { FAIRLEAD_ADMIN_PASSWORD: password, ...settings },
   })
   keepGoCache(env['FAIRLEAD_DATA_DIR'] ?? '')
   const { last: balancer } = await claimPorts()
@@ -98,7 +98,7 @@ module.exports = () => {
 test('the guide for Express ends with its greeting', async (t) => {
   const [server = ''] = blocksOf(section('Express'), 'js')
   const commands = `cp ${packExpress(t)} .\n${commandsOf('Express').replace('install express', 'install ./express-5.0.0.tgz')}`
-  assert.equal(await follow(t, 'Express', { 'server.mjs': server }, commands), 'hello from Express')
+  assert.equal(await follow(t, 'Express', { 'server.mjs': server }, { commands }), 'hello from Express')
 })
 
 const modules = {
@@ -141,14 +141,18 @@ const noPython = whyNot('python3', 'Python with pip and venv', '-c', 'import pip
 
 test('the guide for FastAPI ends with its greeting', { skip: noPython }, async (t) => {
   const [main = ''] = blocksOf(section('FastAPI'), 'python')
-  const options = `--no-index\n--find-links ${packWheels(t)}\n`
+  const wheels = packWheels(t)
+  const options = `--no-index\n--find-links ${wheels}\n`
   // pip freeze prints no options, and a bake sees no variables of the shell.
   const commands = `${commandsOf('FastAPI').replace('install ', 'install --requirement options.txt ')}
 cat requirements.txt >> options.txt && mv options.txt requirements.txt`
-  assert.equal(await follow(t, 'FastAPI', { 'main.py': main, 'options.txt': options }, commands), '"hello from FastAPI"')
+  const files = { 'main.py': main, 'options.txt': options }
+  assert.equal(await follow(t, 'FastAPI', files, { commands, settings: { LOCAL_READABLE: wheels } }), '"hello from FastAPI"')
 })
 
 test('the guide for Go ends with its greeting', { skip: whyNot('go', 'Go', 'version') }, async (t) => {
   const [main = ''] = blocksOf(section('Go'), 'go')
-  assert.equal(await follow(t, 'Go', { 'main.go': main }, commandsOf('Go')), 'hello from Go')
+  // A sandbox would not show where the link of the cache leads.
+  const options = { commands: commandsOf('Go'), settings: { SANDBOX: 'none' } }
+  assert.equal(await follow(t, 'Go', { 'main.go': main }, options), 'hello from Go')
 })

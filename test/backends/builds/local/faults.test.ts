@@ -95,8 +95,15 @@ function openBuilds(t: TestContext) {
   const options = {
     context: { log, now: () => 1, secrets: { reveal } },
     settings: { maxRunning: 1, logBytes: 1000, keptBuilds: 10, keptBytes: megabyte, timeLimitMs: 1000, readable: [] },
-    provider: { builders, dataDir: '/nonexistent', parts: { users: { of: () => undefined }, variables } },
-    sandbox: 'none',
+    provider: {
+      builders,
+      parts: {
+        users: { of: () => undefined },
+        variables,
+        dataDir: '/nonexistent',
+        context: { settings: { outside: { sandbox: 'none' } } },
+      },
+    },
     catalog: {
       find: async (name: string) => ({
         name,
