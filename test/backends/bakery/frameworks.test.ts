@@ -4,11 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { runInBash } from '../../support/bash.ts'
 import { claimPorts } from '../../support/free-port.ts'
+import { goCache, linkGoCache } from '../../support/go-cache.ts'
 import { blocksOf, readGuide } from '../../support/guide.ts'
 import { startInstance } from '../../support/instance.ts'
 import { program } from '../../support/program.ts'
@@ -36,7 +37,7 @@ async function follow(
     cwd: folder,
     env: { FAIRLEAD_ADMIN_PASSWORD: password, ...settings },
   })
-  keepGoCache(env['FAIRLEAD_DATA_DIR'] ?? '')
+  linkGoCache(env['FAIRLEAD_DATA_DIR'] ?? '', 'local')
   const { last: balancer } = await claimPorts()
   const readme = readFileSync(resolve(import.meta.dirname, '../../../README.md'), 'utf8')
   const [api = ''] = /^api\(\).*?; }$/ms.exec(readme) ?? []
@@ -51,15 +52,6 @@ async function follow(
   })
   assert.equal(code, 0, `${heading}:\n${output}\n${errors}\n${code === 0 ? '' : await logsOf(port)}`)
   return output.trim().split('\n').at(-1) ?? ''
-}
-
-/** As the next bakes find it: compiling Go's own library takes longer than all else. */
-function keepGoCache(dataDir: string): void {
-  const { status, stdout } = spawnSync('go', ['env', 'GOCACHE'], { encoding: 'utf8' })
-  if (status !== 0) return
-  const cache = join(dataDir, 'bake-caches', 'account-local')
-  mkdirSync(cache, { recursive: true, mode: 0o700 })
-  symlinkSync(stdout.trim(), join(cache, 'go-build'))
 }
 
 async function logsOf(port: number): Promise<string> {
@@ -152,7 +144,6 @@ cat requirements.txt >> options.txt && mv options.txt requirements.txt`
 
 test('the guide for Go ends with its greeting', { skip: whyNot('go', 'Go', 'version') }, async (t) => {
   const [main = ''] = blocksOf(section('Go'), 'go')
-  // A sandbox would not show where the link of the cache leads.
-  const options = { commands: commandsOf('Go'), settings: { SANDBOX: 'none' } }
+  const options = { commands: commandsOf('Go'), settings: { LOCAL_READABLE: goCache.join() } }
   assert.equal(await follow(t, 'Go', { 'main.go': main }, options), 'hello from Go')
 })

@@ -1,13 +1,14 @@
 /** What accounts give to bakes, builds, jobs and programs: authorities, a proxy, registries with logins, and variables. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { bakeryBackend } from '../../../src/backends/bakery/bakery.ts'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import { adviseOnOutgoing } from '../../../src/backends/infrastructure/providers/local/outgoing/advise.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
+import { goCache, linkGoCache } from '../../support/go-cache.ts'
 import { somePorts, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
 import {
   npmToken,
@@ -53,6 +54,7 @@ async function start(t: TestContext): Promise<Rig> {
   const [ports, otherPorts] = [await somePorts(50), await somePorts(50)]
   const infra = await startInfrastructure(t, {
     local: {
+      readable: goCache,
       accounts: [
         { name: 'dev', ports, ...outgoingOf(registries) },
         { name: 'plain', ports: otherPorts },
@@ -129,19 +131,10 @@ function noFileHas(dataDir: string, texts: readonly string[]): void {
   }
 }
 
-/** Compiling Go's own library takes longer than all else. */
-function keepGoCache(dataDir: string): void {
-  const { status, stdout } = spawnSync('go', ['env', 'GOCACHE'], { encoding: 'utf8' })
-  if (status !== 0) return
-  const cache = join(dataDir, 'bake-caches', 'account-dev')
-  mkdirSync(cache, { recursive: true, mode: 0o700 })
-  symlinkSync(stdout.trim(), join(cache, 'go-build'))
-}
-
 test('bakes take packages from private registries through the proxy', { timeout: 600_000 }, async (t) => {
   const rig = await start(t)
   const { registries, infra } = rig
-  keepGoCache(infra.dataDir)
+  linkGoCache(infra.dataDir, 'dev')
   for (const { template, tool, filesOf } of kinds) {
     await t.test(template, { skip: !isInstalled(tool[0] ?? '', ...tool.slice(1)) && `${tool[0]} is not installed` }, async () => {
       const directory = join(rig.sources, template)
