@@ -14,6 +14,11 @@ const markVariable = 'FAIRLEAD_PROCESS'
 /** What may be fetched from; others, such as `ext`, run programs that the address names. */
 const gitProtocols = 'https:http:ssh:git:file'
 
+/** The working directory of a job. */
+export function workFolderOf(dataDir: string, id: string): string {
+  return join(dataDir, 'instances', id, 'work')
+}
+
 /** Nothing of Fairlead's own environment, and a home of its own below the working directory. */
 export function baseEnvironment(work: string): Record<string, string> {
   const { PATH = '/usr/local/bin:/usr/bin:/bin', LANG = 'C.UTF-8', [markVariable]: mark = '' } = process.env

@@ -1,11 +1,11 @@
 /** Commands of bakes and builds that the agent runs, so that a restart of Fairlead does not end them. */
-import { join } from 'node:path'
 import type { AgentClient } from '../../../../agent/client.ts'
 import type { ConsolePart, ConsoleWish } from '../../../../agent/console.ts'
 import { definedOf } from '../../../../json/values.ts'
 import { BackendError } from '../../../backend.ts'
 import { ImageFile } from '../../../images/image-file.ts'
 import type { Revealed } from '../../../secrets/secret-values.ts'
+import { workFolderOf } from './builder-process.ts'
 import type { LocalJob } from './desired.ts'
 import type { OperationParts } from './operations/parts.ts'
 import { toProgram } from './program.ts'
@@ -118,11 +118,6 @@ export class Builders {
     const job = this.#parts.desired.get('jobs', id)
     return job !== undefined && isBuilder(job) ? job : undefined
   }
-}
-
-/** The working directory of a job. */
-export function workFolderOf(dataDir: string, id: string): string {
-  return join(dataDir, 'instances', id, 'work')
 }
 
 function isBuilder({ isBuild, leavingRevision }: LocalJob): boolean {

@@ -9,8 +9,7 @@ import { openSandbox, SandboxError } from '../../../../sandbox/sandbox.ts'
 import type { FileUser } from '../../../../storage/directory-trees.ts'
 import { BackendError } from '../../../backend.ts'
 import { defaultOutsideSettings } from '../../../outside/settings.ts'
-import { isWithin } from './builder-process.ts'
-import { workFolderOf } from './builders.ts'
+import { isWithin, workFolderOf } from './builder-process.ts'
 import type { OperationParts } from './operations/parts.ts'
 
 export interface ProgramPlaces {

@@ -11,7 +11,7 @@ import type {
 import { definedOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
 import type { ImageStore } from '../../../images/image-store.ts'
-import { workFolderOf } from './builders.ts'
+import { workFolderOf } from './builder-process.ts'
 import type { ContainerStart, Containers } from './containers.ts'
 import { type Desired, type LocalBalancer, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
 import { allowedSources } from './firewalls.ts'
