@@ -88,6 +88,10 @@ test('the way to an answer is short', { timeout: 900_000 }, async (t) => {
     await reader.page.keyboard.press('Control+k')
     await reader.page.getByRole('option').first().waitFor()
     assert.equal(await reader.page.getByRole('option', { name: /^Judge/ }).count(), 0)
+    await reader.open('applications')
+    await reader.page.getByRole('button', { name: 'Create application' }).first().click()
+    await reader.page.getByRole('dialog').getByLabel('Name').fill('shop')
+    await reader.page.getByText('You may not do this: this needs WRITE. Ask team@example.test, the owner of shop.').waitFor()
     await reader.page.close()
 
     const hand = await visit(browser, fleet, phone)
