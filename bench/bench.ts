@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: start, memory, the request path, small and large answers, compared with direct access, nginx and a bare
- * pass-through; the cost of the audit log; long lists; deployments to this machine; if named, workers, overload, requests without
+ * pass-through; the cost of the audit log; long lists; deployments to this machine; if named, overload, requests without
  * login, a soak, builds, and Kubernetes.
  */
 import { cpus } from 'node:os'
@@ -9,13 +9,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { measureLog, measurePolls, measurePush, measureQueue } from './builds.ts'
 import { measureCanaries } from './canaries.ts'
 import { measureCanaryJudge } from './canary-judge.ts'
-import { openQuotas } from './cpu-quota.ts'
 import { measureGateways } from './gateways.ts'
 import { measureDeploy } from './kubernetes-deploy.ts'
 import { measureMemory } from './kubernetes-memory.ts'
 import { measureChanges, measureIdle, measureRestart } from './kubernetes-watches.ts'
 import { measureLists } from './lists.ts'
-import { type Asked, measure, median, print, type Row, round, toRows, warmUp } from './measure.ts'
+import { type Asked, measure, print, type Row, round, toRows, warmUp } from './measure.ts'
 import { measureMemoryUse } from './memory.ts'
 import { type BenchOptions, parseOptions } from './options.ts'
 import { measurePrices } from './prices.ts'
@@ -54,7 +53,6 @@ const longParts: Record<string, Part> = {
   console: (...given) => import('./console.ts').then(({ measureConsole }) => measureConsole(...given)),
   'canary-judge': measureCanaryJudge,
   progressive: (given) => import('./progressive.ts').then(({ measureProgressive }) => measureProgressive(given)),
-  workers: measureWorkers,
   overload: measureOverload,
   attacks: measureAttacks,
   soak: measureSoak,
@@ -82,8 +80,6 @@ const smallPath = '/networks/small'
 /** About one application, on which the user needs a permission. */
 const applicationPath = '/applications/app-{connection}/serverGroupManagers'
 const idleSeconds = 10
-/** Of a core, for each worker: so little that it is what limits the throughput, even on a machine that does other work. */
-const workerShare = 0.1
 
 const options = parseOptions(process.argv.slice(2))
 if (options !== undefined) await main(options)
@@ -164,88 +160,6 @@ async function measurePath(options: BenchOptions, scratch: Scratch): Promise<voi
   } finally {
     for (const target of targets.reverse()) await target.process.stop()
   }
-}
-
-/**
- * One process and two workers. Each worker has a tenth of a core at most, so that the workers are what is saturated, and their throughput can be
- * compared. Then the same rate for each process, all of them on one core and the load on the other: the processor time of an
- * answer tells what they would do on cores of their own, whatever else the machine does.
- */
-async function measureWorkers(options: BenchOptions, scratch: Scratch): Promise<void> {
-  const service = await startService(scratch.dir('service'))
-  const targets: Target[] = []
-  try {
-    for (const count of [1, 2]) {
-      const name = `${count} worker${count === 1 ? '' : 's'}`
-      const env = { SERVER_WORKERS: String(count), HTTP_OVERLOAD_ENABLED: 'false' }
-      const dir = scratch.dir(`workers-${count}`)
-      const target = await startGateway({ dir, dist: options.dist, service, name, env })
-      targets.push(target)
-      for (const endMs = performance.now() + 20_000; count > 1 && target.process.workers().length < count; await sleep(100)) {
-        if (performance.now() > endMs) throw new Error('the workers do not start')
-      }
-      targets[targets.length - 1] = await logIn(target)
-    }
-    await sleep(idleSeconds * 1000)
-    const idle = targets.map(({ process }) => describeMemory(process))
-    const asked = { path: smallPath, connections: 64 }
-    // Each worker compiles for itself.
-    for (const target of targets) {
-      for (let turn = 0; turn < Math.max(1, target.process.workers().length); turn++) await warmUp(target, asked)
-    }
-    await measureWithQuotas(targets, options, asked)
-    for (const { process } of targets) process.pin(0)
-    const perWorker = options.rate ?? 1000
-    const rateOf = (target: Target) => perWorker * Math.max(1, target.process.workers().length)
-    const steady = await measure(targets, options, { ...asked, rateOf })
-    const one = steady[0]?.cpuUs ?? []
-    print(
-      `${perWorker} requests a second for each worker, 2 KB answers, session in a cookie; one core for all workers`,
-      toRows(steady, '1 worker').map((row, index) => ({
-        target: row['target'] ?? '',
-        'answers/s': row['answers/s'] ?? '',
-        'CPU µs/answer': row['CPU µs/answer'] ?? '',
-        'throughput on cores of their own': median(
-          (steady[index]?.cpuUs ?? []).map((cpuUs, turn) => ((index + 1) * (one[turn] ?? Number.NaN)) / cpuUs),
-        ).toFixed(2),
-        'idle memory MiB, without files': idle[index] ?? '',
-        'after load': describeMemory((targets[index] as Target).process),
-      })),
-    )
-  } finally {
-    for (const target of targets) await target.process.stop()
-    await service.process.stop()
-  }
-}
-
-/** As many requests as the workers can answer. */
-async function measureWithQuotas(targets: Target[], options: BenchOptions, asked: Asked): Promise<void> {
-  const pids = targets.flatMap(({ process }) => (process.workers().length === 0 ? [process.pid] : process.workers()))
-  const quotas = openQuotas(pids, workerShare)
-  if (quotas === undefined) {
-    console.log('/sys/fs/cgroup/cpu cannot be written: the throughput of saturated workers is not measured.')
-    return
-  }
-  try {
-    const full = await measure(targets, options, asked)
-    const one = full[0]?.throughputs ?? []
-    print(
-      `Saturated: ${asked.connections} connections, each worker with ${workerShare * 100} % of a core`,
-      full.map(({ target, throughputs, cpuUs }) => ({
-        target: target.name,
-        'answers/s': round(median(throughputs)),
-        'CPU µs/answer': round(median(cpuUs)),
-        ratio: median(throughputs.map((throughput, turn) => throughput / (one[turn] ?? Number.NaN))).toFixed(2),
-      })),
-    )
-  } finally {
-    for (const quota of quotas) quota.close()
-  }
-}
-
-function describeMemory(process: Target['process']): string {
-  const workers = process.workers().map((pid) => round(process.memory(pid).own))
-  return [round(process.memory().own), ...workers].join(' + ')
 }
 
 /** Small answers: as many as 50 connections can get, and the wait at a fixed rate. */

@@ -15,8 +15,6 @@ export interface Asked {
   path: string
   connections: number
   rate?: number
-  /** Another one for each target. */
-  rateOf?: (target: Target) => number
   /** Besides those of the target. */
   headers?: Record<string, string>
   /** The status that counts, 200 unless given. */
@@ -53,9 +51,7 @@ export async function measure(targets: Target[], { rounds, secondsEach }: BenchO
       const known = measured.get(target)
       const isBetter =
         known === undefined ||
-        (what.rate === undefined && what.rateOf === undefined
-          ? result.requestsPerSecond > known.best.requestsPerSecond
-          : result.p99 < known.best.p99)
+        (what.rate === undefined ? result.requestsPerSecond > known.best.requestsPerSecond : result.p99 < known.best.p99)
       measured.set(target, {
         target,
         best: isBetter ? result : known.best,
@@ -69,9 +65,8 @@ export async function measure(targets: Target[], { rounds, secondsEach }: BenchO
   return [...measured.values()]
 }
 
-function toRequest(target: Target, { rateOf, ...what }: Asked): Omit<LoadRequest, 'seconds'> {
-  const rate = rateOf?.(target) ?? what.rate
-  return { ...what, port: target.port, headers: { ...target.headers, ...what.headers }, ...(rate !== undefined && { rate }) }
+function toRequest(target: Target, what: Asked): Omit<LoadRequest, 'seconds'> {
+  return { ...what, port: target.port, headers: { ...target.headers, ...what.headers } }
 }
 
 /** Until what runs often is compiled, or it takes too long on a busy machine. @returns requests that were answered */

@@ -49,9 +49,9 @@ export class MeasuredProcess {
     throw new Error(`${url} does not answer:\n${readFileSync(this.#outputFile, 'utf8').slice(-4000)}`)
   }
 
-  /** Processor time used so far, in microseconds, user and system, of all threads that live, those of its workers included. */
+  /** Processor time used so far, in microseconds, user and system, of all threads that live, those of the processes that it has started included. */
   cpuUs(): number {
-    return [this.pid, ...this.workers()].reduce((sum, pid) => sum + cpuUsOf(pid), 0)
+    return [this.pid, ...this.children()].reduce((sum, pid) => sum + cpuUsOf(pid), 0)
   }
 
   /** Of this, what the thread with the event loop of the process itself has used: as long as a request runs there, all others wait. */
@@ -60,7 +60,7 @@ export class MeasuredProcess {
   }
 
   /** Processes that it has started. */
-  workers(): number[] {
+  children(): number[] {
     const tasks = `/proc/${this.pid}/task`
     const lists = readdirSync(tasks).map((task) => readFileSync(`${tasks}/${task}/children`, 'utf8'))
     return lists.flatMap((list) => list.trim().split(' ')).flatMap((pid) => (pid === '' ? [] : [Number(pid)]))
@@ -73,9 +73,9 @@ export class MeasuredProcess {
     return { now: kilobytes('VmRSS') / 1024, own: kilobytes('RssAnon') / 1024, peak: kilobytes('VmHWM') / 1024 }
   }
 
-  /** Keeps all its threads and workers on one core, where the system has the tool for that. */
+  /** Keeps all its threads, and the processes that it has started, on one core, where the system has the tool for that. */
   pin(core: number): void {
-    for (const pid of [this.pid, ...this.workers()]) spawnSync('taskset', ['-a', '-c', '-p', String(core), String(pid)])
+    for (const pid of [this.pid, ...this.children()]) spawnSync('taskset', ['-a', '-c', '-p', String(core), String(pid)])
   }
 
   forgetPeak(): void {

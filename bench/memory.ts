@@ -34,7 +34,7 @@ async function measureUse(name: string, target: Target, path: string): Promise<R
   const { process, port, headers } = target
   const idle = process.memory()
   const share = shareOf(process.pid)
-  const children = process.workers().map((pid) => round(shareOf(pid)))
+  const children = process.children().map((pid) => round(shareOf(pid)))
   process.forgetPeak()
   await load({ port, headers, path, connections: 50, seconds: loadSeconds })
   const loaded = process.memory()

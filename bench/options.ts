@@ -21,12 +21,12 @@ export interface BenchOptions {
   only: string[]
 }
 
-const help = `Usage: npm run bench -- [options] [start] [path] [prices] [small] [large] [audit] [lists] [deployments] [workers] [overload] [attacks] [soak] [restart] [backends] [gateways] [memory] [console] [kubernetes] [canaries] [canary-judge] [progressive]
+const help = `Usage: npm run bench -- [options] [start] [path] [prices] [small] [large] [audit] [lists] [deployments] [overload] [attacks] [soak] [restart] [backends] [gateways] [memory] [console] [kubernetes] [canaries] [canary-judge] [progressive]
 
   --dist     the bundle in dist/ (npm run build) instead of the sources
   --without NAME  "path" also without this part of src/runtime: ${switches.join(', ')}
   --rate N   requests a second for the second half of "path" (default: half of what Fairlead can answer)
-  --minutes N  length of "attacks" (default: 1) and "soak" (default: 10); these, "prices", "workers", "overload", "restart", "backends", "gateways", "memory", "console", "kubernetes", "canaries", "canary-judge" and "progressive" run only if they are named
+  --minutes N  length of "attacks" (default: 1) and "soak" (default: 10); these, "prices", "overload", "restart", "backends", "gateways", "memory", "console", "kubernetes", "canaries", "canary-judge" and "progressive" run only if they are named
   --short    fewer and shorter measurements, for a first look
   --help     this text
 

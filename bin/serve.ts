@@ -7,7 +7,6 @@ import { keepCompiledCode } from '../src/runtime/compile-cache.ts'
 import { setServerOptions } from '../src/runtime/v8-options.ts'
 import { openLog } from '../src/telemetry/log.ts'
 import { keepMemorySmall } from '../src/telemetry/memory.ts'
-import { wordsMark } from '../src/workers/protocol.ts'
 import { readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
 import { explainFailure } from './failure.ts'
@@ -27,29 +26,19 @@ Starts the gateway. On SIGTERM or SIGINT (Ctrl-C) it finishes running requests a
 /** One folder above this file, in the repository and in the published package. */
 const consoleDir = new URL('../dist/console/', import.meta.url)
 
-const workerProgram = new URL(import.meta.url.endsWith('.ts') ? './gateway-worker.ts' : './gateway-worker.js', import.meta.url)
-
 export async function run(args: readonly string[]): Promise<number | undefined> {
   readArguments(args, { command: 'serve', options: configOption, hint: settingsHint })
   const { config, notices } = await readConfig(args)
   const startThread = embedsServices(config) ? loadThread() : undefined
-  const { log, missing, passOn } = openLog(config.telemetry.logLevel, config.telemetry.logFormat)
+  const { log, missing } = openLog(config.telemetry.logLevel, config.telemetry.logFormat)
   for (const notice of notices) log.warn(notice)
   try {
     const reread = async () => (await readConfig(args)).config
     const files = configFilesOf(args).map((file) => ` --config ${shellWord(file)}`)
     const logged = (words: string) => command(words + files.join(''), config.backends)
-    const common = { config, notices, log, startThread, missingLogLines: missing, version: packageVersion(), consoleDir }
-    const gateway =
-      config.http.workers === 1 && config.http.reload === 'partial'
-        ? await (await import('../src/gateway.ts')).createGateway({ ...common, command: logged, reread })
-        : await (await import('../src/workers/primary.ts')).createPrimary({
-            ...common,
-            passOn,
-            args,
-            program: workerProgram,
-            commandLine: logged(wordsMark),
-          })
+    const { createGateway } = await import('../src/gateway.ts')
+    const given = { config, notices, log, startThread, missingLogLines: missing, version: packageVersion(), consoleDir }
+    const gateway = await createGateway({ ...given, command: logged, reread })
     recordServer(config.backends.dataDir)
     const manager = reportTo(log)
     const stop = stopOnSignal(gateway, { drainMs: config.http.drainMs, log, manager })

@@ -21,7 +21,6 @@ export async function buildPackage(outDir: string): Promise<string[]> {
   const metafile = await bundle(
     {
       fairlead: 'bin/fairlead.js',
-      'gateway-worker': 'bin/gateway-worker.ts',
       worker: 'src/backends/hosting/worker.ts',
       'document-worker': 'src/http/document-worker.ts',
       'password-worker': 'src/login/form/password-worker.ts',
@@ -134,7 +133,6 @@ const requireHttp: Plugin = {
 
 /** What the bundle has in the same place as the sources; any other file beside a source would be missing. */
 const sharedAddresses = [
-  "'./gateway-worker.js'",
   "'./worker.js'",
   "'./document-worker.js'",
   "'./password-worker.js'",

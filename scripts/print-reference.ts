@@ -102,7 +102,6 @@ function formatMetrics(): string {
     upstreams: { pending: () => [], endpoints: () => [] },
     eventStreams: () => 0,
     missingLogLines: () => ({}),
-    workers: () => 1,
     liveSessions: () => 0,
     delivery: () => new Map(),
     redis: { isReachable: () => true },

@@ -30,8 +30,6 @@ const long = new Set(
     'package',
     'permissions/matrix',
     'redis/bundle',
-    'workers/reload',
-    'workers/workers',
   ].map((name) => `test/${name}.test.ts`),
 )
 

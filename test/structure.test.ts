@@ -9,7 +9,6 @@ const root = resolve(import.meta.dirname, '../src')
 const layers = [
   'gateway.ts',
   'gateway',
-  'workers',
   'doctor',
   'backups',
   'moves',

@@ -15,7 +15,7 @@ import type { Services } from './services.ts'
 const accountRefreshMs = 30_000
 
 /** Sessions and the audit log, in the data directory or in the Redis that replicas share. */
-export async function openStores({ config, log, metrics, shared, keep, now }: GatewayContext) {
+export async function openStores({ config, log, metrics, keep, now }: GatewayContext) {
   const { redisAnswered: answered, redisReconnected: reconnected } = metrics
   const redis = config.redis && keep(await openRedis(config.redis, log, { answered, reconnected }))
   const sessions = keep(
@@ -26,7 +26,6 @@ export async function openStores({ config, log, metrics, shared, keep, now }: Ga
       contextPath: config.http.origin.contextPath,
       log,
       onStarted: metrics.sessionStarted,
-      changes: shared?.changes,
       now,
     }),
   )
@@ -34,9 +33,8 @@ export async function openStores({ config, log, metrics, shared, keep, now }: Ga
     config.audit &&
     keep(
       openAuditLog({
-        sink: shared?.auditSink ?? (await openAuditSink(config.audit.sink, redis)),
-        // What the primary writes, it removes.
-        retentionMs: shared?.auditSink === undefined ? config.audit.retentionMs : undefined,
+        sink: await openAuditSink(config.audit.sink, redis),
+        retentionMs: config.audit.retentionMs,
         maxBytes: config.audit.maxBytes,
         onFailure: metrics.auditFailed,
         log,
@@ -60,7 +58,6 @@ export async function openAccess(parts: GatewayContext & Services & Stores) {
       loginUpstreams,
       log,
       version: () => embedded?.permissionVersion() ?? 0,
-      changes: parts.shared?.changes,
       onSynchronised: metrics.rolesSynchronised,
       now,
     }),
@@ -81,7 +78,6 @@ export async function openAccess(parts: GatewayContext & Services & Stores) {
     contextPath: config.http.origin.contextPath,
     dataDir: config.backends.dataDir,
     redis,
-    shared: parts.shared,
     command,
     log,
     keep,

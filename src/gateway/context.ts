@@ -9,7 +9,6 @@ import type { ConnectionTimes } from '../http/connections.ts'
 import type { TlsFiles } from '../http/tls/tls-files.ts'
 import type { LineBudget } from '../telemetry/line-budget.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { SharedParts } from '../workers/shared-parts.ts'
 
 export interface Gateway {
   readonly server: FastifyInstance
@@ -22,8 +21,6 @@ export interface Gateway {
   drain(hurry?: AbortSignal): Promise<void>
   /** Applies what may change while the gateway runs, and logs what counts after a restart. */
   reload(next: Config): Promise<void>
-  /** Another process takes over: from now on every connection ends with its next answer, while readiness does not change. */
-  retire(): void
   /** Finishes what is in flight, within the configured bound, and closes everything. */
   close(): Promise<void>
 }
@@ -50,8 +47,6 @@ export interface GatewayOptions {
   builtInPlugins?: readonly BuiltInPlugin[]
   /** Other times for connections than the usual ones. */
   connectionTimes?: Partial<ConnectionTimes> | undefined
-  /** Parts of a primary process, where this one serves with others; opened here unless given. */
-  shared?: SharedParts
   /** Milliseconds since the epoch. */
   now?: () => number
 }

@@ -23,7 +23,6 @@ import { Health } from '../telemetry/health.ts'
 import { askHealth, describeCircuits } from '../upstreams/service-health.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 import { SharedReads } from '../upstreams/shared-reads.ts'
-import { describeWorkers } from '../workers/shared-parts.ts'
 import type { AccessParts, Stores } from './access.ts'
 import type { GatewayContext } from './context.ts'
 import type { Services } from './services.ts'
@@ -34,7 +33,7 @@ type PlatformParts = GatewayContext & Services & Stores & AccessParts & { deckPl
 
 /** The operations, and what they use besides the services. */
 export function createPlatform(parts: PlatformParts) {
-  const { config, log, version, metrics, keep, upstreams, login, audit, shared, now } = parts
+  const { config, log, version, metrics, keep, upstreams, login, audit, now } = parts
   const sharedReads = config.http.sharedReads ? new SharedReads(metrics.readShared) : undefined
   const streams = createStreams(parts, sharedReads)
   const delivery = new DeliveryReader()
@@ -55,8 +54,6 @@ export function createPlatform(parts: PlatformParts) {
     settings: config.operations,
     version,
     health: keep(openHealth(parts)),
-    workers: shared && (() => shared.workers.count()),
-    printMetrics: shared?.workers.printMetrics ?? (() => metrics.print()),
     metrics,
     examine: createExaminer(parts),
     streams,
@@ -94,22 +91,19 @@ function createStreams(
 }
 
 function watchMetrics(parts: PlatformParts, streams: EventStreams, reader: DeliveryReader): void {
-  const { metrics, keep, upstreams, embedded, redis, sessions, audit, shared } = parts
+  const { metrics, upstreams, embedded, redis, sessions } = parts
   metrics.watch({
     upstreams,
     liveSessions: redis === undefined ? () => sessions.count() : undefined,
     redis,
-    // The primary observes those that it has started.
-    embedded: shared === undefined ? embedded : undefined,
+    embedded,
     eventStreams: () => streams.size,
     delivery: new DeliveryMetrics({ ...parts, reader }).read,
     missingLogLines: () => ({ ...parts.missingLogLines?.(), 'without-login': parts.linesWithoutLogin.withheld }),
   })
-  keep(shared?.workers.reportMetrics(() => metrics.snapshot()))
-  if (audit !== undefined) shared?.workers.nameAuditProcess(audit.process)
 }
 
-function openHealth({ config, log, keep, upstreams, embedded, redis, audit, shared }: PlatformParts): Health {
+function openHealth({ config, log, keep, upstreams, embedded, redis, audit }: PlatformParts): Health {
   const room = keep(openRoomProbe(config.backends.dataDir, log))
   return new Health({
     services: upstreams.enabledServices().filter((service) => config.telemetry.healthCheckedServices.includes(service)),
@@ -119,11 +113,7 @@ function openHealth({ config, log, keep, upstreams, embedded, redis, audit, shar
       Redis: () => isSound(redis, config.redis?.relaxedHealth),
       'room in the data directory': room.hasRoom,
     },
-    troubles: () => [
-      ...(audit?.trouble === undefined ? [] : [audit.trouble]),
-      ...describeCircuits(upstreams.endpoints()),
-      ...describeWorkers(shared?.workers.count()),
-    ],
+    troubles: () => [...(audit?.trouble === undefined ? [] : [audit.trouble]), ...describeCircuits(upstreams.endpoints())],
     intervalMs: healthIntervalMs,
     log,
   })
@@ -141,13 +131,10 @@ function createAuditedAnswers({ config, metrics, login, audit, now }: PlatformPa
   })
 }
 
-function createBanners({ config, log, redis, shared, now }: PlatformParts): Banners {
+function createBanners({ config, log, redis, now }: PlatformParts): Banners {
   return new Banners({
     settings: config.banners,
-    store:
-      redis === undefined
-        ? (shared?.bannerStore ?? createFileBannerStore(config.backends.dataDir))
-        : createRedisBannerStore(redis),
+    store: redis === undefined ? createFileBannerStore(config.backends.dataDir) : createRedisBannerStore(redis),
     log,
     now,
   })

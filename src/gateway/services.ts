@@ -6,16 +6,16 @@ import { toAddresses } from '../upstreams/addresses.ts'
 import { openLoginUpstreams, openUpstreams } from '../upstreams/open-upstreams.ts'
 import { logCircuit } from '../upstreams/service-health.ts'
 import type { CircuitChange } from '../upstreams/upstreams.ts'
-import { connectBackends } from '../workers/embed-services.ts'
 import type { GatewayContext } from './context.ts'
+import { connectBackends } from './embed-services.ts'
 
 /** The data directory, the embedded back ends, and the connections to every service. */
-export async function openServices({ config, log, startThread, version, metrics, shared, keep }: GatewayContext) {
+export async function openServices({ config, log, startThread, version, metrics, keep }: GatewayContext) {
   const { dataDir } = config.backends
-  if (shared === undefined) keep(lockDataDir(dataDir))
+  keep(lockDataDir(dataDir))
   const socketPath = socketPathFor(dataDir, 'backends.sock')
   const services = toAddresses(config.upstreams, config.upstreams.embedded.remote ?? socketPath)
-  const embedded = shared ? shared.embedded : keep(connectBackends({ config, log, version, startThread, services, socketPath }))
+  const embedded = keep(connectBackends({ config, log, version, startThread, services, socketPath }))
   const tracing = config.telemetry.tracing && keep(new (await loadTracing())(config.telemetry.tracing, version, log))
   const surroundings = {
     observe: metrics.upstreamAnswered,

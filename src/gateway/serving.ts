@@ -26,14 +26,11 @@ import { createFindRoute } from '../operations/serving/find-route.ts'
 import { mountOperations } from '../operations/serving/mount.ts'
 import { logError } from '../telemetry/log.ts'
 import type { ServiceName } from '../upstreams/services.ts'
-import { describeChanges } from '../workers/kept-settings.ts'
 import type { AccessParts, Stores } from './access.ts'
+import { describeChanges } from './changed-settings.ts'
 import type { Gateway, GatewayContext } from './context.ts'
 import type { Operations } from './platform.ts'
 import type { Services } from './services.ts'
-
-/** In which event streams end, when another process takes over. */
-const retireMs = 1000
 
 /** Steps that every request passes before its operation, in this order. */
 export function createSteps(parts: GatewayContext & Stores & AccessParts & Operations): RequestStep[] {
@@ -50,9 +47,8 @@ export function createSteps(parts: GatewayContext & Stores & AccessParts & Opera
   ]
 }
 
-function createRateLimit({ config, log, metrics, redis, shared, now }: GatewayContext & Stores): RequestStep {
+function createRateLimit({ config, log, metrics, redis, now }: GatewayContext & Stores): RequestStep {
   return new RequestLimit(config.rateLimit, {
-    own: shared?.counters,
     redis,
     log,
     now,
@@ -72,7 +68,6 @@ export function openServing(parts: ServingParts): Omit<Gateway, 'close'> {
     tls: parts.tls,
     log: parts.log,
     keep,
-    source: parts.shared?.connections,
     keptPaths: [
       ...probePaths,
       ...alwaysOpen.flatMap(({ path }) => (path.startsWith('/auth/') ? [path] : [])),
@@ -90,29 +85,20 @@ export function openServing(parts: ServingParts): Omit<Gateway, 'close'> {
     listen: () => listen(parts, ports, closing.signal),
     drain: (hurry) => drain(parts, ports, hurry),
     reload: (next) => applyReload(parts, next),
-    retire: () => {
-      ports.drain()
-      void platform.streams.drain(retireMs)
-    },
   }
 }
 
 /** @returns the address of the main port */
-async function listen(
-  { login, shared, log, embedded, ...parts }: ServingParts,
-  ports: OpenPorts,
-  closing: AbortSignal,
-): Promise<string> {
-  const isFirst = shared?.workers.isFirst ?? true
-  const start = isFirst ? await login.prepareStart() : undefined
+async function listen({ login, log, embedded, ...parts }: ServingParts, ports: OpenPorts, closing: AbortSignal): Promise<string> {
+  const start = await login.prepareStart()
   const addresses = await ports.listen()
   const listening = addresses[0]?.address ?? ''
-  if (isFirst) for (const each of addresses) log.info(describeListener(login, each.address, each.kind))
-  start?.listening()
+  for (const each of addresses) log.info(describeListener(login, each.address, each.kind))
+  start.listening()
   // Before the first answer of a service there is nothing to list; the embedded ones come up meanwhile.
   await embedded?.ready
   if (closing.aborted) return listening
-  start?.ready(toBrowserAddress(listening, parts.config.http.origin))
+  start.ready(toBrowserAddress(listening, parts.config.http.origin))
   void parts.applications.start()
   void parts.accounts.start()
   parts.platform.health.start()
@@ -152,10 +138,7 @@ async function applyReload({ config, log, tls, switches, embedded, accounts }: S
   void accounts.refresh()
   const later = describeChanges(applied, next)
   if (later.length === 0) log.info('the configuration was read again')
-  else {
-    const advice = 'changed settings of these parts count after a restart, unless Fairlead was started with server.reload: full'
-    log.warn({ settings: later }, `the configuration was read again; ${advice}`)
-  }
+  else log.warn({ settings: later }, 'the configuration was read again; changed settings of these parts count after a restart')
 }
 
 function createServer(parts: ServingParts, createMainServer: (handler: RequestListener) => Server): FastifyInstance {

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { responseOptions } from '../runtime/response-head.ts'
-import { carrierOf, startChecks } from '../runtime/sockets.ts'
+import { carrierOf } from '../runtime/sockets.ts'
 import type { Connections } from './connections.ts'
 import type { ListenerKind, PortKind } from './request-state.ts'
 import { maxUnaccepted } from './take-input.ts'
@@ -25,14 +25,6 @@ export interface ServerOptions {
 
 /** A request without a body has none that would have to be read to its end: that costs several turns of the tick queue. */
 const requestOptions = { ...responseOptions, requireHostHeader: false, optimizeEmptyRequests: true }
-
-/** Connections that another process has accepted. */
-export interface ConnectionSource {
-  /** What that process listens on, such as `https://0.0.0.0:8085`. */
-  readonly addresses: readonly { kind: PortKind; address: string }[]
-  /** Hands over connections from now on. */
-  start(take: (kind: PortKind, socket: Socket) => void): void
-}
 
 const kinds = new WeakMap<IncomingMessage, ListenerKind>()
 
@@ -175,11 +167,4 @@ function answerProbes(main: FastifyInstance): RequestListener {
     request.url = `/${probe ?? 'spectator/metrics'}${query}`
     main.routing(request, response)
   }
-}
-
-/** Has servers that do not listen serve the connections of a source. */
-export function serveFrom(source: ConnectionSource, servers: readonly { kind: PortKind; server: Server }[]): void {
-  const byKind = new Map(servers.map(({ kind, server }) => [kind, server]))
-  for (const server of byKind.values()) startChecks(server)
-  source.start((kind, socket) => void byKind.get(kind)?.emit('connection', socket))
 }

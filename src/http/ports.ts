@@ -4,15 +4,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Keep } from '../concurrency/open-parts.ts'
 import { defaultMaxConnections } from './connection-bound.ts'
 import { Connections, type ConnectionTimes, connectionTimes } from './connections.ts'
-import {
-  type ConnectionSource,
-  createEncryptedServer,
-  createExtraListeners,
-  createPlainServer,
-  listenOn,
-  type ServerOptions,
-  serveFrom,
-} from './listeners.ts'
+import { createEncryptedServer, createExtraListeners, createPlainServer, listenOn, type ServerOptions } from './listeners.ts'
 import { Overload } from './overload.ts'
 import type { PortKind } from './request-state.ts'
 import type { HttpSettings } from './settings.ts'
@@ -27,8 +19,6 @@ interface PortsOptions {
   readonly tls: TlsFiles | undefined
   readonly log: FastifyBaseLogger
   readonly keep: Keep
-  /** Connections that another process accepts, instead of ports. */
-  readonly source: ConnectionSource | undefined
   /** Served whatever the load. */
   readonly keptPaths: readonly string[]
   readonly onShed: (reason: 'delay' | 'concurrency') => void
@@ -45,7 +35,7 @@ export interface OpenPorts {
 }
 
 export function openPorts(options: PortsOptions): OpenPorts {
-  const { settings, tls, log, keep, source } = options
+  const { settings, tls, log, keep } = options
   const { listeners, writeTimeoutMs, maxUnreadBytes, maxHeaderBytes, shutdownGraceMs } = settings
   const { maxConnectionsPerAddress: maxPerAddress, maxConnections = defaultMaxConnections() } = settings
   const overload = keep(createOverload(options))
@@ -61,7 +51,7 @@ export function openPorts(options: PortsOptions): OpenPorts {
   keep({ close: async () => void (await server.close()) })
   keep({ close: () => connections.end(shutdownGraceMs) })
 
-  const listenHere = async () => {
+  const listen = async () => {
     const { address: host, port } = settings
     const address = await server.listen({ host, port, backlog: maxUnaccepted })
     // The framework does not know that the server it was given is encrypted.
@@ -69,15 +59,9 @@ export function openPorts(options: PortsOptions): OpenPorts {
     return [main, ...(await listenOn(extraListeners, host))]
   }
 
-  const serveOthers = async (others: ConnectionSource) => {
-    await server.ready()
-    serveFrom(others, [{ kind: 'main', server: server.server }, ...extraListeners])
-    return others.addresses
-  }
-
   return {
     server,
-    listen: () => (source === undefined ? listenHere() : serveOthers(source)),
+    listen,
     drain: () => connections.drain(),
   }
 }

@@ -1,5 +1,4 @@
 /** Settings of the listener, trusted proxies, and CORS. */
-import { availableParallelism } from 'node:os'
 import { z } from 'zod'
 import {
   byteCount,
@@ -48,21 +47,6 @@ export const httpKeys = settings(
     port: setting('server.port', port.default(8084)).describe('Port of the listener; 0 takes a free one.'),
     address: setting('server.address', optionalText).describe(
       'Address of the listener. Default: 127.0.0.1 while every service is embedded, else 0.0.0.0.',
-    ),
-    workers: setting(
-      'server.workers',
-      z
-        .string()
-        .regex(/^(?:auto|[1-9]|[1-5]\d|6[0-4])$/, 'must be a number from 1 to 64, or auto')
-        .prefault('1')
-        .meta({ type: 'number or auto' }),
-    ).describe(
-      'Processes that serve requests, behind the same ports; `auto`: as many as the machine has cores. See [several processes](../guides/workers.md).',
-    ),
-    reload: setting('server.reload', z.enum(['partial', 'full']).default('partial')).describe(
-      '`full`: SIGHUP applies all settings without a lost request with one worker, too, because a second process (30 MiB) accepts its ' +
-        'connections and replaces it. With several workers this is always so. See ' +
-        '[several processes](../guides/workers.md#reload-the-configuration).',
     ),
     contextPath: setting(['server.servlet.context-path', 'server.context-path'], contextPath.default('')).describe(
       'Prefix of every path.',
@@ -212,6 +196,9 @@ export const httpKeys = settings(
   },
   {
     'server.tomcat.remoteip.protocol-header-https-value': 'The header says "https".',
+    'server.workers': 'One process serves; [gateways beside each other](../guides/replicas.md) use more cores.',
+    'server.reload':
+      'SIGHUP applies [what can change](../guides/reload.md); a restart of one of several gateways loses no request.',
     'server.tomcat.protocolHeaderHttpsValue': 'The header says "https".',
     'server.tomcat.httpsServerPort': 'Written as in old instructions; the port header is believed anyway.',
     'server.tomcat.remoteip.trusted-proxies': '`internal-proxies` decides.',
@@ -237,16 +224,14 @@ interface HttpSurroundings {
 export type HttpSettings = ReturnType<typeof toHttpSettings>
 
 export function toHttpSettings(values: HttpValues, tls: TlsValues, report: SettingsReport, surroundings: HttpSurroundings) {
-  const { limits, shedding, shutdown, overload, port, reload, ignoreTrailingSlash } = values
+  const { limits, shedding, shutdown, overload, port, ignoreTrailingSlash } = values
   const origin = toOrigin(values, report, surroundings)
   return {
     ...limits,
     port,
-    reload,
     overload,
     ignoreTrailingSlash,
     address: values.address || (surroundings.standalone ? '127.0.0.1' : '0.0.0.0'),
-    workers: values.workers === 'auto' ? availableParallelism() : Number(values.workers),
     ...toTls(tls, report, surroundings.headerCertificates),
     bodies: toBodies(values),
     drainMs: values.drainMs ?? toDrainMs(shutdown, origin, surroundings),

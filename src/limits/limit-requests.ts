@@ -11,8 +11,6 @@ import { noRunTimeLimits, type RunTimeLimits, RunTimeLimitsReader } from './run-
 import type { RateLimitSettings } from './settings.ts'
 
 interface LimitSurroundings {
-  /** Counters that the processes of a data directory share; those of this process unless given. */
-  readonly own: Counters | undefined
   readonly redis: Redis | undefined
   readonly log: FastifyBaseLogger
   /** Milliseconds since the epoch. */
@@ -47,7 +45,7 @@ export class RequestLimit implements RequestStep {
     this.#callerOf = createCallerIndex(settings)
     const { log, now, onUncounted } = surroundings
     const redis = settings.shared ? surroundings.redis : undefined
-    const own = surroundings.own ?? new MemoryCounters(now)
+    const own = new MemoryCounters(now)
     const fallback = settings.countsAlone ? own : undefined
     this.#counters = redis === undefined ? own : new RedisCounters({ redis, log, fallback, onUncounted })
     this.#runTimeLimits = redis && new RunTimeLimitsReader({ redis, log, now })

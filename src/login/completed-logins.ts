@@ -2,13 +2,6 @@
 import { BoundedMap } from '../caches/bounded-map.ts'
 import type { Redis } from '../redis/redis.ts'
 
-export interface LoginRegister {
-  /** False when the login has been completed, or is about to be: a browser may send its answer twice at once. @throws as Redis */
-  begin(id: string): Promise<boolean>
-  /** In one step; false when it has been completed before. @throws as Redis; the login must fail then */
-  complete(id: string): Promise<boolean>
-}
-
 interface CompletedLoginsOptions {
   /** Shared by replicas; without it, this process knows what it has completed. */
   redis: Redis | undefined
@@ -23,7 +16,7 @@ const begunMs = 60_000
 const maxEntries = 10_000
 const redisPrefix = 'fairlead:login:completed:'
 
-export class CompletedLogins implements LoginRegister {
+export class CompletedLogins {
   readonly #options: CompletedLoginsOptions
   readonly #begun = new BoundedMap<string, number>(maxEntries)
   /** Strangers cannot fill it. After a restart it is the provider that takes each code once. */
@@ -33,6 +26,7 @@ export class CompletedLogins implements LoginRegister {
     this.#options = options
   }
 
+  /** False when the login has been completed, or is about to be: a browser may send its answer twice at once. @throws as Redis */
   async begin(id: string): Promise<boolean> {
     if (this.#holds(this.#begun, id)) return false
     this.#begun.set(id, this.#options.now() + begunMs)
@@ -40,6 +34,7 @@ export class CompletedLogins implements LoginRegister {
     return redis === undefined ? !this.#holds(this.#completed, id) : (await redis.send('exists', redisPrefix + id)) === 0
   }
 
+  /** In one step; false when it has been completed before. @throws as Redis; the login must fail then */
   async complete(id: string): Promise<boolean> {
     const { redis } = this.#options
     if (redis !== undefined) return (await redis.send('set', redisPrefix + id, '1', 'PX', completedMs, 'NX')) === 'OK'

@@ -13,7 +13,6 @@ import type { ListenerSettings } from '../http/tls/settings.ts'
 import type { Permissions } from '../permissions/fiat-permissions.ts'
 import type { Redis } from '../redis/redis.ts'
 import type { SettingsReport } from '../settings/setting.ts'
-import type { Guesses } from './form/guess-limit.ts'
 import type { NameSettings } from './judge-names.ts'
 import type { LoginSecrets } from './login-keys.ts'
 import type { LoginMethod } from './login-method.ts'
@@ -89,8 +88,6 @@ export interface MethodContext {
   /** Undefined without permission checks, or while the names are not known. */
   readonly isServiceAccount: (name: string) => Promise<boolean | undefined>
   readonly secrets: LoginSecrets
-  /** Wrong passwords, counted by all processes of the data directory. */
-  readonly guesses: Guesses | undefined
   readonly dataDir: string
   readonly redis: Redis | undefined
   readonly log: FastifyBaseLogger

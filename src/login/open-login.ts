@@ -1,7 +1,6 @@
 /** Opens the configured login methods, and connects request steps, login page and logout. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Changes } from '../concurrency/changes.ts'
 import type { Keep } from '../concurrency/open-parts.ts'
 import { GatewayError } from '../errors.ts'
 import { setCookie } from '../http/cookies.ts'
@@ -13,9 +12,8 @@ import type { Redis } from '../redis/redis.ts'
 import { askStore } from '../sessions/session-store.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { createAnonymousUser } from './anonymous.ts'
-import { CompletedLogins, type LoginRegister } from './completed-logins.ts'
+import { CompletedLogins } from './completed-logins.ts'
 import type { FormUsers } from './form/form-users.ts'
-import type { Guesses } from './form/guess-limit.ts'
 import { LoginCookies, type PendingLogin } from './login-cookies.ts'
 import { createFileKeys, createRedisKeys, type LoginSecrets } from './login-keys.ts'
 import type { CompletedLogin, LoginEnding, LoginMethod, StartSteps } from './login-method.ts'
@@ -57,16 +55,6 @@ interface LoginOptions {
   now: () => number
   /** What to type for `fairlead <words>`; that itself unless given. */
   command?: (words: string) => string
-  /** Where other processes serve the same data directory: what all of them count together, and how they tell each other. */
-  shared?: SharedLogin | undefined
-}
-
-/** Several processes of one data directory. */
-interface SharedLogin {
-  readonly guesses: Guesses
-  /** Where Redis does not keep it. */
-  readonly completedLogins: LoginRegister
-  readonly changes: Changes
 }
 
 /** What the methods need, apart from sessions. */
@@ -103,7 +91,7 @@ export async function openMethods(options: MethodOptions, secrets = createLoginS
 }
 
 function createContext(options: MethodOptions, secrets: LoginSecrets): MethodContext {
-  const { settings, accounts, serviceAccounts, contextPath, ui, shared, ...others } = options
+  const { settings, accounts, serviceAccounts, contextPath, ui, ...others } = options
   const { redis, command = (words) => `fairlead ${words}` } = options
   const objectionTo = createNameRule(settings)
   return {
@@ -116,7 +104,6 @@ function createContext(options: MethodOptions, secrets: LoginSecrets): MethodCon
     objectionTo,
     isServiceAccount: createServiceAccountCheck(options),
     secrets,
-    guesses: shared?.guesses,
   }
 }
 
@@ -126,14 +113,14 @@ async function openTokenLogin(
   methods: readonly LoginMethod[],
   prepareUser: PrepareUser,
 ): Promise<{ tokens: Tokens; method: LoginMethod } | undefined> {
-  const { settings, permissions, dataDir, redis, log, keep, shared, now } = options
+  const { settings, permissions, dataDir, redis, log, keep, now } = options
   if (settings.tokens === undefined || methods.length === 0) return undefined
   const [{ openTokens }, { TokenLogin }] = await Promise.all([import('./tokens/tokens.ts'), import('./tokens/token-login.ts')])
   const eraOf = (username: string, methodName: string) => {
     const current = methods.find(({ name }) => name === methodName)?.currentUser?.(username)
     return current === 'gone' ? undefined : current?.tokenEra
   }
-  const tokens = keep(openTokens({ settings: settings.tokens, dataDir, redis, log, eraOf, changes: shared?.changes, now }))
+  const tokens = keep(openTokens({ settings: settings.tokens, dataDir, redis, log, eraOf, now }))
   const { legacyPortLogin } = settings
   return { tokens, method: new TokenLogin({ tokens, permissions, prepareUser, methods, legacyPortLogin }) }
 }
@@ -165,14 +152,14 @@ export class Login implements LoginEnding {
   readonly #requests: RequestLogin
   readonly #loops: LoopBreaker
   readonly #cookies: LoginCookies
-  readonly #completed: LoginRegister
+  readonly #completed: CompletedLogins
   /** What the answers of identity providers in these requests belong to. */
   readonly #returned = new WeakMap<RequestState, { id: string; target: string | undefined }>()
   /** API tokens; undefined while they are switched off. */
   readonly tokens: Tokens | undefined
 
   constructor(options: LoginOptions, { methods, prepareUser, tokens }: LoginMethods, keys: LoginSecrets) {
-    const { sessions, permissions, accounts, settings, redis, shared, now } = options
+    const { sessions, permissions, accounts, settings, redis, now } = options
     this.#options = options
     this.sessions = sessions
     this.tokens = tokens
@@ -180,8 +167,7 @@ export class Login implements LoginEnding {
     this.#prepareUser = prepareUser
     this.#loops = new LoopBreaker({ contextPath: options.contextPath, now })
     this.#cookies = new LoginCookies({ rules: sessions.cookieRules, keys, now })
-    const alone = redis === undefined ? shared?.completedLogins : undefined
-    this.#completed = alone ?? new CompletedLogins({ redis, now })
+    this.#completed = new CompletedLogins({ redis, now })
     this.#requests = new RequestLogin({
       methods,
       sessions,

@@ -19,9 +19,9 @@ export async function openPasswordLogin(source: PasswordSource, context: MethodC
   })
 }
 
-/** Counted by all replicas and workers together, as far as they share something. */
-async function openGuesses({ redis, guesses, log, now }: MethodContext): Promise<Guesses> {
-  const fallback = guesses ?? new GuessLimit(now)
+/** Counted by all replicas together where they share Redis. */
+async function openGuesses({ redis, log, now }: MethodContext): Promise<Guesses> {
+  const fallback = new GuessLimit(now)
   if (redis === undefined) return fallback
   const { RedisGuesses } = await import('./form/redis-guesses.ts')
   return new RedisGuesses({ redis, fallback, log, now })

@@ -9,7 +9,6 @@ import type { EventStreams } from '../live/event-streams.ts'
 import type { Login } from '../login/open-login.ts'
 import type { Permissions } from '../permissions/fiat-permissions.ts'
 import type { Health } from '../telemetry/health.ts'
-import type { PrintedMetrics } from '../telemetry/metric-set.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { SharedReads } from '../upstreams/shared-reads.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
@@ -39,11 +38,7 @@ export interface Platform {
   /** Version of the package, for GET /version. */
   readonly version: string
   readonly health: Health
-  /** How many processes serve; undefined where this is the only one. */
-  readonly workers: (() => { running: number; configured: number }) | undefined
   readonly metrics: Metrics
-  /** Metrics of all processes together. */
-  readonly printMetrics: () => Promise<PrintedMetrics>
   /** What the doctor finds now. */
   readonly examine: () => Promise<ExaminationModel>
   readonly streams: EventStreams

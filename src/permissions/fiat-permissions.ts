@@ -3,7 +3,6 @@ import { hash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { createCache, type ExpiringCache } from '../caches/expiring-cache.ts'
-import type { Changes } from '../concurrency/changes.ts'
 import { sharedWork } from '../concurrency/shared-work.ts'
 import { within } from '../concurrency/within.ts'
 import { GatewayError } from '../errors.ts'
@@ -32,8 +31,6 @@ interface PermissionsOptions {
   log: FastifyBaseLogger
   /** Changes with every change of permissions that this process makes; what is remembered from before does not count. */
   version?: () => number
-  /** Other processes of the same data directory, which remember views of an external service. */
-  changes?: Changes | undefined
   /** A synchronisation of roles has ended. */
   onSynchronised?: (outcome: 'done' | 'failed') => void
   /** Milliseconds since the epoch. */
@@ -60,7 +57,6 @@ export class Permissions {
   readonly #loginUpstreams: Upstreams
   readonly #log: FastifyBaseLogger
   readonly #version: () => number
-  readonly #changes: Changes | undefined
   readonly #views: ExpiringCache<CachedView>
   readonly #switches: SwitchPositions
   readonly #lookups: ViewLookups
@@ -73,11 +69,6 @@ export class Permissions {
   constructor(options: PermissionsOptions) {
     const { settings, upstreams, loginUpstreams = upstreams, log, version = () => 0, now = Date.now } = options
     this.#version = version
-    // An embedded service counts its changes in `version`, for all processes.
-    this.#changes = upstreams.isEmbedded('fiat') ? undefined : options.changes
-    this.#changes?.follow((change) => {
-      if (change.kind === 'rights') this.#forget(change.userKey)
-    })
     this.#settings = settings
     this.#views = createCache({ maxSize: settings.cacheMaxEntries, ttlMs: settings.cacheTtlMs, now })
     this.#switches = options.switches ?? settings
@@ -217,7 +208,7 @@ export class Permissions {
       }
       this.#log.warn({ err: cause, user: user.username }, 'a login could not be reported; legacyFallback lets it pass')
     } finally {
-      await this.#forgetEverywhere(toUserKey(user.username))
+      this.#forget(toUserKey(user.username))
     }
   }
 
@@ -231,7 +222,7 @@ export class Permissions {
       .catch((error: unknown) =>
         this.#log.warn({ err: error, user: username }, 'a logout could not be reported to the permission service'),
       )
-      .finally(() => this.#forgetEverywhere(key))
+      .finally(() => this.#forget(key))
     await within(logoutWaitMs, reported)
   }
 
@@ -276,7 +267,7 @@ export class Permissions {
     const durationMs = () => Math.round(performance.now() - startedAtMs)
     try {
       // A failed one may have changed some users before it failed.
-      const asked = this.#loginUpstreams.call('fiat', call, anonymousIdentity).finally(() => this.#forgetEverywhere(undefined))
+      const asked = this.#loginUpstreams.call('fiat', call, anonymousIdentity).finally(() => this.#forget(undefined))
       checkDone(await asked, 'fiat')
     } catch (error) {
       this.#log.warn({ err: error, durationMs: durationMs() }, 'the roles could not be synchronised')
@@ -341,11 +332,6 @@ export class Permissions {
     const cached = this.#views.peek(key, { allowStale: true })
     if (cached?.version !== version) return undefined
     return this.#views.getRemainingTTL(key) + this.#settings.lastKnownForMs > 0 ? cached.answer.view : undefined
-  }
-
-  async #forgetEverywhere(userKey: string | undefined): Promise<void> {
-    this.#forget(userKey)
-    await this.#changes?.publish({ kind: 'rights', userKey })
   }
 
   /** @param userKey All users unless given */

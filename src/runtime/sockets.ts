@@ -1,5 +1,5 @@
 /** Reaches into sockets and servers of Node: what no public property tells, or no public method does. */
-import type { Server as HttpServer, IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 
@@ -41,11 +41,6 @@ export function descriptorOf(server: NetServer): number | undefined {
  */
 export function stopAccepting(server: NetServer, onClosed?: () => void): void {
   NetServer.prototype.close.call(server, onClosed)
-}
-
-/** Has a server that does not listen look for late requests: Node begins with it on that event. Without it, they are not ended. */
-export function startChecks(server: HttpServer): void {
-  server.emit('listening')
 }
 
 /** Calls `end` where Node would end a connection after its last answer. Should Node end it otherwise, a client that still sends is reset. */

@@ -5,7 +5,6 @@ import { setImmediate } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { BoundedMap } from '../caches/bounded-map.ts'
 import { createCache, type ExpiringCache } from '../caches/expiring-cache.ts'
-import type { Changes } from '../concurrency/changes.ts'
 import { GatewayError } from '../errors.ts'
 import { toUserKey } from '../names/user-name.ts'
 import type { Redis } from '../redis/redis.ts'
@@ -24,8 +23,6 @@ interface SessionsOptions {
   log: FastifyBaseLogger
   /** Called for every session that starts. */
   onStarted?: (() => void) | undefined
-  /** Other processes with the same sessions. */
-  changes?: Changes | undefined
   /** Milliseconds since the epoch. */
   now?: () => number
 }
@@ -49,7 +46,7 @@ export interface UserSession {
 const shownLength = 24
 const shownId = /^[0-9a-f]{24}$/
 
-/** How long this process answers from memory; for as long, a session ended by another replica may still be seen here. Workers tell each other. */
+/** How long this process answers from memory; for as long, a session ended by another replica may still be seen here. */
 const cacheMs = 3000
 const maxCached = 10_000
 /** A user may send any cookies besides, so few and short headers are kept. */
@@ -67,26 +64,20 @@ export class Sessions {
   readonly cookieRules: CookieRules
   readonly #log: FastifyBaseLogger
   readonly #onStarted: () => void
-  readonly #changes: Changes | undefined
   readonly #now: () => number
   readonly #cache: ExpiringCache<CacheEntry>
   /** Keys of live sessions by the whole header that led to them: a request that repeats it is neither parsed nor hashed. */
   readonly #keys = new BoundedMap<string, string>(maxKnownHeaders)
   #endings = 0
 
-  constructor({ settings, store, contextPath, log, onStarted = () => {}, changes, now = Date.now }: SessionsOptions) {
+  constructor({ settings, store, contextPath, log, onStarted = () => {}, now = Date.now }: SessionsOptions) {
     this.#settings = settings
     this.#store = store
     this.cookieRules = { settings: settings.cookie, contextPath }
     this.#log = log
     this.#onStarted = onStarted
-    this.#changes = changes
     this.#now = now
     this.#cache = createCache({ maxSize: maxCached, ttlMs: cacheMs, now })
-    changes?.follow((change) => {
-      if (change.kind === 'session') this.#setCached(change.key, undefined)
-      if (change.kind === 'all-sessions') this.#forgetAll()
-    })
   }
 
   /**
@@ -125,7 +116,7 @@ export class Sessions {
     return session !== undefined && session.expiresAtMs > nowMs && !this.#isTooOld(session.content, nowMs)
   }
 
-  /** How often sessions were ended, by this process and those that share its data directory. */
+  /** How often sessions were ended by this process. */
   get endings(): number {
     return this.#endings
   }
@@ -148,7 +139,7 @@ export class Sessions {
     try {
       const ended = await this.#store.removeOf(ownerOf(content), { newest: maxPerUser, key })
       if (ended.length === 0) return
-      await Promise.all(ended.map((one) => this.#noteEnd(one)))
+      for (const one of ended) this.#setCached(one, undefined)
       this.#log.info({ user: content.user.username, ended: ended.length }, 'a user had too many sessions: the oldest were ended')
     } catch (error) {
       this.#log.warn({ err: error }, 'the oldest sessions of a user could not be ended')
@@ -164,7 +155,7 @@ export class Sessions {
   /** @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async end(session: Session): Promise<void> {
     await askStore(() => this.#store.remove(session.key, ownerOf(session.content)))
-    await this.#noteEnd(session.key)
+    this.#setCached(session.key, undefined)
   }
 
   /**
@@ -195,7 +186,7 @@ export class Sessions {
     const key = await askStore(() => this.#store.findKey(owner, id))
     if (key === undefined) return false
     await askStore(() => this.#store.remove(key, owner))
-    await this.#noteEnd(key)
+    this.#setCached(key, undefined)
     return true
   }
 
@@ -204,7 +195,7 @@ export class Sessions {
     for (let count = 0; ; ) {
       const ended = await askStore(() => this.#store.removeOf(toUserKey(username), { newest: 0, key: exceptKey }))
       if (ended.length === 0) return count
-      await Promise.all(ended.map((key) => this.#noteEnd(key)))
+      for (const key of ended) this.#setCached(key, undefined)
       count += ended.length
       // Requests get their turn in between.
       await setImmediate()
@@ -215,7 +206,6 @@ export class Sessions {
   async endAll(): Promise<number> {
     const ended = await askStore(() => this.#store.removeAll())
     this.#forgetAll()
-    await this.#changes?.publish({ kind: 'all-sessions' })
     return ended
   }
 
@@ -300,11 +290,6 @@ export class Sessions {
   #isTooOld(content: SessionContent, nowMs: number): boolean {
     const { absoluteMs } = this.#settings
     return absoluteMs !== undefined && content.loggedInAtMs !== undefined && content.loggedInAtMs + absoluteMs <= nowMs
-  }
-
-  async #noteEnd(key: string): Promise<void> {
-    this.#setCached(key, undefined)
-    await this.#changes?.publish({ kind: 'session', key })
   }
 
   #forgetAll(): void {

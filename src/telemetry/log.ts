@@ -23,8 +23,6 @@ interface OpenLog {
   readonly log: Logger
   /** Lines that are missing since the start, by reason: standard output was not read or could not be written, or too many were alike. */
   missing(): Readonly<Record<'output' | 'repeated', number>>
-  /** Writes lines of the log of another process. @param lines With their ends */
-  passOn(lines: string): void
 }
 
 /** Lines a minute with the same message, for example of an outage, or of refusals. Access lines have no such limit. */
@@ -69,7 +67,6 @@ export function openLog(level: string, format: LogFormat = 'json', fields?: Read
   return {
     log,
     missing: () => ({ output: output.dropped, repeated: repeated.withheld }),
-    passOn: (lines) => output.write(lines, lines.split('\n').length - 1),
   }
 }
 

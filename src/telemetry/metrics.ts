@@ -17,8 +17,6 @@ interface MetricSources {
   embedded?: { isListening(): boolean; observe(): Promise<BackendState | undefined> } | undefined
   /** Figures by application. */
   delivery?: (() => ReadonlyMap<string, DeliveryState>) | undefined
-  /** Worker processes that serve. */
-  workers?: (() => number) | undefined
 }
 
 /** What embedded back ends say of themselves; of those that are not embedded it is missing. */
@@ -230,12 +228,6 @@ export class Metrics extends MetricSet {
   readonly #reconnects = this.counter('fairlead_redis_reconnects_total', 'Connections to Redis opened after one was lost.')
   readonly redisReconnected = (): void => this.#reconnects.inc()
 
-  readonly #deaths = this.counter(
-    'fairlead_worker_deaths_total',
-    'Worker processes that ended unexpectedly and were started again.',
-  )
-  readonly workerDied = (): void => this.#deaths.inc()
-
   constructor(version: string) {
     super()
     this.#build.set({ version }, 1)
@@ -395,7 +387,7 @@ function countersOfEnds(set: MetricSet) {
   }
 }
 
-function watchProcess(set: MetricSet, { missingLogLines, workers }: Partial<MetricSources>): void {
+function watchProcess(set: MetricSet, { missingLogLines }: Partial<MetricSources>): void {
   if (missingLogLines !== undefined) {
     const missing = set.counter(
       'fairlead_log_lines_missing_total',
@@ -406,9 +398,5 @@ function watchProcess(set: MetricSet, { missingLogLines, workers }: Partial<Metr
       missing.reset()
       for (const [reason, lines] of Object.entries(missingLogLines())) missing.inc({ reason }, lines)
     })
-  }
-  if (workers !== undefined) {
-    const serving = set.gauge('fairlead_workers', 'Worker processes that serve. Missing with `server.workers: 1`.')
-    set.sample(() => serving.set(workers()))
   }
 }

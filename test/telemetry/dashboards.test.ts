@@ -46,7 +46,6 @@ test('dashboards and alerts name metrics and labels that exist', async () => {
     redis: { isReachable: () => true },
     eventStreams: () => 0,
     embedded: { isListening: () => true, observe: async () => undefined },
-    workers: () => 2,
   })
   const labels = new Map(metrics.descriptions.map(({ name, labels }) => [name, new Set<string>(labels)]))
   const known = new Set(parseExposition((await metrics.print()).text).keys())
@@ -120,7 +119,6 @@ const troubles: Readonly<Record<string, readonly [series: string, firing: string
     ['fairlead_executions_ended_total{type="PIPELINE",status="SUCCEEDED"}', '0+4x60', '0+6x60'],
   ],
   FairleadAccountUnreachable: [['fairlead_account_up{provider="local",account="dev"}', '0x60', '1x60']],
-  FairleadWorkersDie: [['fairlead_worker_deaths_total', '0+1x60', '0+0.1x60']],
 }
 
 test('every alert fires in the trouble that it is about, and not without it', (t) => {

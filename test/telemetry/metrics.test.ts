@@ -159,7 +159,6 @@ test('every metric is described, with the labels that it has', async () => {
       endpoints: () => [{ service: 'orca', instance: 1, circuit: 'open' }],
     },
     liveSessions: () => undefined,
-    workers: () => 2,
     delivery: () => new Map([['shop', delivered]]),
     redis: { isReachable: () => false },
     embedded: { isListening: () => true, observe: async () => engine },

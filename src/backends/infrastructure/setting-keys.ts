@@ -44,13 +44,6 @@ export function withReloaded<Settings extends WithInfrastructure>(current: Setti
   })
 }
 
-/** Settings that count after a restart. */
-export function withoutReloaded<Settings extends WithInfrastructure>(settings: Settings): Settings {
-  return withProviders(settings, (providers) =>
-    Object.fromEntries(Object.entries(providers).map(([id, values]) => [id, isReloaded(id) ? true : values])),
-  )
-}
-
 function withProviders<Settings extends WithInfrastructure>(
   settings: Settings,
   change: (providers: InfrastructureSettings['providers']) => InfrastructureSettings['providers'],

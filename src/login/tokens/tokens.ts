@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Changes } from '../../concurrency/changes.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Redis } from '../../redis/redis.ts'
 import { RedisTokenStore } from './redis-token-store.ts'
@@ -17,8 +16,6 @@ interface TokensOptions {
   log: FastifyBaseLogger
   /** See `CurrentUser`. Default: users have none. */
   eraOf?: (username: string, method: string) => number | undefined
-  /** Other processes with the same tokens. */
-  changes?: Changes | undefined
   /** Milliseconds since the epoch. */
   now?: () => number
 }
@@ -59,23 +56,18 @@ export class Tokens {
   readonly #store: TokenStore
   readonly #log: FastifyBaseLogger
   readonly #eraOf: NonNullable<TokensOptions['eraOf']>
-  readonly #changes: Changes | undefined
   readonly #now: () => number
   #endings = 0
 
-  constructor({ settings, store, log, eraOf = () => undefined, changes, now = Date.now }: TokensOptions) {
+  constructor({ settings, store, log, eraOf = () => undefined, now = Date.now }: TokensOptions) {
     this.settings = settings
     this.#store = store
     this.#log = log
     this.#eraOf = eraOf
-    this.#changes = changes
     this.#now = now
-    changes?.follow(({ kind }) => {
-      if (kind === 'tokens') this.#endings++
-    })
   }
 
-  /** How often tokens were revoked or got another secret, by this process and those that share its data directory. */
+  /** How often tokens were revoked or got another secret by this process. */
   get endings(): number {
     return this.#endings
   }
@@ -145,7 +137,7 @@ export class Tokens {
     if (!(await ask(() => this.#store.replaceSecret(id, token.secret.hash, secret, expiresAtMs)))) {
       throw new GatewayError('CONFLICT', 'The token was rotated or revoked by another request just now. Look at the list first.')
     }
-    await this.#noteEnd()
+    this.#endings++
     this.#audit('an API token was rotated', token, by)
     return { token: { ...token, secret, expiresAtMs }, text }
   }
@@ -154,7 +146,7 @@ export class Tokens {
   async revoke(id: string, by: string): Promise<void> {
     const token = await this.find(id)
     await ask(() => this.#store.remove(id))
-    await this.#noteEnd()
+    this.#endings++
     this.#audit('an API token was revoked', token, by)
   }
 
@@ -184,11 +176,6 @@ export class Tokens {
 
   close(): void | Promise<void> {
     return this.#store.close()
-  }
-
-  async #noteEnd(): Promise<void> {
-    this.#endings++
-    await this.#changes?.publish({ kind: 'tokens' })
   }
 
   #whyRefused({ expiresAtMs, secret }: StoredToken, hash: string): string | undefined {

@@ -18,10 +18,6 @@ const Status = z
     status: z.enum(['UP', 'DOWN']),
     waitingFor: z.array(z.string()).optional().describe('What readiness waits for; for users.'),
     troubles: z.array(z.string()).optional().describe('What is out of order although requests are served; for users.'),
-    workers: z
-      .strictObject({ running: z.int(), configured: z.int() })
-      .optional()
-      .describe('Processes that serve; for users, where there are several.'),
   })
   .meta({ id: 'Health' })
 
@@ -141,7 +137,7 @@ async function answerHealth(request: OperationRequest, platform: Platform): Prom
 }
 
 async function answerReadiness({ state }: OperationRequest, platform: Platform): Promise<DirectAnswer> {
-  const { health, workers } = platform
+  const { health } = platform
   health.noteProbe()
   const waitingFor = health.waitingFor()
   const troubles = health.troubles()
@@ -153,7 +149,6 @@ async function answerReadiness({ state }: OperationRequest, platform: Platform):
       : {
           ...(waitingFor.length > 0 && { waitingFor }),
           ...(troubles.length > 0 && { troubles }),
-          ...(workers !== undefined && { workers: workers() }),
         }
   return new DirectAnswer(status === 'UP' ? 200 : 503, { status, ...details })
 }
@@ -168,7 +163,7 @@ const applicationSeries = /^\w+\{application="((?:[^"\\]|\\.)*)"\}.*\n/gm
 
 /** The series of an application are for users who may read it. */
 async function answerMetrics(request: OperationRequest, platform: Platform): Promise<DirectAnswer> {
-  const { contentType, text } = await platform.printMetrics()
+  const { contentType, text } = await platform.metrics.print()
   // Metrics are needed most while a service is away.
   const mayRead = await createReadFilter(request, platform).catch(() => () => false)
   const isReadable = (name: string) =>
