@@ -248,6 +248,9 @@ export function askerOf(request: FastifyRequest): string | undefined {
   return isFromBackend(request) ? trustedCallerOf(request).user || undefined : userOf(request)
 }
 
+/** `exception` of an answer: the same request fails again, whatever its status says. */
+export const authorFault = 'AuthorError'
+
 /** An error that a back end answers with; `fields` are merged into the body. */
 export class BackendError extends Error {
   readonly status: number

@@ -38,6 +38,7 @@ const companions: Readonly<Record<string, Record<string, unknown>>> = {
   'redis.tls.caFile': { 'redis.connection': 'rediss://r.example' },
   'redis.tls.certificateFile': { 'redis.connection': 'rediss://r.example', 'redis.tls.privateKeyFile': 'FILE' },
   'redis.tls.privateKeyFile': { 'redis.connection': 'rediss://r.example', 'redis.tls.certificateFile': 'FILE' },
+  'local.accounts.0.ca-file': { 'local.accounts': [{ name: 'x', 'ca-file': 'FILE' }] },
   'ldap.caFile': { 'ldap.enabled': true, 'ldap.url': 'ldaps://l.example/dc=x', 'ldap.userDnPattern': 'uid={0}' },
   'ui.logo': {},
   'secrets.key-file': {},

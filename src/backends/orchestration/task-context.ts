@@ -1,7 +1,7 @@
 /** Context of a step: the present state, calls as the right user, and other executions. */
-import { objectOf, textOf, textsOf } from '../../json/values.ts'
+import { fieldOf, objectOf, textOf, textsOf } from '../../json/values.ts'
 import { joinUsers, usersOf } from '../../names/acting-users.ts'
-import { type ServiceAnswer, ServiceOffError } from '../backend.ts'
+import { authorFault, type ServiceAnswer, ServiceOffError } from '../backend.ts'
 import { type ApplicationRight, describeMissing } from '../rights/access.ts'
 import { callElsewhere } from './call-elsewhere.ts'
 import type { EngineOptions, EngineParts } from './engine-parts.ts'
@@ -142,7 +142,8 @@ function refused(
   const isPassing = answer.status === 503 || ([429, 502, 504].includes(answer.status) && isRepeatable(request))
   const texts = answerTexts(answer)
   const errors = texts.length > 0 ? texts : [`${name} answered with status ${answer.status}.`]
-  const details = { status: answer.status, kind: 'HTTP', method: request.method, service }
+  const isFinal = fieldOf(answer.body, 'exception') === authorFault
+  const details = { status: answer.status, kind: 'HTTP', method: request.method, service, ...(isFinal && { isFinal }) }
   return isPassing ? new RetryableError(errors, details) : new StageError(errors, details)
 }
 

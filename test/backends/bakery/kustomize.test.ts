@@ -51,7 +51,7 @@ test('bakery-scenario 30: kubectl builds what Kustomize would', async (t) => {
     inputArtifact: embedded(await packFiles({ 'kustomization.yaml': 'resources: [none.yaml]' })),
     kustomizeFilePath: 'kustomization.yaml',
   })
-  assert.equal(broken.status, 400)
+  assert.equal(broken.status, 500)
   assert.match(broken.text, /Kustomize failed with exit code 1.*none\.yaml/)
 })
 
@@ -96,7 +96,7 @@ test('whatever a kustomization names, Kustomize reads its repository alone', asy
   for (const [what, content] of Object.entries(hostile)) {
     const inputArtifact = embedded(await packFiles(content))
     const { status, text } = await bakery.bake('KUSTOMIZE', { inputArtifact, kustomizeFilePath: 'kustomization.yaml' })
-    assert.equal(status, 400, `${what}: ${text}`)
+    assert.equal(status, 500, `${what}: ${text}`)
     assert.doesNotMatch(text, /stolen|root:/)
   }
   assert.deepEqual(service.requests, [])

@@ -104,13 +104,13 @@ test('a program renders without the environment and the home of Fairlead', async
   assert.equal(existsSync(work), false, 'the work folder is removed')
 })
 
-test('bakery-scenario 29: a failed rendering is 400 with the words of the program', async (t) => {
+test('bakery-scenario 29: a failed rendering is 500 with the words of the program', async (t) => {
   const bakery = await startManifestBakery(t, {
     programs: { helm3: 'echo "parse error at ($PWD/chart/web/templates/a.yaml:3)" >&2; exit 1' },
   })
   const inputArtifacts = [embedded(await packFiles(chart))]
   const failed = await bakery.bake('HELM3', { outputName: 'rel', inputArtifacts })
-  assert.equal(failed.status, 400)
+  assert.equal(failed.status, 500)
   assert.match(failed.text, /Helm failed with exit code 1\. parse error at \(chart\/web\/templates\/a\.yaml:3\)/)
   const before = bakery.starts().length
   const cases: [status: number, request: JsonObject, says: RegExp][] = [
@@ -197,11 +197,11 @@ test('a program that takes too long or writes too much is ended', async (t) => {
   })
   const request = { outputName: 'rel', inputArtifacts: [embedded(await packFiles(chart))] }
   const late = await slow.bake('HELM3', request)
-  assert.equal(late.status, 400)
+  assert.equal(late.status, 500)
   assert.match(late.text, /did not end within 1 seconds.*time-limit-seconds/)
   const loud = await startManifestBakery(t, { programs: { helm3: 'yes' } })
   const answer = await loud.bake('HELM3', request)
-  assert.equal(answer.status, 400)
+  assert.equal(answer.status, 500)
   assert.match(answer.text, /wrote more than 16777216 bytes/)
 })
 
@@ -267,7 +267,7 @@ test('whatever a chart contains, Helm reads its folder alone, within its memory'
     bakery.bake('HELM3', { outputName: 'rel', inputArtifacts: [embedded(await packFiles({ ...web, ...files }))] })
   for (const [says, files] of cases) {
     const { status, text } = await bake(files)
-    assert.equal(status, 400, text)
+    assert.equal(status, 500, text)
     assert.match(text, says)
     assert.doesNotMatch(text, /stolen/)
   }

@@ -25,7 +25,7 @@ const notes = new Set(
     'dynamicParameters failedManifests manifest.location manifest.name manifests.failures manifests.required optionalArtifacts',
     'canaryPipelineExecutionId canaryScore',
     'check outputs.manifestNamesByNamespace outputs.manifests parameters previousAttempts rollback.moniker stableManifests verification',
-    'promotion soak canaryStep source.mayBeMissing',
+    'promotion soak canaryStep source.mayBeMissing keptServerGroups [strategyKey] notice volumes rollback.stopsFirst',
   ].flatMap((line) => line.split(' ')),
 )
 

@@ -1,6 +1,6 @@
 /** Bakes of manifests: each in a folder of its own, within bounds of time, output and number. */
 import { fieldOf, type JsonObject, textOf } from '../../../json/values.ts'
-import { type BackendContext, BackendError, type ServiceAnswer } from '../../backend.ts'
+import { authorFault, type BackendContext, BackendError, type ServiceAnswer } from '../../backend.ts'
 import { ProgramError, runProgram } from '../../outside/run-program.ts'
 import { defaultOutsideSettings } from '../../outside/settings.ts'
 import { manifestTypes } from './all.ts'
@@ -33,7 +33,7 @@ export class ManifestBakes {
    * @param name Type of the manifest, in any case
    * @param identity Headers of the caller, for whom artifacts are fetched
    * @returns the manifest as an artifact
-   * @throws {BackendError} 400 for a wrong request, a missing program, and one that failed, with its words; 500 without a sandbox; 503;
+   * @throws {BackendError} 400 for a wrong request, a missing program; 500 with the words of a program that failed; 503;
    *   the status of an artifact that cannot be fetched
    * @see docs/contracts/bakery.md#manifests
    */
@@ -157,11 +157,6 @@ function toAnswer({ fault, message, errors }: ProgramError, title: string, work:
   const advice = fault === 'timeout' ? ' Raise bakery.manifests.time-limit-seconds if it needs longer.' : ''
   const words = errors.replaceAll(`${work.path}/`, '').slice(-shownErrorLength)
   const text = `${title} ${message}.${advice}${words === '' ? '' : ` ${words}`}`
-  return new BackendError(statusOf(fault), text)
-}
-
-/** The same request fails again, unless the fault is of this machine. */
-function statusOf(fault: ProgramError['fault']): number {
-  if (fault === 'ended') return 503
-  return fault === 'machine' ? 500 : 400
+  if (fault === 'ended') return new BackendError(503, text)
+  return new BackendError(500, text, fault === 'machine' ? {} : { exception: authorFault })
 }

@@ -16,7 +16,7 @@ export interface ManifestType {
   readonly input: 'inputArtifacts' | 'inputArtifact' | 'manifestTemplate'
   /**
    * @returns the text of the manifest
-   * @throws {BackendError} 400 for a wrong request, a program that is not installed, and one that failed, with its words
+   * @throws {BackendError} 400 for a wrong request, or a program that is not installed; 500 with the words of a program that failed
    */
   render(request: ManifestRequest, bake: ManifestBake): Promise<string>
 }

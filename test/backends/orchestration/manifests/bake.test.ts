@@ -89,7 +89,10 @@ test('a bakery in trouble is asked five times, and one that refuses once', async
   const id = await engine.task(job)
   assert.ok(await ends(id, 'TERMINAL'))
   assert.match(errorOf((await engine.view(id)).execution), /no 8/)
-  service.scripted.set('POST /api/v2/manifest/bake/HELM3', () => ({ status: 400, body: { message: `wrong ${++requests}` } }))
+  service.scripted.set('POST /api/v2/manifest/bake/HELM3', () => ({
+    status: 500,
+    body: { message: `wrong ${++requests}`, exception: 'AuthorError' },
+  }))
   const wrong = await engine.task(job)
   assert.ok(await ends(wrong, 'TERMINAL'))
   assert.match(errorOf((await engine.view(wrong)).execution), /wrong 9/)

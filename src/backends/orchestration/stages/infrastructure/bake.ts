@@ -97,7 +97,7 @@ export const bakeryRequests = {
   pauseMs: 2000,
   mayPass({ details }: StageError) {
     const status = Number(details['status'] ?? 503)
-    return status >= 500 || status === 429
+    return details['isFinal'] !== true && (status >= 500 || status === 429)
   },
 }
 
