@@ -99,9 +99,9 @@ export async function keepCopy(folder: string, from: string, to: string, kept: n
   }
 }
 
-/** Where it is afterwards cannot change any more. */
+/** Where it is afterwards cannot change any more. Without -P, the shell would enter it from the root, through folders that may be closed. */
 const enterFolder =
-  'above=$(pwd -P); cd "./$1" && [ "$(pwd -P)" = "${above%/}/$1" ] || { echo "$1 is no folder, but a link or a file" >&2; exit 1; }; '
+  'above=$(pwd -P); cd -P "./$1" && [ "$(pwd -P)" = "${above%/}/$1" ] || { echo "$1 is no folder, but a link or a file" >&2; exit 1; }; '
 
 /**
  * Archives a directory as tar, in the name of the user who owns the directory above it.

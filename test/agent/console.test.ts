@@ -216,7 +216,7 @@ test('a program whose console has lost its folder goes on', async (t) => {
   const folder = join(openFolder(t), 'instance')
   mkdirSync(folder)
   const { descriptors, drained } = await openConsole(join(folder, 'console'), 4_000)
-  rmSync(folder, { recursive: true })
+  rmSync(folder, { recursive: true, maxRetries: 20, retryDelay: 50 })
   execFileSync('head', ['-c', String(mebibyte), '/dev/zero'], { stdio: ['ignore', ...descriptors], timeout: 120_000 })
   for (const descriptor of descriptors) closeSync(descriptor)
   assert.equal(await drained, undefined)

@@ -7,7 +7,7 @@ const minLineLength = 8
 /** Line breaks and colours that may stand in what is held back, besides one for each of its bytes. */
 const spareBytes = 1024
 /** With the indentation of the next line; and colours, of which the end may not have arrived. */
-const layout = new RegExp(`[\\r\\n][ \\t\\r\\n]*|${String.fromCharCode(27)}(?:\\[[0-?]*[ -/]*(?:[@-~]|$)|$)`, 'g')
+const layout = /[\r\n][ \t\r\n]*|(?![\r\n\t])\p{Cc}(?:\[[0-?]*[ -/]*(?:[@-~]|$)|$)/gu
 
 /** What is masked: the values in all known forms, and the lines of those that have several; longest first. */
 export function maskedTexts(values: readonly string[]): string[] {

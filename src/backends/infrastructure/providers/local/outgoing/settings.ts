@@ -6,10 +6,8 @@ import { ImageEnvironment } from '../../../../images/image-file.ts'
 import { isReference } from '../../../../secrets/references.ts'
 
 const text = z.string().min(1)
-const addressOf = (schemes: string, form: string) => {
-  const pattern = new RegExp(`^(?:${schemes})://[^\\s/]`)
-  return text.refine((address) => pattern.test(address) && URL.canParse(address), `must be an address such as ${form}`)
-}
+const addressOf = (start: RegExp, form: string) =>
+  text.refine((address) => start.test(address) && URL.canParse(address), `must be an address such as ${form}`)
 
 const Registry = z
   .strictObject({
@@ -18,7 +16,7 @@ const Registry = z
       .describe(
         '`npm`, `pip` (a simple index, for uv as well), `go` (a module proxy), or `git` (repositories, and private modules of Go).',
       ),
-    url: addressOf('https?', 'https://npm.example.com/')
+    url: addressOf(/^https?:\/\/[^\s/]/, 'https://npm.example.com/')
       .refine((address) => !/:\/\/[^/]*@/.test(address), 'must be without a login: set username and password, or token')
       .describe('Its address.'),
     scope: z
@@ -43,7 +41,7 @@ export const outgoingKeys = {
     .describe('PEM file with certificate authorities that programs, bakes and builds trust besides those of the system.'),
   proxy: text
     .refine(
-      (address) => isReference(address) || addressOf('https?|socks5h?', '').safeParse(address).success,
+      (address) => isReference(address) || addressOf(/^(?:https?|socks5h?):\/\/[^\s/]/, '').safeParse(address).success,
       'must be an address such as http://proxy.example.com:3128',
     )
     .optional()

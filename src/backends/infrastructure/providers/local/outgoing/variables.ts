@@ -53,7 +53,7 @@ function npmVariables(registries: readonly Registry[], npmrc: string): Record<st
 export function toNpmrc({ registries }: Outgoing): string {
   const lines = ofType(registries, 'npm').flatMap((registry, index) => {
     const { url, scope, token } = registry
-    const address = url.replace(/\/*$/, '/')
+    const address = url.replace(/(?<!\/)\/*$/, '/')
     const login = `${address.replace(/^\w+:/, '')}:${token === undefined ? '_auth' : '_authToken'}=\${${npmLogin}${index + 1}}`
     return [`${scope === undefined ? '' : `${scope}:`}registry=${address}`, ...(hasLogin(registry) ? [login] : [])]
   })
@@ -71,7 +71,7 @@ function pipVariables([first, ...others]: readonly string[]): Record<string, str
 
 function goVariables(registries: readonly Registry[]): Record<string, string> {
   const proxies = ofType(registries, 'go').map(withLogin).join(',')
-  const own = ofType(registries, 'git').map(({ url }) => url.replace(/^\w+:\/\//, '').replace(/\/+$/, ''))
+  const own = ofType(registries, 'git').map(({ url }) => url.replace(/^\w+:\/\//, '').replace(/(?<!\/)\/+$/, ''))
   return { ...(proxies !== '' && { GOPROXY: proxies }), ...(own.length > 0 && { GOPRIVATE: own.join(',') }) }
 }
 
