@@ -47,6 +47,8 @@ const effortPerRestMs = 1000
 const storeRetryMs = 1000
 /** Pause of a step that waits for what its expressions read. */
 const answerPollMs = 250
+/** An undoing waits so long for what its stage does. */
+const longestEndMs = 5000
 /** A clock that is set forward, or a machine that slept, is noticed after this time. */
 const longestTimerMs = 60_000
 const restoredMessage =
@@ -60,6 +62,8 @@ export class Engine implements EngineParts {
   readonly #queue = new DueQueue()
   readonly #clock: ClockWatch
   readonly #inFlight = new Set<string>()
+  /** What steps do elsewhere at the moment, by their run. */
+  readonly #attempts = new Map<string, { readonly stageId: string; readonly ended: Promise<unknown> }>()
   /** Calls in flight that might have their effect twice if they were repeated, until their results are recorded. */
   readonly #unrecognized = new Set<Promise<void>>()
   /** Records results of calls that have come back, oldest first. */
@@ -181,6 +185,11 @@ export class Engine implements EngineParts {
 
   /** Whether a task or follow-up has been handed out and has not come back. */
   readonly isInFlight = (run: string): boolean => this.#inFlight.has(run)
+
+  async attemptsEnd(stageIds: ReadonlySet<string>): Promise<void> {
+    const ends = [...this.#attempts.values()].filter(({ stageId }) => stageIds.has(stageId)).map(({ ended }) => ended)
+    await within(longestEndMs, Promise.allSettled(ends), undefined, { unref: true })
+  }
 
   /** Called by requests, so that they see the state of their moment, if it does not take longer. */
   catchUp(): void {
@@ -354,6 +363,11 @@ export class Engine implements EngineParts {
       throw new StageError([text])
     }
     const attempt = Promise.try(() => step.execute(createTaskContext(this, run)))
+    const ended = attempt.then(
+      () => this.#attempts.delete(run.run),
+      () => this.#attempts.delete(run.run),
+    )
+    this.#attempts.set(run.run, { stageId: run.stage.id, ended })
     const landed = within(attemptMs, attempt, late, { unref: true }).then(
       (result) => this.#landInTurn(run, (fresh, unit) => this.#apply(fresh, heeding(fresh.stage, run.stage, result), unit)),
       (error: unknown) => this.#landInTurn(run, (fresh) => applyFailure(fresh, error)),

@@ -42,6 +42,9 @@ async function startDependents(engine: EngineParts, parent: Execution, followUp:
 async function cancelStageEffects(engine: EngineParts, execution: Execution, followUp: FollowUp): Promise<void> {
   const stage = graphOf(execution).find(followUp.stageId ?? '')
   if (stage === undefined) return settle(engine, execution.id, followUp.id, 'done')
+  // What a step has sent already would have its effect after that of the undoing.
+  const inside = [stage, ...graphOf(execution).descendantsOf(stage)]
+  await engine.attemptsEnd(new Set(inside.map(({ id }) => id)))
   await stageTypeOf(engine.options.stageTypes, stage)?.onCancel?.(createTaskContext(engine, { execution, stage }))
   settle(engine, execution.id, followUp.id, 'done')
 }
