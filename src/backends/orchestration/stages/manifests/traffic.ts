@@ -227,8 +227,8 @@ function isManaged(context: JsonObject): boolean {
 const skewMs = 60_000
 
 /** It existed before the stage, which has deployed the same once more: it may be what serves. */
-function isOlder({ context, startTime }: Stage, name: string): boolean {
-  const found = objectsOf(context['outputs.manifests']).find(
+function isOlder({ context, startTime }: Stage, name: string, manifests = context['outputs.manifests']): boolean {
+  const found = objectsOf(manifests).find(
     ({ kind, metadata }) => `${String(kind)} ${String(fieldAt(metadata, 'name'))}`.toLowerCase() === name.toLowerCase(),
   )
   const created = Date.parse(String(fieldAt(found, 'metadata', 'creationTimestamp')))
@@ -241,8 +241,8 @@ export async function cancelManifests(context: TaskContext): Promise<void> {
   if (trafficStrategyOf(stage.context) === 'CANARY') return cancelManifestCanary(context)
   if (!isManaged(stage.context) || hasHandedOver(context)) return
   const app = String(fieldAt(stage.context, 'moniker', 'app') ?? '')
-  const deployed = await namesDeployed(context)
-  const created = deployed.filter(({ name }) => kindOf(name) === 'replicaset' && !isOlder(stage, name))
+  const { names, manifests } = await lastDeployed(context)
+  const created = names.filter(({ name }) => kindOf(name) === 'replicaset' && !isOlder(stage, name, manifests))
   if (created.length === 0) return
   const operations = created.map(({ location, name }) => {
     const { type, context: fields } = stageOn(stage, 'disableManifest', { location, manifestName: name, app })
@@ -252,9 +252,13 @@ export async function cancelManifests(context: TaskContext): Promise<void> {
 }
 
 /** Also by an operation that ran when the stage was cancelled. */
-async function namesDeployed(context: TaskContext): Promise<{ location: string; name: string }[]> {
-  const known = deployedNames(context.stage.context)
-  if (known.length > 0) return known
+async function lastDeployed(context: TaskContext): Promise<{ names: { location: string; name: string }[]; manifests: unknown }> {
+  const known = context.stage.context
+  const names = deployedNames(known)
+  if (names.length > 0) return { names, manifests: known['outputs.manifests'] }
   const results = await lastResults(context)
-  return results.flatMap((result) => deployedNames({ 'outputs.manifestNamesByNamespace': result['manifestNamesByNamespace'] }))
+  return {
+    names: results.flatMap((result) => deployedNames({ 'outputs.manifestNamesByNamespace': result['manifestNamesByNamespace'] })),
+    manifests: results.flatMap((result) => objectsOf(result['manifests'])),
+  }
 }
