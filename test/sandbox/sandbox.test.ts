@@ -112,7 +112,7 @@ for (const sandbox of ['bwrap', 'unshare'] as const) {
     const many = 'for each in 1 2 3 4 5 6; do head -c 100000000 /dev/zero | tail -c 100000000 | sleep 20 & done; wait'
     await assert.rejects(shell(place, many, { maxMemoryBytes: 256 * megabyte }), /used more than 256 MiB of memory/)
     // As few as a machine bears if the bound does not hold; the kernel refuses some, or all of them are ended.
-    const crowd = 'i=0; while [ $i -lt 600 ]; do sleep 60 & i=$((i+1)); done; echo started'
+    const crowd = 'i=0; while [ $i -lt 600 ]; do sleep 60 & i=$((i+1)); done; echo started; wait'
     await assert.rejects(shell(place, crowd), /processes and threads|failed with/)
     const disk = { maxFolderBytes: 8 * megabyte }
     await assert.rejects(shell(place, 'head -c 20000000 /dev/zero > large', disk), /failed with/)

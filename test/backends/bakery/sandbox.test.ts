@@ -77,8 +77,9 @@ test('without a sandbox neither bakes nor commands run', async (t) => {
   })
   const dataDir = createFolder('bakes-without')
   t.after(() => removeFolder(dataDir))
-  const rig = await startRig(t, dataDir, { sandbox: 'unshare', local: { 'start-agent': false } })
+  // What is looked for at the start is missing, too.
   process.env['PATH'] = '/nonexistent'
+  const rig = await startRig(t, dataDir, { sandbox: 'unshare', local: { 'start-agent': false } })
   const { status, body } = await rig.start()
   assert.match(`${status} ${String(body['message'])}`, /^500 There is no sandbox .*Install bubblewrap/)
   const job = { credentials: 'local', region: 'local', application: 'shop', command: 'true' }
