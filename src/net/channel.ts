@@ -1,4 +1,4 @@
-/** Questions between two processes of Fairlead, such as primary and worker: lines of JSON on a stream of their own. */
+/** Questions between two processes of Fairlead, a gateway and its back ends: lines of JSON on a stream of their own. */
 import type { Duplex } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 

@@ -35,7 +35,7 @@ function buildRoot(program: string, confinement: Confinement): string {
   const proc = coversOfProc(confinement)
   const at = (path: string) => shellWord(root + path)
   const memory = (path: string, options: string) => [`mkdir -p ${at(path)}`, `mount -t tmpfs -o ${options} none ${at(path)}`]
-  // Whoever starts it may see more than this process, and later: the working folder of a job is made with it.
+  // The process that starts it may see more than this one, and later: the working folder of a job is made with it.
   const bind = (source: string, path: string) => [
     `if [ -d ${shellWord(source)} ]; then mkdir -p ${at(path)}; else mkdir -p ${at(dirname(path))}; : >>${at(path)}; fi`,
     `mount --rbind ${shellWord(source)} ${at(path)}`,

@@ -34,9 +34,15 @@ export function openPrivateDatabase(file: string): DatabaseSync {
  * @throws as the file system does
  */
 export function writePrivateFile(file: string, content: string, flush = true): void {
+  replaceFile(file, content, { mode: ownerOnly, flush })
+}
+
+/** The same for a file that others may have rights to, whatever the umask is. */
+export function replaceFile(file: string, content: string, { mode, flush }: { mode: number; flush: boolean }): void {
   const fresh = `${file}.new`
   rmSync(fresh, { force: true })
-  writeFileSync(fresh, content, { mode: ownerOnly, flush })
+  writeFileSync(fresh, content, { mode, flush })
+  if (mode !== ownerOnly) chmodSync(fresh, mode)
   renameSync(fresh, file)
 }
 

@@ -20,8 +20,6 @@ abstract class QuickMetric<Value> {
   abstract readonly type: 'counter' | 'histogram'
   readonly name: string
   readonly help: string
-  /** Several processes add theirs up. */
-  readonly aggregator = 'sum'
   readonly #labels: readonly string[]
   readonly #values: Labelled<Value>[] = []
   readonly #byLabels: Branch<Value> = { below: new Map(), value: undefined }
@@ -50,8 +48,8 @@ abstract class QuickMetric<Value> {
   }
 
   async get(): Promise<object> {
-    const { name, help, type, aggregator } = this
-    return { name, help, type, aggregator, values: this.#values.flatMap((labelled) => this.samplesOf(labelled)) }
+    const { name, help, type } = this
+    return { name, help, type, values: this.#values.flatMap((labelled) => this.samplesOf(labelled)) }
   }
 }
 

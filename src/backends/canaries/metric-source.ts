@@ -44,7 +44,7 @@ export interface MetricSeries {
 export interface MetricAccount extends OpenAccount {
   readonly name: string
   readonly type: string
-  /** Who may use it; undefined: it acts with the rights of whoever asks. */
+  /** Who may use it; undefined: it acts with the rights of its caller. */
   readonly use?: OutsideAccount
 }
 

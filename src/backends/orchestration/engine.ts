@@ -55,6 +55,13 @@ const restoredMessage =
   'The engine was lost with its machine and goes on from a copy. What this execution did in the last second before may be missing ' +
   'here, and may be done a second time: look at its latest stages.'
 
+interface Attempt {
+  readonly stageId: string
+  /** Its effect might come twice if it were repeated. */
+  readonly isUnrecognized: boolean
+  readonly landed: Promise<void>
+}
+
 export class Engine implements EngineParts {
   readonly options: EngineOptions
   readonly changes = new ExecutionChanges()
@@ -62,10 +69,8 @@ export class Engine implements EngineParts {
   readonly #queue = new DueQueue()
   readonly #clock: ClockWatch
   readonly #inFlight = new Set<string>()
-  /** What steps do elsewhere at the moment, by their run. */
-  readonly #attempts = new Map<string, { readonly stageId: string; readonly ended: Promise<unknown> }>()
-  /** Calls in flight that might have their effect twice if they were repeated, until their results are recorded. */
-  readonly #unrecognized = new Set<Promise<void>>()
+  /** Steps that act elsewhere, until their results are recorded. */
+  readonly #attempts = new Set<Attempt>()
   /** Records results of calls that have come back, oldest first. */
   readonly #landed: (() => void)[] = []
   /** More is due than there was time for. */
@@ -117,7 +122,7 @@ export class Engine implements EngineParts {
   async settle(ms: number): Promise<void> {
     this.#isSettling = true
     this.#arm()
-    await within(ms, Promise.all(this.#unrecognized))
+    await this.#await(ms, ({ isUnrecognized }) => isUnrecognized)
   }
 
   /** No new step begins; what is in flight is forgotten and repeated at the next start. */
@@ -187,8 +192,12 @@ export class Engine implements EngineParts {
   readonly isInFlight = (run: string): boolean => this.#inFlight.has(run)
 
   async attemptsEnd(stageIds: ReadonlySet<string>): Promise<void> {
-    const ends = [...this.#attempts.values()].filter(({ stageId }) => stageIds.has(stageId)).map(({ ended }) => ended)
-    await within(longestEndMs, Promise.allSettled(ends), undefined, { unref: true })
+    await this.#await(longestEndMs, ({ stageId }) => stageIds.has(stageId))
+  }
+
+  async #await(ms: number, isMeant: (attempt: Attempt) => boolean): Promise<void> {
+    const meant = [...this.#attempts].filter(isMeant)
+    if (meant.length > 0) await within(ms, Promise.all(meant.map(({ landed }) => landed)))
   }
 
   /** Called by requests, so that they see the state of their moment, if it does not take longer. */
@@ -363,18 +372,13 @@ export class Engine implements EngineParts {
       throw new StageError([text])
     }
     const attempt = Promise.try(() => step.execute(createTaskContext(this, run)))
-    const ended = attempt.then(
-      () => this.#attempts.delete(run.run),
-      () => this.#attempts.delete(run.run),
-    )
-    this.#attempts.set(run.run, { stageId: run.stage.id, ended })
     const landed = within(attemptMs, attempt, late, { unref: true }).then(
       (result) => this.#landInTurn(run, (fresh, unit) => this.#apply(fresh, heeding(fresh.stage, run.stage, result), unit)),
       (error: unknown) => this.#landInTurn(run, (fresh) => applyFailure(fresh, error)),
     )
-    if (!step.isUnrecognized) return
-    this.#unrecognized.add(landed)
-    void landed.finally(() => this.#unrecognized.delete(landed))
+    const own = { stageId: run.stage.id, isUnrecognized: step.isUnrecognized === true, landed }
+    this.#attempts.add(own)
+    void landed.finally(() => this.#attempts.delete(own))
   }
 
   /** Results that come back while more is due than there was time for wait for their turn. */

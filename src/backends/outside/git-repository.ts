@@ -13,7 +13,7 @@ export function isRevision(text: string): boolean {
 
 /** For messages and logs. */
 export function withoutUserinfo(url: string): string {
-  return url.replace(/^(\w+:\/\/)[^/@\s]+@/, '$1')
+  return url.replace(/^(\w+:\/\/)[^/\s]*@/, '$1')
 }
 
 /** Git asks no terminal for a password, and follows no configuration of the machine. */

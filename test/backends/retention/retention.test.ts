@@ -117,7 +117,11 @@ test('an application says itself how long its runs are kept', async (t) => {
 
 test('images stay while they are young, few, used or named', async () => {
   const image = (name: string, day: number) => ({
-    ...{ id: `${name}:${day}`, name, digest: `sha256:${name}${day}`, createdMs: start + day * dayMs, accounts: ['local'] },
+    id: `${name}:${day}`,
+    name,
+    digest: `sha256:${name}${day}`,
+    createdMs: start + day * dayMs,
+    accounts: ['local'],
   })
   const all = ['web', 'api'].flatMap((name) => [4, 3, 2, 1, 0].map((day) => image(name, day)))
   const removed: string[] = []

@@ -189,7 +189,7 @@ function withTag(step: JobDefinition['steps'][number], names: Parameters): JobDe
   return action.kind === 'container-image' ? { ...step, action: { ...action, tag: fillIn(action.tag, names) } } : step
 }
 
-/** Nobody may have reviewed what is not the branch of the settings. */
+/** Other branches than that of the settings may not be reviewed. */
 function isReviewed(commit: FetchedCommit | undefined): boolean {
   return commit?.isUsual ?? true
 }

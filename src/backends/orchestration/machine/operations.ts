@@ -82,7 +82,7 @@ export function patchStage(run: StageRun, changes: JsonObject, modifier: Identit
   const finalKeys = isComplete(stage.status) ? (stageTypeOf(turn.stageTypes, stage)?.finalKeys ?? []) : []
   const { lastModifiedBy: _claimed, ...given } = changes
   const allowed = Object.fromEntries(Object.entries(given).filter(([key]) => !finalKeys.includes(key)))
-  // Who has judged stays the judge, whoever changes something else afterwards.
+  // The user who has judged stays the judge when others change something else afterwards.
   const isJudged = typeNameOf(stage) === 'manualJudgment' && !!stage.context['judgmentStatus'] && !('judgmentStatus' in allowed)
   stage.context = { ...stage.context, ...keepMasked(allowed, stage.context) }
   if (!isJudged) {

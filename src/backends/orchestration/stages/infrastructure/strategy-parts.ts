@@ -15,7 +15,12 @@ import { type CloudCapacity, toCapacity } from './server-groups.ts'
 type Strategy = 'none' | 'highlander' | 'recreate' | 'redblack' | 'rollingredblack' | 'canary' | 'custom'
 
 const known: ReadonlySet<string> = new Set<Strategy>([
-  ...(['highlander', 'redblack', 'rollingredblack', 'recreate', 'canary', 'custom'] as const),
+  'highlander',
+  'recreate',
+  'redblack',
+  'rollingredblack',
+  'canary',
+  'custom',
 ])
 
 /** Key of the context for a strategy that the stage has chosen by itself. */

@@ -6,6 +6,7 @@ import { isHalt } from '../../statuses.ts'
 import { hasHandedOver } from '../infrastructure/canary.ts'
 import { kubernetes, requireAccount } from '../infrastructure/cloud-context.ts'
 import { lastResults, postOperations } from '../infrastructure/cloud-task.ts'
+import { toOperations } from '../infrastructure/recreate.ts'
 import { type CloudServerGroup, inPlace, loadCluster } from '../infrastructure/server-groups.ts'
 import { usualRemaining } from '../infrastructure/strategy-parts.ts'
 import { inSequence, type NewStage, type Step, type TaskContext, type TaskResult } from '../stage-type.ts'
@@ -244,11 +245,8 @@ export async function cancelManifests(context: TaskContext): Promise<void> {
   const { names, manifests } = await lastDeployed(context)
   const created = names.filter(({ name }) => kindOf(name) === 'replicaset' && !isOlder(stage, name, manifests))
   if (created.length === 0) return
-  const operations = created.map(({ location, name }) => {
-    const { type, context: fields } = stageOn(stage, 'disableManifest', { location, manifestName: name, app })
-    return { [type]: fields }
-  })
-  await postOperations(context, 'abortDeployment', operations, pathTo`/${kubernetes}/ops`)
+  const stages = created.map(({ location, name }) => stageOn(stage, 'disableManifest', { location, manifestName: name, app }))
+  await postOperations(context, 'abortDeployment', toOperations(stages), pathTo`/${kubernetes}/ops`)
 }
 
 /** Also by an operation that ran when the stage was cancelled. */

@@ -1,8 +1,9 @@
 /** What accounts give to their programs, jobs, bakes and builds for the way out: variables, and the files that these name. */
-import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { getCACertificates } from 'node:tls'
 import { openWayTo } from '../../../../../agent/workspace.ts'
+import { replaceFile } from '../../../../../storage/private-files.ts'
 import { BackendError } from '../../../../backend.ts'
 import { allMaskFormsOf, longestFirst } from '../../../../secrets/mask-forms.ts'
 import { allReferencesIn, replaceReferences } from '../../../../secrets/references.ts'
@@ -90,7 +91,7 @@ export class AccountVariables {
   }
 
   /**
-   * The same for a build of a branch that nobody may have reviewed.
+   * The same for a build of a branch that may not be reviewed.
    *
    * @param job JSON data of the branch, which must not get the logins by references of its own
    * @throws {BackendError} as `reveal`, and 400 for such a reference
@@ -121,7 +122,11 @@ function open(outgoing: Outgoing, folder: string, dataDir: string): Given {
   else {
     mkdirSync(folder, { recursive: true, mode: 0o711 })
     openWayTo(folder, dataDir)
-    for (const [file, content] of contents) replaceFile(file, content)
+    for (const [file, content] of contents) {
+      // All users of the machine may read it: it holds no secret.
+      if (content !== undefined) replaceFile(file, content, { mode: 0o644, flush: false })
+      else rmSync(file, { force: true })
+    }
   }
   const references = allReferencesIn(outgoing)
   const all = toVariables(outgoing, files)
@@ -134,18 +139,6 @@ function open(outgoing: Outgoing, folder: string, dataDir: string): Given {
     masks: allMaskFormsOf(secretsIn(outgoing)),
     refers: references.size > 0,
   }
-}
-
-/** In one step; all users of the machine may read it, and it holds no secret. */
-function replaceFile(file: string, content: string | undefined): void {
-  if (content === undefined) {
-    rmSync(file, { force: true })
-    return
-  }
-  const fresh = `${file}.new`
-  writeFileSync(fresh, content, { mode: 0o644 })
-  chmodSync(fresh, 0o644)
-  renameSync(fresh, file)
 }
 
 function toBundle(authorities: string): string {

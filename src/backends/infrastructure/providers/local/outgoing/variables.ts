@@ -1,4 +1,6 @@
 /** Environment variables by which usual tools find the authorities, the proxy and the registries of an account. */
+import { decodeSegment } from '../../../../../http/encode-path.ts'
+import { withoutUserinfo } from '../../../../outside/git-repository.ts'
 import { looksSecret, passwordsIn } from '../../../../pipelines/secret-names.ts'
 import { referencesIn } from '../../../../secrets/references.ts'
 import type { Outgoing, Registry } from './settings.ts'
@@ -64,7 +66,8 @@ function pipVariables([first, ...others]: readonly string[]): Record<string, str
   if (first === undefined) return {}
   const more = others.join(' ')
   return {
-    ...{ PIP_INDEX_URL: first, UV_DEFAULT_INDEX: first },
+    PIP_INDEX_URL: first,
+    UV_DEFAULT_INDEX: first,
     ...(more !== '' && { PIP_EXTRA_INDEX_URL: more, UV_INDEX: more }),
   }
 }
@@ -108,7 +111,7 @@ function withLogin(registry: Registry): string {
   return url.replace('://', `://${encodeURIComponent(username)}:${encodeURIComponent(password)}@`)
 }
 
-/** For builds that nobody may have reviewed. */
+/** For builds of branches that may not be reviewed. */
 export function withoutLogins({ proxy, registries, variables, ...rest }: Outgoing): Outgoing {
   return {
     ...rest,
@@ -116,10 +119,6 @@ export function withoutLogins({ proxy, registries, variables, ...rest }: Outgoin
     registries: registries.map(({ type, url, scope }) => ({ type, url, scope })),
     variables: Object.fromEntries(Object.entries(variables).filter(([name, value]) => !isSecret(name, value))),
   }
-}
-
-function withoutUserinfo(address: string): string {
-  return address.replace(/:\/\/[^/]*@/, '://')
 }
 
 function isSecret(name: string, value: string): boolean {
@@ -134,15 +133,7 @@ export function secretsIn({ proxy = '', registries, variables }: Outgoing): stri
   ])
   const named = Object.entries(variables).flatMap(([name, value]) => (looksSecret(name) ? [value] : passwordsIn(value)))
   const passwords = passwordsIn(proxy)
-  return [...logins, ...named, ...passwords, ...passwords.map(decode)].filter(
+  return [...logins, ...named, ...passwords, ...passwords.map(decodeSegment)].filter(
     (value) => value !== undefined && referencesIn(value).length === 0,
   ) as string[]
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
