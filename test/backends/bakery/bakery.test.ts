@@ -39,7 +39,8 @@ const answers: [scenario: number, method: string, path: string, body: unknown, s
   [29, 'POST', '/api/v2/manifest/bake/toString', {}, 400, /toString/],
   [29, 'POST', '/api/v2/manifest/bake/HELM3', { inputArtifacts: [] }, 400, /inputArtifacts/],
   [29, 'POST', '/api/v2/manifest/bake/kustomize4', {}, 400, /inputArtifact/],
-  [29, 'POST', '/api/v2/manifest/bake/CF', { inputArtifacts: 1 }, 400, /inputArtifacts/],
+  [29, 'POST', '/api/v2/manifest/bake/HELM3', { inputArtifacts: 1 }, 400, /inputArtifacts/],
+  [29, 'POST', '/api/v2/manifest/bake/CF', {}, 400, /"CF" is none of HELM2, HELM3, .*services\.rosco\.baseUrl/],
 ]
 
 for (const [scenario, method, path, body, status, says] of answers) {

@@ -318,37 +318,6 @@ test('Helmfile needs its setting and commands', async (t) => {
   }
 })
 
-test('placeholders of Cloud Foundry are filled without a program', async (t) => {
-  const bakery = await startManifestBakery(t)
-  const manifestTemplate = embedded(
-    'name: ((app.name))\nmemory: ((memory))\nroute: ((routes[1]))\nversion: ((version))\nempty: "((none))"\n',
-  )
-  const varsArtifacts = [
-    embedded('app: {name: old, other: x}\nmemory: 1G\nversion: 1.10\n'),
-    embedded('app: {name: $& shop}\nroutes: [a, b]\nnone: ""\n'),
-  ]
-  const { status, text, body } = await bakery.bake('CF', { manifestTemplate, varsArtifacts, outputArtifactName: 'm' })
-  assert.equal(status, 200, text)
-  assert.equal(text, 'name: $& shop\nmemory: 1G\nroute: b\nversion: 1.10\nempty: ""\n')
-  assert.equal(body['name'], 'm')
-  const missing = await bakery.bake('CF', {
-    manifestTemplate: embedded('a: ((x)) ((y)) ((z))'),
-    varsArtifacts: [embedded('y: 1\nz: null')],
-  })
-  assert.equal(missing.status, 400)
-  assert.match(missing.text, /\(\(x\)\), \(\(z\)\)/)
-  assert.doesNotMatch(missing.text, /\(\(y\)\)/)
-  const tooLong = [
-    ['((a))'.repeat(200), `a: ${'x'.repeat(100_000)}`, 413],
-    ['((a))', `a: ${'x'.repeat(140_000)}`, 400],
-    ['((a))', `a: &a [b, c]\nd: [${'*a, '.repeat(99)}]`, 400],
-  ] as const
-  for (const [template, variables, refusal] of tooLong) {
-    const refused = await bakery.bake('CF', { manifestTemplate: embedded(template), varsArtifacts: [embedded(variables)] })
-    assert.equal(refused.status, refusal, refused.text.slice(0, 200))
-  }
-})
-
 test('no bake leaves its work folder', async (t) => {
   const bakery = await startManifestBakery(t, { programs: { helm3: 'exit 1' } })
   const request = { outputName: 'rel', inputArtifacts: [embedded(await packFiles(chart))] }

@@ -1,14 +1,7 @@
 /** All types of manifests. */
-import { cloudFoundryManifests } from './cloud-foundry.ts'
 import { helm2Manifests, helm3Manifests } from './helm.ts'
 import { helmfileManifests } from './helmfile.ts'
 import { kustomizeManifests } from './kustomize.ts'
 import type { ManifestType } from './manifest-type.ts'
 
-export const manifestTypes: readonly ManifestType[] = [
-  helm2Manifests,
-  helm3Manifests,
-  helmfileManifests,
-  ...kustomizeManifests,
-  cloudFoundryManifests,
-]
+export const manifestTypes: readonly ManifestType[] = [helm2Manifests, helm3Manifests, helmfileManifests, ...kustomizeManifests]

@@ -128,7 +128,11 @@ export class ManifestBakes {
 function findType(name: string): ManifestType {
   const type = manifestTypes.find((each) => each.name === name.toUpperCase())
   if (type !== undefined) return type
-  throw new BackendError(400, `The manifest type "${name}" is none of ${manifestTypes.map((each) => each.name).join(', ')}.`)
+  throw new BackendError(
+    400,
+    `The manifest type "${name}" is none of ${manifestTypes.map((each) => each.name).join(', ')}. ` +
+      'Use one of them, or set services.rosco.baseUrl to a Rosco that renders it.',
+  )
 }
 
 /** @throws {BackendError} 400 */

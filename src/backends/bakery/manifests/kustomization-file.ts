@@ -20,7 +20,7 @@ interface FoundPath {
 }
 
 /** Reading YAML takes long, and nothing else is done meanwhile. */
-export const maxYamlLength = 128 * 1024
+const maxYamlLength = 128 * 1024
 
 /** @throws {BackendError} 400 for a text that is no YAML, or too long */
 export function parseDocuments(text: string, name: string): JsonObject[] {

@@ -13,7 +13,7 @@ export interface ManifestType {
   /** As the path of a request has it, in upper case. */
   readonly name: string
   /** Field of the request that must hold the input. */
-  readonly input: 'inputArtifacts' | 'inputArtifact' | 'manifestTemplate'
+  readonly input: 'inputArtifacts' | 'inputArtifact'
   /**
    * @returns the text of the manifest
    * @throws {BackendError} 400 for a wrong request, or a program that is not installed; 500 with the words of a program that failed

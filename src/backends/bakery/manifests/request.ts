@@ -36,8 +36,6 @@ const ManifestRequest = z.object({
   kustomizeFilePath: lenientText,
   environment: lenientText,
   stateValuesArtifacts: artifacts,
-  manifestTemplate: optionalArtifact,
-  varsArtifacts: artifacts,
 })
 export type ManifestRequest = z.output<typeof ManifestRequest>
 
