@@ -1,21 +1,17 @@
 /** `fairlead audit verify`: verifies an audit log and names the first altered line. */
 import { existsSync } from 'node:fs'
-import pino from 'pino'
 import { listAuditFiles } from '../src/audit/file-sink.ts'
 import { linesOf } from '../src/audit/lines.ts'
-import { auditStream, readAuditStream } from '../src/audit/redis-sink.ts'
 import type { SinkSettings } from '../src/audit/settings.ts'
 import { readAuditFile } from '../src/audit/sqlite-sink.ts'
 import { type Verification, verifyChain } from '../src/audit/verify.ts'
 import type { Config } from '../src/config/config.ts'
-import { openRedis } from '../src/redis/open-redis.ts'
 import { choose, Misuse, readArguments } from './arguments.ts'
 import { configOption, readConfig } from './read-config.ts'
 
 export const usage = `Usage: fairlead audit verify                    the log of the configuration
        fairlead audit verify FILE…              files of audit.sink: file, the oldest first
        fairlead audit verify --sqlite [FILE]    the database; by default that of the data directory
-       fairlead audit verify --redis            the stream in the Redis of the configuration
 
   --expect HASH   hash of a record that must be present, such as the last one of an earlier verification
   --config FILE   another configuration file; may be repeated, later wins
@@ -25,7 +21,6 @@ A gateway may write meanwhile. Exits with 1 if a record was altered or is missin
 
 const options = {
   sqlite: { type: 'boolean', default: false },
-  redis: { type: 'boolean', default: false },
   expect: { type: 'string' },
   ...configOption,
 } as const
@@ -38,36 +33,22 @@ export async function run(args: readonly string[]): Promise<number> {
 
 type Values = ReturnType<typeof readArguments<typeof options>>['values']
 
-async function verify(args: readonly string[], files: readonly string[], { redis, sqlite, expect }: Values): Promise<number> {
-  const mistake = findMistake(files, redis === true, sqlite === true)
-  if (mistake !== undefined) throw new Misuse('audit', mistake)
-  const { config } = redis || files.length === 0 ? await readConfig(args) : { config: undefined }
-  const kind = redis ? 'redis' : sqlite ? 'sqlite' : files.length > 0 ? 'file' : config?.audit?.sink.kind
+async function verify(args: readonly string[], files: readonly string[], { sqlite, expect }: Values): Promise<number> {
+  if (sqlite && files.length > 1) throw new Misuse('audit', '--sqlite examines one file.')
+  const { config } = files.length === 0 ? await readConfig(args) : { config: undefined }
+  const kind = sqlite ? 'sqlite' : files.length > 0 ? 'file' : config?.audit?.sink.kind
   try {
-    const source = await openSource(kind, config, files)
-    try {
-      return await report(source, expect)
-    } finally {
-      await source.close?.()
-    }
+    return await report(openSource(kind, config, files), expect)
   } catch (error) {
     throw new Error(`The audit log cannot be read: ${(error as Error).message}`, { cause: error })
   }
 }
 
 /** Where the lines come from, in order. */
-interface Source {
-  readonly parts: readonly { readonly name: string; readonly lines: AsyncIterable<string> | Iterable<string> }[]
-  close?(): Promise<void>
-}
+type Source = readonly { readonly name: string; readonly lines: AsyncIterable<string> | Iterable<string> }[]
 
 /** @throws {Error} when there is none */
-async function openSource(
-  kind: SinkSettings['kind'] | undefined,
-  config: Config | undefined,
-  files: readonly string[],
-): Promise<Source> {
-  if (kind === 'redis') return openStream(config)
+function openSource(kind: SinkSettings['kind'] | undefined, config: Config | undefined, files: readonly string[]): Source {
   if (kind === 'sqlite') return findDatabase(config, files)
   if (kind === undefined) throw new Error('the configuration keeps none (audit.enabled); name the files')
   if (kind === 'stdout') throw new Error('audit.sink is stdout; name the files where its lines are kept')
@@ -78,15 +59,10 @@ function filesOf(sink: SinkSettings | undefined): string[] {
   return sink?.kind === 'file' ? listAuditFiles(sink.file) : []
 }
 
-function findMistake(files: readonly string[], redis: boolean, sqlite: boolean): string | undefined {
-  if (redis && (sqlite || files.length > 0)) return '--redis examines only the stream.'
-  return files.length > 1 && sqlite ? '--sqlite examines one file.' : undefined
-}
-
 /** @throws {Error} when one does not exist */
 function toFiles(files: readonly string[]): Source {
   checkPresent(files)
-  return { parts: files.map((name) => ({ name, lines: linesOf(name) })) }
+  return files.map((name) => ({ name, lines: linesOf(name) }))
 }
 
 /** @throws {Error} when there is none */
@@ -95,7 +71,7 @@ function findDatabase(config: Config | undefined, [given]: readonly string[]): S
   const file = given ?? (sink?.kind === 'sqlite' ? sink.file : undefined)
   if (file === undefined) throw new Error('the configuration keeps no audit log in SQLite; name the file')
   checkPresent([file])
-  return { parts: [{ name: file, lines: readAuditFile(file) }] }
+  return [{ name: file, lines: readAuditFile(file) }]
 }
 
 function checkPresent(files: readonly string[]): void {
@@ -103,13 +79,7 @@ function checkPresent(files: readonly string[]): void {
   if (missing !== undefined) throw new Error(`${missing} does not exist`)
 }
 
-async function openStream(config: Config | undefined): Promise<Source> {
-  if (config?.redis === undefined) throw new Error('the configuration names no Redis; set redis.connection')
-  const redis = await openRedis(config.redis, pino({ level: 'silent' }))
-  return { parts: [{ name: auditStream, lines: readAuditStream(redis) }], close: () => redis.close() }
-}
-
-async function report({ parts }: Source, expected: string | undefined): Promise<number> {
+async function report(parts: Source, expected: string | undefined): Promise<number> {
   const begins: { name: string; before: number }[] = []
   async function* lines() {
     let before = 0

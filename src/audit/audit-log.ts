@@ -137,18 +137,13 @@ export class AuditLog {
     } catch (error) {
       log.warn({ err: error }, 'old records of the audit log could not be removed')
     }
-    if (sink.isShared) await this.noteInterrupted()
   }
 
-  /**
-   * Records an unknown outcome for each change that a process had begun when it died.
-   *
-   * @param process The name of the one that died; any other one than this unless given
-   */
-  async noteInterrupted(process?: string): Promise<void> {
+  /** Records an unknown outcome for each change that another process had begun when it died. */
+  async noteInterrupted(): Promise<void> {
     const { sink, log, now } = this.#options
     try {
-      for (const event of await findInterrupted(sink, { own: this.process, dead: process, nowMs: now() })) {
+      for (const event of await findInterrupted(sink, { own: this.process, nowMs: now() })) {
         log.warn({ user: event.user, operation: event.operation, requestId: event.requestId }, 'a change was interrupted')
         this.note(event)
       }

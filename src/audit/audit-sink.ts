@@ -10,8 +10,6 @@ export interface AuditSink {
   since?(fromMs: number): AsyncIterable<AuditRecord>
   /** All lines as they are stored, the oldest first; undefined where nothing can be read back. */
   lines?(): AsyncIterable<string> | Iterable<string>
-  /** Whether other processes write the same chain. */
-  readonly isShared?: boolean
   /** Removes the oldest records, never the last one. @param untilMs Milliseconds since the epoch */
   removeBefore(untilMs: number): Promise<void>
   /** Removes the oldest records while the log is larger, never the last ones. @returns whether there were any */

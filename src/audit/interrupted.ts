@@ -4,19 +4,15 @@ import type { AuditEvent, AuditRecord } from './event.ts'
 
 /** No request takes longer, so nothing older can be open when the last record was written. */
 const longestMs = 2 * 3_600_000
-/** Where other processes write, too, a change that was begun a moment ago may still be under way in one of them. */
-const timeoutMs = 15 * 60_000
 
 interface Search {
   /** Begins the names of the changes of this process, which are under way. */
   readonly own: string
-  /** The same of a process that died, if only its changes are searched for. */
-  readonly dead?: string | undefined
   readonly nowMs: number
 }
 
 /** One event for each, as the change was begun. @throws {Error} when the log cannot be read */
-export async function findInterrupted(sink: AuditSink, { own, dead, nowMs }: Search): Promise<AuditEvent[]> {
+export async function findInterrupted(sink: AuditSink, { own, nowMs }: Search): Promise<AuditEvent[]> {
   const [newest] = (await sink.find?.({ limit: 1 }))?.records ?? []
   if (newest === undefined || sink.since === undefined) return []
   const begun = new Map<string, AuditRecord>()
@@ -24,13 +20,10 @@ export async function findInterrupted(sink: AuditSink, { own, dead, nowMs }: Sea
   for await (const record of sink.since(Math.min(nowMs, Date.parse(newest.at)) - longestMs)) {
     const { change, decision } = record
     if (change === undefined || change.startsWith(`${own}-`)) continue
-    if (dead !== undefined && !change.startsWith(`${dead}-`)) continue
     if (decision === 'begun') begun.set(change, record)
     else ended.add(change)
   }
-  return [...begun]
-    .filter(([change, { at }]) => !ended.has(change) && !(sink.isShared && Date.parse(at) > nowMs - timeoutMs))
-    .map(([, record]) => toEvent(record, nowMs))
+  return [...begun].filter(([change]) => !ended.has(change)).map(([, record]) => toEvent(record, nowMs))
 }
 
 function toEvent(

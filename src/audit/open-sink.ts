@@ -1,12 +1,11 @@
 /** Opens the sink that the settings name; the code of the others is not loaded. */
 import type { Writable } from 'node:stream'
-import type { Redis } from '../redis/redis.ts'
 import type { AuditSink } from './audit-sink.ts'
 import { type ChainHead, chainStart, sealEvents } from './chain.ts'
 import type { SinkSettings } from './settings.ts'
 
 /** @throws {Error} when it cannot be used; the message says what to do */
-export async function openAuditSink(sink: SinkSettings, redis: Redis | undefined): Promise<AuditSink> {
+export async function openAuditSink(sink: SinkSettings): Promise<AuditSink> {
   switch (sink.kind) {
     case 'sqlite':
       return (await import('./sqlite-sink.ts')).openSqliteSink(sink.file)
@@ -14,10 +13,6 @@ export async function openAuditSink(sink: SinkSettings, redis: Redis | undefined
       return (await import('./file-sink.ts')).openFileSink(sink)
     case 'stdout':
       return createOutputSink()
-    case 'redis': {
-      if (redis === undefined) throw new Error('the audit log in Redis needs redis.connection')
-      return new (await import('./redis-sink.ts')).RedisSink(redis)
-    }
   }
 }
 

@@ -15,7 +15,7 @@ import {
 export const auditKeys = settings({
   enabled: setting('audit.enabled', on).describe('Whether changes, logins and refusals are recorded.'),
   sink: setting('audit.sink', word(['sqlite', 'file', 'stdout', 'redis']).prefault('sqlite')).describe(
-    'Destination: `audit.db` in the data directory, files, standard output, or a stream of the Redis that `redis.connection` names.',
+    'Destination: `audit.db` in the data directory, files, or standard output. `redis` has no effect and means `sqlite`.',
   ),
   required: setting('audit.required', off).describe(
     'Whether changes and logins are rejected with 503 while the log cannot be written. A change then has two records.',
@@ -43,7 +43,6 @@ export type SinkSettings =
   | { kind: 'sqlite'; file: string }
   | { kind: 'file'; file: string; maxBytes: number; maxAgeMs: number }
   | { kind: 'stdout' }
-  | { kind: 'redis' }
 
 export type AuditSettings = NonNullable<ReturnType<typeof toAuditSettings>>
 
@@ -51,13 +50,18 @@ export type AuditSettings = NonNullable<ReturnType<typeof toAuditSettings>>
 export function toAuditSettings(
   { enabled, required, reads, retentionDays, ...values }: AuditValues,
   report: SettingsReport,
-  { dataDir, cwd, sharesRedis }: { dataDir: string; cwd: string; sharesRedis: boolean },
+  { dataDir, cwd }: { dataDir: string; cwd: string },
 ) {
   if (!enabled) {
     if (required) report.problem('audit.required', 'needs audit.enabled: true')
     return undefined
   }
-  if (values.sink === 'redis' && !sharesRedis) report.problem('audit.sink', 'redis needs redis.connection')
+  if (values.sink === 'redis') {
+    report.notice(
+      'audit.sink: redis has no effect: this gateway writes audit.db in its data directory. For one log of several gateways, ' +
+        'set audit.sink: stdout and collect their output.',
+    )
+  }
   return {
     sink: toSink(values, dataDir, cwd),
     required,
@@ -78,8 +82,8 @@ function toMaxBytes({ sink, maxMegabytes, fileMegabytes }: SizeValues, report: S
 }
 
 function toSink({ sink: kind, ...values }: SinkValues, dataDir: string, cwd: string): SinkSettings {
-  if (kind === 'sqlite') return { kind, file: join(dataDir, 'audit.db') }
-  if (kind !== 'file') return { kind }
+  if (kind === 'sqlite' || kind === 'redis') return { kind: 'sqlite', file: join(dataDir, 'audit.db') }
+  if (kind === 'stdout') return { kind }
   return {
     kind,
     file: values.file === undefined ? join(dataDir, 'audit', 'audit.log') : resolve(cwd, values.file),

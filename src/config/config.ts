@@ -245,7 +245,7 @@ function describeLimits({ enabled, learning, enforcing, capacity, periodMs }: Ra
 
 function describeAudit(audit: AuditSettings | undefined): string {
   if (audit === undefined) return 'none'
-  return 'file' in audit.sink ? audit.sink.file : { stdout: 'standard output', redis: 'in Redis' }[audit.sink.kind]
+  return 'file' in audit.sink ? audit.sink.file : 'standard output'
 }
 
 interface Surroundings {
@@ -308,7 +308,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     standby: toStandbySettings(bind(standbyKeys), report, sharesRedis),
     telemetry: toTelemetrySettings(bind(telemetryKeys), bind(tracingKeys), report),
     /** Undefined when nothing is recorded. */
-    audit: toAuditSettings(bind(auditKeys), report, { dataDir: backends.dataDir, cwd, sharesRedis }),
+    audit: toAuditSettings(bind(auditKeys), report, { dataDir: backends.dataDir, cwd }),
   }
 }
 

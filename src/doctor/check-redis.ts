@@ -1,8 +1,6 @@
 /** Checks Redis: connection, and every permission that the stores need. */
 import { createHash, randomBytes, randomUUID, X509Certificate } from 'node:crypto'
 import pino from 'pino'
-import type { AuditEvent } from '../audit/event.ts'
-import { auditStream, RedisSink } from '../audit/redis-sink.ts'
 import type { Config } from '../config/config.ts'
 import { blocksOf, judgeExpiry } from '../findings/expiry.ts'
 import { type Check, createCheck, type Finding, type Timeouts } from '../findings/finding.ts'
@@ -62,7 +60,7 @@ export async function checkRedis(config: Config, { answerMs }: Timeouts, now: ()
 type Use = readonly [tried: string, attempt: () => Promise<unknown>]
 
 /** The stores themselves, on unused names. */
-async function usesOf(redis: Redis, { login, audit, rateLimit }: Config, now: () => number): Promise<Use[]> {
+async function usesOf(redis: Redis, { login, rateLimit }: Config, now: () => number): Promise<Use[]> {
   const name = `doctor-${randomBytes(12).toString('hex')}`
   const ofMethods = await Promise.all(login.methods.map(({ type }) => type.redisUses?.(redis, name, now) ?? []))
   const { tokens } = login
@@ -82,21 +80,7 @@ async function usesOf(redis: Redis, { login, audit, rateLimit }: Config, now: ()
     ...(tokens === undefined
       ? []
       : tokenUses(new RedisTokenStore(redis, { keyPrefix: tokens.redisKeyPrefix, now }), name, now())),
-    ...(audit?.sink.kind === 'redis' ? auditUses(redis, name, now()) : []),
     ...(rateLimit.enabled && rateLimit.shared ? limitUses(redis, name) : []),
-  ]
-}
-
-/** On a stream of its own, which is removed at the end. */
-function auditUses(redis: Redis, name: string, nowMs: number): Use[] {
-  const stream = `${auditStream}:${name}`
-  const sink = new RedisSink(redis, stream)
-  const event: AuditEvent = { kind: 'audit', decision: 'allowed', atMs: nowMs, reason: 'fairlead doctor' }
-  return [
-    ['write to an audit log, by a script', () => sink.append([event, event])],
-    ['read it back', () => sink.find({ limit: 1 })],
-    ['remove its oldest records', () => sink.removeBefore(nowMs + 1)],
-    ['remove it', () => redis.send('unlink', stream)],
   ]
 }
 

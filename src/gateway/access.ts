@@ -14,7 +14,7 @@ import type { Services } from './services.ts'
 
 const accountRefreshMs = 30_000
 
-/** Sessions and the audit log, in the data directory or in the Redis that replicas share. */
+/** Sessions, in the data directory or in the Redis that replicas share, and the audit log. */
 export async function openStores({ config, log, metrics, keep, now }: GatewayContext) {
   const { redisAnswered: answered, redisReconnected: reconnected } = metrics
   const redis = config.redis && keep(await openRedis(config.redis, log, { answered, reconnected }))
@@ -33,7 +33,7 @@ export async function openStores({ config, log, metrics, keep, now }: GatewayCon
     config.audit &&
     keep(
       openAuditLog({
-        sink: await openAuditSink(config.audit.sink, redis),
+        sink: await openAuditSink(config.audit.sink),
         retentionMs: config.audit.retentionMs,
         maxBytes: config.audit.maxBytes,
         onFailure: metrics.auditFailed,

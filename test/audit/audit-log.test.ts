@@ -28,7 +28,6 @@ function createLog() {
       find: async () => ({ records: [] }),
       since: undefined,
       lines: undefined,
-      isShared: false,
       removeBeyond: async (maxBytes) => {
         state.measured.push(maxBytes)
         return state.isTooLarge

@@ -9,7 +9,6 @@ import { promisify } from 'node:util'
 import { basic } from '../login/support.ts'
 import { runGateway } from '../support/gateway.ts'
 import { program } from '../support/program.ts'
-import { documentedUser, startRedis } from '../support/redis.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { askEvents, temporaryFolder } from './support.ts'
 
@@ -71,22 +70,4 @@ test('the files of the guide are examined as it says', async (t) => {
   assert.match(text, /^3 records/)
   assert.equal((await verify([`${file}.none`])).status, 1)
   assert.equal((await verify(['--nonsense'])).status, 2)
-})
-
-test('replicas share the log in Redis with documented rights', async (t) => {
-  const redis = await startRedis(t, { users: [documentedUser()] })
-  if (redis === undefined) return
-  const shared = { redis: { connection: redis.url.replace('//', '//fairlead@'), password: 'secret' }, audit: { sink: 'redis' } }
-  const open = { audit: shared.audit, redis: shared.redis }
-  const replicas = [await runGateway(t, open), await runGateway(t, open)]
-  for (const { url } of replicas) {
-    for (let time = 0; time < 2; time++) await (await fetch(`${url}/auth/deleteSessionCache`, { method: 'POST' })).arrayBuffer()
-  }
-  const { events } = await askEvents(replicas[0]?.url ?? '')
-  assert.deepEqual(
-    events.map(({ sequence }) => sequence),
-    [4, 3, 2, 1],
-  )
-  const refusals = await redis.ask('acl', 'log')
-  assert.deepEqual(refusals, [])
 })

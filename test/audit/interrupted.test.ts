@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { AuditSink } from '../../src/audit/audit-sink.ts'
 import type { AuditEvent, AuditRecord } from '../../src/audit/event.ts'
 import { findInterrupted } from '../../src/audit/interrupted.ts'
 import { openSqliteSink, readAuditFile } from '../../src/audit/sqlite-sink.ts'
@@ -12,8 +11,6 @@ import { createHome, startServe } from '../support/serve.ts'
 import { Reply, silence, startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { askEvents, temporaryFolder } from './support.ts'
-
-const minuteMs = 60_000
 
 function recordsIn(dataDir: string): AuditRecord[] {
   return [...readAuditFile(join(dataDir, 'audit.db'))].map((line) => JSON.parse(line) as AuditRecord)
@@ -72,21 +69,6 @@ test('an interrupted change is recorded once across restarts', async (t) => {
   )
   await sink.append(found)
   assert.deepEqual(await findInterrupted(sink, { own: 'own', nowMs: 6000 }), [])
-})
-
-test('with a shared log, changes count as interrupted after minutes', async () => {
-  const at = new Date(0).toISOString()
-  const begun: AuditRecord = { kind: 'change', decision: 'begun', change: 'other-1', at, sequence: 1, previous: '', hash: '' }
-  const shared: Pick<AuditSink, 'find' | 'since' | 'isShared'> = {
-    find: async () => ({ records: [begun] }),
-    since: async function* () {
-      yield begun
-    },
-    isShared: true,
-  }
-  const search = (nowMs: number) => findInterrupted(shared as AuditSink, { own: 'own', nowMs })
-  assert.deepEqual(await search(14 * minuteMs), [])
-  assert.equal((await search(16 * minuteMs)).length, 1)
 })
 
 for (const required of [false, true]) {

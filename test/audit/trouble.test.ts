@@ -12,7 +12,6 @@ import { linesOf } from '../../src/audit/lines.ts'
 import { readAuditFile } from '../../src/audit/sqlite-sink.ts'
 import { verifyChain } from '../../src/audit/verify.ts'
 import { basic, startGuarded } from '../login/support.ts'
-import { documentedUser, type RedisServer, startRedis } from '../support/redis.ts'
 import { Reply, startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { temporaryFolder } from './support.ts'
@@ -49,47 +48,8 @@ function filePlace(t: TestContext): Place & { file: string } {
   }
 }
 
-async function redisPlace(
-  t: TestContext,
-  trouble: { break(redis: RedisServer): Promise<unknown> | unknown; repair(redis: RedisServer): Promise<unknown> | unknown },
-): Promise<Place | undefined> {
-  const redis = await startRedis(t, { users: [documentedUser()] })
-  if (redis === undefined) return undefined
-  return {
-    settings: {
-      audit: { sink: 'redis' },
-      redis: { connection: redis.url.replace('//', '//fairlead@'), password: 'secret', timeout: 3000 },
-    },
-    break: async () => void (await trouble.break(redis)),
-    repair: async () => void (await trouble.repair(redis)),
-    async *lines() {
-      for (const [, fields] of (await redis.ask('xrange', 'fairlead:audit', '-', '+')) as [string, string[]][]) {
-        yield fields[3] as string
-      }
-    },
-  }
-}
-
-const places: Record<string, (t: TestContext) => Promise<Place | undefined> | Place> = {
+const places: Record<string, (t: TestContext) => Place> = {
   'the folder of the file is gone and cannot be made': (t) => filePlace(t),
-  'Redis is gone': (t) => redisPlace(t, { break: (redis) => redis.kill(), repair: (redis) => redis.start() }),
-  'Redis is silent': (t) =>
-    redisPlace(t, { break: (redis) => redis.signal('SIGSTOP'), repair: (redis) => redis.signal('SIGCONT') }),
-  'Redis has become a replica, which may not be written': (t) =>
-    redisPlace(t, {
-      break: (redis) => redis.ask('replicaof', '127.0.0.1', '1'),
-      repair: (redis) => redis.ask('replicaof', 'no', 'one'),
-    }),
-  'Redis has no memory left': (t) =>
-    redisPlace(t, {
-      break: (redis) => redis.ask('config', 'set', 'maxmemory', '1'),
-      repair: (redis) => redis.ask('config', 'set', 'maxmemory', '0'),
-    }),
-  'the user of Redis has lost a right': (t) =>
-    redisPlace(t, {
-      break: (redis) => redis.ask('acl', 'setuser', 'fairlead', '-xadd'),
-      repair: (redis) => redis.ask('acl', 'setuser', 'fairlead', '+xadd'),
-    }),
 }
 
 async function startIn(t: TestContext, { settings }: Place, required: boolean) {
@@ -114,12 +74,10 @@ async function startIn(t: TestContext, { settings }: Place, required: boolean) {
   }
 }
 
-/** Most of them wait for Redis. */
 suite('a sink in trouble', { concurrency: 4 }, () => {
   for (const [what, openPlace] of Object.entries(places)) {
     test(`${what}: with audit.required, changes fail until the sink recovers`, async (t) => {
-      const place = await openPlace(t)
-      if (place === undefined) return
+      const place = openPlace(t)
       const gateway = await startIn(t, place, true)
       assert.equal((await gateway.cancel()).status, 200)
       await place.break()
@@ -139,8 +97,7 @@ suite('a sink in trouble', { concurrency: 4 }, () => {
     })
 
     test(`${what}: without audit.required, changes succeed and losses are reported`, async (t) => {
-      const place = await openPlace(t)
-      if (place === undefined) return
+      const place = openPlace(t)
       const gateway = await startIn(t, place, false)
       assert.equal((await gateway.cancel()).status, 200)
       await place.break()

@@ -1,17 +1,13 @@
-/** `fairlead audit verify` over several files and over Redis: what is missing is told with the file and line. */
+/** `fairlead audit verify` over several files: what is missing is told with the file and line. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import pino from 'pino'
 import { listAuditFiles, openFileSink } from '../../src/audit/file-sink.ts'
-import { RedisSink } from '../../src/audit/redis-sink.ts'
 import { openSqliteSink } from '../../src/audit/sqlite-sink.ts'
-import { openRedis } from '../../src/redis/open-redis.ts'
 import { program, sharedEnvironment } from '../support/program.ts'
-import { documentedUser, startRedis } from '../support/redis.ts'
 import { eventsOf, temporaryFolder } from './support.ts'
 
 async function verify(args: readonly string[], home?: string): Promise<{ status: number; text: string }> {
@@ -91,37 +87,4 @@ test('without arguments, the log of the configuration is verified', async (t) =>
     assert.equal(status, 1)
     assert.match(text, reason)
   }
-})
-
-test('the stream in Redis is verified with documented rights', async (t) => {
-  const server = await startRedis(t, { users: [documentedUser()] })
-  if (server === undefined) return
-  const place = { kind: 'server', host: '127.0.0.1', port: server.port } as const
-  const settings = {
-    place,
-    username: 'fairlead',
-    password: 'secret',
-    database: 0,
-    tls: undefined,
-    timeoutMs: 2000,
-    relaxedHealth: true,
-  }
-  const redis = await openRedis(settings, pino({ level: 'silent' }))
-  t.after(() => redis.close())
-  const sink = new RedisSink(redis)
-  await sink.append(eventsOf(700))
-  const home = temporaryFolder(t)
-  const file = join(home, 'gate.yml')
-  const connection = server.url.replace('//', '//fairlead@')
-  writeFileSync(file, JSON.stringify({ redis: { connection, password: 'secret' }, audit: { sink: 'redis' } }))
-
-  const sound = await verify(['--redis', '--config', file], home)
-  assert.equal(sound.status, 0, sound.text)
-  assert.match(sound.text, /^700 records, none altered or missing/)
-
-  await server.ask('xdel', 'fairlead:audit', '600-1')
-  const shortened = await verify(['--redis', '--config', file], home)
-  assert.equal(shortened.status, 1)
-  assert.match(shortened.text, /^line 600 comes after a gap: record 600 is missing/)
-  assert.equal((await verify(['--redis', '--sqlite'])).status, 2)
 })

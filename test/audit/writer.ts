@@ -5,7 +5,6 @@ import { eventsOf } from './support.ts'
 const [, , kind, file = ''] = process.argv
 const sink = await openAuditSink(
   kind === 'sqlite' ? { kind, file } : { kind: 'file', file, maxBytes: 20_000, maxAgeMs: 3_600_000 },
-  undefined,
 )
 for (let written = 3; ; written += 3) {
   await sink.append(eventsOf(3))

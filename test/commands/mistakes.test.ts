@@ -305,7 +305,7 @@ const mistakes: readonly Mistake[] = [
     ['token create', /^Say the name of the token\./, /token --help$/],
     ['token create ci --readonly', /^There is no option --readonly\./, /Did you mean --read-only\?/],
     ['audit verfy', /^There is no command "audit verfy"\./, /Did you mean verify\?/],
-    ['audit verify --redis --sqlite', /^--redis examines only the stream\./, / audit --help$/],
+    ['audit verify --sqlite one.db two.db', /^--sqlite examines one file\./, / audit --help$/],
     ['explain', /^The command is incomplete\./, /There is login, access\./],
     ['explain acess --user kim', /^There is no command "explain acess"\./, /Did you mean access\?/],
     ['explain access --user kim', /^Name the user and the operation/, /with --user and --operation\./],

@@ -19,6 +19,12 @@ test('users of the form that replicas do not share are a notice', async (t) => {
   assert.equal((await about({ ...redis, 'spring.security.user.password': 'correct-horse-battery' })).length, 0)
 })
 
+test('the audit log in Redis of earlier versions is one in the data directory', async (t) => {
+  const { config, notices } = await load(t, { settings: { 'audit.sink': 'redis' } })
+  assert.equal(config.audit?.sink.kind, 'sqlite')
+  assert.match(notices.join('\n'), /^audit\.sink: redis has no effect: .*set audit\.sink: stdout and collect/)
+})
+
 test('load balancers and instances get no port that Fairlead listens on', async (t) => {
   const { config } = await load(t, { settings: { 'server.port': 8099 } })
   assert.deepEqual((config.backends.infrastructure?.providers['local'] as LocalSettings | undefined)?.ownPorts, [8099])
