@@ -1,18 +1,19 @@
 /** Values that fields of forms offer, read from Fairlead. */
+
+import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '../../src/json/values.ts'
 import type { ChoicesSource } from '../../src/stage-types/description.ts'
-import { type Json, objectOf, objectsOf, textOf, textsOf } from '../src/model/read.ts'
 import { core, provider, useEffect, useState } from './deck.ts'
 
 /** Where a field is: its siblings narrow its choices. */
 export interface Place {
   readonly application: string
   /** The object that the field belongs to. */
-  readonly holder: Json
+  readonly holder: JsonObject
 }
 
 interface Source {
   readonly path: (place: Place) => string
-  readonly query?: Json
+  readonly query?: JsonObject
   readonly values: (body: unknown, place: Place) => readonly unknown[]
 }
 
@@ -61,15 +62,15 @@ const sources: Partial<Record<ChoicesSource, Source>> = {
 }
 
 function applicationOf({ holder, application }: Place): string {
-  return textOf(holder['application']) ?? application
+  return scalarOf(holder['application']) ?? application
 }
 
 function isNarrow(account: unknown, { holder }: Place): boolean {
-  const wanted = textOf(holder['credentials']) ?? textOf(holder['account'])
+  const wanted = scalarOf(holder['credentials']) ?? scalarOf(holder['account'])
   return wanted === undefined || wanted === '' || wanted.includes('$') || wanted === account
 }
 
-function narrow(list: readonly Json[], place: Place, key: string): readonly Json[] {
+function narrow(list: readonly JsonObject[], place: Place, key: string): readonly JsonObject[] {
   return list.filter((item) => isNarrow(item[key], place))
 }
 
@@ -94,5 +95,5 @@ export function useChoices(name: ChoicesSource | undefined, place: Place): reado
     }
   }, [path])
   if (source === undefined || read?.path !== path) return []
-  return [...new Set(source.values(read?.body, place).flatMap((value) => textOf(value) ?? []))].sort()
+  return [...new Set(source.values(read?.body, place).flatMap((value) => scalarOf(value) ?? []))].sort()
 }

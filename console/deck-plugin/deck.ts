@@ -5,18 +5,18 @@
  */
 import type { ComponentType } from 'preact'
 import type * as hooks from 'preact/hooks'
-import type { Json } from '../src/model/read.ts'
+import type { JsonObject } from '../../src/json/values.ts'
 
 /** Deck waits with `then` only: some of its promises are those of AngularJS. */
 type Later<T> = PromiseLike<T>
 
 interface Request {
   path(...segments: string[]): Request
-  query(parameters: Json): Request
+  query(parameters: JsonObject): Request
   get<T>(): Later<T>
 }
 
-export interface DataSource<T = Json> {
+export interface DataSource<T = JsonObject> {
   readonly data: readonly T[]
   ready(): Later<unknown>
   refresh(force?: boolean): unknown
@@ -46,19 +46,19 @@ export interface TaskMonitor {
 
 interface Core {
   readonly SETTINGS: { readonly gateUrl: string; readonly providers: Record<string, unknown> }
-  readonly CloudProviderRegistry: { registerProvider(id: string, provider: Json): void }
+  readonly CloudProviderRegistry: { registerProvider(id: string, provider: JsonObject): void }
   readonly DeploymentStrategyRegistry: { registerProvider(id: string, strategies: readonly string[]): void }
   readonly Registry: { readonly pipeline: { getStageTypes(): readonly StageType[]; registerStage(type: StageType): void } }
   readonly REST: (path: string) => Request
   readonly TaskExecutor: {
-    executeTask(task: { application: Application; description: string; job: readonly Json[] }): Later<unknown>
+    executeTask(task: { application: Application; description: string; job: readonly JsonObject[] }): Later<unknown>
   }
   readonly TaskMonitor: {
-    new (config: Json): TaskMonitor
+    new (config: JsonObject): TaskMonitor
     modalInstanceEmulation(close: () => void): unknown
   }
-  readonly ConfirmationModalService: { confirm(options: Json): unknown }
-  readonly ReactModal: { show(component: unknown, props: object, modal?: Json): Promise<unknown> }
+  readonly ConfirmationModalService: { confirm(options: JsonObject): unknown }
+  readonly ReactModal: { show(component: unknown, props: object, modal?: JsonObject): Promise<unknown> }
   readonly timestamp: (ms: unknown) => string
   readonly ExecutionDetailsTasks: unknown
   readonly AccountTag: ComponentType<{ account: string }>
@@ -74,7 +74,7 @@ interface SharedLibraries {
   readonly react: typeof hooks & { readonly createElement: unknown; readonly Fragment: unknown }
   readonly rxjs: { from(promise: PromiseLike<unknown>): unknown }
   readonly _spinnaker_core: Core
-  readonly _uirouter_react: { readonly UISref: ComponentType<{ to: string; params?: Json }> }
+  readonly _uirouter_react: { readonly UISref: ComponentType<{ to: string; params?: JsonObject }> }
 }
 
 declare global {
@@ -93,7 +93,7 @@ export const core = _spinnaker_core
 export const provider = 'local'
 
 /** Submits operations on this machine as one task; users follow it in the dialog that `monitor` belongs to. */
-export function submit(application: Application, description: string, job: Json): Later<unknown> {
+export function submit(application: Application, description: string, job: JsonObject): Later<unknown> {
   return core.TaskExecutor.executeTask({ application, description, job: [{ cloudProvider: provider, ...job }] })
 }
 

@@ -1,6 +1,7 @@
 /** Dialogs with a form, whose result is submitted as a task or returned to the caller. */
+
+import type { JsonObject } from '../../src/json/values.ts'
 import type { Field } from '../../src/stage-types/description.ts'
-import type { Json } from '../src/model/read.ts'
 import { type Application, core, submit, useState } from './deck.ts'
 import { Fields } from './fields.tsx'
 
@@ -9,17 +10,17 @@ interface FormDialog {
   readonly title: string
   readonly fields: readonly Field[]
   /** With which the form opens. */
-  readonly value: Json
+  readonly value: JsonObject
   /** Label of the button. */
   readonly action: string
   /** The job to run; without it, the dialog returns the values. */
-  readonly toJob?: (value: Json) => Json
+  readonly toJob?: (value: JsonObject) => JsonObject
   /** What the task changes. */
   readonly refresh?: () => unknown
 }
 
 interface DialogProps extends FormDialog {
-  readonly closeModal: (value?: Json) => void
+  readonly closeModal: (value?: JsonObject) => void
   readonly dismissModal: () => void
 }
 
@@ -80,7 +81,7 @@ interface Confirmation {
   readonly title: string
   readonly action: string
   readonly account: string
-  readonly job: Json
+  readonly job: JsonObject
   readonly refresh: () => unknown
 }
 

@@ -1,8 +1,8 @@
 /** Forms that are made of the descriptions of stage types. */
 import type { ComponentChildren } from 'preact'
+import { type JsonObject, objectOf, objectsOf, scalarOf } from '../../src/json/values.ts'
 import type { Field } from '../../src/stage-types/description.ts'
 import { labelOf } from '../../src/stage-types/labels.ts'
-import { type Json, objectOf, objectsOf, textOf } from '../src/model/read.ts'
 import { useChoices } from './choices.ts'
 import { useEffect, useState } from './deck.ts'
 
@@ -10,9 +10,9 @@ interface FieldsProps {
   readonly application: string
   readonly fields: readonly Field[]
   /** The object with these fields. */
-  readonly value: Json
+  readonly value: JsonObject
   /** Gets what is new; undefined removes a key. */
-  readonly onChange: (changes: Json) => void
+  readonly onChange: (changes: JsonObject) => void
 }
 
 /** So many fields are open at first; the others wait behind "More fields". */
@@ -37,7 +37,7 @@ export function Fields({ fields, ...props }: FieldsProps) {
   )
 }
 
-function firstFields(fields: readonly Field[], value: Json): ReadonlySet<string> {
+function firstFields(fields: readonly Field[], value: JsonObject): ReadonlySet<string> {
   const isNeeded = (field: Field) => field.required || value[keyOf(field, value)] !== undefined
   const needed = fields.filter(isNeeded)
   const others = fields.filter((field) => !isNeeded(field)).slice(0, Math.max(0, firstShown - needed.length))
@@ -45,7 +45,7 @@ function firstFields(fields: readonly Field[], value: Json): ReadonlySet<string>
 }
 
 /** The first of its names that is set. */
-function keyOf({ name, otherNames = [] }: Field, value: Json): string {
+function keyOf({ name, otherNames = [] }: Field, value: JsonObject): string {
   return [name, ...otherNames].find((key) => value[key] !== undefined) ?? name
 }
 
@@ -151,7 +151,7 @@ function FlagInput({ field, label, value, onChange }: InputProps) {
 }
 
 function ChoiceInput({ field, label, value, choices, onChange }: InputProps) {
-  const chosen = textOf(value ?? field.default) ?? ''
+  const chosen = scalarOf(value ?? field.default) ?? ''
   return (
     <select
       className="form-control input-sm"

@@ -1,24 +1,26 @@
 /** Load balancers and firewalls in Deck: panels, actions, and the dialogs that create or edit one. */
 import type { ComponentChildren } from 'preact'
+import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '../../src/json/values.ts'
 import { stageDescriptions } from '../../src/stage-types/all.ts'
-import { type Json, objectOf, objectsOf, textOf, textsOf } from '../src/model/read.ts'
 import { type Application, consoleUrl, core, provider, useEffect, useState } from './deck.ts'
 import { confirm, openForm } from './dialogs.tsx'
 import { Actions, ConsoleLink, Facts, Panel, useItems } from './panel.tsx'
 
 /** Deck's lists take health from the instances of a load balancer itself. */
 export class LoadBalancerTransformer {
-  normalizeLoadBalancer(balancer: Json): PromiseLike<Json> {
+  normalizeLoadBalancer(balancer: JsonObject): PromiseLike<JsonObject> {
     const serverGroups = objectsOf(balancer['serverGroups']).map((group) => {
       const instances = objectsOf(group['instances']).map((instance) => toInstance(instance, balancer))
       return { ...group, instances, instanceCounts: countStates(instances) }
     })
-    const instances = serverGroups.filter((group: Json) => group['isDisabled'] !== true).flatMap(({ instances }) => instances)
+    const instances = serverGroups
+      .filter((group: JsonObject) => group['isDisabled'] !== true)
+      .flatMap(({ instances }) => instances)
     return Promise.resolve({ ...balancer, provider, serverGroups, instances, instanceCounts: countStates(instances) })
   }
 }
 
-function toInstance(instance: Json, { account, region }: Json): Json {
+function toInstance(instance: JsonObject, { account, region }: JsonObject): JsonObject {
   const health = objectOf(instance['health'])
   const healthState = health['healthState'] ?? (health['state'] === 'InService' ? 'Up' : health['state'])
   return { ...instance, account, region, provider, cloudProvider: provider, health: [health], healthState }
@@ -26,7 +28,7 @@ function toInstance(instance: Json, { account, region }: Json): Json {
 
 const counted = { Up: 'up', Down: 'down', OutOfService: 'outOfService', Starting: 'starting' } as const
 
-function countStates(instances: readonly Json[]): Json {
+function countStates(instances: readonly JsonObject[]): JsonObject {
   const counts: Record<string, number> = { up: 0, down: 0, outOfService: 0, starting: 0, unknown: 0, succeeded: 0, failed: 0 }
   for (const { healthState } of instances) {
     const name = counted[healthState as keyof typeof counted] ?? 'unknown'
@@ -49,7 +51,12 @@ interface DialogProps {
 }
 
 /** @param former Values of the form for an existing one. @param initial Of a new one, besides its name and place. */
-function openUpsert(kind: Kind, { app, application = app as Application }: DialogProps, former: Json | undefined, initial: Json) {
+function openUpsert(
+  kind: Kind,
+  { app, application = app as Application }: DialogProps,
+  former: JsonObject | undefined,
+  initial: JsonObject,
+) {
   const type = `upsert${kind}`
   const { label, items, nameField } = kinds[kind]
   const { name, defaultCredentials, defaultRegions } = application
@@ -102,7 +109,7 @@ function KindPanel({ kind, app, account, region, name, edit, children }: KindPan
 }
 
 interface BalancerDialogProps extends DialogProps {
-  readonly loadBalancer?: Json | null
+  readonly loadBalancer?: JsonObject | null
 }
 
 /** A new one, or the one that is given. */
@@ -114,7 +121,7 @@ export const LoadBalancerModal = {
 }
 
 /** What is read, as it is written. */
-function toForm({ name, account, region, listeners, healthCheck, securityGroups }: Json): Json {
+function toForm({ name, account, region, listeners, healthCheck, securityGroups }: JsonObject): JsonObject {
   const { target, interval } = objectOf(healthCheck)
   return { name, credentials: account, region, listeners, healthCheck: target, healthInterval: interval, securityGroups }
 }
@@ -139,7 +146,7 @@ export function LoadBalancerDetails({ app, loadBalancer: { name, accountId: acco
             Created: core.timestamp(found['createdTime']),
             Account: <core.AccountTag account={account} />,
             Region: region,
-            'DNS name': textOf(found['dnsName']),
+            'DNS name': scalarOf(found['dnsName']),
             Firewalls: textsOf(found['securityGroups']).join(', '),
             Groups: objectsOf(found['serverGroups'])
               .map((group) => String(group['name']))
@@ -158,7 +165,7 @@ export function LoadBalancerDetails({ app, loadBalancer: { name, accountId: acco
         </ul>
       </core.CollapsibleSection>
       <core.CollapsibleSection heading="Health Check" defaultExpanded>
-        <Facts facts={{ Target: textOf(healthCheck['target']), Interval: `${String(healthCheck['interval'])} s` }} />
+        <Facts facts={{ Target: scalarOf(healthCheck['target']), Interval: `${String(healthCheck['interval'])} s` }} />
       </core.CollapsibleSection>
     </KindPanel>
   )
@@ -166,20 +173,20 @@ export function LoadBalancerDetails({ app, loadBalancer: { name, accountId: acco
 
 /** Deck resolves what a server group or load balancer names in its index by account and region. */
 export class SecurityGroupReader {
-  resolveIndexedSecurityGroup(index: Json, container: Json, id: string): unknown {
+  resolveIndexedSecurityGroup(index: JsonObject, container: JsonObject, id: string): unknown {
     const account = String(container['account'] ?? container['accountName'])
     return objectOf(objectOf(index[account])[String(container['region'])])[id]
   }
 }
 
 export class SecurityGroupTransformer {
-  normalizeSecurityGroup(group: Json): PromiseLike<Json> {
+  normalizeSecurityGroup(group: JsonObject): PromiseLike<JsonObject> {
     return Promise.resolve(group)
   }
 }
 
 interface FirewallDialogProps extends DialogProps {
-  readonly securityGroup?: Json
+  readonly securityGroup?: JsonObject
 }
 
 export const SecurityGroupModal = {
@@ -190,7 +197,7 @@ export const SecurityGroupModal = {
 }
 
 /** What is read, as it is written. */
-function toRules({ name, accountName, region, description, inboundRules }: Json): Json {
+function toRules({ name, accountName, region, description, inboundRules }: JsonObject): JsonObject {
   const rules = objectsOf(inboundRules).flatMap((rule) =>
     objectsOf(rule['portRanges']).map((ports) => ({ rule, type: rule['protocol'], ...ports })),
   )
@@ -208,7 +215,7 @@ function toRules({ name, accountName, region, description, inboundRules }: Json)
   }
 }
 
-function cidrOf(rule: Json): string {
+function cidrOf(rule: JsonObject): string {
   const { ip, cidr } = objectOf(rule['range'])
   return `${String(ip)}${String(cidr)}`
 }
@@ -220,10 +227,10 @@ interface FirewallProps {
 
 export function SecurityGroupDetails({ app, resolvedSecurityGroup: { name: id, accountId: account, region } }: FirewallProps) {
   const listed = useItems(app, 'securityGroups')
-  const [firewall, setFirewall] = useState<Json | 'missing'>()
+  const [firewall, setFirewall] = useState<JsonObject | 'missing'>()
   useEffect(() => {
     const read = core.REST('/securityGroups').path(account, region, id).query({ provider })
-    read.get<Json>().then(setFirewall, () => setFirewall('missing'))
+    read.get<JsonObject>().then(setFirewall, () => setFirewall('missing'))
   }, [listed, account, region, id])
   if (firewall === undefined) return <Panel title={id}>Loading …</Panel>
   if (firewall === 'missing') return <Panel title={id}>The firewall does not exist any more.</Panel>
@@ -234,10 +241,10 @@ export function SecurityGroupDetails({ app, resolvedSecurityGroup: { name: id, a
       <core.CollapsibleSection heading="Firewall Details" defaultExpanded>
         <Facts
           facts={{
-            Id: textOf(firewall['id']),
+            Id: scalarOf(firewall['id']),
             Account: <core.AccountTag account={account} />,
             Region: region,
-            Description: textOf(firewall['description']),
+            Description: scalarOf(firewall['description']),
           }}
         />
       </core.CollapsibleSection>
@@ -252,7 +259,7 @@ export function SecurityGroupDetails({ app, resolvedSecurityGroup: { name: id, a
   )
 }
 
-function describeRule(rule: Json): string {
+function describeRule(rule: JsonObject): string {
   const source = rule['range'] === undefined ? String(objectOf(rule['securityGroup'])['name']) : cidrOf(rule)
   const ports = objectsOf(rule['portRanges']).map(({ startPort, endPort }) =>
     startPort === endPort ? String(startPort) : `${String(startPort)}–${String(endPort)}`,

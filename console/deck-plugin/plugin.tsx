@@ -1,5 +1,5 @@
 /** Plug-in of Deck for the provider `local`: programs on the machine of Fairlead. */
-import { type Json, objectsOf } from '../src/model/read.ts'
+import { type JsonObject, objectsOf } from '../../src/json/values.ts'
 import { core, provider } from './deck.ts'
 import {
   LoadBalancerDetails,
@@ -22,11 +22,11 @@ import {
 import { createStageTypes } from './stages.tsx'
 
 class ImageReader {
-  findImages({ q = '' }: { q?: string }): PromiseLike<readonly Json[]> {
+  findImages({ q = '' }: { q?: string }): PromiseLike<readonly JsonObject[]> {
     return core.REST('/images/find').query({ provider, q }).get()
   }
 
-  getImage(name: string, region: string, account: string): PromiseLike<Json | undefined> {
+  getImage(name: string, region: string, account: string): PromiseLike<JsonObject | undefined> {
     const read = core.REST('/images').path(account, region, name).query({ provider })
     return read.get().then((found) => objectsOf(found)[0])
   }

@@ -1,21 +1,22 @@
 /** Server groups and their instances in Deck: panels, actions, and the dialog that creates or clones one. */
+
+import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '../../src/json/values.ts'
 import { stageDescriptions } from '../../src/stage-types/all.ts'
-import { type Json, objectOf, objectsOf, textOf, textsOf } from '../src/model/read.ts'
 import { type Application, consoleUrl, core, from, provider, useEffect, useState } from './deck.ts'
 import { confirm, openForm } from './dialogs.tsx'
 import { Actions, ConsoleLink, Facts, Panel, useItems } from './panel.tsx'
 
 /** A server group as `cloudProvider: local` reads it, and the form of one to create. */
-type Command = Json & { readonly viewState: { readonly mode: string } }
+type Command = JsonObject & { readonly viewState: { readonly mode: string } }
 
 /** Deck creates services of providers with `new`. */
 export class ServerGroupTransformer {
-  normalizeServerGroup(serverGroup: Json): PromiseLike<Json> {
+  normalizeServerGroup(serverGroup: JsonObject): PromiseLike<JsonObject> {
     return Promise.resolve(serverGroup)
   }
 
   /** Turns a form into a cluster of a deploy stage, where Deck knows `account` only. */
-  convertServerGroupCommandToDeployConfiguration({ viewState: _, ...command }: Command): Json {
+  convertServerGroupCommandToDeployConfiguration({ viewState: _, ...command }: Command): JsonObject {
     return { ...command, provider, cloudProvider: provider, account: command['account'] ?? command['credentials'] }
   }
 }
@@ -38,7 +39,7 @@ export class ServerGroupCommandBuilder {
     })
   }
 
-  buildServerGroupCommandFromExisting(application: Application, serverGroup: Json, mode = 'clone'): PromiseLike<Command> {
+  buildServerGroupCommandFromExisting(application: Application, serverGroup: JsonObject, mode = 'clone'): PromiseLike<Command> {
     const { account, region, loadBalancers, securityGroups, instanceType } = serverGroup
     const { stack, detail } = objectOf(serverGroup['moniker'])
     const { min, max, desired } = objectOf(serverGroup['capacity'])
@@ -62,12 +63,12 @@ export class ServerGroupCommandBuilder {
     })
   }
 
-  buildNewServerGroupCommandForPipeline(_stage: Json, pipeline: Json): PromiseLike<Command> {
-    const name = textOf(pipeline['application']) ?? ''
+  buildNewServerGroupCommandForPipeline(_stage: JsonObject, pipeline: JsonObject): PromiseLike<Command> {
+    const name = scalarOf(pipeline['application']) ?? ''
     return this.buildNewServerGroupCommand({ name } as Application, { mode: 'createPipeline' })
   }
 
-  buildServerGroupCommandFromPipeline(_application: Application, cluster: Json): PromiseLike<Command> {
+  buildServerGroupCommandFromPipeline(_application: Application, cluster: JsonObject): PromiseLike<Command> {
     return Promise.resolve({ ...cluster, ...chosen, viewState: { mode: 'editPipeline' } })
   }
 }
@@ -97,15 +98,15 @@ export const CloneServerGroupModal = {
       value,
       action: isStage ? 'Done' : isClone ? 'Clone' : 'Create',
       refresh: () => application.serverGroups.refresh(true),
-      ...(!isStage && { toJob: (form: Json) => ({ ...form, type, credentials: form['account'] }) }),
+      ...(!isStage && { toJob: (form: JsonObject) => ({ ...form, type, credentials: form['account'] }) }),
     })
-    return open.then((form) => ({ ...(form as Json), viewState }))
+    return open.then((form) => ({ ...(form as JsonObject), viewState }))
   },
 }
 
 interface GroupProps {
   readonly app: Application
-  readonly serverGroup: Json
+  readonly serverGroup: JsonObject
 }
 
 interface GetterProps {
@@ -118,7 +119,7 @@ export function detailsOfServerGroup({ app, serverGroup: { name, accountId, regi
   const read = core
     .REST('/applications')
     .path(app.name, 'serverGroups', accountId, region, name)
-    .get<Json>()
+    .get<JsonObject>()
     .then(
       (group) => ({ ...group, account: accountId }),
       () => {
@@ -138,7 +139,13 @@ export function ServerGroupActions({ app, serverGroup }: GroupProps) {
   const target = { ...place, serverGroupName: name, asgName: name, cluster }
   const ask = (action: string, type: string) =>
     confirm({ application: app, title: `${action} ${String(name)}`, action, account, refresh, job: { ...target, type } })
-  const open = (label: string, type: string, value: Json, isShown: (field: string) => boolean, toJob = (form: Json) => form) =>
+  const open = (
+    label: string,
+    type: string,
+    value: JsonObject,
+    isShown: (field: string) => boolean,
+    toJob = (form: JsonObject) => form,
+  ) =>
     openForm({
       application: app,
       title: `${label} ${String(name)}`,
@@ -200,11 +207,11 @@ function Information({ app, serverGroup }: GroupProps) {
           facts={{
             Created: core.timestamp(serverGroup['createdTime']),
             Account: <core.AccountTag account={String(account)} />,
-            Region: textOf(region),
+            Region: scalarOf(region),
             Zones: textsOf(serverGroup['zones']).join(', '),
-            Image: textOf(launch['imageId']),
+            Image: scalarOf(launch['imageId']),
             Command: textsOf(launch['command']).join(' '),
-            Type: textOf(serverGroup['instanceType']),
+            Type: scalarOf(serverGroup['instanceType']),
           }}
         />
       </core.CollapsibleSection>
@@ -239,11 +246,11 @@ export function InstanceDetails({ app, instance: { instanceId } }: InstanceProps
   const group = groups?.find(({ instances }) => objectsOf(instances).some(({ id }) => id === instanceId))
   const account = String(group?.['account'])
   const region = String(group?.['region'])
-  const [instance, setInstance] = useState<Json>()
+  const [instance, setInstance] = useState<JsonObject>()
   useEffect(() => {
     if (group === undefined) return
     const read = core.REST('/instances').path(account, region, instanceId).query({ provider })
-    read.get<Json>().then(setInstance, () => setInstance(undefined))
+    read.get<JsonObject>().then(setInstance, () => setInstance(undefined))
   }, [groups, instanceId])
   if (groups !== undefined && group === undefined) return <Panel title={instanceId}>The instance does not exist any more.</Panel>
   if (instance === undefined || group === undefined) return <Panel title={instanceId}>Loading …</Panel>
@@ -265,19 +272,21 @@ export function InstanceDetails({ app, instance: { instanceId } }: InstanceProps
         <Facts
           facts={{
             Launched: core.timestamp(instance['launchTime']),
-            In: textOf(instance['availabilityZone']),
+            In: scalarOf(instance['availabilityZone']),
             Account: <core.AccountTag account={account} />,
-            'Server group': textOf(group['name']),
+            'Server group': scalarOf(group['name']),
             Address: `${String(instance['privateIpAddress'])}:${String(instance['port'])}`,
             Process:
-              process['pid'] === undefined ? textOf(process['phase']) : `${String(process['pid'])}, ${String(process['phase'])}`,
+              process['pid'] === undefined
+                ? scalarOf(process['phase'])
+                : `${String(process['pid'])}, ${String(process['phase'])}`,
           }}
         />
       </core.CollapsibleSection>
       <core.CollapsibleSection heading="Status" defaultExpanded>
         <Facts
           facts={Object.fromEntries(
-            objectsOf(instance['health']).map((health) => [String(health['type']), textOf(health['state'])]),
+            objectsOf(instance['health']).map((health) => [String(health['type']), scalarOf(health['state'])]),
           )}
         />
       </core.CollapsibleSection>
@@ -285,7 +294,7 @@ export function InstanceDetails({ app, instance: { instanceId } }: InstanceProps
         <ul>
           {objectsOf(instance['events']).map((event, at) => (
             <li key={String(at)}>
-              {core.timestamp(event['at'])}: {textOf(event['text'])}
+              {core.timestamp(event['at'])}: {scalarOf(event['text'])}
             </li>
           ))}
         </ul>

@@ -1,7 +1,8 @@
 /** Stage types for programs on this machine: a form of the fields that the engine describes, and details of executions. */
+
+import { type JsonObject, objectOf, scalarOf, textsOf } from '../../src/json/values.ts'
 import { stageDescriptions } from '../../src/stage-types/all.ts'
 import type { StageDescription } from '../../src/stage-types/description.ts'
-import { type Json, objectOf, textOf, textsOf } from '../src/model/read.ts'
 import { type Application, consoleUrl, core, provider, type StageType, useEffect } from './deck.ts'
 import { Fields } from './fields.tsx'
 import { Facts } from './panel.tsx'
@@ -41,20 +42,20 @@ function toStageType({ type, description, fields }: StageDescription): StageType
     executionDetailsSections: [ExecutionSummary, core.ExecutionDetailsTasks],
     supportsCustomTimeout: true,
     restartable: true,
-    accountExtractor: ({ context }: { context: Json }) => accountsOf(context),
+    accountExtractor: ({ context }: { context: JsonObject }) => accountsOf(context),
     configAccountExtractor: accountsOf,
     validators: required.map(({ name }) => ({ type: 'requiredField', fieldName: name })),
   }
 }
 
-function accountsOf({ credentials, account }: Json): string[] {
-  return [credentials, account].flatMap((name) => textOf(name) ?? []).slice(0, 1)
+function accountsOf({ credentials, account }: JsonObject): string[] {
+  return [credentials, account].flatMap((name) => scalarOf(name) ?? []).slice(0, 1)
 }
 
 interface FormProps {
   readonly application: Application
-  readonly stage: Json
-  readonly updateStageField: (changes: Json) => void
+  readonly stage: JsonObject
+  readonly updateStageField: (changes: JsonObject) => void
 }
 
 function createForm(type: string) {
@@ -70,8 +71,8 @@ function createForm(type: string) {
 interface SummaryProps {
   readonly name: string
   readonly current: string
-  readonly stage: Json
-  readonly execution: Json
+  readonly stage: JsonObject
+  readonly execution: JsonObject
 }
 
 function ExecutionSummary({ name, current, stage, execution }: SummaryProps) {
@@ -82,10 +83,10 @@ function ExecutionSummary({ name, current, stage, execution }: SummaryProps) {
       <Facts
         facts={{
           Account: accountsOf(context)[0],
-          Regions: (places.length > 0 ? places : [textOf(context['region'])]).join(', '),
-          Cluster: textOf(context['cluster']),
-          'Server group': textOf(context['serverGroupName'] ?? context['asgName']),
-          Image: textOf(context['imageId'] ?? objectOf(context['deploymentDetails'])['imageId']),
+          Regions: (places.length > 0 ? places : [scalarOf(context['region'])]).join(', '),
+          Cluster: scalarOf(context['cluster']),
+          'Server group': scalarOf(context['serverGroupName'] ?? context['asgName']),
+          Image: scalarOf(context['imageId'] ?? objectOf(context['deploymentDetails'])['imageId']),
         }}
       />
       <a href={consoleUrl('executions', String(execution['id']))} target="_blank" rel="noreferrer">

@@ -1,5 +1,5 @@
 /** Addresses of screens and of the API, below whatever path a proxy or the context path puts before them; and what a screen is given. */
-import type { ComponentType } from 'preact'
+import { type ComponentType, createContext } from 'preact'
 
 /** The path of the console, such as `/gate/console/`. */
 export const basePath = new URL(document.baseURI).pathname
@@ -12,7 +12,7 @@ export function applicationHere(): string | undefined {
   return section === 'applications' && name ? decodeURIComponent(name) : undefined
 }
 
-type Query = Readonly<Record<string, string | undefined>>
+export type Query = Readonly<Record<string, string | undefined>>
 
 /** @param parts Segments of the path, encoded here. */
 export function address(parts: readonly string[], query: Query = {}): string {
@@ -112,3 +112,11 @@ export interface ScreenProps {
 }
 
 export type LoadScreen = () => Promise<ComponentType<ScreenProps>>
+
+export interface FoundScreen {
+  readonly load: LoadScreen
+  readonly params: ScreenProps['params']
+}
+
+/** Finds a screen by its path, for screens that show another one beside them: the table of screens imports them. */
+export const FindScreen = createContext<(path: string) => FoundScreen | undefined>(() => undefined)

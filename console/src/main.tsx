@@ -4,7 +4,7 @@ import './styles/main.css'
 import { render } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { LocationProvider, useLocation } from 'preact-iso/router'
-import { basePath, to } from './address.ts'
+import { basePath, FindScreen, to } from './address.ts'
 import { asApiError } from './api/client.ts'
 import { loadUser, rememberUser } from './api/session.ts'
 import { closeDialogOfPage } from './components/dialog.tsx'
@@ -57,9 +57,11 @@ async function start(root: Element): Promise<void> {
     loadKept()
     const app = (
       <LocationProvider scope={basePath.replace(/\/$/, '')}>
-        <Shell>
-          <CurrentScreen />
-        </Shell>
+        <FindScreen.Provider value={findScreen}>
+          <Shell>
+            <CurrentScreen />
+          </Shell>
+        </FindScreen.Provider>
       </LocationProvider>
     )
     render(app, root)

@@ -1,6 +1,6 @@
 /** The table of screens: address to screen. The first match wins. */
 import { exec } from 'preact-iso/router'
-import type { LoadScreen, ScreenProps } from './address.ts'
+import type { FoundScreen, LoadScreen } from './address.ts'
 
 const own = 'applications/:application'
 const place = ':account?/:region?/:name?'
@@ -54,7 +54,7 @@ const routes: readonly (readonly [path: string, load: LoadScreen])[] = [
 ]
 
 /** @param path Below the console, encoded, with or without slashes around it. */
-export function findScreen(path: string): { readonly load: LoadScreen; readonly params: ScreenProps['params'] } | undefined {
+export function findScreen(path: string): FoundScreen | undefined {
   for (const [pattern, load] of routes) {
     const match = exec(path, pattern)
     if (match) return { load, params: match.params }

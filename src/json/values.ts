@@ -38,6 +38,11 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
+/** A text that is not empty, or a number as text; undefined for everything else. */
+export function scalarOf(value: unknown): string | undefined {
+  return typeof value === 'number' || typeof value === 'bigint' || isRawNumber(value) ? String(value) : textOf(value)
+}
+
 /** The fields that are not undefined. */
 export function definedOf<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Partial<T> as {

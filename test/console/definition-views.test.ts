@@ -20,13 +20,13 @@ import { describeChanges, summaryOf, toDraft, toRevisions } from '../../console/
 import { Draft } from '../../console/src/editor/draft.ts'
 import { notesOf, toQuestion, withValues } from '../../console/src/editor/dry-run.ts'
 import type { StageTypes } from '../../console/src/editor/stages.ts'
-import type { Json } from '../../console/src/model/read.ts'
+import type { JsonObject } from '../../src/json/values.ts'
 import { stageDescriptions } from '../../src/stage-types/all.ts'
 import { toStageTypesAnswer } from '../../src/stage-types/answer.ts'
 
 const types = toStageTypesAnswer(stageDescriptions.values(), 'embedded') as unknown as StageTypes
 
-const release: Json = {
+const release: JsonObject = {
   application: 'web',
   name: 'release',
   stages: [
@@ -34,10 +34,10 @@ const release: Json = {
     { refId: '2', requisiteStageRefIds: ['1'], type: 'webhook', name: 'Call', url: 'https://example.org/${parameters.version}' },
   ],
 }
-const [pause, call] = release['stages'] as [Json, Json]
+const [pause, call] = release['stages'] as [JsonObject, JsonObject]
 
 for (const format of ['json', 'yaml'] as const) {
-  const write = (definition: Json) => writeText(definition, format)
+  const write = (definition: JsonObject) => writeText(definition, format)
   test(`a definition survives its text as ${format}`, () => {
     const odd = {
       ...release,
@@ -49,7 +49,7 @@ for (const format of ['json', 'yaml'] as const) {
   })
 
   test(`numbers keep their digits as ${format}`, () => {
-    const long = JSON.parse('{"a": 9007199254740991, "b": 0.5, "c": 1e300}') as Json
+    const long = JSON.parse('{"a": 9007199254740991, "b": 0.5, "c": 1e300}') as JsonObject
     const exact = { ...long, account: 12345678901234567890n, list: [-9007199254740993n] }
     const text = write(exact)
     assert.match(text, /\b12345678901234567890\b[^"]/)
@@ -188,12 +188,12 @@ test('text becomes the draft once it can be read', () => {
   const session = openTextSession(draft, 'json')
   session.edit(session.text.replace('5', '50'))
   session.edit(session.text.replace('5', '500'))
-  assert.equal((draft.definition.value['stages'] as Json[])[0]?.['waitTime'], 500)
+  assert.equal((draft.definition.value['stages'] as JsonObject[])[0]?.['waitTime'], 500)
   assert.equal(session.outsideText(), undefined, 'its own change does not come back')
 
   session.edit(session.text.replace('5', '500]'))
   assert.equal(draft.unreadable.value?.message, "Line 10: Expected ',' or '}' after property value.")
-  assert.equal((draft.definition.value['stages'] as Json[])[0]?.['waitTime'], 500, 'the last valid state stays')
+  assert.equal((draft.definition.value['stages'] as JsonObject[])[0]?.['waitTime'], 500, 'the last valid state stays')
   assert.equal(openTextSession(draft, 'json').text, session.text.replace('5', '500]'), 'the text survives a change of the view')
 
   draft.undo()

@@ -16,26 +16,26 @@ import {
   stagesOf,
   toNodes,
 } from '../../console/src/editor/stages.ts'
-import type { Json } from '../../console/src/model/read.ts'
+import type { JsonObject } from '../../src/json/values.ts'
 import { toStageTypesAnswer } from '../../src/stage-types/answer.ts'
 import { stageFields } from '../../src/stage-types/common.ts'
 import { controlStages } from '../../src/stage-types/control.ts'
 
 const types = toStageTypesAnswer(controlStages, 'embedded') as unknown as StageTypes
 
-function stage(refId: string, requires: readonly string[] = [], fields: Json = {}): Json {
+function stage(refId: string, requires: readonly string[] = [], fields: JsonObject = {}): JsonObject {
   return { refId, requisiteStageRefIds: requires, type: 'wait', name: `stage ${refId}`, ...fields }
 }
 
 /** 1 before 2 and 3, which are both before 4. */
-const diamond: Json = {
+const diamond: JsonObject = {
   application: 'web',
   name: 'diamond',
   custom: { kept: true },
   stages: [stage('1'), stage('2', ['1']), stage('3', ['1']), stage('4', ['2', '3'])],
 }
 
-function edges(definition: Json): string {
+function edges(definition: JsonObject): string {
   return stagesOf(definition)
     .map((each) => `${each['refId']}:${requisitesOf(each).join('+')}`)
     .join(' ')
@@ -122,7 +122,7 @@ test('undo goes back step by step, and typing is one step', () => {
 })
 
 test('a field keeps its place, and a key may have any name', () => {
-  const changed = withValueAt(JSON.parse('{"a": 1, "__proto__": {"b": 2}, "c": 3}') as Json, ['__proto__', 'b'], 4)
+  const changed = withValueAt(JSON.parse('{"a": 1, "__proto__": {"b": 2}, "c": 3}') as JsonObject, ['__proto__', 'b'], 4)
   assert.equal(JSON.stringify(changed), '{"a":1,"__proto__":{"b":4},"c":3}')
   assert.equal(JSON.stringify(withValueAt({ list: [1, 2] }, ['list', 0], undefined)), '{"list":[2]}')
   assert.equal(JSON.stringify(withValueAt({}, ['a', 0, 'b'], true)), '{"a":[{"b":true}]}')
@@ -184,7 +184,7 @@ test('changes of two people merge, except for one field', () => {
   assert.equal(edges(merge.definition), '1: 2:1 3:1 4:2+3 5:4')
   assert.deepEqual(merge.conflicts, [{ path: ['stages', '2', 'waitTime'], base: undefined, mine: 2, theirs: 3 }])
   assert.deepEqual(merge.taken, [['stages', '5']])
-  const values = (definition: Json) => stagesOf(definition).map((each) => each['waitTime'])
+  const values = (definition: JsonObject) => stagesOf(definition).map((each) => each['waitTime'])
   assert.deepEqual(values(merge.definition), [1, 2, undefined, undefined, undefined])
   assert.deepEqual(values(mergeDefinitions(diamond, mine, theirs, () => 'theirs').definition).slice(0, 2), [1, 3])
 })

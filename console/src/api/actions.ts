@@ -1,7 +1,7 @@
 /** Changes to applications and infrastructure: tasks that the page follows to their end. */
 import { signal } from '@preact/signals'
+import { scalarOf } from '../../../src/json/values.ts'
 import { isComplete, reasonIn } from '../model/execution.ts'
-import { textOf } from '../model/read.ts'
 import { presentMs } from '../model/time.ts'
 import { ApiError, actionHeaders, asApiError, client, type Schemas, unwrap } from './client.ts'
 import { refreshMatching } from './live.ts'
@@ -98,5 +98,5 @@ async function failureAtEnd(id: string): Promise<string | undefined> {
 /** Why a task failed. */
 export function failureOf({ variables, execution }: Task): string | undefined {
   const variable = (name: string) => variables.find(({ key }) => key === name)?.value
-  return reasonIn(variable('exception'), variable('kato.tasks')) ?? textOf(execution?.cancellationReason)
+  return reasonIn(variable('exception'), variable('kato.tasks')) ?? scalarOf(execution?.cancellationReason)
 }

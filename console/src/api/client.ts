@@ -1,8 +1,8 @@
 /** Calls to the API, typed by its OpenAPI document. */
 import createClient, { createFinalURL, createQuerySerializer, defaultPathSerializer } from 'openapi-fetch'
+import { type JsonObject, objectOf, scalarOf } from '../../../src/json/values.ts'
 import { apiPath } from '../address.ts'
 import { parseExactly } from '../model/exact-json.ts'
-import { type Json, objectOf, textOf } from '../model/read.ts'
 import { noteServerTime } from '../model/time.ts'
 import { isReachable, loginEnded } from './login-state.ts'
 import type { components, paths } from './schema.d.ts'
@@ -38,7 +38,7 @@ export function parseAnswer(path: string, text: string): unknown {
 
 /** @param parameters Those of the operation. */
 export function urlOf(path: string, parameters: unknown): string {
-  const params = parameters as Record<'path' | 'query', Json>
+  const params = parameters as Record<'path' | 'query', JsonObject>
   return createFinalURL(path, {
     baseUrl,
     params,
@@ -134,10 +134,10 @@ export function toApiError({ status, headers, url }: Response, text: string): Ap
   const seconds = Number(headers.get('retry-after') ?? Number.NaN)
   return new ApiError({
     status,
-    message: textOf(body['detail']) ?? textOf(body['message']) ?? `HTTP ${status}`,
-    requestId: textOf(body['requestId']) ?? headers.get('x-spinnaker-request-id') ?? undefined,
+    message: scalarOf(body['detail']) ?? scalarOf(body['message']) ?? `HTTP ${status}`,
+    requestId: scalarOf(body['requestId']) ?? headers.get('x-spinnaker-request-id') ?? undefined,
     path: URL.parse(url)?.pathname,
-    service: textOf(objectOf(body['upstream'])['service']),
+    service: scalarOf(objectOf(body['upstream'])['service']),
     retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
     body,
   })

@@ -1,5 +1,5 @@
 /** What the API says about cloud providers and their accounts: which forms fit, which actions do not. */
-import { objectsOf, textOf, textsOf } from '../model/read.ts'
+import { objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import type { Schemas } from './client.ts'
 import { useLive } from './live.ts'
 
@@ -37,5 +37,9 @@ export function providersOf(accounts: readonly Schemas['Account'][]): readonly s
 
 /** Providers list names, or objects with a name; some call them namespaces. */
 export function regionsOf({ regions, ...account }: Schemas['Account']): readonly string[] {
-  return [...textsOf(regions), ...textsOf(account['namespaces']), ...objectsOf(regions).flatMap(({ name }) => textOf(name) ?? [])]
+  return [
+    ...textsOf(regions),
+    ...textsOf(account['namespaces']),
+    ...objectsOf(regions).flatMap(({ name }) => scalarOf(name) ?? []),
+  ]
 }

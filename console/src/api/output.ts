@@ -1,7 +1,7 @@
 /** Output of a program: the newest lines first, then what is new, by offset, and on demand what came before. */
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import { objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { byteLength, toTextOfBytes, withNext } from '../model/log-lines.ts'
-import { objectsOf, textOf } from '../model/read.ts'
 import { client, type Schemas, unwrap } from './client.ts'
 import { useLive } from './live.ts'
 
@@ -145,7 +145,7 @@ function linesIn(text: string): number {
 /** One text, or a list of logs with their names. */
 export function toText(output: unknown, container?: string): string {
   if (typeof output === 'string') return output
-  const logs = objectsOf(output).map((log) => ({ name: textOf(log['name']) ?? '', text: textOf(log['output']) ?? '' }))
+  const logs = objectsOf(output).map((log) => ({ name: scalarOf(log['name']) ?? '', text: scalarOf(log['output']) ?? '' }))
   const only = logs.length === 1 ? logs[0] : logs.find(({ name }) => name === container)
   return only?.text ?? logs.map(({ name, text }) => `== ${name} ==\n${text}`).join('\n')
 }

@@ -6,8 +6,8 @@
  * together have at most `maxStreams`. The other tabs wait for its lock, and take over when it closes or is hidden.
  */
 import { effect } from '@preact/signals'
+import { objectOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import { apiPath } from '../address.ts'
-import { objectOf, textOf, textsOf } from '../model/read.ts'
 import { isReachable, loginEnded } from './login-state.ts'
 
 /** Parts of an application, as its stream names them. */
@@ -205,7 +205,7 @@ class SharedStream {
       if (name === 'end') end.isPlanned = fields['reason'] === 'age' || fields['reason'] === 'stopping'
       // Streams that say nothing of parts report executions.
       else if (name === 'ready') begin(fields['parts'] === undefined ? ['executions'] : textsOf(fields['parts']))
-      else if (name === 'changed') change(textOf(fields['part']))
+      else if (name === 'changed') change(scalarOf(fields['part']))
       else change(ofApplication && (name === 'execution' || name === 'removed') ? 'executions' : undefined)
     })
     return end

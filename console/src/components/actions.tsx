@@ -1,8 +1,9 @@
 /** Actions as data: an entry of a menu, the question before it, and the job that does it. */
+
+import type { JsonObject } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import { type Change, completeTask, dismiss, pendingOf, submitTask } from '../api/actions.ts'
 import { changeOperation, useDenial } from '../api/rights.ts'
-import type { Json } from '../model/read.ts'
 import { IconButton } from './button.tsx'
 import { confirm, type Question } from './confirm-dialog.tsx'
 import type { MenuItem } from './menu.tsx'
@@ -16,7 +17,7 @@ export interface ActionTarget extends Pick<Change, 'application' | 'object'> {
   readonly name: string
   readonly facts?: Question['facts']
   /** What all its jobs begin with. */
-  readonly place: Json
+  readonly place: JsonObject
 }
 
 /** Without an effect nothing is asked. One that has `href` or `onSelect` does that instead. */
@@ -26,9 +27,9 @@ export interface Action extends MenuItem, Pick<Question, 'effect' | 'level' | 'v
   /** In its texts, before the name; its label unless given. */
   readonly verb?: string
   /** Further fields of the job. */
-  readonly job?: (values: Json) => Json
+  readonly job?: (values: JsonObject) => JsonObject
   /** The task in words: verb and name unless given. */
-  readonly task?: (values: Json) => string
+  readonly task?: (values: JsonObject) => string
   /** Part of the path of lists that are read again; the dialog stays until the task has ended. */
   readonly list?: string
   /** Unless the reader has closed the dialog meanwhile. */
@@ -52,7 +53,7 @@ export function startAction({ place, ...target }: ActionTarget, action: Action):
   const { application, account, name, object, facts = [] } = target
   const { label, verb = label, type = '', effect, values = {}, fields = {}, destructive = false, list, onDone } = action
   const what = `${verb} ${name}`
-  const change = (given: Json): Change => ({
+  const change = (given: JsonObject): Change => ({
     application,
     description: action.task?.(given) ?? what,
     job: [{ ...place, type, ...action.job?.(given) }],
@@ -65,7 +66,7 @@ export function startAction({ place, ...target }: ActionTarget, action: Action):
   confirm({
     ...{ action: what, effect, typed: name, account, facts, destructive, values, fields, onDone },
     level: action.level ?? (destructive ? 2 : 1),
-    ...(list === undefined ? { change } : { run: (given: Json) => completeTask(change(given)), refreshes: list }),
+    ...(list === undefined ? { change } : { run: (given: JsonObject) => completeTask(change(given)), refreshes: list }),
   })
 }
 

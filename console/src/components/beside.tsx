@@ -2,10 +2,9 @@
 import type { ComponentChildren } from 'preact'
 import { useContext, useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { address, basePath, formatQuery, type ScreenProps, to } from '../address.ts'
+import { address, basePath, FindScreen, formatQuery, type ScreenProps, to } from '../address.ts'
 import { useKeyDown } from '../letter-keys.ts'
 import { OrManifest } from '../manifests/or-manifest.tsx'
-import { findScreen } from '../routes.ts'
 import { InPanel } from './screen.tsx'
 import { Icon, useWide } from './text.tsx'
 
@@ -67,6 +66,7 @@ export function BesideScreens({ application, query, children }: BesideScreensPro
   const { path, route: navigate } = useLocation()
   const isWide = useWide()
   const isInPanel = useContext(InPanel) !== undefined
+  const findScreen = useContext(FindScreen)
   const root = useRef<HTMLDivElement>(null)
   const { show, tab: _tab, line: _line, ...list } = query
   const page = address(['applications', application, ...(show ?? '').split('/')])

@@ -1,9 +1,9 @@
 /** The report of a canary: the verdict and why, scores beside their thresholds, groups, and each metric with its measurements. */
 import { useState } from 'preact/hooks'
+import { numberOf } from '../../../src/json/values.ts'
 import { useLive } from '../api/live.ts'
 import { intervalsOf, type Metric, quartilesOf, scoreStatus, toReport, toSeries } from '../model/canary.ts'
 import type { Execution, Stage } from '../model/execution.ts'
-import { numberOf } from '../model/read.ts'
 import { formatClock } from '../model/time.ts'
 import { Banner } from './button.tsx'
 import { type Column, DataTable } from './data-table.tsx'

@@ -1,16 +1,16 @@
 /** Says the effect before the click, and asks for what the action needs: level 1 one button, level 2 the typed name of the object. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { JsonObject } from '../../../src/json/values.ts'
 import { type Change, judgeChange, submitTask } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
-import type { Json } from '../model/read.ts'
 import { ActionButton, Banner, CopyButton } from './button.tsx'
 import { closeDialog, Dialog, openDialog } from './dialog.tsx'
 import { FormDialog, type Outcome } from './form-dialog.tsx'
 import { Fields, type FieldTable } from './form-fields.tsx'
 import { KeyValue } from './text.tsx'
 
-export interface Question<Values extends Json = Json, Answer = unknown> extends Outcome<Answer> {
+export interface Question<Values extends JsonObject = JsonObject, Answer = unknown> extends Outcome<Answer> {
   /** Verb and object, on the button. */
   readonly action: string
   /** The action unless given; where nothing is filled in, what has an effect is asked as a question. */
@@ -39,11 +39,11 @@ export interface Question<Values extends Json = Json, Answer = unknown> extends 
   readonly run?: (values: Values) => Promise<Answer>
 }
 
-export function confirm<Values extends Json, Answer>(question: Question<Values, Answer>): void {
+export function confirm<Values extends JsonObject, Answer>(question: Question<Values, Answer>): void {
   openDialog(<ConfirmDialog {...question} />)
 }
 
-function ConfirmDialog<Values extends Json, Answer>(question: Question<Values, Answer>) {
+function ConfirmDialog<Values extends JsonObject, Answer>(question: Question<Values, Answer>) {
   const { action, effect, dismissal, typed, facts = [], fields = {}, change, refreshes, next, onDone } = question
   const isAsked = effect !== undefined && Object.keys(fields).length === 0
   const { title = isAsked ? `${action}?` : action, level = typed === undefined ? 1 : 2 } = question

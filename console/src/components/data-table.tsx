@@ -1,9 +1,10 @@
 /** A table with headings; columns of less weight are left out on narrow screens. */
+
 import type { ComponentChildren } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
+import { useQueryChange } from '../query.ts'
 import { showing } from '../words.ts'
 import { ActionButton } from './button.tsx'
-import { useQueryChange } from './filter-field.tsx'
 import { Menu, type MenuItem } from './menu.tsx'
 import { Name } from './text.tsx'
 import { Row, useHeldRows, useRowsInView } from './virtual-list.tsx'
@@ -50,7 +51,7 @@ export function DataTable<Item>({ label, columns, rows: all, keyOf, heldOf, rowH
   const isGrid = rowHeight !== undefined
   const shown = isGrid ? rows : rows.slice(0, max)
   const sizes = isGrid ? { rowHeight } : { rowHeight: 0, drawAll: Number.POSITIVE_INFINITY }
-  const { drawn, padding } = useRowsInView(body, shown, keyOf, sizes)
+  const { drawn, style } = useRowsInView(body, shown, keyOf, sizes)
   const cells = useMemo(() => toCells(columns), [columns])
   return (
     <>
@@ -63,7 +64,7 @@ export function DataTable<Item>({ label, columns, rows: all, keyOf, heldOf, rowH
             ))}
           </tr>
         </thead>
-        <tbody {...group} ref={body} style={padding}>
+        <tbody {...group} ref={body} style={style}>
           {drawn.map(({ key, item, attributes }) => (
             <tr {...row} key={key} {...attributes}>
               <Row row={cells} item={item} />

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { formatQuery } from '../address.ts'
+import { useQueryChange } from '../query.ts'
 import { ActionButton, Button } from './button.tsx'
 import { type Choice, Options } from './form-fields.tsx'
 import { EmptyState } from './screen.tsx'
@@ -87,15 +88,6 @@ export function FilterField(filter: Filter) {
       <Options choices={[['', any], ...choices]} value={value} />
     </select>
   )
-}
-
-/** Replaces values of the query in the address of the page. */
-export function useQueryChange(): (changes: Readonly<Record<string, string | undefined>>) => void {
-  const { route: navigate } = useLocation()
-  return (changes) => {
-    const query = Object.fromEntries(new URLSearchParams(location.search))
-    navigate(location.pathname + formatQuery({ ...query, ...changes }), true)
-  }
 }
 
 /** How long a reader pauses before the server is asked. */

@@ -1,7 +1,7 @@
 /** Fields that forms are made of: each with its label, its help and its error. */
 import type { ComponentChildren, JSX } from 'preact'
 import { useId } from 'preact/hooks'
-import { type Json, textOf } from '../model/read.ts'
+import { type JsonObject, scalarOf } from '../../../src/json/values.ts'
 
 interface FieldSettings {
   readonly label: ComponentChildren
@@ -182,7 +182,7 @@ export type FieldTable = Readonly<Record<string, FieldOfTable>>
 
 interface FieldsProps {
   readonly fields: FieldTable
-  readonly values: Json
+  readonly values: JsonObject
   readonly onChange: (name: string, value: string | boolean) => void
 }
 
@@ -199,7 +199,7 @@ export function Fields({ fields, values, onChange }: FieldsProps) {
         </p>
       )
     }
-    const text = textOf(value) ?? ''
+    const text = scalarOf(value) ?? ''
     const shown = { ...field, value: text, help: typeof help === 'function' ? help(text) : help, onChange: change }
     return choices === undefined ? <TextField key={name} {...shown} /> : <ChoiceField key={name} {...shown} choices={choices} />
   })

@@ -1,13 +1,14 @@
 /** Output of a program: search and switches above numbered lines, whose end stays in view while it is written. */
+
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { toPlain, toSpans } from '../model/ansi.ts'
 import { downloadText } from '../model/download.ts'
 import { groupsFrom, type LogGroup, type LogLine, type LogText, lineAtByte, splitByHits, toLogText } from '../model/log-lines.ts'
 import { formatDuration } from '../model/time.ts'
+import { useQueryChange } from '../query.ts'
 import { plural } from '../words.ts'
 import { IconButton } from './button.tsx'
-import { useQueryChange } from './filter-field.tsx'
 import { Check } from './form-fields.tsx'
 import { type Find, LogSearch, useSearch } from './log-search.tsx'
 

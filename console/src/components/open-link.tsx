@@ -1,9 +1,10 @@
 /** Links to what load balancers serve, as the reader's browser reaches it. */
+
+import { objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { placeOf } from '../model/infrastructure.ts'
-import { objectsOf, textOf, textsOf } from '../model/read.ts'
 import { Icon } from './text.tsx'
 
 type Balancer = Schemas['LoadBalancer']
@@ -36,7 +37,7 @@ export function ApplicationOpenLinks({ application, names }: { application: stri
 /** Where it serves HTTP. Addresses of providers count; else its listeners do. */
 function addressesOf(balancer: Balancer): readonly string[] {
   const listeners = objectsOf(balancer['listeners']).map(({ host, externalProtocol, externalPort }) => {
-    return `${textOf(externalProtocol)?.toLowerCase()}://${hostFrom(textOf(host) ?? '')}:${textOf(externalPort)}/`
+    return `${scalarOf(externalProtocol)?.toLowerCase()}://${hostFrom(scalarOf(host) ?? '')}:${scalarOf(externalPort)}/`
   })
   const urls = [...textsOf(balancer['addresses']), ...listeners].flatMap((text) => URL.parse(text) ?? [])
   return urls.filter(({ protocol }) => ['http:', 'https:'].includes(protocol)).map(({ href }) => href)

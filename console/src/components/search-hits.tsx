@@ -1,6 +1,7 @@
 /** Hits of a search, by kind: things, and what can be done with them. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import { type JsonObject, scalarOf } from '../../../src/json/values.ts'
 import { basePath, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
@@ -8,7 +9,6 @@ import { changeOperation, mostQuestions, saveOperation, startOperation, useAllow
 import { user } from '../api/session.ts'
 import { useActiveExecutions, useWaiting } from '../api/waiting.ts'
 import { type Execution, isWaiting, type Status, statusOf } from '../model/execution.ts'
-import { type Json, textOf } from '../model/read.ts'
 import { recents, useOf } from '../model/recent.ts'
 import type { Standing } from '../model/standings.ts'
 import { places } from '../places.ts'
@@ -290,13 +290,13 @@ function useRemote(text: string): readonly HitGroup[] {
     const results = body?.flatMap((set) => set.results) ?? []
     return kinds.map(({ type, title, ...kind }) => ({
       title,
-      hits: results.filter((result) => result['type'] === type && textOf(result['application'])).map((one) => toHit(one, kind)),
+      hits: results.filter((result) => result['type'] === type && scalarOf(result['application'])).map((one) => toHit(one, kind)),
     }))
   }, [q, text, body, error])
 }
 
-function toHit(result: Json, { icon, name: nameKey, href }: Pick<Kind, 'icon' | 'name' | 'href'>): Hit {
-  const [account, region, provider, name] = ['account', 'region', 'provider', nameKey].map((key) => textOf(result[key]) ?? '')
+function toHit(result: JsonObject, { icon, name: nameKey, href }: Pick<Kind, 'icon' | 'name' | 'href'>): Hit {
+  const [account, region, provider, name] = ['account', 'region', 'provider', nameKey].map((key) => scalarOf(result[key]) ?? '')
   const place = { account, region, provider, name, cluster: name, id: name } as Place
   const detail = [account, region].filter(Boolean).join(' / ')
   return { label: place.name, detail, icon, href: href(String(result['application']), place) }

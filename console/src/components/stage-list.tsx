@@ -1,7 +1,8 @@
 /** The stages of an execution as rows: indented by nesting, or on an axis of time. */
+
+import { numberOf, objectsOf } from '../../../src/json/values.ts'
 import { durationOf, type Execution, type Stage, type StageTree, stageStatus, titleOf } from '../model/execution.ts'
 import { stageWord } from '../model/names.ts'
-import { numberOf, objectsOf } from '../model/read.ts'
 import { now } from '../model/time.ts'
 import { kept, useSteady } from './kept.tsx'
 import { Duration, Name, rem, StatusMark } from './text.tsx'

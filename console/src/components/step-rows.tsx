@@ -1,8 +1,8 @@
 /** Things with a state, in their order: steps, inner stages, instances, deliveries. */
 import type { ComponentChildren } from 'preact'
+import { objectOf } from '../../../src/json/values.ts'
 import { executionStatus, reasonIn, type Stage, type Status } from '../model/execution.ts'
 import { stepWords } from '../model/names.ts'
-import { objectOf } from '../model/read.ts'
 import { Duration, Name, StatusMark, Time } from './text.tsx'
 
 interface Step {

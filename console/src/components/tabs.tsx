@@ -1,8 +1,9 @@
 /** Tabs that are addresses, and tabs within a panel. */
+
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { useQueryChange } from './filter-field.tsx'
+import { useQueryChange } from '../query.ts'
 
 /** Screens of one thing; the current one is marked. */
 export function LinkTabs({ label, tabs }: { label: string; tabs: readonly { readonly label: string; readonly href: string }[] }) {

@@ -1,13 +1,6 @@
 /** Lists of any length: of many rows only those near the view are in the page, and rows that are read keep their places. */
-import {
-  observeWindowOffset,
-  observeWindowRect,
-  Virtualizer,
-  type VirtualizerOptions,
-  windowScroll,
-} from '@tanstack/virtual-core'
 import type { ComponentChildren, RefObject } from 'preact'
-import { useEffect, useLayoutEffect, useMemo, useReducer, useRef } from 'preact/hooks'
+import { useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef } from 'preact/hooks'
 import { type HeldRow, holdRows } from '../model/held-rows.ts'
 import { kept } from './kept.tsx'
 import { Icon, textScale } from './text.tsx'
@@ -35,16 +28,11 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
   const { items, keyOf, row, label, class: style = '', heldOf, ...sizes } = props
   const list = useRef<HTMLUListElement>(null)
   const { rows, bar } = useHeldRows(list, items, keyOf, heldOf)
-  const { drawn, padding, isPart } = useRowsInView(list, rows, keyOf, sizes)
+  const { drawn, style: room, isPart } = useRowsInView(list, rows, keyOf, sizes)
   return (
     <>
       {bar}
-      <ul
-        class={`rows ${isPart ? 'is-virtual' : ''} ${style}`}
-        style={isPart ? padding : undefined}
-        aria-label={label}
-        ref={list}
-      >
+      <ul class={`rows ${isPart ? 'is-virtual' : ''} ${style}`} style={room} aria-label={label} ref={list}>
         {drawn.map(({ key, item, attributes }) => (
           <li
             key={key}
@@ -64,7 +52,7 @@ type AnyRow = (item: unknown) => ComponentChildren
 /** While only the view moves, rows that stay are not drawn again. */
 export const Row = kept(({ row, item }: { row: AnyRow; item: unknown }) => <>{row(item)}</>)
 
-/** Rows scroll with the window. */
+/** Rows scroll with the window. A row that is drawn is measured, and keeps its height for the room that it leaves. */
 export function useRowsInView<Item>(
   list: RefObject<HTMLElement | null>,
   rows: readonly HeldRow<Item>[],
@@ -73,51 +61,57 @@ export function useRowsInView<Item>(
 ) {
   const [, redraw] = useReducer((count: number) => count + 1, 0)
   const scale = useMemo(textScale, [])
-  const margin = useRef(0)
-  const known = useRef<Virtualizer<Window, Element> | undefined>(undefined)
+  const heights = useMemo(() => new Map<string, number>(), [])
+  const heightOf = (item: Item) =>
+    heights.get(keyOf(item)) ?? scale * (typeof rowHeight === 'number' ? rowHeight : rowHeight(item))
   const isPart = rows.length > drawAll
-  const itemAt = (at: number) => rows[at]?.item as Item
-  // What stands above the list does not change while it scrolls, and to ask would make the browser lay out the page twice.
-  if (isPart && known.current?.isScrolling !== true) {
-    margin.current = (list.current?.getBoundingClientRect().top ?? 0) + window.scrollY
-  }
-  const options: VirtualizerOptions<Window, Element> = {
-    enabled: isPart,
-    count: rows.length,
-    estimateSize: (at) => scale * (typeof rowHeight === 'number' ? rowHeight : rowHeight(itemAt(at))),
-    getItemKey: (at) => keyOf(itemAt(at)),
-    overscan,
-    getScrollElement: () => window,
-    observeElementRect: observeWindowRect,
-    observeElementOffset: observeWindowOffset,
-    scrollToFn: windowScroll,
-    scrollMargin: margin.current,
-    initialOffset: () => window.scrollY,
-    onChange: () => redraw(undefined as never),
-  }
-  const virtualizer = known.current ?? new Virtualizer(options)
-  known.current = virtualizer
-  virtualizer.setOptions(options)
-  useLayoutEffect(() => {
-    if (!isPart) return
-    const detach = virtualizer._didMount()
+  /** Where each row begins below the top of the list, and where the last one ends. */
+  const edges = [0]
+  if (isPart) for (const { item } of rows) edges.push((edges.at(-1) ?? 0) + heightOf(item))
+  const range = useRef<readonly [first: number, end: number]>([0, overscan])
+  const look = () => {
+    if (!isPart || list.current === null) return
+    const top = -list.current.getBoundingClientRect().top
+    const [above, below] = [top, top + innerHeight].map((y) => edges.findLastIndex((edge) => edge <= y)) as [number, number]
+    const [first, end] = range.current
+    // As long as all in view are drawn, nothing changes: at the end of a page, other rows move the view, and that other rows.
+    if (Math.max(0, above) >= first && Math.min(rows.length, below + 1) <= end) return
+    range.current = [Math.max(0, above - overscan), Math.min(rows.length, below + 1 + overscan)]
     redraw(undefined as never)
-    return detach
-  }, [isPart])
-  useLayoutEffect(() => virtualizer._willUpdate())
-  const inView = isPart ? virtualizer.getVirtualItems() : [...rows.keys()].map((index) => ({ index, start: 0, end: 0 }))
-  const before = (inView[0]?.start ?? margin.current) - margin.current
-  const after = virtualizer.getTotalSize() + margin.current - (inView.at(-1)?.end ?? margin.current)
-  const drawn = inView.map(({ index }) => ({
-    key: keyOf(itemAt(index)),
-    item: itemAt(index),
-    attributes: {
-      'data-index': index,
-      class: rows[index]?.isGone ? 'is-gone' : undefined,
-      ref: isPart ? virtualizer.measureElement : undefined,
-    },
+  }
+  const measure = useRef<(element: HTMLElement, height: number) => void>(undefined)
+  measure.current = (element, height) => {
+    const row = rows[Number(element.dataset['index'])]
+    const grown = row === undefined || height === 0 ? 0 : height - heightOf(row.item)
+    if (row === undefined || grown === 0) return
+    heights.set(keyOf(row.item), height)
+    // What is in view stays where it is. At the end of a page that shrinks the browser has seen to that.
+    const isAtEnd = scrollY + innerHeight >= document.documentElement.scrollHeight - 1
+    if (element.getBoundingClientRect().top < 0 && (grown > 0 || !isAtEnd)) scrollBy(0, grown)
+    redraw(undefined as never)
+  }
+  const observe = useCallback((element: HTMLElement | null) => {
+    if (element === null) return
+    const sizes = new ResizeObserver(([size]) => measure.current?.(element, size?.borderBoxSize[0]?.blockSize ?? 0))
+    sizes.observe(element)
+    return () => sizes.disconnect()
+  }, [])
+  useLayoutEffect(() => {
+    look()
+    const stop = new AbortController()
+    for (const event of ['scroll', 'resize']) addEventListener(event, look, { signal: stop.signal, passive: true })
+    return () => stop.abort()
+  })
+  const [first, end] = isPart ? (range.current.map((at) => Math.min(at, rows.length)) as [number, number]) : [0, rows.length]
+  const drawn = rows.slice(first, end).map(({ item, isGone }, at) => ({
+    key: keyOf(item),
+    item,
+    attributes: { 'data-index': first + at, class: isGone ? 'is-gone' : undefined, ref: isPart ? observe : undefined },
   }))
-  return { drawn, padding: { paddingBlock: isPart ? `${Math.max(0, before)}px ${Math.max(0, after)}px` : undefined }, isPart }
+  const edge = (at: number) => edges[at] ?? 0
+  const paddingBlock = `${edge(first)}px ${edge(rows.length) - edge(end)}px`
+  // The browser would move the page once more for rows that have grown above the view.
+  return { drawn, style: isPart ? { paddingBlock, overflowAnchor: 'none' } : undefined, isPart }
 }
 
 /** How long a row stays that has left the list. */

@@ -1,5 +1,5 @@
 /** What a new pipeline may begin with, and what each asks for: templates run as they are. */
-import type { Json } from '../model/read.ts'
+import type { JsonObject } from '../../../src/json/values.ts'
 import { withoutStamps } from './changes.ts'
 import type { OpenedFile } from './definition-text.ts'
 import { freshBake, freshGroup, freshManifests, type Place } from './forms/fresh.ts'
@@ -61,19 +61,22 @@ export interface Beginning {
   /** Of the pipeline, unless the user gives another one. */
   readonly name?: string
   readonly asks: readonly QuestionId[]
-  readonly define: (answers: Answers, place: Place & { readonly production: Place['account'] }) => Json | Promise<Json>
+  readonly define: (
+    answers: Answers,
+    place: Place & { readonly production: Place['account'] },
+  ) => JsonObject | Promise<JsonObject>
 }
 
-const judge: Json = { type: 'manualJudgment', name: 'Judge', judgmentInputs: [] }
+const judge: JsonObject = { type: 'manualJudgment', name: 'Judge', judgmentInputs: [] }
 
-const bake = (place: Place, source = ''): Json => ({ type: 'bake', name: 'Bake', ...freshBake(place, source) })
-const balancersOf = ({ balancer = '' }: Answers): Json => (balancer === '' ? {} : { loadBalancers: [balancer] })
+const bake = (place: Place, source = ''): JsonObject => ({ type: 'bake', name: 'Bake', ...freshBake(place, source) })
+const balancersOf = ({ balancer = '' }: Answers): JsonObject => (balancer === '' ? {} : { loadBalancers: [balancer] })
 
-function deploy(name: string, place: Place, group: Json): Json {
+function deploy(name: string, place: Place, group: JsonObject): JsonObject {
   return { type: 'deploy', name, clusters: [{ ...freshGroup(place), ...group }] }
 }
 
-function chain(stages: readonly Json[], more: Json = {}): Json {
+function chain(stages: readonly JsonObject[], more: JsonObject = {}): JsonObject {
   const requires = (index: number) => (index === 0 ? [] : [String(index)])
   const chained = stages.map((stage, index) => ({ refId: String(index + 1), requisiteStageRefIds: requires(index), ...stage }))
   return { limitConcurrent: true, keepWaitingPipelines: false, triggers: [], ...more, stages: chained }
@@ -149,7 +152,7 @@ export const others: Readonly<Record<string, Beginning>> = {
 export const beginnings = { ...templates, ...others }
 
 /** Its own identity comes with the first save. */
-function copyOf(definition: Json): Json {
+function copyOf(definition: JsonObject): JsonObject {
   const { id: _id, index: _index, locked: _locked, ...rest } = withoutStamps(definition)
   return rest
 }

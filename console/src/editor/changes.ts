@@ -1,5 +1,5 @@
 /** Differences between versions of a definition, and merges of two of them. Stages, parameters and triggers are paired by what identifies them. */
-import { type Json, textOf } from '../model/read.ts'
+import { type JsonObject, scalarOf } from '../../../src/json/values.ts'
 import { isSameValue } from './json-path.ts'
 
 /** Keys from the definition; an item of a list that has identities is named by its own, such as `['stages', '3', 'waitTime']`. */
@@ -24,11 +24,11 @@ export const orderKey = ' order'
 /** The store sets these; they are no change of the user's. */
 export const stamps = ['updateTs', 'lastModifiedBy', 'lastModified', 'createTs']
 
-export function withoutStamps(definition: Json): Json {
+export function withoutStamps(definition: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(definition).filter(([name]) => !stamps.includes(name)))
 }
 
-export function isSameDefinition(left: Json, right: Json): boolean {
+export function isSameDefinition(left: JsonObject, right: JsonObject): boolean {
   return isSameValue(withoutStamps(left), withoutStamps(right))
 }
 
@@ -46,7 +46,7 @@ export function listChanges(before: unknown, after: unknown, path: KeyPath = [])
 export type Choose = (path: KeyPath) => 'mine' | 'theirs' | undefined
 
 /** `conflicts`: both changed these, differently. `taken`: changes of theirs that were taken over. */
-export function mergeDefinitions(base: Json, mine: Json, theirs: Json, choose?: Choose) {
+export function mergeDefinitions(base: JsonObject, mine: JsonObject, theirs: JsonObject, choose?: Choose) {
   const conflicts: { path: KeyPath; base: unknown; mine: unknown; theirs: unknown }[] = []
   const taken: KeyPath[] = []
   const merge = (was: unknown, my: unknown, their: unknown, path: KeyPath): unknown => {
@@ -67,7 +67,7 @@ export function mergeDefinitions(base: Json, mine: Json, theirs: Json, choose?: 
       .filter(([, value]) => value !== undefined)
     return Array.isArray(my) ? merged.map(([, value]) => value) : Object.fromEntries(merged)
   }
-  return { definition: merge(base, mine, theirs, []) as Json, conflicts, taken }
+  return { definition: merge(base, mine, theirs, []) as JsonObject, conflicts, taken }
 }
 
 type Items = ReadonlyMap<string, unknown>
@@ -78,7 +78,7 @@ function toItems(path: KeyPath, ...versions: readonly unknown[]): readonly Items
   const all = versions.map((value): Items | undefined => {
     if (typeof value !== 'object' || value === null) return undefined
     if (!Array.isArray(value)) return new Map(Object.entries(value))
-    const items = new Map(value.map((item) => [textOf((item as Json | null)?.[identity]), item]))
+    const items = new Map(value.map((item) => [scalarOf((item as JsonObject | null)?.[identity]), item]))
     return items.has(undefined) || items.size < value.length ? undefined : (items as Items)
   })
   const isMixed = new Set(versions.map(Array.isArray)).size > 1

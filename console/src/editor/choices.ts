@@ -1,10 +1,11 @@
 /** Values to choose from, read from the API when a field that offers them is shown. */
+
+import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { type CloudProvider, hasManifests, providerOf, regionsOf, useCloudProviders } from '../api/cloud-providers.ts'
 import { type ReadParameters, type ReadPath, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { securityGroupsOf } from '../model/infrastructure.ts'
-import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { formatRelative, presentMs } from '../model/time.ts'
 import type { ExpressionFunction } from './completions.ts'
 import { type FieldDescription, stagesOf } from './stages.ts'
@@ -20,9 +21,9 @@ export interface Choice {
 /** Where a field is: its siblings narrow its choices. */
 interface Place {
   readonly application: string
-  readonly definition: Json
+  readonly definition: JsonObject
   /** The object that the field belongs to. */
-  readonly holder: Json
+  readonly holder: JsonObject
 }
 
 type ToChoices = (body: unknown) => readonly Choice[]
@@ -36,7 +37,11 @@ const texts: ToChoices = (list) => textsOf(list).map((value) => ({ value }))
 /** Choices of a list of objects, by the key of the value and of what stands for it or beside it. */
 const named = (key: string, { label = '', note = '' } = {}): ToChoices => {
   return (list) =>
-    objectsOf(list).map((item) => ({ value: textOf(item[key]) ?? '', label: textOf(item[label]), note: textOf(item[note]) }))
+    objectsOf(list).map((item) => ({
+      value: scalarOf(item[key]) ?? '',
+      label: scalarOf(item[label]),
+      note: scalarOf(item[note]),
+    }))
 }
 
 const inRegion = named('name', { note: 'region' })
@@ -48,7 +53,7 @@ const accounts = (toChoices: (found: readonly Account[]) => readonly Choice[]): 
 const toAccount = (account: Account): Choice => ({ value: account.name, note: providerOf(account) })
 
 function applicationOf({ application, holder }: Place) {
-  const own = textOf(holder['application'])
+  const own = scalarOf(holder['application'])
   return { path: { application: own === undefined || own.includes('$') ? application : own } }
 }
 
@@ -74,7 +79,7 @@ const sources: Readonly<Record<string, (place: Place, providers: readonly CloudP
   },
   'load-balancers': (place) => ['/applications/{application}/loadBalancers', inRegion, applicationOf(place)],
   'security-groups': ({ holder }) => {
-    const isNear = ({ account }: Json) => account === (accountOf(holder) ?? account)
+    const isNear = ({ account }: JsonObject) => account === (accountOf(holder) ?? account)
     return ['/securityGroups', (body) => named('name')(securityGroupsOf(body).filter(isNear))]
   },
   images: ({ holder }, providers) => {
@@ -90,14 +95,18 @@ const sources: Readonly<Record<string, (place: Place, providers: readonly CloudP
   'service-accounts': ({ application }) => ['/auth/user/serviceAccounts', texts, { query: { application } }],
   'build-hosts': () => ['/v2/builds', texts],
   'build-jobs': ({ holder: { master } }) => {
-    return [textOf(master) === undefined ? undefined : '/v3/builds/{buildMaster}/jobs', texts, { path: { buildMaster: master } }]
+    return [
+      scalarOf(master) === undefined ? undefined : '/v3/builds/{buildMaster}/jobs',
+      texts,
+      { path: { buildMaster: master } },
+    ]
   },
   'canary-configs': ({ application }) => ['/v2/canaryConfig', named('id', { label: 'name' }), { query: { application } }],
   'canary-accounts': () => ['/v2/canaries/credentials', named('name', { note: 'type' })],
   subscriptions: () => ['/pubsub/subscriptions', named('subscriptionName', { note: 'pubsubSystem' })],
   'artifact-accounts': () => ['/artifacts/credentials', named('name')],
   'image-accounts': () => {
-    const isRegistry = ({ types }: Json) => textsOf(types).includes('docker/image')
+    const isRegistry = ({ types }: JsonObject) => textsOf(types).includes('docker/image')
     return ['/artifacts/credentials', (body) => named('name')(objectsOf(body).filter(isRegistry))]
   },
   stages: ({ definition }) => [undefined, () => named('name')(stagesOf(definition))],
@@ -121,13 +130,13 @@ export function useChoices(field: Pick<FieldDescription, 'choices' | 'choicesFro
   return [...texts(choices), ...all]
 }
 
-function accountOf(holder: Json): string | undefined {
-  return textOf(holder['credentials']) ?? textOf(holder['account'])
+function accountOf(holder: JsonObject): string | undefined {
+  return scalarOf(holder['credentials']) ?? scalarOf(holder['account'])
 }
 
 /** The newest first, with their age and where they come from. */
 function imagesOf(body: unknown, account: string | undefined): readonly Choice[] {
-  const createdMs = ({ attributes }: Json) => Date.parse(textOf(objectOf(attributes)['creationDate']) ?? '') || 0
+  const createdMs = ({ attributes }: JsonObject) => Date.parse(scalarOf(objectOf(attributes)['creationDate']) ?? '') || 0
   return objectsOf(body)
     .filter(({ accounts: owners }) => account === undefined || !Array.isArray(owners) || owners.includes(account))
     .toSorted((one, other) => createdMs(other) - createdMs(one))
@@ -135,7 +144,10 @@ function imagesOf(body: unknown, account: string | undefined): readonly Choice[]
     .map((image) => {
       const { kind } = objectOf(objectOf(image['attributes'])['origin'])
       const age = createdMs(image) === 0 ? '' : formatRelative(createdMs(image), presentMs())
-      return { value: textOf(image['imageId'] ?? image['imageName']) ?? '', note: [age, textOf(kind)].filter(Boolean).join(', ') }
+      return {
+        value: scalarOf(image['imageId'] ?? image['imageName']) ?? '',
+        note: [age, scalarOf(kind)].filter(Boolean).join(', '),
+      }
     })
 }
 

@@ -1,5 +1,6 @@
 /** Completions: fields for a place in the text, and names in an expression. */
 
+import { type JsonObject, objectOf, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { namesOf } from '../../../src/stage-types/description.ts'
 import {
   expectedArtifactFields,
@@ -8,7 +9,6 @@ import {
   pipelineFields,
   triggerTypes,
 } from '../../../src/stage-types/pipeline-parts.ts'
-import { type Json, objectOf, objectsOf, textOf } from '../model/read.ts'
 import type { TextPlace } from './definition-text.ts'
 import { type Path, valueAt } from './json-path.ts'
 import { descriptionOf, type FieldDescription, refIdOf, type StageTypes, stagesOf, titleOfStage } from './stages.ts'
@@ -23,7 +23,7 @@ export interface Suggestion {
 }
 
 /** Fields of the object there; undefined where nothing describes them, and where authors choose the names. */
-function fieldsAt(types: StageTypes, definition: Json, path: Path): readonly FieldDescription[] | undefined {
+function fieldsAt(types: StageTypes, definition: JsonObject, path: Path): readonly FieldDescription[] | undefined {
   const [list, index, ...inner] = path
   if (list === undefined) return pipelineFields
   if (typeof index !== 'number') return undefined
@@ -40,7 +40,7 @@ function fieldsAt(types: StageTypes, definition: Json, path: Path): readonly Fie
   return keys.reduce((outer, key) => outer?.find((field) => namesOf(field).includes(key))?.fields, fields[list])
 }
 
-export function suggestionsAt(types: StageTypes, definition: Json, { path, role }: TextPlace): readonly Suggestion[] {
+export function suggestionsAt(types: StageTypes, definition: JsonObject, { path, role }: TextPlace): readonly Suggestion[] {
   // The field whose value stands there, or of whose list it is an item.
   const at = path.findLastIndex((step) => typeof step === 'string')
   const holders = at < 0 ? [] : fieldsAt(types, definition, path.slice(0, at))
@@ -54,7 +54,7 @@ export function suggestionsAt(types: StageTypes, definition: Json, { path, role 
     .map((each) => ({ value: each.name, detail: each.kind, help: describeField(each), isRequired: each.required }))
 }
 
-function valuesOf({ stageTypes }: StageTypes, definition: Json, path: Path, field: FieldDescription | undefined) {
+function valuesOf({ stageTypes }: StageTypes, definition: JsonObject, path: Path, field: FieldDescription | undefined) {
   const [list, at, key] = path
   const isType = path.length === 3 && key === 'type'
   if (isType && list === 'stages')
@@ -66,7 +66,7 @@ function valuesOf({ stageTypes }: StageTypes, definition: Json, path: Path, fiel
   if (field?.choicesFrom === 'stages')
     return stagesOf(definition).flatMap((stage, index) => {
       const value = index === at ? undefined : refIdOf(stage)
-      return value === undefined ? [] : [{ value, detail: titleOfStage(stage), help: textOf(stage['type']) ?? '' }]
+      return value === undefined ? [] : [{ value, detail: titleOfStage(stage), help: scalarOf(stage['type']) ?? '' }]
     })
   const values = field?.kind === 'flag' ? [true, false] : (field?.choices ?? [])
   return values.map((value) => ({ value, detail: '', help: field === undefined ? '' : describeField(field) }))
@@ -102,14 +102,14 @@ const names: readonly Suggestion[] = [
   { value: 'deployedServerGroups', detail: '', help: 'Server groups that stages before have deployed.' },
 ]
 
-export function expressionSuggestions(definition: Json, functions: readonly ExpressionFunction[]): readonly Suggestion[] {
+export function expressionSuggestions(definition: JsonObject, functions: readonly ExpressionFunction[]): readonly Suggestion[] {
   const parameters = objectsOf(definition['parameterConfig']).flatMap(({ name, description }) =>
-    textOf(name) === undefined ? [] : [{ value: `parameters.${name}`, detail: 'parameter', help: textOf(description) ?? '' }],
+    scalarOf(name) === undefined ? [] : [{ value: `parameters.${name}`, detail: 'parameter', help: scalarOf(description) ?? '' }],
   )
   const setters = stagesOf(definition).filter(({ type }) => type === 'evaluateVariables')
   const variables = setters.flatMap((stage) =>
     objectsOf(stage['variables']).flatMap(({ key, value }) =>
-      textOf(key) === undefined ? [] : [{ value: String(key), detail: titleOfStage(stage), help: textOf(value) ?? '' }],
+      scalarOf(key) === undefined ? [] : [{ value: String(key), detail: titleOfStage(stage), help: scalarOf(value) ?? '' }],
     ),
   )
   const called = functions.map(({ name, description }) => ({ value: `#${name}(`, detail: 'function', help: description ?? '' }))
@@ -118,7 +118,7 @@ export function expressionSuggestions(definition: Json, functions: readonly Expr
 
 /** Those that begin with the word, before those that contain it. */
 export function matchingSuggestions(
-  definition: Json,
+  definition: JsonObject,
   functions: readonly ExpressionFunction[],
   word: string,
 ): readonly Suggestion[] {

@@ -1,16 +1,16 @@
 /** Two versions of a definition: what changed, in sentences, and both texts one click behind. */
 import { useState } from 'preact/hooks'
+import type { JsonObject } from '../../../src/json/values.ts'
 import { Name } from '../components/text.tsx'
 import { showHidden } from '../model/names.ts'
-import type { Json } from '../model/read.ts'
 import { withoutStamps } from './changes.ts'
 import { describeChanges, type PartChange, showValue } from './describe-changes.ts'
 import { Lazy, loadCodeEditor } from './lazy.tsx'
 
-const nothing: Json = { stages: [], parameterConfig: [], triggers: [], expectedArtifacts: [] }
+const nothing: JsonObject = { stages: [], parameterConfig: [], triggers: [], expectedArtifacts: [] }
 
 /** @param before Undefined: all of it is new. */
-export function DefinitionDiff({ before, after }: { before: Json | undefined; after: Json }) {
+export function DefinitionDiff({ before, after }: { before: JsonObject | undefined; after: JsonObject }) {
   const [isText, setText] = useState(false)
   const original = before === undefined ? '' : toText(before)
   const all = describeChanges(before ?? nothing, after)
@@ -82,6 +82,6 @@ export function ChangeValue({ value, kind }: { value: unknown; kind: PartChange[
   )
 }
 
-function toText(definition: Json): string {
+function toText(definition: JsonObject): string {
   return JSON.stringify(withoutStamps(definition), null, 2)
 }

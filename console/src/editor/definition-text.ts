@@ -15,25 +15,25 @@ import {
   stringify,
   visit,
 } from 'yaml'
+import type { JsonObject } from '../../../src/json/values.ts'
 import { parseExactly } from '../model/exact-json.ts'
-import type { Json } from '../model/read.ts'
 import type { Draft } from './draft.ts'
 import type { Path } from './json-path.ts'
 
 export type TextFormat = 'json' | 'yaml'
 
-export type OpenedFile = { readonly definition?: Json; readonly error?: string }
+export type OpenedFile = { readonly definition?: JsonObject; readonly error?: string }
 type TextRange = { readonly from: number; readonly to: number }
 type TextProblem = TextRange & { readonly line: number; readonly message: string }
 
 type ParsedText =
-  | { readonly definition: Json; readonly problem?: undefined }
+  | { readonly definition: JsonObject; readonly problem?: undefined }
   | { readonly definition?: undefined; readonly problem: TextProblem }
 
 const writeOptions = { lineWidth: 0, aliasDuplicateObjects: false }
 const readOptions = { prettyErrors: false, intAsBigInt: true } as const
 
-export function writeText(definition: Json, format: TextFormat): string {
+export function writeText(definition: JsonObject, format: TextFormat): string {
   return format === 'json' ? `${JSON.stringify(definition, null, 2)}\n` : stringify(definition, writeOptions)
 }
 
@@ -49,7 +49,7 @@ export function readText(text: string): ParsedText {
     const [error] = document?.errors ?? []
     if (error !== undefined) return refuse(error.message, ...error.pos)
     const value = document === undefined ? parseExactly(text) : toValue(document)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { definition: value as Json }
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { definition: value as JsonObject }
     return refuse('A pipeline is an object with name and stages.')
   } catch (cause) {
     const { message } = cause as Error

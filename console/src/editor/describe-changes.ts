@@ -1,7 +1,8 @@
 /** Changes of a definition for readers: by stage, parameter and trigger, with the fields of each; and its revisions. */
+
+import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { labelOf } from '../../../src/stage-types/labels.ts'
 import { stageWord } from '../model/names.ts'
-import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { type DefinitionChange, type KeyPath, listChanges, orderKey, partLists, stamps, withoutStamps } from './changes.ts'
 
 /** The field as people say it: `capacity max`; empty for the order of a list. */
@@ -16,7 +17,7 @@ export interface PartChange {
 }
 
 /** The pipeline itself first, then in the order of the definition. What the store sets is left out. */
-export function describeChanges(before: Json, after: Json): readonly PartChange[] {
+export function describeChanges(before: JsonObject, after: JsonObject): readonly PartChange[] {
   const changes = listChanges(withoutStamps(before), withoutStamps(after))
   const groups = Map.groupBy(changes, ({ path }) => (isOfPart(path) ? JSON.stringify(path.slice(0, 2)) : ''))
   const parts = [...groups].map(([key, members]) => ({ key, ...describePart(members, [after, before]) }))
@@ -27,7 +28,7 @@ function isOfPart([list = '', item]: KeyPath): boolean {
   return Object.hasOwn(partLists, list) && item !== undefined
 }
 
-function describePart(members: readonly DefinitionChange[], versions: readonly Json[]): Omit<PartChange, 'key'> {
+function describePart(members: readonly DefinitionChange[], versions: readonly JsonObject[]): Omit<PartChange, 'key'> {
   const [{ path, before, after }] = members as [DefinitionChange]
   const title = titleOfPath(path, versions)
   const isWhole = isOfPart(path) && path.length === 2
@@ -44,17 +45,17 @@ function isOfOrder(path: KeyPath): boolean {
 /** Lists of as many objects are compared one by one, each by its name or its number. */
 function withItems(change: DefinitionChange): readonly DefinitionChange[] {
   const [before, after] = [objectsOf(change.before), objectsOf(change.after)]
-  const isPaired = before.length > 0 && before.length === after.length && before.length === (change.before as Json[]).length
+  const isPaired = before.length > 0 && before.length === after.length && before.length === (change.before as JsonObject[]).length
   if (!isPaired) return [change]
   return before.flatMap((item, index) => {
-    const name = textOf(item['name']) ?? textOf(item['key']) ?? String(index + 1)
+    const name = scalarOf(item['name']) ?? scalarOf(item['key']) ?? String(index + 1)
     const inner = listChanges(item, after[index])
     return inner.flatMap((each) => withItems({ ...each, path: [...change.path, name, ...each.path] }))
   })
 }
 
 /** What a path is about: "Stage Bake", "Order of the stages", or the pipeline. */
-export function titleOfPath(path: KeyPath, versions: readonly Json[]): string {
+export function titleOfPath(path: KeyPath, versions: readonly JsonObject[]): string {
   const [list = '', item = ''] = path
   const noun = partLists[list]?.noun ?? ''
   if (!isOfPart(path)) return 'Pipeline'
@@ -69,7 +70,7 @@ export function fieldOfPath(path: KeyPath): string {
     .toLowerCase()
 }
 
-function toField({ path, before, after }: DefinitionChange, versions: readonly Json[]): FieldChange {
+function toField({ path, before, after }: DefinitionChange, versions: readonly JsonObject[]): FieldChange {
   // References say nothing to a reader.
   const name = (value: unknown) =>
     path[0] === 'stages' && isOfOrder(path) && Array.isArray(value)
@@ -82,7 +83,7 @@ const unsaid = ['id', 'refId', 'name']
 const maxFacts = 4
 
 /** What a reader wants to know of a new part, in short. */
-function factsOf(part: Json, versions: readonly Json[]): readonly FieldChange[] {
+function factsOf(part: JsonObject, versions: readonly JsonObject[]): readonly FieldChange[] {
   return Object.entries(part)
     .filter(([key, value]) => !unsaid.includes(key) && String(value) !== '')
     .map(([key, value]) => ({
@@ -96,12 +97,12 @@ function factsOf(part: Json, versions: readonly Json[]): readonly FieldChange[] 
 }
 
 /** The newer name, with the reference where other stages have the same. */
-function nameOf(list: string, item: string, versions: readonly Json[]): string {
+function nameOf(list: string, item: string, versions: readonly JsonObject[]): string {
   const all = versions
     .flatMap((version) => objectsOf(version[list]))
     .map((part) => ({
-      id: textOf(part[partLists[list]?.id ?? '']),
-      name: textOf(part['name']) ?? textOf(part['displayName']) ?? textOf(part['type']),
+      id: scalarOf(part[partLists[list]?.id ?? '']),
+      name: scalarOf(part['name']) ?? scalarOf(part['displayName']) ?? scalarOf(part['type']),
     }))
   const name = all.find(({ id }) => id === item)?.name ?? item
   const isShared = list === 'stages' && all.some((each) => each.name === name && each.id !== item)
@@ -120,15 +121,15 @@ export interface Revision {
   readonly id: string
   readonly savedAtMs: number | undefined
   readonly author: string | undefined
-  readonly definition: Json
+  readonly definition: JsonObject
   /** The one before it; undefined for the last that is listed. */
-  readonly previous: Json | undefined
+  readonly previous: JsonObject | undefined
 }
 
 export function toRevisions(answer: unknown): readonly Revision[] {
   return objectsOf(answer).map((definition, index, versions) => {
     const savedAtMs = numberOf(definition['updateTs']) ?? numberOf(definition['lastModified'])
-    const author = textOf(definition['lastModifiedBy'])
+    const author = scalarOf(definition['lastModifiedBy'])
     return { id: String(savedAtMs ?? `n${index}`), savedAtMs, author, definition, previous: versions[index + 1] }
   })
 }
@@ -143,7 +144,7 @@ export function summaryOf({ definition, previous }: Revision): readonly string[]
 }
 
 /** The revision as a draft: where it is stored stays as it is. */
-export function toDraft(revision: Json, current: Json): Json {
+export function toDraft(revision: JsonObject, current: JsonObject): JsonObject {
   const kept = Object.entries(current).filter(([name]) => ['id', 'application', ...stamps].includes(name))
   return { ...withoutStamps(revision), ...Object.fromEntries(kept) }
 }

@@ -1,6 +1,6 @@
 /** The working copy of a pipeline: its views read signals, and change the definition, which is immutable, by steps that can be undone. */
 import { batch, computed, type Signal, signal } from '@preact/signals'
-import { type Json, objectOf, textOf } from '../model/read.ts'
+import { type JsonObject, objectOf, scalarOf } from '../../../src/json/values.ts'
 import { type Choose, listChanges, mergeDefinitions, withoutStamps } from './changes.ts'
 import { isSamePath, isSameValue, type Path, valueAt, withValueAt } from './json-path.ts'
 import { findProblems, type Problem } from './problems.ts'
@@ -18,13 +18,13 @@ interface HeldText extends Problem {
 }
 
 /** A definition, and what led from it to the next one, such as "Remove Deploy". */
-type Step = { readonly definition: Json; readonly label: string }
+type Step = { readonly definition: JsonObject; readonly label: string }
 
 export interface KeptDraft {
-  readonly stored: Json | undefined
-  readonly definition: Json
+  readonly stored: JsonObject | undefined
+  readonly definition: JsonObject
   /** What a new one began with; the definition unless given. */
-  readonly begun?: Json
+  readonly begun?: JsonObject
   readonly held?: readonly HeldText[]
 }
 
@@ -32,9 +32,9 @@ const maxSteps = 100
 
 export class Draft {
   readonly application: string
-  readonly definition: Signal<Json>
+  readonly definition: Signal<JsonObject>
   /** What it began from, undefined for a new one; a save that names another `updateTs` than the store has is stale. */
-  readonly stored: Signal<Json | undefined>
+  readonly stored: Signal<JsonObject | undefined>
   readonly types = signal<StageTypes | undefined>(undefined)
   /** Text that is no definition yet, and why; the other views keep the last valid definition. */
   readonly unreadable = signal<{ text: string; format: 'json' | 'yaml'; message: string } | undefined>(undefined)
@@ -50,7 +50,7 @@ export class Draft {
   readonly refusals = signal<readonly Problem[]>([])
   /** Reads what was typed last in the text view. */
   readText: (() => void) | undefined
-  readonly #begun: Json
+  readonly #begun: JsonObject
   readonly #held: Signal<readonly HeldText[]>
   readonly #isUnlocked = signal(false)
   readonly #past = signal<readonly Step[]>([])
@@ -88,7 +88,7 @@ export class Draft {
   }
 
   /** @param mergeKey Changes of one key in a row are one step of undo. */
-  change(label: string, edit: (definition: Json) => Json, mergeKey?: string): void {
+  change(label: string, edit: (definition: JsonObject) => JsonObject, mergeKey?: string): void {
     const before = this.definition.peek()
     const after = edit(before)
     if (this.readOnly.peek() !== undefined || isSameValue(before, after)) return
@@ -101,7 +101,7 @@ export class Draft {
     })
   }
 
-  #become(definition: Json, mergeKey: string | undefined): void {
+  #become(definition: JsonObject, mergeKey: string | undefined): void {
     this.#mergeKey = mergeKey
     this.refusals.value = []
     this.isSaved.value = false
@@ -152,8 +152,8 @@ export class Draft {
   }
 
   /** After a save of anyone. What changed from `base` to `stored` goes into every step of undo, so that no step takes it back. */
-  rebase(base: Json, stored: Json, choose?: Choose): void {
-    const move = (definition: Json) => mergeDefinitions(base, definition, stored, choose).definition
+  rebase(base: JsonObject, stored: JsonObject, choose?: Choose): void {
+    const move = (definition: JsonObject) => mergeDefinitions(base, definition, stored, choose).definition
     const moveSteps = (steps: readonly Step[]) => steps.map((step) => ({ ...step, definition: move(step.definition) }))
     batch(() => {
       this.definition.value = move(this.definition.peek())
@@ -180,14 +180,14 @@ export class Draft {
   }
 }
 
-function stageAt(definition: Json, [list, index]: Path): string | undefined {
+function stageAt(definition: JsonObject, [list, index]: Path): string | undefined {
   return list === 'stages' && typeof index === 'number' ? toNodes(definition)[index]?.key : undefined
 }
 
 /** A locked pipeline is changed where it is made, one of a template in the template. */
-function describeReadOnly(stored: Json | undefined): string | undefined {
+function describeReadOnly(stored: JsonObject | undefined): string | undefined {
   const { ui, description } = objectOf(stored?.['locked'])
-  const why = textOf(description) === undefined ? '' : ` (${description})`
+  const why = scalarOf(description) === undefined ? '' : ` (${description})`
   if (ui === true) return `This pipeline is locked${why}: it is changed where it is made, not here.`
   if (stored?.['type'] !== 'templatedPipeline') return undefined
   return 'This pipeline comes from a template. Change the template, or its variables where they are kept.'

@@ -1,6 +1,7 @@
 /** What each expression of the draft would give with the results of a run, and whether the engine accepts the draft. */
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { type JsonObject, scalarOf } from '../../../src/json/values.ts'
 import { type ApiError, asApiError, client, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
@@ -10,7 +11,6 @@ import { EmptyState, ErrorState, Loaded, Loading, Panel } from '../components/sc
 import { Icon, Name, StatusText } from '../components/text.tsx'
 import { type Execution, newestFirst, shortId, statusOf } from '../model/execution.ts'
 import { markHidden } from '../model/names.ts'
-import { type Json, textOf } from '../model/read.ts'
 import { formatRelative, now } from '../model/time.ts'
 import { plural } from '../words.ts'
 import { DefinitionDiff } from './definition-diff.tsx'
@@ -22,7 +22,7 @@ const maxRuns = 20
 
 export function DryRunTab({ draft }: TabProps) {
   const wanted = useLocation().query['execution']
-  const pipelineConfigIds = textOf(draft.stored.value?.['id']) ?? ''
+  const pipelineConfigIds = scalarOf(draft.stored.value?.['id']) ?? ''
   const runs = useLive('/executions', { query: { pipelineConfigIds, limit: maxRuns, expand: false } }, { refresh: 'open' })
   const [last, ...earlier] = newestFirst(runs.reading.value.body ?? [])
   const id = wanted ?? last?.id
@@ -100,7 +100,7 @@ function useEvaluation(draft: Draft, run: Execution) {
 }
 
 /** The draft with values instead of expressions, and what has none. @throws {ApiError} */
-async function evaluateDraft(definition: Json, types: StageTypes, run: Execution) {
+async function evaluateDraft(definition: JsonObject, types: StageTypes, run: Execution) {
   const inRun = new Set(run.stages.flatMap(({ refId, parentStageId }) => (refId && !parentStageId ? [refId] : [])))
   const parts = await Promise.all(
     stagesOf(definition).map(async (stage) => {
@@ -122,8 +122,8 @@ async function evaluateDraft(definition: Json, types: StageTypes, run: Execution
 /** The engine's own check of a draft. */
 function PlanCheck({ draft }: TabProps) {
   const definition = draft.definition.value
-  const [accepted, setAccepted] = useState<Json | undefined>(undefined)
-  const name = textOf(definition['name']) ?? ''
+  const [accepted, setAccepted] = useState<JsonObject | undefined>(undefined)
+  const name = scalarOf(definition['name']) ?? ''
   const check = () =>
     act(`Check ${name}`, async () => {
       const body = { ...definition, name, application: draft.application, plan: true }

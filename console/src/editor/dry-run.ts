@@ -1,5 +1,5 @@
 /** A draft with its expressions evaluated by the results of a run: what is asked for each stage, and what the answers say. */
-import { type Json, objectOf, objectsOf, textOf } from '../model/read.ts'
+import { type JsonObject, objectOf, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { isExpression } from './problems.ts'
 import { descriptionOf, type StageTypes, stagesBefore, titleOfStage, toNodes } from './stages.ts'
 
@@ -13,11 +13,11 @@ const hasExpression = (value: unknown) => JSON.stringify(value)?.includes('${') 
  * One call of `evaluateVariables`: fields that see those before them, and stages whose results are in sight, the nearest first.
  * Undefined for a stage without expressions.
  */
-export function toQuestion(stage: Json, definition: Json, inRun: ReadonlySet<string>, types: StageTypes | undefined) {
+export function toQuestion(stage: JsonObject, definition: JsonObject, inRun: ReadonlySet<string>, types: StageTypes | undefined) {
   const fields = [...(descriptionOf(types, stage)?.fields ?? []), ...(types?.commonFields ?? [])]
   const variables = Object.entries(stage).flatMap(([key, value]) => {
     if (key === variablesOf(stage))
-      return objectsOf(value).map((item) => ({ key: textOf(item['key']) ?? '', value: item['value'] }))
+      return objectsOf(value).map((item) => ({ key: scalarOf(item['key']) ?? '', value: item['value'] }))
     if (key === 'stageEnabled') return [{ key, value: withBraces(objectOf(value)) }]
     // The engine evaluates others at another time, or never.
     const isEvaluated = !structure.includes(key) && fields.find(({ name }) => name === key)?.expression !== false
@@ -33,35 +33,35 @@ export function toQuestion(stage: Json, definition: Json, inRun: ReadonlySet<str
 }
 
 /** The field whose items later expressions of the stage see by their names. */
-function variablesOf(stage: Json): string {
+function variablesOf(stage: JsonObject): string {
   return stage['type'] === 'evaluateVariables' ? 'variables' : ''
 }
 
 /** A condition may be written without `${}`. */
-function withBraces(condition: Json): Json {
+function withBraces(condition: JsonObject): JsonObject {
   const { type, expression } = condition
-  const isBare = type === 'expression' && textOf(expression)?.trim() && !isExpression(expression)
+  const isBare = type === 'expression' && scalarOf(expression)?.trim() && !isExpression(expression)
   return isBare ? { ...condition, expression: `\${${expression}}` } : condition
 }
 
 /** `detail`: by expression. */
-type Answer = { readonly result?: readonly Json[] | undefined; readonly detail?: unknown }
+type Answer = { readonly result?: readonly JsonObject[] | undefined; readonly detail?: unknown }
 
-export function withValues(stage: Json, { variables }: StageQuestion, { result = [] }: Answer): Json {
+export function withValues(stage: JsonObject, { variables }: StageQuestion, { result = [] }: Answer): JsonObject {
   const values = new Map(variables.map(({ key }, index) => [key, objectOf(result[index])['value']]))
   const entries = Object.entries(stage).map(([key, value]) => {
     if (key !== variablesOf(stage)) return [key, values.has(key) ? values.get(key) : value]
-    return [key, objectsOf(value).map((item) => ({ ...item, value: values.get(textOf(item['key']) ?? '') }))]
+    return [key, objectsOf(value).map((item) => ({ ...item, value: values.get(scalarOf(item['key']) ?? '') }))]
   })
-  return Object.fromEntries(entries) as Json
+  return Object.fromEntries(entries) as JsonObject
 }
 
 /** Why expressions have no value; without an error, a part of one is not there, so the whole is null or has a gap. */
-export function notesOf(stage: Json, { detail }: Answer) {
+export function notesOf(stage: JsonObject, { detail }: Answer) {
   return Object.entries(objectOf(detail)).flatMap(([expression, entries]) =>
     objectsOf(entries).map(({ description, level }) => {
       // Without the expression that stands beside it anyway.
-      const message = (textOf(description) ?? '').replace(/^Failed to evaluate (?:\[[^\]]*\] )?[\s\S]*?: (?=\S)/, '')
+      const message = (scalarOf(description) ?? '').replace(/^Failed to evaluate (?:\[[^\]]*\] )?[\s\S]*?: (?=\S)/, '')
       return { title: titleOfStage(stage), expression, message, isError: level !== 'INFO' }
     }),
   )

@@ -1,5 +1,6 @@
 /** Above the views of the editor: how the draft differs from what is stored, what can be done with it, and what stands in the way of a save. */
 import { useLocation } from 'preact-iso/router'
+import type { JsonObject } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { saveOperation, useDenial, useStartDenial } from '../api/rights.ts'
@@ -10,7 +11,6 @@ import { Menu } from '../components/menu.tsx'
 import { act } from '../components/notices.tsx'
 import { Name, StatusText } from '../components/text.tsx'
 import { openLeaveDialog } from '../leave.tsx'
-import type { Json } from '../model/read.ts'
 import { plural } from '../words.ts'
 import type { Draft, TabProps } from './draft.ts'
 import type { Path } from './json-path.ts'
@@ -108,7 +108,7 @@ function Start({ draft }: TabProps) {
 }
 
 /** @param newer What another user saved meanwhile. */
-export function Notes({ draft, denied, newer }: TabProps & { denied: string | undefined; newer: Json | undefined }) {
+export function Notes({ draft, denied, newer }: TabProps & { denied: string | undefined; newer: JsonObject | undefined }) {
   const readOnly = draft.readOnly.value
   const isDirty = draft.isDirty.value
   const unlock = draft.mayUnlock && denied === undefined && toButton('Unlock', () => draft.unlock())

@@ -1,11 +1,11 @@
 /** The pipeline editor: one draft, and its views in tabs that are loaded when they are opened. */
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { type JsonObject, numberOf, scalarOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { saveOperation, useDenial } from '../api/rights.ts'
 import { openDialog } from '../components/dialog.tsx'
-import { useQueryChange } from '../components/filter-field.tsx'
 import { useIsShown } from '../components/form-dialog.tsx'
 import { announcement } from '../components/notices.tsx'
 import { ErrorState, Loading, PageHead, pipelineCrumbs } from '../components/screen.tsx'
@@ -13,7 +13,7 @@ import { Tabs } from '../components/tabs.tsx'
 import { Name } from '../components/text.tsx'
 import { useLeaveGuard } from '../leave.tsx'
 import { useKeyDown } from '../letter-keys.ts'
-import { type Json, numberOf, textOf } from '../model/read.ts'
+import { useQueryChange } from '../query.ts'
 import { isSameDefinition } from './changes.ts'
 import type { Draft, TabProps } from './draft.ts'
 import { Actions, blockingProblems, Changes, describeLoss, Notes, openStart, Problems } from './editor-head.tsx'
@@ -41,7 +41,7 @@ export function EditPipeline({ params, query }: ScreenProps) {
   // A stream would read it once more when it begins.
   const live = useLive(definitionPath, { path: { application, pipelineName: id } }, { refresh: 'steady' })
   const { body, error } = live.reading.value
-  const definition = body as Json | undefined
+  const definition = body as JsonObject | undefined
   // What the editor reads as well is asked for at once.
   useLive('/capabilities/stageTypes', {}, { refresh: 'open' })
   useDenial({ operation: saveOperation, application })
@@ -61,7 +61,7 @@ interface EditorProps extends TabProps, Pick<ScreenProps, 'query'> {
   /** A new pipeline has none. */
   readonly id: string | undefined
   /** What the store has now. */
-  readonly latest?: Json | undefined
+  readonly latest?: JsonObject | undefined
 }
 
 export function Editor({ draft, id, latest, query }: EditorProps) {
@@ -72,7 +72,7 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
   }, [types])
   const newer = useNewer(draft, latest)
   const denied = useDenial({ operation: saveOperation, application: draft.application })
-  const name = textOf(draft.definition.value['name']) ?? 'New pipeline'
+  const name = scalarOf(draft.definition.value['name']) ?? 'New pipeline'
   const view = viewOf(query)
   const show = (tab: string) => change({ tab: tab === 'graph' ? undefined : tab })
   const showField = (path: Path) => {
@@ -124,9 +124,9 @@ function useOnSaved(draft: Draft, id: string | undefined, { stage, section, tab 
 }
 
 /** A newer version in the store; one of the same content, or without changes of the user, is taken over. */
-function useNewer(draft: Draft, latest: Json | undefined): Json | undefined {
+function useNewer(draft: Draft, latest: JsonObject | undefined): JsonObject | undefined {
   const stored = draft.stored.value
-  const savedAt = (definition: Json | undefined) => numberOf(definition?.['updateTs']) ?? 0
+  const savedAt = (definition: JsonObject | undefined) => numberOf(definition?.['updateTs']) ?? 0
   // An answer from before the last save is not newer.
   const newer = stored !== undefined && savedAt(latest) > savedAt(stored) ? latest : undefined
   const isTaken = newer !== undefined && (!draft.isDirty.value || isSameDefinition(newer, stored ?? {}))

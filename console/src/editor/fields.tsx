@@ -2,10 +2,10 @@
 
 import { type ComponentChildren, createContext, type FunctionComponent } from 'preact'
 import { useContext, useId, useRef, useState } from 'preact/hooks'
+import { type JsonObject, objectOf } from '../../../src/json/values.ts'
 import { namesOf } from '../../../src/stage-types/description.ts'
 import { labelOf } from '../../../src/stage-types/labels.ts'
 import { Check, Field } from '../components/form-fields.tsx'
-import { type Json, objectOf } from '../model/read.ts'
 import { useChoices } from './choices.ts'
 import type { Draft } from './draft.ts'
 import { type InputProps, inputOf, JsonInput, kindOf, switchedKinds, TextInput } from './inputs.tsx'
@@ -26,7 +26,7 @@ interface FormPlace {
 }
 
 export interface Form extends FormPlace {
-  readonly holder: Json
+  readonly holder: JsonObject
   /** Names may be paths with dots. */
   readonly get: (name: string) => unknown
 }
@@ -77,7 +77,7 @@ export function FieldList({ known = [], ...place }: FormPlace & Pick<FormViewPro
 }
 
 /** Decided once: a field does not move away from under the fingers when it gets its first value. */
-export function useNeeded(fields: readonly FieldDescription[], holder: Json): readonly Part[] {
+export function useNeeded(fields: readonly FieldDescription[], holder: JsonObject): readonly Part[] {
   const isSet = (field: FieldDescription) => namesOf(field).some((name) => holder[name] !== undefined)
   const isShown = (field: FieldDescription, index: number) => index < firstShown || field.required || isSet(field)
   const toPart = (field: FieldDescription): Part => ({ View: () => <FieldView field={field} />, shows: [field.name] })

@@ -1,14 +1,15 @@
 /** The stages as a graph, beside the form of the selected one or the settings of the pipeline. */
+
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { ActionButton } from '../components/button.tsx'
-import { useQueryChange } from '../components/filter-field.tsx'
 import { Graph, type GraphItem } from '../components/graph.tsx'
 import { announcement } from '../components/notices.tsx'
 import { EmptyState } from '../components/screen.tsx'
 import { Icon, Name, phoneWidth } from '../components/text.tsx'
 import { nodeHeight } from '../model/graph-layout.ts'
-import { objectsOf, textOf } from '../model/read.ts'
+import { useQueryChange } from '../query.ts'
 import { openAddStage } from './add-stage-dialog.tsx'
 import type { Draft, TabProps } from './draft.ts'
 import { ProblemCount } from './item-list.tsx'
@@ -140,7 +141,7 @@ function Stages({ draft, selected, isList, onSelect }: StagesProps) {
 
 function toItem(draft: Draft, { key, stage }: StageNode, isSelected: boolean, onSelect: StagesProps['onSelect']): GraphItem {
   const problems = draft.problems.value.filter((problem) => problem.stage === key).length
-  const type = descriptionOf(draft.types.value, stage)?.label ?? textOf(stage['type']) ?? ''
+  const type = descriptionOf(draft.types.value, stage)?.label ?? scalarOf(stage['type']) ?? ''
   return {
     id: key,
     name: titleOfStage(stage),

@@ -1,13 +1,14 @@
 /** Changes of the pipeline: those of the draft, and who saved what and when. A restored revision becomes the draft. */
+
 import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso/router'
+import { numberOf, scalarOf } from '../../../src/json/values.ts'
 import { useLive } from '../api/live.ts'
 import { ActionButton, Button } from '../components/button.tsx'
-import { useQueryChange } from '../components/filter-field.tsx'
 import { EmptyState, Loaded, Panel } from '../components/screen.tsx'
 import { Name, Time } from '../components/text.tsx'
-import { numberOf, textOf } from '../model/read.ts'
 import { formatExact } from '../model/time.ts'
+import { useQueryChange } from '../query.ts'
 import { isSameDefinition } from './changes.ts'
 import { DefinitionDiff } from './definition-diff.tsx'
 import { findRevision, type Revision, summaryOf, toDraft, toRevisions } from './describe-changes.ts'
@@ -18,7 +19,7 @@ const maxRevisions = 50
 const draftId = 'draft'
 
 export function HistoryTab({ draft }: TabProps) {
-  const id = textOf(draft.stored.value?.['id'])
+  const id = scalarOf(draft.stored.value?.['id'])
   const parameters = id === undefined ? undefined : { path: { pipelineConfigId: id }, query: { limit: maxRevisions } }
   const live = useLive('/pipelineConfigs/{pipelineConfigId}/history', parameters, { refresh: 'open' })
   if (id === undefined) return <DraftChanges draft={draft} />

@@ -1,6 +1,7 @@
 /** Inputs for the kinds of values that definitions hold. Each takes a value and reports the next one; undefined removes it. */
 import type { AriaAttributes, FunctionComponent } from 'preact'
 import { useRef, useState } from 'preact/hooks'
+import { objectOf, scalarOf } from '../../../src/json/values.ts'
 import { apiPath } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { CopyButton, IconButton } from '../components/button.tsx'
@@ -10,7 +11,6 @@ import { RecordRows } from '../components/record-rows.tsx'
 import { Name } from '../components/text.tsx'
 import { parseExactly, toExact } from '../model/exact-json.ts'
 import { freeName } from '../model/names.ts'
-import { objectOf, textOf } from '../model/read.ts'
 import { formatTimes, isTime, readersZone } from '../model/time.ts'
 import type { Choice } from './choices.ts'
 import { isSameValue } from './json-path.ts'
@@ -38,7 +38,7 @@ const cronPauseMs = 400
 
 export function TextInput(props: InputProps & { readonly isLong?: boolean; readonly isNumber?: boolean }) {
   const { tied, value, onChange, choices = [], placeholder, isCode = false, isLong = false, isNumber } = props
-  const given = textOf(value) ?? (typeof value === 'boolean' ? String(value) : '')
+  const given = scalarOf(value) ?? (typeof value === 'boolean' ? String(value) : '')
   const text = choices.find((choice) => choice.value === given)?.label ?? given
   // Another element would lose the focus.
   const [beganLong] = useState(isLong || text.length > longText)
@@ -59,7 +59,7 @@ export function TextInput(props: InputProps & { readonly isLong?: boolean; reado
 
 /** One of the choices; a value that is none of them stays visible. */
 export function SelectInput({ tied, value: given, onChange, choices = [] }: InputProps) {
-  const text = textOf(given) ?? ''
+  const text = scalarOf(given) ?? ''
   const offered = choices.map(
     ({ value, label = value || 'None', note }) => [value, [label, note].filter(Boolean).join(', ')] as const,
   )
@@ -75,8 +75,8 @@ export function SelectInput({ tied, value: given, onChange, choices = [] }: Inpu
 export function NumberInput({ value, onChange, ...input }: InputProps) {
   const [text, setText] = useState('')
   const change = (typed: unknown) => {
-    setText(textOf(typed) ?? '')
-    onChange(toNumber(textOf(typed) ?? ''))
+    setText(scalarOf(typed) ?? '')
+    onChange(toNumber(scalarOf(typed) ?? ''))
   }
   return <TextInput {...input} value={isSameValue(toNumber(text), value) ? text : value} onChange={change} isNumber />
 }
@@ -90,7 +90,7 @@ function toNumber(text: string): number | bigint | string | undefined {
 
 /** Milliseconds since the epoch, entered in the reader's zone. */
 function MomentInput({ tied, value, onChange }: InputProps) {
-  const ms = Number(textOf(value) ?? Number.NaN)
+  const ms = Number(scalarOf(value) ?? Number.NaN)
   const shown = isTime(ms) ? new Date(ms - new Date(ms).getTimezoneOffset() * minuteMs).toISOString().slice(0, 16) : ''
   const change = ({ currentTarget: { value: typed } }: { currentTarget: HTMLInputElement }) =>
     onChange(typed === '' ? undefined : new Date(typed).getTime())
@@ -136,7 +136,7 @@ function parseJson(text: string): { readonly value?: unknown; readonly error?: s
 /** A list of texts: one chip each, and a field for the next. */
 export function TextsInput({ tied, value, onChange, choices = [] }: InputProps) {
   const [next, setNext] = useState('')
-  const texts = Array.isArray(value) ? value.map((item) => textOf(item) ?? '') : []
+  const texts = Array.isArray(value) ? value.map((item) => scalarOf(item) ?? '') : []
   const rest = choices.filter((choice) => !texts.includes(choice.value))
   const labelOf = (text: string) => choices.find((choice) => choice.value === text)?.label ?? text
   const add = (typed: string) => {
@@ -255,7 +255,7 @@ async function loadManifestsEditor() {
 
 /** With what the service that fires it thinks of an expression, after a pause in typing. */
 function CronInput(props: InputProps) {
-  const text = textOf(props.value) ?? ''
+  const text = scalarOf(props.value) ?? ''
   const asked = useSettled(text, cronPauseMs)
   const query = asked.trim() === '' || isExpression(asked) ? undefined : { query: { expression: asked } }
   const { body } = useLive('/cron/validate', query, { refresh: 'open' }).reading.value
@@ -277,7 +277,7 @@ function CronInput(props: InputProps) {
 }
 
 function WebhookInput(props: InputProps) {
-  const address = `${location.origin}${apiPath}/webhooks/webhook/${encodeURIComponent(textOf(props.value) ?? '')}`
+  const address = `${location.origin}${apiPath}/webhooks/webhook/${encodeURIComponent(scalarOf(props.value) ?? '')}`
   return (
     <>
       <TextInput {...props} />

@@ -1,9 +1,9 @@
 /** Lists of objects of one kind, each of which opens as a form. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { type JsonObject, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { Banner, Button, IconButton } from '../components/button.tsx'
 import { Icon, Name } from '../components/text.tsx'
-import { type Json, objectsOf, textOf } from '../model/read.ts'
 import { plural } from '../words.ts'
 import type { Draft } from './draft.ts'
 import { isSamePath, isWithin, type Path, valueAt, withValueAt } from './json-path.ts'
@@ -13,11 +13,11 @@ const maxOpenItems = 2
 
 export interface ItemKind {
   readonly itemName: string
-  readonly form: (item: Json, path: Path, draft: Draft) => ComponentChildren
+  readonly form: (item: JsonObject, path: Path, draft: Draft) => ComponentChildren
   /** Instead of what is called a name, usually. */
-  readonly title?: (item: Json) => string | undefined
-  readonly detail?: (item: Json) => string | undefined
-  readonly fresh?: (items: readonly Json[]) => Json
+  readonly title?: (item: JsonObject) => string | undefined
+  readonly detail?: (item: JsonObject) => string | undefined
+  readonly fresh?: (items: readonly JsonObject[]) => JsonObject
   /** Instead of a list without items. */
   readonly empty?: string
 }
@@ -53,10 +53,10 @@ export function ItemList({ draft, path, kind }: ItemListProps) {
   )
 }
 
-function ListItem({ draft, path, kind, items, index }: ItemListProps & { items: readonly Json[]; index: number }) {
+function ListItem({ draft, path, kind, items, index }: ItemListProps & { items: readonly JsonObject[]; index: number }) {
   const here = [...path, index]
   const item = items[index] ?? {}
-  const usual = textOf(item['name'] ?? item['displayName'] ?? item['key'] ?? item['value'] ?? item['stack'])
+  const usual = scalarOf(item['name'] ?? item['displayName'] ?? item['key'] ?? item['value'] ?? item['stack'])
   const title = (kind.title === undefined ? usual : kind.title(item)) ?? `${kind.itemName} ${index + 1}`
   const box = useRef<HTMLDetailsElement>(null)
   const fold = useFold(items.length <= maxOpenItems, isWithin(draft.shown.value ?? [], here))

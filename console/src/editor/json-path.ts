@@ -1,5 +1,5 @@
 /** Places in a definition, and changes there that leave everything else as it is: unknown fields, order of keys. */
-import type { Json } from '../model/read.ts'
+import type { JsonObject } from '../../../src/json/values.ts'
 
 /** Keys and positions from the definition, such as `['stages', 3, 'capacity', 'max']`. */
 export type Path = readonly (string | number)[]
@@ -22,7 +22,7 @@ export function withValueAt<Root>(root: Root, path: Path, value: unknown): Root 
     return (inner === undefined ? root.toSpliced(step, 1) : Object.assign([...root], { [step]: inner })) as Root
   }
   if (root === undefined && typeof step === 'number') return (inner === undefined ? [] : [inner]) as Root
-  const holder: Json = typeof root === 'object' && root !== null && !Array.isArray(root) ? (root as Json) : {}
+  const holder: JsonObject = typeof root === 'object' && root !== null && !Array.isArray(root) ? (root as JsonObject) : {}
   const { [step]: _removed, ...others } = holder
   return (inner === undefined ? others : { ...holder, [step]: inner }) as Root
 }
@@ -33,7 +33,7 @@ export function isSameValue(left: unknown, right: unknown): boolean {
   if (Array.isArray(left) !== Array.isArray(right)) return false
   const keys = Object.keys(left)
   if (keys.length !== Object.keys(right).length) return false
-  return keys.every((key) => Object.hasOwn(right, key) && isSameValue((left as Json)[key], (right as Json)[key]))
+  return keys.every((key) => Object.hasOwn(right, key) && isSameValue((left as JsonObject)[key], (right as JsonObject)[key]))
 }
 
 export function isSamePath(left: Path, right: Path): boolean {

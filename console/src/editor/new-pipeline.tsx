@@ -2,6 +2,7 @@
 import type { FunctionComponent } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { scalarOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { providerOf } from '../api/cloud-providers.ts'
@@ -14,7 +15,6 @@ import { useSubmit } from '../components/form-dialog.tsx'
 import { Field, TextField } from '../components/form-fields.tsx'
 import { FailedAction, PageHead, pipelineCrumbs } from '../components/screen.tsx'
 import { freeName } from '../model/names.ts'
-import { textOf } from '../model/read.ts'
 import {
   type Answers,
   type Beginning,
@@ -183,6 +183,6 @@ function useAnswers(application: string, id: string, given: Answers) {
 /** Until the user gives another one. */
 function usualName(id: string, { original, file }: Answers, pipelines: readonly Schemas['Pipeline'][]): string {
   const copied = pipelines.find((pipeline) => pipeline.id === original)?.name
-  const offered = { copy: copied && `${copied} (copy)`, file: textOf(file?.definition?.['name']) }[id]
+  const offered = { copy: copied && `${copied} (copy)`, file: scalarOf(file?.definition?.['name']) }[id]
   return offered ?? beginnings[id]?.name ?? ''
 }

@@ -1,8 +1,8 @@
 /** Drafts of this tab: in memory while the page lives, and in `sessionStorage` for a reload and a login. */
 import { effect } from '@preact/signals'
+import type { JsonObject } from '../../../src/json/values.ts'
 import { user } from '../api/session.ts'
 import { parseExactly } from '../model/exact-json.ts'
-import type { Json } from '../model/read.ts'
 import { Draft, type KeptDraft } from './draft.ts'
 
 const opened = new Map<string, { readonly draft: Draft; readonly stop: () => void }>()
@@ -13,7 +13,7 @@ function keyOf(application: string, id: string | undefined): string {
 }
 
 /** The draft that is open, or was left; otherwise one of what is stored, once that is known. A new pipeline has no id. */
-export function openDraft(application: string, id: string | undefined, stored?: Json): Draft | undefined {
+export function openDraft(application: string, id: string | undefined, stored?: JsonObject): Draft | undefined {
   const key = keyOf(application, id)
   const draft = opened.get(key)?.draft
   if (draft !== undefined && (id !== undefined || draft.isDirty.peek())) return draft
@@ -23,7 +23,7 @@ export function openDraft(application: string, id: string | undefined, stored?: 
   return kept && keep(key, new Draft(application, kept))
 }
 
-export function createDraft(application: string, definition: Json): Draft {
+export function createDraft(application: string, definition: JsonObject): Draft {
   const other = openDraft(application, undefined)
   if (other !== undefined) forgetDraft(other)
   return keep(keyOf(application, undefined), new Draft(application, { stored: undefined, definition }))

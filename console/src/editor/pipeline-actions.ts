@@ -1,4 +1,6 @@
 /** What can be done with a stored pipeline as a whole: copy, rename, disable, move, delete. */
+
+import { type JsonObject, scalarOf } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import { actionHeaders, client, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
@@ -7,12 +9,11 @@ import type { MenuItem } from '../components/menu.tsx'
 import { act } from '../components/notices.tsx'
 import type { IconName } from '../components/text.tsx'
 import { showHidden } from '../model/names.ts'
-import { type Json, textOf } from '../model/read.ts'
 import { readDefinition, sendDefinition } from './store.ts'
 
 export interface PipelineActions {
   readonly application: string
-  readonly pipeline: Json
+  readonly pipeline: JsonObject
   readonly denied: string | undefined
   readonly isEditing?: boolean
   /** Ids of all pipelines of the application in their order, where this one can be moved among them. */
@@ -22,11 +23,11 @@ export interface PipelineActions {
 
 export function pipelineActions(options: PipelineActions): readonly MenuItem[] {
   const { application, pipeline, denied, isEditing = false, order = [], onDeleted } = options
-  const name = textOf(pipeline['name']) ?? ''
-  const id = textOf(pipeline['id']) ?? name
+  const name = scalarOf(pipeline['name']) ?? ''
+  const id = scalarOf(pipeline['id']) ?? name
   const isDisabled = pipeline['disabled'] === true
   // On what is stored now; a save between the read and this one is refused.
-  const change = async (changes: Json) => sendDefinition({ ...(await readDefinition(application, id)), ...changes })
+  const change = async (changes: JsonObject) => sendDefinition({ ...(await readDefinition(application, id)), ...changes })
   const item = (label: string, icon: IconName, onSelect: () => void): MenuItem => ({ label, icon, denied, onSelect })
   const at = order.indexOf(id)
   const move = (label: string, icon: IconName, place: number) => {
@@ -48,7 +49,7 @@ export function pipelineActions(options: PipelineActions): readonly MenuItem[] {
   ]
 }
 
-type Change = (changes: Json) => Promise<void>
+type Change = (changes: JsonObject) => Promise<void>
 const refreshes = 'pipelineConfigs'
 
 function openRename(name: string, change: Change): void {

@@ -1,8 +1,9 @@
 /** What is wrong with a definition, by the descriptions of its fields; values of expressions are known later. */
+
+import { type JsonObject, objectOf, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { findProblemsIn } from '../../../src/stage-types/check-stage.ts'
 import type { Field } from '../../../src/stage-types/description.ts'
 import { parameterFields, triggerTypes } from '../../../src/stage-types/pipeline-parts.ts'
-import { type Json, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { checkStage, missing, wrong } from './forms/checks.ts'
 import type { Path } from './json-path.ts'
 import {
@@ -34,7 +35,7 @@ const pathOfMachine =
   'A path of this machine is not polled. Enter an address such as https://git.example.com/shop/web.git, or turn the polls off.'
 
 /** @param types Undefined while they are unknown: only the graph and the head are checked then. */
-export function findProblems(definition: Json, types: StageTypes | undefined): readonly Problem[] {
+export function findProblems(definition: JsonObject, types: StageTypes | undefined): readonly Problem[] {
   const nodes = toNodes(definition)
   const circle = findCircle(nodes)
   const isNamed = String(definition['name'] ?? '').trim() !== ''
@@ -55,11 +56,11 @@ export function findProblems(definition: Json, types: StageTypes | undefined): r
 
 /** Fields of the items of lists. */
 const itemFields = {
-  triggers: ({ type }: Json) => triggerTypes.find((known) => known.type === type)?.fields ?? [],
+  triggers: ({ type }: JsonObject) => triggerTypes.find((known) => known.type === type)?.fields ?? [],
   parameterConfig: () => parameterFields,
 }
 
-function problemsOfList(definition: Json, list: keyof typeof itemFields): readonly Problem[] {
+function problemsOfList(definition: JsonObject, list: keyof typeof itemFields): readonly Problem[] {
   return objectsOf(definition[list]).flatMap((item, index) => {
     const { type, poll, enabled, repository } = item
     const isPathPolled = type === 'git' && poll === true && String(repository).startsWith('/')
@@ -74,16 +75,16 @@ function problemsInGraph({ key, stage }: StageNode, nodes: readonly StageNode[],
   const names = circle.map((id) => titleOfStage(nodes.find((node) => node.key === id)?.stage ?? {}))
   const after = ['requisiteStageRefIds']
   return [
-    ...(textOf(stage['type']) === undefined ? [wrong(['type'], 'The stage has no type.')] : []),
+    ...(scalarOf(stage['type']) === undefined ? [wrong(['type'], 'The stage has no type.')] : []),
     ...(refId === undefined || refId === key ? [] : [wrong(['refId'], `Another stage has the reference ${refId}.`)]),
     ...lost.map((id) => wrong(after, `There is no stage with the reference ${id}.`)),
     ...(circle.includes(key) ? [wrong(after, `These stages wait for each other: ${names.join(', ')}.`)] : []),
   ]
 }
 
-function problemsOfStage({ stage, index }: StageNode, types: StageTypes, definition: Json): readonly Problem[] {
+function problemsOfStage({ stage, index }: StageNode, types: StageTypes, definition: JsonObject): readonly Problem[] {
   // A stage whose condition may skip it need not be complete.
-  const isComplete = (textOf(objectOf(stage['stageEnabled'])['expression']) ?? 'true').trim() === 'true'
+  const isComplete = (scalarOf(objectOf(stage['stageEnabled'])['expression']) ?? 'true').trim() === 'true'
   const { fields = [], runsHere, reason = doesNotRun } = descriptionOf(types, stage) ?? {}
   const common = types.commonFields.filter(({ name }) => name !== 'type' && name !== 'requisiteStageRefIds')
   return [
@@ -95,7 +96,12 @@ function problemsOfStage({ stage, index }: StageNode, types: StageTypes, definit
 }
 
 /** By the check of the engine. @param base Leads to the holder, from the stage or the definition, and is no part of the words. */
-function problemsOf(holder: Json, fields: readonly FieldDescription[], base: Path, isComplete: boolean): readonly Problem[] {
+function problemsOf(
+  holder: JsonObject,
+  fields: readonly FieldDescription[],
+  base: Path,
+  isComplete: boolean,
+): readonly Problem[] {
   return findProblemsIn(holder, fields as readonly Field[], isComplete).map(({ field, message }) => {
     const path = [...base, ...parsePath(field)]
     return / is missing\. /.test(message) ? missing(path, `Enter ${field}.`) : wrong(path, message)
@@ -113,7 +119,7 @@ export function isExpression(value: unknown): boolean {
 }
 
 /** Ties the words of a refusal to the stages and fields that they name: one for each part of the message that names a stage. */
-export function toRefusals(message: string, definition: Json): readonly Problem[] {
+export function toRefusals(message: string, definition: JsonObject): readonly Problem[] {
   const nodes = toNodes(definition)
   const parts = message.split(/(?=\bStage (?:"|\d))/).filter((part) => part.startsWith('Stage '))
   return parts.flatMap((part): readonly Problem[] => {

@@ -1,11 +1,11 @@
 /** Saves a draft: what it changes, and the choices where another user saved or deleted the pipeline. Nothing of theirs is overwritten. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { type JsonObject, numberOf, scalarOf } from '../../../src/json/values.ts'
 import { asApiError } from '../api/client.ts'
 import { Button, copyText } from '../components/button.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { cutMiddle, showHidden } from '../model/names.ts'
-import { type Json, numberOf, textOf } from '../model/read.ts'
 import { formatClock } from '../model/time.ts'
 import { plural } from '../words.ts'
 import { type KeyPath, mergeDefinitions, withoutStamps } from './changes.ts'
@@ -19,13 +19,13 @@ import { type Newer, saveDraft } from './store.ts'
 export function SaveDialog({ draft, onSaved }: TabProps & { onSaved: (id: string) => void }) {
   const definition = draft.definition.value
   const stored = draft.stored.value
-  const action = `Save ${textOf(definition['name']) ?? 'the pipeline'}`
+  const action = `Save ${scalarOf(definition['name']) ?? 'the pipeline'}`
   const run = async () => {
     try {
       const newer = await saveDraft(draft)
       const again = <SaveDialog draft={draft} onSaved={onSaved} />
       if (newer !== undefined) return <MergeDialog draft={draft} newer={newer} next={again} />
-      onSaved(textOf(draft.stored.peek()?.['id']) ?? '')
+      onSaved(scalarOf(draft.stored.peek()?.['id']) ?? '')
     } catch (cause) {
       draft.refusals.value = toRefusals(asApiError(cause).message, draft.definition.peek())
       const [refusal] = draft.refusals.peek()
@@ -59,13 +59,13 @@ export function MergeDialog({ draft, newer, next }: TabProps & { newer: Newer; n
 }
 
 /** "Ben saved release at 14:20 while you were editing." */
-export function describeOther({ lastModifiedBy, name, updateTs }: Json): string {
+export function describeOther({ lastModifiedBy, name, updateTs }: JsonObject): string {
   const ms = numberOf(updateTs)
   const time = ms === undefined ? '' : ` at ${formatClock(ms)}`
-  return `${textOf(lastModifiedBy) ?? 'Another user'} saved ${textOf(name) ?? 'the pipeline'}${time} while you were editing.`
+  return `${scalarOf(lastModifiedBy) ?? 'Another user'} saved ${scalarOf(name) ?? 'the pipeline'}${time} while you were editing.`
 }
 
-function ConflictDialog({ draft, theirs, next }: TabProps & { theirs: Json; next: VNode | undefined }) {
+function ConflictDialog({ draft, theirs, next }: TabProps & { theirs: JsonObject; next: VNode | undefined }) {
   const [choices, setChoices] = useState<Readonly<Record<string, 'mine' | 'theirs'>>>({})
   const base = draft.stored.value ?? {}
   const mine = draft.definition.value

@@ -1,5 +1,6 @@
 /** Settings of a pipeline by section, and its lists that stages have as well. */
 
+import { type JsonObject, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import {
   expectedArtifactFields,
   notificationFields,
@@ -10,7 +11,6 @@ import {
 import { ChoiceField } from '../components/form-fields.tsx'
 import { Panel } from '../components/screen.tsx'
 import { freeName } from '../model/names.ts'
-import { type Json, objectsOf, textOf, textsOf } from '../model/read.ts'
 import type { Draft } from './draft.ts'
 import { FieldList } from './fields.tsx'
 import { type ItemKind, ItemList } from './item-list.tsx'
@@ -24,7 +24,7 @@ const withFields = (fields: readonly FieldDescription[]): ItemKind['form'] => {
 const parameters: ItemKind = {
   itemName: 'parameter',
   form: withFields(parameterFields),
-  detail: ({ label, required }) => [textOf(label), required === true && 'required'].filter(Boolean).join(', '),
+  detail: ({ label, required }) => [scalarOf(label), required === true && 'required'].filter(Boolean).join(', '),
   fresh: (items) => ({ name: freeName('parameter', (name) => items.some((item) => item['name'] === name), ''), required: false }),
   empty: 'A start asks for nothing. Parameters let it ask for values.',
 }
@@ -32,10 +32,10 @@ const parameters: ItemKind = {
 const triggers: ItemKind = {
   itemName: 'trigger',
   form: (item, path, draft) => <TriggerForm draft={draft} item={item} path={path} />,
-  title: ({ type }) => triggerTypes.find((each) => each.type === type)?.label ?? textOf(type),
+  title: ({ type }) => triggerTypes.find((each) => each.type === type)?.label ?? scalarOf(type),
   detail: (item) => {
     const { cronExpression, source, job, repository, slug, subscriptionName, enabled } = item
-    const event = textOf(cronExpression ?? job ?? repository ?? slug ?? subscriptionName ?? source)
+    const event = scalarOf(cronExpression ?? job ?? repository ?? slug ?? subscriptionName ?? source)
     return [event, enabled !== true && 'off'].filter(Boolean).join(', ')
   },
   fresh: () => ({ type: 'webhook', enabled: true, id: crypto.randomUUID() }),
@@ -45,7 +45,7 @@ const triggers: ItemKind = {
 export const notifications = (of: 'pipeline' | 'stage'): ItemKind => ({
   itemName: 'notification',
   form: withFields(notificationFields(of)),
-  title: ({ type, address }) => [textOf(type), textOf(address)].filter(Boolean).join(' ') || undefined,
+  title: ({ type, address }) => [scalarOf(type), scalarOf(address)].filter(Boolean).join(' ') || undefined,
   detail: ({ when }) => textsOf(when).join(', '),
   fresh: () => ({ type: 'email', level: of, when: [`${of}.failed`] }),
   empty: 'Nothing is sent.',
@@ -54,7 +54,7 @@ export const notifications = (of: 'pipeline' | 'stage'): ItemKind => ({
 export const artifacts: ItemKind = {
   itemName: 'artifact',
   form: withFields(expectedArtifactFields),
-  title: ({ displayName, id }) => textOf(displayName) ?? textOf(id),
+  title: ({ displayName, id }) => scalarOf(displayName) ?? scalarOf(id),
   fresh: () => ({ id: crypto.randomUUID(), displayName: '', matchArtifact: {} }),
   empty: 'No artifact is expected.',
 }
@@ -91,7 +91,7 @@ export function PipelineSettings({ draft, section }: { draft: Draft; section: Se
   )
 }
 
-function TriggerForm({ draft, item, path }: { draft: Draft; item: Json; path: Path }) {
+function TriggerForm({ draft, item, path }: { draft: Draft; item: JsonObject; path: Path }) {
   const known = triggerTypes.find(({ type }) => type === item['type'])
   const choose = (type: string) =>
     draft.change('Change Type', (definition) => {
@@ -102,7 +102,7 @@ function TriggerForm({ draft, item, path }: { draft: Draft; item: Json; path: Pa
     <>
       <ChoiceField
         label="Type"
-        value={textOf(item['type']) ?? ''}
+        value={scalarOf(item['type']) ?? ''}
         choices={triggerTypes.map(({ type, label }) => [type, label])}
         help={known?.description ?? 'This type is not known here. Its fields are kept as they are.'}
         onChange={choose}

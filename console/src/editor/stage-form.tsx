@@ -1,9 +1,10 @@
 /** The form of one stage: what every stage has, and the fields of its type. */
+
+import { scalarOf } from '../../../src/json/values.ts'
 import { Banner } from '../components/button.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
 import { Panel } from '../components/screen.tsx'
 import { Name } from '../components/text.tsx'
-import { textOf } from '../model/read.ts'
 import { openAddStage } from './add-stage-dialog.tsx'
 import type { Draft } from './draft.ts'
 import { FormView, useNeeded } from './fields.tsx'
@@ -27,7 +28,7 @@ export function StageForm({ draft, node, onSelect }: StageFormProps) {
   const { stage, index } = node
   const types = draft.types.value
   const description = descriptionOf(types, stage)
-  const type = textOf(stage['type'])
+  const type = scalarOf(stage['type'])
   const own = description?.fields ?? []
   const common = types?.commonFields.filter(({ name }) => own.every((each) => each.name !== name)) ?? []
   const needed = useNeeded(own, stage)

@@ -1,13 +1,14 @@
 /** Stages of a definition: who requires whom, and changes that keep the graph whole. */
+
+import { type JsonObject, listOf, objectOf, scalarOf } from '../../../src/json/values.ts'
 import type { Field, StageDescription } from '../../../src/stage-types/description.ts'
-import { type Json, listOf, objectOf, textOf } from '../model/read.ts'
 import { levelsOf } from '../model/stage-links.ts'
 
 export interface StageNode {
   readonly index: number
   /** What addresses and graphs call it: its `refId`, or its place where that is missing or taken. */
   readonly key: string
-  readonly stage: Json
+  readonly stage: JsonObject
   /** Keys of the stages that it requires, without those that do not exist. */
   readonly requires: readonly string[]
 }
@@ -20,11 +21,11 @@ export const positions = {
 } as const
 export type Position = keyof typeof positions
 
-export function stagesOf(definition: Json): readonly Json[] {
+export function stagesOf(definition: JsonObject): readonly JsonObject[] {
   return listOf(definition['stages']).map(objectOf)
 }
 
-export function toNodes(definition: Json): readonly StageNode[] {
+export function toNodes(definition: JsonObject): readonly StageNode[] {
   const stages = stagesOf(definition)
   const refIds = stages.map(refIdOf)
   const places = new Map(refIds.map((refId, index) => [refId, index] as const).toReversed())
@@ -35,20 +36,20 @@ export function toNodes(definition: Json): readonly StageNode[] {
   })
 }
 
-export function stageOfKey(definition: Json, key: string | undefined): StageNode | undefined {
+export function stageOfKey(definition: JsonObject, key: string | undefined): StageNode | undefined {
   return key === undefined ? undefined : toNodes(definition).find((node) => node.key === key)
 }
 
-export function refIdOf(stage: Json): string | undefined {
-  return textOf(stage['refId'])
+export function refIdOf(stage: JsonObject): string | undefined {
+  return scalarOf(stage['refId'])
 }
 
-export function requisitesOf(stage: Json): readonly string[] {
-  return [...new Set(listOf(stage['requisiteStageRefIds']).flatMap((id) => textOf(id) ?? []))]
+export function requisitesOf(stage: JsonObject): readonly string[] {
+  return [...new Set(listOf(stage['requisiteStageRefIds']).flatMap((id) => scalarOf(id) ?? []))]
 }
 
-export function titleOfStage(stage: Json): string {
-  return textOf(stage['name']) ?? textOf(stage['type']) ?? '?'
+export function titleOfStage(stage: JsonObject): string {
+  return scalarOf(stage['name']) ?? scalarOf(stage['type']) ?? '?'
 }
 
 /** Keys of all stages that come after, whatever the way. */
@@ -79,10 +80,14 @@ export function findCircle(nodes: readonly StageNode[]): readonly string[] {
   return nodes.map(({ key }) => key).filter((key) => stagesBefore(nodes, key).has(key))
 }
 
-type Added = { readonly definition: Json; readonly refId: string }
+type Added = { readonly definition: JsonObject; readonly refId: string }
 
 /** After all others, or beside an existing one: before its followers, between it and what it requires, or with the same requisites. */
-export function addStage(given: Json, stage: Json, place?: { readonly of: string; readonly position: Position }): Added {
+export function addStage(
+  given: JsonObject,
+  stage: JsonObject,
+  place?: { readonly of: string; readonly position: Position },
+): Added {
   const definition = withRefIds(given)
   const refId = freeRefId(definition)
   const nodes = toNodes(definition)
@@ -101,13 +106,13 @@ export function addStage(given: Json, stage: Json, place?: { readonly of: string
 }
 
 /** A number that no stage has, as Deck gives it. */
-function freeRefId(definition: Json): string {
+function freeRefId(definition: JsonObject): string {
   const numbers = stagesOf(definition).map((stage) => Number(refIdOf(stage)))
   return String(Math.max(0, ...numbers.filter(Number.isSafeInteger)) + 1)
 }
 
 /** Every stage gets a reference of its own, so that others can require it. */
-function withRefIds(definition: Json): Json {
+function withRefIds(definition: JsonObject): JsonObject {
   let next = Number(freeRefId(definition))
   const stages = toNodes(definition).map(({ stage, key }) =>
     refIdOf(stage) === key ? stage : { ...stage, refId: String(next++) },
@@ -116,7 +121,7 @@ function withRefIds(definition: Json): Json {
 }
 
 /** Its followers require what it required. */
-export function removeStage(definition: Json, key: string): Json {
+export function removeStage(definition: JsonObject, key: string): JsonObject {
   const node = stageOfKey(definition, key)
   if (node === undefined) return definition
   const own = requisitesOf(node.stage).filter((id) => id !== key)
@@ -124,20 +129,20 @@ export function removeStage(definition: Json, key: string): Json {
   return { ...definition, stages: others.map((stage) => replaceRequisite(stage, key, own)) }
 }
 
-function replaceRequisite(stage: Json, old: string, by: readonly string[]): Json {
+function replaceRequisite(stage: JsonObject, old: string, by: readonly string[]): JsonObject {
   const ids = requisitesOf(stage)
   if (!ids.includes(old)) return stage
   return { ...stage, requisiteStageRefIds: [...new Set(ids.flatMap((id) => (id === old ? by : id)))] }
 }
 
 /** The copy runs beside the original. */
-export function copyStage(definition: Json, key: string, name: string): Added | undefined {
+export function copyStage(definition: JsonObject, key: string, name: string): Added | undefined {
   const node = stageOfKey(definition, key)
   return node && addStage(definition, { ...node.stage, name }, { of: key, position: 'parallel' })
 }
 
 /** Also sorts the requisites as the stages are, so that choosing twice leaves no difference. */
-export function setRequisites(definition: Json, key: string, requisites: readonly string[]): Json {
+export function setRequisites(definition: JsonObject, key: string, requisites: readonly string[]): JsonObject {
   const nodes = toNodes(definition)
   const known = nodes.map((node) => node.key).filter((each) => requisites.includes(each))
   const requisiteStageRefIds = [...new Set([...known, ...requisites])]
@@ -170,7 +175,7 @@ export interface StageTypes {
 }
 
 /** Describes the type that runs: `alias` names it when `type` is a name of the author's own. */
-export function descriptionOf(types: StageTypes | undefined, stage: Json): StageType | undefined {
-  const find = (name: unknown) => types?.stageTypes.find(({ type }) => type === textOf(name))
+export function descriptionOf(types: StageTypes | undefined, stage: JsonObject): StageType | undefined {
+  const find = (name: unknown) => types?.stageTypes.find(({ type }) => type === scalarOf(name))
   return find(stage['alias']) ?? find(stage['type'])
 }

@@ -1,13 +1,14 @@
 /** Text of the draft, JSON or YAML: what can be read flows into the draft while it is typed. */
+
 import { setDiagnostics } from '@codemirror/lint'
 import { EditorView } from '@codemirror/view'
 import { effect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { ActionButton, Banner } from '../components/button.tsx'
-import { useQueryChange } from '../components/filter-field.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { StatusText } from '../components/text.tsx'
+import { useQueryChange } from '../query.ts'
 import { codeExtensions } from './code-editor.tsx'
 import { findRanges, openTextSession, readText, type TextFormat, type TextSession } from './definition-text.ts'
 import type { Draft, TabProps } from './draft.ts'

@@ -1,5 +1,6 @@
 /** Manifests are written, then planned; nothing is deployed before the plan was seen. */
 import { useState } from 'preact/hooks'
+import { fieldAt, type JsonObject, scalarOf } from '../../../src/json/values.ts'
 import { type Change, objectKey, submitTask } from '../api/actions.ts'
 import { ApiError, client, unwrap } from '../api/client.ts'
 import { changeOperation, useDenial } from '../api/rights.ts'
@@ -11,7 +12,6 @@ import { ChoiceField } from '../components/form-fields.tsx'
 import { act } from '../components/notices.tsx'
 import { Lazy, loadCodeEditor, loadText } from '../editor/lazy.tsx'
 import { openLeaveDialog } from '../leave.tsx'
-import { type Json, textOf, valueIn } from '../model/read.ts'
 import { plural } from '../words.ts'
 import { toEditable } from './object.ts'
 import { Plan } from './plan.tsx'
@@ -73,7 +73,7 @@ function EditDialog(draft: Draft) {
   const run = async () => {
     const manifests = await readManifests(text)
     const plan = toPlan(await unwrap(client.POST('/manifests/plan', { body: { account, application, manifests } })))
-    const names = manifests.map((manifest) => textOf(valueIn(manifest, 'metadata.name')) ?? textOf(manifest['kind']))
+    const names = manifests.map((manifest) => scalarOf(fieldAt(manifest, 'metadata', 'name')) ?? scalarOf(manifest['kind']))
     const place = { cloudProvider: provider, account, credentials: account, source: 'text', moniker: { app: application } }
     const job = [{ type: 'deployManifest', ...place, manifests }]
     const change = { application, description: `Deploy ${names.join(', ')}`, job, object }
@@ -95,7 +95,7 @@ function EditDialog(draft: Draft) {
 }
 
 /** @throws {ApiError} for a text that is not made of manifests */
-async function readManifests(text: string): Promise<Json[]> {
+async function readManifests(text: string): Promise<JsonObject[]> {
   const read = (await loadText()).readDocuments(text)
   const documents = 'problem' in read ? [] : read.documents
   const wrong = findNoManifest(documents)
@@ -104,7 +104,7 @@ async function readManifests(text: string): Promise<Json[]> {
     (wrong > 0 && `Document ${wrong} is no manifest: it needs kind and metadata.`) ||
     (documents.length === 0 && 'Enter at least one manifest.')
   if (problem) throw new ApiError({ status: 400, message: problem })
-  return documents as Json[]
+  return documents as JsonObject[]
 }
 
 function PlanDialog({ change, plan, onClose }: { change: Change; plan: readonly PlannedObject[]; onClose: () => void }) {

@@ -1,14 +1,15 @@
 /** Revisions of a manager: image and age of each, what differs from the current one, and the way back. */
+
+import { objectOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { Button } from '../components/button.tsx'
 import { DataTable } from '../components/data-table.tsx'
 import { Difference } from '../components/difference.tsx'
-import { useQueryChange } from '../components/filter-field.tsx'
 import { EmptyState, Loading, Panel } from '../components/screen.tsx'
 import { NameLink, Time } from '../components/text.tsx'
 import { changed } from '../model/compare.ts'
-import { objectOf } from '../model/read.ts'
 import { countsOf } from '../model/server-groups.ts'
+import { useQueryChange } from '../query.ts'
 import { undoTo, useManifestActions } from './actions.tsx'
 import { bareName, fieldOf, type ManifestView } from './object.ts'
 import { type ActedObject, useManifest } from './use-object.ts'

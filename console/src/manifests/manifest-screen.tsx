@@ -1,5 +1,6 @@
 /** One object of a provider with manifests: its state and why, its history, events, logs and manifest, and what can be done to it. */
 import type { ComponentChildren } from 'preact'
+import { objectOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import type { ScreenProps } from '../address.ts'
 import { PendingChip } from '../components/actions.tsx'
 import { Banner } from '../components/button.tsx'
@@ -9,7 +10,6 @@ import { applicationCrumbs, EmptyState, HeadActions, Loaded, Loading, PageHead }
 import { AddressTabs } from '../components/tabs.tsx'
 import { PlainText, StatusBadge, Time } from '../components/text.tsx'
 import { Lazy, loadCodeEditor, loadText } from '../editor/lazy.tsx'
-import { objectOf, textOf, textsOf } from '../model/read.ts'
 import { instanceId, instancesOf } from '../model/server-groups.ts'
 import { useManifestActions } from './actions.tsx'
 import { History } from './history.tsx'
@@ -123,7 +123,7 @@ function Notes({ object: { application, place, view } }: { object: ShownObject }
 /** Output of pods: of one container, of the present run or the one before. */
 function Logs({ object: { view, place, provider, groups }, query }: { object: ShownObject } & Queried) {
   const pods = isKind(place.name, 'pod') ? [place.name] : groups.flatMap(instancesOf).map(instanceId)
-  const containers = containerSpecsOf(view).flatMap(({ name }) => textOf(name) ?? [])
+  const containers = containerSpecsOf(view).flatMap(({ name }) => scalarOf(name) ?? [])
   const pod = pods.find((name) => name === query['pod']) ?? pods[0]
   const container = containers.find((name) => name === query['container']) ?? containers.at(-1)
   const isPrevious = query['previous'] === 'true'

@@ -1,9 +1,10 @@
 /** What pages say first about objects in clusters: clusters that do not answer, and objects that were changed since their deployment. */
+
+import { objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { Banner } from '../components/button.tsx'
 import { Name, NameLink, Time } from '../components/text.tsx'
-import { objectsOf, textOf, textsOf } from '../model/read.ts'
 import { plural } from '../words.ts'
 import { isSameObject, type ObjectPlace, placeIn, timeOf } from './object.ts'
 import { placeText, useManifestAccounts } from './use-object.ts'
@@ -54,7 +55,7 @@ export function useDrift(application: string): readonly Drift[] {
 /** @param drift As the API or the output of a stage has it */
 export function toDrift(drift: unknown) {
   return objectsOf(drift).map(({ manager, since, fields, ...object }) => {
-    return { ...placeIn(object), manager: textOf(manager), sinceMs: timeOf(since), fields: textsOf(fields) }
+    return { ...placeIn(object), manager: scalarOf(manager), sinceMs: timeOf(since), fields: textsOf(fields) }
   })
 }
 

@@ -1,7 +1,8 @@
 /** What the screens say about an object, read from its manifest and its status. */
+
+import { fieldAt, type JsonObject, numberOf, objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import type { components } from '../api/schema.d.ts'
 import type { Status } from '../model/execution.ts'
-import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf, valueIn } from '../model/read.ts'
 
 /** An object as `GET /manifests/{account}/{location}/{name}` has it. */
 export type ManifestView = components['schemas']['Manifest']
@@ -15,8 +16,8 @@ export interface ObjectPlace {
 }
 
 /** Of a record of the API, or in the output of a stage. */
-export function placeIn({ account, namespace, region, name }: Json): ObjectPlace {
-  return { account: textOf(account) ?? '', location: textOf(namespace) ?? textOf(region) ?? '', name: textOf(name) ?? '' }
+export function placeIn({ account, namespace, region, name }: JsonObject): ObjectPlace {
+  return { account: scalarOf(account) ?? '', location: scalarOf(namespace) ?? scalarOf(region) ?? '', name: scalarOf(name) ?? '' }
 }
 
 /** Names have no case. */
@@ -27,12 +28,12 @@ export function isSameObject(one: ObjectPlace, other: ObjectPlace): boolean {
 
 /** @param path Such as `spec.replicas` */
 export function fieldOf({ manifest }: ManifestView, path: string): unknown {
-  return valueIn(manifest, path)
+  return fieldAt(manifest, ...path.split('.'))
 }
 
 /** Milliseconds since the epoch. */
 export function timeOf(value: unknown): number | undefined {
-  return Date.parse(textOf(value) ?? '') || undefined
+  return Date.parse(scalarOf(value) ?? '') || undefined
 }
 
 /** What a status says of its parts, the gravest first. */
@@ -52,8 +53,8 @@ export function pillsOf(view: ManifestView) {
   const isUnready = unready !== undefined && !unready.text.startsWith('PodCompleted')
   const parts = { ...view.status, ...(isUnready && { available: { state: false, message: (failing ?? unready).text } }) }
   const [first, ...others] = sayings.flatMap(([part, wanted, kind, word]) => {
-    const { state, message } = objectOf(valueIn(parts, part))
-    return state === wanted ? [{ kind, word, message: textOf(message) }] : []
+    const { state, message } = objectOf(fieldAt(parts, part))
+    return state === wanted ? [{ kind, word, message: scalarOf(message) }] : []
   })
   if (first === undefined) return [{ kind: 'unknown' as const, word: 'no status yet', message: undefined }]
   return [first, ...others.filter(({ kind }) => kind === 'paused' || kind === 'warning')]
@@ -82,7 +83,7 @@ const rolloutFields: Readonly<Record<string, Readonly<Record<string, string>>>> 
 
 /** How many pods are wanted, and how many are there; undefined for kinds that are not rolled out. */
 export function rolloutOf(view: ManifestView) {
-  const kind = textOf(fieldOf(view, 'kind')) ?? ''
+  const kind = scalarOf(fieldOf(view, 'kind')) ?? ''
   const count = (field: string) => numberOf(fieldOf(view, `status.${field}`)) ?? 0
   const desired = kind === 'DaemonSet' ? count('desiredNumberScheduled') : (numberOf(fieldOf(view, 'spec.replicas')) ?? 1)
   const fields = rolloutFields[kind]
@@ -103,24 +104,24 @@ const badTypes = /^(?:Failed|FailureTarget|ReplicaFailure|DisruptionTarget|.*Pre
 
 export function conditionsOf(view: ManifestView): readonly StateRow[] {
   return objectsOf(fieldOf(view, 'status.conditions')).map(({ type, status, reason, message, lastTransitionTime }) => {
-    const name = textOf(type) ?? ''
-    const word = textOf(status)?.toLowerCase() ?? 'unknown'
+    const name = scalarOf(type) ?? ''
+    const word = scalarOf(status)?.toLowerCase() ?? 'unknown'
     const kind = word === 'unknown' ? word : (word === 'true') === badTypes.test(name) ? 'warning' : 'succeeded'
     return { name, status: { kind, word }, text: joined(': ', reason, message), sinceMs: timeOf(lastTransitionTime) }
   })
 }
 
 function joined(separator: string, ...texts: readonly unknown[]): string {
-  return texts.flatMap((text) => textOf(text) ?? []).join(separator)
+  return texts.flatMap((text) => scalarOf(text) ?? []).join(separator)
 }
 
 /** Newest first. */
 export function eventsOf({ events }: ManifestView): readonly StateRow[] {
   const found = objectsOf(events).map((event): StateRow => {
     const { type, reason, message, count, lastTimestamp, eventTime, reportingComponent } = event
-    const name = textOf(valueIn(event, 'source.component')) ?? textOf(reportingComponent) ?? ''
+    const name = scalarOf(fieldAt(event, 'source', 'component')) ?? scalarOf(reportingComponent) ?? ''
     const text = joined(' ', message, Number(count) > 1 && `(${count} times)`)
-    const status: Status = { kind: type === 'Warning' ? 'warning' : 'succeeded', word: textOf(reason) ?? '' }
+    const status: Status = { kind: type === 'Warning' ? 'warning' : 'succeeded', word: scalarOf(reason) ?? '' }
     return { name, status, text, sinceMs: timeOf(lastTimestamp) ?? timeOf(eventTime) }
   })
   return found.toSorted((a, b) => (b.sinceMs ?? 0) - (a.sinceMs ?? 0))
@@ -137,7 +138,7 @@ export function lowerFirst(text: string): string {
 }
 
 /** Of its pods, init containers first, as their logs come: a pod's own, or those of the template, also of a cron job. */
-export function containerSpecsOf(view: ManifestView): readonly Json[] {
+export function containerSpecsOf(view: ManifestView): readonly JsonObject[] {
   const specs = ['spec.jobTemplate.spec.template.spec', 'spec.template.spec', 'spec'].map((path) => objectOf(fieldOf(view, path)))
   const { initContainers, containers } = specs.find((spec) => Array.isArray(spec['containers'])) ?? {}
   return [...objectsOf(initContainers), ...objectsOf(containers)]
@@ -148,35 +149,35 @@ export function containersOf(view: ManifestView): readonly StateRow[] {
   const statuses = ['initContainerStatuses', 'containerStatuses'].flatMap((key) => objectsOf(fieldOf(view, `status.${key}`)))
   return containerSpecsOf(view).map((spec) => {
     const status = statuses.find(({ name }) => name === spec['name']) ?? {}
-    return { name: textOf(spec['name']) ?? '', ...stateOf(status, textOf(spec['image']) ?? '') }
+    return { name: scalarOf(spec['name']) ?? '', ...stateOf(status, scalarOf(spec['image']) ?? '') }
   })
 }
 
-function stateOf(container: Json, image: string) {
+function stateOf(container: JsonObject, image: string) {
   const row = (kind: Status['kind'], word: string, text: string, since?: unknown) => {
     return { status: { kind, word }, text, sinceMs: timeOf(since) }
   }
   const { running, waiting, terminated } = objectOf(container['state'])
-  const last = valueIn(container, 'lastState.terminated')
+  const last = fieldAt(container, 'lastState', 'terminated')
   const before = last === undefined ? undefined : `The run before ${exitOf(last)}`
   if (terminated !== undefined) {
     const { exitCode, message, finishedAt } = objectOf(terminated)
     if (exitCode === 0) return row('succeeded', 'done', image, finishedAt)
-    return row('failed', 'failed', textOf(message) ?? `It ${exitOf(terminated)}`, finishedAt)
+    return row('failed', 'failed', scalarOf(message) ?? `It ${exitOf(terminated)}`, finishedAt)
   }
   if (waiting !== undefined) {
     const { reason, message } = objectOf(waiting)
-    const isFailing = /BackOff|Err|Invalid|CannotRun/.test(textOf(reason) ?? '')
+    const isFailing = /BackOff|Err|Invalid|CannotRun/.test(scalarOf(reason) ?? '')
     return row(isFailing ? 'failed' : 'queued', 'waiting', joined('. ', joined(': ', reason, message), before))
   }
   if (running === undefined) return row('queued', 'not started', image)
   const text = before === undefined ? image : `${before} ${numberOf(container['restartCount']) ?? 0} restarts.`
-  return row(container['ready'] === true ? 'succeeded' : 'running', 'running', text, valueIn(running, 'startedAt'))
+  return row(container['ready'] === true ? 'succeeded' : 'running', 'running', text, fieldAt(running, 'startedAt'))
 }
 
 function exitOf(terminated: unknown): string {
   const { exitCode, reason } = objectOf(terminated)
-  return `ended with code ${numberOf(exitCode) ?? 0}${textOf(reason) === undefined ? '' : ` (${reason})`}.`
+  return `ended with code ${numberOf(exitCode) ?? 0}${scalarOf(reason) === undefined ? '' : ` (${reason})`}.`
 }
 
 const annotationsPath = 'metadata.annotations'
@@ -199,10 +200,10 @@ const setByDeployment =
   /^(?:artifact|moniker)\.spinnaker\.io\/|^(?:deployment|kubectl)\.kubernetes\.io\/|^app\.kubernetes\.io\/managed-by$/
 
 /** As users write it: what was deployed last where that is known, else the object without what others have set. */
-export function toEditable(view: ManifestView): Json {
+export function toEditable(view: ManifestView): JsonObject {
   const last = objectOf(fieldOf(view, annotationsPath))['kubectl.kubernetes.io/last-applied-configuration']
   const { status: _, ...manifest } = objectOf(parsed(last) ?? view.manifest)
-  const marks = objectOf(valueIn(manifest, annotationsPath))
+  const marks = objectOf(fieldAt(manifest, ...annotationsPath.split('.')))
   const name = marks['artifact.spinnaker.io/name']
   const edited = withoutMarks(manifest)
   const metadata = objectOf(edited['metadata'])
@@ -212,7 +213,7 @@ export function toEditable(view: ManifestView): Json {
 }
 
 /** Without fields, annotations and labels that every deployment writes anew, also in the templates of pods. */
-function withoutMarks(value: Json, isMetadata = false): Json {
+function withoutMarks(value: JsonObject, isMetadata = false): JsonObject {
   const own = Object.entries(value).flatMap(([key, inner]) => {
     const object = objectOf(inner)
     if (isMetadata && setByCluster.test(key)) return []

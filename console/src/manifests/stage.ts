@@ -1,12 +1,13 @@
 /** Objects that a stage names in its context and outputs, and what its plan changes in them. */
+
+import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import type { Stage } from '../model/execution.ts'
-import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { lowerFirst, type ObjectPlace, placeIn, toFullName } from './object.ts'
 
 /** By namespace as the stage lists them, else those that it deployed, else the one that it acts on; and pods of its job. */
 export function objectsOfStage({ context, outputs }: Stage): readonly ObjectPlace[] {
-  const account = textOf(context['account']) ?? textOf(context['credentials']) ?? ''
-  const place = (name: string, location: unknown) => ({ account, location: textOf(location) ?? '', name })
+  const account = scalarOf(context['account']) ?? scalarOf(context['credentials']) ?? ''
+  const place = (name: string, location: unknown) => ({ account, location: scalarOf(location) ?? '', name })
   const value = (key: string) => outputs[key] ?? context[key]
   const byNamespace = { ...objectOf(value('outputs.manifestNamesByNamespace')), ...objectOf(value('deploy.jobs')) }
   const listed = Object.entries(byNamespace).flatMap(([namespace, names]) =>
@@ -16,7 +17,7 @@ export function objectsOfStage({ context, outputs }: Stage): readonly ObjectPlac
     const { name, namespace } = objectOf(metadata)
     return kind && name ? [place(toFullName(lowerFirst(String(kind)), String(name)), namespace)] : []
   })
-  const named = textOf(context['manifestName']) ?? textOf(context['manifest.name'])
+  const named = scalarOf(context['manifestName']) ?? scalarOf(context['manifest.name'])
   const own = named === undefined ? [] : [place(named, context['location'])]
   const { pods, location } = objectOf(context['jobStatus'])
   const ofJob = objectsOf(pods).map(({ name }) => place(toFullName('pod', String(name)), location))
@@ -39,14 +40,14 @@ export function toPlan(plan: unknown) {
     ...placeIn(object),
     change: changes.find((change) => change === object['change']) ?? 'none',
     fields: objectsOf(object['fields']).map(({ path, change, before, after }) => {
-      return { name: textOf(path) ?? '', change, before, after }
+      return { name: scalarOf(path) ?? '', change, before, after }
     }),
-    message: textOf(object['message']),
+    message: scalarOf(object['message']),
   }))
 }
 
 /** The number of the first document that is no manifest, counted from 1; 0 where all are. */
 export function findNoManifest(documents: readonly unknown[]): number {
-  const isManifest = ({ kind, metadata, items }: Json) => textOf(kind) && (metadata !== undefined || Array.isArray(items))
+  const isManifest = ({ kind, metadata, items }: JsonObject) => scalarOf(kind) && (metadata !== undefined || Array.isArray(items))
   return 1 + documents.findIndex((document) => !isManifest(objectOf(document)))
 }

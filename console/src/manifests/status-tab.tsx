@@ -1,4 +1,6 @@
 /** The state of an object: facts by its kind, conditions, containers or pods, what it sends traffic to, and its events. */
+
+import { fieldAt, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
 import { DataTable } from '../components/data-table.tsx'
@@ -8,7 +10,6 @@ import { EmptyState, Panel } from '../components/screen.tsx'
 import { Icon, KeyValue, Name, NameLink, PlainText, StatusMark, StatusText, Time } from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { instanceStatus } from '../model/execution.ts'
-import { objectsOf, textOf, valueIn } from '../model/read.ts'
 import { type Instance, instanceId, instancesOf, statusOfInstance } from '../model/server-groups.ts'
 import { noNamespace } from './actions.tsx'
 import {
@@ -77,12 +78,12 @@ function States({ title, head, rows, toRow }: StatesProps) {
 }
 
 function factsOf({ view, application, place, replicas, owner }: ShownObject) {
-  const text = (path: string) => textOf(fieldOf(view, path))
-  const reached = objectsOf(fieldOf(view, 'status.loadBalancer.ingress')).map(({ hostname, ip }) => textOf(hostname ?? ip))
+  const text = (path: string) => scalarOf(fieldOf(view, path))
+  const reached = objectsOf(fieldOf(view, 'status.loadBalancer.ingress')).map(({ hostname, ip }) => scalarOf(hostname ?? ip))
   const ports = objectsOf(fieldOf(view, 'spec.ports')).map(({ name, port, protocol }) =>
     [name, port, protocol].filter(Boolean).join(' '),
   )
-  const images = new Set(containerSpecsOf(view).map(({ image }) => textOf(image)))
+  const images = new Set(containerSpecsOf(view).map(({ image }) => scalarOf(image)))
   const cluster = view.moniker?.cluster
   return [
     ['Kind', [text('kind'), text('apiVersion')].filter(Boolean).join(', ')],
@@ -162,7 +163,7 @@ function Serves({ object: { application, place } }: { object: ShownObject }) {
       <ul class="bullets">
         {groups.map(({ name, instances, isDisabled }) => {
           const pods = objectsOf(instances)
-          const up = pods.filter((pod) => valueIn(pod, 'health.state') === 'Up').length
+          const up = pods.filter((pod) => fieldAt(pod, 'health', 'state') === 'Up').length
           return (
             <li key={name}>
               <NameLink href={to.manifest(application, { ...place, name: String(name) })} text={String(name)} max={60} />{' '}

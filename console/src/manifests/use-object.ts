@@ -1,9 +1,10 @@
 /** Reads about objects with manifests, shared by their screens. */
+
+import { numberOf, objectOf, scalarOf } from '../../../src/json/values.ts'
 import { objectKey, pendingOf } from '../api/actions.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { type Live, useLive } from '../api/live.ts'
 import { useServerGroups } from '../api/pipelines.ts'
-import { numberOf, objectOf, textOf } from '../model/read.ts'
 import { isEnabled, loadBalancersOf, type ServerGroup } from '../model/server-groups.ts'
 import { fieldOf, isIn, isKind, isSameObject, type ManifestView, type ObjectPlace, ownerOf, timeOf, trafficOf } from './object.ts'
 import { isPartOf, placeOfGroup, type Revision, revisionsOf } from './workload.ts'
@@ -83,7 +84,7 @@ export function useManifestAccounts() {
     const provider = cloudProvider ?? type
     const { since, reason } = objectOf(unreachable)
     // Since when its cluster does not answer.
-    const away = { name, sinceMs: numberOf(since) ?? timeOf(since), reason: textOf(reason) ?? '' }
+    const away = { name, sinceMs: numberOf(since) ?? timeOf(since), reason: scalarOf(reason) ?? '' }
     return hasManifests(providers, provider) ? [{ name, provider, away: unreachable ? away : undefined }] : []
   })
 }

@@ -1,5 +1,5 @@
 /** Managers, the server groups that they own, and the revisions that those are. */
-import { numberOf, objectsOf, textOf, textsOf, valueIn } from '../model/read.ts'
+import { fieldAt, numberOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import { accountOf, countsOf, type ServerGroup } from '../model/server-groups.ts'
 import { bareName, isSameObject, type ObjectPlace } from './object.ts'
 
@@ -9,7 +9,7 @@ export function placeOfGroup(group: ServerGroup): ObjectPlace {
 
 export function isManagedBy(group: ServerGroup, { account, location, name }: ObjectPlace): boolean {
   // Names of managers have no kind there.
-  const names = objectsOf(group.serverGroupManagers).map((owner) => textOf(owner['name']))
+  const names = objectsOf(group.serverGroupManagers).map((owner) => scalarOf(owner['name']))
   return accountOf(group) === account && group.region === location && [name, bareName(name)].some((one) => names.includes(one))
 }
 
@@ -23,7 +23,7 @@ export type Revision = ReturnType<typeof revisionsOf>[number]
 /** Newest first: the cluster gives a revision that is restored a new number. */
 export function revisionsOf(groups: readonly ServerGroup[], manager: ObjectPlace) {
   const owned = groups.flatMap((group) => {
-    const images = textsOf(valueIn(group, 'buildInfo.images'))
+    const images = textsOf(fieldAt(group, 'buildInfo', 'images'))
     return isManagedBy(group, manager) ? [{ number: revisionOf(group) ?? 0, group, images }] : []
   })
   return owned

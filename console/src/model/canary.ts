@@ -1,6 +1,7 @@
 /** A canary analysis as kayenta reports it, for readers: the verdict in a sentence, groups, and what each metric says. */
+
+import { fieldAt, type JsonObject, listOf, numberOf, objectOf, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { type Execution, executionStatus, reasonIn, type Stage, type Status } from './execution.ts'
-import { type Json, listOf, numberOf, objectOf, objectsOf, textOf, valueIn } from './read.ts'
 
 export type Metric = ReturnType<typeof toMetric>
 
@@ -14,14 +15,14 @@ const classifications: Readonly<Record<string, Status>> = {
   error: { kind: 'warning', word: 'could not be compared' },
 }
 
-function toMetric({ id, name, classification, classificationReason, critical, muted, resultMetadata, ...sides }: Json) {
-  const statsOf = (side: string) => objectOf(valueIn(sides, `${side}Metadata.stats`))
+function toMetric({ id, name, classification, classificationReason, critical, muted, resultMetadata, ...sides }: JsonObject) {
+  const statsOf = (side: string) => objectOf(fieldAt(sides, `${side}Metadata`, 'stats'))
   return {
-    id: textOf(id) ?? '',
-    name: textOf(name) ?? '?',
+    id: scalarOf(id) ?? '',
+    name: scalarOf(name) ?? '?',
     status: classifications[String(classification).toLowerCase()] ?? { kind: 'unknown' as const, word: String(classification) },
     // Of the others, it says the same once more.
-    reason: textOf(classificationReason)?.replace(/^.* was classified as (?:High|Low)$/, ''),
+    reason: scalarOf(classificationReason)?.replace(/^.* was classified as (?:High|Low)$/, ''),
     isCritical: critical === true,
     isMuted: muted === true,
     /** Mean of the canary by that of the baseline. */
@@ -34,11 +35,11 @@ function toMetric({ id, name, classification, classificationReason, critical, mu
 const gravity = ['failed', 'warning', 'unknown', 'succeeded']
 
 /** @param answer Of `/v2/canaries/canary/{id}` */
-export function toReport(answer: Json) {
+export function toReport(answer: JsonObject) {
   const { status, complete, result, exception, canaryExecutionRequest, config } = answer
   const judged = objectOf(objectOf(result)['judgeResult'])
   const given = objectOf(objectOf(canaryExecutionRequest)['thresholds'])
-  const usual = objectOf(valueIn(config, 'classifier.scoreThresholds'))
+  const usual = objectOf(fieldAt(config, 'classifier', 'scoreThresholds'))
   const [pass, marginal] = ['pass', 'marginal'].map((name) => numberOf(given[name]) ?? numberOf(usual[name]))
   const { score, classificationReason } = objectOf(judged['score'])
   const all = objectsOf(judged['results']).map(toMetric)
@@ -47,12 +48,12 @@ export function toReport(answer: Json) {
     ...{ metrics, pass, marginal, score: numberOf(score) },
     groups: objectsOf(judged['groupScores']),
     /** Why more measurements would change nothing, or could. */
-    outlook: textOf(valueIn(result, 'outlook.reason')),
-    failure: complete === true && numberOf(score) === undefined ? (reasonIn(exception) ?? textOf(status)) : undefined,
-    name: textOf(objectOf(config)['name']),
-    measurements: textOf(answer['metricSetPairListId']),
+    outlook: scalarOf(fieldAt(result, 'outlook', 'reason')),
+    failure: complete === true && numberOf(score) === undefined ? (reasonIn(exception) ?? scalarOf(status)) : undefined,
+    name: scalarOf(objectOf(config)['name']),
+    measurements: scalarOf(answer['metricSetPairListId']),
   }
-  return { ...report, ...verdictOf(report, textOf(classificationReason)) }
+  return { ...report, ...verdictOf(report, scalarOf(classificationReason)) }
 }
 
 type Scored = Readonly<Record<'score' | 'pass' | 'marginal', number | undefined>>
@@ -91,7 +92,7 @@ export function intervalsOf({ stages }: Execution, { id }: Stage) {
   return runs.map(({ context, status }, at) => ({
     number: numberOf(context['interval']) ?? at + 1,
     score: numberOf(context['canaryScore']),
-    analysis: textOf(context['canaryPipelineExecutionId']),
+    analysis: scalarOf(context['canaryPipelineExecutionId']),
     status: executionStatus(status),
     failure: reasonIn(context['exception']),
   }))
@@ -100,8 +101,8 @@ export function intervalsOf({ stages }: Execution, { id }: Stage) {
 /** Measurements of baseline and canary; gaps are NaN. @param pair Of `/v2/canaries/metricSetPairList/{id}` */
 export function toSeries(pair: unknown) {
   const ofSide = (side: string) => {
-    const { startTimeMillis, stepMillis } = objectOf(valueIn(pair, `scopes.${side}`))
-    const values = listOf(valueIn(pair, `values.${side}`)).map((value) => numberOf(value) ?? Number.NaN)
+    const { startTimeMillis, stepMillis } = objectOf(fieldAt(pair, 'scopes', side))
+    const values = listOf(fieldAt(pair, 'values', side)).map((value) => numberOf(value) ?? Number.NaN)
     return { values, fromMs: numberOf(startTimeMillis) ?? 0, stepMs: numberOf(stepMillis) ?? 60_000 }
   }
   return { baseline: ofSide('control'), canary: ofSide('experiment') }

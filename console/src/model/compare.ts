@@ -1,7 +1,8 @@
 /** What changed from one run of a pipeline to a later one: in sentences, and as the values of both records. */
+
+import { type JsonObject, objectOf, scalarOf } from '../../../src/json/values.ts'
 import { describeChanges as describeFields, type Revision, showValue } from '../editor/describe-changes.ts'
 import { durationOf, type Execution, executionStatus, isComplete, type Stage, startedBy, titleOf } from './execution.ts'
-import { type Json, objectOf, textOf } from './read.ts'
 import { repositoryUrl, triggerWord } from './runs.ts'
 import { formatDuration } from './time.ts'
 
@@ -52,21 +53,21 @@ function inputChanges(older: Execution, newer: Execution): readonly Change[] {
 }
 
 function inputOf(run: Execution) {
-  const { parameters, hash, branch, tag, buildInfo, type } = run.trigger as Json & Execution['trigger']
+  const { parameters, hash, branch, tag, buildInfo, type } = run.trigger as JsonObject & Execution['trigger']
   const user = startedBy(run)
-  const build = textOf(objectOf(buildInfo)['number'])
+  const build = scalarOf(objectOf(buildInfo)['number'])
   return {
     parameter: objectOf(parameters),
     image: imagesOf(run),
-    commit: { Commit: textOf(hash)?.slice(0, 8), Branch: textOf(branch), Tag: textOf(tag), Build: build },
+    commit: { Commit: scalarOf(hash)?.slice(0, 8), Branch: scalarOf(branch), Tag: scalarOf(tag), Build: build },
     start: triggerWord(type) + (user === undefined ? '' : ` by ${user}`),
   }
 }
 
-function linksOf(before: Json, after: Json): Readonly<Record<string, string | undefined>> {
-  const [one, other] = [textOf(before['hash']), textOf(after['hash'])]
+function linksOf(before: JsonObject, after: JsonObject): Readonly<Record<string, string | undefined>> {
+  const [one, other] = [scalarOf(before['hash']), scalarOf(after['hash'])]
   const repository = after['source'] === 'bitbucket' ? undefined : repositoryUrl(after)
-  const url = textOf(objectOf(after['buildInfo'])['url'])
+  const url = scalarOf(objectOf(after['buildInfo'])['url'])
   return {
     Commit: one && repository && `${repository}/compare/${one}...${other}`,
     Build: url?.startsWith('http') ? url : undefined,
@@ -143,8 +144,8 @@ export function compareExecutions(older: Execution, newer: Execution): readonly 
   return changed(recordOf(older), recordOf(newer)).filter(({ name }) => !noise.test(name))
 }
 
-function recordOf({ trigger, stages }: Execution): Json {
-  const { type, parameters, tag, branch, hash, artifacts, buildInfo } = trigger as Json
+function recordOf({ trigger, stages }: Execution): JsonObject {
+  const { type, parameters, tag, branch, hash, artifacts, buildInfo } = trigger as JsonObject
   const ofStages = stages
     .filter(isTop)
     .map((stage) => [titleOf(stage), { status: stage.status, type: stage.type, context: stage.context, outputs: stage.outputs }])

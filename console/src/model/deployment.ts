@@ -1,5 +1,6 @@
 /** A deployment as its run tells it: which server groups came and went, and when; and how traffic is shared now. */
 import { imageOfStage } from '../../../src/environments/images.ts'
+import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import {
   type Execution,
   instanceStatus,
@@ -10,7 +11,6 @@ import {
   stageStatus,
   titleOf,
 } from './execution.ts'
-import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 import {
   countsOf,
   type Instance,
@@ -80,7 +80,7 @@ function aheadOf(some: readonly Stage[], all: readonly Stage[]): readonly Happen
 }
 
 function placeOf({ context }: Stage) {
-  const text = (...keys: readonly string[]) => keys.map((key) => textOf(context[key])).find((found) => found !== undefined)
+  const text = (...keys: readonly string[]) => keys.map((key) => scalarOf(context[key])).find((found) => found !== undefined)
   const [namespace, manifests] = Object.entries(objectOf(context['outputs.manifestNamesByNamespace']))[0] ?? []
   const ofGroup = text('serverGroupName', 'asgName')?.replace(/-v\d{3,}$/, '')
   const detail = text('freeFormDetails')
@@ -88,7 +88,7 @@ function placeOf({ context }: Stage) {
   return {
     account: text('account', 'credentials') ?? '',
     region: text('region') ?? textsOf(context['regions'])[0] ?? text('location') ?? namespace ?? '',
-    cluster: text('cluster') ?? textOf(objectOf(context['moniker'])['cluster']) ?? textsOf(manifests)[0] ?? ofGroup ?? ofParts,
+    cluster: text('cluster') ?? scalarOf(objectOf(context['moniker'])['cluster']) ?? textsOf(manifests)[0] ?? ofGroup ?? ofParts,
   }
 }
 
@@ -96,7 +96,7 @@ function placeOf({ context }: Stage) {
 function toDeployment(stages: readonly [Stage, ...Stage[]]) {
   const makers = stages.filter(({ type }) => creating.has(type))
   const fresh = new Set(stages.filter(({ type }) => creating.has(type) || type.startsWith('enable')).flatMap(namesOf))
-  const sources = makers.flatMap(({ context }) => textOf(objectOf(context['source'])['serverGroupName']) ?? [])
+  const sources = makers.flatMap(({ context }) => scalarOf(objectOf(context['source'])['serverGroupName']) ?? [])
   const stopped = makers
     .filter(hasStopped)
     .flatMap(stoppedBy)
@@ -132,7 +132,7 @@ function toDeployment(stages: readonly [Stage, ...Stage[]]) {
 
 /** What a creation stops before it creates anything. */
 function stoppedBy({ context }: Stage): readonly string[] {
-  return objectsOf(context['source.stopped']).flatMap(({ name }) => textOf(name) ?? [])
+  return objectsOf(context['source.stopped']).flatMap(({ name }) => scalarOf(name) ?? [])
 }
 
 function hasStopped({ tasks }: Stage): boolean {
@@ -146,7 +146,7 @@ function percentIn({ context }: Stage): number | undefined {
 function namesOf({ type, context }: Stage): readonly string[] {
   if (creating.has(type)) return Object.values(objectOf(context['deploy.server.groups'])).flatMap(textsOf)
   const chosen = objectsOf(context['chosenServerGroups']).map(({ name }) => name)
-  const own = textOf(context['serverGroupName']) ?? textOf(context['asgName']) ?? context['manifestName']
+  const own = scalarOf(context['serverGroupName']) ?? scalarOf(context['asgName']) ?? context['manifestName']
   return textsOf(chosen.length > 0 ? chosen : [own])
 }
 
@@ -196,7 +196,7 @@ function creationOf(stage: Stage, names: string): readonly Happening[] {
   const up = count === undefined ? 'All up' : `${count} of ${count} up`
   const isFront = textsOf(context['loadBalancers']).length > 0
   // It begins empty and grows in steps of their own.
-  const isRolling = textOf(context['strategy'])?.toLowerCase() === 'rollingredblack'
+  const isRolling = scalarOf(context['strategy'])?.toLowerCase() === 'rollingredblack'
   const told: Readonly<Record<string, readonly [done: string, doing: string]>> = {
     [type]:
       type === 'deployManifest' ? ['Manifest applied', 'Applying the manifest'] : [`${names} created`, 'Creating a server group'],
@@ -274,7 +274,7 @@ export function shareOf(group: ServerGroup, groups: readonly ServerGroup[]): num
 }
 
 /** What a load balancer reports of those that it sends requests to, as lists of server groups have it. */
-export function sharersIn(balancer: Json | undefined): readonly ServerGroup[] {
+export function sharersIn(balancer: JsonObject | undefined): readonly ServerGroup[] {
   const { name, account, region } = objectOf(balancer)
   return objectsOf(balancer?.['serverGroups']).map((group) => {
     const instances = objectsOf(group['instances']).map(({ name: instance, health }) => {

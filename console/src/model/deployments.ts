@@ -1,8 +1,9 @@
 /** Which version an environment runs of an application, and how environments differ. */
 import { runningOf } from '../../../src/environments/running.ts'
+import { type JsonObject, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import type { components } from '../api/schema.d.ts'
 import { isKind } from '../manifests/object.ts'
-import { type Json, objectsOf, splitList, textOf } from './read.ts'
+import { splitList } from './names.ts'
 import type { Environments } from './run-deployments.ts'
 import { accountOf, clusterOf, type ServerGroup } from './server-groups.ts'
 
@@ -92,14 +93,14 @@ function compareNumbers(left: string, right: string): number {
 }
 
 /** What a pipeline deploys to: clusters, and stages with manifests. */
-export function targetsOf({ stages }: Pick<Pipeline, 'stages'>): readonly Json[] {
+export function targetsOf({ stages }: Pick<Pipeline, 'stages'>): readonly JsonObject[] {
   return objectsOf(stages)
     .filter(({ type }) => type === 'deploy' || type === 'deployManifest')
     .flatMap((stage) => (stage['type'] === 'deploy' ? objectsOf(stage['clusters']) : [stage]))
 }
 
-export function accountIn({ account, credentials }: Json): string | undefined {
-  return textOf(account) ?? textOf(credentials)
+export function accountIn({ account, credentials }: JsonObject): string | undefined {
+  return scalarOf(account) ?? scalarOf(credentials)
 }
 
 /** Environments to which a pipeline deploys, in the order of its stages. */

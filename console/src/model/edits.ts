@@ -1,5 +1,5 @@
 /** Edits of a stored document, each with what it replaces, so that a change by another user is noticed when it is saved. */
-import type { Json } from './read.ts'
+import type { JsonObject } from '../../../src/json/values.ts'
 
 export interface Edit {
   readonly from: unknown
@@ -8,23 +8,23 @@ export interface Edit {
 
 export type Edits = Readonly<Record<string, Edit>>
 
-export function withEdits<T extends Json>(stored: T, edits: Edits): T {
+export function withEdits<T extends JsonObject>(stored: T, edits: Edits): T {
   return { ...stored, ...valuesOf(edits) }
 }
 
-export function valuesOf(edits: Edits): Json {
+export function valuesOf(edits: Edits): JsonObject {
   return Object.fromEntries(Object.entries(edits).map(([key, { to }]) => [key, to]))
 }
 
 /** An edit that leads back to what was there is none. */
-export function edit(edits: Edits, stored: Json, key: string, to: unknown): Edits {
+export function edit(edits: Edits, stored: JsonObject, key: string, to: unknown): Edits {
   const from = key in edits ? edits[key]?.from : stored[key]
   const { [key]: _before, ...others } = edits
   return isSame(from, to) ? others : { ...others, [key]: { from, to } }
 }
 
 /** Keys that were stored anew, with another value, after their edit began. */
-export function conflictsOf(edits: Edits, stored: Json): readonly string[] {
+export function conflictsOf(edits: Edits, stored: JsonObject): readonly string[] {
   const isTaken = (key: string) => [edits[key]?.from, edits[key]?.to].some((value) => isSame(stored[key], value))
   return Object.keys(edits).filter((key) => !isTaken(key))
 }

@@ -1,7 +1,8 @@
 /** What the console derives from an execution: order and nesting of stages, what waits, what failed and why. */
+
+import { objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import type { components } from '../api/schema.d.ts'
 import { toReason } from './names.ts'
-import { objectOf, objectsOf, textOf, textsOf } from './read.ts'
 import { levelsOf, linksOf } from './stage-links.ts'
 
 type Schemas = components['schemas']
@@ -26,7 +27,7 @@ export function toStageTree(stages: readonly Stage[]) {
 
 /** A running judgment that has no answer waits for a person. */
 export function isWaiting(stage: Stage): boolean {
-  return stage.type === 'manualJudgment' && stage.status === 'RUNNING' && !textOf(stage.context['judgmentStatus'])
+  return stage.type === 'manualJudgment' && stage.status === 'RUNNING' && !scalarOf(stage.context['judgmentStatus'])
 }
 
 export function stageStatus(stage: Stage): Status {
@@ -60,7 +61,7 @@ export function hasActive(runs: readonly { readonly status: string }[]): boolean
 }
 
 export function startedBy({ authentication, trigger }: Execution): string | undefined {
-  return textOf(objectOf(authentication)['user']) ?? textOf(trigger.user)
+  return scalarOf(objectOf(authentication)['user']) ?? scalarOf(trigger.user)
 }
 
 /** Other users whose rights it needs, as they have decided what it does. */
@@ -85,25 +86,25 @@ export function findFailure({ top, inner }: StageTree) {
   for (let next = inner.get(failed.id)?.find(isNext); next !== undefined; next = inner.get(next.id)?.find(isNext)) path.push(next)
   const stage = path.at(-1) ?? failed
   const reason = path.map(reasonOf).findLast((text) => text !== undefined)
-  return { stage, path, reason, child: textOf(stage.context['executionId']) }
+  return { stage, path, reason, child: scalarOf(stage.context['executionId']) }
 }
 
 /** Why something failed, as the engine says, or the cloud operations behind it. */
 export function reasonIn(exception: unknown, operations?: unknown): string | undefined {
   const { errors, error } = objectOf(objectOf(exception)['details'])
   const all = textsOf(errors)
-  const cloud = objectsOf(operations).map((task) => textOf(objectOf(task['exception'])['message']))
-  const said = all.length > 0 ? all : [textOf(error) ?? cloud.find(Boolean) ?? '']
+  const cloud = objectsOf(operations).map((task) => scalarOf(objectOf(task['exception'])['message']))
+  const said = all.length > 0 ? all : [scalarOf(error) ?? cloud.find(Boolean) ?? '']
   return [...new Set(said.map(toReason))].join(' ') || undefined
 }
 
 export function reasonOf(stage: Stage): string | undefined {
   const { exception, 'kato.tasks': operations, judgmentStatus } = stage.context
   const steps = stage.tasks.map(({ taskExceptionDetails }) => reasonIn(objectOf(taskExceptionDetails)['exception']))
-  const message = textOf(objectOf(exception)['message'])
+  const message = scalarOf(objectOf(exception)['message'])
   const said = reasonIn(exception, operations) ?? steps.find(Boolean) ?? (message && toReason(message))
   if (said !== undefined || stage.type !== 'manualJudgment' || judgmentStatus !== 'stop') return said
-  const by = textOf(objectOf(stage.lastModified)['user'])
+  const by = scalarOf(objectOf(stage.lastModified)['user'])
   return by === undefined ? 'It was judged with “stop”.' : `${by} judged it with “stop”.`
 }
 

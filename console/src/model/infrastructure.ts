@@ -1,8 +1,8 @@
 /** Load balancers and security groups as their forms edit them, and the jobs that store them. */
 import { imagesIn } from '../../../src/environments/images.ts'
+import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import type { components } from '../api/schema.d.ts'
 import { accountIn, targetsOf } from './deployments.ts'
-import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 
 type Schemas = components['schemas']
 
@@ -11,7 +11,7 @@ export type Place = Readonly<Record<'provider' | 'account' | 'region' | 'name', 
 
 export function placeOf(balancer: Schemas['LoadBalancer']): Place {
   return {
-    name: balancer.name ?? textOf(balancer['loadBalancerName']) ?? '',
+    name: balancer.name ?? scalarOf(balancer['loadBalancerName']) ?? '',
     account: balancer.account ?? '',
     region: balancer.region ?? '',
     provider: balancer.cloudProvider ?? balancer.type ?? '',
@@ -21,8 +21,8 @@ export function placeOf(balancer: Schemas['LoadBalancer']): Place {
 export const newListener = { externalProtocol: 'HTTP', externalPort: '', internalProtocol: 'HTTP', certificate: '' }
 export const newRule = { source: '', kind: 'network', protocol: 'tcp', startPort: '', endPort: '' }
 
-function toPlace({ name, account, region }: Json) {
-  return { name: textOf(name) ?? '', account: textOf(account) ?? '', region: textOf(region) ?? '' }
+function toPlace({ name, account, region }: JsonObject) {
+  return { name: scalarOf(name) ?? '', account: scalarOf(account) ?? '', region: scalarOf(region) ?? '' }
 }
 
 /** `HTTP:/health` or `TCP`, and numbers. */
@@ -32,20 +32,22 @@ const usualChecks = {
 }
 
 /** @param record A load balancer, whose check is an object, or the fields of a job that stores one. */
-export function toBalancerDraft(record: Json) {
+export function toBalancerDraft(record: JsonObject) {
   const { target: healthCheck, interval: healthInterval, timeout: healthTimeout, ...check } = objectOf(record['healthCheck'])
-  const given: Json = { healthCheck, healthInterval, healthTimeout, ...check }
-  const checks = Object.entries(usualChecks).map(([key, usual]) => [key, textOf(record[key]) ?? textOf(given[key]) ?? usual])
+  const given: JsonObject = { healthCheck, healthInterval, healthTimeout, ...check }
+  const checks = Object.entries(usualChecks).map(([key, usual]) => [key, scalarOf(record[key]) ?? scalarOf(given[key]) ?? usual])
   const listeners = Array.isArray(record['listeners']) ? objectsOf(record['listeners']) : [newListener]
   return {
     ...toPlace(record),
     ...(Object.fromEntries(checks) as typeof usualChecks),
-    listeners: listeners.map(({ externalProtocol, externalPort, internalProtocol, certificate, sslCertificateId }: Json) => ({
-      externalProtocol: textOf(externalProtocol) ?? 'HTTP',
-      externalPort: textOf(externalPort) ?? '',
-      internalProtocol: textOf(internalProtocol) ?? 'HTTP',
-      certificate: textOf(sslCertificateId) ?? textOf(certificate) ?? '',
-    })),
+    listeners: listeners.map(
+      ({ externalProtocol, externalPort, internalProtocol, certificate, sslCertificateId }: JsonObject) => ({
+        externalProtocol: scalarOf(externalProtocol) ?? 'HTTP',
+        externalPort: scalarOf(externalPort) ?? '',
+        internalProtocol: scalarOf(internalProtocol) ?? 'HTTP',
+        certificate: scalarOf(sslCertificateId) ?? scalarOf(certificate) ?? '',
+      }),
+    ),
     isInternal: record['isInternal'] === true,
     securityGroups: textsOf(record['securityGroups']),
   }
@@ -74,28 +76,28 @@ export function toBalancerJob({ listeners, ...draft }: ReturnType<typeof toBalan
 }
 
 /** @param record A security group with its place, or the fields of a job that stores one. */
-export function toSecurityGroupDraft(record: Json) {
+export function toSecurityGroupDraft(record: JsonObject) {
   const { description, inboundRules, ipIngress, securityGroupIngress } = record
   const ofJob = [
-    ...objectsOf(ipIngress).map((rule) => toRule('network', textOf(rule['cidr']), rule['type'], rule)),
-    ...objectsOf(securityGroupIngress).map((rule) => toRule('security group', textOf(rule['name']), rule['type'], rule)),
+    ...objectsOf(ipIngress).map((rule) => toRule('network', scalarOf(rule['cidr']), rule['type'], rule)),
+    ...objectsOf(securityGroupIngress).map((rule) => toRule('security group', scalarOf(rule['name']), rule['type'], rule)),
   ]
   const rules = ipIngress === undefined ? objectsOf(inboundRules).flatMap(toRules) : ofJob
-  return { ...toPlace(record), description: textOf(description) ?? '', rules }
+  return { ...toPlace(record), description: scalarOf(description) ?? '', rules }
 }
 
-function toRule(kind: string, source = '', protocol: unknown, { startPort, endPort }: Json): typeof newRule {
-  const ports = { startPort: textOf(startPort) ?? '', endPort: textOf(endPort) ?? '' }
-  return { kind, source, protocol: textOf(protocol) ?? 'tcp', ...ports }
+function toRule(kind: string, source = '', protocol: unknown, { startPort, endPort }: JsonObject): typeof newRule {
+  const ports = { startPort: scalarOf(startPort) ?? '', endPort: scalarOf(endPort) ?? '' }
+  return { kind, source, protocol: scalarOf(protocol) ?? 'tcp', ...ports }
 }
 
 /** A rule has several ranges of ports; the form has a row for each. */
-function toRules({ protocol, range, securityGroup, portRanges }: Json) {
+function toRules({ protocol, range, securityGroup, portRanges }: JsonObject) {
   const { ip, cidr } = objectOf(range)
-  const isNetwork = textOf(ip) !== undefined
-  const source = isNetwork ? `${textOf(ip)}${textOf(cidr) ?? ''}` : textOf(objectOf(securityGroup)['name'])
+  const isNetwork = scalarOf(ip) !== undefined
+  const source = isNetwork ? `${scalarOf(ip)}${scalarOf(cidr) ?? ''}` : scalarOf(objectOf(securityGroup)['name'])
   const ranges = objectsOf(portRanges)
-  return (ranges.length === 0 ? [{}] : ranges).map((ports: Json) => {
+  return (ranges.length === 0 ? [{}] : ranges).map((ports: JsonObject) => {
     const isAll = numberOf(ports['startPort']) === 0 && numberOf(ports['endPort']) === 65_535
     return toRule(isNetwork ? 'network' : 'security group', source, protocol, isAll ? {} : ports)
   })
@@ -126,10 +128,10 @@ export function securityGroupsOf(byAccount: unknown) {
     Object.entries(objectOf(byProvider)).flatMap(([provider, byRegion]) =>
       Object.entries(objectOf(byRegion)).flatMap(([region, groups]) =>
         objectsOf(groups).flatMap((group) => {
-          const name = textOf(group['name'])
+          const name = scalarOf(group['name'])
           if (name === undefined) return []
           // Providers write no owner to most summaries: names begin with it.
-          const owner = textOf(group['application']) ?? textOf(objectOf(group['moniker'])['app']) ?? applicationOf(name)
+          const owner = scalarOf(group['application']) ?? scalarOf(objectOf(group['moniker'])['app']) ?? applicationOf(name)
           return [{ provider, account, region, name, application: owner }]
         }),
       ),
@@ -162,7 +164,7 @@ export function pipelinesThatDeploy(
     const { id, name, application } = pipeline
     const wanted = targetsOf(pipeline)
       .filter((target) => isThere(accountIn(target) ?? ''))
-      .map(({ imageId: own, manifests }) => [textOf(own) ?? [], imagesIn(manifests)].flat())
+      .map(({ imageId: own, manifests }) => [scalarOf(own) ?? [], imagesIn(manifests)].flat())
     const texts = wanted.flat()
     const parameters = texts.map((text) => parametersFor(text, image, version, imageId)).find((one) => one !== undefined)
     const makers = objectsOf(pipeline.stages).filter(({ type }) => madeHere.test(String(type)))
@@ -192,8 +194,8 @@ export function artifactsFor(imageId: string, { expectedArtifacts }: Pick<Schema
   const { image, version } = splitImage(imageId)
   return objectsOf(expectedArtifacts).flatMap(({ id, displayName, matchArtifact }) => {
     const { type, name = image } = objectOf(matchArtifact)
-    if (name !== image || !textOf(type)?.endsWith('/image')) return []
-    return [{ id, title: textOf(displayName) ?? image, artifact: { type, name, version, reference: imageId } }]
+    if (name !== image || !scalarOf(type)?.endsWith('/image')) return []
+    return [{ id, title: scalarOf(displayName) ?? image, artifact: { type, name, version, reference: imageId } }]
   })
 }
 
@@ -209,6 +211,6 @@ function parametersFor(text: string, image: string, version: string, whole: stri
 
 /** The log of a bake. The API wraps it for browsers that show it as a page. */
 export function toBakeLog(answer: unknown): string {
-  const text = textOf(objectOf(answer)['logsContent']) ?? textOf(answer) ?? ''
+  const text = scalarOf(objectOf(answer)['logsContent']) ?? scalarOf(answer) ?? ''
   return /^<pre>([\s\S]*)<\/pre>\s*$/.exec(text)?.[1] ?? text
 }

@@ -74,3 +74,8 @@ export function freeName(name: string, isTaken: (name: string) => boolean, separ
 export function toWords(name: string): string {
   return name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 }
+
+/** Splits the text of a field whose values are separated by commas. */
+export function splitList(text: string): string[] {
+  return [...new Set(text.split(',').map((part) => part.trim()))].filter(Boolean)
+}

@@ -1,7 +1,8 @@
 /** Pipelines: filters of a list of them, and their triggers in words. */
+
+import { type JsonObject, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import type { components } from '../api/schema.d.ts'
 import { type Execution, isComplete, newestFirst } from './execution.ts'
-import { type Json, objectsOf, textOf, textsOf } from './read.ts'
 
 export type Pipeline = components['schemas']['Pipeline']
 type Run = Pick<Execution, 'pipelineConfigId' | 'buildTime'> & { readonly status: string }
@@ -28,8 +29,8 @@ function hasState({ id, disabled }: Pipeline, state: string, runs: readonly Run[
 /** `name: value`, or the name alone. */
 function tagsOf({ tags }: Pipeline): readonly string[] {
   return objectsOf(tags).flatMap((tag) => {
-    const name = textOf(tag['name'])
-    return name === undefined ? [] : [[name, textOf(tag['value'])].filter(Boolean).join(': ')]
+    const name = scalarOf(tag['name'])
+    return name === undefined ? [] : [[name, scalarOf(tag['value'])].filter(Boolean).join(': ')]
   })
 }
 
@@ -55,8 +56,8 @@ const subjects: Readonly<Record<string, string>> = {
 }
 
 /** What has to happen; a schedule says its expression, whose times the service knows. @param pipelineName Of an id */
-export function describeTrigger(trigger: Json, pipelineName: (id: string) => string | undefined): string {
-  const text = (name: string) => textOf(trigger[name])
+export function describeTrigger(trigger: JsonObject, pipelineName: (id: string) => string | undefined): string {
+  const text = (name: string) => scalarOf(trigger[name])
   const type = text('type') ?? 'unknown'
   if (type === 'cron') return `Schedule ${text('cronExpression') ?? ''}`
   if (type === 'pipeline') return afterPipeline(trigger, pipelineName)
@@ -74,11 +75,11 @@ export function describeTrigger(trigger: Json, pipelineName: (id: string) => str
   return [subject, ...details.filter((detail) => detail !== false)].join(' ')
 }
 
-function afterPipeline(trigger: Json, pipelineName: (id: string) => string | undefined): string {
-  const id = textOf(trigger['pipeline']) ?? ''
+function afterPipeline(trigger: JsonObject, pipelineName: (id: string) => string | undefined): string {
+  const id = scalarOf(trigger['pipeline']) ?? ''
   const ends = textsOf(trigger['status']).map((end) =>
     end === 'successful' ? 'succeeds' : end === 'failed' ? 'fails' : `is ${end}`,
   )
-  const name = pipelineName(id) ?? `a pipeline of ${textOf(trigger['application']) ?? 'another application'}`
+  const name = pipelineName(id) ?? `a pipeline of ${scalarOf(trigger['application']) ?? 'another application'}`
   return `When ${name} ${ends.length === 0 ? 'ends' : ends.join(' or ')}`
 }

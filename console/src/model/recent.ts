@@ -1,7 +1,7 @@
 /** What this user opens, uses and marks in this browser, for Home, lists and the search. */
 import { signal } from '@preact/signals'
+import { textsOf } from '../../../src/json/values.ts'
 import { user } from '../api/session.ts'
-import { textsOf } from './read.ts'
 import { loadStored, store } from './stored.ts'
 
 /** How much something is used: each use counts half as much after a week. */

@@ -1,20 +1,20 @@
 /** What a run has deployed, and the environments of accounts: apart from what reads server groups, which the home page does not. */
 import { imageOfStage, imagesIn } from '../../../src/environments/images.ts'
+import { scalarOf } from '../../../src/json/values.ts'
 import type { components } from '../api/schema.d.ts'
 import type { Execution } from './execution.ts'
-import { textOf } from './read.ts'
 
 /** The environment of each account: its field, else its name. */
 export type Environments = ReadonlyMap<string, string>
 
 export function toEnvironments(accounts: readonly components['schemas']['Account'][]): Environments {
-  return new Map(accounts.map((account) => [account.name, textOf(account['environment']) ?? account.name]))
+  return new Map(accounts.map((account) => [account.name, scalarOf(account['environment']) ?? account.name]))
 }
 
 /** What a run has put where: an image, or the name of a manifest's object, and accounts. */
 export function deploymentsOf({ stages }: Execution) {
   const found = stages.flatMap(({ type, status, context, outputs }) => {
-    const account = textOf(context['account']) ?? textOf(context['credentials'])
+    const account = scalarOf(context['account']) ?? scalarOf(context['credentials'])
     if (status !== 'SUCCEEDED' || account === undefined) return []
     if (type === 'deployManifest')
       return imagesIn(outputs['manifests'] ?? context['manifests']).map((image) => ({ image, account }))

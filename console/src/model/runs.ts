@@ -1,6 +1,7 @@
 /** Lists of runs: what an address asks of the API, and what a row says. */
+
+import { type JsonObject, objectOf, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import type { Execution } from './execution.ts'
-import { type Json, objectOf, objectsOf, textOf } from './read.ts'
 
 type Query = Readonly<Record<string, string | undefined>>
 
@@ -68,12 +69,12 @@ const hosts: Readonly<Record<string, string>> = {
 }
 
 /** Where a server shows the commits of a trigger, such as below `…/commit/`; undefined where its address is not known. */
-export function repositoryUrl(trigger: Json): string | undefined {
+export function repositoryUrl(trigger: JsonObject): string | undefined {
   const { source, project, slug, payload, buildInfo } = trigger
   const [change] = objectsOf(objectOf(buildInfo)['scm'])
-  const remote = textOf(objectOf(objectOf(payload)['repository'])['html_url']) ?? textOf(change?.['remoteUrl'])
-  const host = hosts[textOf(source) ?? '']
-  const known = textOf(project) && textOf(slug) && host && `${host}/${project}/${slug}`
+  const remote = scalarOf(objectOf(objectOf(payload)['repository'])['html_url']) ?? scalarOf(change?.['remoteUrl'])
+  const host = hosts[scalarOf(source) ?? '']
+  const known = scalarOf(project) && scalarOf(slug) && host && `${host}/${project}/${slug}`
   const url = remote?.startsWith('https://') ? remote.replace(/\.git$/, '') : known
   return url && url + (url.startsWith('https://gitlab.com/') ? '/-' : '')
 }
@@ -82,14 +83,14 @@ const maxParts = 4
 
 /** What a run is of: its parameters, and version, branch and commit of its trigger. */
 export function contentOf({ trigger }: Execution): readonly string[] {
-  const { tag, branch, hash, version, buildInfo } = trigger as Json
+  const { tag, branch, hash, version, buildInfo } = trigger as JsonObject
   const parameters = Object.entries(objectOf(trigger.parameters)).map(([name, value]) => {
-    const text = typeof value === 'boolean' ? String(value) : textOf(value)
+    const text = typeof value === 'boolean' ? String(value) : scalarOf(value)
     return text && `${name} ${text}`
   })
-  const images = objectsOf(trigger.artifacts).map(({ reference }) => textOf(reference)?.split('/').at(-1))
-  const build = textOf(objectOf(buildInfo)['number'])
-  const source = [textOf(version), textOf(tag), textOf(branch), textOf(hash)?.slice(0, 8), build && `build ${build}`]
+  const images = objectsOf(trigger.artifacts).map(({ reference }) => scalarOf(reference)?.split('/').at(-1))
+  const build = scalarOf(objectOf(buildInfo)['number'])
+  const source = [scalarOf(version), scalarOf(tag), scalarOf(branch), scalarOf(hash)?.slice(0, 8), build && `build ${build}`]
   const parts = [...source, ...parameters, ...images].flatMap((part) => part || [])
   return parts.length <= maxParts ? parts : [...parts.slice(0, maxParts), `${parts.length - maxParts} more`]
 }

@@ -1,9 +1,10 @@
 /** Server groups as the overview of an application shows them. */
+
+import { numberOf, objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import type { components } from '../api/schema.d.ts'
 import { isFullName } from '../manifests/object.ts'
 import { instanceStatus, type Status } from './execution.ts'
 import { toWords } from './names.ts'
-import { numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 
 type Schemas = components['schemas']
 export type ServerGroup = Schemas['ServerGroup']
@@ -14,7 +15,7 @@ export function isEnabled(group: ServerGroup): boolean {
 }
 
 export function accountOf({ account, accountName }: { account?: string | null; accountName?: unknown }): string {
-  return account ?? textOf(accountName) ?? ''
+  return account ?? scalarOf(accountName) ?? ''
 }
 
 /** Where its address leads. */
@@ -43,9 +44,9 @@ export function countsOf(group: ServerGroup): { readonly total: number; readonly
 export function versionOf(group: ServerGroup): string | undefined {
   const build = objectOf(group.buildInfo)
   const image = textsOf(build['images'])[0]
-  const [name, version] = [textOf(build['package_name']), textOf(build['version'])]
+  const [name, version] = [scalarOf(build['package_name']), scalarOf(build['version'])]
   if (name !== undefined && version !== undefined) return `${name}:${version}`
-  return image ?? textOf(objectOf(group.launchConfig)['imageId']) ?? textOf(objectOf(group.image)['name'])
+  return image ?? scalarOf(objectOf(group.launchConfig)['imageId']) ?? scalarOf(objectOf(group.image)['name'])
 }
 
 /** `v007` where the name has a number. */
@@ -54,7 +55,7 @@ export function versionIn(name: string): string {
 }
 
 export function loadBalancersOf(group: ServerGroup): readonly string[] {
-  return (group.loadBalancers ?? []).flatMap((balancer) => textOf(balancer) ?? textOf(objectOf(balancer)['name']) ?? [])
+  return (group.loadBalancers ?? []).flatMap((balancer) => scalarOf(balancer) ?? scalarOf(objectOf(balancer)['name']) ?? [])
 }
 
 /** Details of a server group may lack what the list has. */
@@ -171,8 +172,8 @@ export function healthReason(instance: Instance): string | undefined {
   const checks = objectsOf(instance.health).filter(({ state }) => state !== 'Up' && state !== 'Unknown')
   for (const check of checks) {
     const balancer = objectsOf(check['loadBalancers']).find(({ healthState }) => healthState !== 'Up')
-    const text = textOf(balancer?.['description']) ?? textOf(check['description']) ?? textOf(check['message'])
-    if (text !== undefined) return `${toWords(textOf(check['type']) ?? '')}: ${text}`
+    const text = scalarOf(balancer?.['description']) ?? scalarOf(check['description']) ?? scalarOf(check['message'])
+    if (text !== undefined) return `${toWords(scalarOf(check['type']) ?? '')}: ${text}`
   }
   return undefined
 }
@@ -186,10 +187,10 @@ export function toEvents(events: unknown, instances: readonly Instance[] = []) {
   const ofGroup = objectsOf(events).map((event) => ({ event, instance: undefined }))
   const rows = [...ofGroup, ...ofInstances].map(({ event, instance }) => ({
     /** Providers write milliseconds, or a date. */
-    atMs: timeKeys.map((key) => numberOf(event[key]) ?? numberOf(Date.parse(textOf(event[key]) ?? ''))).find(Boolean),
-    text: textKeys.map((key) => textOf(event[key])).find((found) => found !== undefined) ?? '',
-    cause: textOf(event['cause']),
-    state: textOf(event['statusCode']) ?? textOf(event['status']) ?? textOf(event['type']),
+    atMs: timeKeys.map((key) => numberOf(event[key]) ?? numberOf(Date.parse(scalarOf(event[key]) ?? ''))).find(Boolean),
+    text: textKeys.map((key) => scalarOf(event[key])).find((found) => found !== undefined) ?? '',
+    cause: scalarOf(event['cause']),
+    state: scalarOf(event['statusCode']) ?? scalarOf(event['status']) ?? scalarOf(event['type']),
     instance,
   }))
   return rows.toSorted((a, b) => (b.atMs ?? 0) - (a.atMs ?? 0))

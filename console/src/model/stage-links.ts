@@ -1,5 +1,5 @@
 /** How stages refer to each other: their order, what leads to what, and what is alike. */
-import { textOf, textsOf } from './read.ts'
+import { scalarOf, textsOf } from '../../../src/json/values.ts'
 
 /** A stage of a definition or of an execution. */
 interface Linked {
@@ -13,7 +13,7 @@ type Neighbours = ReadonlyMap<string, readonly string[]>
 /** Stages by how many others come before them at least. A circle or a missing requisite costs the order, not the list. */
 export function levelsOf<Stage extends Linked>(stages: readonly Stage[]): readonly (readonly Stage[])[] {
   const levels = stages.map(() => 0)
-  const places = new Map(stages.map(({ refId }, at) => [textOf(refId), at]))
+  const places = new Map(stages.map(({ refId }, at) => [scalarOf(refId), at]))
   const raise = ({ requisiteStageRefIds }: Linked, at: number) => {
     const before = textsOf(requisiteStageRefIds).map((ref) => levels[places.get(ref) ?? -1] ?? -1)
     const level = Math.min(stages.length, Math.max(-1, ...before) + 1)
@@ -28,7 +28,7 @@ export function levelsOf<Stage extends Linked>(stages: readonly Stage[]): readon
 
 /** @param stages Each after those that it requires */
 export function linksOf(stages: readonly (Linked & { readonly id: string })[]) {
-  const byRef = new Map(stages.map(({ refId, id }) => [textOf(refId), id]))
+  const byRef = new Map(stages.map(({ refId, id }) => [scalarOf(refId), id]))
   const required = stages.flatMap(({ id, requisiteStageRefIds }) =>
     [...new Set(textsOf(requisiteStageRefIds))].map((ref) => ({ id, ref, from: byRef.get(ref) ?? `missing:${ref}` })),
   )

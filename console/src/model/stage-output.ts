@@ -1,6 +1,7 @@
 /** Where the output of a stage is, and what it has deployed. */
+
+import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import type { Stage } from './execution.ts'
-import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 
 type Place = { readonly account: string; readonly region: string }
 export type GroupPlace = Place & { readonly name: string }
@@ -18,7 +19,7 @@ export function outputOf(stages: readonly Stage[]): StageOutput | undefined {
   for (const { context } of stages) {
     const build = buildOf(context)
     if (build !== undefined) return { kind: 'build', build }
-    const text = textOf(context['buildOutput']) ?? textOf(context['logs']) ?? textOf(context['stdout']) ?? answerOf(context)
+    const text = scalarOf(context['buildOutput']) ?? scalarOf(context['logs']) ?? scalarOf(context['stdout']) ?? answerOf(context)
     if (text !== undefined) return { kind: 'text', text }
     const program = programOf(context)
     if (program !== undefined) return { kind: 'program', program }
@@ -29,40 +30,40 @@ export function outputOf(stages: readonly Stage[]): StageOutput | undefined {
 /** The same, else what the operations of the first stage report. */
 export function logOf(stages: readonly Stage[]): StageOutput | undefined {
   const history = objectsOf(stages[0]?.context['kato.tasks']).flatMap((task) => objectsOf(task['history']))
-  const lines = history.map(({ phase, status }) => `${textOf(phase) ?? ''}  ${textOf(status) ?? ''}`)
+  const lines = history.map(({ phase, status }) => `${scalarOf(phase) ?? ''}  ${scalarOf(status) ?? ''}`)
   return outputOf(stages) ?? (lines.length === 0 ? undefined : { kind: 'text', text: lines.join('\n') })
 }
 
 /** Undefined until the build has a number. */
-export function buildOf(context: Json) {
-  const [host, job, number] = [textOf(context['master']), textOf(context['job']), numberOf(context['buildNumber'])]
+export function buildOf(context: JsonObject) {
+  const [host, job, number] = [scalarOf(context['master']), scalarOf(context['job']), numberOf(context['buildNumber'])]
   return host === undefined || job === undefined || number === undefined ? undefined : { host, job, number }
 }
 
-function answerOf({ webhook }: Json): string | undefined {
+function answerOf({ webhook }: JsonObject): string | undefined {
   const { body } = objectOf(webhook)
-  return typeof body === 'object' && body !== null ? JSON.stringify(body, null, 2) : textOf(body)
+  return typeof body === 'object' && body !== null ? JSON.stringify(body, null, 2) : scalarOf(body)
 }
 
 /** The job that the stage runs, or its last pod where pods do the work. */
-function programOf(context: Json): Program | undefined {
+function programOf(context: JsonObject): Program | undefined {
   const status = objectOf(context['jobStatus'])
-  const provider = textOf(context['cloudProvider'])
-  const account = textOf(status['account']) ?? accountOf(context) ?? ''
-  const pod = textOf(objectsOf(status['pods']).at(-1)?.['name'])
-  if (pod !== undefined) return { account, region: textOf(status['location']) ?? '', id: `pod ${pod}`, provider }
+  const provider = scalarOf(context['cloudProvider'])
+  const account = scalarOf(status['account']) ?? accountOf(context) ?? ''
+  const pod = scalarOf(objectsOf(status['pods']).at(-1)?.['name'])
+  if (pod !== undefined) return { account, region: scalarOf(status['location']) ?? '', id: `pod ${pod}`, provider }
   const [[region = '', names] = []] = Object.entries(objectOf(context['deploy.jobs']))
   const [id] = textsOf(names)
   return id === undefined ? undefined : { account, region, id, provider }
 }
 
-export function accountOf(context: Json): string | undefined {
-  return textOf(context['account']) ?? textOf(context['credentials'])
+export function accountOf(context: JsonObject): string | undefined {
+  return scalarOf(context['account']) ?? scalarOf(context['credentials'])
 }
 
 /** Where a stage or a job works, as far as it says so. */
-export function placeOf(context: Json): Place | undefined {
-  const [account, region] = [accountOf(context), textOf(context['region']) ?? textsOf(context['regions'])[0]]
+export function placeOf(context: JsonObject): Place | undefined {
+  const [account, region] = [accountOf(context), scalarOf(context['region']) ?? textsOf(context['regions'])[0]]
   return account === undefined || region === undefined ? undefined : { account, region }
 }
 

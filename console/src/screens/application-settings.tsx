@@ -2,6 +2,7 @@
 import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { type JsonObject, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import type { ScreenProps } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
 import { actionHeaders, client, warningsOf } from '../api/client.ts'
@@ -19,7 +20,6 @@ import { AddressTabs } from '../components/tabs.tsx'
 import { useLeaveGuard } from '../leave.tsx'
 import { useKeyDown } from '../letter-keys.ts'
 import { conflictsOf, type Edits, edit, valuesOf, withEdits } from '../model/edits.ts'
-import { type Json, objectsOf, textOf } from '../model/read.ts'
 import { plural } from '../words.ts'
 import { SecretsTab } from './application-secrets.tsx'
 import {
@@ -78,8 +78,8 @@ function useStored(application: string) {
   const attributes = useAttributes(application)
   const path = { type: 'application', application }
   const notifications = useLive('/notifications/{type}/{application}', { path }, { refresh: 'slow' })
-  const record: Json = notifications.reading.value.body ?? {}
-  const stored: Json = { ...attributes.reading.value.body?.attributes, notifications: toList(record) }
+  const record: JsonObject = notifications.reading.value.body ?? {}
+  const stored: JsonObject = { ...attributes.reading.value.body?.attributes, notifications: toList(record) }
   return { attributes, notifications, record, stored }
 }
 
@@ -132,7 +132,9 @@ function Review({ application, edits, onSaved }: { application: string; edits: E
     notifications.refresh()
   }, [])
   const conflicts = conflictsOf(edits, stored)
-  const authors = conflicts.map((key) => textOf((key === 'notifications' ? record : stored)['lastModifiedBy']) ?? 'Another user')
+  const authors = conflicts.map(
+    (key) => scalarOf((key === 'notifications' ? record : stored)['lastModifiedBy']) ?? 'Another user',
+  )
   const run = async () => {
     const { notifications: list, ...changed } = valuesOf(edits)
     if (Object.keys(changed).length > 0) await saveAttributes(application, changed, stored['email'])
@@ -155,7 +157,7 @@ function Review({ application, edits, onSaved }: { application: string; edits: E
 }
 
 /** Every change of an application repeats its address, as engines ask for it. @throws {ApiError} */
-async function saveAttributes(application: string, changed: Json, email: unknown): Promise<void> {
+async function saveAttributes(application: string, changed: JsonObject, email: unknown): Promise<void> {
   await completeTask({
     application,
     description: `Update ${application}`,
@@ -167,7 +169,7 @@ async function saveAttributes(application: string, changed: Json, email: unknown
 }
 
 /** @throws {ApiError} */
-async function saveNotifications(application: string, body: Json): Promise<void> {
+async function saveNotifications(application: string, body: JsonObject): Promise<void> {
   const params = { path: { type: 'application', application } }
   const call = client.POST('/notifications/{type}/{application}', { params, headers: actionHeaders, body })
   reportWarning(`Notifications of ${application} saved`, await warningsOf(call))

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { pendingTasks } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
@@ -18,7 +19,6 @@ import { Icon, Name, StatusBadge } from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { Lazy } from '../editor/lazy.tsx'
 import { placeOf } from '../model/infrastructure.ts'
-import { objectsOf, textOf } from '../model/read.ts'
 import { foresee, foreseen } from '../model/recent.ts'
 import {
   accountOf,
@@ -317,7 +317,7 @@ function ClusterPanel({ application, account, name, fronts = [], isLink = true, 
               <Name text={front.name ?? ''} max={30} />
               {objectsOf(front['listeners']).map(({ externalPort, externalProtocol }) => (
                 <span key={String(externalPort)} class="muted">
-                  {`${textOf(externalProtocol) ?? ''} :${textOf(externalPort) ?? ''}`}
+                  {`${scalarOf(externalProtocol) ?? ''} :${scalarOf(externalPort) ?? ''}`}
                 </span>
               ))}
             </a>

@@ -1,4 +1,6 @@
 /** How an application is delivered: its canary analyses and their configurations; and the report of one analysis. */
+
+import { numberOf, scalarOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
@@ -7,7 +9,6 @@ import { type Column, DataTable } from '../components/data-table.tsx'
 import { ApplicationHead, applicationCrumbs, EmptyState, Loaded, PageHead, Panel } from '../components/screen.tsx'
 import { KeyValue, Name, NameLink, StatusText, Time } from '../components/text.tsx'
 import { toReport } from '../model/canary.ts'
-import { numberOf, textOf } from '../model/read.ts'
 
 type Analysis = Schemas['CanaryResult']
 
@@ -53,7 +54,7 @@ function Figures({ application }: { application: string }) {
   )
 }
 
-const idOf = (analysis: Analysis) => textOf(analysis['pipelineId']) ?? ''
+const idOf = (analysis: Analysis) => scalarOf(analysis['pipelineId']) ?? ''
 
 function columnsOf(application: string): readonly Column<Analysis>[] {
   const name = (analysis: Analysis) => toReport(analysis).name ?? 'Analysis'

@@ -1,10 +1,11 @@
 /** The action of a task once more: its dialog, filled with what the task did. */
+
+import { type JsonObject, objectOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import type { Task } from '../api/actions.ts'
 import { hasForm, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useDenial } from '../api/rights.ts'
 import { ActionButton } from '../components/button.tsx'
-import { type Json, objectOf, textOf, textsOf } from '../model/read.ts'
 import { instanceId, type ServerGroup } from '../model/server-groups.ts'
 import { placeOf } from '../model/stage-output.ts'
 import { editPlace } from './place-forms.tsx'
@@ -21,7 +22,7 @@ interface JobProps {
   readonly type: string
   /** Where the server group, load balancer or security group is. */
   readonly place: { readonly account: string; readonly region: string; readonly name: string }
-  readonly fields: Json
+  readonly fields: JsonObject
 }
 
 /** Nothing for tasks of several jobs, and for jobs without a place. */
@@ -29,7 +30,7 @@ export function DoAgain({ task: { application, execution } }: { task: Task }) {
   const [job, another] = (execution?.stages ?? []).filter(({ parentStageId }) => !parentStageId)
   const fields = objectOf(job?.context)
   const at = placeOf(fields)
-  const name = names.map((key) => textOf(fields[key])).find((text) => text !== undefined)
+  const name = names.map((key) => scalarOf(fields[key])).find((text) => text !== undefined)
   if (job === undefined || another !== undefined || at === undefined || name === undefined) return null
   const props = { application, type: job.type, place: { ...at, name }, fields }
   if (groupJobs.includes(job.type)) return <OfServerGroup {...props} />
@@ -59,7 +60,7 @@ function OfKnownGroup({ group, context, type, fields }: JobProps & { group: Serv
 function OfPlace({ application, type, place, fields }: JobProps) {
   const isBalancer = type === 'upsertLoadBalancer'
   const form = isBalancer ? 'loadBalancer' : 'securityGroup'
-  const provider = textOf(fields['cloudProvider']) ?? ''
+  const provider = scalarOf(fields['cloudProvider']) ?? ''
   const isEdited = hasForm(useCloudProviders(), provider, form)
   const parameters = { path: place, query: { provider } }
   const balancers = useLive('/loadBalancers/{account}/{region}/{name}', isBalancer ? parameters : undefined, { refresh: 'open' })

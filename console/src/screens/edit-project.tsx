@@ -1,6 +1,7 @@
 /** The dialog that creates or changes a project, and the parts of one. */
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { type JsonObject, textsOf } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
 import { ApiError, client, type Schemas, unwrap } from '../api/client.ts'
@@ -11,7 +12,7 @@ import { CheckList, Field, Fields } from '../components/form-fields.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
 import { Name } from '../components/text.tsx'
 import { TextsInput } from '../editor/inputs.tsx'
-import { type Json, splitList, textsOf } from '../model/read.ts'
+import { splitList } from '../model/names.ts'
 
 export type Project = Schemas['Project']
 
@@ -27,7 +28,7 @@ export function partsOf({ config }: Pick<Project, 'config'>) {
 type Parts = ReturnType<typeof partsOf>
 
 /** As the form has it: applications of a rule are a text. */
-interface RuleDraft extends Json {
+interface RuleDraft extends JsonObject {
   readonly account: string
   readonly applications: string
 }

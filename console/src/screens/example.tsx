@@ -1,6 +1,7 @@
 /** The first deployment of a new installation: a small web program, with all that belongs to it, in one step. */
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import type { JsonObject } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import { type Change, completeTask, objectKey } from '../api/actions.ts'
 import { actionHeaders, client, unwrap } from '../api/client.ts'
@@ -8,7 +9,6 @@ import { refreshMatching } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { decimal, TextField } from '../components/form-fields.tsx'
-import type { Json } from '../model/read.ts'
 import { startPipeline } from './start-dialog.tsx'
 
 /** The application of every example. */
@@ -26,7 +26,7 @@ interface Example {
   readonly versions: readonly [string, string]
   /** Makes what the pipeline needs; each step may have been done before. */
   readonly prepare?: (value: string) => Promise<void>
-  readonly pipeline: { readonly name: string; readonly description: string; readonly stage: (value: string) => Json }
+  readonly pipeline: { readonly name: string; readonly description: string; readonly stage: (value: string) => JsonObject }
 }
 
 export function DeployExample({ example }: { example: Example }) {

@@ -1,6 +1,7 @@
 /** What can be done to an execution and its stages, with what each says before it is done; and the judgment that waits. */
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { type JsonObject, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import { ApiError, actionHeaders, client, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
@@ -15,7 +16,6 @@ import { act } from '../components/notices.tsx'
 import { FailedAction } from '../components/screen.tsx'
 import { Duration, type IconName, Name, PlainText, StatusMark } from '../components/text.tsx'
 import { type Execution, isComplete, isFailed, isWaiting, type Stage, shortId, titleOf } from '../model/execution.ts'
-import { type Json, objectsOf, textOf } from '../model/read.ts'
 
 /** The most wanted first. */
 export function useExecutionActions(execution: Execution): readonly MenuItem[] {
@@ -116,8 +116,8 @@ function followers({ stages }: Execution, { refId }: Stage): readonly Stage[] {
 /** For what the reader may give a reason. */
 const withReason = { values: { reason: '' }, fields: { reason: { label: 'Reason (optional)' } } }
 
-function reasonOf({ reason }: Json): string | undefined {
-  return textOf(reason)?.trim() || undefined
+function reasonOf({ reason }: JsonObject): string | undefined {
+  return scalarOf(reason)?.trim() || undefined
 }
 
 /** @throws {ApiError} */
@@ -144,8 +144,8 @@ export function Judgment({ execution, stage }: { execution: Execution; stage: St
   const right = useDenial({ operation: startOperation, application: execution.application })
   const judges = judgesOf(stage)
   const reason = right ?? (judges && `Only ${judges.join(' or ')} may judge this.`)
-  const inputs = objectsOf(stage.context['judgmentInputs']).flatMap(({ value }) => textOf(value) ?? [])
-  const instructions = textOf(stage.context['instructions'])
+  const inputs = objectsOf(stage.context['judgmentInputs']).flatMap(({ value }) => scalarOf(value) ?? [])
+  const instructions = scalarOf(stage.context['instructions'])
   const [input, setInput] = useState(inputs.length === 1 ? inputs[0] : undefined)
   const denied = reason ?? (inputs.length > 0 && input === undefined ? 'Choose an answer first.' : undefined)
   const { busy, error, submit } = useSubmit({

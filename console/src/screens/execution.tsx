@@ -1,11 +1,11 @@
 /** One execution: where it is, why it failed, what can be done. */
 import { useMemo, useState } from 'preact/hooks'
+import { objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { useRunsOf } from '../api/pipelines.ts'
 import { Beside } from '../components/beside.tsx'
 import { ActionButton, Banner } from '../components/button.tsx'
-import { useQueryChange } from '../components/filter-field.tsx'
 import { EmptyState, Loaded, Panel } from '../components/screen.tsx'
 import { StageGraph } from '../components/stage-graph.tsx'
 import { StageList, type StageListProps } from '../components/stage-list.tsx'
@@ -26,8 +26,8 @@ import {
   titleOf,
   toStageTree,
 } from '../model/execution.ts'
-import { objectsOf, textOf } from '../model/read.ts'
 import { toStageGraph } from '../model/stage-graph.ts'
+import { useQueryChange } from '../query.ts'
 import { plural } from '../words.ts'
 import { Judgment } from './execution-actions.tsx'
 import { RunFailure } from './run-failure.tsx'
@@ -94,7 +94,7 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
         </Banner>
       )}
       {notices.map(({ message }, at) => (
-        <Banner key={at} tone="warning" children={<PlainText text={textOf(message) ?? ''} />} />
+        <Banner key={at} tone="warning" children={<PlainText text={scalarOf(message) ?? ''} />} />
       ))}
       {waiting !== undefined && <Judgment key={waiting.id} execution={execution} stage={waiting} />}
       {failure !== undefined && <RunFailure key={failure.child} run={execution} execution={execution} failure={failure} />}

@@ -1,9 +1,10 @@
 /** What a new installation offers first. */
+
+import { objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import { providerOf, useAccounts, useCloudProviders } from '../api/cloud-providers.ts'
 import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { Mark } from '../components/text.tsx'
-import { objectsOf, textOf, textsOf } from '../model/read.ts'
 
 /** @param text What is empty, and what belongs there */
 export function FirstSteps({ text = 'Nothing has run yet.' }: { text?: string }) {
@@ -67,7 +68,7 @@ function usePlaces() {
   const providers = useCloudProviders()
   const places = accounts.flatMap((account) => {
     const provider = providers.find(({ id }) => id === providerOf(account))
-    const region = textOf(objectsOf(account.regions)[0]?.['name']) ?? ''
+    const region = scalarOf(objectsOf(account.regions)[0]?.['name']) ?? ''
     const of = { account: account.name, region, namespaces: textsOf(account['namespaces']) }
     return provider === undefined ? [] : [{ ...of, ...provider, provider: provider.id }]
   })

@@ -1,4 +1,6 @@
 /** Whether the platform is well: readiness, findings with their fixes for administrators, services and numbers. */
+
+import { textsOf } from '../../../src/json/values.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
@@ -6,7 +8,6 @@ import { ActionButton, CopyButton } from '../components/button.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { ErrorState, Loaded, Loading, PageHead, Panel, Stale } from '../components/screen.tsx'
 import { KeyValue, Name, StatusBadge, StatusMark, Time } from '../components/text.tsx'
-import { textsOf } from '../model/read.ts'
 import { formatDuration } from '../model/time.ts'
 import { capital, plural, serviceWord } from '../words.ts'
 

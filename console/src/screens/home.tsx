@@ -4,6 +4,7 @@ import { useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { labelOf } from '../../../src/environments/images.ts'
 import { inOrder } from '../../../src/environments/order.ts'
+import { scalarOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { useAccounts } from '../api/cloud-providers.ts'
 import { type Live, refreshAll, useLive } from '../api/live.ts'
@@ -25,7 +26,6 @@ import {
   statusOf,
   titleOf,
 } from '../model/execution.ts'
-import { textOf } from '../model/read.ts'
 import { favourites, recents } from '../model/recent.ts'
 import { deploymentsOf, toEnvironments } from '../model/run-deployments.ts'
 import { formatClock, presentMs } from '../model/time.ts'
@@ -171,7 +171,7 @@ function Row({ run: { application, name, id }, status, href = to.execution(id), 
 function waitingRow(run: Execution) {
   const stage = run.stages.find(isWaiting)
   const href = to.execution(run.id, { stage: stage?.id })
-  const about = stage && <Name text={textOf(stage.context['instructions']) ?? titleOf(stage)} max={120} />
+  const about = stage && <Name text={scalarOf(stage.context['instructions']) ?? titleOf(stage)} max={120} />
   const end = [
     <Time key="time" at={stage?.startTime} />,
     <a key="judge" class="button is-primary small" href={href}>

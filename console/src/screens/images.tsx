@@ -1,5 +1,6 @@
 /** Images: what was made from what, and where it runs. */
 import { useLocation } from 'preact-iso/router'
+import { numberOf, objectOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
@@ -15,7 +16,6 @@ import { RecordPanel } from '../components/record-panel.tsx'
 import { EmptyState, Loaded } from '../components/screen.tsx'
 import { Name, NameLink, Time } from '../components/text.tsx'
 import { pipelinesThatDeploy, toBakeLog } from '../model/infrastructure.ts'
-import { numberOf, objectOf, textOf, textsOf } from '../model/read.ts'
 import { groupPlace, isEnabled, type ServerGroup, versionOf } from '../model/server-groups.ts'
 import { InfrastructureHead, List } from './place-list.tsx'
 
@@ -84,7 +84,7 @@ function ImagePanel({ provider, image }: { provider: string; image: Image }) {
   const { origin: from, size, files, digest, labels } = objectOf(image['attributes'])
   const { bake, execution } = objectOf(from)
   const id = idOf(image)
-  const [run, bakeId, using] = [textOf(execution), textOf(bake), useUsing(id)]
+  const [run, bakeId, using] = [scalarOf(execution), scalarOf(bake), useUsing(id)]
   const labelTexts = Object.entries(objectOf(labels)).map((label) => label.join('='))
   return (
     <RecordPanel
@@ -101,7 +101,7 @@ function ImagePanel({ provider, image }: { provider: string; image: Image }) {
         ['Baked by', run !== undefined && <NameLink href={to.execution(run)} text="Open" />],
         ['Size', numberOf(size) && `${numberOf(size)?.toLocaleString()} B`],
         ['Files', numberOf(files)?.toLocaleString()],
-        ['Digest', textOf(digest)],
+        ['Digest', scalarOf(digest)],
         ['Labels', labelTexts.join(', ')],
         ['Runs in', <Uses key="uses" using={using} />],
       ]}
@@ -123,11 +123,11 @@ function useImageActions(provider: string, image: Image, using: readonly ServerG
   })
   const names = using?.map(({ name }) => name).join(', ')
   const target = {
-    ...{ application: textOf(image['name']) ?? id, account, name: id, object: objectKey('image', id) },
+    ...{ application: scalarOf(image['name']) ?? id, account, name: id, object: objectKey('image', id) },
     place: { cloudProvider: provider, credentials: account, account, imageId: id },
   }
   // The images that Fairlead keeps itself say where they come from.
-  const isKeptHere = textOf(image['imageName']) !== undefined && account !== undefined && originOf(image) !== undefined
+  const isKeptHere = scalarOf(image['imageName']) !== undefined && account !== undefined && originOf(image) !== undefined
   const remove: Action = {
     ...{ type: 'deleteImage', label: 'Delete', icon: 'trash', destructive: true, list: '/images' },
     denied: names === undefined ? 'Loading' : names === '' ? undefined : `Runs in ${names}.`,
@@ -152,7 +152,7 @@ function Uses({ using }: { using: readonly ServerGroup[] | undefined }) {
   return (
     <span class="chips">
       {using.map((group) => {
-        const href = to.serverGroup(group.moniker?.app ?? textOf(group['application']) ?? '', groupPlace(group))
+        const href = to.serverGroup(group.moniker?.app ?? scalarOf(group['application']) ?? '', groupPlace(group))
         return (
           <a key={href} class="chip" href={href}>
             <Name text={group.name} max={50} />
@@ -179,15 +179,15 @@ function BakeLog({ id }: { id: string }) {
 }
 
 function idOf(image: Image): string {
-  return textOf(image['imageId']) ?? textOf(image['imageName']) ?? ''
+  return scalarOf(image['imageId']) ?? scalarOf(image['imageName']) ?? ''
 }
 
 function createdAt(image: Image): number | undefined {
-  return numberOf(Date.parse(textOf(objectOf(image['attributes'])['creationDate']) ?? ''))
+  return numberOf(Date.parse(scalarOf(objectOf(image['attributes'])['creationDate']) ?? ''))
 }
 
 function originOf(image: Image): string | undefined {
   const { kind, user, baseOs } = objectOf(objectOf(image['attributes'])['origin'])
-  if (kind === 'upload') return `upload by ${textOf(user) ?? 'unknown'}`
-  return textOf(baseOs) === undefined ? textOf(kind) : `bake from ${textOf(baseOs)}`
+  if (kind === 'upload') return `upload by ${scalarOf(user) ?? 'unknown'}`
+  return scalarOf(baseOs) === undefined ? scalarOf(kind) : `bake from ${scalarOf(baseOs)}`
 }

@@ -1,4 +1,6 @@
 /** Load balancers of an application, or of everything that the reader may see: where they listen, and who receives their traffic. */
+
+import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
@@ -13,7 +15,6 @@ import { Name, NameLink, StatusBadge, StatusMark, StatusText } from '../componen
 import { isFullName } from '../manifests/object.ts'
 import { instanceStatus, type Status } from '../model/execution.ts'
 import { type Place, placeOf } from '../model/infrastructure.ts'
-import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { CreatePlace, PlaceMenu } from './place-forms.tsx'
 import { List, PlaceFilters, PlaceScreen, placeColumns } from './place-list.tsx'
 
@@ -111,7 +112,7 @@ function placesOf(balancer: unknown, provider: string): readonly Place[] {
   const { name, accounts } = objectOf(balancer)
   return objectsOf(accounts).flatMap(({ name: account, regions }) =>
     objectsOf(regions).map(({ name: region }) => {
-      return { provider, account: textOf(account) ?? '', region: textOf(region) ?? '', name: textOf(name) ?? '' }
+      return { provider, account: scalarOf(account) ?? '', region: scalarOf(region) ?? '', name: scalarOf(name) ?? '' }
     }),
   )
 }
@@ -128,10 +129,10 @@ function ChosenBalancer({ provider, ...path }: Place) {
 function BalancerPanel({ balancer }: { balancer: Balancer }) {
   const place = placeOf(balancer)
   const { account, region, provider, name } = place
-  const application = textOf(objectOf(balancer.moniker)['app'])
+  const application = scalarOf(objectOf(balancer.moniker)['app'])
   const isOfManifest = hasManifests(useCloudProviders(), provider)
   const groups = objectsOf(balancer.serverGroups)
-  const used = groups.flatMap((group) => textOf(group['name']) ?? [])
+  const used = groups.flatMap((group) => scalarOf(group['name']) ?? [])
   const { target, interval } = objectOf(balancer['healthCheck'])
   const menu = application !== undefined && !isOfManifest && (
     <PlaceMenu
@@ -155,7 +156,7 @@ function BalancerPanel({ balancer }: { balancer: Balancer }) {
       facts={[
         ['Account, region', `${account}, ${region}`],
         ['Listeners', listenersText(balancer)],
-        ['Health check', [textOf(target), numberOf(interval) && `every ${interval} s`].filter(Boolean).join(', ')],
+        ['Health check', [scalarOf(target), numberOf(interval) && `every ${interval} s`].filter(Boolean).join(', ')],
         ['Security groups', textsOf(balancer.securityGroups).join(', ')],
         ['Problems', textsOf(balancer['problems']).join(' ')],
       ]}
@@ -164,7 +165,7 @@ function BalancerPanel({ balancer }: { balancer: Balancer }) {
       {groups.length === 0 && <p class="quiet">No server group is attached.</p>}
       <div class="who-serves">
         {groups.map((group) => (
-          <Group key={textOf(group['name'])} {...{ group, place, application, isFixed: isOfManifest }} />
+          <Group key={scalarOf(group['name'])} {...{ group, place, application, isFixed: isOfManifest }} />
         ))}
       </div>
     </RecordPanel>
@@ -174,7 +175,7 @@ function BalancerPanel({ balancer }: { balancer: Balancer }) {
 /** What is in service, and what should be: a disabled group takes no traffic on purpose. */
 function serviceOf({ serverGroups }: Balancer): Status {
   const groups = objectsOf(serverGroups)
-  const instancesOf = (group: Json) => objectsOf(group['instances'])
+  const instancesOf = (group: JsonObject) => objectsOf(group['instances'])
   const inService = groups.flatMap(instancesOf).filter(isInService).length
   const expected = groups.filter((group) => group['isDisabled'] !== true).flatMap(instancesOf)
   const missing = expected.filter((instance) => !isInService(instance)).length
@@ -191,9 +192,9 @@ interface PartProps {
   readonly isFixed: boolean
 }
 
-function Group({ group, ...part }: PartProps & { readonly group: Json }) {
+function Group({ group, ...part }: PartProps & { readonly group: JsonObject }) {
   const { account, region } = part.place
-  const name = textOf(group['name']) ?? ''
+  const name = scalarOf(group['name']) ?? ''
   const isDisabled = group['isDisabled'] === true
   // Those of a disabled group take no traffic, all of them.
   const instances = isDisabled ? [] : objectsOf(group['instances'])
@@ -208,26 +209,26 @@ function Group({ group, ...part }: PartProps & { readonly group: Json }) {
       <ul>
         {!isDisabled && rows.length === 0 && <li class="quiet">no instance</li>}
         {rows.map((instance) => (
-          <InstanceRow key={textOf(instance['id'])} instance={instance} {...part} />
+          <InstanceRow key={scalarOf(instance['id'])} instance={instance} {...part} />
         ))}
       </ul>
     </div>
   )
 }
 
-function InstanceRow({ instance, place, application, isFixed }: PartProps & { readonly instance: Json }) {
+function InstanceRow({ instance, place, application, isFixed }: PartProps & { readonly instance: JsonObject }) {
   const { account, region } = place
   const { state, description } = objectOf(instance['health'])
-  const named = textOf(instance['name']) ?? ''
-  const id = isFullName(named) ? named : (textOf(instance['id']) ?? '')
+  const named = scalarOf(instance['name']) ?? ''
+  const id = isFullName(named) ? named : (scalarOf(instance['id']) ?? '')
   const isOut = instance['isOut'] === true
   // Load balancers say it in words of their own.
-  const word = isOut ? 'taken out by hand' : state === 'InService' ? 'in service' : instanceStatus(textOf(state)).word
+  const word = isOut ? 'taken out by hand' : state === 'InService' ? 'in service' : instanceStatus(scalarOf(state)).word
   return (
     <li>
       <StatusMark kind={isOut ? 'disabled' : isInService(instance) ? 'succeeded' : 'failed'} label={word} />
       <NameLink href={application && to.instance(application, { account, region, id })} text={id} max={40} />
-      <Name class="grow muted" text={isOut ? word : (textOf(description) ?? '')} max={160} />
+      <Name class="grow muted" text={isOut ? word : (scalarOf(description) ?? '')} max={160} />
       {application !== undefined && !isFixed && <Move {...{ id, isOut, place, application }} />}
     </li>
   )
@@ -261,14 +262,14 @@ function Move({ id, isOut, place, application }: { id: string; isOut: boolean; p
   )
 }
 
-function isInService(instance: Json): boolean {
-  return ['InService', 'Up', 'healthy'].includes(textOf(objectOf(instance['health'])['state']) ?? '')
+function isInService(instance: JsonObject): boolean {
+  return ['InService', 'Up', 'healthy'].includes(scalarOf(objectOf(instance['health'])['state']) ?? '')
 }
 
 function listenersText(balancer: Balancer): string {
   const texts = objectsOf(balancer['listeners']).map((listener) => {
     const [outside, inside] = ['external', 'internal'].map((side) =>
-      [textOf(listener[`${side}Protocol`]), textOf(listener[`${side}Port`])].filter(Boolean).join(' '),
+      [scalarOf(listener[`${side}Protocol`]), scalarOf(listener[`${side}Port`])].filter(Boolean).join(' '),
     )
     return inside === '' || inside === outside ? outside : `${outside} → ${inside}`
   })

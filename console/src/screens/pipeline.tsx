@@ -1,6 +1,7 @@
 /** One pipeline: what it does, how its last runs went, what starts it, and who changed it. */
 import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso/router'
+import { type JsonObject, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { usePipelines, useRunsOf } from '../api/pipelines.ts'
@@ -13,7 +14,6 @@ import { summaryOf, toRevisions } from '../editor/describe-changes.ts'
 import { newestFirst } from '../model/execution.ts'
 import { stageWord } from '../model/names.ts'
 import { describeTrigger, findPipeline, type Pipeline } from '../model/pipelines.ts'
-import { type Json, objectsOf, textOf } from '../model/read.ts'
 import { levelsOf } from '../model/stage-links.ts'
 import { formatTimes } from '../model/time.ts'
 import { PipelineButtons } from './pipelines.tsx'
@@ -102,9 +102,9 @@ function Work({ application, pipeline: { id, name, stages, type }, runs: live }:
           {levels.map((level, index) => (
             <li key={index}>
               {level.map(({ refId, name: title, type }) => (
-                <a key={textOf(refId)} href={edit(textOf(refId))}>
-                  <Name text={textOf(title) ?? textOf(type) ?? 'Stage'} max={36} />
-                  <span class="muted">{stageWord(textOf(type) ?? 'stage')}</span>
+                <a key={scalarOf(refId)} href={edit(scalarOf(refId))}>
+                  <Name text={scalarOf(title) ?? scalarOf(type) ?? 'Stage'} max={36} />
+                  <span class="muted">{stageWord(scalarOf(type) ?? 'stage')}</span>
                 </a>
               ))}
             </li>
@@ -168,14 +168,14 @@ function Facts({ facts }: { facts: readonly Fact[] }) {
   )
 }
 
-function toTrigger(trigger: Json, pipelines: readonly Pipeline[]): Fact {
+function toTrigger(trigger: JsonObject, pipelines: readonly Pipeline[]): Fact {
   const isOff = trigger['enabled'] === false
   const text = describeTrigger(trigger, (other) => findPipeline(pipelines, other)?.name)
   return [
     <>
       <Name text={text} max={120} /> {isOff && <span class="chip">off</span>}
     </>,
-    trigger['type'] === 'cron' && !isOff && <Times expression={textOf(trigger['cronExpression'])} />,
+    trigger['type'] === 'cron' && !isOff && <Times expression={scalarOf(trigger['cronExpression'])} />,
   ]
 }
 
@@ -194,13 +194,13 @@ function Times({ expression }: { expression: string | undefined }) {
   )
 }
 
-function toParameter({ name, label, description, required, default: usual }: Json): Fact {
+function toParameter({ name, label, description, required, default: usual }: JsonObject): Fact {
   return [
     <>
-      <Name class="strong" text={textOf(label) ?? textOf(name) ?? ''} max={40} />
-      <span class="muted">{textOf(usual) !== undefined ? ` usually ${usual}` : required === true ? ' required' : ''}</span>
+      <Name class="strong" text={scalarOf(label) ?? scalarOf(name) ?? ''} max={40} />
+      <span class="muted">{scalarOf(usual) !== undefined ? ` usually ${usual}` : required === true ? ' required' : ''}</span>
     </>,
-    <Name text={textOf(description) ?? ''} max={160} />,
+    <Name text={scalarOf(description) ?? ''} max={160} />,
   ]
 }
 

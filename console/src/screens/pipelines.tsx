@@ -1,6 +1,7 @@
 /** The pipelines of an application: health of each at a glance, the start of one, and events of their triggers. */
 import { useEffect, useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { scalarOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
@@ -19,7 +20,6 @@ import { VirtualList } from '../components/virtual-list.tsx'
 import { type PipelineActions, pipelineActions } from '../editor/pipeline-actions.ts'
 import { type Execution, hasActive, mainStates, newestFirst, shortId } from '../model/execution.ts'
 import { findPipeline, matchesPipeline, type Pipeline, tagsOfPipelines } from '../model/pipelines.ts'
-import { textOf } from '../model/read.ts'
 import { StartDialog } from './start-dialog.tsx'
 
 const states = [...mainStates, ['NEVER', 'Has not run yet'], ['DISABLED', 'Disabled']] as const
@@ -213,7 +213,7 @@ function TriggerEvents({ application, pipelines, query: { events: chosen = '', o
 function toRow({ id, type, source, outcome, time, reason, triggers, summary }: Schemas['TriggerEvent']) {
   // Digests and commits as short as people compare them.
   const words = Object.entries(summary).map(([name, value]) => {
-    const text = name === 'action' ? undefined : textOf(value)
+    const text = name === 'action' ? undefined : scalarOf(value)
     return name === 'commit' || name === 'digest' ? text?.replace(/^sha\d+:/, '').slice(0, 8) : text
   })
   return {

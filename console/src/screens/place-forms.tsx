@@ -1,5 +1,6 @@
 /** The forms that create or change a load balancer or a security group, and the menu of one. */
 import { useState } from 'preact/hooks'
+import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import { type Change, completeTask, objectKey } from '../api/actions.ts'
 import {
   type CloudProvider,
@@ -32,21 +33,20 @@ import {
   toSecurityGroupDraft,
   toSecurityGroupJob,
 } from '../model/infrastructure.ts'
-import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { capital } from '../words.ts'
 
-type Draft = Json & Omit<Place, 'provider'>
+type Draft = JsonObject & Omit<Place, 'provider'>
 
 interface Form {
   readonly noun: string
   readonly fields: FieldTable
   /** The list in its draft, each record of which has fields of its own. */
   readonly records: string
-  readonly added: Json
+  readonly added: JsonObject
   /** Instead of records. */
   readonly none?: string
-  recordFields(record: Json, help: CloudProvider['help'] | undefined): FieldTable
-  toDraft(record: Json): Draft
+  recordFields(record: JsonObject, help: CloudProvider['help'] | undefined): FieldTable
+  toDraft(record: JsonObject): Draft
   toJob(draft: Draft, provider: string): Change['job'][number]
 }
 
@@ -91,9 +91,9 @@ interface EditProps {
   /** Of a new one whose name leaves it open, the first part of the name. */
   readonly application: string | undefined
   /** What is changed; undefined creates one. */
-  readonly stored?: Json | undefined
+  readonly stored?: JsonObject | undefined
   /** Fields of an earlier job, which the form has at first. */
-  readonly filled?: Json
+  readonly filled?: JsonObject
 }
 
 export function editPlace(form: PlaceForm, edited: EditProps): void {
@@ -118,7 +118,7 @@ interface PlaceMenuProps {
   readonly application: string
   readonly place: Place
   /** As its form reads it. */
-  readonly stored: Json
+  readonly stored: JsonObject
   /** What happens when it is deleted, and why it may not be. */
   readonly effect: string
   readonly denied?: string | undefined
@@ -148,13 +148,13 @@ export function PlaceMenu({ form, application, place, stored, effect, denied }: 
 function EditPlace({ form, application, stored, filled }: EditProps & { readonly form: PlaceForm }) {
   const { noun, fields, records, toDraft, toJob }: Form = forms[form]
   const { placeFields, first, regionsIn, providerIn } = usePlaces(form)
-  const [edits, setEdits] = useState<Json>({})
+  const [edits, setEdits] = useState<JsonObject>({})
   const from = stored ?? { ...first, name: application && `${application}-` }
   const start = toDraft(from)
   const values = { ...toDraft({ ...from, ...filled }), ...edits }
   const name = values.name.trim()
   const owner = application ?? applicationOf(name)
-  const provider = textOf(stored?.['cloudProvider']) ?? textOf(stored?.['type']) ?? providerIn(values.account) ?? ''
+  const provider = scalarOf(stored?.['cloudProvider']) ?? scalarOf(stored?.['type']) ?? providerIn(values.account) ?? ''
   const set = (key: string, value: unknown) =>
     setEdits({ ...edits, [key]: value, ...(key === 'account' && { region: regionsIn(value)[0] ?? '' }) })
   const changes = Object.entries({
@@ -232,7 +232,7 @@ function SecurityGroupChoice({ provider, values, set }: PartProps) {
   const all = useLive('/securityGroups', { query: {} }, { refresh: 'slow' }).reading.value.body
   const groups = objectsOf(objectOf(objectOf(objectOf(all)[values.account])[provider])[values.region])
   const chosen = textsOf(values['securityGroups'])
-  const names = [...new Set([...groups.flatMap(({ name }) => textOf(name) ?? []), ...chosen])]
+  const names = [...new Set([...groups.flatMap(({ name }) => scalarOf(name) ?? []), ...chosen])]
   if (names.length === 0) return null
   return (
     <CheckList

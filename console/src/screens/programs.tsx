@@ -1,6 +1,7 @@
 /** Programs that run somewhere, each with its details and its output: instances of server groups, and jobs that pipelines run once. */
 import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso/router'
+import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
@@ -16,7 +17,6 @@ import { Duration, type Fact, Name, NameLink, StatusBadge, StatusText, Time } fr
 import { toFullName } from '../manifests/object.ts'
 import { instanceStatus, type Status } from '../model/execution.ts'
 import { toWords } from '../model/names.ts'
-import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { instanceId, statusOfInstance, toEvents } from '../model/server-groups.ts'
 import { List } from './place-list.tsx'
 import { EventTable } from './server-group.tsx'
@@ -48,7 +48,7 @@ export function InstanceScreen({ params }: ScreenProps) {
               ['Account', instance.account],
               ['Region', instance.region],
               ['Zone', instance.zone],
-              ['Address', [textOf(instance['privateIpAddress']), textOf(instance['port'])].filter(Boolean).join(':')],
+              ['Address', [scalarOf(instance['privateIpAddress']), scalarOf(instance['port'])].filter(Boolean).join(':')],
               ['Since', <Time key="since" at={instance.launchTime} />],
               ['Restarts', numberOf(restarts)],
               ['Process', numberOf(pid)],
@@ -69,13 +69,13 @@ export function InstanceScreen({ params }: ScreenProps) {
   )
 }
 
-function toCheck(check: Json, at: number) {
-  const status = instanceStatus(textOf(check['state']))
+function toCheck(check: JsonObject, at: number) {
+  const status = instanceStatus(scalarOf(check['state']))
   const balancers = objectsOf(check['loadBalancers']).map(({ loadBalancerName, name, description, state }) => {
-    return `${textOf(loadBalancerName) ?? textOf(name) ?? ''}: ${textOf(description) ?? textOf(state) ?? ''}`
+    return `${scalarOf(loadBalancerName) ?? scalarOf(name) ?? ''}: ${scalarOf(description) ?? scalarOf(state) ?? ''}`
   })
-  const words = [status.word, textOf(check['healthCheckUrl']), textOf(check['description']), ...balancers].filter(Boolean)
-  const title = <strong>{toWords(textOf(check['type']) ?? 'unknown')}</strong>
+  const words = [status.word, scalarOf(check['healthCheckUrl']), scalarOf(check['description']), ...balancers].filter(Boolean)
+  const title = <strong>{toWords(scalarOf(check['type']) ?? 'unknown')}</strong>
   return { key: String(at), status, title, note: <Name text={words.join(', ')} max={160} /> }
 }
 
@@ -84,7 +84,7 @@ type Job = Schemas['Job']
 const isActive = ({ jobState }: Job) => jobState === 'Starting' || jobState === 'Running'
 const idOf = ({ id, name }: Job) => id ?? name ?? ''
 const nameOf = ({ id, name }: Job) => name ?? id ?? ''
-const regionOf = (job: Job) => job.location ?? textOf(job['region']) ?? ''
+const regionOf = (job: Job) => job.location ?? scalarOf(job['region']) ?? ''
 
 export function Jobs(screen: ScreenProps) {
   const { application = '' } = screen.params
@@ -154,14 +154,14 @@ export function JobScreen({ params }: ScreenProps) {
             {...{ application, name, crumbs, record: job, status: instanceStatus(job.jobState) }}
             place={{ account, region, id, provider: job.provider ?? undefined }}
             facts={[
-              ['Why', textOf(job['failureDetails']) ?? textOf(message) ?? textOf(reason)],
+              ['Why', scalarOf(job['failureDetails']) ?? scalarOf(message) ?? scalarOf(reason)],
               ['Account', job.account],
               ['Region', regionOf(job)],
               ['Provider', job.provider],
-              ['Image', textOf(job['image'])],
+              ['Image', scalarOf(job['image'])],
               ['Started', <Time key="started" at={job.createdTime} />],
               ['Ended', job.completedTime && <Time key="ended" at={job.completedTime} />],
-              ['Exit code', textOf(exitCode)],
+              ['Exit code', scalarOf(exitCode)],
             ]}
           />
         )

@@ -1,5 +1,6 @@
 /** Why a run has failed: the cause, the last output of what failed, and what changed since the last success. */
 import type { ComponentChildren } from 'preact'
+import { scalarOf } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
@@ -11,7 +12,6 @@ import { Name, NameLink, PlainText, StatusMark, Time } from '../components/text.
 import { Lazy } from '../editor/lazy.tsx'
 import { type Execution, type Failure, failureOf, reasonOf, type Stage, shortId, startedBy, titleOf } from '../model/execution.ts'
 import { stepWords } from '../model/names.ts'
-import { textOf } from '../model/read.ts'
 import { healthReason, instanceId } from '../model/server-groups.ts'
 import { deployedBy, type GroupPlace, outputOf } from '../model/stage-output.ts'
 import { useStageActions } from './execution-actions.tsx'
@@ -95,7 +95,7 @@ function Cause({ run, execution, failure, children }: FailureProps & { readonly 
 function LastOutput({ execution: { id, application }, path }: { execution: Execution; path: readonly Stage[] }) {
   const [top, leaf] = [path[0] as Stage, path.at(-1) as Stage]
   const output = outputOf(path.toReversed())
-  const provider = textOf(leaf.context['cloudProvider'])
+  const provider = scalarOf(leaf.context['cloudProvider'])
   const isOfManifests = hasManifests(useCloudProviders(), provider)
   const [place] = deployedBy(path)
   if (output !== undefined) {

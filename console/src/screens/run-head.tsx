@@ -2,6 +2,7 @@
 import type { VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import { client, unwrap } from '../api/client.ts'
 import { ActionButton, CopyButton, IconButton } from '../components/button.tsx'
@@ -12,7 +13,6 @@ import { PageHead, pipelineCrumbs } from '../components/screen.tsx'
 import { Duration, Icon, Name, NameLink, StatusBadge, Time, usePhone } from '../components/text.tsx'
 import { useLetters } from '../letter-keys.ts'
 import { type Execution, newestFirst, shortId, startedBy, statusOf, steerersOf } from '../model/execution.ts'
-import { objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { repositoryUrl, triggerWord } from '../model/runs.ts'
 import { deployedBy } from '../model/stage-output.ts'
 import { useExecutionActions } from './execution-actions.tsx'
@@ -110,7 +110,7 @@ function Facts({ execution }: { execution: Execution }) {
   }))
   // By name and version, else by reference.
   const artifacts = objectsOf(trigger.artifacts).flatMap(({ name, version, reference }) =>
-    textOf(name) && textOf(version) ? `${name}:${version}` : (textOf(reference) ?? textOf(name) ?? []),
+    scalarOf(name) && scalarOf(version) ? `${name}:${version}` : (scalarOf(reference) ?? scalarOf(name) ?? []),
   )
   const boxes = [...new Set(artifacts)].slice(0, maxArtifacts).map((text) => ({ text, lead: <Icon name="box" /> }))
   const clusters = stages.flatMap(({ context }) => [context, ...objectsOf(context['clusters'])])
@@ -160,9 +160,9 @@ function toChip({ text, lead, href }: Chip, key: number) {
 
 function Starter({ trigger }: Pick<Execution, 'trigger'>) {
   const { id, name } = objectOf(trigger.parentExecution)
-  const parent = textOf(id) ?? textOf(trigger['parentPipelineId'])
+  const parent = scalarOf(id) ?? scalarOf(trigger['parentPipelineId'])
   if (parent === undefined) return <>{triggerWord(trigger.type)}</>
-  const title = textOf(trigger['parentPipelineName']) ?? textOf(name) ?? ''
+  const title = scalarOf(trigger['parentPipelineName']) ?? scalarOf(name) ?? ''
   return (
     <>
       by <NameLink href={to.execution(parent)} text={`${title} ${shortId(parent)}`.trim()} max={60} />
@@ -174,12 +174,12 @@ function Starter({ trigger }: Pick<Execution, 'trigger'>) {
 function sourceOf(trigger: Execution['trigger']): readonly Chip[] {
   const { url, number, scm } = objectOf(trigger['buildInfo'])
   const [change] = objectsOf(scm)
-  const hash = textOf(trigger['hash']) ?? textOf(change?.['sha1'])
-  const branch = textOf(trigger['branch']) ?? textOf(change?.['branch'])
+  const hash = scalarOf(trigger['hash']) ?? scalarOf(change?.['sha1'])
+  const branch = scalarOf(trigger['branch']) ?? scalarOf(change?.['branch'])
   const repository = repositoryUrl(trigger)
   const commits = trigger['source'] === 'bitbucket' ? 'commits' : 'commit'
-  const text = [textOf(trigger['slug']), branch, hash?.slice(0, 8)].filter(Boolean).join(' ')
-  const build = { href: textOf(url), text: `Build ${textOf(number) ?? ''}` }
+  const text = [scalarOf(trigger['slug']), branch, hash?.slice(0, 8)].filter(Boolean).join(' ')
+  const build = { href: scalarOf(url), text: `Build ${scalarOf(number) ?? ''}` }
   const commit = { text, href: repository && hash && `${repository}/${commits}/${hash}` }
   return [...(build.href?.startsWith('http') ? [build] : []), ...(text === '' ? [] : [commit])]
 }

@@ -1,11 +1,12 @@
 /** Security groups, which say who may open connections: of an application, or of everything that the reader may see. */
+
+import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { DataTable } from '../components/data-table.tsx'
 import { RecordPanel } from '../components/record-panel.tsx'
 import { EmptyState, Loaded } from '../components/screen.tsx'
 import { applicationOf, securityGroupsOf } from '../model/infrastructure.ts'
-import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { CreatePlace, PlaceMenu } from './place-forms.tsx'
 import { type ChosenPlace, List, PlaceScreen, placeColumns } from './place-list.tsx'
 
@@ -55,7 +56,7 @@ function ChosenSecurityGroup({ provider, account, region, name }: ChosenPlace) {
           actions={
             <PlaceMenu
               {...{ form: 'securityGroup', application: group.application ?? applicationOf(name) }}
-              place={{ provider: provider ?? textOf(group['cloudProvider']) ?? '', account, region, name }}
+              place={{ provider: provider ?? scalarOf(group['cloudProvider']) ?? '', account, region, name }}
               stored={{ ...group, account, region }}
               effect="Its rules are removed. It is refused while something uses it."
             />
@@ -79,7 +80,7 @@ function ChosenSecurityGroup({ provider, account, region, name }: ChosenPlace) {
   )
 }
 
-function Rules({ head, rules }: { head: string; rules: readonly Json[] }) {
+function Rules({ head, rules }: { head: string; rules: readonly JsonObject[] }) {
   if (rules.length === 0) return <p class="quiet">No rule: nothing is accepted.</p>
   return (
     <DataTable
@@ -87,19 +88,19 @@ function Rules({ head, rules }: { head: string; rules: readonly Json[] }) {
       rows={rules}
       keyOf={(rule) => String(rules.indexOf(rule))}
       columns={[
-        { head: 'Protocol', cell: ({ protocol }) => textOf(protocol) ?? '–' },
+        { head: 'Protocol', cell: ({ protocol }) => scalarOf(protocol) ?? '–' },
         {
           head: 'Ports',
           cell: ({ portRanges }) =>
             objectsOf(portRanges)
-              .map((range) => [...new Set([textOf(range['startPort']), textOf(range['endPort'])])].join('–'))
+              .map((range) => [...new Set([scalarOf(range['startPort']), scalarOf(range['endPort'])])].join('–'))
               .join(', '),
         },
         {
           ...{ head: 'From', grow: true },
           cell: ({ range, securityGroup }) =>
-            ['ip', 'cidr'].map((part) => textOf(objectOf(range)[part])).join('') ||
-            (textOf(objectOf(securityGroup)['name']) ?? '–'),
+            ['ip', 'cidr'].map((part) => scalarOf(objectOf(range)[part])).join('') ||
+            (scalarOf(objectOf(securityGroup)['name']) ?? '–'),
         },
       ]}
     />

@@ -1,4 +1,6 @@
 /** What can be done to a server group and its instances, with what each says before it is done. */
+
+import { type JsonObject, numberOf, objectOf, scalarOf } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import { objectKey, pendingOf } from '../api/actions.ts'
 import { useCloudProvider } from '../api/cloud-providers.ts'
@@ -6,7 +8,6 @@ import { useLive } from '../api/live.ts'
 import { useServerGroups } from '../api/pipelines.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { type Action, type ActionTarget, counted, startAction, toCount, useActions } from '../components/actions.tsx'
-import { type Json, numberOf, objectOf, textOf } from '../model/read.ts'
 import {
   accountOf,
   clusterOf,
@@ -46,7 +47,11 @@ export function useServerGroup(application: string, { account, region, name }: R
 }
 
 /** @param filled Fields of an earlier job, for the dialogs */
-export function useServerGroupActions(group: ServerGroup, context: ServerGroupContext, filled: Json = {}): readonly Action[] {
+export function useServerGroupActions(
+  group: ServerGroup,
+  context: ServerGroupContext,
+  filled: JsonObject = {},
+): readonly Action[] {
   const refused = useCloudProvider(group.cloudProvider)?.refused
   return useActions(targetOf(group, context), [
     { label: 'Open', icon: 'right', href: to.serverGroup(context.application, groupPlace(group)) },
@@ -90,11 +95,11 @@ function sizeOf(group: ServerGroup): number {
 
 const sizeField = { label: 'Desired instances', input: counted }
 
-function filledSize(group: ServerGroup, { capacity }: Json): number {
+function filledSize(group: ServerGroup, { capacity }: JsonObject): number {
   return numberOf(objectOf(capacity)['desired']) ?? sizeOf(group)
 }
 
-function resize(group: ServerGroup, filled: Json): Action {
+function resize(group: ServerGroup, filled: JsonObject): Action {
   const { name } = group
   const now = sizeOf(group)
   const { min, max, pinned } = group.capacity ?? {}
@@ -134,7 +139,7 @@ function disable(group: ServerGroup, context: ServerGroupContext): Action {
   }
 }
 
-function rollBack(group: ServerGroup, context: ServerGroupContext, filled: Json): Action {
+function rollBack(group: ServerGroup, context: ServerGroupContext, filled: JsonObject): Action {
   const { name, createdTime } = group
   const others = siblingsOf(group, context.groups).toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))
   const former = objectOf(filled['rollbackContext'])['restoreServerGroupName']
@@ -172,7 +177,7 @@ const cloneStrategies = Object.entries({
   highlander: 'are destroyed once the new one is up',
 })
 
-function clone(group: ServerGroup, { application }: ServerGroupContext, filled: Json): Action {
+function clone(group: ServerGroup, { application }: ServerGroupContext, filled: JsonObject): Action {
   const { name, moniker } = group
   const { account, region } = groupPlace(group)
   const { imageId: image = versionOf(group), strategy = '' } = filled
@@ -187,7 +192,7 @@ function clone(group: ServerGroup, { application }: ServerGroupContext, filled: 
     },
     // What is emptied stays as in the source.
     job: (values) => {
-      const imageId = textOf(values['image'])?.trim()
+      const imageId = scalarOf(values['image'])?.trim()
       const size = values['desired'] === '' ? sizeOf(group) : toCount(values['desired'])
       return {
         application,

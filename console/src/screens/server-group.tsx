@@ -1,5 +1,6 @@
 /** One server group: its instances, details and events. */
 import { useLocation } from 'preact-iso/router'
+import { objectOf, scalarOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { PendingChip } from '../components/actions.tsx'
@@ -13,7 +14,6 @@ import { AddressTabs } from '../components/tabs.tsx'
 import { Name, NameLink, StatusBadge, StatusText, Time } from '../components/text.tsx'
 import { Lazy } from '../editor/lazy.tsx'
 import { useLetters } from '../letter-keys.ts'
-import { objectOf, textOf } from '../model/read.ts'
 import {
   clusterOf,
   groupPlace,
@@ -151,7 +151,7 @@ function InstanceMenu({ group, context, instance }: GroupProps & { readonly inst
 function Details({ group }: { group: ServerGroup }) {
   const { capacity, name } = group
   const { account, region } = groupPlace(group)
-  const digest = textOf(objectOf(group.image)['digest'])
+  const digest = scalarOf(objectOf(group.image)['digest'])
   return (
     <RecordPanel
       {...{ name, title: 'Details', record: group }}

@@ -1,6 +1,7 @@
 /** Tabs of the settings of an application: fields of its forms, revisions, deletion. */
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { type JsonObject, numberOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import { channels } from '../../../src/stage-types/pipeline-parts.ts'
 import { to } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
@@ -18,7 +19,6 @@ import { RecordRows } from '../components/record-rows.tsx'
 import { Loaded, Panel } from '../components/screen.tsx'
 import { NameLink, Time } from '../components/text.tsx'
 import { isSame } from '../model/edits.ts'
-import { type Json, numberOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { accountOf, groupPlace } from '../model/server-groups.ts'
 import { plural } from '../words.ts'
 
@@ -29,7 +29,7 @@ export interface TabProps {
 }
 
 export interface FieldsProps extends TabProps {
-  readonly values: Json
+  readonly values: JsonObject
   readonly set: (name: string, value: unknown) => void
 }
 
@@ -116,14 +116,14 @@ export function GuardFields({ values, set }: FieldsProps) {
 }
 
 /** The record of notifications has a list for each channel; the form has one list. */
-export function toList(record: Json): readonly Json[] {
+export function toList(record: JsonObject): readonly JsonObject[] {
   return Object.entries(record).flatMap(([type, list]) => objectsOf(list).map((notification) => ({ type, ...notification })))
 }
 
 /** Fields that are no lists stay; the record is replaced. */
-export function toRecord(record: Json, notifications: readonly Json[]): Json {
+export function toRecord(record: JsonObject, notifications: readonly JsonObject[]): JsonObject {
   const rest = Object.entries(record).filter(([, value]) => !Array.isArray(value))
-  return { ...Object.fromEntries(rest), ...Object.groupBy(notifications, ({ type }) => textOf(type) ?? 'email') }
+  return { ...Object.fromEntries(rest), ...Object.groupBy(notifications, ({ type }) => scalarOf(type) ?? 'email') }
 }
 
 const moments = [
@@ -164,9 +164,9 @@ export function NotificationFields({ application, denied, values, set }: FieldsP
 }
 
 /** Sends what the form shows, saved or not. */
-function SendTest({ application, denied, notification }: TabProps & { notification: Json }) {
+function SendTest({ application, denied, notification }: TabProps & { notification: JsonObject }) {
   const [result, setResult] = useState('')
-  const [type = '', address = ''] = [textOf(notification['type']), textOf(notification['address'])]
+  const [type = '', address = ''] = [scalarOf(notification['type']), scalarOf(notification['address'])]
   const send = async () => {
     setResult('')
     const message = { params: { path: { type: 'application', application } }, headers: actionHeaders, body: { type, address } }
@@ -207,7 +207,7 @@ export function Revisions({ application }: { application: string }) {
 
 const stamps = new Set(['updateTs', 'createTs', 'lastModified', 'lastModifiedBy', 'user'])
 
-function changedKeys(newer: Json, older: Json | undefined): string {
+function changedKeys(newer: JsonObject, older: JsonObject | undefined): string {
   if (older === undefined) return 'first kept revision'
   const changed = Object.keys({ ...newer, ...older }).filter((key) => !stamps.has(key) && !isSame(newer[key], older[key]))
   return changed.map(labelOf).join(', ')

@@ -1,6 +1,7 @@
 /** What a stage has written, or its last lines; and where what its messages name leads. */
 import type { VNode } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { objectOf, scalarOf } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { toText } from '../api/output.ts'
@@ -9,7 +10,6 @@ import { ProgramOutput } from '../components/program-output.tsx'
 import { Loaded } from '../components/screen.tsx'
 import { toPlain } from '../model/ansi.ts'
 import type { Stage } from '../model/execution.ts'
-import { objectOf, textOf } from '../model/read.ts'
 import { instancesOf } from '../model/server-groups.ts'
 import { deployedBy, type GroupPlace, outputOf, type Program, placeOf, type StageOutput } from '../model/stage-output.ts'
 
@@ -101,7 +101,8 @@ export function placeLinks(application: string, stages: readonly Stage[], text: 
     const at = placeOf(context)
     if (at === undefined) continue
     const names = [objectOf(context['source'])['serverGroupName'], context['serverGroupName'], context['asgName']]
-    for (const name of names.flatMap((each) => textOf(each) ?? [])) links.set(name, to.serverGroup(application, { ...at, name }))
+    for (const name of names.flatMap((each) => scalarOf(each) ?? []))
+      links.set(name, to.serverGroup(application, { ...at, name }))
     for (const id of instancesIn(text)) links.set(id, to.instance(application, { ...at, id }))
   }
   for (const group of deployedBy(stages)) links.set(group.name, to.serverGroup(application, group))

@@ -1,9 +1,10 @@
 /** The selected stage: what it did, why it failed, what can be done. */
+
+import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import { urlOf } from '../api/client.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { ActionButton } from '../components/button.tsx'
-import { useQueryChange } from '../components/filter-field.tsx'
 import { RecordText } from '../components/record-panel.tsx'
 import { Panel } from '../components/screen.tsx'
 import { StepRows, toStep } from '../components/step-rows.tsx'
@@ -24,10 +25,10 @@ import {
   titleOf,
 } from '../model/execution.ts'
 import { stageWord } from '../model/names.ts'
-import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { healthReason, instanceId } from '../model/server-groups.ts'
 import { accountOf, buildOf, deployedBy, type GroupPlace, logOf, type StageBuild } from '../model/stage-output.ts'
 import { now } from '../model/time.ts'
+import { useQueryChange } from '../query.ts'
 import { plural, showing } from '../words.ts'
 import { useStageActions } from './execution-actions.tsx'
 import { Output, placeLinks, useNotUp } from './stage-output.tsx'
@@ -98,7 +99,7 @@ function Summary({ execution, stage, inner, isExplained }: StagePanelProps) {
   const reason = isExplained ? undefined : reasonOf(stage)
   const groups = deployedBy(all)
   const deployments = deploymentsOf(execution, stage)
-  const isOfManifests = hasManifests(useCloudProviders(), textOf(stage.context['cloudProvider']))
+  const isOfManifests = hasManifests(useCloudProviders(), scalarOf(stage.context['cloudProvider']))
   const actions = useStageActions(execution, stage)
   return (
     <>
@@ -134,14 +135,14 @@ function Summary({ execution, stage, inner, isExplained }: StagePanelProps) {
 
 function Facts({ stage, application, groups }: { stage: Stage; application: string; groups: readonly GroupPlace[] }) {
   const { context, type, status, startTime } = stage
-  const text = (key: string) => textOf(context[key])
+  const text = (key: string) => scalarOf(context[key])
   const [child, command, seconds] = [text('executionId'), text('command'), numberOf(context['waitTime'])]
   const { expression, enabled } = objectOf(context['stageEnabledEvaluation'])
   const isLeft = type === 'wait' && status === 'RUNNING' && seconds !== undefined && startTime
   const deployed = groups.map((group) => (
     <NameLink key={`${group.region} ${group.name}`} href={to.serverGroup(application, group)} text={group.name} max={60} />
   ))
-  const judge = text('lastModifiedBy') ?? textOf(objectOf(stage.lastModified)['user'])
+  const judge = text('lastModifiedBy') ?? scalarOf(objectOf(stage.lastModified)['user'])
   return (
     <KeyValue
       facts={[
@@ -157,21 +158,21 @@ function Facts({ stage, application, groups }: { stage: Stage; application: stri
         ['Deployed', deployed.length > 0 && <span class="row">{deployed}</span>],
         ['Command', command && <code class="command">{command.slice(0, 600)}</code>],
         ...buildFacts(objectOf(context['buildInfo']), buildOf(context)),
-        ['Why', text('skipReason') ?? (enabled === false && `${textOf(expression) ?? 'Its condition'} is false.`)],
+        ['Why', text('skipReason') ?? (enabled === false && `${scalarOf(expression) ?? 'Its condition'} is false.`)],
       ]}
     />
   )
 }
 
-function buildFacts({ url, scm, artifacts, testResults }: Json, build: StageBuild | undefined) {
+function buildFacts({ url, scm, artifacts, testResults }: JsonObject, build: StageBuild | undefined) {
   if (build === undefined) return []
   const title = `${build.job} #${build.number}, ${build.host}`
   const [commit] = objectsOf(scm)
   const files = objectsOf(artifacts)
   return [
-    ['Build', textOf(url)?.startsWith('http') ? <a href={url as string}>{title}</a> : title],
+    ['Build', scalarOf(url)?.startsWith('http') ? <a href={url as string}>{title}</a> : title],
     ['Tests', testsOf(objectsOf(testResults))],
-    ['Commit', commit && `${textOf(commit['sha1'])?.slice(0, 8) ?? ''} ${textOf(commit['message']) ?? ''}`],
+    ['Commit', commit && `${scalarOf(commit['sha1'])?.slice(0, 8) ?? ''} ${scalarOf(commit['message']) ?? ''}`],
     ['Artifacts', files.length > 0 && <Artifacts build={build} artifacts={files} />],
   ] as const
 }
@@ -179,23 +180,23 @@ function buildFacts({ url, scm, artifacts, testResults }: Json, build: StageBuil
 const maxArtifacts = 10
 
 /** Archived files can be downloaded. */
-function Artifacts({ build: { host, job, number }, artifacts }: { build: StageBuild; artifacts: readonly Json[] }) {
+function Artifacts({ build: { host, job, number }, artifacts }: { build: StageBuild; artifacts: readonly JsonObject[] }) {
   return (
     <ul class="plain-list">
       {artifacts.slice(0, maxArtifacts).map(({ reference, type, fileName }) => {
-        const path = textOf(reference) ?? ''
+        const path = scalarOf(reference) ?? ''
         const file = { path: { buildMaster: host, number }, query: { job, path } }
         const href = urlOf('/v3/builds/{buildMaster}/build/{number}/file', file)
         const name = <Name text={path} max={60} />
-        const isFile = /\/(?:build-)?file$/.test(textOf(type) ?? '')
-        return <li key={path}>{isFile ? <a {...{ href, download: textOf(fileName) }}>{name}</a> : name}</li>
+        const isFile = /\/(?:build-)?file$/.test(scalarOf(type) ?? '')
+        return <li key={path}>{isFile ? <a {...{ href, download: scalarOf(fileName) }}>{name}</a> : name}</li>
       })}
       {artifacts.length > maxArtifacts && <li class="muted">and {artifacts.length - maxArtifacts} more</li>}
     </ul>
   )
 }
 
-function testsOf(reports: readonly Json[]): string | undefined {
+function testsOf(reports: readonly JsonObject[]): string | undefined {
   if (reports.length === 0) return undefined
   const sum = (key: string) => reports.reduce((total, report) => total + (numberOf(report[key]) ?? 0), 0)
   const [failed, skipped] = [sum('failCount'), sum('skipCount')]

@@ -1,6 +1,7 @@
 /** Starts a pipeline with valid parameters. */
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { objectOf, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import { ApiError, actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
@@ -14,7 +15,6 @@ import { Name } from '../components/text.tsx'
 import { isComplete, newestFirst, shortId } from '../model/execution.ts'
 import { artifactsFor } from '../model/infrastructure.ts'
 import { showHidden } from '../model/names.ts'
-import { objectOf, objectsOf, textOf } from '../model/read.ts'
 import { plural } from '../words.ts'
 
 type Pipeline = Schemas['Pipeline']
@@ -51,7 +51,7 @@ function Form({ pipeline, query, onClose, earlier }: StartDialogProps & { earlie
   const runs = newestFirst(useRunsOf(pipeline.id, maxRuns).reading.value.body ?? [])
   const images = useImages(pipeline)
   const artifacts = query['image'] === undefined ? [] : artifactsFor(query['image'], pipeline)
-  const earlierValues = (key: string) => runs.flatMap(({ trigger }) => textOf(objectOf(trigger.parameters)[key]) ?? [])
+  const earlierValues = (key: string) => runs.flatMap(({ trigger }) => scalarOf(objectOf(trigger.parameters)[key]) ?? [])
   const shown = parameters.filter((parameter) => isShown(parameter, values))
   const isMissing = (parameter: Parameter) => parameter.required === true && (values[parameter.name] ?? '').trim() === ''
   const run = () => {
@@ -115,7 +115,7 @@ function Lead({ pipeline, runs, earlier }: { pipeline: Pipeline; runs: readonly 
 function initialValues(parameters: readonly Parameter[], query: StartDialogProps['query'], earlier: Run | undefined) {
   const given = objectOf(earlier?.trigger.parameters)
   const entries = parameters.map(({ name, default: usual }) => {
-    const value = query[`p.${name}`] ?? textOf(given[name]) ?? textOf(typeof usual === 'boolean' ? String(usual) : usual)
+    const value = query[`p.${name}`] ?? scalarOf(given[name]) ?? scalarOf(typeof usual === 'boolean' ? String(usual) : usual)
     return [name, value ?? '']
   })
   return Object.fromEntries(entries) as Readonly<Record<string, string>>
@@ -148,7 +148,7 @@ const comparisons: Readonly<Record<string, (left: string, right: string) => bool
 /** A conditional parameter is shown while another one has the value that it names. */
 function isShown(parameter: Parameter, values: Readonly<Record<string, string>>): boolean {
   const { parameter: other, comparator, comparatorValue } = objectOf(parameter['conditional'])
-  const [name, right = ''] = [textOf(other), textOf(comparatorValue)]
+  const [name, right = ''] = [scalarOf(other), scalarOf(comparatorValue)]
   const compare = comparisons[String(comparator)] ?? ((left: string) => left === right)
   return name === undefined || compare(values[name] ?? '', right)
 }
@@ -165,7 +165,7 @@ interface ParameterFieldProps {
 function ParameterField({ parameter, value, error, suggestions, onChange }: ParameterFieldProps) {
   const { name, default: usual } = parameter
   const hasOptions = parameter['hasOptions'] === true
-  const options = hasOptions ? objectsOf(parameter.options).flatMap(({ value: option }) => textOf(option) ?? []) : []
+  const options = hasOptions ? objectsOf(parameter.options).flatMap(({ value: option }) => scalarOf(option) ?? []) : []
   const isSecret = /password|secret|token/i.test(name)
   const secret = isSecret && 'The value is stored with the run, and readers of the application can see it.'
   const help = [parameter.description, secret].filter(Boolean).join(' ') || undefined
@@ -247,7 +247,7 @@ export async function startPipeline(
   const options = { params: { path }, body, headers: actionHeaders } as never
   const answer: unknown = await unwrap(client.POST('/pipelines/v2/{application}/{pipelineNameOrId}', options))
   const { ref, eventId } = objectOf(answer)
-  const id = textOf(ref)?.split('/').at(-1) ?? textOf(eventId)
+  const id = scalarOf(ref)?.split('/').at(-1) ?? scalarOf(eventId)
   for (let attempt = 0; id !== undefined && attempt < attempts; attempt++) {
     const { data } = await client.GET('/executions', { params: { query: { executionIds: id, expand: false } } })
     if (data?.length) return id

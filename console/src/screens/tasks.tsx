@@ -1,4 +1,6 @@
 /** What was done to an application by hand or by tools: the list, and one task with its error first. */
+
+import { objectOf, scalarOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { failureOf, type Task } from '../api/actions.ts'
 import { actionHeaders, client, unwrap } from '../api/client.ts'
@@ -14,7 +16,6 @@ import { StepRows, toStep } from '../components/step-rows.tsx'
 import { Duration, Name, NameLink, PlainText, StatusBadge, StatusMark, Time } from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { executionStatus, hasActive, isComplete, mainStates } from '../model/execution.ts'
-import { objectOf, textOf } from '../model/read.ts'
 import { DoAgain } from './do-again.tsx'
 
 const filters: readonly Filter[] = [
@@ -146,5 +147,5 @@ function cancel({ id, name }: Task): void {
 }
 
 function userOf({ variables, execution }: Task): string | undefined {
-  return textOf(objectOf(execution?.authentication)['user']) ?? textOf(variables.find(({ key }) => key === 'user')?.value)
+  return scalarOf(objectOf(execution?.authentication)['user']) ?? scalarOf(variables.find(({ key }) => key === 'user')?.value)
 }

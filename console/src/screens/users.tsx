@@ -10,7 +10,7 @@ import type { MenuItem } from '../components/menu.tsx'
 import { Roles } from '../components/permissions-field.tsx'
 import { EmptyState, PageHead } from '../components/screen.tsx'
 import { Name, Time } from '../components/text.tsx'
-import { splitList } from '../model/read.ts'
+import { splitList } from '../model/names.ts'
 import { plural } from '../words.ts'
 import { List } from './place-list.tsx'
 

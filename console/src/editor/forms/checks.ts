@@ -1,6 +1,7 @@
 /** What the engine would refuse beyond missing fields and wrong types: told before a pipeline is saved. */
+
+import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf } from '../../../../src/json/values.ts'
 import { standalone } from '../../../../src/settings/standalone.ts'
-import { type Json, numberOf, objectOf, objectsOf, textOf } from '../../model/read.ts'
 import type { Path } from '../json-path.ts'
 import { stagesBefore, titleOfStage, toNodes } from '../stages.ts'
 
@@ -16,7 +17,7 @@ type Complaints = readonly (Complaint | false)[]
 
 export const missing = (path: Path, message: string): Complaint => ({ path, message, kind: 'missing' })
 export const wrong = (path: Path, message: string): Complaint => ({ path, message, kind: 'wrong' })
-const isGiven = (value: unknown) => textOf(value) !== undefined
+const isGiven = (value: unknown) => scalarOf(value) !== undefined
 
 const buildStages = ['jenkins', 'travis', 'gitlab-ci', 'concourse', 'script', 'build']
 const imageTriggers = ['docker', 'pipeline', 'artifact', ...buildStages]
@@ -29,10 +30,10 @@ const imageStages = [
 export const imageKeys = ['imageId', 'amiName', 'image', 'imageArtifactId']
 
 /** What gives the stage an image unless it names one: stages before it, triggers, expected artifacts. */
-export function imageSourcesOf(definition: Json, index: number): readonly string[] {
+export function imageSourcesOf(definition: JsonObject, index: number): readonly string[] {
   const nodes = toNodes(definition)
   const before = stagesBefore(nodes, nodes[index]?.key ?? '')
-  const has = (list: string, isOne: (item: Json) => boolean) => objectsOf(definition[list]).some(isOne)
+  const has = (list: string, isOne: (item: JsonObject) => boolean) => objectsOf(definition[list]).some(isOne)
   return [
     ...nodes
       .filter(({ key, stage }) => before.has(key) && imageStages.includes(String(stage['type'])))
@@ -42,7 +43,7 @@ export function imageSourcesOf(definition: Json, index: number): readonly string
   ]
 }
 
-function checkGroup(group: Json, path: Path, hasImage: boolean): Complaints {
+function checkGroup(group: JsonObject, path: Path, hasImage: boolean): Complaints {
   const isCopy = group['isClone'] === true || group['strategy'] === 'custom'
   const isFound = hasImage && imageKeys.every((key) => group[key] === undefined)
   const isNamed = imageKeys.some((key) => isGiven(group[key]))
@@ -50,7 +51,7 @@ function checkGroup(group: Json, path: Path, hasImage: boolean): Complaints {
   return [!isCopy && !isFound && !isNamed && missing([...path, 'imageId'], message), ...checkCapacity(group, path)]
 }
 
-function checkCapacity({ capacity, preferSourceCapacity, useSourceCapacity }: Json, path: Path): Complaints {
+function checkCapacity({ capacity, preferSourceCapacity, useSourceCapacity }: JsonObject, path: Path): Complaints {
   const { min, max, desired } = objectOf(capacity)
   const [least = 0, most = Number.POSITIVE_INFINITY, wanted = least] = [min, max, desired].map(numberOf)
   const takesSize = preferSourceCapacity === true || useSourceCapacity === true
@@ -63,7 +64,7 @@ function checkCapacity({ capacity, preferSourceCapacity, useSourceCapacity }: Js
   ]
 }
 
-function checkDeploy({ clusters }: Json, definition: Json, index: number): Complaints {
+function checkDeploy({ clusters }: JsonObject, definition: JsonObject, index: number): Complaints {
   const groups = objectsOf(clusters)
   if (groups.length === 0 && clusters !== undefined)
     return [missing(['clusters'], 'Add a server group: a deployment without one fails.')]
@@ -71,7 +72,7 @@ function checkDeploy({ clusters }: Json, definition: Json, index: number): Compl
   return groups.flatMap((group, at) => checkGroup(group, ['clusters', at], hasImage))
 }
 
-function checkBake(stage: Json): Complaints {
+function checkBake(stage: JsonObject): Complaints {
   if ((stage['cloudProviderType'] ?? stage['cloudProvider']) !== standalone.provider) return []
   const { git, directory } = objectOf(stage['extendedAttributes'])
   const folder = ['extendedAttributes', 'directory']
@@ -80,36 +81,36 @@ function checkBake(stage: Json): Complaints {
     !isGiven(stage['baseOs']) && missing(['baseOs'], 'Choose how the image is made.'),
     git === '' && missing(['extendedAttributes', 'git'], 'Enter the address of the repository.'),
     directory === '' && missing(folder, 'Enter the path of the folder.'),
-    /^(?!\/|\$\{)./.test(textOf(directory) ?? '') && wrong(folder, 'Write the whole path, beginning with “/”.'),
+    /^(?!\/|\$\{)./.test(scalarOf(directory) ?? '') && wrong(folder, 'Write the whole path, beginning with “/”.'),
   ]
 }
 
-function checkCommand({ command }: Json): Complaints {
+function checkCommand({ command }: JsonObject): Complaints {
   const isThere = Array.isArray(command) ? command.length > 0 : isGiven(command)
   return [!isThere && missing(['command'], 'Enter the command.')]
 }
 
-function checkManifests({ source, manifests = [], manifestArtifactId, manifestArtifact }: Json): Complaints {
+function checkManifests({ source, manifests = [], manifestArtifactId, manifestArtifact }: JsonObject): Complaints {
   const isChosen = (manifestArtifactId ?? manifestArtifact) !== undefined
   if (source === 'artifact') return [!isChosen && missing(['manifestArtifactId'], 'Choose the artifact with the manifests.')]
   const isEmpty = Array.isArray(manifests) && manifests.length === 0
   return [isEmpty && missing(['manifests'], 'Write at least one manifest.')]
 }
 
-const checks: Readonly<Record<string, (stage: Json, definition: Json, index: number) => Complaints>> = {
+const checks: Readonly<Record<string, (stage: JsonObject, definition: JsonObject, index: number) => Complaints>> = {
   deploy: checkDeploy,
   createServerGroup: (stage, definition, index) => checkGroup(stage, [], imageSourcesOf(definition, index).length > 0),
   bake: checkBake,
   runCommand: checkCommand,
   script: checkCommand,
   webhook: ({ url }) => [
-    !/\$\{|^https?:\/\//i.test(textOf(url) ?? 'https://') && wrong(['url'], 'An address begins with https:// or http://.'),
+    !/\$\{|^https?:\/\//i.test(scalarOf(url) ?? 'https://') && wrong(['url'], 'An address begins with https:// or http://.'),
   ],
   deployManifest: checkManifests,
 }
 
 /** @param index Its place in the definition. */
-export function checkStage(stage: Json, definition: Json, index: number): readonly Complaint[] {
-  const found = checks[textOf(stage['type']) ?? '']?.(stage, definition, index) ?? []
+export function checkStage(stage: JsonObject, definition: JsonObject, index: number): readonly Complaint[] {
+  const found = checks[scalarOf(stage['type']) ?? '']?.(stage, definition, index) ?? []
   return found.filter((each) => each !== false)
 }

@@ -1,6 +1,7 @@
 /** The form of deployments: each server group to create is a card. */
+
+import { type JsonObject, scalarOf } from '../../../../src/json/values.ts'
 import { Banner } from '../../components/button.tsx'
-import { type Json, textOf } from '../../model/read.ts'
 import { type Form, FormView, type Part, useForm } from '../fields.tsx'
 import { ItemList } from '../item-list.tsx'
 import { isSamePath } from '../json-path.ts'
@@ -16,11 +17,14 @@ function Groups() {
   const place = usePlace(draft.application)
   const kind = {
     itemName: 'server group',
-    title: (cluster: Json) => clusterName(cluster, draft.application),
-    detail: (cluster: Json) => textOf(cluster['account'] ?? cluster['credentials']),
+    title: (cluster: JsonObject) => clusterName(cluster, draft.application),
+    detail: (cluster: JsonObject) => scalarOf(cluster['account'] ?? cluster['credentials']),
     // Another one is mostly the same elsewhere.
-    fresh: (items: readonly Json[]) => ({ ...(items.at(-1) ?? freshGroup(place)), ...(items.length > 0 && { stack: 'other' }) }),
-    form: (_cluster: Json, at: Form['base']) => (
+    fresh: (items: readonly JsonObject[]) => ({
+      ...(items.at(-1) ?? freshGroup(place)),
+      ...(items.length > 0 && { stack: 'other' }),
+    }),
+    form: (_cluster: JsonObject, at: Form['base']) => (
       <FormView draft={draft} base={at} fields={own} parts={serverGroupForm} known={[]} />
     ),
   }
@@ -32,8 +36,8 @@ function Groups() {
   )
 }
 
-function clusterName({ application, stack, freeFormDetails }: Json, own: string): string {
-  return [application ?? own, stack, freeFormDetails].flatMap((part) => textOf(part) ?? []).join('-')
+function clusterName({ application, stack, freeFormDetails }: JsonObject, own: string): string {
+  return [application ?? own, stack, freeFormDetails].flatMap((part) => scalarOf(part) ?? []).join('-')
 }
 
 function NextName() {
@@ -120,7 +124,7 @@ const strategies: readonly Way<string>[] = [
 ]
 
 function strategyOf({ holder }: Form): string {
-  return (textOf(holder['strategy']) ?? 'none').toLowerCase()
+  return (scalarOf(holder['strategy']) ?? 'none').toLowerCase()
 }
 
 const is = (...wanted: readonly string[]) => {
@@ -132,7 +136,7 @@ const strategy = oneOf('Strategy', {
   ways: (form) => {
     const id = strategyOf(form)
     const isDrawn = strategies.some((each) => each.id === id)
-    return isDrawn ? strategies : [...strategies, { id, label: 'Another one', help: textOf(form.holder['strategy']) }]
+    return isDrawn ? strategies : [...strategies, { id, label: 'Another one', help: scalarOf(form.holder['strategy']) }]
   },
   chosen: strategyOf,
   set: (id) => ({ strategy: id === 'none' ? undefined : id }),

@@ -1,8 +1,9 @@
 /** The sections that the form of every stage ends with. */
+
+import { type JsonObject, listOf, numberOf, objectOf, objectsOf, scalarOf } from '../../../../src/json/values.ts'
 import { CheckList } from '../../components/form-fields.tsx'
 import { RecordRows } from '../../components/record-rows.tsx'
 import { Name } from '../../components/text.tsx'
-import { type Json, listOf, numberOf, objectOf, objectsOf, textOf } from '../../model/read.ts'
 import { capital } from '../../words.ts'
 import { type Form, type Part, useForm } from '../fields.tsx'
 import { type InputProps, NumberInput, TextInput } from '../inputs.tsx'
@@ -43,7 +44,7 @@ function DaysInput({ value, onChange, label = '' }: InputProps) {
   return <CheckList label={label} head="" choices={weekdays} chosen={chosen} onChange={change} />
 }
 
-const workingDay: Json = { startHour: 9, startMin: 0, endHour: 17, endMin: 0 }
+const workingDay: JsonObject = { startHour: 9, startMin: 0, endHour: 17, endMin: 0 }
 
 function TimesInput({ tied, value, onChange }: InputProps) {
   return (
@@ -89,7 +90,7 @@ const timeParts = [
 
 function summaryOfTime({ draft, holder }: Form): string {
   const before = toNodes(draft.definition.value).filter(({ key }) => requisitesOf(holder).includes(key))
-  const condition = textOf(objectOf(holder['stageEnabled'])['expression'])
+  const condition = scalarOf(objectOf(holder['stageEnabled'])['expression'])
   const parts = [
     before.length === 0 ? 'at once' : `after ${before.map(({ stage }) => titleOfStage(stage)).join(', ')}`,
     condition !== undefined && `if ${condition}`,
@@ -149,7 +150,7 @@ function listSection(title: string, name: string, kind: ItemKind): Part {
     const { draft, base } = useForm()
     return <ItemList draft={draft} path={[...base, name]} kind={kind} />
   }
-  return section(title, ({ holder }) => textOf(objectsOf(holder[name]).length || undefined), { View, shows: [name] })
+  return section(title, ({ holder }) => scalarOf(objectsOf(holder[name]).length || undefined), { View, shows: [name] })
 }
 
 export const everyStage: readonly Part[] = [
@@ -162,5 +163,5 @@ export const everyStage: readonly Part[] = [
   ),
   listSection('Notifications', 'notifications', notifications('stage')),
   listSection('Artifacts that it produces', 'expectedArtifacts', artifacts),
-  section('Comments', ({ holder }) => textOf(holder['comments'])?.slice(0, 60), field('comments', 'Comments', 'For readers.')),
+  section('Comments', ({ holder }) => scalarOf(holder['comments'])?.slice(0, 60), field('comments', 'Comments', 'For readers.')),
 ]

@@ -1,7 +1,7 @@
 /** Forms made by hand, of parts: fields under labels that people use, rows, folds, choices of a few ways. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useId } from 'preact/hooks'
-import type { Json } from '../../model/read.ts'
+import type { JsonObject } from '../../../../src/json/values.ts'
 import { FieldView, type Form, type Part, Parts, type ShownField, useForm } from '../fields.tsx'
 import { withValueAt } from '../json-path.ts'
 import { describeText } from '../stages.ts'
@@ -36,7 +36,7 @@ interface Choosing<Id extends string> {
   readonly ways: readonly Way<Id>[] | ((form: Form) => readonly Way<Id>[])
   readonly chosen: (form: Form) => Id
   /** The values that it sets, by names that may be paths with dots; undefined removes one. */
-  readonly set: (id: Id, form: Form) => Json
+  readonly set: (id: Id, form: Form) => JsonObject
   readonly shows?: readonly string[]
 }
 

@@ -1,8 +1,9 @@
 /** Forms of stages made by hand; other types get one of their description, as does what these leave out. */
+
+import { objectOf, objectsOf, scalarOf, textsOf } from '../../../../src/json/values.ts'
 import { standalone } from '../../../../src/settings/standalone.ts'
 import { usePipelines } from '../../api/pipelines.ts'
 import { PlainText } from '../../components/text.tsx'
-import { objectOf, objectsOf, textOf, textsOf } from '../../model/read.ts'
 import { FieldView, type Form, type Part, useForm } from '../fields.tsx'
 import { type InputProps, TextInput, TextsInput } from '../inputs.tsx'
 import { describeText, titleOfStage } from '../stages.ts'
@@ -71,7 +72,7 @@ const bakeForm = [
 const isProgram = ({ holder }: Form) => Array.isArray(holder['command'])
 
 function ArgumentsInput({ value, onChange, ...input }: InputProps) {
-  const change = (text: unknown) => onChange((textOf(text) ?? '').split('\n'))
+  const change = (text: unknown) => onChange((scalarOf(text) ?? '').split('\n'))
   return <TextInput {...input} value={textsOf(value).join('\n')} onChange={change} isCode isLong />
 }
 
@@ -91,7 +92,7 @@ const commandForm = [
     ],
     chosen: (form) => (isProgram(form) ? 'program' : 'shell'),
     set: (id, { holder: { command } }) => ({
-      command: id === 'program' ? (textOf(command)?.split(/\s+/) ?? []) : textsOf(command).map(quote).join(' ') || undefined,
+      command: id === 'program' ? (scalarOf(command)?.split(/\s+/) ?? []) : textsOf(command).map(quote).join(' ') || undefined,
     }),
   }),
   only(isProgram, field('command', 'Program and arguments', 'One per line.', program)),
@@ -113,7 +114,7 @@ const buildForm = [
 ]
 
 function AnswersInput({ value, onChange, ...input }: InputProps) {
-  const answers = objectsOf(value).flatMap((answer) => textOf(answer['value']) ?? [])
+  const answers = objectsOf(value).flatMap((answer) => scalarOf(answer['value']) ?? [])
   const change = (texts: unknown) => onChange(texts && textsOf(texts).map((text) => ({ value: text })))
   return <TextsInput {...input} value={answers} onChange={change} />
 }
@@ -121,12 +122,12 @@ function AnswersInput({ value, onChange, ...input }: InputProps) {
 /** Live, and without effect. */
 function JudgmentPreview() {
   const { holder } = useForm()
-  const answers = objectsOf(holder['judgmentInputs']).flatMap(({ value }) => textOf(value) ?? [])
+  const answers = objectsOf(holder['judgmentInputs']).flatMap(({ value }) => scalarOf(value) ?? [])
   return (
     <section class="judgment-preview" aria-label="What the judge sees">
       <p class="muted">What the judge sees</p>
       <strong>{titleOfStage(holder)}</strong>
-      <PlainText text={textOf(holder['instructions']) ?? 'No instructions.'} />
+      <PlainText text={scalarOf(holder['instructions']) ?? 'No instructions.'} />
       {answers.length > 0 && <span class="muted">{`Answers: ${answers.join(' · ')}`}</span>}
     </section>
   )
@@ -148,10 +149,10 @@ type Waiting = 'response' | 'getMethod' | 'locationHeader' | 'webhookResponse'
 
 function waitingOf({ get }: Form): Waiting {
   if (String(get('waitForCompletion')) !== 'true') return 'response'
-  return (textOf(get('statusUrlResolution')) ?? 'getMethod') as Waiting
+  return (scalarOf(get('statusUrlResolution')) ?? 'getMethod') as Waiting
 }
 
-const sendsBody = ({ get }: Form) => !/^(GET|HEAD)$/i.test(textOf(get('method')) ?? '') || get('payload') !== undefined
+const sendsBody = ({ get }: Form) => !/^(GET|HEAD)$/i.test(scalarOf(get('method')) ?? '') || get('payload') !== undefined
 
 const waiting = oneOf<Waiting>('Wait for', {
   ways: [
@@ -187,7 +188,7 @@ const webhookForm = [
 /** Those that the chosen pipeline declares; others that are set stay in sight. */
 function Parameters() {
   const { draft, holder } = useForm()
-  const application = textOf(holder['application'])
+  const application = scalarOf(holder['application'])
   const of = application?.includes('$') === false ? application : draft.application
   const pipelines = usePipelines(of).reading.value.body ?? []
   const chosen = pipelines.find(({ id }) => id === holder['pipeline'])
@@ -202,11 +203,11 @@ function Parameters() {
         const parameter = declared.find((each) => each['name'] === name)
         const { label, description, default: usual, required, options } = parameter ?? {}
         const described = describeText(name, {
-          help: parameter ? (textOf(description) ?? '') : 'The pipeline has no such parameter.',
+          help: parameter ? (scalarOf(description) ?? '') : 'The pipeline has no such parameter.',
           required: required === true && usual === undefined,
-          choices: objectsOf(options).flatMap(({ value }) => textOf(value) ?? []),
+          choices: objectsOf(options).flatMap(({ value }) => scalarOf(value) ?? []),
         })
-        const field = { ...described, label: textOf(label) ?? name, placeholder: textOf(usual) ?? '' }
+        const field = { ...described, label: scalarOf(label) ?? name, placeholder: scalarOf(usual) ?? '' }
         return <FieldView key={name} within={['pipelineParameters']} field={field} />
       })}
     </fieldset>
@@ -243,7 +244,7 @@ const traffic = oneOf('Traffic between versions', {
     { id: 'bluegreen', label: 'Blue/green', help: 'Services switch to the new replica set; the old one stays without traffic.' },
     { id: 'highlander', label: 'Highlander', help: 'Old replica sets are deleted once the new one is up.' },
   ],
-  chosen: (form) => (isManaged(form) && textOf(form.get('trafficManagement.options.strategy'))) || 'none',
+  chosen: (form) => (isManaged(form) && scalarOf(form.get('trafficManagement.options.strategy'))) || 'none',
   set: (id) => ({ 'trafficManagement.enabled': id !== 'none', 'trafficManagement.options.strategy': id }),
   shows: ['trafficManagement'],
 })

@@ -1,8 +1,9 @@
 /** New stages, with everything that is known without asking. */
+
+import type { JsonObject } from '../../../../src/json/values.ts'
 import { standalone } from '../../../../src/settings/standalone.ts'
 import type { Schemas } from '../../api/client.ts'
 import { hasManifests, providerOf, regionsOf, useAccounts, useCloudProviders } from '../../api/cloud-providers.ts'
-import type { Json } from '../../model/read.ts'
 
 export type Account = Schemas['Account']
 
@@ -34,7 +35,7 @@ export function useAccountsByUse() {
   return { groups: accounts.filter((account) => !isCluster(account)), clusters: accounts.filter(isCluster) }
 }
 
-export function freshGroup({ application, account }: Place): Json {
+export function freshGroup({ application, account }: Place): JsonObject {
   return {
     ...(account && { cloudProvider: providerOf(account), account: account.name, region: regionsOf(account)[0] }),
     application,
@@ -45,7 +46,7 @@ export function freshGroup({ application, account }: Place): Json {
 }
 
 /** @param source The path of a folder, unless it ends with ".git"; otherwise the address of a repository. */
-export function freshBake({ application, account }: Place, source = ''): Json {
+export function freshBake({ application, account }: Place, source = ''): JsonObject {
   return {
     ...(account && { cloudProviderType: providerOf(account), region: regionsOf(account)[0] }),
     package: application,
@@ -54,12 +55,12 @@ export function freshBake({ application, account }: Place, source = ''): Json {
   }
 }
 
-export function freshManifests({ manifestAccount: account }: Place, more: Json = {}): Json {
+export function freshManifests({ manifestAccount: account }: Place, more: JsonObject = {}): JsonObject {
   return { ...(account && { cloudProvider: providerOf(account), account: account.name }), source: 'text', ...more }
 }
 
 /** Fields of new stages by their type, without name and place in the graph. */
-export const freshStages: Readonly<Record<string, (place: Place) => Json>> = {
+export const freshStages: Readonly<Record<string, (place: Place) => JsonObject>> = {
   deploy: (place) => ({ clusters: [freshGroup(place)] }),
   createServerGroup: freshGroup,
   cloneServerGroup: freshGroup,
@@ -74,6 +75,6 @@ export const freshStages: Readonly<Record<string, (place: Place) => Json>> = {
   deployManifest: (place) => freshManifests(place),
 }
 
-function inOnlyPlace({ account }: Place): Json {
+function inOnlyPlace({ account }: Place): JsonObject {
   return account ? { cloudProvider: providerOf(account), credentials: account.name, regions: regionsOf(account).slice(0, 1) } : {}
 }

@@ -1,0 +1,12 @@
+/** Filters, tabs and choices of a screen: values of the query in its address. */
+import { useLocation } from 'preact-iso/router'
+import { formatQuery, type Query } from './address.ts'
+
+/** Replaces values of the query in the address of the page. */
+export function useQueryChange(): (changes: Query) => void {
+  const { route: navigate } = useLocation()
+  return (changes) => {
+    const query = Object.fromEntries(new URLSearchParams(location.search))
+    navigate(location.pathname + formatQuery({ ...query, ...changes }), true)
+  }
+}
