@@ -1,26 +1,16 @@
 /**
  * `npm run bench`: start, memory, the request path, small and large answers, compared with direct access, nginx and a bare
- * pass-through; the cost of the audit log; long lists; deployments to this machine; if named, overload, requests without
- * login, a soak, builds, and Kubernetes.
+ * pass-through; the cost of the audit log; long lists; deployments; if named, overload, requests without login, a soak and kills.
  */
 import { cpus } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { measureLog, measurePolls, measurePush, measureQueue } from './builds.ts'
-import { measureCanaries } from './canaries.ts'
-import { measureCanaryJudge } from './canary-judge.ts'
-import { measureGateways } from './gateways.ts'
-import { measureDeploy } from './kubernetes-deploy.ts'
-import { measureMemory } from './kubernetes-memory.ts'
-import { measureChanges, measureIdle, measureRestart } from './kubernetes-watches.ts'
 import { measureLists } from './lists.ts'
 import { type Asked, measure, print, type Row, round, toRows, warmUp } from './measure.ts'
 import { measureMemoryUse } from './memory.ts'
 import { type BenchOptions, parseOptions } from './options.ts'
-import { measurePrices } from './prices.ts'
 import { measureRestarts } from './restart.ts'
 import { measureAttacks, measureOverload, measureSoak } from './steady.ts'
-import { measureTakeovers } from './takeovers.ts'
 import {
   createScratch,
   logIn,
@@ -49,32 +39,16 @@ const parts: Record<string, Part> = {
 }
 /** They run only if they are named. */
 const longParts: Record<string, Part> = {
-  prices: measurePrices,
-  console: (...given) => import('./console.ts').then(({ measureConsole }) => measureConsole(...given)),
-  'canary-judge': measureCanaryJudge,
-  progressive: (given) => import('./progressive.ts').then(({ measureProgressive }) => measureProgressive(given)),
   overload: measureOverload,
   attacks: measureAttacks,
   soak: measureSoak,
-  gateways: measureGateways,
   memory: measureMemoryUse,
   'restart/apart': (...given) => measureRestarts('apart', 'kill', ...given),
-  backends: measureTakeovers,
   'restart/standalone': (...given) => measureRestarts('standalone', 'kill', ...given),
   'restart/stops': async (...given) => {
     await measureRestarts('apart', 'stop', ...given)
     await measureRestarts('standalone', 'stop', ...given)
   },
-  canaries: measureCanaries,
-  'builds/push': measurePush,
-  'builds/polls': measurePolls,
-  'builds/queue': measureQueue,
-  'builds/log': measureLog,
-  'kubernetes/deploy': measureDeploy,
-  'kubernetes/memory': measureMemory,
-  'kubernetes/changes': measureChanges,
-  'kubernetes/idle': measureIdle,
-  'kubernetes/restart': measureRestart,
 }
 const smallPath = '/networks/small'
 /** About one application, on which the user needs a permission. */
@@ -101,7 +75,7 @@ async function main(options: BenchOptions): Promise<void> {
   }
 }
 
-/** From the start of the process to the first 200 of /health, then resident memory after a pause. */
+/** From the start of the process to the first 200 of /health, then memory after a pause. */
 async function measureStart({ dist, starts }: BenchOptions, scratch: Scratch): Promise<void> {
   const service = await startService(scratch.dir('service'))
   const rows: Row[] = []
@@ -117,7 +91,7 @@ async function measureStart({ dist, starts }: BenchOptions, scratch: Scratch): P
       }
       const gateway = await startGateway(start)
       await sleep(idleSeconds * 1000)
-      const { now } = gateway.process.memory()
+      const own = gateway.process.ownMebibytes()
       await gateway.process.stop()
       const [first = Number.NaN, ...later] = times
       const sorted = later.sort((a, b) => a - b)
@@ -126,7 +100,7 @@ async function measureStart({ dist, starts }: BenchOptions, scratch: Scratch): P
         'first start ms': round(first),
         'later starts, median ms': round(sorted[Math.floor(sorted.length / 2)] ?? Number.NaN),
         'best ms': round(sorted[0] ?? Number.NaN),
-        [`idle after ${idleSeconds} s, MiB`]: round(now),
+        [`idle after ${idleSeconds} s, MiB`]: round(own),
       })
     }
   } finally {
@@ -144,9 +118,7 @@ async function measurePath(options: BenchOptions, scratch: Scratch): Promise<voi
   try {
     const service = await startPeers(targets, scratch)
     targets.push(await startPassThrough(scratch.dir('bare'), service))
-    const { dist, without } = options
-    targets.push(await startPathGateway({ dir: scratch.dir('fairlead'), dist, service }))
-    if (without !== undefined) targets.push(await startPathGateway({ dir: scratch.dir('without'), dist, service }, without))
+    targets.push(await startPathGateway({ dir: scratch.dir('fairlead'), dist: options.dist, service }))
     const asked = { path: applicationPath, connections: 50 }
     const sent: string[] = []
     for (const target of targets.slice(1)) sent.push(`${target.name} ${await warmUp(target, asked)}`)

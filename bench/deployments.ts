@@ -49,8 +49,7 @@ export async function measureAgentMemory({ dist, starts }: BenchOptions, scratch
     await desire(dir, { revision: 1, instances, loadBalancers: [{ id: 'bench', listeners: [], healthCheck, members }] })
     // The agent settles within some collections of its garbage.
     await sleep(starts * 5000)
-    const { now, own } = agent.memory()
-    print('Agent with 50 instances, each probed twice a second', [{ 'resident MiB': round(now), 'of it its own': round(own) }])
+    print('Agent with 50 instances, each probed twice a second', [{ 'memory, MiB': round(agent.ownMebibytes()) }])
     await desire(dir, { revision: 2, instances: [], loadBalancers: [] })
     await sleep(1000)
   } finally {

@@ -39,15 +39,13 @@ export async function measure(targets: Target[], { rounds, secondsEach }: BenchO
   const measured = new Map<Target, Measured>()
   for (const target of targets) {
     await load({ ...toRequest(target, what), seconds: warmUpSeconds })
-    target.process.forgetPeak()
   }
   for (let count = 0; count < rounds; count++) {
     for (const target of targets) {
-      const before = target.process.memory().now
+      const before = target.process.ownMebibytes()
       const cpuBefore = target.process.cpuUs()
-      const result = await load({ ...toRequest(target, what), seconds: secondsEach })
+      const { result, peak } = await target.process.watchMemory(() => load({ ...toRequest(target, what), seconds: secondsEach }))
       const cpuUs = (target.process.cpuUs() - cpuBefore) / result.requests
-      const { peak } = target.process.memory()
       const known = measured.get(target)
       const isBetter =
         known === undefined ||
@@ -58,7 +56,7 @@ export async function measure(targets: Target[], { rounds, secondsEach }: BenchO
         cpuUs: [...(known?.cpuUs ?? []), cpuUs],
         throughputs: [...(known?.throughputs ?? []), result.requestsPerSecond],
         before: known?.before ?? before,
-        peak,
+        peak: Math.max(known?.peak ?? 0, peak),
       })
     }
   }

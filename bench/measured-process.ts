@@ -1,6 +1,6 @@
 /** A process under measurement: started, asked for its processor time and memory (Linux, `/proc`), stopped. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -11,6 +11,8 @@ export interface ProcessOptions {
   /** Working directory and home; what the process writes goes into a file there. */
   dir: string
 }
+
+const samplePauseMs = 100
 
 export class MeasuredProcess {
   readonly #child: ChildProcess
@@ -66,20 +68,26 @@ export class MeasuredProcess {
     return lists.flatMap((list) => list.trim().split(' ')).flatMap((pid) => (pid === '' ? [] : [Number(pid)]))
   }
 
-  /** Resident memory in MiB: now, of it what no file backs, and at most since the last call of `forgetPeak`. */
-  memory(pid = this.pid): { now: number; own: number; peak: number } {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-    const kilobytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1])
-    return { now: kilobytes('VmRSS') / 1024, own: kilobytes('RssAnon') / 1024, peak: kilobytes('VmHWM') / 1024 }
+  /** Resident memory without pages of files, in MiB: the system could take back the others, and all processes of Node share them. */
+  ownMebibytes(): number {
+    return Number(/^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${this.pid}/status`, 'utf8'))?.[1]) / 1024
+  }
+
+  /** Calls `work`. @returns its result, and the most memory meanwhile */
+  async watchMemory<Result>(work: () => Promise<Result>): Promise<{ result: Result; peak: number }> {
+    let peak = this.ownMebibytes()
+    const sampling = setInterval(() => (peak = Math.max(peak, this.ownMebibytes())), samplePauseMs)
+    try {
+      const result = await work()
+      return { result, peak: Math.max(peak, this.ownMebibytes()) }
+    } finally {
+      clearInterval(sampling)
+    }
   }
 
   /** Keeps all its threads, and the processes that it has started, on one core, where the system has the tool for that. */
   pin(core: number): void {
     for (const pid of [this.pid, ...this.children()]) spawnSync('taskset', ['-a', '-c', '-p', String(core), String(pid)])
-  }
-
-  forgetPeak(): void {
-    writeFileSync(`/proc/${this.pid}/clear_refs`, '5')
   }
 
   /** Ends it without warning. */

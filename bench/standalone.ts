@@ -1,34 +1,11 @@
-/** A gateway with every service embedded: its configuration, reads, tasks, and the memory that it settles at. */
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+/** A gateway with every service embedded: reads and tasks. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isComplete, type Status } from '../src/backends/orchestration/statuses.ts'
-import { type JsonObject, objectOf, textOf } from '../src/json/values.ts'
-import type { BenchOptions } from './options.ts'
-import { logIn, type Scratch, startGateway, type Target } from './targets.ts'
+import { objectOf, textOf } from '../src/json/values.ts'
+import type { Target } from './targets.ts'
 
-/** By then, garbage of the start is collected: see `src/runtime/memory.ts`. */
-const settleMs = 45_000
 const pollMs = 20
 const longestTaskMs = 120_000
-
-/** @param accounts Undefined: the provider is switched off */
-export function startWithAccounts(
-  options: BenchOptions,
-  scratch: Scratch,
-  accounts: readonly JsonObject[] | undefined,
-): Promise<Target> {
-  const kubernetes = { enabled: accounts !== undefined, accounts: accounts ?? [] }
-  return startWithSettings(options, scratch.dir('fairlead'), { kubernetes })
-}
-
-/** @param settings As in `config/fairlead.yml` */
-export async function startWithSettings({ dist }: BenchOptions, dir: string, settings: JsonObject): Promise<Target> {
-  mkdirSync(join(dir, 'config'))
-  // JSON is YAML.
-  writeFileSync(join(dir, 'config', 'fairlead.yml'), JSON.stringify(settings), { mode: 0o600 })
-  return logIn(await startGateway({ dir, dist, env: { HTTP_SHAREDREADS: 'true' } }))
-}
 
 export async function read(target: Target, path: string): Promise<unknown> {
   const answer = await fetch(`http://127.0.0.1:${target.port}${path}`, { headers: target.headers })
@@ -50,7 +27,7 @@ export async function post(target: Target, path: string, body: unknown): Promise
 }
 
 /** Waits for the end of a task or an execution. @throws {Error} unless it succeeds */
-export async function untilSucceeded(target: Target, ref: string): Promise<void> {
+async function untilSucceeded(target: Target, ref: string): Promise<void> {
   for (const endMs = performance.now() + longestTaskMs; performance.now() < endMs; await sleep(pollMs)) {
     const state = await read(target, ref)
     const { status } = objectOf(state) as { status: Status }
@@ -65,10 +42,4 @@ export async function createApplication(target: Target, name: string): Promise<v
   const application = { name, email: 'bench@example.com' }
   const job = [{ type: 'createApplication', application }]
   await untilSucceeded(target, await post(target, '/tasks', { application: name, description: `Create ${name}`, job }))
-}
-
-/** Resident memory in MiB, once the garbage is gone. */
-export async function settledMemory({ process }: Target): Promise<number> {
-  await sleep(settleMs)
-  return process.memory().now
 }

@@ -114,7 +114,7 @@ interface Attacked {
   readonly ports: AttackedPorts
   /** See `loop-probe.ts`. */
   readonly iterationsFile: string
-  /** Resident memory before any request. */
+  /** Memory before any request. */
   readonly idleMegabytes: number
 }
 
@@ -144,7 +144,7 @@ async function startAttacked({ dist }: BenchOptions, scratch: Scratch, login: At
     SERVER_SSL_CERTIFICATEPRIVATEKEY: files.key,
     DEFAULT_LEGACYSERVERPORT: String(plain),
     ...(login === 'saml' && { SAML_ENABLED: 'true', SAML_METADATAURL: files.metadata }),
-    NODE_OPTIONS: `--import=${resolve(import.meta.dirname, 'loop-probe.ts')}`,
+    NODE_OPTIONS: `--max-semi-space-size=16 --import=${resolve(import.meta.dirname, 'loop-probe.ts')}`,
     LOOP_PROBE_FILE: join(dir, 'loop.json'),
     ...(login === 'x509' && {
       X509_ENABLED: 'true',
@@ -156,7 +156,7 @@ async function startAttacked({ dist }: BenchOptions, scratch: Scratch, login: At
   const gateway = await startGateway({ dir, dist, service, env, port: plain })
   // By then the start is over.
   await sleep(10_000)
-  const { now: idleMegabytes } = gateway.process.memory()
+  const idleMegabytes = gateway.process.ownMebibytes()
   return { gateway, service, ports: { plain, tls }, iterationsFile: env.LOOP_PROBE_FILE, idleMegabytes }
 }
 
@@ -224,20 +224,23 @@ async function measureMinute(options: BenchOptions, attacked: Attacked): Promise
   const { port, headers, process: measured } = gateway
   const seconds = (options.minutes ?? 1) * 60
   await load({ port, headers, path: smallPath, connections: 4, seconds: 3, rate: 200 })
-  measured.forgetPeak()
   const [health, control, reads]: [number[], number[], number[]] = [[], [], []]
   const program = [resolve(import.meta.dirname, 'attacks.ts'), ports.plain, ports.tls, attackers, seconds].map(String)
   process.kill(measured.pid, 'SIGUSR2')
-  const [sent] = await Promise.all([
-    run(process.execPath, program),
-    probe(port, '/health', {}, health, seconds * 1000),
-    probe(service.port, '/health', {}, control, seconds * 1000),
-    probe(port, smallPath, headers, reads, seconds * 1000),
-  ])
+  const work = () =>
+    Promise.all([
+      run(process.execPath, program),
+      probe(port, '/health', {}, health, seconds * 1000),
+      probe(service.port, '/health', {}, control, seconds * 1000),
+      probe(port, smallPath, headers, reads, seconds * 1000),
+    ])
+  const {
+    result: [sent],
+    peak,
+  } = await measured.watchMemory(work)
   process.kill(measured.pid, 'SIGUSR2')
-  const { peak } = measured.memory()
   await sleep(Math.min(60, seconds) * 1000)
-  const after = measured.memory().now
+  const after = measured.ownMebibytes()
   const iterations = (JSON.parse(readFileSync(iterationsFile, 'utf8')) as number[]).map((us) => us / 1000)
   print(`${attackers} connections without a session for ${seconds} s`, [
     row('/health p99 ms', quantile(health, 0.99), 50),
@@ -260,8 +263,8 @@ function row(measured: string, value: number, target: number) {
 export async function measureSoak(options: BenchOptions, scratch: Scratch): Promise<void> {
   const seconds = (options.minutes ?? 10) * 60
   await withGateway(options, scratch, async ({ port, headers, process }) => {
-    const samples: Record<'resident memory, MiB' | 'open descriptors' | 'event loop delay p99, ms', number[]> = {
-      'resident memory, MiB': [],
+    const samples: Record<'memory, MiB' | 'open descriptors' | 'event loop delay p99, ms', number[]> = {
+      'memory, MiB': [],
       'open descriptors': [],
       'event loop delay p99, ms': [],
     }
@@ -270,7 +273,7 @@ export async function measureSoak(options: BenchOptions, scratch: Scratch): Prom
     const sampling = (async () => {
       while (performance.now() < endsMs) {
         const metrics = await (await fetch(`http://127.0.0.1:${port}/spectator/metrics`)).text()
-        samples['resident memory, MiB'].push(process.memory().now)
+        samples['memory, MiB'].push(process.ownMebibytes())
         samples['open descriptors'].push(readdirSync(`/proc/${process.pid}/fd`).length)
         samples['event loop delay p99, ms'].push(
           1000 * Number(/^nodejs_eventloop_lag_p99_seconds (\S+)/m.exec(metrics)?.[1] ?? Number.NaN),

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { askAgent } from '../src/agent/agent-request.ts'
 import type { DesiredState } from '../src/agent/protocol.ts'
-import { agentNodeOptions } from '../src/runtime/v8-options.ts'
+import { agentNodeOptions } from '../src/agent/start-agent.ts'
 import { socketPathFor } from '../src/storage/socket-path.ts'
 import { findProgram } from '../test/support/debian.ts'
 import { freePort } from '../test/support/free-port.ts'
@@ -154,6 +154,9 @@ export async function startGateway({
 }: GatewayStart): Promise<Target> {
   const port = given ?? (await freePort())
   const env: Record<string, string> = {
+    // As in the unit of systemd and the image.
+    NODE_OPTIONS: '--max-semi-space-size=16',
+    MALLOC_MMAP_THRESHOLD_: '131072',
     SERVER_DRAINMS: '0',
     // Every connection asks for the same: what is measured is one call for each.
     HTTP_SHAREDREADS: 'false',
@@ -191,15 +194,8 @@ export async function logIn(target: Target, username = 'admin'): Promise<Target>
   return { ...target, headers: { cookie } }
 }
 
-/**
- * A gateway with everything on that a gateway is for, and a session.
- *
- * @param without Switched off in `src/runtime/`.
- */
-export async function startPathGateway(
-  start: GatewayStart & { service: Pick<Target, 'port'> },
-  without?: string,
-): Promise<Target> {
+/** A gateway with everything on that a gateway is for, and a session. */
+export async function startPathGateway(start: GatewayStart & { service: Pick<Target, 'port'> }): Promise<Target> {
   const env = {
     SERVICES_FIAT_ENABLED: 'true',
     SERVICES_FIAT_BASEURL: `http://127.0.0.1:${start.service.port}`,
@@ -207,8 +203,6 @@ export async function startPathGateway(
     HTTP_SHAREDREADS: 'true',
     // On a machine that does other work, requests would be rejected instead of measured.
     HTTP_OVERLOAD_MAXEVENTLOOPDELAY: '60s',
-    ...(without !== undefined && { RUNTIME_WITHOUT: without }),
   }
-  const name = without === undefined ? 'fairlead' : `without ${without}`
-  return logIn(await startGateway({ ...start, env, name }))
+  return logIn(await startGateway({ ...start, env }))
 }

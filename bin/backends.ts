@@ -5,11 +5,10 @@ import type { Config } from '../src/config/config.ts'
 import { embedServices } from '../src/gateway/embed-services.ts'
 import { isLoopback } from '../src/net/loopback.ts'
 import { keepCompiledCode } from '../src/runtime/compile-cache.ts'
-import { setServerOptions } from '../src/runtime/v8-options.ts'
+import { allocateYoung } from '../src/runtime/young-allocation.ts'
 import { type Turn, takeTurn } from '../src/standby/turn.ts'
 import { socketPathFor } from '../src/storage/socket-path.ts'
 import { openLog } from '../src/telemetry/log.ts'
-import { keepMemorySmall } from '../src/telemetry/memory.ts'
 import { toAddresses } from '../src/upstreams/addresses.ts'
 import { readArguments } from './arguments.ts'
 import { explainFailure } from './failure.ts'
@@ -105,8 +104,7 @@ async function serve(config: Config, { args, log, manager, stopping, turn, start
   await turn.startCopy((untilMs) => backends.noteCopied(untilMs))
   recordServer(dataDir)
   keepCompiledCode()
-  setServerOptions()
-  keepMemorySmall()
+  allocateYoung()
   reloadOnSignal({
     read: () => readConfig(args, { servesBackends: true }),
     reload: (next) => {

@@ -18,7 +18,7 @@ function main() {
   if (major < neededNode) return refuse(adviseNode())
   if (major > neededNode) process.stderr.write(warnOfNode())
   // Not awaited at the top level, which old versions cannot parse.
-  return prepareServer()
+  return prepareConsole()
     .then(() => import('./fairlead.ts'))
     .then(({ run }) => run(process.argv.slice(2)))
     .catch((error) => {
@@ -28,14 +28,9 @@ function main() {
     })
 }
 
-function prepareServer() {
-  if (process.argv[2] !== 'serve') return Promise.resolve()
-  return import('../src/runtime/start-options.ts').then(({ useStartOptions }) => useStartOptions()).then(prepareConsole)
-}
-
 /** A clone builds the web console when it is missing or older than its sources; without it, everything else is served. */
 function prepareConsole() {
-  if (!isClone) return Promise.resolve()
+  if (!isClone || process.argv[2] !== 'serve') return Promise.resolve()
   // In a variable, so that no bundle contains the script.
   const script = '../scripts/build-console.ts'
   return import(script)

@@ -1,12 +1,10 @@
 /** The command line: picks the command, hands it its arguments, and tells how it ended. */
 import { enableCompileCache } from 'node:module'
-import { keepTickShape } from '../src/runtime/ticks.ts'
 import { choose, Misuse } from './arguments.ts'
 import { command } from './command-name.ts'
 
 // Compiled code is kept between starts, which halves the time of the second one.
 enableCompileCache()
-keepTickShape()
 
 const usage = `Usage: fairlead <command> [options]
 

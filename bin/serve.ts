@@ -4,9 +4,8 @@ import type { Config } from '../src/config/config.ts'
 import type { Gateway } from '../src/gateway/context.ts'
 import { shellWord } from '../src/names/shell-word.ts'
 import { keepCompiledCode } from '../src/runtime/compile-cache.ts'
-import { setServerOptions } from '../src/runtime/v8-options.ts'
+import { allocateYoung } from '../src/runtime/young-allocation.ts'
 import { openLog } from '../src/telemetry/log.ts'
-import { keepMemorySmall } from '../src/telemetry/memory.ts'
 import { readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
 import { explainFailure } from './failure.ts'
@@ -46,8 +45,7 @@ export async function run(args: readonly string[]): Promise<number | undefined> 
     await gateway.listen()
     void manager.ready('serving')
     keepCompiledCode()
-    setServerOptions()
-    keepMemorySmall()
+    allocateYoung()
     return undefined
   } catch (error) {
     // The entry point says how packages are installed.

@@ -43,8 +43,6 @@ async function start(settings: Record<string, string> = {}): Promise<Started> {
       PATH: process.env['PATH'],
       HOME: folder,
       NODE_OPTIONS: `--import=${recorder}`,
-      // So that the process is not replaced.
-      MALLOC_MMAP_THRESHOLD_: '131072',
       CALLS_FOLDER: folder,
       CALLS_OF: checkout,
       FAIRLEAD_ADMIN_PASSWORD: 'correct-horse-battery',

@@ -135,7 +135,7 @@ const reaches: Readonly<Record<string, { pattern: RegExp; example: string }>> = 
     example: 'const { parser } = socket',
   },
   'an option of V8': {
-    pattern: /setFlagsFromString|--(semi-space|max-semi|v8-pool|expose-gc|bytecode|memory-reducer)/,
+    pattern: /setFlagsFromString|--(expose-gc|bytecode|memory-reducer)/,
     example: "setFlagsFromString('--expose-gc')",
   },
   'a module for internals': {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { allocateYoung } from '../runtime/v8-options.ts'
+import { allocateYoung } from '../runtime/young-allocation.ts'
 import { type FileLock, LockedError, lockFile } from '../storage/file-lock.ts'
 import type { AgentWork } from './agent-work.ts'
 import { Balancers, type Traffic } from './balancer/balancers.ts'
@@ -45,7 +45,6 @@ export async function runAgent({ dataDir: folder, version, log, inherited = new 
   work = new AgentWork({ dataDir, version, log, lock, balancers })
   await work.begin()
   work.onTraffic()
-  // V8 takes compiled code only from where it had the same options: that of this start, and what the next one finds.
   flushCompileCache()
   allocateYoung()
 }

@@ -1,6 +1,5 @@
 /** Entry point of the agent's process: `main.ts DATA_DIR VERSION [ADDRESS...]`, the addresses of the sockets that it inherits. */
 import { LockedError } from '../storage/file-lock.ts'
-import { keepMemorySmall } from '../telemetry/memory.ts'
 import { runAgent } from './agent.ts'
 import { createAgentLog } from './log.ts'
 import { inheritedSockets } from './start-agent.ts'
@@ -10,7 +9,6 @@ const [dataDir = '', version = '', ...addresses] = process.argv.slice(2)
 process.stderr.on('error', () => {})
 const log = createAgentLog((line) => void process.stderr.write(line))
 
-keepMemorySmall()
 runAgent({ dataDir, version, log, inherited: inheritedSockets(addresses) }).catch((err: unknown) => {
   const isOther = err instanceof LockedError
   if (isOther) log.info({ dataDir }, 'another agent works on this data directory')

@@ -1,7 +1,6 @@
 /** Heads of responses whose constant headers are formatted and checked once. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import http from 'node:http'
-import { isOn } from './without.ts'
 
 type StoreHeader = (this: ServerResponse, firstLine: string, headers: unknown) => void
 
@@ -18,7 +17,7 @@ class PreparedResponse<Request extends IncomingMessage = IncomingMessage> extend
 }
 
 /** For servers: their responses take prepared heads. Should Node no longer have the method, they take the same headers one by one. */
-export const responseOptions = isOn('prepared-head') && storeHeader !== undefined ? { ServerResponse: PreparedResponse } : {}
+export const responseOptions = storeHeader !== undefined ? { ServerResponse: PreparedResponse } : {}
 
 const lines = new WeakMap<Readonly<Record<string, string>>, string>()
 

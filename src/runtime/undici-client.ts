@@ -2,25 +2,19 @@
 import { Client } from 'undici'
 import constants from 'undici/lib/core/constants.js'
 import symbols from 'undici/lib/core/symbols.js'
-import { isOn } from './without.ts'
 
 const kBusy: typeof symbols.kBusy = symbols.kBusy
 const kKeepAliveTimeoutValue: typeof symbols.kKeepAliveTimeoutValue = symbols.kKeepAliveTimeoutValue
 
-/** Its owner gives it one request at a time, and closes it once it has been idle for longer than `maxIdleMs`. */
-export interface SingleClient extends Client {
-  /** Milliseconds for which the service keeps an idle connection, as it has said with its last answer, or as configured. */
-  readonly maxIdleMs: number
-}
-
 /**
- * undici would look after each request whether it is busy, report that it can take another, and start and clear a timer. Where it no longer
- * has these symbols, it does so, ends idle connections itself, and opens another one for the next request.
+ * Its owner gives it one request at a time, and closes it once it has been idle for longer than `maxIdleMs`. undici would look after each
+ * request whether it is busy, report that it can take another, and start and clear a timer: 10 % of a request.
  */
-class UntimedClient extends Client implements SingleClient {
+export class SingleClient extends Client {
   /** Set while the constructor of undici runs, so it is no field of this class. */
   declare saidIdleMs: number | undefined
 
+  /** Milliseconds for which the service keeps an idle connection, as it has said with its last answer, or as configured. */
   get maxIdleMs(): number {
     return this.saidIdleMs ?? Number.POSITIVE_INFINITY
   }
@@ -38,16 +32,7 @@ class UntimedClient extends Client implements SingleClient {
   }
 }
 
-class TimedClient extends Client implements SingleClient {
-  readonly maxIdleMs = Number.POSITIVE_INFINITY
-}
-
-export const SingleClient: new (origin: string, options: Client.Options) => SingleClient = isOn('undici-timers')
-  ? UntimedClient
-  : TimedClient
-
-/** Names that undici need not check and fold for each request; without its table, it does. */
+/** Names that undici need not check and fold for each request. */
 export function declareHeaders(names: readonly string[]): void {
-  const known = isOn('undici-timers') ? constants.headerNameLowerCasedRecord : undefined
-  if (known !== undefined) for (const name of names) known[name] = name.toLowerCase()
+  for (const name of names) constants.headerNameLowerCasedRecord[name] = name.toLowerCase()
 }

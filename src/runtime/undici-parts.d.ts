@@ -8,6 +8,6 @@ declare module 'undici/lib/core/symbols.js' {
 }
 
 declare module 'undici/lib/core/constants.js' {
-  const constants: { readonly headerNameLowerCasedRecord?: Record<string, string> }
+  const constants: { readonly headerNameLowerCasedRecord: Record<string, string> }
   export default constants
 }

@@ -3,7 +3,6 @@ import { styleText } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import pino, { type Logger } from 'pino'
 import type { GatewayError } from '../errors.ts'
-import { writeLine } from '../runtime/log-line.ts'
 import { concealSecrets } from './conceal-secrets.ts'
 import { formatLine, type Paint } from './format-line.ts'
 import { LineBudget } from './line-budget.ts'
@@ -97,7 +96,6 @@ export function logAccess(
   { durationMs, level }: { durationMs: number; level: 'debug' | 'info' },
 ): void {
   const { requestId, span, path, operation, user, token, clientAddress, upstreamCalls } = state
-  // Fields without a value stay out of the line.
   const fields = {
     requestId,
     traceId: span?.traceId,
@@ -113,7 +111,7 @@ export function logAccess(
     brokenOff: complete ? undefined : true,
     upstream: upstreamCalls.length === 0 ? undefined : upstreamCalls.map(formatCall),
   }
-  writeLine(log, level, fields, accessMessage)
+  log[level](fields, accessMessage)
 }
 
 function formatCall({ service, status, durationMs }: FastifyRequest['state']['upstreamCalls'][number]): string {

@@ -1,7 +1,6 @@
 /** A set of metrics: declared once for the exposition and for the reference, printed as text or as plain data. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { sharedWork } from '../concurrency/shared-work.ts'
-import { QuickCounter, QuickHistogram } from './quick-metrics.ts'
 
 /** A metric as the reference describes it. */
 export interface MetricDescription {
@@ -46,23 +45,6 @@ export class MetricSet {
   histogram<Label extends string = never>(name: string, help: string, buckets: number[], ...labels: Label[]): Histogram<Label> {
     this.descriptions.push({ name, type: 'histogram', labels, help })
     return new Histogram({ name, help, labelNames: labels, buckets, registers: [this.#registry] })
-  }
-
-  /** For what every request counts. */
-  quickCounter(name: string, help: string, ...labels: string[]): QuickCounter {
-    this.descriptions.push({ name, type: 'counter', labels, help })
-    return this.#register(new QuickCounter(name, help, labels))
-  }
-
-  /** For what every request observes. @param buckets Inclusive upper bounds, rising. */
-  quickHistogram(name: string, help: string, buckets: readonly number[], ...labels: string[]): QuickHistogram {
-    this.descriptions.push({ name, type: 'histogram', labels, help })
-    return this.#register(new QuickHistogram(name, help, buckets, labels))
-  }
-
-  #register<Metric extends QuickCounter | QuickHistogram>(metric: Metric): Metric {
-    this.#registry.registerMetric(metric as unknown as Counter)
-    return metric
   }
 
   /** Has each scrape call this first. */

@@ -1,4 +1,5 @@
 /** Prometheus metrics: of requests, services, logins, sessions, Redis, the embedded engine and the process. */
+import { readFileSync } from 'node:fs'
 import { methodLabel } from './methods.ts'
 import { MetricSet } from './metric-set.ts'
 
@@ -77,15 +78,15 @@ const commonStatuses = ['NOT_STARTED', 'RUNNING', 'PAUSED']
 export class Metrics extends MetricSet {
   readonly #build = this.gauge('fairlead_build_info', 'Always 1; the label has the version.', 'version')
 
-  readonly #requests = this.quickCounter('fairlead_requests_total', 'Requests answered.', 'operation', 'method', 'status')
-  readonly #durations = this.quickHistogram(
+  readonly #requests = this.counter('fairlead_requests_total', 'Requests answered.', 'operation', 'method', 'status')
+  readonly #durations = this.histogram(
     'fairlead_request_duration_seconds',
     'From the request line to the last byte of the response.',
     secondsBuckets,
     'operation',
   )
   readonly #inFlight = this.gauge('fairlead_requests_in_flight', 'Requests received and not yet answered.')
-  readonly #sizes = this.quickCounter(
+  readonly #sizes = this.counter(
     'fairlead_response_bytes_total',
     'Bytes of responses, before compression where streamed.',
     'operation',
@@ -105,25 +106,25 @@ export class Metrics extends MetricSet {
   }): void => {
     const { operation, bytes } = request
     this.#running--
-    this.#requests.add(1, operation, methodLabel(request.method), request.status)
-    this.#durations.observe(request.seconds, operation)
-    if (bytes > 0) this.#sizes.add(bytes, operation)
+    this.#requests.inc({ operation, method: methodLabel(request.method), status: request.status })
+    this.#durations.observe({ operation }, request.seconds)
+    if (bytes > 0) this.#sizes.inc({ operation }, bytes)
   }
 
-  readonly #calls = this.quickCounter(
+  readonly #calls = this.counter(
     'fairlead_upstream_requests_total',
     'Calls to services; status is "none" without a response.',
     'service',
     'method',
     'status',
   )
-  readonly #callDurations = this.quickHistogram(
+  readonly #callDurations = this.histogram(
     'fairlead_upstream_duration_seconds',
     'Duration of calls to services.',
     secondsBuckets,
     'service',
   )
-  readonly #callSizes = this.quickCounter('fairlead_upstream_response_bytes_total', 'Bytes received from services.', 'service')
+  readonly #callSizes = this.counter('fairlead_upstream_response_bytes_total', 'Bytes received from services.', 'service')
 
   readonly upstreamAnswered = (call: {
     service: string
@@ -133,9 +134,9 @@ export class Metrics extends MetricSet {
     bytes: number
   }): void => {
     const { service, bytes } = call
-    this.#calls.add(1, service, methodLabel(call.method), call.status ?? 'none')
-    this.#callDurations.observe(call.durationMs / 1000, service)
-    if (bytes > 0) this.#callSizes.add(bytes, service)
+    this.#calls.inc({ service, method: methodLabel(call.method), status: call.status ?? 'none' })
+    this.#callDurations.observe({ service }, call.durationMs / 1000)
+    if (bytes > 0) this.#callSizes.inc({ service }, bytes)
   }
 
   readonly #retries = this.counter(
@@ -388,6 +389,11 @@ function countersOfEnds(set: MetricSet) {
 }
 
 function watchProcess(set: MetricSet, { missingLogLines }: Partial<MetricSources>): void {
+  const own = set.gauge(
+    'fairlead_own_memory_bytes',
+    'Resident memory without pages of files (RssAnon), which the system could take back. Not a number where the system does not report it.',
+  )
+  set.sample(() => own.set(ownMemoryBytes()))
   if (missingLogLines !== undefined) {
     const missing = set.counter(
       'fairlead_log_lines_missing_total',
@@ -398,5 +404,13 @@ function watchProcess(set: MetricSet, { missingLogLines }: Partial<MetricSources
       missing.reset()
       for (const [reason, lines] of Object.entries(missingLogLines())) missing.inc({ reason }, lines)
     })
+  }
+}
+
+function ownMemoryBytes(): number {
+  try {
+    return 1024 * Number(/^RssAnon:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1])
+  } catch {
+    return Number.NaN
   }
 }

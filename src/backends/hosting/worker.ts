@@ -10,7 +10,6 @@ import { keepCompiledCode } from '../../runtime/compile-cache.ts'
 import { openDatabase } from '../../storage/database.ts'
 import { keepSocket } from '../../storage/kept-socket.ts'
 import { socketPathFor } from '../../storage/socket-path.ts'
-import { keepMemorySmall } from '../../telemetry/memory.ts'
 import type { BackendState, LeaseState } from '../../telemetry/metrics.ts'
 import type { BackendListener } from '../../upstreams/backend-place.ts'
 import type { ServiceTls } from '../../upstreams/service-tls.ts'
@@ -80,7 +79,6 @@ if (port !== null) {
     onClosed: () => port.close(),
   })
   keepCompiledCode()
-  keepMemorySmall()
 }
 
 /** The connection between the back ends and the gateway, which are in different threads. */
