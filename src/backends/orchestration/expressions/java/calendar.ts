@@ -1,4 +1,4 @@
-/** Units of time, days of the week and months: enumerations of `java.time`. */
+/** Units of time, days of the week and zones of `java.time`. */
 import { ExpressionError } from '../lexer.ts'
 import { describe, textArgument, wholeArgument } from '../values.ts'
 import { createJavaClass, type JavaClass, type JavaFunction, JavaObject, type Wrap } from './java-class.ts'
@@ -50,54 +50,65 @@ function enumeration(
   })
 }
 
-/** Days of the week and months count from 1. */
-function calendarNames(name: string, values: readonly string[]): JavaClass<string> {
-  const at = (place: number) => values[((place % values.length) + values.length) % values.length] as string
-  return enumeration(name, values, (member) => ({
-    statics: { of: ([number]) => member(values[wholeArgument(number) - 1] ?? String(number)) },
-    methods: {
-      getValue: (value) => values.indexOf(value) + 1,
-      plus: (value, [amount]) => member(at(values.indexOf(value) + wholeArgument(amount))),
-      minus: (value, [amount]) => member(at(values.indexOf(value) - wholeArgument(amount))),
-    },
-  }))
-}
+const days = 'MONDAY TUESDAY WEDNESDAY THURSDAY FRIDAY SATURDAY SUNDAY'.split(' ')
+const dayAfter = (day: string, amount: number) => days.at((days.indexOf(day) + amount) % days.length) as string
 
-export const dayOfWeek = calendarNames(
-  'java.time.DayOfWeek',
-  'MONDAY TUESDAY WEDNESDAY THURSDAY FRIDAY SATURDAY SUNDAY'.split(' '),
-)
-export const month = calendarNames(
-  'java.time.Month',
-  'JANUARY FEBRUARY MARCH APRIL MAY JUNE JULY AUGUST SEPTEMBER OCTOBER NOVEMBER DECEMBER'.split(' '),
-)
+/** Days count from 1. */
+export const dayOfWeek = enumeration('java.time.DayOfWeek', days, (member) => ({
+  statics: { of: ([number]) => member(days[wholeArgument(number) - 1] ?? String(number)) },
+  methods: {
+    getValue: (day) => days.indexOf(day) + 1,
+    plus: (day, [amount]) => member(dayAfter(day, wholeArgument(amount))),
+    minus: (day, [amount]) => member(dayAfter(day, -wholeArgument(amount))),
+  },
+}))
 
 export const chronoUnit = enumeration('java.time.temporal.ChronoUnit', Object.keys(units), () => ({
   methods: { between: (unit, [from, to]) => countBetween(from, to, units[unit as Unit]) },
 }))
 
-export type TemporalUnit = (typeof units)[Unit]
+type TemporalUnit = (typeof units)[Unit]
 
 export function unitArgument(value: unknown): TemporalUnit {
-  return units[objectValue<string>(value, [chronoUnit]) as Unit]
+  return units[objectValue<string>(value, chronoUnit) as Unit]
 }
 
-/** @throws {ExpressionError} unless it is an object of one of the classes */
-export function objectValue<T>(value: unknown, classes: readonly JavaClass<T>[]): T {
-  if (value instanceof JavaObject && classes.includes(value.class as JavaClass<T>)) return value.value as T
-  throw new ExpressionError(`${classes.map(({ name }) => name).join(' or ')} was expected instead of ${describe(value)}.`)
+/** @throws {ExpressionError} unless it is an object of the class */
+export function objectValue<T>(value: unknown, javaClass: JavaClass<T>): T {
+  if (value instanceof JavaObject && value.class === (javaClass as JavaClass<unknown>)) return value.value as T
+  throw new ExpressionError(`${javaClass.name} was expected instead of ${describe(value)}.`)
 }
 
-/** A length of time in one unit, whole; days of instants have 24 hours. */
-export function between(from: unknown, to: unknown, unit: TemporalUnit): Temporal.Duration {
+/** Whole units from one moment to another; days of instants have 24 hours. */
+export function countBetween(from: unknown, to: unknown, unit: TemporalUnit): bigint {
   if (!(from instanceof JavaObject) || !(to instanceof JavaObject) || from.class !== to.class)
     throw new ExpressionError(`There is no time between ${describe(from)} and ${describe(to)}.`)
   const [one, other] = [from, to].map(({ value }) =>
     value instanceof Temporal.Instant ? value.toZonedDateTimeISO('UTC') : value,
   )
-  return (one as Timed).until(other as never, { largestUnit: unit, smallestUnit: unit, roundingMode: 'trunc' })
+  const length = (one as Timed).until(other as never, { largestUnit: unit, smallestUnit: unit, roundingMode: 'trunc' })
+  return BigInt(length[unit as 'days'])
 }
 
-export function countBetween(from: unknown, to: unknown, unit: TemporalUnit): bigint {
-  return BigInt(between(from, to, unit)[unit as 'days'])
+/** Where no zone is named, as in the containers of most services. */
+export const defaultZone = 'UTC'
+
+export function zoneArgument(value: unknown): string {
+  return typeof value === 'string' ? checkZone(value) : objectValue(value, zoneId)
+}
+
+export function checkZone(name: string): string {
+  const zone =
+    name === 'Z' || name === 'GMT' ? 'UTC' : /^[+-]\d{1,2}$/.test(name) ? `${name.replace(/^(.)(\d)$/, '$10$2')}:00` : name
+  return Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone).timeZoneId
+}
+
+export const zoneId: JavaClass<string> = {
+  name: 'java.time.ZoneId',
+  statics: {
+    of: ([name]) => new JavaObject(zoneId, checkZone(textArgument(name))),
+    systemDefault: () => new JavaObject(zoneId, defaultZone),
+  },
+  methods: { getId: (zone) => zone },
+  toText: (zone) => zone,
 }

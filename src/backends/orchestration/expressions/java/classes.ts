@@ -15,8 +15,11 @@ const stepsPerCall = 20
 /** @param name Qualified, or that of a class of `java.lang`. @throws {ExpressionError} */
 export function findJavaClass(name: string): JavaClass {
   const found = byName.get(name) ?? byName.get(`java.lang.${name}`)
-  if (found === undefined) throw new ExpressionError(`The class "${name.slice(0, 100)}" is not allowed in expressions.`)
-  return found
+  if (found !== undefined) return found
+  throw new ExpressionError(
+    `The class "${name.slice(0, 100)}" is not available in expressions. Write lists as {1, 2} and maps as {key: 'value'}, or use one of ` +
+      `${javaClasses.map((each) => each.name.replace('java.lang.', '')).join(', ')}.`,
+  )
 }
 
 /** @throws {ExpressionError} */

@@ -1,27 +1,12 @@
 /** Numbers, texts, identifiers and collections of Java that expressions may use. */
 import { randomInt, randomUUID } from 'node:crypto'
-import type { Meter } from '../../../regex/meter.ts'
 import { checkLength } from '../arithmetic.ts'
 import { ExpressionError } from '../lexer.ts'
-import {
-  areEqual,
-  compare,
-  countedKeysOf,
-  describe,
-  isMap,
-  listArgument,
-  numberValueOf,
-  Real,
-  textArgument,
-  toExpressionText,
-  weigh,
-  wholeArgument,
-} from '../values.ts'
+import { compare, describe, listArgument, numberValueOf, Real, textArgument, toExpressionText, wholeArgument } from '../values.ts'
 import { type JavaClass, type JavaFunction, JavaObject } from './java-class.ts'
 
 type Bounds = readonly [least: bigint, most: bigint]
 const byteBounds: Bounds = [-(2n ** 7n), 2n ** 7n - 1n]
-const shortBounds: Bounds = [-(2n ** 15n), 2n ** 15n - 1n]
 const intBounds: Bounds = [-(2n ** 31n), 2n ** 31n - 1n]
 const longBounds: Bounds = [-(2n ** 63n), 2n ** 63n - 1n]
 
@@ -79,24 +64,22 @@ function parseWhole(text: string, radix: number): bigint | undefined {
   return text.startsWith('-') ? -value : value
 }
 
-function realClass(name: string, most: number): JavaClass {
-  const parse: JavaFunction = ([value]) => {
-    const number = typeof value === 'string' && value.length <= longestNumber && value.trim() !== '' ? Number(value) : real(value)
-    if (Number.isNaN(number)) throw new ExpressionError(`${describe(value)} is no number.`)
-    return new Real(number)
-  }
-  return {
-    name,
-    create: parse,
-    constants: { MAX_VALUE: new Real(most) },
-    statics: {
-      valueOf: parse,
-      [`parse${name.slice('java.lang.'.length)}`]: parse,
-      toString: valueText,
-      compare: ([one, other], { meter }) => compare(one, other, meter),
-      isNaN: ([value]) => Number.isNaN(real(value)),
-    },
-  }
+const toDouble: JavaFunction = ([value]) => {
+  const number = typeof value === 'string' && value.length <= longestNumber && value.trim() !== '' ? Number(value) : real(value)
+  if (Number.isNaN(number)) throw new ExpressionError(`${describe(value)} is no number.`)
+  return new Real(number)
+}
+const doubleClass: JavaClass = {
+  name: 'java.lang.Double',
+  create: toDouble,
+  constants: { MAX_VALUE: new Real(Number.MAX_VALUE) },
+  statics: {
+    valueOf: toDouble,
+    parseDouble: toDouble,
+    toString: valueText,
+    compare: ([one, other], { meter }) => compare(one, other, meter),
+    isNaN: ([value]) => Number.isNaN(real(value)),
+  },
 }
 
 const isTrueText: JavaFunction = ([value]) =>
@@ -275,54 +258,18 @@ const encoder: JavaClass = {
   name: 'java.net.URLEncoder',
   statics: { encode: ([text]) => new URLSearchParams([['', textArgument(text).toWellFormed()]]).toString().slice(1) },
 }
-const decoder: JavaClass = {
-  name: 'java.net.URLDecoder',
-  statics: { decode: ([text]) => new URLSearchParams(`a=${textArgument(text).replaceAll('&', '%26')}`).get('a') },
-}
-
-/** Nothing changes a collection afterwards: expressions share the values of the execution. */
-function collection(name: string, options: { isSet?: boolean; isSorted?: boolean } = {}): JavaClass {
-  return {
-    name: `java.util.${name}`,
-    create: ([items], { meter }) => {
-      // The number of a first argument is the capacity.
-      const list = items === undefined || numberValueOf(items) !== undefined ? [] : listArgument(items)
-      meter.spend(list.length)
-      const chosen = options.isSet ? distinct(list, meter) : [...list]
-      return options.isSorted ? chosen.sort((one, other) => compare(one, other, meter)) : chosen
-    },
-  }
-}
-
-function distinct(list: readonly unknown[], meter: Meter): unknown[] {
-  const texts = new Set<unknown>()
-  const others: unknown[] = []
-  return list.filter((item) => {
-    meter.spend()
-    if (typeof item === 'string') return !texts.has(item) && texts.add(item)
-    return !others.some((other) => areEqual(item, other, meter)) && others.push(item)
-  })
-}
-
-function mapClass(name: string, isSorted = false): JavaClass {
-  return {
-    name: `java.util.${name}`,
-    create: ([map], { meter }) => {
-      if (map === undefined || numberValueOf(map) !== undefined) return {}
-      if (!isMap(map)) throw new ExpressionError(`An object was expected instead of ${describe(map)}.`)
-      const keys = countedKeysOf(map, meter)
-      for (const key of keys) weigh(key, meter)
-      return Object.fromEntries((isSorted ? keys.sort() : keys).map((key) => [key, map[key]]))
-    },
-  }
+/** Nothing changes a list afterwards: expressions share the values of the execution. */
+const listClass: JavaClass = {
+  name: 'java.util.ArrayList',
+  create: ([items], { meter }) => {
+    // The number of a first argument is the capacity.
+    const list = items === undefined || numberValueOf(items) !== undefined ? [] : listArgument(items)
+    meter.spend(list.length)
+    return [...list]
+  },
 }
 
 export const languageClasses = [
   ...[stringClass, booleanClass, mathClass, wholeClass('java.lang.Integer', intBounds), wholeClass('java.lang.Long', longBounds)],
-  ...[wholeClass('java.lang.Short', shortBounds), wholeClass('java.lang.Byte', byteBounds)],
-  ...[realClass('java.lang.Double', Number.MAX_VALUE), realClass('java.lang.Float', 3.4028234663852886e38)],
-  ...[uuidClass, randomClass, encoder, decoder],
-  ...[collection('ArrayList'), collection('LinkedList'), collection('HashSet', { isSet: true })],
-  ...[collection('LinkedHashSet', { isSet: true }), collection('TreeSet', { isSet: true, isSorted: true })],
-  ...[mapClass('HashMap'), mapClass('LinkedHashMap'), mapClass('TreeMap', true)],
+  ...[wholeClass('java.lang.Byte', byteBounds), doubleClass, uuidClass, randomClass, encoder, listClass],
 ] as unknown as readonly JavaClass[]

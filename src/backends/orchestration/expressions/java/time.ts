@@ -2,17 +2,18 @@
 import { ExpressionError } from '../lexer.ts'
 import { describe, textArgument, wholeArgument } from '../values.ts'
 import {
-  between,
+  checkZone,
   chronoUnit,
   countBetween,
   dayOfWeek,
-  month,
+  defaultZone,
   objectValue,
-  type TemporalUnit,
   type Timed,
   type Unit,
   unitArgument,
   units,
+  zoneArgument,
+  zoneId,
 } from './calendar.ts'
 import { formatMoment, type Moment, nanosecondsOf, parseMoment, parsePattern } from './date-format.ts'
 import {
@@ -24,7 +25,6 @@ import {
   JavaObject,
   type Wrap,
 } from './java-class.ts'
-import { checkZone, defaultZone, zoneArgument, zoneId, zoneOffset } from './zones.ts'
 
 type Methods<T> = Record<string, JavaMethod<T>>
 type DateLike = Temporal.PlainDate | Temporal.PlainDateTime | Temporal.ZonedDateTime
@@ -61,7 +61,7 @@ const timeFields: MomentFields = {
 }
 
 /** Days and longer of an instant: each day has 24 hours. */
-function shift<T>(value: T, amount: Partial<Record<TemporalUnit, number>>, isBack: boolean): T {
+function shift<T>(value: T, amount: object, isBack: boolean): T {
   const start = (value instanceof Temporal.Instant ? value.toZonedDateTimeISO('UTC') : value) as Timed
   const end = isBack ? start.subtract(amount) : start.add(amount)
   return (value instanceof Temporal.Instant ? (end as unknown as Temporal.ZonedDateTime).toInstant() : end) as T
@@ -73,11 +73,7 @@ function arithmetic<T>(wrap: Wrap<T>, named: readonly Unit[]): Methods<T> {
     ['plus', false],
     ['minus', true],
   ] as const) {
-    methods[sign] = (value, [amount, unit]) => {
-      const length =
-        unit === undefined ? objectValue(amount, [duration, period]) : { [unitArgument(unit)]: wholeArgument(amount) }
-      return wrap(shift(value, length as object, isBack))
-    }
+    methods[sign] = (value, [amount, unit]) => wrap(shift(value, { [unitArgument(unit)]: wholeArgument(amount) }, isBack))
     for (const unit of named) {
       const name = sign + unit.charAt(0) + unit.slice(1).toLowerCase()
       methods[name] = (value, [amount]) => wrap(shift(value, { [units[unit]]: wholeArgument(amount) }, isBack))
@@ -96,7 +92,7 @@ function mapValues<T>(fields: Readonly<Record<string, string>>, toMethod: (field
 
 /** What all classes of dates and times offer, in this order. */
 function momentMethods<T>(javaClass: JavaClass<T>, wrap: Wrap<T>, fields: readonly MomentFields[]): Methods<T> {
-  const order = (value: T, other: unknown) => javaClass.compare?.(value, objectValue(other, [javaClass])) ?? 0
+  const order = (value: T, other: unknown) => javaClass.compare?.(value, objectValue(other, javaClass)) ?? 0
   const change = (field: string): JavaMethod<T> => {
     return (value, [number]) => wrap((value as Timed).with({ [field]: wholeArgument(number) }) as T)
   }
@@ -105,7 +101,7 @@ function momentMethods<T>(javaClass: JavaClass<T>, wrap: Wrap<T>, fields: readon
     isAfter: (value, [other]) => order(value, other) > 0,
     isEqual: (value, [other]) => order(value, other) === 0,
     until: (value, [other, unit]) => countBetween(wrap(value), other, unitArgument(unit)),
-    format: (value, [format]) => objectValue(format, [formatter]).write(wrap(value) as JavaObject),
+    format: (value, [format]) => objectValue(format, formatter).write(wrap(value) as JavaObject),
     ...arithmetic(
       wrap,
       fields.flatMap((each) => each.units),
@@ -120,7 +116,6 @@ function dayMethods<T>(): Methods<T> {
   return {
     ...readers<T>(dateFields.readers),
     getDayOfWeek: (value) => dayOfWeek.statics?.['of']?.([(value as DateLike).dayOfWeek], noContext),
-    getMonth: (value) => month.statics?.['of']?.([(value as DateLike).month], noContext),
   }
 }
 
@@ -143,29 +138,27 @@ function nowIn([zone]: readonly unknown[], { now }: CallContext): Temporal.Zoned
 /** Reads a text by a formatter, or as ISO writes it. */
 function reader<T>(wrap: Wrap<T>, fromIso: (text: string) => T): JavaFunction {
   return ([text, format]) => {
-    const iso = format === undefined ? textArgument(text) : objectValue(format, [formatter]).read(textArgument(text))
+    const iso = format === undefined ? textArgument(text) : objectValue(format, formatter).read(textArgument(text))
     return wrap(fromIso(iso))
   }
 }
 
 const dateNames = ['year', 'month', 'day'] as const
-const timeNames = ['hour', 'minute', 'second'] as const
+const momentNames = [...dateNames, 'hour', 'minute', 'second'] as const
 
 /** The arguments of an `of` by the names of their fields; those that are missing are 0. */
 function fieldsFrom<N extends string>(args: readonly unknown[], names: readonly N[]): Record<N, number> {
-  const numbers = args.map((each) => (each instanceof JavaObject ? monthNumber(each) : wholeArgument(each)))
+  const numbers = args.map((each) => wholeArgument(each))
   return Object.fromEntries(names.map((name, index) => [name, numbers[index] ?? 0])) as Record<N, number>
 }
-
-const monthNumber = (value: unknown) => Object.keys(month.constants ?? {}).indexOf(objectValue(value, [month])) + 1
 
 const rejected = { overflow: 'reject' } as const
 
 /** Java leaves out seconds that are zero, and writes fractions in groups of three digits. */
 function clockText(text: string): string {
-  return text.replace(/(T|^)(\d\d:\d\d):(\d\d)(?:\.(\d+))?/, (_all, before, minutes, seconds, fraction?: string) => {
-    if (fraction !== undefined) return `${before}${minutes}:${seconds}.${inGroups(fraction)}`
-    return `${before}${minutes}${seconds === '00' ? '' : `:${seconds}`}`
+  return text.replace(/T(\d\d:\d\d):(\d\d)(?:\.(\d+))?/, (_all, minutes, seconds, fraction?: string) => {
+    if (fraction !== undefined) return `T${minutes}:${seconds}.${inGroups(fraction)}`
+    return `T${minutes}${seconds === '00' ? '' : `:${seconds}`}`
   })
 }
 
@@ -194,31 +187,17 @@ const localDate: JavaClass<Temporal.PlainDate> = createJavaClass('java.time.Loca
   compare: Temporal.PlainDate.compare,
 }))
 
-const localTime: JavaClass<Temporal.PlainTime> = createJavaClass('java.time.LocalTime', (wrap, javaClass) => ({
-  statics: {
-    now: (args, context) => wrap(nowIn(args, context).toPlainTime()),
-    of: (args) => wrap(Temporal.PlainTime.from(fieldsFrom(args, timeNames), rejected)),
-    parse: reader(wrap, (text) => Temporal.PlainTime.from(text)),
-  },
-  methods: momentMethods(javaClass, wrap, [timeFields]),
-  toText: (time) => clockText(time.toString()),
-  compare: Temporal.PlainTime.compare,
-}))
-
 const localDateTime: JavaClass<Temporal.PlainDateTime> = createJavaClass('java.time.LocalDateTime', (wrap, javaClass) => ({
   statics: {
     now: (args, context) => wrap(nowIn(args, context).toPlainDateTime()),
-    of: (args) => wrap(Temporal.PlainDateTime.from(fieldsFrom(args, [...dateNames, ...timeNames]), rejected)),
+    of: (args) => wrap(Temporal.PlainDateTime.from(fieldsFrom(args, momentNames), rejected)),
     parse: reader(wrap, (text) => Temporal.PlainDateTime.from(text)),
-    ofInstant: ([from, zone]) => wrap(objectValue(from, [instant]).toZonedDateTimeISO(zoneArgument(zone)).toPlainDateTime()),
+    ofInstant: ([from, zone]) => wrap(objectValue(from, instant).toZonedDateTimeISO(zoneArgument(zone)).toPlainDateTime()),
   },
   methods: {
     ...momentMethods(javaClass, wrap, [dateFields, timeFields]),
     toLocalDate: (moment) => new JavaObject(localDate, moment.toPlainDate()),
-    toLocalTime: (moment) => new JavaObject(localTime, moment.toPlainTime()),
     atZone: (moment, [zone]) => new JavaObject(zonedDateTime, moment.toZonedDateTime(zoneArgument(zone))),
-    atOffset: (moment, [zone]) => new JavaObject(offsetDateTime, moment.toZonedDateTime(zoneArgument(zone))),
-    toInstant: (moment, [zone]) => new JavaObject(instant, moment.toZonedDateTime(zoneArgument(zone)).toInstant()),
   },
   toText: (moment) => clockText(moment.toString()),
   compare: Temporal.PlainDateTime.compare,
@@ -230,49 +209,31 @@ function zonedFromIso(text: string): Temporal.ZonedDateTime {
   return Temporal.Instant.from(moment).toZonedDateTimeISO(checkZone(zone))
 }
 
-/** Classes of a date and time in a zone: one keeps the zone, the other only its offset. */
-function zoned(
-  name: string,
-  toZone: (value: Temporal.ZonedDateTime) => Temporal.ZonedDateTime,
-): JavaClass<Temporal.ZonedDateTime> {
-  return createJavaClass(name, (wrapAny, javaClass) => {
-    const wrap = (value: Temporal.ZonedDateTime) => wrapAny(toZone(value))
-    return {
-      statics: {
-        now: (args, context) => wrap(nowIn(args, context)),
-        of: (args) => {
-          const fields = fieldsFrom(args.slice(0, -1), [...dateNames, ...timeNames])
-          return wrap(Temporal.ZonedDateTime.from({ ...fields, timeZone: zoneArgument(args.at(-1)) }, rejected))
-        },
-        ofInstant: ([from, zone]) => wrap(objectValue(from, [instant]).toZonedDateTimeISO(zoneArgument(zone))),
-        parse: reader(wrap, zonedFromIso),
-      },
-      methods: {
-        ...momentMethods(javaClass, wrapAny, [dateFields, timeFields]),
-        getZone: (value) => new JavaObject(zoneId, value.timeZoneId),
-        getOffset: (value) => new JavaObject(zoneOffset, value.offset),
-        withZoneSameInstant: (value, [zone]) => wrap(value.withTimeZone(zoneArgument(zone))),
-        withOffsetSameInstant: (value, [zone]) => wrap(value.withTimeZone(zoneArgument(zone))),
-        toInstant: (value) => new JavaObject(instant, value.toInstant()),
-        toEpochSecond: (value) => value.epochNanoseconds / nanosecondsPerSecond,
-        toLocalDate: (value) => new JavaObject(localDate, value.toPlainDate()),
-        toLocalTime: (value) => new JavaObject(localTime, value.toPlainTime()),
-        toLocalDateTime: (value) => new JavaObject(localDateTime, value.toPlainDateTime()),
-        toOffsetDateTime: (value) => new JavaObject(offsetDateTime, value.withTimeZone(value.offset)),
-        toZonedDateTime: (value) => new JavaObject(zonedDateTime, value),
-      },
-      toText: (value) => {
-        const isOffset = name === 'java.time.OffsetDateTime' || /^[+-]/.test(value.timeZoneId)
-        const zone = isOffset ? '' : `[${value.timeZoneId}]`
-        return clockText(value.toPlainDateTime().toString()) + (value.offset === '+00:00' ? 'Z' : value.offset) + zone
-      },
-      compare: Temporal.ZonedDateTime.compare,
-    }
-  })
-}
-
-const zonedDateTime = zoned('java.time.ZonedDateTime', (value) => value)
-const offsetDateTime = zoned('java.time.OffsetDateTime', (value) => value.withTimeZone(value.offset))
+const zonedDateTime: JavaClass<Temporal.ZonedDateTime> = createJavaClass('java.time.ZonedDateTime', (wrap, javaClass) => ({
+  statics: {
+    now: (args, context) => wrap(nowIn(args, context)),
+    of: (args) => {
+      const fields = fieldsFrom(args.slice(0, -1), momentNames)
+      return wrap(Temporal.ZonedDateTime.from({ ...fields, timeZone: zoneArgument(args.at(-1)) }, rejected))
+    },
+    ofInstant: ([from, zone]) => wrap(objectValue(from, instant).toZonedDateTimeISO(zoneArgument(zone))),
+    parse: reader(wrap, zonedFromIso),
+  },
+  methods: {
+    ...momentMethods(javaClass, wrap, [dateFields, timeFields]),
+    getZone: (value) => new JavaObject(zoneId, value.timeZoneId),
+    withZoneSameInstant: (value, [zone]) => wrap(value.withTimeZone(zoneArgument(zone))),
+    toInstant: (value) => new JavaObject(instant, value.toInstant()),
+    toEpochSecond: (value) => value.epochNanoseconds / nanosecondsPerSecond,
+    toLocalDate: (value) => new JavaObject(localDate, value.toPlainDate()),
+    toLocalDateTime: (value) => new JavaObject(localDateTime, value.toPlainDateTime()),
+  },
+  toText: (value) => {
+    const zone = /^[+-]/.test(value.timeZoneId) ? '' : `[${value.timeZoneId}]`
+    return clockText(value.toPlainDateTime().toString()) + (value.offset === '+00:00' ? 'Z' : value.offset) + zone
+  },
+  compare: Temporal.ZonedDateTime.compare,
+}))
 
 const instant: JavaClass<Temporal.Instant> = createJavaClass('java.time.Instant', (wrap, javaClass) => {
   const atMs = (ms: number) => wrap(Temporal.Instant.fromEpochMilliseconds(ms))
@@ -290,7 +251,6 @@ const instant: JavaClass<Temporal.Instant> = createJavaClass('java.time.Instant'
       getEpochSecond: (value) => value.epochNanoseconds / nanosecondsPerSecond,
       getNano: (value) => Number(value.epochNanoseconds % nanosecondsPerSecond),
       atZone: (value, [zone]) => new JavaObject(zonedDateTime, value.toZonedDateTimeISO(zoneArgument(zone))),
-      atOffset: (value, [zone]) => new JavaObject(offsetDateTime, value.toZonedDateTimeISO(zoneArgument(zone))),
       truncatedTo: (value, [unit]) => {
         const smallestUnit = unitArgument(unit).slice(0, -1) as 'day'
         return wrap(value.toZonedDateTimeISO('UTC').round({ smallestUnit, roundingMode: 'floor' }).toInstant())
@@ -299,81 +259,6 @@ const instant: JavaClass<Temporal.Instant> = createJavaClass('java.time.Instant'
     toText: (value) => value.toString().replace(/\.(\d+)Z$/, (_all, digits: string) => `.${inGroups(digits)}Z`),
     compare: Temporal.Instant.compare,
   }
-})
-
-type LengthClass = JavaClass<Temporal.Duration>
-
-/** `java.time.Duration` and `java.time.Period`: lengths of time, and of the calendar. @param created Units with a method that creates one */
-function lengthClass(
-  name: string,
-  created: readonly Unit[],
-  { methods, statics, ...more }: Omit<LengthClass, 'name'>,
-): LengthClass {
-  return createJavaClass(name, (wrap) => ({
-    constants: { ZERO: wrap(new Temporal.Duration()) },
-    statics: {
-      ...Object.fromEntries(
-        created.map((unit) => [
-          `of${unit.charAt(0)}${unit.slice(1).toLowerCase()}`,
-          ([amount]: readonly unknown[]) => wrap(Temporal.Duration.from(lengthOf(unit, wholeArgument(amount)))),
-        ]),
-      ),
-      parse: ([text]) => wrap(Temporal.Duration.from(textArgument(text))),
-      ...statics,
-    },
-    methods: {
-      isZero: (value) => value.blank,
-      isNegative: (value) => value.sign < 0,
-      negated: (value) => wrap(value.negated()),
-      ...methods,
-    },
-    toText: (value) => {
-      const text = value.abs().toString()
-      if (value.sign < 0) return text.replace(/\d+(?:\.\d+)?/g, '-$&')
-      return name.endsWith('Period') ? text.replace('PT0S', 'P0D') : text
-    },
-    ...more,
-  }))
-}
-
-/** Days of a duration have 24 hours; weeks of a period 7 days. */
-function lengthOf(unit: Unit, amount: number): Temporal.DurationLike {
-  return unit === 'WEEKS' ? { days: 7 * amount } : { [units[unit]]: amount }
-}
-
-const total =
-  (unit: 'days' | 'hours' | 'minutes' | 'seconds' | 'milliseconds' | 'nanoseconds'): JavaMethod<Temporal.Duration> =>
-  (value) =>
-    BigInt(Math.trunc(value.total(unit)))
-const exact = (value: Temporal.Duration) => value.round({ largestUnit: 'hours' })
-
-const duration: LengthClass = lengthClass('java.time.Duration', ['NANOS', 'MILLIS', 'SECONDS', 'MINUTES', 'HOURS'], {
-  methods: {
-    toDays: total('days'),
-    toHours: total('hours'),
-    toMinutes: total('minutes'),
-    toSeconds: total('seconds'),
-    getSeconds: total('seconds'),
-    toMillis: total('milliseconds'),
-    toNanos: total('nanoseconds'),
-    plus: (value, [other]) => new JavaObject(duration, exact(value.add(objectValue(other, [duration])))),
-    minus: (value, [other]) => new JavaObject(duration, exact(value.subtract(objectValue(other, [duration])))),
-  },
-  statics: {
-    ofDays: ([days]) => new JavaObject(duration, Temporal.Duration.from({ hours: 24 * wholeArgument(days) })),
-    between: ([from, to]) => new JavaObject(duration, exact(between(from, to, 'nanoseconds'))),
-  },
-  compare: Temporal.Duration.compare,
-})
-
-const period: LengthClass = lengthClass('java.time.Period', ['DAYS', 'WEEKS', 'MONTHS', 'YEARS'], {
-  methods: readers({ getYears: 'years', getMonths: 'months', getDays: 'days' }),
-  statics: {
-    of: ([years, months, days]) =>
-      new JavaObject(period, new Temporal.Duration(wholeArgument(years), wholeArgument(months), 0, wholeArgument(days))),
-    between: ([from, to]) =>
-      new JavaObject(period, objectValue(from, [localDate]).until(objectValue(to, [localDate]), { largestUnit: 'years' })),
-  },
 })
 
 interface Formatter {
@@ -385,7 +270,7 @@ interface Formatter {
 const isoText = (value: JavaObject) => {
   const text = value.toText()
   // Formatters of ISO write the seconds that toString leaves out.
-  return text.replace(/((?:T|^)\d\d:\d\d)(?=$|Z|[+-])/, '$1:00')
+  return text.replace(/(T\d\d:\d\d)(?=$|Z|[+-])/, '$1:00')
 }
 /** @param part Method that gives the part to write, of values that have more. */
 function isoFormatter(part?: 'toLocalDateTime' | 'toInstant'): Formatter {
@@ -455,11 +340,11 @@ const date: JavaClass<Temporal.Instant> = {
   name: 'java.util.Date',
   create: ([ms], { now }) =>
     new JavaObject(date, Temporal.Instant.fromEpochMilliseconds(ms === undefined ? now : wholeArgument(ms))),
-  statics: { from: ([from]) => new JavaObject(date, objectValue(from, [instant])) },
+  statics: { from: ([from]) => new JavaObject(date, objectValue(from, instant)) },
   methods: {
     getTime: (value) => BigInt(value.epochMilliseconds),
-    before: (value, [other]) => Temporal.Instant.compare(value, objectValue(other, [date])) < 0,
-    after: (value, [other]) => Temporal.Instant.compare(value, objectValue(other, [date])) > 0,
+    before: (value, [other]) => Temporal.Instant.compare(value, objectValue(other, date)) < 0,
+    after: (value, [other]) => Temporal.Instant.compare(value, objectValue(other, date)) > 0,
     toInstant: (value) => new JavaObject(instant, value),
   },
   toText: (value) => formatMoment(dateText, value.toZonedDateTimeISO(defaultZone)),
@@ -475,7 +360,7 @@ const simpleDateFormat: JavaClass<string> = {
   },
   methods: {
     format: (pattern, [value]) => {
-      const ms = value instanceof JavaObject ? objectValue(value, [date]).epochMilliseconds : wholeArgument(value)
+      const ms = value instanceof JavaObject ? objectValue(value, date).epochMilliseconds : wholeArgument(value)
       return formatMoment(milliseconds(pattern), Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(defaultZone))
     },
     parse: (pattern, [text]) => new JavaObject(date, dateParsed(isoOf(parseMoment(parsePattern(pattern), textArgument(text))))),
@@ -489,6 +374,5 @@ function milliseconds(pattern: string): ReturnType<typeof parsePattern> {
 }
 
 export const timeClasses = [
-  ...[date, simpleDateFormat, localDate, localTime, localDateTime, zonedDateTime, offsetDateTime, instant, duration, period],
-  ...[zoneId, zoneOffset, formatter, dayOfWeek, month, chronoUnit],
+  ...[date, simpleDateFormat, localDate, localDateTime, zonedDateTime, instant, zoneId, formatter, dayOfWeek, chronoUnit],
 ] as unknown as readonly JavaClass[]
